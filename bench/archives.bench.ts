@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { tileIdToZxy, zxyToTileId } from 'pmtiles';
-import type { ArchiveDraft, WrittenTile } from '../src/core/archives.js';
-import { matrixBox, WEB_MERCATOR_QUAD } from '../src/core/tile-matrix.js';
-import { appendTiles, finishArchive, openArchive } from '../src/workers/archive/write.js';
+import type { ArchiveDraft, WrittenTile } from '../src/core/tiles/archives.js';
+import { matrixBox, WEB_MERCATOR_QUAD } from '../src/core/tiles/tile-matrix.js';
+import { appendTiles, finishArchive, openArchive } from '../src/workers/tiles/archive/write.js';
 import { cost } from './support/core.js';
 import { load, type Sample } from './support/load.js';
 import { option, publish, type Ratio } from './support/report.js';

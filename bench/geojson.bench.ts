@@ -1,6 +1,6 @@
-import type { ItemsTask } from '../src/core/features.js';
+import type { ItemsTask } from '../src/core/features/features.js';
 import { closeAll, statement } from '../src/workers/providers/geopackage/connection.js';
-import { items } from '../src/workers/providers/geopackage/items.js';
+import { items } from '../src/workers/providers/geopackage/queries/items.js';
 import { buildings } from './support/buildings.js';
 import { type Cost, cost, pin } from './support/core.js';
 import { option, publish } from './support/report.js';

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { LIMITS } from '../src/core/limits.js';
+import { LIMITS } from '../src/core/kit/limits.js';
 import { buildings, TILE_SIDE, tilesInside, ZOOM } from './support/buildings.js';
 import { pin } from './support/core.js';
 import { option, publish } from './support/report.js';

@@ -1,9 +1,13 @@
-import type { Box } from '../src/core/box.js';
-import type { PostgisSource } from '../src/core/vector-source.js';
-import type { VectorTileTask } from '../src/core/vector-tasks.js';
+import type { Box } from '../src/core/geometry/box.js';
+import type { PostgisSource } from '../src/core/sources/vector-source.js';
+import type { VectorTileTask } from '../src/core/tasks/vector-tasks.js';
 import type { PgParams, PgValue, PostgresConnection } from '../src/native/postgres.js';
-import { closeAll, limitConnections, withConnection } from '../src/workers/providers/postgis/database.js';
-import { discover } from '../src/workers/providers/postgis/discover.js';
+import {
+  closeAll,
+  limitConnections,
+  withConnection,
+} from '../src/workers/providers/postgis/connections/database.js';
+import { discover } from '../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../src/workers/providers/postgis/store.js';
 import { startPostgres } from '../test/support/postgres.js';
 import { tilesInside } from './support/buildings.js';

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fieldStatistics } from '../src/workers/features/statistics/field-statistics.js';
 import { closeAll, connect } from '../src/workers/providers/geopackage/connection.js';
-import { prepareStore } from '../src/workers/providers/geopackage/create.js';
-import { inspect } from '../src/workers/providers/geopackage/inspect.js';
-import { fieldStatistics } from '../src/workers/vector/statistics/field-statistics.js';
+import { prepareStore } from '../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../src/workers/providers/geopackage/schema/inspect.js';
 import { option, publish, type Ratio } from './support/report.js';
 
 /** Statistics of all attributes of a table, beside reading the same rows and doing nothing with them. */

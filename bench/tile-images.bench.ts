@@ -2,15 +2,15 @@ import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Box } from '../src/core/box.js';
-import type { VectorCollection } from '../src/core/collection.js';
-import { defaultStyle } from '../src/core/style/default-style.js';
-import type { Pools, TaskInput } from '../src/core/tasks.js';
-import type { VectorTileTask } from '../src/core/vector-tasks.js';
-import { renderImage } from '../src/services/render.js';
+import type { VectorCollection } from '../src/core/catalog/collection.js';
+import type { Box } from '../src/core/geometry/box.js';
+import { defaultStyle } from '../src/core/styles/default-style.js';
+import type { Pools, TaskInput } from '../src/core/tasks/tasks.js';
+import type { VectorTileTask } from '../src/core/tasks/vector-tasks.js';
+import { renderImage } from '../src/services/maps/render.js';
 import { EnginePool } from '../src/workers/engine/client.js';
 import { closeAll } from '../src/workers/providers/geopackage/connection.js';
-import { vectorTile } from '../src/workers/vector/tile.js';
+import { vectorTile } from '../src/workers/tiles/tile.js';
 import { buildings, TILE_SIDE, tilesInside, ZOOM } from './support/buildings.js';
 import { pin } from './support/core.js';
 import { cpuSeconds } from './support/load.js';
@@ -30,7 +30,7 @@ const ZOOMS = [ZOOM + 1, ZOOM + 2, ZOOM + 4, ZOOM + 6];
 
 pin(CORE);
 const runDir = mkdtempSync(join(tmpdir(), 'graticule-bench-'));
-const engine = fork('dist/workers/engine/main.js', [join(runDir, 'engine-1.sock')], {
+const engine = fork('dist/workers/entries/engine/main.js', [join(runDir, 'engine-1.sock')], {
   env: { ...process.env, UV_THREADPOOL_SIZE: '4', GDAL_NUM_THREADS: '1' },
   execArgv: [],
 });

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
-import type { GeoPackageSource } from '../src/core/vector-source.js';
-import type { VectorTileTask } from '../src/core/vector-tasks.js';
-import { buildOverview } from '../src/workers/overviews/build.js';
-import { keepOverviewsIn } from '../src/workers/overviews/file.js';
+import type { GeoPackageSource } from '../src/core/sources/vector-source.js';
+import type { VectorTileTask } from '../src/core/tasks/vector-tasks.js';
 import { closeAll } from '../src/workers/providers/geopackage/connection.js';
-import { vectorTile } from '../src/workers/vector/tile.js';
+import { keepOverviewsIn } from '../src/workers/providers/overviews/file.js';
+import { buildOverview } from '../src/workers/tiles/overviews/build.js';
+import { vectorTile } from '../src/workers/tiles/tile.js';
 import { pin } from './support/core.js';
 import { PLACES_ORIGIN, places, tileOver } from './support/places.js';
 import { median, option, publish } from './support/report.js';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import type { Box } from '../src/core/box.js';
-import type { VectorTileTask } from '../src/core/vector-tasks.js';
+import type { Box } from '../src/core/geometry/box.js';
+import type { VectorTileTask } from '../src/core/tasks/vector-tasks.js';
 import { closeAll, reader, statement } from '../src/workers/providers/geopackage/connection.js';
 import { tileLayer } from '../src/workers/providers/geopackage/tile.js';
 import { buildings, TILE_SIDE, tilesInside, ZOOM } from './support/buildings.js';

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RasterProcess, ZoneStatistic } from '../src/core/raster-processes.js';
-import { gdal } from '../src/workers/raster/gdal.js';
-import { closeIdleRasters } from '../src/workers/raster/handles.js';
-import { processRaster } from '../src/workers/raster/process.js';
+import type { RasterProcess, ZoneStatistic } from '../src/core/rasters/raster-processes.js';
+import { gdal } from '../src/workers/gdal/gdal.js';
+import { processRaster } from '../src/workers/processes/rasters/process.js';
+import { closeIdleRasters } from '../src/workers/rasters/handles.js';
 import { option, publish, type Ratio } from './support/report.js';
 
 /** Statistics of a raster in zones, from file to file, beside exactextract and rasterstats, which give them back in memory. */

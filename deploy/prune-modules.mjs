@@ -11,7 +11,7 @@ import {
   OLDER_UWS,
   sqlitePackage,
   uwsPackage,
-} from '../dist/core/runtime.js';
+} from '../dist/core/kit/runtime.js';
 
 const MODULES = 'node_modules';
 const { platform, arch, version, versions } = process;

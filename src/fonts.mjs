@@ -2,7 +2,7 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { allFaces, isBuiltFace } from '../dist/core/style/fonts.js';
+import { allFaces, isBuiltFace } from '../dist/core/styles/fonts.js';
 import { writeLicences } from './licences.mjs';
 
 /** Copies the fonts that styles may name to dist/fonts: their packages hold as much again that nobody reads. */

@@ -91,7 +91,7 @@ function stepsFrom(files, imports) {
   return steps;
 }
 
-/** Names of folders of test, by the rooms of a path: `src/services/tile-jobs/run.ts` is of `tile-jobs`. */
+/** Names of folders of test, by the rooms of a path: `src/services/tiles/jobs/seed.ts` is of `tiles` and `jobs`. */
 function foldersOf(path) {
   const rooms = path
     .replace(/\.\w+$/, '')

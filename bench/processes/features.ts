@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import type { FeatureProcess } from '../../src/core/feature-processes.js';
-import type { GeoPackageSource } from '../../src/core/vector-source.js';
-import { processFeatures } from '../../src/workers/process/features.js';
+import type { FeatureProcess } from '../../src/core/processes/feature-processes.js';
+import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
+import { processFeatures } from '../../src/workers/processes/features.js';
 import { closeAll } from '../../src/workers/providers/geopackage/connection.js';
 
 /** Does a process from file to file, in this thread; the number of features that it makes. */

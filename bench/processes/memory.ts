@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { FeatureProcess } from '../../src/core/feature-processes.js';
-import type { GeoPackageSource } from '../../src/core/vector-source.js';
-import type { ProcessPool } from '../../src/workers/process/pool.js';
+import type { FeatureProcess } from '../../src/core/processes/feature-processes.js';
+import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
+import type { ProcessPool } from '../../src/workers/pools/process/pool.js';
 import { squares } from '../support/polygons.js';
 import { type Figure, option, publishPart, type Ratio, textOption } from '../support/report.js';
 
@@ -28,8 +28,10 @@ const CASES: Record<string, FeatureProcess> = {
 
 async function newPool(): Promise<ProcessPool> {
   // The pool starts files that are beside it.
-  const url = pathToFileURL(resolve('dist/workers/process/pool.js')).href;
-  const { ProcessPool: Pool } = (await import(url)) as typeof import('../../src/workers/process/pool.js');
+  const url = pathToFileURL(resolve('dist/workers/pools/process/pool.js')).href;
+  const { ProcessPool: Pool } = (await import(
+    url
+  )) as typeof import('../../src/workers/pools/process/pool.js');
   return new Pool({ size: 1, maxBytes: MOST_BYTES });
 }
 

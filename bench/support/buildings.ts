@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Box } from '../../src/core/box.js';
-import type { GeoPackageSource } from '../../src/core/vector-source.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { load } from '../../src/workers/vector/load.js';
+import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { load } from '../../src/workers/tiles/load.js';
 
 /**
  * SYNTHETIC data: building-like polygons, one in every cell of a square grid, the same in every run. A building is a

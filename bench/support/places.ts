@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Box } from '../../src/core/box.js';
-import type { GeoPackageSource } from '../../src/core/vector-source.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
 
 /**
  * SYNTHETIC data: points in Web Mercator, one per cell of a square grid of 50 metres, rows along a Z-order curve, so that

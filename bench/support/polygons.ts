@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GeoPackageSource } from '../../src/core/vector-source.js';
+import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { load } from '../../src/workers/vector/load.js';
+import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { load } from '../../src/workers/tiles/load.js';
 import { blob, randomSource } from './buildings.js';
 
 /** SYNTHETIC polygons in EPSG:3857, made once for all checkouts of this machine. */

@@ -1,5 +1,5 @@
 /** The limit for fan-out: uWebSockets.js publishes the same text to all who are connected. */
-import { uwsPackage } from '../../dist/core/runtime.js';
+import { uwsPackage } from '../../dist/core/kit/runtime.js';
 
 const { default: uWS } = await import(uwsPackage(process.version));
 const [port, bytes] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 /** The limit for cached tiles: a bare uWebSockets.js handler that answers the same bytes with the same headers. */
 
 import { readFileSync } from 'node:fs';
-import { uwsPackage } from '../../dist/core/runtime.js';
+import { uwsPackage } from '../../dist/core/kit/runtime.js';
 
 const { default: uWS } = await import(uwsPackage(process.version));
 const [port, file] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import type { Box } from '../../src/core/box.js';
-import type { VectorSource } from '../../src/core/vector-source.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { vectorTile } from '../../src/workers/vector/tile.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import type { VectorSource } from '../../src/core/sources/vector-source.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { vectorTile } from '../../src/workers/tiles/tile.js';
 import { buildings, tilesInside } from './buildings.js';
 import { PLACES_ORIGIN, places, tileOver } from './places.js';
 import { timeZones } from './time-zones.js';

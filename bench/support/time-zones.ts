@@ -11,12 +11,12 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import type { GeoPackageSource } from '../../src/core/vector-source.js';
+import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { load } from '../../src/workers/vector/load.js';
+import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { load } from '../../src/workers/tiles/load.js';
 
 /**
  * REAL data: the time zones of OpenStreetMap as npm `geo-tz` carries them, cut at the cells of its quadtree: 33,035

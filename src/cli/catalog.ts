@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
-import type { CatalogSnapshot } from '../core/collection.js';
-import type { Config } from '../core/config.js';
-import type { Pools } from '../core/tasks.js';
-import { Catalog } from '../services/catalog.js';
-import { Databases } from '../services/databases.js';
-import { dataSettings } from '../services/publish/settings.js';
-import { registeredIn } from '../services/rasters/registered.js';
-import { StacImagery } from '../services/stac-imagery/searches.js';
+import type { CatalogSnapshot } from '../core/catalog/collection.js';
+import type { Config } from '../core/config/config.js';
+import type { Pools } from '../core/tasks/tasks.js';
+import { Catalog } from '../services/catalog/catalog.js';
+import { Databases } from '../services/catalog/databases.js';
+import { dataSettings } from '../services/catalog/publish/settings.js';
+import { registeredIn } from '../services/catalog/rasters/registered.js';
+import { StacImagery } from '../services/rasters/stac-imagery/searches.js';
 import { remoteHosts } from '../services/storage/hosts.js';
 import { openStorage } from '../services/storage/open.js';
-import { openStateOf, type State } from '../stores/state.js';
+import { openStateOf, type State } from '../stores/state/state.js';
 import { withPools } from './local.js';
 import { resolveConfig } from './settings.js';
 

@@ -1,5 +1,5 @@
-import { loadConfig } from '../core/config.js';
-import { ConfigSchema } from '../core/config-schema.js';
+import { loadConfig } from '../core/config/config.js';
+import { ConfigSchema } from '../core/config/config-schema.js';
 
 /** Prints docs/configuration.md, or with `--schema` the JSON Schema of the configuration file. */
 function markdown(): string {

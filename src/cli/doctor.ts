@@ -1,6 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os';
-import { NODE_VERSIONS, nodeVersion, uwsPackage } from '../core/runtime.js';
-import { version } from '../core/version.js';
+import { NODE_VERSIONS, nodeVersion, uwsPackage } from '../core/kit/runtime.js';
+import { version } from '../core/kit/version.js';
 
 interface Check {
   name: string;
@@ -60,8 +60,8 @@ const CHECKS: readonly Check[] = [
   {
     name: 'fonts',
     async run() {
-      const { fontFiles, isInstalled } = await import('../workers/symbols/font-files.js');
-      const { EAST_ASIAN_FACE } = await import('../core/style/fonts.js');
+      const { fontFiles, isInstalled } = await import('../workers/styles/symbols/font-files.js');
+      const { EAST_ASIAN_FACE } = await import('../core/styles/fonts.js');
       const faces = `${fontFiles().length} faces`;
       if (isInstalled(EAST_ASIAN_FACE)) return faces;
       return `${faces}; none for Chinese and Japanese (Debian: fonts-droid-fallback)`;

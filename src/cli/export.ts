@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
-import { hasFeatures } from '../core/abilities.js';
-import type { VectorCollection } from '../core/collection.js';
-import { TaskFailure } from '../core/failure.js';
-import type { ExportFormat } from '../core/ogr.js';
-import type { Pools } from '../core/tasks.js';
-import { noteLosses } from '../core/value-notes.js';
+import { hasFeatures } from '../core/catalog/abilities.js';
+import type { VectorCollection } from '../core/catalog/collection.js';
+import { TaskFailure } from '../core/errors/failure.js';
+import type { ExportFormat } from '../core/exchange/ogr.js';
+import { noteLosses } from '../core/features/value-notes.js';
+import type { Pools } from '../core/tasks/tasks.js';
 import { type CatalogOptions, withCatalog } from './catalog.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 

@@ -1,5 +1,5 @@
 import type { JobEngine } from '../services/jobs/engine.js';
-import type { JobRow } from '../stores/jobs.js';
+import type { JobRow } from '../stores/jobs/jobs.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 import { jobBar } from './job-bar.js';
 

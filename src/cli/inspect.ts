@@ -1,13 +1,13 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { hasCoverage, hasFeatures } from '../core/abilities.js';
-import type { Collection, RasterCollection, VectorCollection } from '../core/collection.js';
-import type { Crs } from '../core/crs.js';
-import { type CsvInspection, isCsv } from '../core/csv.js';
-import { statedOfFile } from '../core/stated-crs.js';
+import { hasCoverage, hasFeatures } from '../core/catalog/abilities.js';
+import type { Collection, RasterCollection, VectorCollection } from '../core/catalog/collection.js';
+import type { Crs } from '../core/geometry/crs.js';
+import { statedOfFile } from '../core/geometry/stated-crs.js';
+import { type CsvInspection, isCsv } from '../core/values/csv.js';
 import { describeCrs } from '../native/index.js';
-import { sidecarCrs } from '../services/publish/sidecar-crs.js';
+import { sidecarCrs } from '../services/catalog/inspections/sidecar-crs.js';
 import { withCatalog } from './catalog.js';
 import { CommandError } from './command-error.js';
 

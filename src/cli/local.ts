@@ -2,13 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LOCK_FILE } from '../core/data-folder.js';
-import { LIMITS } from '../core/limits.js';
-import type { Pools } from '../core/tasks.js';
+import { LOCK_FILE } from '../core/files/data-folder.js';
+import { LIMITS } from '../core/kit/limits.js';
+import type { Pools } from '../core/tasks/tasks.js';
 import Database from '../native/sqlite.js';
-import { makeDataFolder } from '../stores/private-files.js';
+import { makeDataFolder } from '../stores/database/private-files.js';
 import { REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
-import { createPools } from '../workers/pools.js';
+import { createPools } from '../workers/pools/pools.js';
 import { CommandError } from './command-error.js';
 
 /** Workers for one command: vector threads here and an engine process, gone when the command ends. */
@@ -39,15 +39,19 @@ export async function withPools<T>(
 }
 
 function startEngine(runDir: string, remoteHosts: readonly string[]): ChildProcess {
-  return fork(new URL('../workers/engine/main.js', import.meta.url), [join(runDir, 'engine-1-1.sock')], {
-    env: {
-      ...process.env,
-      UV_THREADPOOL_SIZE: '4',
-      GDAL_NUM_THREADS: '1',
-      [REMOTE_ALLOW_VARIABLE]: JSON.stringify(remoteHosts),
+  return fork(
+    new URL('../workers/entries/engine/main.js', import.meta.url),
+    [join(runDir, 'engine-1-1.sock')],
+    {
+      env: {
+        ...process.env,
+        UV_THREADPOOL_SIZE: '4',
+        GDAL_NUM_THREADS: '1',
+        [REMOTE_ALLOW_VARIABLE]: JSON.stringify(remoteHosts),
+      },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
+  );
 }
 
 const PID_FILE = 'server.pid';

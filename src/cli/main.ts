@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
-import { ConfigError } from '../core/config.js';
-import { version } from '../core/version.js';
+import { ConfigError } from '../core/config/config.js';
+import { version } from '../core/kit/version.js';
 import { throwOutside } from '../supervisor/faults.js';
 import { EXIT_CONFIGURATION } from '../supervisor/messages.js';
 import { CommandError } from './command-error.js';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
-import { canonicalDigits, exactInteger, isExactNumber } from '../core/exact-number.js';
-import { parseJsonExactly, stringifyExactly } from '../core/json.js';
+import { canonicalDigits, exactInteger, isExactNumber } from '../core/values/exact-number.js';
+import { parseJsonExactly, stringifyExactly } from '../core/values/json.js';
 import { CommandError } from './command-error.js';
 import { type ServerOptions, sendTo } from './running-server.js';
 

@@ -1,4 +1,4 @@
-import { openStateOf } from '../stores/state.js';
+import { openStateOf } from '../stores/state/state.js';
 import { resolveConfig } from './settings.js';
 
 export interface RedriveOptions {

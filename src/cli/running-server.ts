@@ -1,4 +1,4 @@
-import { stringifyExactly } from '../core/json.js';
+import { stringifyExactly } from '../core/values/json.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 
 /** A server that runs, and who asks it. */

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
-import { COMMAND_LINE } from '../services/jobs/submitter.js';
-import type { TileJobInput } from '../services/tile-jobs/input.js';
-import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../services/tile-jobs/service.js';
-import type { JobRow, JobStore } from '../stores/jobs.js';
-import { folderName } from '../stores/private-files.js';
-import { openStateOf } from '../stores/state.js';
+import { COMMAND_LINE } from '../services/access/identity/submitter.js';
+import type { TileJobInput } from '../services/tiles/jobs/input.js';
+import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../services/tiles/jobs/service.js';
+import { folderName } from '../stores/database/private-files.js';
+import type { JobRow, JobStore } from '../stores/jobs/jobs.js';
+import { openStateOf } from '../stores/state/state.js';
 import { CommandError } from './command-error.js';
 import { serverOf } from './local.js';
 import { resolveConfig } from './settings.js';

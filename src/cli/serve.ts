@@ -2,11 +2,11 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Config, environmentNames } from '../core/config.js';
-import { isPath } from '../core/sources.js';
-import { version } from '../core/version.js';
-import { certificateFiles } from '../services/certificate.js';
-import { readInode } from '../services/data-folder.js';
+import { type Config, environmentNames } from '../core/config/config.js';
+import { version } from '../core/kit/version.js';
+import { isPath } from '../core/sources/sources.js';
+import { certificateFiles } from '../services/kit/certificate.js';
+import { readInode } from '../services/kit/data-folder.js';
 import { remoteHosts } from '../services/storage/hosts.js';
 import { createLog, exception, type Log } from '../services/telemetry/log.js';
 import { watchFaults } from '../supervisor/faults.js';
@@ -93,8 +93,8 @@ async function run(
       gateways: config.server.processes,
       engines: engineCount(config),
       runDir,
-      gatewayEntry: new URL('../gateway/main.js', import.meta.url),
-      engineEntry: new URL('../workers/engine/main.js', import.meta.url),
+      gatewayEntry: new URL('../gateway/start/main.js', import.meta.url),
+      engineEntry: new URL('../workers/entries/engine/main.js', import.meta.url),
       gatewayEnv: { [START_VARIABLE]: JSON.stringify(gatewayStart) },
       engineEnv: {
         [REMOTE_ALLOW_VARIABLE]: JSON.stringify(remoteHosts(config)),

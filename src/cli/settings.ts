@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { type Config, loadConfig, type Setting } from '../core/config.js';
-import { withoutPassword } from '../core/database-url.js';
-import { isPath } from '../core/sources.js';
+import { type Config, loadConfig, type Setting } from '../core/config/config.js';
+import { withoutPassword } from '../core/sources/database-url.js';
+import { isPath } from '../core/sources/sources.js';
 
 /** Options of `serve` as commander gives them. */
 export interface ServeOptions {

@@ -9,14 +9,14 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { EPOCH_SIZE, epochOf } from '../core/events.js';
+import { EPOCH_SIZE, epochOf } from '../core/streams/events.js';
 import Database from '../native/sqlite.js';
-import { AuditStore } from '../stores/audit.js';
-import type { StateDb } from '../stores/database.js';
-import { firstCursor, newestCursor } from '../stores/feed.js';
-import { makeStateFile } from '../stores/private-files.js';
-import { openFile } from '../stores/state.js';
-import { vocabularyOf } from '../stores/vocabulary.js';
+import { AuditStore } from '../stores/audit/audit.js';
+import { makeStateFile } from '../stores/database/private-files.js';
+import type { StateDb } from '../stores/schema/database.js';
+import { vocabularyOf } from '../stores/schema/vocabulary.js';
+import { openFile } from '../stores/state/state.js';
+import { firstCursor, newestCursor } from '../stores/streams/feed.js';
 
 /** Backups of a state in a file, made while it is served, and their way back. */
 

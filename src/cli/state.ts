@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path';
-import type { Config } from '../core/config.js';
-import { isDatabase, withoutPassword } from '../core/database-url.js';
-import { MoveError, moveState } from '../stores/move.js';
-import { makeDataFolder, STATE_FILE } from '../stores/private-files.js';
-import { openStateDb } from '../stores/state.js';
+import type { Config } from '../core/config/config.js';
+import { isDatabase, withoutPassword } from '../core/sources/database-url.js';
+import { makeDataFolder, STATE_FILE } from '../stores/database/private-files.js';
+import { MoveError, moveState } from '../stores/state/move.js';
+import { openStateDb } from '../stores/state/state.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 import { claimDataFolder } from './local.js';
 import { resolveConfig } from './settings.js';

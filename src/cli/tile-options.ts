@@ -1,5 +1,5 @@
-import type { Box } from '../core/box.js';
-import { VECTOR_FORMATS } from '../core/media.js';
+import type { Box } from '../core/geometry/box.js';
+import { VECTOR_FORMATS } from '../core/http/media.js';
 import { CommandError } from './command-error.js';
 
 /** Options that `seed` and `export --tiles` share. */

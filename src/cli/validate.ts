@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { loadConfig } from '../core/config.js';
-import { requireStatedCrs } from '../services/publish/sidecar-crs.js';
-import { configuredMatrixSets } from '../services/tiles/matrix-sets.js';
-import { requireTileSettings } from '../services/tiles/settings.js';
+import { loadConfig } from '../core/config/config.js';
+import { requireStatedCrs } from '../services/catalog/inspections/sidecar-crs.js';
+import { configuredMatrixSets } from '../services/catalog/tiles/matrix-sets.js';
+import { requireTileSettings } from '../services/catalog/tiles/settings.js';
 
 /** `graticule validate CONFIG`: every wrong setting is named; exit code 78 when there is one. */
 export function validate(file: string): void {

@@ -1,6 +1,6 @@
-import { contentTag } from '../core/content-tag.js';
-import { CRS84, CRS84H, type Crs, type CrsFacts, OWN_CRS_PATH } from '../core/crs.js';
-import { badParameter } from '../core/errors.js';
+import { badParameter } from '../core/errors/errors.js';
+import { CRS84, CRS84H, type Crs, type CrsFacts, OWN_CRS_PATH } from '../core/geometry/crs.js';
+import { contentTag } from '../core/http/content-tag.js';
 import { describeCrs, readCrs } from './index.js';
 
 /** Coordinate reference systems by the names that clients and data give them, as PROJ's database has them. */

@@ -4,9 +4,9 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import type { Box } from '../core/box.js';
-import type { Merge } from '../core/rasters.js';
-import type { Field } from '../core/vector-source.js';
+import type { Box } from '../core/geometry/box.js';
+import type { Merge } from '../core/rasters/rasters.js';
+import type { Field } from '../core/sources/vector-source.js';
 import { builtFile, nativeAddon } from './built.js';
 
 /** A column of a tile layer: its name, or name and type where the stored value does not tell (booleans as 0/1). */

@@ -1,5 +1,5 @@
 /** Coordinate operations as TypeScript sees them: the ways of PROJ's database from one CRS to another. */
-import type { Box } from '../core/box.js';
+import type { Box } from '../core/geometry/box.js';
 import { nativeAddon } from './built.js';
 
 /** A transformation from one datum to another, by its code. */

@@ -2,7 +2,7 @@
  * PostgreSQL through libpq, on a thread of the connection's own: JavaScript never waits. Rows are read in binary as
  * they arrive, and pages and tiles are written from them without becoming JavaScript values.
  */
-import type { PageKey } from '../core/features.js';
+import type { PageKey } from '../core/features/features.js';
 import { nativeAddon } from './built.js';
 import type { LayerOptions } from './index.js';
 

@@ -1,5 +1,9 @@
 /** Processing of geometries, as TypeScript sees it. Blobs are GeoPackage blobs, WKB or EWKB; results are GeoPackage blobs. */
-import type { CollectionOperation, GeometryOperation, OverlayMode } from '../core/geometry-operations.js';
+import type {
+  CollectionOperation,
+  GeometryOperation,
+  OverlayMode,
+} from '../core/geometry/geometry-operations.js';
 import { nativeAddon } from './built.js';
 
 export type Blobs = readonly (Uint8Array | null)[];

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type BetterSqlite3 from 'better-sqlite3';
-import { sqlitePackage } from '../core/runtime.js';
+import { sqlitePackage } from '../core/kit/runtime.js';
 
 /** better-sqlite3 in the version that this Node.js loads. Both have the same interface. */
 const Database: typeof BetterSqlite3 = createRequire(import.meta.url)(sqlitePackage(process.version));

@@ -1,5 +1,5 @@
 /** Statistics of a raster in zones, as TypeScript sees them. */
-import { LIMITS } from '../core/limits.js';
+import { LIMITS } from '../core/kit/limits.js';
 import { nativeAddon } from './built.js';
 import type { Blobs } from './processing.js';
 

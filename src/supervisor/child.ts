@@ -1,6 +1,6 @@
 /** How a gateway or an engine takes part under a supervisor. Works without one too: then it just serves. */
 
-import { LOG_EVENTS, type LogEventName } from '../core/log-events.js';
+import { LOG_EVENTS, type LogEventName } from '../core/kit/log-events.js';
 import { EXIT_CONFIGURATION, type ReloadScope, type ToChild, type ToSupervisor } from './messages.js';
 
 /** First half of a reload. `commit` must not fail: what can fail belongs before it. */

@@ -1,4 +1,4 @@
-import type { ConfigInputs } from '../core/config.js';
+import type { ConfigInputs } from '../core/config/config.js';
 
 /** What the command line hands to a gateway process, in an environment variable. */
 export interface GatewayStart {

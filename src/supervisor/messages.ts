@@ -1,4 +1,4 @@
-import type { LogEventName } from '../core/log-events.js';
+import type { LogEventName } from '../core/kit/log-events.js';
 
 /** The sources that changed, for gateways to read. Absent: everything is loaded again. */
 export type ReloadScope = readonly unknown[];

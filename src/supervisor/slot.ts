@@ -1,7 +1,7 @@
 /** One place for a child process: keeps it filled. */
 
 import type { ChildProcess } from 'node:child_process';
-import type { LogEventName } from '../core/log-events.js';
+import type { LogEventName } from '../core/kit/log-events.js';
 import { EXIT_CONFIGURATION, EXIT_TEMPORARY, type ToChild, type ToSupervisor } from './messages.js';
 
 export interface SlotOptions {

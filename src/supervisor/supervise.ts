@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LogEventName } from '../core/log-events.js';
+import type { LogEventName } from '../core/kit/log-events.js';
 import { passLines } from './engine-output.js';
 import { EXIT_CONFIGURATION, type ReloadScope, type ToSupervisor } from './messages.js';
 import { Reloader, type ReloadOutcome } from './reload.js';

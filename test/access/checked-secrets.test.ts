@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Principal } from '../../src/core/operation.js';
+import type { Principal } from '../../src/core/http/operation.js';
 import { CheckedSecrets, type Holder } from '../../src/gateway/auth/checked-secrets.js';
 
 const holder = (id: string): Holder => ({

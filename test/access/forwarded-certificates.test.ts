@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CertificateMode } from '../../src/core/client-certificates.js';
+import type { CertificateMode } from '../../src/core/access/client-certificates.js';
 import { ClientCertificates } from '../../src/gateway/auth/client-certificates.js';
 import { proofOf } from '../../src/gateway/auth/forwarded-certificates.js';
 import { UnreadableCertificate } from '../../src/services/access/certificates/encodings.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Principal } from '../../src/core/operation.js';
-import { endHeld, type Held, watchHeldKeys } from '../../src/services/access/held-keys.js';
-import type { StoredApiKey } from '../../src/stores/api-keys.js';
+import type { Principal } from '../../src/core/http/operation.js';
+import { endHeld, type Held, watchHeldKeys } from '../../src/services/access/keys/held-keys.js';
+import type { StoredApiKey } from '../../src/stores/access/api-keys.js';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hidesAtMost, lackedParts } from '../../src/services/access/hidden.js';
+import { hidesAtMost, lackedParts } from '../../src/services/access/rules/hidden.js';
 
 describe('a copy whose source hides', () => {
   it.each([

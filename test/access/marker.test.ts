@@ -2,11 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CLOSED, OPEN } from '../../src/core/access.js';
-import type { Collection } from '../../src/core/collection.js';
-import { ApiError } from '../../src/core/errors.js';
-import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
-import { LossWatch } from '../../src/services/access/findings.js';
+import { CLOSED, OPEN } from '../../src/core/access/access.js';
+import type { Collection } from '../../src/core/catalog/collection.js';
+import { ApiError } from '../../src/core/errors/errors.js';
+import { ANONYMOUS, type Principal } from '../../src/core/http/operation.js';
+import { Sealing } from '../../src/services/access/keys/sealing.js';
+import { LossWatch } from '../../src/services/access/rules/findings.js';
 import {
   collectMarks,
   findLost,
@@ -17,12 +18,11 @@ import {
   type RuleDocuments,
   readMarker,
   writeMarker,
-} from '../../src/services/access/marker.js';
-import { MarkerFile } from '../../src/services/access/marker-file.js';
-import { rulePolicy } from '../../src/services/access/policy.js';
-import { RuleSet } from '../../src/services/access/rules.js';
-import { Sealing } from '../../src/services/access/sealing.js';
-import type { DocumentStore } from '../../src/stores/documents.js';
+} from '../../src/services/access/rules/marker.js';
+import { rulePolicy } from '../../src/services/access/rules/policy.js';
+import { RuleSet } from '../../src/services/access/rules/rules.js';
+import { MarkerFile } from '../../src/services/catalog/marker-file.js';
+import type { DocumentStore } from '../../src/stores/state/documents.js';
 
 /** The list of restricted layers beside the data, and its judgement. */
 

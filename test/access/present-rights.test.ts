@@ -1,14 +1,18 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Principal } from '../../src/core/operation.js';
+import type { Principal } from '../../src/core/http/operation.js';
 import { readProof } from '../../src/services/access/certificates/encodings.js';
 import { CertificateTrust } from '../../src/services/access/certificates/trust.js';
-import { certifiedPrincipal, identityOfUser, principalOf } from '../../src/services/access/identity.js';
-import { PresentRights, type PresentRightsDeps } from '../../src/services/access/present-rights.js';
-import { NO_RULES } from '../../src/services/access/rules.js';
-import type { StoredApiKey } from '../../src/stores/api-keys.js';
-import type { DocumentStore } from '../../src/stores/documents.js';
-import type { StoredUser } from '../../src/stores/users.js';
+import {
+  certifiedPrincipal,
+  identityOfUser,
+  principalOf,
+} from '../../src/services/access/identity/identity.js';
+import { PresentRights, type PresentRightsDeps } from '../../src/services/access/rules/present-rights.js';
+import { NO_RULES } from '../../src/services/access/rules/rules.js';
+import type { StoredApiKey } from '../../src/stores/access/api-keys.js';
+import type { StoredUser } from '../../src/stores/access/users.js';
+import type { DocumentStore } from '../../src/stores/state/documents.js';
 import { AUTHORITY, FOR_CLIENTS, type Issued, openAuthority } from '../support/authority.js';
 
 /** What callers of an earlier time may do now. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { ANONYMOUS } from '../../src/core/operation.js';
-import { requestCaller } from '../../src/services/access/request-caller.js';
+import { ANONYMOUS } from '../../src/core/http/operation.js';
+import { requestCaller } from '../../src/services/access/identity/request-caller.js';
 
 it('names a principal by its kind and id', () => {
   const principal = { ...ANONYMOUS, kind: 'api-key', id: '7' } as const;

@@ -1,9 +1,14 @@
 import { beforeEach, expect, it } from 'vitest';
-import { AccessRules, type AccessSubjects, givesRights, isRule } from '../../src/services/access/rules.js';
-import { Sealing } from '../../src/services/access/sealing.js';
-import { Users } from '../../src/services/access/users.js';
-import type { DocumentStore } from '../../src/stores/documents.js';
-import type { StoredUser } from '../../src/stores/users.js';
+import { Users } from '../../src/services/access/identity/users.js';
+import { Sealing } from '../../src/services/access/keys/sealing.js';
+import {
+  AccessRules,
+  type AccessSubjects,
+  givesRights,
+  isRule,
+} from '../../src/services/access/rules/rules.js';
+import type { StoredUser } from '../../src/stores/access/users.js';
+import type { DocumentStore } from '../../src/stores/state/documents.js';
 
 /** A change of access is loaded by what it is about, and told to those whom it concerns. */
 

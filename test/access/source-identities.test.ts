@@ -2,7 +2,7 @@ import { linkSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SourceIdentities } from '../../src/services/publish/source-identities.js';
+import { SourceIdentities } from '../../src/services/catalog/publish/source-identities.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-identities-'));
 const path = (name: string) => join(folder, name);

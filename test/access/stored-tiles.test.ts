@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { FieldMask, RowPolicy } from '../../src/core/access.js';
-import type { ArchiveCollection } from '../../src/core/collection.js';
-import { ANONYMOUS } from '../../src/core/operation.js';
-import { rulePolicy } from '../../src/services/access/policy.js';
-import { RuleSet } from '../../src/services/access/rules.js';
+import type { FieldMask, RowPolicy } from '../../src/core/access/access.js';
+import type { ArchiveCollection } from '../../src/core/catalog/collection.js';
+import { ANONYMOUS } from '../../src/core/http/operation.js';
+import { rulePolicy } from '../../src/services/access/rules/policy.js';
+import { RuleSet } from '../../src/services/access/rules/rules.js';
 
 /** Tiles are stored with all of their features and attributes: a rule that takes some of them away closes the archive. */
 

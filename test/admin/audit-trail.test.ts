@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { ApiError } from '../../src/core/errors.js';
-import { auditTrail } from '../../src/gateway/admin/audit-trail.js';
+import { ApiError } from '../../src/core/errors/errors.js';
+import { auditTrail } from '../../src/gateway/audit/admin/audit-trail.js';
 
 /** The trail of a server whose disk is full: neither the state nor the data folder takes a row. */
 function fullTrail() {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/limits.js';
-import { auditEvent } from '../../src/gateway/admin/audit-trail.js';
-import { EventLimiter } from '../../src/gateway/admin/event-limiter.js';
-import { AuditScope, auditResource, inAuditScope } from '../../src/stores/audit-scope.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
+import { auditEvent } from '../../src/gateway/audit/admin/audit-trail.js';
+import { EventLimiter } from '../../src/gateway/streams/admin/event-limiter.js';
+import { AuditScope, auditResource, inAuditScope } from '../../src/stores/audit/audit-scope.js';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { describeStates, type TemporaryState } from '../support/state.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TaskFailure } from '../../src/core/failure.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
 import { adminHarness } from './support/admin.js';
 
 let admin: Awaited<ReturnType<typeof adminHarness>>;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ApiError } from '../../src/core/errors.js';
+import { ApiError } from '../../src/core/errors/errors.js';
 import type { JobContext } from '../../src/services/jobs/kinds.js';
 import { type AdminHarness, adminHarness } from './support/admin.js';
 

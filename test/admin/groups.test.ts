@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { auditEvent } from '../../src/gateway/admin/audit-trail.js';
+import { auditEvent } from '../../src/gateway/audit/admin/audit-trail.js';
 import { type AdminHarness, adminHarness } from './support/admin.js';
 
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

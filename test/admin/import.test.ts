@@ -3,10 +3,10 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TaskFailure } from '../../src/core/failure.js';
-import { LIMITS } from '../../src/core/limits.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
+import { tableName } from '../../src/services/catalog/table-name.js';
 import { JobEngine } from '../../src/services/jobs/engine.js';
-import { tableName } from '../../src/services/table-name.js';
 import { type AdminHarness, adminHarness } from './support/admin.js';
 import { type FormPart, multipart } from './support/multipart.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TASK_FAILURE_CODES } from '../../src/core/failure.js';
+import { TASK_FAILURE_CODES } from '../../src/core/errors/failure.js';
 import { failureError, jobError } from '../../src/services/jobs/job-error.js';
 
 const FAULTS = { input: 'unprocessable', size: 'payload-too-large' } as const;

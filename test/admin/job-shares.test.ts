@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type JobPriority, priorityOfHeader } from '../../src/core/job-priority.js';
-import type { JobSearch } from '../../src/stores/job-runs.js';
-import { JobRuns } from '../../src/stores/job-runs.js';
+import { type JobPriority, priorityOfHeader } from '../../src/core/jobs/job-priority.js';
+import type { JobSearch } from '../../src/stores/jobs/job-runs.js';
+import { JobRuns } from '../../src/stores/jobs/job-runs.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
 it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CatalogSnapshot, type Collection } from '../../src/core/collection.js';
+import { CatalogSnapshot, type Collection } from '../../src/core/catalog/collection.js';
 import { layersOfAccess, layersOfRule } from '../../src/gateway/admin/layer-rights.js';
 
 /** Rules name layers by ids or numbers, and a name of digits is a number. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { openState } from '../../src/stores/state.js';
+import { openState } from '../../src/stores/state/state.js';
 import { describeStates, stateWorker, type TemporaryState, temporaryState } from '../support/state.js';
 
 const EVENT = {

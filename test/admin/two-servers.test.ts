@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { AuditScope, inAuditScope } from '../../src/stores/audit-scope.js';
-import type { DeliveryStore } from '../../src/stores/deliveries.js';
-import type { NewEntry } from '../../src/stores/feed.js';
-import { JobRuns } from '../../src/stores/job-runs.js';
-import type { State } from '../../src/stores/state.js';
+import { AuditScope, inAuditScope } from '../../src/stores/audit/audit-scope.js';
+import { JobRuns } from '../../src/stores/jobs/job-runs.js';
+import type { State } from '../../src/stores/state/state.js';
+import type { DeliveryStore } from '../../src/stores/streams/deliveries.js';
+import type { NewEntry } from '../../src/stores/streams/feed.js';
 import { describeStates, openPlace, type TemporaryState } from '../support/state.js';
 
 const EVENT = {

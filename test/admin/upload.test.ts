@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { uploadQueue } from '../../src/services/telemetry/store-metrics.js';
-import { receiveUpload } from '../../src/services/upload.js';
+import { receiveUpload } from '../../src/services/uploads/upload.js';
 import { type FormPart, multipart } from './support/multipart.js';
 
 describe('upload', () => {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import { PMTiles } from 'pmtiles';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ArchiveContainer } from '../../src/core/archives.js';
-import { archive } from '../../src/workers/vector/archive.js';
+import type { ArchiveContainer } from '../../src/core/tiles/archives.js';
+import { archive } from '../../src/workers/tiles/archive.js';
 import { archiveTile } from '../support/archive-tile.js';
 import { makeMBTiles, PACK, type Stored, tilesOf, writeMBTiles, writePMTiles } from '../support/archives.js';
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BUILT_IN_SETS } from '../../src/core/tile-matrix.js';
+import { BUILT_IN_SETS } from '../../src/core/tiles/tile-matrix.js';
 import Database from '../../src/native/sqlite.js';
-import { appendTiles, finishArchive, openArchive } from '../../src/workers/archive/write.js';
+import { appendTiles, finishArchive, openArchive } from '../../src/workers/tiles/archive/write.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-gpkg-tiles-'));

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { describeDatabase } from '../../src/workers/archive/package/database.js';
 import { Directory } from '../../src/workers/providers/archive/pmtiles-directory.js';
 import { directory } from '../../src/workers/providers/archive/write/pmtiles-directory.js';
 import { withinTime } from '../../src/workers/providers/time-limit.js';
-import { archive } from '../../src/workers/vector/archive.js';
+import { describeDatabase } from '../../src/workers/tiles/archive/package/database.js';
+import { archive } from '../../src/workers/tiles/archive.js';
 import { archiveTile } from '../support/archive-tile.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-hostile-'));

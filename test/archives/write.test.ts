@@ -11,12 +11,17 @@ import type {
   ArchiveDraft,
   WrittenContainer,
   WrittenTile,
-} from '../../src/core/archives.js';
-import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
+} from '../../src/core/tiles/archives.js';
+import { WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
 import Database from '../../src/native/sqlite.js';
-import { appendTiles, discardArchive, finishArchive, openArchive } from '../../src/workers/archive/write.js';
-import { Cancellation } from '../../src/workers/cancellation.js';
-import { archive } from '../../src/workers/vector/archive.js';
+import { Cancellation } from '../../src/workers/threads/cancellation.js';
+import {
+  appendTiles,
+  discardArchive,
+  finishArchive,
+  openArchive,
+} from '../../src/workers/tiles/archive/write.js';
+import { archive } from '../../src/workers/tiles/archive.js';
 import { archiveTile } from '../support/archive-tile.js';
 import { makeMBTiles, type Stored, tilesOf } from '../support/archives.js';
 

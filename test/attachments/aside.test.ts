@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openState, type State } from '../../src/stores/state.js';
+import { openState, type State } from '../../src/stores/state/state.js';
 import { stateWorker } from '../support/state.js';
 
 let folder: string;

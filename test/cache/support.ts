@@ -1,7 +1,7 @@
-import type { Collection } from '../../src/core/collection.js';
-import { type Format, MVT_FORMAT } from '../../src/core/media.js';
-import type { MapStyle } from '../../src/core/style/model.js';
-import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
+import type { Collection } from '../../src/core/catalog/collection.js';
+import { type Format, MVT_FORMAT } from '../../src/core/http/media.js';
+import type { MapStyle } from '../../src/core/styles/model.js';
+import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
 import { tileKey } from '../../src/services/tiles/request.js';
 import type { KeyedTileRequest, Tile } from '../../src/services/tiles/tile.js';
 

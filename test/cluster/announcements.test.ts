@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Announcements, type Take } from '../../src/services/cluster/announcements.js';
-import { AnnouncementStore } from '../../src/stores/announcements.js';
-import type { State } from '../../src/stores/state.js';
+import { AnnouncementStore } from '../../src/stores/database/announcements.js';
+import type { State } from '../../src/stores/state/state.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
 describeStates('announcements', (temporary) => {

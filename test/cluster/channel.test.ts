@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { PostgresChannel } from '../../src/stores/postgres-channel.js';
-import { StateSignals } from '../../src/stores/signals.js';
+import { PostgresChannel } from '../../src/stores/database/postgres-channel.js';
+import { StateSignals } from '../../src/stores/database/signals.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
 describe('notes between servers of a state in PostgreSQL', () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { instanceName } from '../../src/stores/instance.js';
+import { instanceName } from '../../src/stores/database/instance.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
 describeStates('processes of a state', (temporary, database) => {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { isRunning } from '../../src/stores/instance.js';
+import { isRunning } from '../../src/stores/database/instance.js';
 import { gateways } from '../e2e/support/processes.js';
 import { StreamClient } from '../streaming/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';

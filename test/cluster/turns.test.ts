@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SharedTurns } from '../../src/services/cluster/turns.js';
-import type { State } from '../../src/stores/state.js';
+import type { State } from '../../src/stores/state/state.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
 describeStates('turns at a resource', (temporary) => {

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { ANONYMOUS, type Reply } from '../../src/core/operation.js';
+import { ANONYMOUS, type Reply } from '../../src/core/http/operation.js';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
-import { adminOperations, GROUPS } from '../../src/gateway/admin/index.js';
-import { KINDS } from '../../src/gateway/admin/manifest/kinds.js';
-import { supportTable } from '../../src/gateway/admin/support-table.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { openApiDocument } from '../../src/gateway/http/openapi.js';
 import { Router } from '../../src/gateway/http/router.js';
 import { compileSchema } from '../../src/gateway/http/validation.js';
+import { KINDS } from '../../src/gateway/manifest/kinds.js';
+import { supportTable } from '../../src/gateway/operations/admin/support-table.js';
+import { adminOperations, GROUPS } from '../../src/gateway/start/management-groups.js';
 import { permits } from '../../src/services/access/permissions.js';
 import { NO_AUDIT } from '../support/auditing.js';
 import { wrongSchemas } from './documents.js';
@@ -111,6 +111,6 @@ describe('management API against its contract', () => {
 
   it('has a support table that is up to date', () => {
     const written = readFileSync(new URL('../../docs/support.md', import.meta.url), 'utf8');
-    expect(written, 'run: node dist/gateway/admin/support.js > docs/support.md').toBe(supportTable(GROUPS));
+    expect(written, 'run: node dist/gateway/start/support.js > docs/support.md').toBe(supportTable(GROUPS));
   });
 });

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { bandsOf, parseBandMath } from '../../src/core/band-math/index.js';
-import { BLOCK, compile } from '../../src/workers/raster/band-math.js';
+import { bandsOf, parseBandMath } from '../../src/core/rasters/band-math/index.js';
+import { BLOCK, compile } from '../../src/workers/rasters/pixels/band-math.js';
 
 /** Values of three bands over more than one block. */
 const COUNT = BLOCK + 100;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aroundOnGlobe, type Box, withinMercator } from '../../src/core/box.js';
+import { aroundOnGlobe, type Box, withinMercator } from '../../src/core/geometry/box.js';
 
 describe('the smallest box around others', () => {
   it.each<[string, Box[], Box]>([

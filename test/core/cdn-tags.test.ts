@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Box } from '../../src/core/box.js';
-import type { Collection } from '../../src/core/collection.js';
-import { REGISTERED_SETS } from '../../src/core/tile-matrix/registered.js';
-import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
-import { editTags, joinTags, tileTags } from '../../src/services/cdn/tags.js';
+import type { Collection } from '../../src/core/catalog/collection.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import { REGISTERED_SETS } from '../../src/core/tiles/tile-matrix/registered.js';
+import { WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
+import { editTags, joinTags, tileTags } from '../../src/services/tiles/cache/tags.js';
 import { randomNumbers } from '../support/random.js';
 
 const collections = [{ layerId: 7 }] as unknown as Collection[];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { saveConfig } from '../../src/cli/settings.js';
-import { ConfigError, loadConfig } from '../../src/core/config.js';
+import { ConfigError, loadConfig } from '../../src/core/config/config.js';
 
 let folder: string;
 beforeAll(() => {

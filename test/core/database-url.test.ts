@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flagsOf, saveConfig } from '../../src/cli/settings.js';
-import { loadConfig } from '../../src/core/config.js';
-import { isDatabase, withoutPassword } from '../../src/core/database-url.js';
+import { loadConfig } from '../../src/core/config/config.js';
+import { isDatabase, withoutPassword } from '../../src/core/sources/database-url.js';
 import { shownValue } from '../../src/gateway/admin/config-document.js';
 
 const URL = 'postgresql://me:s3cret@db.example:5433/gis?sslmode=require';

@@ -10,8 +10,8 @@ import {
   readNumber,
   toDouble,
   toInt64,
-} from '../../src/core/exact-number.js';
-import { readObjectId } from '../../src/core/object-id.js';
+} from '../../src/core/values/exact-number.js';
+import { readObjectId } from '../../src/core/values/object-id.js';
 
 describe('a number', () => {
   it.each<[string, unknown]>([

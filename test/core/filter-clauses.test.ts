@@ -10,7 +10,7 @@ import {
   filterOf,
   operatorsOf,
   valueCount,
-} from '../../src/core/filter-clauses.js';
+} from '../../src/core/features/filter-clauses.js';
 
 const written = (clause: Clause, type: ClauseType) => print(clauseExpression(clause, type));
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { esriFieldOf, esriValue } from '../../src/core/geoservices-features.js';
-import type { Field } from '../../src/core/vector-source.js';
+import { esriFieldOf, esriValue } from '../../src/core/geoservices/geoservices-features.js';
+import type { Field } from '../../src/core/sources/vector-source.js';
 
 /** Types of fields as clients before 11.2 know them. */
 

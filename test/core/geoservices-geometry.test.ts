@@ -1,6 +1,10 @@
 import type { Geometry } from 'geojson';
 import { describe, expect, it } from 'vitest';
-import { esriGeometryOf, GeoServicesGeometryError, geometryOf } from '../../src/core/geoservices-geometry.js';
+import {
+  esriGeometryOf,
+  GeoServicesGeometryError,
+  geometryOf,
+} from '../../src/core/geometry/geoservices-geometry.js';
 
 /** Counterclockwise, as GeoJSON wants exteriors. */
 const square = (x: number, y: number, side: number) => [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { exactNumber, isExactNumber } from '../../src/core/exact-number.js';
-import { parseFeatures } from '../../src/core/feature-body.js';
-import { keepJson, parseJsonExactly, readKept, stringifyExactly } from '../../src/core/json.js';
+import { parseFeatures } from '../../src/core/http/feature-body.js';
+import { exactNumber, isExactNumber } from '../../src/core/values/exact-number.js';
+import { keepJson, parseJsonExactly, readKept, stringifyExactly } from '../../src/core/values/json.js';
 import {
   compactJson,
   elementsIn,
@@ -9,8 +9,8 @@ import {
   membersIn,
   objectText,
   sameJson,
-} from '../../src/core/json-text.js';
-import { findRoundedInteger } from '../../src/core/rounded-integers.js';
+} from '../../src/core/values/json-text.js';
+import { findRoundedInteger } from '../../src/core/values/rounded-integers.js';
 
 const BIG = '9007199254740993';
 

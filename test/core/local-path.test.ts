@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { localPath } from '../../src/core/local-path.js';
+import { localPath } from '../../src/core/files/local-path.js';
 
 it.each(['/', '/docs', '/a/b?c=d&e=%2F#f', '/%0d%0a'])('%s is a path of this site', (path) => {
   expect(localPath(path)).toBe(path);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { imageSize } from '../../src/core/image-size.js';
-import { checkedMediaType } from '../../src/core/media-signature.js';
+import { imageSize } from '../../src/core/files/image-size.js';
+import { checkedMediaType } from '../../src/core/files/media-signature.js';
 
 /** What files are by their first bytes, and what they say that they are. */
 

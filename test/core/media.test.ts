@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asksForHtml, type Format, negotiate } from '../../src/core/media.js';
+import { asksForHtml, type Format, negotiate } from '../../src/core/http/media.js';
 
 const format = (name: string, mediaType: string, more: Partial<Format> = {}) =>
   ({ name, mediaType, ...more }) as Format;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { EditTask } from '../../src/core/edits.js';
-import { isPresent, monotonicMs, Presence } from '../../src/core/presence.js';
+import type { EditTask } from '../../src/core/edits/edits.js';
+import { isPresent, monotonicMs, Presence } from '../../src/core/values/presence.js';
 import { runEdits } from '../../src/workers/edits/run.js';
 import type { EditSession } from '../../src/workers/edits/session.js';
 

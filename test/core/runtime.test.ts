@@ -11,7 +11,7 @@ import {
   OLDER_UWS,
   sqlitePackage,
   uwsPackage,
-} from '../../src/core/runtime.js';
+} from '../../src/core/kit/runtime.js';
 
 it('Node.js 20 takes the older build of uWebSockets.js, all later ones the newer', () => {
   expect(uwsPackage('v20.20.2')).toBe(OLDER_UWS);

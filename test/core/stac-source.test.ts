@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stacSource } from '../../src/core/stac-source.js';
+import { stacSource } from '../../src/core/stac/stac-source.js';
 
 const API = 'stac+https://stac.example.org/v1?collections=scenes&asset=data';
 

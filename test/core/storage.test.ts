@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bucketOf } from '../../src/core/storage.js';
+import { bucketOf } from '../../src/core/sources/storage.js';
 
 it.each([
   ['s3://files', { bucket: 'files', prefix: '' }],

@@ -1,6 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
-import { CRS84, type Crs } from '../../src/core/crs.js';
-import { MatrixSetError, matrixSetDocument, readMatrixSet } from '../../src/core/tile-matrix/document.js';
+import { CRS84, type Crs } from '../../src/core/geometry/crs.js';
+import {
+  MatrixSetError,
+  matrixSetDocument,
+  readMatrixSet,
+} from '../../src/core/tiles/tile-matrix/document.js';
 import {
   BUILT_IN_SETS,
   firstColumn,
@@ -12,7 +16,7 @@ import {
   tileLimits,
   WEB_MERCATOR_QUAD,
   zoomOf,
-} from '../../src/core/tile-matrix.js';
+} from '../../src/core/tiles/tile-matrix.js';
 import { crsOfEpsg, parseCrs } from '../../src/native/crs.js';
 import { describeCrs } from '../../src/native/index.js';
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { nameOfXml, xmlName } from '../../src/core/xml-name.js';
+import { nameOfXml, xmlName } from '../../src/core/values/xml-name.js';
 import { randomSource } from '../native/support.js';
 
 describe('xmlName', () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Operand } from '../../src/core/cql2/ast.js';
 import { bound } from '../../src/core/cql2/bound.js';
-import { LIMITS } from '../../src/core/limits.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
 
 it('a filter may have so many operators and operands, and no more', () => {
   const listOf = (length: number): Operand => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CheckOptions, check, parseText, toJson } from '../../src/core/cql2/index.js';
-import { CRS84, type Crs } from '../../src/core/crs.js';
-import type { Field, FieldType } from '../../src/core/vector-source.js';
+import { CRS84, type Crs } from '../../src/core/geometry/crs.js';
+import type { Field, FieldType } from '../../src/core/sources/vector-source.js';
 
 /** A filter is checked against the properties of the collection before any store sees it. */
 

@@ -14,14 +14,19 @@ import {
   parseText,
   temporalFilter,
 } from '../../src/core/cql2/index.js';
-import { CRS84, type Crs } from '../../src/core/crs.js';
-import type { Field, FieldType, GeoPackageSource, PostgisSource } from '../../src/core/vector-source.js';
+import { CRS84, type Crs } from '../../src/core/geometry/crs.js';
+import type {
+  Field,
+  FieldType,
+  GeoPackageSource,
+  PostgisSource,
+} from '../../src/core/sources/vector-source.js';
 import { closeAll, connect, statement } from '../../src/workers/providers/geopackage/connection.js';
-import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { passingRows } from '../../src/workers/providers/geopackage/filter.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { whereOf } from '../../src/workers/providers/postgis/filter.js';
-import { SqlParams } from '../../src/workers/providers/postgis/params.js';
+import { passingRows } from '../../src/workers/providers/geopackage/queries/filter.js';
+import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { SqlParams } from '../../src/workers/providers/postgis/connections/params.js';
+import { whereOf } from '../../src/workers/providers/postgis/queries/filter.js';
 import { geoPackageBlob, wkb } from '../native/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { findInGeoPackage } from './stores.js';

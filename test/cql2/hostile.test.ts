@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Cql2Error, check, type Expression, parseJson, parseText } from '../../src/core/cql2/index.js';
-import { CRS84, type Crs } from '../../src/core/crs.js';
-import { TaskFailure } from '../../src/core/failure.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
+import { CRS84, type Crs } from '../../src/core/geometry/crs.js';
 import { wkb } from '../native/support.js';
 import { type Cell, type Column, findInGeoPackage, type Stores, startStores } from './stores.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CheckOptions, check, parseText, print } from '../../src/core/cql2/index.js';
-import { CRS84 } from '../../src/core/crs.js';
-import type { Field, FieldType } from '../../src/core/vector-source.js';
+import { CRS84 } from '../../src/core/geometry/crs.js';
+import type { Field, FieldType } from '../../src/core/sources/vector-source.js';
 
 /** Comparisons of one property with many values become a list, which a store looks up. */
 

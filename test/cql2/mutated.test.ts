@@ -8,8 +8,8 @@ import {
   print,
   toJson,
 } from '../../src/core/cql2/index.js';
-import { CRS84 } from '../../src/core/crs.js';
-import type { FieldType } from '../../src/core/vector-source.js';
+import { CRS84 } from '../../src/core/geometry/crs.js';
+import type { FieldType } from '../../src/core/sources/vector-source.js';
 import { pick, type Random, RandomFilter, seeded } from './random.js';
 
 /** Broken filters are refused with a `Cql2Error`, never with anything else; what passes can be printed. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { check, parseText } from '../../src/core/cql2/index.js';
-import { CRS84 } from '../../src/core/crs.js';
+import { CRS84 } from '../../src/core/geometry/crs.js';
 import { statement } from '../../src/workers/providers/geopackage/connection.js';
-import { passingRows } from '../../src/workers/providers/geopackage/filter.js';
-import { whereOf } from '../../src/workers/providers/postgis/filter.js';
-import { SqlParams } from '../../src/workers/providers/postgis/params.js';
+import { passingRows } from '../../src/workers/providers/geopackage/queries/filter.js';
+import { SqlParams } from '../../src/workers/providers/postgis/connections/params.js';
+import { whereOf } from '../../src/workers/providers/postgis/queries/filter.js';
 import { wkb } from '../native/support.js';
 import { pick, seeded } from './random.js';
 import { type Stores, startStores } from './stores.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { check, parseText, print } from '../../src/core/cql2/index.js';
-import { CRS84 } from '../../src/core/crs.js';
+import { CRS84 } from '../../src/core/geometry/crs.js';
 import { type Shape, wkb } from '../native/support.js';
 import { DATES, NUMBERS, pick, type Random, RandomFilter, seeded, TEXTS, TIMES } from './random.js';
 import { type Cell, type Column, type Stores, startStores } from './stores.js';

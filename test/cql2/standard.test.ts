@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { check, parseText } from '../../src/core/cql2/index.js';
-import { CRS84 } from '../../src/core/crs.js';
+import { CRS84 } from '../../src/core/geometry/crs.js';
 import { wkb } from '../native/support.js';
 import { type Cell, type Column, type Stores, startStores } from './stores.js';
 

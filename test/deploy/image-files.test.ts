@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { NODE_VERSIONS } from '../../src/core/runtime.js';
+import { NODE_VERSIONS } from '../../src/core/kit/runtime.js';
 import { healthCommand, lastOf, stagesOf } from './support/dockerfile.js';
 import { contextFiles } from './support/image.js';
 

@@ -16,13 +16,13 @@ describe('the recipes', () => {
 
   it('name symbols that stand in the files named beside them', () => {
     for (const [symbol, path] of [
-      ['READERS', 'src/core/style/sld/symbolizers.ts'],
-      ['DRIVERS', 'src/workers/raster/vector-drivers.ts'],
-      ['TABLES', 'src/services/publish/formats.ts'],
+      ['READERS', 'src/core/styles/sld/symbolizers.ts'],
+      ['DRIVERS', 'src/workers/gdal/vector-drivers.ts'],
+      ['TABLES', 'src/services/catalog/publish/formats.ts'],
       ['FeatureStore', 'src/workers/providers/feature-store.ts'],
-      ['byData', 'src/core/abilities.ts'],
+      ['byData', 'src/core/catalog/abilities.ts'],
       ['LayerEncoder', 'src/native/index.ts'],
-      ['defineOperation', 'src/core/operation.ts'],
+      ['defineOperation', 'src/core/http/operation.ts'],
     ] as const) {
       expect(TEXT).toContain(symbol);
       expect(readFileSync(path, 'utf8')).toMatch(new RegExp(`\\b${symbol}\\b`));

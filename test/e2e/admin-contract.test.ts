@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
-import { adminOperations } from '../../src/gateway/admin/index.js';
+import { adminOperations } from '../../src/gateway/start/management-groups.js';
 import { contractOperations, OPEN } from '../contract/operations.js';
 import { startServer } from '../support/server.js';
 

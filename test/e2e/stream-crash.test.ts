@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Interest } from '../../src/client/index.js';
-import { OUTBOX_EVENTS } from '../../src/core/limits.js';
+import { OUTBOX_EVENTS } from '../../src/core/kit/limits.js';
 import { type EditableStore, geoPackageStore, postgisStore, sender } from '../edits/support.js';
 import { freePort } from '../support/ports.js';
 import { startServerProcess, type TestServer } from '../support/server.js';

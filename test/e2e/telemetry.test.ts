@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LOG_EVENTS } from '../../src/core/log-events.js';
+import { LOG_EVENTS } from '../../src/core/kit/log-events.js';
 import { range, writeZarr } from '../rasters/support.js';
 import {
   type Collector,

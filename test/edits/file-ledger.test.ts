@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { FileLedger } from '../../src/workers/file-ledger.js';
+import { FileLedger } from '../../src/workers/files/file-ledger.js';
 
 /** The name of a file's content tells a file from the one that took its place, also while another thread is about it. */
 

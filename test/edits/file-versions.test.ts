@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { sqliteState } from '../../src/core/file-state.js';
-import { FileVersions } from '../../src/services/publish/file-versions.js';
+import { sqliteState } from '../../src/core/files/file-state.js';
+import { FileVersions } from '../../src/services/catalog/publish/file-versions.js';
 
 /** Writes of ours leave a file known, and nobody else's do, whenever the catalog is told of ours. */
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OUTBOX_EVENTS } from '../../src/core/limits.js';
+import { OUTBOX_EVENTS } from '../../src/core/kit/limits.js';
 import Database from '../../src/native/sqlite.js';
 import { eventually } from '../e2e/support/http.js';
 import { startServer, type TestServer } from '../support/server.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { createSpatialIndex } from '../../src/workers/providers/geopackage/create.js';
+import { createSpatialIndex } from '../../src/workers/providers/geopackage/schema/create.js';
 import { type EditableStore, type Editor, geoPackageStore, postgisStore, startEditor } from './support.js';
 
 /** Triggers, rules and policies of a store that keep rows as they are: nothing is answered or told as done. */

@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { EditOperation } from '../../src/core/edits.js';
-import { jsonTexts } from '../../src/core/json-text.js';
-import type { VectorSource } from '../../src/core/vector-source.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
-import { discover } from '../../src/workers/providers/postgis/discover.js';
+import type { EditOperation } from '../../src/core/edits/edits.js';
+import type { VectorSource } from '../../src/core/sources/vector-source.js';
+import { jsonTexts } from '../../src/core/values/json-text.js';
+import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
+import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { tableLayers } from '../../src/workers/providers/postgis/schema/table-layers.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
-import { tableLayers } from '../../src/workers/providers/postgis/table-layers.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
 /** Keys that several rows of a PostgreSQL table have: an edit changes one row or none. */

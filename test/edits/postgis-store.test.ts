@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EditOperation, EditTask } from '../../src/core/edits.js';
-import { jsonTexts } from '../../src/core/json-text.js';
-import type { VectorLayerInfo } from '../../src/core/vector-tasks.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
-import { discover } from '../../src/workers/providers/postgis/discover.js';
+import type { EditOperation, EditTask } from '../../src/core/edits/edits.js';
+import type { VectorLayerInfo } from '../../src/core/tasks/vector-tasks.js';
+import { jsonTexts } from '../../src/core/values/json-text.js';
+import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
+import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { CoverageResult, CoverageTask } from '../../src/core/rasters.js';
+import type { CoverageResult, CoverageTask } from '../../src/core/rasters/rasters.js';
 import { readCog } from '../support/cog.js';
 import { gdalTool, rasterValues } from '../support/gdal-tools.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from './support.js';

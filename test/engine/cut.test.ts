@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { MapLayer, MapTask } from '../../src/core/maps.js';
+import type { MapLayer, MapTask } from '../../src/core/maps/maps.js';
 import { fileRaster, LANDSAT, suiteEngine, type TileGeometry, vectorTile } from './support.js';
 
 /** Images that are cut into tiles hold what each tile alone would hold. */

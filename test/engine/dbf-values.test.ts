@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, expect, it } from 'vitest';
-import { stage } from '../../src/workers/raster/stage.js';
+import { stage } from '../../src/workers/exchange/ogr/stage.js';
 
 /** Values of the tables of shapefiles in a staging GeoPackage. */
 

@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { areKept, type FeatureIds, featureIdsIn } from '../../src/workers/raster/geojson-ids.js';
-import { translate } from '../../src/workers/raster/translate.js';
+import {
+  areKept,
+  type FeatureIds,
+  featureIdsIn,
+} from '../../src/workers/exchange/ogr/formats/geojson-ids.js';
+import { translate } from '../../src/workers/exchange/ogr/translate.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-ids-'));
 const path = join(folder, 'a.geojson');

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { TranslateResult, TranslateTask } from '../../src/core/ogr.js';
-import { stageFeatures } from '../../src/workers/process/stage.js';
-import { PropertyScanner } from '../../src/workers/raster/geojson/scanner.js';
-import { carryTime } from '../../src/workers/raster/staged-times.js';
-import { translate } from '../../src/workers/raster/translate.js';
+import type { TranslateResult, TranslateTask } from '../../src/core/exchange/ogr.js';
+import { PropertyScanner } from '../../src/workers/exchange/geojson/scanner.js';
+import { carryTime } from '../../src/workers/exchange/ogr/staged-times.js';
+import { translate } from '../../src/workers/exchange/ogr/translate.js';
+import { stageFeatures } from '../../src/workers/processes/stage.js';
 
 /** Values of GeoJSON in a staging GeoPackage: none is another one. */
 

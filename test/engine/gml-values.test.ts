@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, expect, it } from 'vitest';
-import type { TranslateResult } from '../../src/core/ogr.js';
-import { inspectLayers } from '../../src/workers/raster/ogr.js';
-import { translate } from '../../src/workers/raster/translate.js';
+import type { TranslateResult } from '../../src/core/exchange/ogr.js';
+import { inspectLayers } from '../../src/workers/exchange/ogr/ogr.js';
+import { translate } from '../../src/workers/exchange/ogr/translate.js';
 
 /** Values of GML without a schema in a staging GeoPackage. */
 

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { MapLayer, MapTask } from '../../src/core/maps.js';
-import type { StyleLayer } from '../../src/core/style/model.js';
+import type { MapLayer, MapTask } from '../../src/core/maps/maps.js';
+import type { StyleLayer } from '../../src/core/styles/model.js';
 import { suiteEngine, vectorTile } from './support.js';
 
 const suite = suiteEngine();

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ExportFormat } from '../../src/core/ogr.js';
-import type { FieldType } from '../../src/core/vector-source.js';
+import type { ExportFormat } from '../../src/core/exchange/ogr.js';
+import type { FieldType } from '../../src/core/sources/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
+import { stage } from '../../src/workers/exchange/ogr/stage.js';
+import { translate } from '../../src/workers/exchange/ogr/translate.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { stage } from '../../src/workers/raster/stage.js';
-import { translate } from '../../src/workers/raster/translate.js';
+import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
 
 /** Values of GeoPackages that do not have the type of their column, in imports and exports. */
 

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
-import type { RasterSource } from '../../src/core/rasters.js';
+import type { RasterSource } from '../../src/core/rasters/rasters.js';
 import { EnginePool } from '../../src/workers/engine/client.js';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const LANDSAT = join(ROOT, 'demo/data/L7_ETMs.tif');
 export const DEM = join(ROOT, 'demo/data/olinda_dem_utm25s.tif');
-export const ENGINE = join(ROOT, 'dist/workers/engine/main.js');
+export const ENGINE = join(ROOT, 'dist/workers/entries/engine/main.js');
 
 export function scratchDirectory(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'graticule-test-'));

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/limits.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
 import { type ZipEntry, zip } from '../support/zip.js';
 import { suiteEngine } from './support.js';
 

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { envelope } from '../../src/core/box.js';
+import { envelope } from '../../src/core/geometry/box.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Conformance classes of Features that are declared, by tests named after their requirements: see requirements.test.ts too. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { coordinateColumns } from '../../src/workers/raster/csv/columns.js';
+import { coordinateColumns } from '../../src/workers/exchange/csv/columns.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** CSV files say nothing of their types: nothing may be lost by guessing them. */

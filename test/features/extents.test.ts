@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Box } from '../../src/core/box.js';
-import { envelope, globeExtent, imageWithin } from '../../src/core/box.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import { envelope, globeExtent, imageWithin } from '../../src/core/geometry/box.js';
 import { transformBox } from '../../src/native/index.js';
 import { startServer, type TestServer } from '../support/server.js';
 

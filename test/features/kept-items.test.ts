@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
+import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
 import { geoPackageBlob } from '../native/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 

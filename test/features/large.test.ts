@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
+import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
 import { json } from '../e2e/support/http.js';
 import { gateways, residentBytes } from '../e2e/support/processes.js';
 import { geoPackageBlob } from '../native/support.js';

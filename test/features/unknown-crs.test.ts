@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Box } from '../../src/core/box.js';
+import type { Box } from '../../src/core/geometry/box.js';
 import { multipart } from '../admin/support/multipart.js';
 import { startServer, type TestServer } from '../support/server.js';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { TaskFailure } from '../../src/core/failure.js';
-import type { Candidate } from '../../src/core/geocoding.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
+import type { Candidate } from '../../src/core/geocoding/geocoding.js';
 import type { Geocoder } from '../../src/services/geocoding/geocoder.js';
 import { type Asked, ProviderChain, untried } from '../../src/services/geocoding/providers.js';
-import type { TaskContext } from '../../src/services/run-task.js';
+import type { TaskContext } from '../../src/services/kit/run-task.js';
 
 /** What a chain of providers does with the one that is passed over. */
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DRAFT_ENDING } from '../../src/core/geocoding.js';
+import { DRAFT_ENDING } from '../../src/core/geocoding/geocoding.js';
 import Database from '../../src/native/sqlite.js';
 import { geocode } from '../../src/workers/geocoding/find.js';
 import { sweepDrafts } from '../../src/workers/geocoding/import.js';

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { ReferenceTask } from '../../src/core/geocoding.js';
-import { Cancellation } from '../../src/workers/cancellation.js';
+import type { ReferenceTask } from '../../src/core/geocoding/geocoding.js';
 import { importReference } from '../../src/workers/geocoding/import.js';
+import { Cancellation } from '../../src/workers/threads/cancellation.js';
 import { multipart } from '../admin/support/multipart.js';
 import type { TestServer } from '../support/server.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { print } from '../../src/core/cql2/index.js';
-import { CRS84 } from '../../src/core/crs.js';
-import type { Field } from '../../src/core/vector-source.js';
+import { CRS84 } from '../../src/core/geometry/crs.js';
+import type { Field } from '../../src/core/sources/vector-source.js';
 import { crsOfEpsg } from '../../src/native/crs.js';
 import { type GeoServicesFilter, geoServicesFilter } from '../../src/services/geoservices/filter.js';
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { RasterCollection } from '../../src/core/collection.js';
-import { dimensionsDocument } from '../../src/gateway/surfaces/geoservices/image-documents.js';
+import type { RasterCollection } from '../../src/core/catalog/collection.js';
+import { dimensionsDocument } from '../../src/gateway/geoservices/images/image-documents.js';
 import { pythonOfClients } from '../support/python.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 

@@ -1,9 +1,9 @@
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MVT_FORMAT } from '../../src/core/media.js';
-import { defineOperation, type Reply } from '../../src/core/operation.js';
-import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
-import { bodyForm } from '../../src/gateway/http/body-form.js';
+import { MVT_FORMAT } from '../../src/core/http/media.js';
+import { defineOperation, type Reply } from '../../src/core/http/operation.js';
+import { WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
+import { bodyForm } from '../../src/gateway/http/requests/body-form.js';
 import type { HttpServer } from '../../src/gateway/http/server.js';
 import { newTile } from '../../src/services/tiles/tile.js';
 import { raw } from '../e2e/support/http.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { bodyHash } from '../../src/gateway/http/body-hash.js';
+import { bodyHash } from '../../src/gateway/http/requests/body-hash.js';
 
 interface Part {
   name: string;

@@ -1,8 +1,8 @@
 import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { COMPRESSIONS } from '../../src/core/content-coding.js';
-import { LIMITS } from '../../src/core/limits.js';
-import { compressParts, hasRoom } from '../../src/gateway/http/compress-parts.js';
+import { COMPRESSIONS } from '../../src/core/http/content-coding.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
+import { compressParts, hasRoom } from '../../src/gateway/http/replies/compress-parts.js';
 import { unzstd } from '../../src/native/index.js';
 
 const INFLATE = {

@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { Reply } from '../../src/core/operation.js';
-import { acceptsCoding, chooseCoding, isNegotiable } from '../../src/gateway/http/compression.js';
-import { compress, decompress } from '../../src/services/compression.js';
+import type { Reply } from '../../src/core/http/operation.js';
+import { acceptsCoding, chooseCoding, isNegotiable } from '../../src/gateway/http/replies/compression.js';
+import { compress, decompress } from '../../src/services/uploads/compression.js';
 
 const reply = (mediaType: string, bytes: number, more: Partial<Reply> = {}): Reply => ({
   ...{ status: 200, mediaType, body: 'x'.repeat(bytes) },

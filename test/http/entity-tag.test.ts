@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { codedTag, ifMatchTags, matchingForm } from '../../src/gateway/http/entity-tag.js';
+import { codedTag, ifMatchTags, matchingForm } from '../../src/gateway/http/replies/entity-tag.js';
 
 const all = () => true;
 

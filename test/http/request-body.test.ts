@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RequestBody } from '../../src/gateway/http/body.js';
+import { RequestBody } from '../../src/gateway/http/requests/body.js';
 import type { HttpResponse } from '../../src/gateway/http/uws.js';
 
 /** A socket that says what it was told, and delivers what a test gives it. */

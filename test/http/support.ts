@@ -1,6 +1,6 @@
-import type { Operation } from '../../src/core/operation.js';
+import type { Operation } from '../../src/core/http/operation.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../src/gateway/http/forwarding.js';
+import { Forwarding } from '../../src/gateway/http/requests/forwarding.js';
 import { HttpServer, type ServerOptions } from '../../src/gateway/http/server.js';
 import type { Log } from '../../src/services/telemetry/log.js';
 import { NO_AUDIT } from '../support/auditing.js';

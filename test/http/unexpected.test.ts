@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exceptionText } from '../../src/core/exception-text.js';
-import { TaskFailure } from '../../src/core/failure.js';
-import { defineOperation, type Exchange } from '../../src/core/operation.js';
+import { exceptionText } from '../../src/core/errors/exception-text.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
+import { defineOperation, type Exchange } from '../../src/core/http/operation.js';
 import type { HttpServer } from '../../src/gateway/http/server.js';
 import type { Properties } from '../../src/services/telemetry/log.js';
 import { applicationErrors } from '../../src/services/telemetry/metrics.js';
-import { failureFrom, failureMessage } from '../../src/workers/failure.js';
-import type { VectorPool as VectorPoolOf } from '../../src/workers/vector/pool.js';
+import type { VectorPool as VectorPoolOf } from '../../src/workers/pools/vector/pool.js';
+import { failureFrom, failureMessage } from '../../src/workers/threads/failure.js';
 import { raw } from '../e2e/support/http.js';
 import { suiteEngine } from '../engine/support.js';
 import { serverOf } from './support.js';
@@ -157,7 +157,7 @@ describe('what fails unexpectedly in another thread or process', () => {
 
   it('comes with the stack of a thread of the vector pool', async () => {
     // As it is built: a thread cannot begin with TypeScript.
-    const { VectorPool } = (await import('../../dist/workers/vector/pool.js' as string)) as {
+    const { VectorPool } = (await import('../../dist/workers/pools/vector/pool.js' as string)) as {
       VectorPool: typeof VectorPoolOf;
     };
     const pool = new VectorPool({ threads: 1, maxQueue: 1, maxWaitMs: 60_000, connections: 1 });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nodeVersion } from '../../src/core/runtime.js';
+import { nodeVersion } from '../../src/core/kit/runtime.js';
 import { AUTHORITY, type Authority, FOR_CLIENTS, type Issued, openAuthority } from '../support/authority.js';
 import { startServer, type TestServer } from '../support/server.js';
 

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Sealing } from '../../src/services/access/sealing.js';
-import { SigningKeys } from '../../src/services/access/signing-keys.js';
-import { openState, type State } from '../../src/stores/state.js';
+import { SigningKeys } from '../../src/services/access/identity/signing-keys.js';
+import { Sealing } from '../../src/services/access/keys/sealing.js';
+import { openState, type State } from '../../src/stores/state/state.js';
 import { stateWorker } from '../support/state.js';
 
 const HOUR = 3_600_000;

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { compareFeatures } from '../../src/workers/ingest/compare-features.js';
-import { geometryDifference } from '../../src/workers/ingest/compare-geometries.js';
+import { compareFeatures } from '../../src/workers/exchange/ingest/compare-features.js';
+import { geometryDifference } from '../../src/workers/exchange/ingest/compare-geometries.js';
 
 /** What counts as the same feature, and what does not. */
 

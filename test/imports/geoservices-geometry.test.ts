@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Geometry } from 'geojson';
 import { afterAll, describe, expect, it } from 'vitest';
-import { geometryOf } from '../../src/workers/ingest/geoservices-geometry.js';
+import { geometryOf } from '../../src/workers/exchange/ingest/geoservices-geometry.js';
 import { scratchDirectory } from '../engine/support.js';
 
 /** Geometries of GeoServices JSON, as GDAL reads the same documents. */

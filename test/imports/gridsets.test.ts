@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { GeoServerGridset } from '../../src/core/geoserver.js';
+import type { GeoServerGridset } from '../../src/core/exchange/geoserver.js';
 import {
   BUILT_IN_SETS,
   MatrixSets,
@@ -8,9 +8,9 @@ import {
   matrixBox,
   type TileMatrixSet,
   tileBox,
-} from '../../src/core/tile-matrix.js';
-import { assessGridsets } from '../../src/services/migrations/geoserver/gridsets.js';
-import { configuredMatrixSets } from '../../src/services/tiles/matrix-sets.js';
+} from '../../src/core/tiles/tile-matrix.js';
+import { configuredMatrixSets } from '../../src/services/catalog/tiles/matrix-sets.js';
+import { assessGridsets } from '../../src/services/exchange/migrations/geoserver/gridsets.js';
 
 /** Gridsets of a GeoServer as tile matrix sets. */
 

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { stringifyExactly } from '../../src/core/json.js';
+import { stringifyExactly } from '../../src/core/values/json.js';
 import type { TestServer } from '../support/server.js';
 import type { SharedServer } from '../support/shared-server.js';
 

@@ -1,10 +1,12 @@
 /**
- * Which folder of src may import which, and that no files import each other in a circle. `faults` tells what is wrong;
- * run as a program, by `./run lint`, this file prints it; `--picture` prints the picture of the layers.
+ * Which folder of src may import which, and that no files and no rooms import each other in a circle. `faults` returns what
+ * is wrong; run as a program, by `./run lint`, this file prints it. `--picture` prints the picture of the layers, `--rooms`
+ * the table of their rooms, both for docs/architecture.md.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import ROOMS from './rooms.mjs';
 
 /** Folders of src by those whose files theirs may import; their own they may always. */
 const LAYERS = {
@@ -22,15 +24,15 @@ const LAYERS = {
 
 /** What of the workers runs where their answers are waited for: ways to threads and processes, and what goes over them. */
 const DOORS = [
-  'src/workers/pools.ts',
-  'src/workers/failure.ts',
+  'src/workers/pools/pools.ts',
+  'src/workers/threads/failure.ts',
   'src/workers/state/link.ts',
-  'src/workers/file-ledger.ts',
-  'src/workers/tile-store/link.ts',
+  'src/workers/files/file-ledger.ts',
+  'src/workers/tiles/store/link.ts',
   'src/workers/engine/settings.ts',
   'src/workers/engine/rooms.ts',
-  'src/workers/remote/allowed.ts',
-  'src/workers/symbols/font-files.ts',
+  'src/workers/storage/remote/allowed.ts',
+  'src/workers/styles/symbols/font-files.ts',
 ];
 
 /** Files whose types need each other; values never do. */
@@ -55,6 +57,49 @@ function importsOf(path, text) {
 }
 
 const layerOf = (path) => path.split('/')[1];
+/** Undefined for a file beside the rooms of its layer. */
+const roomOf = (path) => (path.split('/').length > 3 ? path.split('/')[2] : undefined);
+/** Most files of one folder. */
+const MAX_FILES = 25;
+
+function roomFault(path, target, rooms) {
+  const layer = layerOf(path);
+  const [from, to] = [roomOf(path), roomOf(target)];
+  if (!rooms[layer] || layer !== layerOf(target) || from === to) return undefined;
+  if (rooms[layer][from]?.uses.includes(to)) return undefined;
+  return `${path} imports ${target}: test/layers/rooms.mjs does not let ${layer}/${from} use ${layer}/${to}`;
+}
+
+/** Rooms that the table lacks or invents, arrows of the table that no import needs, circles of rooms, and crowded folders. */
+function tableFaults(texts, rooms) {
+  const wrong = [];
+  const folders = new Map();
+  for (const path of texts.keys()) folders.set(dirname(path), (folders.get(dirname(path)) ?? 0) + 1);
+  for (const [folder, count] of folders)
+    if (count > MAX_FILES) wrong.push(`${folder} has ${count} files: at most ${MAX_FILES}`);
+  for (const [layer, table] of Object.entries(rooms)) {
+    const paths = [...texts.keys()].filter((path) => layerOf(path) === layer);
+    for (const path of paths)
+      if (!table[roomOf(path)]) wrong.push(`${path} is in no room of test/layers/rooms.mjs`);
+    const found = new Set(paths.map(roomOf));
+    const needed = new Set(
+      paths.flatMap((path) =>
+        importsOf(path, texts.get(path))
+          .filter(({ target }) => texts.has(target) && layerOf(target) === layer)
+          .map(({ target }) => `${roomOf(path)} ${roomOf(target)}`),
+      ),
+    );
+    for (const [room, { uses }] of Object.entries(table)) {
+      if (!found.has(room)) wrong.push(`test/layers/rooms.mjs names ${layer}/${room}, which has no files`);
+      for (const other of uses)
+        if (!needed.has(`${room} ${other}`))
+          wrong.push(`test/layers/rooms.mjs lets ${layer}/${room} use ${layer}/${other}, and no file does`);
+    }
+    for (const circle of circles(new Map(Object.entries(table).map(([room, { uses }]) => [room, uses]))))
+      wrong.push(`these rooms of ${layer} use each other: ${circle.join(', ')}`);
+  }
+  return wrong;
+}
 
 function edgeFault(path, target) {
   const [from, to] = [layerOf(path), layerOf(target)];
@@ -76,7 +121,7 @@ function circles(graph) {
     order.set(path, order.size);
     low.set(path, order.get(path));
     stack.push(path);
-    for (const next of graph.get(path)) {
+    for (const next of graph.get(path) ?? []) {
       if (!order.has(next)) visit(next);
       if (stack.includes(next)) low.set(path, Math.min(low.get(path), low.get(next)));
     }
@@ -88,9 +133,9 @@ function circles(graph) {
   return found;
 }
 
-/** What is wrong with files, texts by their paths (`src/core/box.ts`). */
-export function faults(texts) {
-  const wrong = [];
+/** What is wrong with files, texts by their paths (`src/core/geometry/box.ts`), by a table of rooms. */
+export function faults(texts, rooms = ROOMS) {
+  const wrong = tableFaults(texts, rooms);
   const all = new Map();
   const values = new Map();
   for (const [path, text] of texts) {
@@ -103,7 +148,7 @@ export function faults(texts) {
       path,
       imports.filter(({ forTypes }) => !forTypes).map(({ target }) => target),
     );
-    for (const { target } of imports) wrong.push(edgeFault(path, target));
+    for (const { target } of imports) wrong.push(edgeFault(path, target), roomFault(path, target, rooms));
   }
   for (const circle of circles(values)) wrong.push(`these import each other: ${circle.join(', ')}`);
   for (const circle of circles(all))
@@ -123,6 +168,23 @@ export function picture(texts) {
   return ['```mermaid', 'flowchart TD', ...[...edges.keys()].sort(), '```'].join('\n');
 }
 
+/** The rooms of each layer, as Markdown. */
+export function roomTable(rooms = ROOMS) {
+  return Object.entries(rooms)
+    .map(([layer, table]) =>
+      [
+        `### src/${layer}`,
+        '',
+        '| Room | What is in it | Uses |',
+        '|---|---|---|',
+        ...Object.entries(table).map(
+          ([room, { holds, uses }]) => `| src/${layer}/${room} | ${holds} | ${uses.join(', ')} |`,
+        ),
+      ].join('\n'),
+    )
+    .join('\n\n');
+}
+
 export function sources() {
   const paths = readdirSync('src', { recursive: true }).map((name) => `src/${name}`);
   const code = paths.filter((path) => /(?<!\.d|\.test)\.ts$/.test(path));
@@ -132,6 +194,10 @@ export function sources() {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv[2] === '--picture') {
     console.log(picture(sources()));
+    process.exit();
+  }
+  if (process.argv[2] === '--rooms') {
+    console.log(roomTable());
     process.exit();
   }
   const wrong = faults(sources());

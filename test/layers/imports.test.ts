@@ -1,19 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { faults } from './imports.mjs';
+import { faults, type Rooms } from './imports.mjs';
 
-const told = (files: Record<string, string>) => faults(new Map(Object.entries(files)));
+const told = (files: Record<string, string>, rooms: Rooms = {}) =>
+  faults(new Map(Object.entries(files)), rooms);
 
 describe('imports', () => {
   it('go one way', () => {
     const files = {
-      'src/core/box.ts': 'export const BOX = 1;',
-      'src/services/tiles.ts': "import { BOX } from '../core/box.js';",
+      'src/core/geometry/box.ts': 'export const BOX = 1;',
+      'src/services/tiles.ts': "import { BOX } from '../core/geometry/box.js';",
       'src/gateway/http.ts': "import { tiles } from '../services/tiles.js';",
     };
     expect(told(files)).toEqual([]);
-    expect(told({ ...files, 'src/core/box.ts': "import '../services/tiles.js';" })).toEqual([
-      'src/core/box.ts imports src/services/tiles.ts: core may not import services',
-      'these import each other: src/core/box.ts, src/services/tiles.ts',
+    expect(told({ ...files, 'src/core/geometry/box.ts': "import '../../services/tiles.js';" })).toEqual([
+      'src/core/geometry/box.ts imports src/services/tiles.ts: core may not import services',
+      'these import each other: src/core/geometry/box.ts, src/services/tiles.ts',
     ]);
     expect(
       told({ ...files, 'src/cli/main.ts': "const { serve } = await import('../gateway/http.js');" }),
@@ -24,10 +25,10 @@ describe('imports', () => {
   });
 
   it('reach workers through their doors alone', () => {
-    const files = { 'src/workers/pools.ts': '', 'src/workers/raster/open.ts': '' };
-    expect(told({ ...files, 'src/services/a.ts': "import { pools } from '../workers/pools.js';" })).toEqual(
-      [],
-    );
+    const files = { 'src/workers/pools/pools.ts': '', 'src/workers/raster/open.ts': '' };
+    expect(
+      told({ ...files, 'src/services/a.ts': "import { pools } from '../workers/pools/pools.js';" }),
+    ).toEqual([]);
     expect(
       told({ ...files, 'src/services/a.ts': "import { open } from '../workers/raster/open.js';" }),
     ).toEqual([expect.stringMatching('runs in workers alone')]);
@@ -51,5 +52,33 @@ describe('imports', () => {
     ).toEqual([
       'the types of more than two files need each other: src/core/a.ts, src/core/b.ts, src/core/c.ts',
     ]);
+  });
+
+  it('go from room to room as the table says', () => {
+    const files = {
+      'src/services/tiles/make.ts': "import { draw } from '../maps/draw.js';",
+      'src/services/maps/draw.ts': '',
+    };
+    const maps = { holds: 'maps', uses: [] };
+    const tiles = { holds: 'tiles', uses: ['maps'] };
+    expect(told(files, { services: { maps, tiles } })).toEqual([]);
+    expect(told(files, { services: { maps, tiles: { ...tiles, uses: [] } } })).toEqual([
+      'src/services/tiles/make.ts imports src/services/maps/draw.ts: test/layers/rooms.mjs does not let services/tiles use services/maps',
+    ]);
+    expect(told(files, { services: { tiles } })).toContain(
+      'src/services/maps/draw.ts is in no room of test/layers/rooms.mjs',
+    );
+    expect(told(files, { services: { maps: { ...maps, uses: ['tiles'] }, tiles } })).toEqual([
+      'test/layers/rooms.mjs lets services/maps use services/tiles, and no file does',
+      'these rooms of services use each other: maps, tiles',
+    ]);
+    expect(told(files, { services: { maps, tiles, styles: maps } })).toEqual([
+      'test/layers/rooms.mjs names services/styles, which has no files',
+    ]);
+  });
+
+  it('find no more than 25 files in a folder', () => {
+    const many = Object.fromEntries(Array.from({ length: 26 }, (_, n) => [`src/client/f${n}.ts`, '']));
+    expect(told(many)).toEqual(['src/client has 26 files: at most 25']);
   });
 });

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest';
 
 /**
  * Who may ask of which kind data is: the tables of abilities, and each store's or reader's own room. Everybody else asks
- * what a collection can do (src/core/abilities.ts) or what its source declares (src/core/vector-source.ts,
- * src/core/raster-sources.ts).
+ * what a collection can do (src/core/catalog/abilities.ts) or what its source declares (src/core/sources/vector-source.ts,
+ * src/core/catalog/raster-sources.ts).
  */
-const ROOMS = [/^src\/workers\/providers\//, /^src\/workers\/raster\//];
+const ROOMS = [/^src\/workers\/providers\//, /^src\/workers\/rasters\//];
 
 const COLLECTION =
   /\b(?:(?:collections?|one|other|first)(?:\[\w+\])?(?:!|\?)?)\.kind\s*[!=]==\s*'(?:vector|raster|archive)'|\bcollections?(?:\[\w+\])?(?:!|\?)?\.kind\s*[!=]==|switch \([\w.]*collection\.kind\)/;
@@ -18,11 +18,11 @@ const TAKEN = /(?<![.\w])kind\s*[!=]==\s*'(?:vector|raster|archive)'/;
 
 /** What lists are searched for, what a style is drawn over, and the registration of grids, which takes these alone. */
 const LEFT = [
-  "src/core/style/check.ts: kind === 'vector'",
-  "src/core/style/document.ts: kind === 'vector'",
-  "src/services/collection-search.ts: kind === 'raster'",
-  "src/services/collection-search.ts: kind === 'vector'",
-  "src/services/rasters/gridded.ts: source.kind === 'gridded'",
+  "src/core/styles/check.ts: kind === 'vector'",
+  "src/core/styles/document.ts: kind === 'vector'",
+  "src/services/catalog/collection-search.ts: kind === 'raster'",
+  "src/services/catalog/collection-search.ts: kind === 'vector'",
+  "src/services/catalog/rasters/gridded.ts: source.kind === 'gridded'",
 ];
 
 it('nobody asks for the kind of a collection or a source outside of its own room', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { LayerSettings } from '../../src/core/layer-settings.js';
-import { LayerSpec } from '../../src/gateway/admin/manifest/schemas.js';
+import type { LayerSettings } from '../../src/core/catalog/layer-settings.js';
 import { compileSchema } from '../../src/gateway/http/validation.js';
-import { LayerWords } from '../../src/services/migrations/geoserver/layer-words.js';
-import type { LayerNotes } from '../../src/services/migrations/geoserver/notes.js';
+import { LayerSpec } from '../../src/gateway/manifest/schemas.js';
+import { LayerWords } from '../../src/services/exchange/migrations/geoserver/layer-words.js';
+import type { LayerNotes } from '../../src/services/exchange/migrations/geoserver/notes.js';
 
 /** What is put of a layer of which a GeoServer says this. */
 async function settingsOf(notes: Partial<LayerNotes>): Promise<LayerSettings> {

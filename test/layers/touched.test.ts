@@ -10,8 +10,8 @@ const { touchedTests } = (await import('../touched.mjs' as string)) as {
 };
 
 const IMPORTS = new Map([
-  ['src/core/box.ts', []],
-  ['src/services/tiles/make.ts', ['src/core/box.ts']],
+  ['src/core/geometry/box.ts', []],
+  ['src/services/tiles/make.ts', ['src/core/geometry/box.ts']],
   ['src/gateway/tiles.ts', ['src/services/tiles/make.ts']],
   ['test/core/box.test.ts', ['src/gateway/tiles.ts']],
   ['test/support/world.ts', ['src/gateway/tiles.ts']],
@@ -44,7 +44,7 @@ it('a room touches the tests of its name, shortest first, until they take too lo
   const { chosen, left } = touched('src/services/tiles/make.ts');
   expect(chosen).toContain('test/tiles/served.test.ts');
   expect(left).toEqual(['test/tiles/slow.test.ts']);
-  expect(touched('src/workers/archive/worker.ts').chosen).toEqual([
+  expect(touched('src/workers/entries/archive.ts').chosen).toEqual([
     'test/archives/served.test.ts',
     'test/docs/words.test.ts',
   ]);

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Principal } from '../../src/core/operation.js';
+import type { Principal } from '../../src/core/http/operation.js';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
-import type { Step } from '../../src/gateway/admin/manifest/apply.js';
-import { carryOut } from '../../src/gateway/admin/manifest/carry-out.js';
-import { connection } from '../../src/gateway/admin/manifest/publishing.js';
+import type { Step } from '../../src/gateway/manifest/apply.js';
+import { carryOut } from '../../src/gateway/manifest/carry-out.js';
+import { connection } from '../../src/gateway/manifest/publishing.js';
 import { CONNECTION, type Connection } from '../../src/services/connections/connection.js';
-import { openState, type State } from '../../src/stores/state.js';
+import { openState, type State } from '../../src/stores/state/state.js';
 import { scratchDirectory } from '../engine/support.js';
 import { stateWorker } from '../support/state.js';
 

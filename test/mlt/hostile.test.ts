@@ -1,7 +1,7 @@
 import { PbfWriter } from 'pbf';
 import { beforeAll, expect, it } from 'vitest';
 import { geojsonToWkb, LayerEncoder, type LayerRow, mltToMvt, mvtToMlt } from '../../src/native/index.js';
-import { asMvt } from '../../src/workers/vector/encodings.js';
+import { asMvt } from '../../src/workers/features/encodings.js';
 import { mltReader, type ReadTile, readMvt } from './support.js';
 
 /** Tiles of others: odd ones that are right, and those that would take too much. */

@@ -10,8 +10,8 @@ import {
   spatialJoin,
 } from '../../src/native/analytics.js';
 import { geojsonToWkb } from '../../src/native/index.js';
-import { convexHull } from '../../src/workers/vector/analytics/hull.js';
-import { metric } from '../../src/workers/vector/analytics/plane.js';
+import { convexHull } from '../../src/workers/features/analytics/hull.js';
+import { metric } from '../../src/workers/features/analytics/plane.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { randomSource, type Shape, wkb } from './support.js';
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import type { VectorTileFeature } from '@mapbox/vector-tile';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
+import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
 import { encodeLayer, type LayerRow } from '../../src/native/index.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { area, length, outlineOf, sliverTest } from './outline.js';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { geojsonToWkb } from '../../src/native/index.js';
 import { TALLY_STATISTICS, ZoneTallies } from '../../src/native/zonal.js';
-import { groupsOf, pixelTransformOf, windowsOf } from '../../src/workers/raster/processes/zones.js';
+import { groupsOf, pixelTransformOf, windowsOf } from '../../src/workers/processes/rasters/zones.js';
 
 const SIDE = 64;
 const pixels = Float64Array.from({ length: SIDE * SIDE }, (_, i) => (i * 7919) % 101);

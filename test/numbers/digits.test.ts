@@ -7,7 +7,7 @@ import pg from 'pg';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
+import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
 import { geoPackageBlob, wkb } from '../native/support.js';
 import { ProcessClient } from '../processes/support.js';
 import { type Town, townOf } from '../replicas/support.js';

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { check, parseText } from '../../src/core/cql2/index.js';
-import { CRS84 } from '../../src/core/crs.js';
-import { keepJson } from '../../src/core/json.js';
-import { sortableDigits } from '../../src/core/sortable-digits.js';
-import type { Field } from '../../src/core/vector-source.js';
-import { match } from '../../src/workers/vector/match.js';
+import { CRS84 } from '../../src/core/geometry/crs.js';
+import type { Field } from '../../src/core/sources/vector-source.js';
+import { keepJson } from '../../src/core/values/json.js';
+import { sortableDigits } from '../../src/core/values/sortable-digits.js';
+import { match } from '../../src/workers/features/match.js';
 
 /** Filters of streams, webhooks and replicas over events compare numbers digit by digit. */
 

@@ -7,9 +7,9 @@ import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { basemapSetting, originOf } from '../../src/core/basemap.js';
-import { loadConfig } from '../../src/core/config.js';
-import { configuredBasemap } from '../../src/services/basemap.js';
+import { loadConfig } from '../../src/core/config/config.js';
+import { basemapSetting, originOf } from '../../src/core/maps/basemap.js';
+import { configuredBasemap } from '../../src/services/maps/basemap.js';
 import { launchBrowser, watchedPage } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
 

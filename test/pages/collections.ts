@@ -1,6 +1,6 @@
-import type { Collection, RasterCollection, VectorCollection } from '../../src/core/collection.js';
-import { CRS84 } from '../../src/core/crs.js';
-import type { GeometryType } from '../../src/core/vector-source.js';
+import type { Collection, RasterCollection, VectorCollection } from '../../src/core/catalog/collection.js';
+import { CRS84 } from '../../src/core/geometry/crs.js';
+import type { GeometryType } from '../../src/core/sources/vector-source.js';
 
 /** Text that breaks a page which forgets to escape: markup, quotes, ends of elements, right-to-left text and overrides. */
 export const HOSTILE = `</title></script><script>alert(1)</script><img src=x onerror=alert(2)>"'&\u202e שלום مرحبا`;

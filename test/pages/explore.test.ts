@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StatisticsResult } from '../../src/core/field-statistics.js';
+import type { StatisticsResult } from '../../src/core/features/field-statistics.js';
 import { range, writeNetcdf } from '../rasters/support.js';
 import { launchBrowser, watchedPage } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { Collection, VectorCollection } from '../../src/core/collection.js';
-import { Markup } from '../../src/core/html.js';
-import { itemRows, type RowFeature } from '../../src/core/item-rows.js';
-import type { MapData } from '../../src/core/page-data.js';
+import type { Collection, VectorCollection } from '../../src/core/catalog/collection.js';
+import type { MapData } from '../../src/core/catalog/page-data.js';
+import { itemRows, type RowFeature } from '../../src/core/features/item-rows.js';
+import { Markup } from '../../src/core/values/html.js';
+import type { Finder } from '../../src/gateway/pages/catalog/finder.js';
+import { homePage } from '../../src/gateway/pages/catalog/home.js';
 import { docsListPage, docsViewerPage } from '../../src/gateway/pages/docs.js';
-import type { Finder } from '../../src/gateway/pages/finder.js';
-import { homePage } from '../../src/gateway/pages/home.js';
 import * as pages from '../../src/gateway/pages/index.js';
 import { type Link, safeHref } from '../../src/gateway/pages/links.js';
-import { INTERFACE_DOCUMENTS, SURFACES } from '../../src/gateway/surfaces/site/documents.js';
+import { INTERFACE_DOCUMENTS, SURFACES } from '../../src/gateway/site/documents.js';
 import { BASE, HOSTILE, rasterCollection, vectorCollection, worldCollection } from './collections.js';
 import { expectSoundPage, loaded, pageJson } from './structure.js';
 

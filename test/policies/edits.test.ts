@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PROTOCOLS } from '../../src/core/layer-settings.js';
+import { PROTOCOLS } from '../../src/core/catalog/layer-settings.js';
 import type { Row } from './support/oracle.js';
 import { until } from './support/streams.js';
 import { startWorld, type World } from './support/world.js';

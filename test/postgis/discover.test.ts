@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEFAULT_TABLES, type TableRule } from '../../src/core/table-rule.js';
-import type { Field, PostgisSource } from '../../src/core/vector-source.js';
-import type { DiscoveredDatabase } from '../../src/core/vector-tasks.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
-import { discover } from '../../src/workers/providers/postgis/discover.js';
+import { DEFAULT_TABLES, type TableRule } from '../../src/core/catalog/table-rule.js';
+import type { Field, PostgisSource } from '../../src/core/sources/vector-source.js';
+import type { DiscoveredDatabase } from '../../src/core/tasks/vector-tasks.js';
+import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
+import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { page, run } from './support.js';
 

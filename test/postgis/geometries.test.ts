@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EditTask } from '../../src/core/edits.js';
-import type { PageKey } from '../../src/core/features.js';
-import { numberedSource } from '../../src/core/numbered.js';
-import type { PostgisSource } from '../../src/core/vector-source.js';
-import { vectorCollection } from '../../src/services/publish/collections.js';
+import { numberedSource } from '../../src/core/catalog/numbered.js';
+import type { EditTask } from '../../src/core/edits/edits.js';
+import type { PageKey } from '../../src/core/features/features.js';
+import type { PostgisSource } from '../../src/core/sources/vector-source.js';
+import { vectorCollection } from '../../src/services/catalog/publish/collections.js';
 import { cutAtAntimeridian } from '../../src/workers/providers/postgis/antimeridian.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
+import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
+import { tableLayers } from '../../src/workers/providers/postgis/schema/table-layers.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
-import { tableLayers } from '../../src/workers/providers/postgis/table-layers.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CRS84, layerOf, page, run } from './support.js';
 

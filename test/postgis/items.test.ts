@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ItemsTask, PageKey, SortKey } from '../../src/core/features.js';
-import type { PostgisSource } from '../../src/core/vector-source.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
+import type { ItemsTask, PageKey, SortKey } from '../../src/core/features/features.js';
+import type { PostgisSource } from '../../src/core/sources/vector-source.js';
+import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CRS84, featuresOf, layerOf, page, run } from './support.js';

@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { numberedSource } from '../../src/core/numbered.js';
-import type { PostgisSource } from '../../src/core/vector-source.js';
-import { Cancellation } from '../../src/workers/cancellation.js';
-import { closeAll, withConnection } from '../../src/workers/providers/postgis/database.js';
-import { discover } from '../../src/workers/providers/postgis/discover.js';
-import { LOCK } from '../../src/workers/providers/postgis/outbox.js';
+import { numberedSource } from '../../src/core/catalog/numbered.js';
+import type { PostgisSource } from '../../src/core/sources/vector-source.js';
+import { closeAll, withConnection } from '../../src/workers/providers/postgis/connections/database.js';
+import { LOCK } from '../../src/workers/providers/postgis/edits/outbox.js';
+import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
+import { Cancellation } from '../../src/workers/threads/cancellation.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { run } from './support.js';
 

@@ -1,19 +1,19 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TaskFailure } from '../../src/core/failure.js';
-import type { ItemsTask } from '../../src/core/features.js';
-import type { GeoPackageSource, PostgisSource } from '../../src/core/vector-source.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
-import { FILES, placeFor, ThreadLoad } from '../../src/workers/vector/placing.js';
-import type { VectorPool } from '../../src/workers/vector/pool.js';
+import type { TaskFailure } from '../../src/core/errors/failure.js';
+import type { ItemsTask } from '../../src/core/features/features.js';
+import type { GeoPackageSource, PostgisSource } from '../../src/core/sources/vector-source.js';
+import { FILES, placeFor, ThreadLoad } from '../../src/workers/pools/vector/placing.js';
+import type { VectorPool } from '../../src/workers/pools/vector/pool.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
 import { WORLD_MAP } from '../native/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CRS84, layerOf, run } from './support.js';
 
 /** Threads are made from the build output. */
 const built = pathToFileURL(
-  fileURLToPath(new URL('../../dist/workers/vector/pool.js', import.meta.url)),
+  fileURLToPath(new URL('../../dist/workers/pools/vector/pool.js', import.meta.url)),
 ).href;
 
 let postgres: TestPostgres;

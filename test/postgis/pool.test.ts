@@ -1,15 +1,15 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { TaskFailure } from '../../src/core/failure.js';
+import type { TaskFailure } from '../../src/core/errors/failure.js';
 import type { PostgresConnection } from '../../src/native/postgres.js';
-import { Cancellation } from '../../src/workers/cancellation.js';
 import {
   batches,
   closeAll,
   limitConnections,
   poolOf,
   withConnection,
-} from '../../src/workers/providers/postgis/database.js';
+} from '../../src/workers/providers/postgis/connections/database.js';
+import { Cancellation } from '../../src/workers/threads/cancellation.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { run } from './support.js';
 

@@ -1,8 +1,8 @@
 import pg from 'pg';
-import type { FeatureOutput, ItemsTask } from '../../src/core/features.js';
-import type { PostgisSource } from '../../src/core/vector-source.js';
-import type { VectorLayerInfo } from '../../src/core/vector-tasks.js';
-import { discover } from '../../src/workers/providers/postgis/discover.js';
+import type { FeatureOutput, ItemsTask } from '../../src/core/features/features.js';
+import type { PostgisSource } from '../../src/core/sources/vector-source.js';
+import type { VectorLayerInfo } from '../../src/core/tasks/vector-tasks.js';
+import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 
 /** A feature as the stores write it. */

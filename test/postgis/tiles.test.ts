@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Box } from '../../src/core/box.js';
-import type { PostgisSource } from '../../src/core/vector-source.js';
-import type { VectorTileTask } from '../../src/core/vector-tasks.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
-import { discover } from '../../src/workers/providers/postgis/discover.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import type { PostgisSource } from '../../src/core/sources/vector-source.js';
+import type { VectorTileTask } from '../../src/core/tasks/vector-tasks.js';
+import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
+import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { decode, ringArea } from '../native/support.js';
 import { checkTile } from '../native/tile-rules.js';

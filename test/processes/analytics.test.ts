@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/limits.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
 import { randomNumbers } from '../support/random.js';
 import { expectSame, note, numbers, type Point, Reference, underLimits } from './reference.js';
 

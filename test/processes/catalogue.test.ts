@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/limits.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
 import { note, Reference, underLimits } from './reference.js';
 
 /** Every process of features against PostGIS, on countries and their provinces. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/limits.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
-import { FeatureTable } from '../../src/workers/process/table.js';
+import { FeatureTable } from '../../src/workers/processes/table.js';
 import { Reference, underLimits } from './reference.js';
 
 /** Pairs of two layers: how many there may be, and features that none can be made of. */

@@ -1,6 +1,6 @@
 import { latLngToCell } from 'h3-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/limits.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
 import { randomNumbers } from '../support/random.js';
 import { expectSame, note, numbers, Reference } from './reference.js';
 

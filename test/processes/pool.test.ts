@@ -1,10 +1,10 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import type { TaskInput } from '../../src/core/tasks.js';
-import type { ProcessPool as Pool } from '../../src/workers/process/pool.js';
+import type { TaskInput } from '../../src/core/tasks/tasks.js';
+import type { ProcessPool as Pool } from '../../src/workers/pools/process/pool.js';
 
 /** Processes of jobs, as the server has them: what was built starts them. */
 const { ProcessPool } = (await import(
-  new URL('../../dist/workers/process/pool.js', import.meta.url).href
+  new URL('../../dist/workers/pools/process/pool.js', import.meta.url).href
 )) as { ProcessPool: typeof Pool };
 
 let pool: Pool;

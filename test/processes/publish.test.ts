@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import type { ImportService } from '../../src/services/import.js';
+import type { ImportService } from '../../src/services/exchange/import.js';
 import type { JobContext } from '../../src/services/jobs/kinds.js';
 import { type PublishDeps, publishResult } from '../../src/services/processes/publish.js';
 import { FolderStorage } from '../../src/services/storage/folder.js';

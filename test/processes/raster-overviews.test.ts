@@ -1,8 +1,8 @@
 import { afterAll, expect, it } from 'vitest';
-import type { RasterProcess } from '../../src/core/raster-processes.js';
-import { gdal } from '../../src/workers/raster/gdal.js';
-import { importRaster } from '../../src/workers/raster/import.js';
-import { processRaster } from '../../src/workers/raster/process.js';
+import type { RasterProcess } from '../../src/core/rasters/raster-processes.js';
+import { importRaster } from '../../src/workers/exchange/ogr/import.js';
+import { gdal } from '../../src/workers/gdal/gdal.js';
+import { processRaster } from '../../src/workers/processes/rasters/process.js';
 import { Files } from './raster-support.js';
 
 /** Overviews of what is written: small pictures of classes have these classes alone. */

@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect } from 'vitest';
-import type { FeatureProcessResult, ProcessFeatures } from '../../src/core/feature-processes.js';
-import { LIMITS } from '../../src/core/limits.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
+import type { FeatureProcessResult, ProcessFeatures } from '../../src/core/processes/feature-processes.js';
 import { describeCrs, geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
 import type { FeaturesFacts } from '../../src/services/processes/definition.js';
-import { processFeatures } from '../../src/workers/process/features.js';
-import { stageFeatures } from '../../src/workers/process/stage.js';
-import { FeatureTable } from '../../src/workers/process/table.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
-import { discover } from '../../src/workers/providers/postgis/discover.js';
+import { processFeatures } from '../../src/workers/processes/features.js';
+import { stageFeatures } from '../../src/workers/processes/stage.js';
+import { FeatureTable } from '../../src/workers/processes/table.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
+import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
 /** Processes of features beside PostGIS, on countries and their provinces. */

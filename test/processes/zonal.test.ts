@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ZONE_STATISTICS } from '../../src/core/raster-processes.js';
+import { ZONE_STATISTICS } from '../../src/core/rasters/raster-processes.js';
 import { pythonOfClients } from '../support/python.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { DEM, DEM_COLLECTION, Files, note, pixelsOf, RasterClient, tool } from './raster-support.js';

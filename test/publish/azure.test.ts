@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { azurePage } from '../../src/workers/ingest/azure-objects.js';
-import { parseXml } from '../../src/workers/ingest/xml.js';
+import { azurePage } from '../../src/workers/exchange/ingest/azure-objects.js';
+import { parseXml } from '../../src/workers/files/xml.js';
 import { scratchDirectory } from '../engine/support.js';
 import { REMOTE_HOST, type Remote, startRemote } from '../imports/support.js';
 import { freePort } from '../support/ports.js';

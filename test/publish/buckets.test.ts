@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ObjectStore, objectAddress } from '../../src/core/object-stores.js';
+import { type ObjectStore, objectAddress } from '../../src/core/sources/object-stores.js';
 import { freePort } from '../support/ports.js';
 import { guardS3, type S3User, s3User, startS3, type TestS3 } from '../support/s3.js';
 import { startServer, type TestServer } from '../support/server.js';

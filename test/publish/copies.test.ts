@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { CatalogSnapshot, type VectorCollection } from '../../src/core/collection.js';
-import { ApiError } from '../../src/core/errors.js';
-import type { LayerSettings } from '../../src/core/layer-settings.js';
+import { CatalogSnapshot, type VectorCollection } from '../../src/core/catalog/collection.js';
+import type { LayerSettings } from '../../src/core/catalog/layer-settings.js';
+import { ApiError } from '../../src/core/errors/errors.js';
+import type { LayerCopy, NewCopy } from '../../src/services/catalog/copies/layer-copy.js';
 import { CONNECTION, type StoredConnection } from '../../src/services/connections/connection.js';
 import { LAYER_COPY } from '../../src/services/connections/connections.js';
-import { type CopiesDeps, LayerCopies } from '../../src/services/publish/copies.js';
-import type { LayerCopy, NewCopy } from '../../src/services/publish/layer-copy.js';
+import { type CopiesDeps, LayerCopies } from '../../src/services/exchange/copies/copies.js';
 import { temporaryState } from '../support/state.js';
 
 /** What is kept of copies, whenever a process ends, and whoever takes their names. Jobs are rows that the tests end. */

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findFiles } from '../../src/services/publish/find.js';
+import { findFiles } from '../../src/services/catalog/publish/find.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** A data folder below a published folder, as `graticule serve .` has it, is not published. */

@@ -2,16 +2,16 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { VectorCollection } from '../../src/core/collection.js';
-import type { CollectionChange } from '../../src/core/edits.js';
-import { TaskFailure } from '../../src/core/failure.js';
-import type { Pools } from '../../src/core/tasks.js';
+import type { VectorCollection } from '../../src/core/catalog/collection.js';
+import type { CollectionChange } from '../../src/core/edits/edits.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
+import type { Pools } from '../../src/core/tasks/tasks.js';
 import Database from '../../src/native/sqlite.js';
-import { Catalog } from '../../src/services/catalog.js';
-import { Databases } from '../../src/services/databases.js';
-import type { SourceChange } from '../../src/services/publish/readings.js';
-import { StacImagery } from '../../src/services/stac-imagery/searches.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { Catalog } from '../../src/services/catalog/catalog.js';
+import { Databases } from '../../src/services/catalog/databases.js';
+import type { SourceChange } from '../../src/services/catalog/inspections/readings.js';
+import { StacImagery } from '../../src/services/rasters/stac-imagery/searches.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageStore } from '../edits/support.js';
 
 /** A change of one source opens no other source, and the catalog is the one that reading everything would give. */

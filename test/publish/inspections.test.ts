@@ -15,11 +15,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Pools } from '../../src/core/tasks.js';
-import { InspectedStates, isRacy } from '../../src/services/publish/inspected-state.js';
-import { nameInspectingCode } from '../../src/services/publish/inspecting-code.js';
-import { InspectionFiles, type KeptInspection } from '../../src/services/publish/inspection-files.js';
-import { Inspections } from '../../src/services/publish/inspections.js';
+import type { Pools } from '../../src/core/tasks/tasks.js';
+import { InspectedStates, isRacy } from '../../src/services/catalog/inspections/inspected-state.js';
+import { nameInspectingCode } from '../../src/services/catalog/inspections/inspecting-code.js';
+import {
+  InspectionFiles,
+  type KeptInspection,
+} from '../../src/services/catalog/inspections/inspection-files.js';
+import { Inspections } from '../../src/services/catalog/inspections/inspections.js';
 
 /** Inspections of unchanged files outlive the process; those of changed, damaged or foreign files do not. */
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { CatalogSnapshot, type Collection } from '../../src/core/collection.js';
+import { CatalogSnapshot, type Collection } from '../../src/core/catalog/collection.js';
+import { withLayers } from '../../src/services/catalog/publish/catalog-layers.js';
+import { assignIds, withAwaited } from '../../src/services/catalog/publish/names.js';
 import { hostProblem } from '../../src/services/connections/hosts.js';
-import { withLayers } from '../../src/services/publish/catalog-layers.js';
-import { assignIds, withAwaited } from '../../src/services/publish/names.js';
 
 const collection = (id: string, layerId: number, file: string) => ({ id, layerId, file }) as Collection;
 const draft = (name: string, file = 'a.gpkg') => ({

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Sealing } from '../../src/services/access/sealing.js';
-import { keyVersionOf, SecretKeys } from '../../src/services/access/secret-keys.js';
+import { Sealing } from '../../src/services/access/keys/sealing.js';
+import { keyVersionOf, SecretKeys } from '../../src/services/access/keys/secret-keys.js';
 import { temporaryState } from '../support/state.js';
 
 let t: Awaited<ReturnType<typeof temporaryState>>;

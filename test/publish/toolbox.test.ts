@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classify } from '../../src/services/toolbox.js';
+import { classify } from '../../src/services/processes/toolbox.js';
 
 const PROCESSES = [
   {

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import type { Box } from '../../src/core/box.js';
-import type { Collection } from '../../src/core/collection.js';
-import { PNG_FORMAT } from '../../src/core/media.js';
-import { datetimeParam } from '../../src/core/params.js';
-import type { MosaicMember, RasterImageTask } from '../../src/core/rasters.js';
-import { RASTER_STYLE } from '../../src/core/style/default-style.js';
-import type { Pools } from '../../src/core/tasks.js';
-import { WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
-import { requestOf } from '../../src/gateway/surfaces/tiles/tile-operations.js';
+import type { Collection } from '../../src/core/catalog/collection.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import { PNG_FORMAT } from '../../src/core/http/media.js';
+import { datetimeParam } from '../../src/core/http/params.js';
+import type { MosaicMember, RasterImageTask } from '../../src/core/rasters/rasters.js';
+import { RASTER_STYLE } from '../../src/core/styles/default-style.js';
+import type { Pools } from '../../src/core/tasks/tasks.js';
+import { WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
+import { requestOf } from '../../src/gateway/tiles/tile-operations.js';
 import { makeTile } from '../../src/services/tiles/make.js';
 import { tileKey } from '../../src/services/tiles/request.js';
 

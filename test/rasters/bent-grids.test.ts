@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RasterSource } from '../../src/core/rasters.js';
+import type { RasterSource } from '../../src/core/rasters/rasters.js';
 import { suiteEngine } from '../engine/support.js';
 import { gdalTool, rasterValues } from '../support/gdal-tools.js';
 import { writeArray } from './support.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { instantsOf } from '../../src/workers/raster/sources/gridded/cf-time.js';
+import { instantsOf } from '../../src/workers/rasters/sources/gridded/cf-time.js';
 
 describe('instants of a CF time axis', () => {
   it.each([

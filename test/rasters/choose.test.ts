@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Box } from '../../src/core/box.js';
-import type { RasterCollection } from '../../src/core/collection.js';
-import { datetimeParam } from '../../src/core/params.js';
-import type { MosaicMember, PositionTask, RasterInfo } from '../../src/core/rasters.js';
-import type { Pools } from '../../src/core/tasks.js';
+import type { RasterCollection } from '../../src/core/catalog/collection.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import { datetimeParam } from '../../src/core/http/params.js';
+import type { MosaicMember, PositionTask, RasterInfo } from '../../src/core/rasters/rasters.js';
+import type { Pools } from '../../src/core/tasks/tasks.js';
 import { chooseRaster, newestBatch } from '../../src/services/rasters/choose.js';
 import { valuesByTime } from '../../src/services/rasters/position.js';
 

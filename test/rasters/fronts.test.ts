@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import gdal from 'gdal-async';
 import { expect, it } from 'vitest';
-import type { MosaicMember, RasterImageTask, RasterMosaic } from '../../src/core/rasters.js';
+import type { MosaicMember, RasterImageTask, RasterMosaic } from '../../src/core/rasters/rasters.js';
 import { transformBox } from '../../src/native/index.js';
 import { suiteEngine } from '../engine/support.js';
 

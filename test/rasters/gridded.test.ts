@@ -3,8 +3,8 @@ import { copyFileSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFi
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { RasterPosition, RasterSource } from '../../src/core/rasters.js';
-import { findFiles } from '../../src/services/publish/find.js';
+import type { RasterPosition, RasterSource } from '../../src/core/rasters/rasters.js';
+import { findFiles } from '../../src/services/catalog/publish/find.js';
 import { ROOT, suiteEngine } from '../engine/support.js';
 import { gdalTool, rasterValues } from '../support/gdal-tools.js';
 import { range, type TestGrid, writeArray, writeNetcdf, writeZarr } from './support.js';

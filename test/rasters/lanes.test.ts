@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Cancellation } from '../../src/workers/cancellation.js';
-import { lengthOf, oneAtATime } from '../../src/workers/raster/lock.js';
+import { lengthOf, oneAtATime } from '../../src/workers/gdal/lock.js';
+import { Cancellation } from '../../src/workers/threads/cancellation.js';
 import { fileRaster, suiteEngine } from '../engine/support.js';
 
 const suite = suiteEngine();

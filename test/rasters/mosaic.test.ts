@@ -12,7 +12,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALL_MERGES, type Merge, type MosaicMember, type RasterMosaic } from '../../src/core/rasters.js';
+import {
+  ALL_MERGES,
+  type Merge,
+  type MosaicMember,
+  type RasterMosaic,
+} from '../../src/core/rasters/rasters.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
 import { gdalTool } from '../support/gdal-tools.js';
 import { pythonOfClients } from '../support/python.js';

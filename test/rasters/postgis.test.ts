@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PostgisRaster } from '../../src/core/rasters.js';
+import type { PostgisRaster } from '../../src/core/rasters/rasters.js';
 import { fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServer, type TestServer } from '../support/server.js';

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { credentialsFor } from '../../src/workers/remote/credentials.js';
+import { credentialsFor } from '../../src/workers/storage/remote/credentials.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
 import { freePort } from '../support/ports.js';
 import { startServer } from '../support/server.js';

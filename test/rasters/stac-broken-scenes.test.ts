@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { BandStack, MosaicMember, RasterMosaic, RemoteRaster } from '../../src/core/rasters.js';
-import type { Scene } from '../../src/core/stac-scenes.js';
-import { sceneRaster } from '../../src/services/stac-imagery/mosaic.js';
+import type { BandStack, MosaicMember, RasterMosaic, RemoteRaster } from '../../src/core/rasters/rasters.js';
+import type { Scene } from '../../src/core/stac/stac-scenes.js';
+import { sceneRaster } from '../../src/services/rasters/stac-imagery/mosaic.js';
 import { suiteEngine } from '../engine/support.js';
 import { type StacApi, sendRange, startStacApi } from '../support/stac-api.js';
 

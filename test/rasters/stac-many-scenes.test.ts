@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { MosaicMember, RasterMosaic } from '../../src/core/rasters.js';
+import type { MosaicMember, RasterMosaic } from '../../src/core/rasters/rasters.js';
 import { suiteEngine } from '../engine/support.js';
 import { type StacApi, sendRange, startStacApi } from '../support/stac-api.js';
 

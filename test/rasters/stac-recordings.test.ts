@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RemoteRaster } from '../../src/core/rasters.js';
-import type { SceneQuery, SceneSearch } from '../../src/core/stac-scenes.js';
-import { sceneRaster } from '../../src/services/stac-imagery/mosaic.js';
-import { sceneStamp } from '../../src/services/stac-imagery/searches.js';
-import { Cancellation } from '../../src/workers/cancellation.js';
-import { searchScenes } from '../../src/workers/ingest/stac/search.js';
-import { AllowedHosts } from '../../src/workers/remote/allowed.js';
+import type { RemoteRaster } from '../../src/core/rasters/rasters.js';
+import type { SceneQuery, SceneSearch } from '../../src/core/stac/stac-scenes.js';
+import { sceneRaster } from '../../src/services/rasters/stac-imagery/mosaic.js';
+import { sceneStamp } from '../../src/services/rasters/stac-imagery/searches.js';
+import { searchScenes } from '../../src/workers/exchange/ingest/stac/search.js';
+import { AllowedHosts } from '../../src/workers/storage/remote/allowed.js';
+import { Cancellation } from '../../src/workers/threads/cancellation.js';
 import { type StacApi, sendJson, startStacApi } from '../support/stac-api.js';
 
 /** Answers of public APIs, recorded and abridged: test/fixtures/README.md says where they are from. */

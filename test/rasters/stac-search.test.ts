@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/limits.js';
-import type { SceneQuery, SceneSearch } from '../../src/core/stac-scenes.js';
-import { Cancellation } from '../../src/workers/cancellation.js';
-import { searchScenes } from '../../src/workers/ingest/stac/search.js';
-import { AllowedHosts } from '../../src/workers/remote/allowed.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
+import type { SceneQuery, SceneSearch } from '../../src/core/stac/stac-scenes.js';
+import { searchScenes } from '../../src/workers/exchange/ingest/stac/search.js';
+import { AllowedHosts } from '../../src/workers/storage/remote/allowed.js';
+import { Cancellation } from '../../src/workers/threads/cancellation.js';
 import { item, landing, page, type StacApi, sendJson, startStacApi } from '../support/stac-api.js';
 
 let api: StacApi;

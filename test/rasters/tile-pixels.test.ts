@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseBandMath } from '../../src/core/band-math/index.js';
-import type { RasterLook } from '../../src/core/raster-look.js';
+import { parseBandMath } from '../../src/core/rasters/band-math/index.js';
+import type { RasterLook } from '../../src/core/rasters/raster-look.js';
 import { fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
 import { gdalTool, warpedPixels } from '../support/gdal-tools.js';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/limits.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
 /** Callers without a key are one owner, so their replicas are counted by address. */

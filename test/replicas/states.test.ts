@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { esriFeature, sentFeature } from '../../src/core/geoservices-features.js';
-import { jsonTexts } from '../../src/core/json-text.js';
+import { esriFeature, sentFeature } from '../../src/core/geoservices/geoservices-features.js';
+import { jsonTexts } from '../../src/core/values/json-text.js';
 import { type UploadFacts, updateConflict } from '../../src/services/replicas/conflicts.js';
 import { isStoredExactly, sameValue, stateOfRow, valuesOf } from '../../src/services/replicas/states.js';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STAC_CONFORMANCE } from '../../src/gateway/surfaces/stac/conformance.js';
+import { STAC_CONFORMANCE } from '../../src/gateway/stac/conformance.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { type Json, stacClient } from './support.js';
 

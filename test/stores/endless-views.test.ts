@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, expect, it } from 'vitest';
-import { TaskFailure } from '../../src/core/failure.js';
-import type { Pools } from '../../src/core/tasks.js';
-import { previewFile } from '../../src/services/import-preview.js';
-import { inspect, otherTables } from '../../src/workers/providers/geopackage/inspect.js';
-import { findSlowViews } from '../../src/workers/providers/geopackage/slow-views.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
+import type { Pools } from '../../src/core/tasks/tasks.js';
+import { previewFile } from '../../src/services/exchange/import-preview.js';
+import { inspect, otherTables } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { findSlowViews } from '../../src/workers/providers/geopackage/schema/slow-views.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-endless-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

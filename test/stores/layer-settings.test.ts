@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Collection } from '../../src/core/collection.js';
+import type { Collection } from '../../src/core/catalog/collection.js';
+import { LAYER_KIND, Layers, SERVICE_KIND } from '../../src/services/catalog/layers/layers.js';
 import type { Take } from '../../src/services/cluster/announcements.js';
-import { LAYER_KIND, Layers, SERVICE_KIND } from '../../src/services/layers/layers.js';
 import { type TemporaryState, temporaryState } from '../support/state.js';
 
 /** Settings that change are read again, and no other collection is made again. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Feature, FeatureCollection } from 'geojson';
-import { around, type Box, boxesTouch, envelope } from '../../src/core/box.js';
-import { TaskFailure } from '../../src/core/failure.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
 import type {
   FeatureOutput,
   FeatureQuery,
@@ -9,14 +8,15 @@ import type {
   ItemsTask,
   PageKey,
   SortKey,
-} from '../../src/core/features.js';
-import { type Field, fieldsNamed, type VectorSource } from '../../src/core/vector-source.js';
+} from '../../src/core/features/features.js';
+import { around, type Box, boxesTouch, envelope } from '../../src/core/geometry/box.js';
+import { type Field, fieldsNamed, type VectorSource } from '../../src/core/sources/vector-source.js';
 import { geojsonToWkb, geometryToGeoJSON, LayerEncoder } from '../../src/native/index.js';
-import { measuredIn } from '../../src/workers/providers/domain.js';
+import { measuredIn } from '../../src/workers/edits/domain.js';
+import { match } from '../../src/workers/features/match.js';
 import type { FeatureStore } from '../../src/workers/providers/feature-store.js';
 import { layerOptions } from '../../src/workers/providers/layer-options.js';
 import { tileWindow } from '../../src/workers/providers/window.js';
-import { match } from '../../src/workers/vector/match.js';
 
 /** The smallest whole store: GeoJSON in memory, by table, in CRS84; ids are integers. It is read only. */
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPostgresState, type State } from '../../src/stores/state.js';
+import { openPostgresState, type State } from '../../src/stores/state/state.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { makeDatabase } from '../support/state.js';
 

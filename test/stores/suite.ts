@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { around, type Box, boxesTouch, envelope } from '../../src/core/box.js';
-import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
-import type { VectorLayerInfo } from '../../src/core/vector-tasks.js';
+import { around, type Box, boxesTouch, envelope } from '../../src/core/geometry/box.js';
+import type { VectorLayerInfo } from '../../src/core/tasks/vector-tasks.js';
+import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
 import { storeOf } from '../../src/workers/providers/store.js';
 import { decode } from '../native/support.js';
 import { COLUMNS, THINGS, type Thing } from './data.js';

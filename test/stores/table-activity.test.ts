@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import type { VectorCollection } from '../../src/core/collection.js';
-import { TableActivity } from '../../src/services/table-activity.js';
+import type { VectorCollection } from '../../src/core/catalog/collection.js';
+import { TableActivity } from '../../src/services/catalog/table-activity.js';
 
 function setUp() {
   const collection = (id: string, table: string): VectorCollection =>

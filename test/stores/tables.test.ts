@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { closeWriters } from '../../src/workers/providers/geopackage/writer.js';
-import { closeAll } from '../../src/workers/providers/postgis/database.js';
+import { closeWriters } from '../../src/workers/providers/geopackage/edits/writer.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
 import { type Stores, startStores } from '../cql2/stores.js';
 import { layerOf } from '../postgis/support.js';
 import { COLUMNS, rows } from './data.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, expect, it } from 'vitest';
-import { useWal } from '../../src/workers/wal-mode.js';
+import { useWal } from '../../src/workers/files/wal-mode.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-wal-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

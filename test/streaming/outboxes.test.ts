@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Collection, VectorCollection } from '../../src/core/collection.js';
-import type { ChangedCollection } from '../../src/services/catalog-change.js';
-import { Outboxes } from '../../src/services/events/outboxes.js';
+import type { ChangedCollection } from '../../src/core/catalog/catalog-change.js';
+import type { Collection, VectorCollection } from '../../src/core/catalog/collection.js';
+import { Outboxes } from '../../src/services/streams/outboxes.js';
 
 const layer = (id: string, layerId: number, file: string, members: Partial<VectorCollection> = {}) =>
   ({

@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { StoreWatch } from '../../src/services/events/store-watch.js';
+import { StoreWatch } from '../../src/services/streams/store-watch.js';
 
 /** Stores that other programs write to are found: few at each look, many in parts. */
 

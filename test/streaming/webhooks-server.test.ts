@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openState } from '../../src/stores/state.js';
+import { openState } from '../../src/stores/state/state.js';
 import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
 import { startServerProcess, type TestServer } from '../support/server.js';

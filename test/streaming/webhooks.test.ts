@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { CatalogSnapshot } from '../../src/core/collection.js';
-import { ConfigError } from '../../src/core/config.js';
-import type { Webhook } from '../../src/core/config-schema.js';
-import type { FeatureEvent } from '../../src/core/edits.js';
-import type { Alert } from '../../src/core/notes.js';
-import type { Pools } from '../../src/core/tasks.js';
-import { Feed } from '../../src/services/events/feed.js';
+import { CatalogSnapshot } from '../../src/core/catalog/collection.js';
+import type { Alert } from '../../src/core/cluster/notes.js';
+import { ConfigError } from '../../src/core/config/config.js';
+import type { Webhook } from '../../src/core/config/config-schema.js';
+import type { FeatureEvent } from '../../src/core/edits/edits.js';
+import type { Pools } from '../../src/core/tasks/tasks.js';
+import { Feed } from '../../src/services/streams/feed.js';
 import type { Log } from '../../src/services/telemetry/log.js';
 import { startWebhooks, type Webhooks } from '../../src/services/webhooks/index.js';
-import type { State } from '../../src/stores/state.js';
+import type { State } from '../../src/stores/state/state.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 import { isSigned, type Received, SECRET, startReceiver, type TestReceiver, until } from './receiver.js';
 

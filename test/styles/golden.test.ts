@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { RASTER_STYLE } from '../../src/core/style/default-style.js';
-import type { StyleLayer } from '../../src/core/style/model.js';
-import { rasterSteps } from '../../src/core/style/raster-steps.js';
-import { importSld } from '../../src/core/style/sld/import.js';
+import { RASTER_STYLE } from '../../src/core/styles/default-style.js';
+import type { StyleLayer } from '../../src/core/styles/model.js';
+import { rasterSteps } from '../../src/core/styles/raster-steps.js';
+import { importSld } from '../../src/core/styles/sld/import/import.js';
 import { DEM, fileRaster, LANDSAT, suiteEngine } from '../engine/support.js';
 import { LOOKS } from './looks.js';
 import { RASTER_LOOKS } from './raster-looks.js';

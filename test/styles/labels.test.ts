@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { MapTask } from '../../src/core/maps.js';
-import type { StyleLayer } from '../../src/core/style/model.js';
-import { TileLayerWriter } from '../../src/core/tile-layers.js';
+import type { MapTask } from '../../src/core/maps/maps.js';
+import type { StyleLayer } from '../../src/core/styles/model.js';
+import { TileLayerWriter } from '../../src/core/tiles/tile-layers.js';
 import { suiteEngine } from '../engine/support.js';
 
 const suite = suiteEngine();

@@ -1,4 +1,4 @@
-import type { StyleLayer } from '../../src/core/style/model.js';
+import type { StyleLayer } from '../../src/core/styles/model.js';
 import { countries, lines, points } from './tiles.js';
 
 interface Look {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type FilterSpecification, featureFilter } from '@maplibre/maplibre-gl-style-spec';
-import type { SldTarget } from '../../src/core/style/sld/context.js';
-import { importSld, type SldImport } from '../../src/core/style/sld/import.js';
+import type { SldTarget } from '../../src/core/styles/sld/import/context.js';
+import { importSld, type SldImport } from '../../src/core/styles/sld/import/import.js';
 
 export function fixture(name: string): string {
   return readFileSync(new URL(`fixtures/${name}`, import.meta.url), 'utf8');

@@ -1,7 +1,7 @@
-import type { ArchiveContainer, ArchiveTile, ArchiveTileAddress } from '../../src/core/archives.js';
-import { CONTENT_CODINGS } from '../../src/core/content-coding.js';
-import { failureFrom } from '../../src/workers/failure.js';
-import { archiveTiles } from '../../src/workers/vector/archive.js';
+import { CONTENT_CODINGS } from '../../src/core/http/content-coding.js';
+import type { ArchiveContainer, ArchiveTile, ArchiveTileAddress } from '../../src/core/tiles/archives.js';
+import { failureFrom } from '../../src/workers/threads/failure.js';
+import { archiveTiles } from '../../src/workers/tiles/archive.js';
 
 /** One tile of an archive; rejects as a task does. */
 export async function archiveTile({

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { claimDataFolder } from '../../dist/cli/local.js';
 import { engineCount, flagsOf } from '../../dist/cli/settings.js';
-import { readConfig, serveGateway } from '../../dist/gateway/serve.js';
+import { readConfig, serveGateway } from '../../dist/gateway/start/serve.js';
 import { remoteHosts } from '../../dist/services/storage/hosts.js';
 import { createLog } from '../../dist/services/telemetry/log.js';
 import { takeMessages } from '../../dist/supervisor/child.js';
@@ -129,7 +129,7 @@ function forkEngines(count, allowed) {
       engines: count,
       runDir,
       gatewayEntry: '',
-      engineEntry: new URL('../../dist/workers/engine/main.js', import.meta.url),
+      engineEntry: new URL('../../dist/workers/entries/engine/main.js', import.meta.url),
       engineEnv: { [REMOTE_ALLOW_VARIABLE]: allowed },
       log() {},
       onReady: () => onReady(runDir),

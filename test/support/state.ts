@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { openPostgresState, openState, type State } from '../../src/stores/state.js';
+import { openPostgresState, openState, type State } from '../../src/stores/state/state.js';
 import { compile } from './compile.js';
 import { startPostgres, type TestPostgres } from './postgres.js';
 
@@ -12,7 +12,7 @@ let script: URL | undefined;
 
 /** Script of the state thread, compiled for tests. */
 export function stateWorker(): URL {
-  script ??= compile('src/workers/state/worker.ts');
+  script ??= compile('src/workers/entries/state.ts');
   return script;
 }
 

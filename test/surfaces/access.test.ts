@@ -1,20 +1,20 @@
 import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CatalogSnapshot, readable, type VectorCollection } from '../../src/core/collection.js';
-import type { StatisticsTask } from '../../src/core/field-statistics.js';
-import { ANONYMOUS, type Principal } from '../../src/core/operation.js';
-import { defaultStyle } from '../../src/core/style/default-style.js';
-import type { Pools } from '../../src/core/tasks.js';
-import { findCollection, findNumbered, selectCollections } from '../../src/gateway/surfaces/common.js';
+import { CatalogSnapshot, readable, type VectorCollection } from '../../src/core/catalog/collection.js';
+import type { StatisticsTask } from '../../src/core/features/field-statistics.js';
+import { ANONYMOUS, type Principal } from '../../src/core/http/operation.js';
+import { defaultStyle } from '../../src/core/styles/default-style.js';
+import type { Pools } from '../../src/core/tasks/tasks.js';
+import { findCollection, findNumbered, selectCollections } from '../../src/gateway/surface/common.js';
 import type { AccessPolicy } from '../../src/services/access/access.js';
-import { attributeStatistics } from '../../src/services/attribute-statistics.js';
-import { fixedReading, VisibleCatalog } from '../../src/services/visible-catalog.js';
-import { Cancellation } from '../../src/workers/cancellation.js';
+import { fixedReading, VisibleCatalog } from '../../src/services/catalog/visible-catalog.js';
+import { attributeStatistics } from '../../src/services/features/attribute-statistics.js';
+import { fieldStatistics } from '../../src/workers/features/statistics/field-statistics.js';
 import { closeAll } from '../../src/workers/providers/geopackage/connection.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { fieldStatistics } from '../../src/workers/vector/statistics/field-statistics.js';
-import { vectorTile } from '../../src/workers/vector/tile.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { Cancellation } from '../../src/workers/threads/cancellation.js';
+import { vectorTile } from '../../src/workers/tiles/tile.js';
 
 /** One rule, on every surface: what a principal may not read is in no answer. */
 

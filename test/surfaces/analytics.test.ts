@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { latLngToCell } from 'h3-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
-import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
+import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
 import { geoPackageBlob, type Position, type Shape, wkb } from '../native/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 

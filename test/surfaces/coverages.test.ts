@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COVERAGES_CONFORMANCE } from '../../src/gateway/surfaces/coverages/operations.js';
+import { COVERAGES_CONFORMANCE } from '../../src/gateway/rasters/operations.js';
 import { readCog } from '../support/cog.js';
 import { gdalTool } from '../support/gdal-tools.js';
 import { startServer, type TestServer } from '../support/server.js';

@@ -1,9 +1,9 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Collection } from '../../src/core/collection.js';
-import { WEB_MERCATOR } from '../../src/core/tile-matrix.js';
-import { MAPS_CONFORMANCE } from '../../src/gateway/surfaces/maps/operations.js';
-import { mapWindow } from '../../src/gateway/surfaces/maps/window.js';
+import type { Collection } from '../../src/core/catalog/collection.js';
+import { WEB_MERCATOR } from '../../src/core/tiles/tile-matrix.js';
+import { MAPS_CONFORMANCE } from '../../src/gateway/maps/operations.js';
+import { mapWindow } from '../../src/gateway/maps/window.js';
 import { vectorCollection } from '../pages/collections.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 

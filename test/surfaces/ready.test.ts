@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { ApiError } from '../../src/core/errors.js';
-import { type ProbeDeps, probeOperations } from '../../src/gateway/surfaces/probes/operations.js';
+import { ApiError } from '../../src/core/errors/errors.js';
+import { type ProbeDeps, probeOperations } from '../../src/gateway/probes/operations.js';
 
 const DEPS: ProbeDeps = {
   registry: new Registry(),

@@ -1,8 +1,13 @@
 import { existsSync } from 'node:fs';
 import mapnik from '@mapnik/mapnik';
 import { describe, expect, it } from 'vitest';
-import { allFaces, covers, DEFAULT_TEXT_FONT, facesOf, unknownFont } from '../../src/core/style/fonts.js';
-import { fontFiles, fontPath, isInstalled, mapnikFaces } from '../../src/workers/symbols/font-files.js';
+import { allFaces, covers, DEFAULT_TEXT_FONT, facesOf, unknownFont } from '../../src/core/styles/fonts.js';
+import {
+  fontFiles,
+  fontPath,
+  isInstalled,
+  mapnikFaces,
+} from '../../src/workers/styles/symbols/font-files.js';
 
 interface FontRegister {
   registerFonts(path: string): boolean;

@@ -4,10 +4,10 @@ import opentype from 'opentype.js';
 import { PbfReader } from 'pbf';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { facesOf } from '../../src/core/style/fonts.js';
-import { distanceField, fieldValue } from '../../src/workers/symbols/distance.js';
-import { fontPath } from '../../src/workers/symbols/font-files.js';
-import { glyphRange } from '../../src/workers/symbols/glyphs.js';
+import { facesOf } from '../../src/core/styles/fonts.js';
+import { distanceField, fieldValue } from '../../src/workers/styles/symbols/distance.js';
+import { fontPath } from '../../src/workers/styles/symbols/font-files.js';
+import { glyphRange } from '../../src/workers/styles/symbols/glyphs.js';
 
 interface Glyph {
   id: number;

@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import mapnik from '@mapnik/mapnik';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fieldValue } from '../../src/workers/symbols/distance.js';
-import { iconSvg, icons } from '../../src/workers/symbols/icons.js';
-import { spriteSheet } from '../../src/workers/symbols/sprite.js';
+import { fieldValue } from '../../src/workers/styles/symbols/distance.js';
+import { iconSvg, icons } from '../../src/workers/styles/symbols/icons.js';
+import { spriteSheet } from '../../src/workers/styles/symbols/sprite.js';
 
 interface Entry {
   x: number;

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { conversionBars } from '../../src/gateway/conversion-bars.js';
+import { conversionBars } from '../../src/gateway/start/conversion-bars.js';
 
 /** A terminal that keeps what was written to it. */
 function terminal() {

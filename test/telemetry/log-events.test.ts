@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LOG_EVENTS } from '../../src/core/log-events.js';
+import { LOG_EVENTS } from '../../src/core/kit/log-events.js';
 
 const names = Object.keys(LOG_EVENTS);
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { LogEventName } from '../../src/core/log-events.js';
+import type { LogEventName } from '../../src/core/kit/log-events.js';
 import type {
   Log,
   LogReceiver,

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { ConnectionCounts, sumOfCounts } from '../../src/core/connection-counts.js';
+import { ConnectionCounts, sumOfCounts } from '../../src/core/sources/connection-counts.js';
 import { ABSENT_INSTRUMENTS, expandNames } from '../../src/gateway/telemetry/absent-instruments.js';
 import {
   cacheHitRatioDetailed,

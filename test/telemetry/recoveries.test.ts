@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { CatalogSnapshot } from '../../src/core/collection.js';
-import { TaskFailure } from '../../src/core/failure.js';
-import type { Pools } from '../../src/core/tasks.js';
-import { Databases } from '../../src/services/databases.js';
-import { SourceRecoveries } from '../../src/services/source-recoveries.js';
+import type { CatalogSnapshot } from '../../src/core/catalog/collection.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
+import type { Pools } from '../../src/core/tasks/tasks.js';
+import { Databases } from '../../src/services/catalog/databases.js';
+import { SourceRecoveries } from '../../src/services/catalog/source-recoveries.js';
 import { broadcast, clusterBacklog, clusterDropped } from '../../src/services/telemetry/event-metrics.js';
 import { errorRecovery } from '../../src/services/telemetry/process-metrics.js';
 

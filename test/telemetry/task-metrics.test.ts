@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { VectorCollection } from '../../src/core/collection.js';
+import type { VectorCollection } from '../../src/core/catalog/collection.js';
 import type { Expression } from '../../src/core/cql2/ast.js';
 import * as geometry from '../../src/services/telemetry/geometry-metrics.js';
 import {

@@ -3,25 +3,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CatalogSnapshot, type VectorCollection } from '../../src/core/collection.js';
-import { CRS84 } from '../../src/core/crs.js';
-import { TaskFailure } from '../../src/core/failure.js';
-import type { Pools } from '../../src/core/tasks.js';
-import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tile-matrix.js';
-import type { GeoPackageSource } from '../../src/core/vector-source.js';
+import { CatalogSnapshot, type VectorCollection } from '../../src/core/catalog/collection.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
+import { CRS84 } from '../../src/core/geometry/crs.js';
+import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
+import type { Pools } from '../../src/core/tasks/tasks.js';
+import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
 import Database from '../../src/native/sqlite.js';
-import { compress } from '../../src/services/compression.js';
-import { type ExportOptions, exportTiles } from '../../src/services/tile-jobs/export.js';
-import { yielding } from '../../src/services/tile-jobs/make.js';
-import { seedTiles } from '../../src/services/tile-jobs/seed.js';
-import type { TileSelection } from '../../src/services/tile-jobs/tally.js';
-import { tileWork } from '../../src/services/tile-jobs/work.js';
+import { type ExportOptions, exportTiles } from '../../src/services/tiles/jobs/export.js';
+import { yielding } from '../../src/services/tiles/jobs/make.js';
+import { seedTiles } from '../../src/services/tiles/jobs/seed.js';
+import type { TileSelection } from '../../src/services/tiles/jobs/tally.js';
+import { tileWork } from '../../src/services/tiles/jobs/work.js';
 import type { TileRequest } from '../../src/services/tiles/request.js';
 import type { Tile } from '../../src/services/tiles/tile.js';
-import { appendTiles, discardArchive, finishArchive, openArchive } from '../../src/workers/archive/write.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { occupied } from '../../src/workers/vector/occupied.js';
-import { vectorTile } from '../../src/workers/vector/tile.js';
+import { compress } from '../../src/services/uploads/compression.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import {
+  appendTiles,
+  discardArchive,
+  finishArchive,
+  openArchive,
+} from '../../src/workers/tiles/archive/write.js';
+import { occupied } from '../../src/workers/tiles/occupied.js';
+import { vectorTile } from '../../src/workers/tiles/tile.js';
 import { archiveTile } from '../support/archive-tile.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-export-'));

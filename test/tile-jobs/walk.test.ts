@@ -1,17 +1,17 @@
 import { zxyToTileId } from 'pmtiles';
 import { describe, expect, it } from 'vitest';
-import type { Box } from '../../src/core/box.js';
-import { hilbertIndex } from '../../src/core/hilbert.js';
+import type { Box } from '../../src/core/geometry/box.js';
 import {
   BUILT_IN_SETS,
   firstColumn,
   tileBox,
   WEB_MERCATOR_QUAD,
   WORLD_CRS84_QUAD,
-} from '../../src/core/tile-matrix.js';
-import { countTiles, intersection, rangesOf, union } from '../../src/services/tile-jobs/area.js';
-import { inOrder } from '../../src/services/tile-jobs/in-order.js';
-import { type Occupied, type WalkOptions, walk } from '../../src/services/tile-jobs/walk.js';
+} from '../../src/core/tiles/tile-matrix.js';
+import { hilbertIndex } from '../../src/core/values/hilbert.js';
+import { countTiles, intersection, rangesOf, union } from '../../src/services/tiles/jobs/area.js';
+import { inOrder } from '../../src/services/tiles/jobs/in-order.js';
+import { type Occupied, type WalkOptions, walk } from '../../src/services/tiles/jobs/walk.js';
 
 const WORLD: Box = [-180, -85, 180, 85];
 const base = (zoom: number) => zxyToTileId(zoom, 0, 0);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TILES_CONFORMANCE } from '../../src/gateway/surfaces/tiles/conformance.js';
+import { TILES_CONFORMANCE } from '../../src/gateway/tiles/conformance.js';
 import { writeMBTiles } from '../support/archives.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { tileClient } from './support.js';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/core/callers.js';
 import type { Expression } from '../../src/core/cql2/index.js';
-import { LIMITS } from '../../src/core/limits.js';
-import { estimateCost, isHeavy } from '../../src/core/task-costs.js';
-import type { TaskOptions } from '../../src/core/tasks.js';
-import { Admission } from '../../src/workers/admission.js';
+import type { Caller } from '../../src/core/kit/callers.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
+import { estimateCost, isHeavy } from '../../src/core/tasks/task-costs.js';
+import type { TaskOptions } from '../../src/core/tasks/tasks.js';
+import { Admission } from '../../src/workers/threads/admission.js';
 
 /** Tasks are judged by what they are estimated to take, before they wait. */
 

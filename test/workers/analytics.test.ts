@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AnalyticsResult } from '../../src/core/analytics.js';
-import { LIMITS } from '../../src/core/limits.js';
-import type { VectorSource } from '../../src/core/vector-source.js';
+import type { AnalyticsResult } from '../../src/core/features/analytics.js';
+import { LIMITS } from '../../src/core/kit/limits.js';
+import type { VectorSource } from '../../src/core/sources/vector-source.js';
+import { clusters } from '../../src/workers/features/analytics/clusters.js';
+import { density } from '../../src/workers/features/analytics/density.js';
+import { h3 } from '../../src/workers/features/analytics/h3.js';
+import { spatialJoin } from '../../src/workers/features/analytics/spatial-join.js';
 import { closeAll, connect } from '../../src/workers/providers/geopackage/connection.js';
-import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { clusters } from '../../src/workers/vector/analytics/clusters.js';
-import { density } from '../../src/workers/vector/analytics/density.js';
-import { h3 } from '../../src/workers/vector/analytics/h3.js';
-import { spatialJoin } from '../../src/workers/vector/analytics/spatial-join.js';
+import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageBlob, wkb } from '../native/support.js';
 
 /** The limits of the contract: what goes beyond them is cut off, and said to be. */

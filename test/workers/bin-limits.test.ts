@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { CalendarCut } from '../../src/core/feature-bins.js';
-import { breaksOf } from '../../src/core/style/suggest/breaks.js';
-import { binLimits } from '../../src/workers/vector/bins/limits.js';
+import type { CalendarCut } from '../../src/core/features/feature-bins.js';
+import { breaksOf } from '../../src/core/styles/suggest/breaks.js';
+import { binLimits } from '../../src/workers/features/bins/limits.js';
 
 const DAY = 86_400_000;
 const DAYS = {

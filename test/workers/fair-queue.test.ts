@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Caller } from '../../src/core/callers.js';
-import { FairLane, type LaneTask } from '../../src/workers/fair-lane.js';
-import { FairQueue } from '../../src/workers/fair-queue.js';
+import type { Caller } from '../../src/core/kit/callers.js';
+import { FairLane, type LaneTask } from '../../src/workers/threads/fair-lane.js';
+import { FairQueue } from '../../src/workers/threads/fair-queue.js';
 
 /** Classes of callers take turns in a queue by weight, the callers of a class one after the other. */
 

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Box } from '../../src/core/box.js';
 import type { Expression } from '../../src/core/cql2/ast.js';
-import type { ItemsTask } from '../../src/core/features.js';
-import type { VectorSource } from '../../src/core/vector-source.js';
+import type { ItemsTask } from '../../src/core/features/features.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import type { VectorSource } from '../../src/core/sources/vector-source.js';
 import { closeAll, connect } from '../../src/workers/providers/geopackage/connection.js';
-import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { count, items } from '../../src/workers/providers/geopackage/items.js';
+import { count, items } from '../../src/workers/providers/geopackage/queries/items.js';
+import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import {
   geoPackageBlob,
   type Position,

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import type { GeoPackageSource } from '../../src/core/vector-source.js';
+import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { closeAll, connect } from '../../src/workers/providers/geopackage/connection.js';
-import { prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { losses } from '../../src/workers/providers/geopackage/losses.js';
+import { losses } from '../../src/workers/providers/geopackage/queries/losses.js';
+import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageBlob } from '../native/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-test-'));

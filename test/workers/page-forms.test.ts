@@ -1,6 +1,6 @@
 import { PbfReader } from 'pbf';
 import { describe, expect, it } from 'vitest';
-import { inPageForm } from '../../src/workers/vector/page-forms.js';
+import { inPageForm } from '../../src/workers/features/page-forms.js';
 
 /** Pages that worker threads write, so that the event loop only joins them. */
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { VectorSource } from '../../src/core/vector-source.js';
-import { packed, unpacked } from '../../src/workers/vector/sources.js';
+import type { VectorSource } from '../../src/core/sources/vector-source.js';
+import { packed, unpacked } from '../../src/workers/features/sources.js';
 
 const source = { kind: 'geopackage', path: '/a.gpkg', table: 't', fields: [] } as unknown as VectorSource;
 

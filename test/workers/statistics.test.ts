@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { NumberColumn, TextColumn, TimeColumn } from '../../src/workers/vector/statistics/columns.js';
-import { DistinctEstimate } from '../../src/workers/vector/statistics/distinct.js';
+import { NumberColumn, TextColumn, TimeColumn } from '../../src/workers/features/statistics/columns.js';
+import { DistinctEstimate } from '../../src/workers/features/statistics/distinct.js';
 
 /** Numbers that look random and are the same each time. */
 function* sequence(n: number): Generator<number> {

@@ -2,16 +2,16 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TaskFailure } from '../../src/core/failure.js';
-import { RESULT_TABLE } from '../../src/core/feature-processes.js';
-import { seriesFile, seriesFiles, seriesNumber } from '../../src/core/store-series.js';
-import type { LoadTask } from '../../src/core/vector-tasks.js';
+import { TaskFailure } from '../../src/core/errors/failure.js';
+import { RESULT_TABLE } from '../../src/core/processes/feature-processes.js';
+import type { LoadTask } from '../../src/core/tasks/vector-tasks.js';
+import { seriesFile, seriesFiles, seriesNumber } from '../../src/core/tiles/store-series.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import Database from '../../src/native/sqlite.js';
-import { FeatureTable } from '../../src/workers/process/table.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
+import { FeatureTable } from '../../src/workers/processes/table.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { commitAlone, findElsewhere } from '../../src/workers/providers/geopackage/store-series.js';
-import { drop, load } from '../../src/workers/vector/load.js';
+import { drop, load } from '../../src/workers/tiles/load.js';
 
 /** New tables go into further files once a file is full, and names are unique over all files. */
 

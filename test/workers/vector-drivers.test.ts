@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { jsonDriver } from '../../src/workers/raster/vector-drivers.js';
+import { jsonDriver } from '../../src/workers/gdal/vector-drivers.js';
 
 it.each([
   ['a.geojson', '{"type":"FeatureCollection","features":[]}', 'GeoJSON'],

@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Box } from '../../src/core/box.js';
 import { bboxFilter } from '../../src/core/cql2/index.js';
-import type { GeoPackageSource } from '../../src/core/vector-source.js';
+import type { Box } from '../../src/core/geometry/box.js';
+import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { closeAll, connect, statement } from '../../src/workers/providers/geopackage/connection.js';
-import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/create.js';
-import { passingInOrder } from '../../src/workers/providers/geopackage/filter.js';
-import { inspect } from '../../src/workers/providers/geopackage/inspect.js';
-import { items } from '../../src/workers/providers/geopackage/items.js';
-import { walkIsShorter } from '../../src/workers/providers/geopackage/window.js';
+import { passingInOrder } from '../../src/workers/providers/geopackage/queries/filter.js';
+import { items } from '../../src/workers/providers/geopackage/queries/items.js';
+import { walkIsShorter } from '../../src/workers/providers/geopackage/queries/window.js';
+import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
+import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageBlob, randomSource, wkb } from '../native/support.js';
 
 /** A page of a window that holds much of a table is found by walking through it, not by the index. */

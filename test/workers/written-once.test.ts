@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { Expression } from '../../src/core/cql2/ast.js';
-import type { GeoPackageSource, PostgisSource } from '../../src/core/vector-source.js';
-import { passingInOrder, passingRows } from '../../src/workers/providers/geopackage/filter.js';
-import { whereOf } from '../../src/workers/providers/postgis/filter.js';
-import { SqlParams } from '../../src/workers/providers/postgis/params.js';
+import type { GeoPackageSource, PostgisSource } from '../../src/core/sources/vector-source.js';
+import { passingInOrder, passingRows } from '../../src/workers/providers/geopackage/queries/filter.js';
+import { SqlParams } from '../../src/workers/providers/postgis/connections/params.js';
+import { whereOf } from '../../src/workers/providers/postgis/queries/filter.js';
 import { writtenOnce } from '../../src/workers/providers/written-once.js';
 
 /** A page and the number of features that match share what was written of their filter. */

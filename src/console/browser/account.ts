@@ -1,4 +1,4 @@
-import { localPath } from '../../core/local-path.js';
+import { localPath } from '../../core/files/local-path.js';
 
 /** Signs in and out: by password, with a provider and back from it, and sets up the first administrator. */
 

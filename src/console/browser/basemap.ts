@@ -4,7 +4,7 @@ import type {
   SpriteSpecification,
   StyleSpecification,
 } from 'maplibre-gl';
-import type { BasemapData } from '../../core/page-data.js';
+import type { BasemapData } from '../../core/catalog/page-data.js';
 import { onThisOrigin } from './page.js';
 import type { MapColors } from './theme.js';
 

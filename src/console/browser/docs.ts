@@ -1,4 +1,4 @@
-import type { DocsData } from '../../core/page-data.js';
+import type { DocsData } from '../../core/catalog/page-data.js';
 import { onThisOrigin, pageData } from './page.js';
 
 /** The interface viewer's own bundle, a classic script that runs before this module. */

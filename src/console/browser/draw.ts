@@ -7,7 +7,7 @@ import {
   ScaleControl,
   setWorkerUrl,
 } from 'maplibre-gl';
-import type { MapData, MapLayerData } from '../../core/page-data.js';
+import type { MapData, MapLayerData } from '../../core/catalog/page-data.js';
 import { baseStyle, groundOf } from './basemap.js';
 import { boundsOf, panelMargins, viewBounds } from './bounds.js';
 import { graticule, type View } from './graticule.js';

@@ -1,5 +1,5 @@
-import type { Clause } from '../../core/filter-clauses.js';
-import type { FilterData } from '../../core/page-data.js';
+import type { FilterData } from '../../core/catalog/page-data.js';
+import type { Clause } from '../../core/features/filter-clauses.js';
 import { FilterForm } from './filter/form.js';
 import { onThisOrigin, pageData } from './page.js';
 import { loadPart } from './part.js';

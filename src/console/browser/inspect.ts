@@ -1,6 +1,6 @@
 import { type MapGeoJSONFeature, type Map as MapLibreMap, type PointLike, Popup } from 'maplibre-gl';
-import type { MapData, MapLayerData } from '../../core/page-data.js';
-import { filledTitle, labelled, type PopupTemplate } from '../../core/popup.js';
+import type { MapData, MapLayerData } from '../../core/catalog/page-data.js';
+import { filledTitle, labelled, type PopupTemplate } from '../../core/features/popup.js';
 import type { LayerIds } from './layers.js';
 import { onThisOrigin } from './page.js';
 

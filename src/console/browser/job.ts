@@ -1,4 +1,4 @@
-import type { JobData } from '../../core/page-data.js';
+import type { JobData } from '../../core/catalog/page-data.js';
 import { pageData } from './page.js';
 
 /** Brings the page of a job up to date while the job runs, and stops the job or tries it again. */

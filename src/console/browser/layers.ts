@@ -1,6 +1,6 @@
 import type { LayerSpecification, Map as MapLibreMap } from 'maplibre-gl';
-import type { MapData, MapLayerData } from '../../core/page-data.js';
-import type { StyleLayer } from '../../core/style/model.js';
+import type { MapData, MapLayerData } from '../../core/catalog/page-data.js';
+import type { StyleLayer } from '../../core/styles/model.js';
 import { namesOf, recolorBasemap } from './basemap.js';
 import { onThisOrigin } from './page.js';
 import type { MapColors } from './theme.js';

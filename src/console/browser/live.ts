@@ -1,7 +1,7 @@
 import { type FeatureChange, FeatureStream, type StreamState } from '../../client/index.js';
-import type { LiveData } from '../../core/page-data.js';
-import { Flashes } from './flashes.js';
-import { LiveList } from './live-list.js';
+import type { LiveData } from '../../core/catalog/page-data.js';
+import { Flashes } from './live/flashes.js';
+import { LiveList } from './live/live-list.js';
 import { onThisOrigin, pageData } from './page.js';
 import { startMap } from './start.js';
 

@@ -1,4 +1,4 @@
-import type { ProcessData } from '../../core/page-data.js';
+import type { ProcessData } from '../../core/catalog/page-data.js';
 import { drawnBox } from './filter/box.js';
 import { pageData } from './page.js';
 

@@ -1,6 +1,6 @@
 import type { Feature, FeatureCollection } from 'geojson';
 import { type GeoJSONSource, type Map as MapLibreMap, Popup } from 'maplibre-gl';
-import type { FeaturesData } from '../../core/page-data.js';
+import type { FeaturesData } from '../../core/catalog/page-data.js';
 import { boundsOf, viewBounds } from './bounds.js';
 import { propertyList } from './inspect.js';
 import { addStyled, FEATURES_SOURCE } from './layers.js';

@@ -1,5 +1,5 @@
 import type { Map as MapLibreMap } from 'maplibre-gl';
-import type { MapData } from '../../core/page-data.js';
+import type { MapData } from '../../core/catalog/page-data.js';
 import type { DrawOptions } from './draw.js';
 import { pageData } from './page.js';
 

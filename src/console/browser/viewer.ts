@@ -1,5 +1,5 @@
 import type { Map as MapLibreMap } from 'maplibre-gl';
-import type { MapData, ViewerData } from '../../core/page-data.js';
+import type { MapData, ViewerData } from '../../core/catalog/page-data.js';
 import type { DrawLayer, MapControls } from './draw.js';
 import type { LayerIds } from './layers.js';
 import { pageData } from './page.js';

@@ -1,5 +1,5 @@
 import type { Geometry } from 'geojson';
-import { type AnyNumber, isExactNumber } from '../exact-number.js';
+import { type AnyNumber, isExactNumber } from '../values/exact-number.js';
 
 /**
  * The one filter tree: CQL2 (OGC 21-065r2) in the shape of its JSON encoding. Text is parsed into it, JSON is

@@ -1,4 +1,4 @@
-import { LIMITS } from '../limits.js';
+import { LIMITS } from '../kit/limits.js';
 import {
   ALL_FEATURES,
   type Expression,

@@ -1,4 +1,4 @@
-import type { AnyNumber } from '../exact-number.js';
+import type { AnyNumber } from '../values/exact-number.js';
 import {
   ALL_FEATURES,
   type Expression,

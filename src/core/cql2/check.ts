@@ -1,7 +1,7 @@
-import type { Crs } from '../crs.js';
-import { toDouble } from '../exact-number.js';
-import { plainFields } from '../field-masks.js';
-import { LIMITS } from '../limits.js';
+import { plainFields } from '../access/field-masks.js';
+import type { Crs } from '../geometry/crs.js';
+import { LIMITS } from '../kit/limits.js';
+import { toDouble } from '../values/exact-number.js';
 import {
   type Call,
   constantOf,
@@ -23,7 +23,6 @@ import { Cql2Error, excerpt, NO_PREDICATE } from './error.js';
 import { refuseRoundedComparison } from './exactness.js';
 import { type FunctionDefinition, functionNamed, type Kind } from './functions.js';
 import { mergeComparisons } from './merge.js';
-import { closeNames } from './names.js';
 import {
   ARITHMETIC,
   ARRAY,
@@ -35,6 +34,7 @@ import {
   TEMPORAL,
   TEMPORAL_INSTANT,
 } from './operators.js';
+import { closeNames } from './parse/names.js';
 import { SpatialLiterals } from './spatial.js';
 import { readDate, readTimestamp } from './temporal.js';
 import { type FilterSchema, kindOf, kindOfProperty } from './types.js';

@@ -1,5 +1,5 @@
-import { isExactNumber } from '../exact-number.js';
-import { isDecimal } from '../vector-source.js';
+import { isDecimal } from '../sources/vector-source.js';
+import { isExactNumber } from '../values/exact-number.js';
 import { isArray, isCall, isNumber, isProperty, isScalar, type Operand } from './ast.js';
 import { Cql2Error } from './error.js';
 import { type FilterSchema, kindOf } from './types.js';

@@ -1,6 +1,6 @@
 import type { Geometry, Position } from 'geojson';
-import { isExactNumber, toDouble } from '../exact-number.js';
-import { LIMITS } from '../limits.js';
+import { LIMITS } from '../kit/limits.js';
+import { isExactNumber, toDouble } from '../values/exact-number.js';
 import { Cql2Error } from './error.js';
 
 /** Levels of arrays around the positions of a geometry. */

@@ -1,5 +1,5 @@
 import type { Geometry, Position } from 'geojson';
-import { digitsOf, isExactNumber } from '../exact-number.js';
+import { digitsOf, isExactNumber } from '../values/exact-number.js';
 import {
   type Call,
   constantOf,
@@ -15,7 +15,6 @@ import {
   isTimestamp,
   type Operand,
 } from './ast.js';
-import { isPlainName, quoteString } from './lexer.js';
 import {
   ARITHMETIC,
   arityOf,
@@ -25,6 +24,7 @@ import {
   operatorNamed,
   RESERVED,
 } from './operators.js';
+import { isPlainName, quoteString } from './parse/lexer.js';
 
 /** A tree as canonical CQL2 text: keywords in upper case, parentheses only where needed. `parseText` reads it back. */
 export function print(expression: Expression): string {

@@ -1,6 +1,6 @@
 import type { Geometry, Position } from 'geojson';
-import type { Crs } from '../crs.js';
-import { LIMITS } from '../limits.js';
+import type { Crs } from '../geometry/crs.js';
+import { LIMITS } from '../kit/limits.js';
 import type { BoxLiteral, GeometryLiteral } from './ast.js';
 import { Cql2Error } from './error.js';
 

@@ -1,4 +1,4 @@
-import type { Field, FieldType } from '../vector-source.js';
+import type { Field, FieldType } from '../sources/vector-source.js';
 import {
   isArray,
   isBox,

@@ -1,4 +1,4 @@
-import { type AnyNumber, digitsOf, exactInteger } from '../exact-number.js';
+import { type AnyNumber, digitsOf, exactInteger } from '../values/exact-number.js';
 import { type Call, isArray, isNumber, isProperty, type Operand } from './ast.js';
 import type { FilterSchema } from './types.js';
 

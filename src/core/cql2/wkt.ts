@@ -1,7 +1,7 @@
 import type { Geometry, Position } from 'geojson';
-import { GEOJSON_GEOMETRIES } from '../geojson-types.js';
+import { GEOJSON_GEOMETRIES } from '../geometry/geojson-types.js';
 import type { BoxLiteral, GeometryLiteral } from './ast.js';
-import type { Tokens } from './tokens.js';
+import type { Tokens } from './parse/tokens.js';
 
 /** Spatial literals of CQL2 text: well-known text with an optional Z, and BBOX. Coordinates stay as written. */
 

@@ -1,6 +1,6 @@
-import { ApiError } from '../../core/errors.js';
-import type { Exchange, Reply } from '../../core/operation.js';
-import { ifMatchTags } from '../http/entity-tag.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { Exchange, Reply } from '../../core/http/operation.js';
+import { ifMatchTags } from '../http/replies/entity-tag.js';
 import { stateOf } from './entity-tags.js';
 
 /** Reads the entity tag of the resource that a request changes. Throws `not-found` without the resource. */

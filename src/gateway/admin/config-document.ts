@@ -1,5 +1,5 @@
-import type { Setting } from '../../core/config.js';
-import { withoutPassword } from '../../core/database-url.js';
+import type { Setting } from '../../core/config/config.js';
+import { withoutPassword } from '../../core/sources/database-url.js';
 
 /** The configuration in force, as the management API shows it. */
 export interface ConfigDocument {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import { notFound } from '../../core/errors.js';
-import { actorOf, type Principal } from '../../core/operation.js';
-import { pathString } from '../../core/params.js';
-import type { StoredDocument } from '../../stores/documents.js';
+import { notFound } from '../../core/errors/errors.js';
+import { actorOf, type Principal } from '../../core/http/operation.js';
+import { pathString } from '../../core/http/params.js';
+import type { StoredDocument } from '../../stores/state/documents.js';
 import { ifMatch } from './conditional.js';
 import type { AdminDeps } from './deps.js';
 import { tagged } from './entity-tags.js';

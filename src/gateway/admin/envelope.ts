@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
-import { ERROR_TABLE } from '../../core/errors.js';
-import type { ResponseDoc } from '../../core/operation.js';
+import { ERROR_TABLE } from '../../core/errors/errors.js';
+import type { ResponseDoc } from '../../core/http/operation.js';
 
 /** `wrapped`: `{success, data, message?, timestamp}`; `raw`: the data itself. */
 export type Envelope = 'wrapped' | 'raw';

@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
-import { ApiError } from '../../core/errors.js';
-import { memberBinder } from '../http/bind.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { memberBinder } from '../http/requests/bind.js';
 import { compileOnUse } from '../http/validation.js';
 
 /**

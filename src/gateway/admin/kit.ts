@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { ApiError } from '../../core/errors.js';
+import { ApiError } from '../../core/errors/errors.js';
 import type {
   BodySpec,
   Exchange,
@@ -8,7 +8,7 @@ import type {
   Params,
   Reply,
   ResponseDoc,
-} from '../../core/operation.js';
+} from '../../core/http/operation.js';
 import { BASE_PATH } from './base-path.js';
 import { Turns } from './conditional.js';
 import type { AdminDeps } from './deps.js';

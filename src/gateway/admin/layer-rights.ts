@@ -1,19 +1,19 @@
-import { ANY, namesOfLayer, type RuleScope, SERVICE } from '../../core/access.js';
-import { CatalogSnapshot, type Collection } from '../../core/collection.js';
-import { ApiError, notFound } from '../../core/errors.js';
-import type { Principal } from '../../core/operation.js';
+import { ANY, namesOfLayer, type RuleScope, SERVICE } from '../../core/access/access.js';
+import { CatalogSnapshot, type Collection } from '../../core/catalog/collection.js';
+import { ApiError, notFound } from '../../core/errors/errors.js';
+import type { Principal } from '../../core/http/operation.js';
 import {
   type AccessAction,
   type AccessPolicy,
   isWhole,
   wholeRightError,
 } from '../../services/access/access.js';
-import { hides, serviceAccessId } from '../../services/access/marker.js';
-import { hasWhole, isAdministrator, isWithin } from '../../services/access/policy.js';
-import { requireNoTenant } from '../../services/access/restrictions.js';
-import type { AccessRules, RuledLayer, RuleSet, SourceLayer } from '../../services/access/rules.js';
-import type { Layers } from '../../services/layers/layers.js';
-import type { StoredLayer } from '../../services/publish/layers.js';
+import { hides, serviceAccessId } from '../../services/access/rules/marker.js';
+import { hasWhole, isAdministrator, isWithin } from '../../services/access/rules/policy.js';
+import { requireNoTenant } from '../../services/access/rules/restrictions.js';
+import type { AccessRules, RuledLayer, RuleSet, SourceLayer } from '../../services/access/rules/rules.js';
+import type { Layers } from '../../services/catalog/layers/layers.js';
+import type { StoredLayer } from '../../services/catalog/publish/layers.js';
 
 /**
  * Rights to layers that management operations ask for beside their permissions. Who changes what others may see of a layer

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { badParameter } from '../../core/errors.js';
-import type { Param } from '../../core/operation.js';
-import { text } from '../../core/params.js';
+import { badParameter } from '../../core/errors/errors.js';
+import type { Param } from '../../core/http/operation.js';
+import { text } from '../../core/http/params.js';
 
 /** Parameters that management operations share. */
 

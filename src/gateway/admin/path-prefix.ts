@@ -1,4 +1,4 @@
-import type { Operation, Reply } from '../../core/operation.js';
+import type { Operation, Reply } from '../../core/http/operation.js';
 import { BASE_PATH } from './base-path.js';
 
 /** The path that a proxy puts in front of those of this server, without a trailing slash; empty where there is none. */

@@ -1,8 +1,8 @@
-import { notFound } from '../../core/errors.js';
-import { stringifyExactly } from '../../core/json.js';
-import type { Exchange, Method, Operation, Principal, Reply } from '../../core/operation.js';
-import { isWithin } from '../../services/access/policy.js';
-import { requireNoTenant } from '../../services/access/restrictions.js';
+import { notFound } from '../../core/errors/errors.js';
+import type { Exchange, Method, Operation, Principal, Reply } from '../../core/http/operation.js';
+import { stringifyExactly } from '../../core/values/json.js';
+import { isWithin } from '../../services/access/rules/policy.js';
+import { requireNoTenant } from '../../services/access/rules/restrictions.js';
 import { JobContinues } from '../../services/jobs/job-continues.js';
 import { BASE_PATH } from './base-path.js';
 import { requireMatch, type TagReader, type Turns } from './conditional.js';

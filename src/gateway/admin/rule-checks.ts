@@ -1,13 +1,19 @@
-import { hasFeatures } from '../../core/abilities.js';
-import { ANY, namesOfLayer, type RowPolicy, type RuleScope, type Treatment } from '../../core/access.js';
-import { type BodyProblem, problem, refuse, requireSound } from '../../core/body-problems.js';
-import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/collection.js';
+import {
+  ANY,
+  namesOfLayer,
+  type RowPolicy,
+  type RuleScope,
+  type Treatment,
+} from '../../core/access/access.js';
+import { isTreatable } from '../../core/access/field-masks.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import { type CatalogSnapshot, type VectorCollection, whole } from '../../core/catalog/collection.js';
+import { unreadNamed } from '../../core/catalog/unread.js';
 import { Cql2Error } from '../../core/cql2/index.js';
-import { isTreatable } from '../../core/field-masks.js';
-import { unreadNamed } from '../../core/unread.js';
-import type { Field } from '../../core/vector-source.js';
-import { COMPARABLE } from '../../services/access/policy.js';
-import { requireFilter } from '../../services/access/row-filter.js';
+import { type BodyProblem, problem, refuse, requireSound } from '../../core/http/body-problems.js';
+import type { Field } from '../../core/sources/vector-source.js';
+import { COMPARABLE } from '../../services/access/rules/policy.js';
+import { requireFilter } from '../../services/access/rules/row-filter.js';
 
 /** Role of callers without credentials, for policies. */
 export const ANONYMOUS_ROLE = 'anonymous';

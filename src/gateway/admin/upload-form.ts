@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { ApiError } from '../../core/errors.js';
-import { MERGE_MODES, type MergeRequest } from '../../core/merges.js';
+import { MERGE_MODES, type MergeRequest } from '../../core/edits/merges.js';
+import { ApiError } from '../../core/errors/errors.js';
 import { crsOfEpsg } from '../../native/crs.js';
 
 /** Fields of the form that uploads a file, beside the file itself. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Principal } from '../../core/operation.js';
-import { storageFailure } from '../../core/storage-faults.js';
+import { storageFailure } from '../../core/errors/storage-faults.js';
+import type { Principal } from '../../core/http/operation.js';
 import { invalidCredentials } from './credentials.js';
 
 /** Whom a secret belongs to, as it was looked up. */

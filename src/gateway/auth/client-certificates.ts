@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { CertificateHeader, CertificateMode } from '../../core/client-certificates.js';
-import { ApiError } from '../../core/errors.js';
-import type { Operation, Principal } from '../../core/operation.js';
+import type { CertificateHeader, CertificateMode } from '../../core/access/client-certificates.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { Operation, Principal } from '../../core/http/operation.js';
 import { readProof, UnreadableCertificate } from '../../services/access/certificates/encodings.js';
 import type { Judgement, Proof, Success } from '../../services/access/certificates/judgement.js';
 import { proofOf } from './forwarded-certificates.js';

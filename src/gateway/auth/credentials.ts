@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/errors.js';
+import { ApiError } from '../../core/errors/errors.js';
 
 export interface Credentials {
   /** Value of the X-API-Key header. */

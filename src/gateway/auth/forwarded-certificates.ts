@@ -1,4 +1,4 @@
-import type { CertificateHeader } from '../../core/client-certificates.js';
+import type { CertificateHeader } from '../../core/access/client-certificates.js';
 import type { Certificate } from '../../services/access/certificates/certificate.js';
 import { MAX_CHAIN } from '../../services/access/certificates/chain.js';
 import {

@@ -1,7 +1,7 @@
-import type { Exchange } from '../../core/operation.js';
-import type { Bearers } from '../../services/access/bearers.js';
-import { type Sessions, sessionHash } from '../../services/access/sessions.js';
-import type { StoredSession } from '../../stores/sessions.js';
+import type { Exchange } from '../../core/http/operation.js';
+import type { Bearers } from '../../services/access/identity/bearers.js';
+import { type Sessions, sessionHash } from '../../services/access/identity/sessions.js';
+import type { StoredSession } from '../../stores/access/sessions.js';
 import { cookieOf, PLAIN_COOKIE, SECURE_COOKIE, tokenOf } from './credentials.js';
 
 export interface SignOutDeps {

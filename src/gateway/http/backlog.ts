@@ -1,4 +1,4 @@
-import { LIMITS } from '../../core/limits.js';
+import { LIMITS } from '../../core/kit/limits.js';
 
 /** A large answer that is on its way to one client. */
 export interface Sending {

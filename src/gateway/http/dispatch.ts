@@ -1,21 +1,21 @@
 import { LRUCache } from 'lru-cache';
-import { ApiError } from '../../core/errors.js';
-import { IMPORT_HEADER } from '../../core/ingest.js';
-import { type Format, negotiate } from '../../core/media.js';
-import { actorOf, type Operation, type Principal, type Reply } from '../../core/operation.js';
-import type { Hold } from '../../core/presence.js';
-import type { Pools } from '../../core/tasks.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { IMPORT_HEADER } from '../../core/exchange/ingest.js';
+import { type Format, negotiate } from '../../core/http/media.js';
+import { actorOf, type Operation, type Principal, type Reply } from '../../core/http/operation.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { Hold } from '../../core/values/presence.js';
 import type { CountedRequest, LimitHeaders } from '../../services/access/rate-limits.js';
-import type { RepeatableRequest } from '../../services/idempotency.js';
+import type { RepeatableRequest } from '../../services/cluster/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
 import { inSpan } from '../../services/telemetry/spans.js';
 import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
 import { embedKeyOf, isBasic } from '../auth/credentials.js';
-import { codingOf } from './content-coding.js';
 import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
-import { requireFraming, requireMetExpectation } from './framing.js';
 import { optionsReply } from './options.js';
-import { type ParamPlan, parseQuery, planParams, readParams } from './query.js';
+import { codingOf } from './replies/content-coding.js';
+import { requireFraming, requireMetExpectation } from './replies/framing.js';
+import { type ParamPlan, parseQuery, planParams, readParams } from './requests/query.js';
 import {
   type CredentialScheme,
   findScheme,
@@ -23,7 +23,7 @@ import {
   readAuthorization,
   readBearer,
   requireSameOrigin,
-} from './request-credentials.js';
+} from './requests/request-credentials.js';
 import { type Match, Router } from './router.js';
 import { type BodyReader, bodyReader, compileOnUse } from './validation.js';
 

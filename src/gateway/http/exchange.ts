@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Caller } from '../../core/callers.js';
-import { type Format, JSON_FORMAT } from '../../core/media.js';
+import { type Format, JSON_FORMAT } from '../../core/http/media.js';
 import {
   ANONYMOUS,
   type Exchange,
@@ -8,14 +7,15 @@ import {
   type Params,
   type ParamValues,
   type Principal,
-} from '../../core/operation.js';
-import type { Hold } from '../../core/presence.js';
+} from '../../core/http/operation.js';
+import type { Caller } from '../../core/kit/callers.js';
+import type { Hold } from '../../core/values/presence.js';
+import { requestCaller } from '../../services/access/identity/request-caller.js';
 import type { LimitHeaders } from '../../services/access/rate-limits.js';
-import { requestCaller } from '../../services/access/request-caller.js';
 import type { RequestSpan } from '../../services/telemetry/spans.js';
-import { RequestBody } from './body.js';
-import { type Forwarding, peerAddress } from './forwarding.js';
-import { nextRequest, requestId, requestIdBytes } from './request-id.js';
+import { RequestBody } from './requests/body.js';
+import { type Forwarding, peerAddress } from './requests/forwarding.js';
+import { nextRequest, requestId, requestIdBytes } from './requests/request-id.js';
 import type { Upgrade } from './socket.js';
 import { clientCertificate, eachHeader, type HttpRequest, type HttpResponse } from './uws.js';
 

@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
-import { ERROR_TABLE } from '../../core/errors.js';
-import type { Operation, Param, ResponseDoc, Surface } from '../../core/operation.js';
-import { formatParam } from '../../core/params.js';
+import { ERROR_TABLE } from '../../core/errors/errors.js';
+import type { Operation, Param, ResponseDoc, Surface } from '../../core/http/operation.js';
+import { formatParam } from '../../core/http/params.js';
 
 /** RFC 9457 problem document, as every error answer of the server is. */
 export const ProblemSchema = Type.Object({

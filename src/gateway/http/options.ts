@@ -1,4 +1,4 @@
-import type { Operation, Principal, Reply } from '../../core/operation.js';
+import type { Operation, Principal, Reply } from '../../core/http/operation.js';
 import { allowOf, type Match } from './router.js';
 
 /** Seconds for which a browser remembers what it may send. */

@@ -1,4 +1,4 @@
-import type { Method, Operation } from '../../core/operation.js';
+import type { Method, Operation } from '../../core/http/operation.js';
 
 /** Operations of one path, by method. */
 export interface Route {

@@ -1,5 +1,5 @@
-import { LIMITS } from '../../core/limits.js';
-import type { Socket, SocketEvents } from '../../core/operation.js';
+import type { Socket, SocketEvents } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
 import type { HttpExchange } from './exchange.js';
 import {
   type HttpRequest,

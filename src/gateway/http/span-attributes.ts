@@ -1,4 +1,4 @@
-import type { Operation } from '../../core/operation.js';
+import type { Operation } from '../../core/http/operation.js';
 import type { HttpExchange } from './exchange.js';
 
 /** Attributes of the span of a request. */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '@btc-vision/uwebsockets.js';
-import { LIMITS } from '../../core/limits.js';
-import { OLDER_UWS, uwsPackage } from '../../core/runtime.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { OLDER_UWS, uwsPackage } from '../../core/kit/runtime.js';
 
 export type {
   HttpRequest,

@@ -1,4 +1,4 @@
-import { plainText } from '../../core/percent.js';
+import { plainText } from '../../core/values/percent.js';
 import type { Crumb } from './layout.js';
 
 /** Mount paths of the surfaces that have pages. */

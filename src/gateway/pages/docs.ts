@@ -1,5 +1,5 @@
-import { html, type Markup, scriptJson } from '../../core/html.js';
-import type { DocsData } from '../../core/page-data.js';
+import type { DocsData } from '../../core/catalog/page-data.js';
+import { html, type Markup, scriptJson } from '../../core/values/html.js';
 import { assetUrl, page } from './layout.js';
 import { anchor, safeHref } from './links.js';
 

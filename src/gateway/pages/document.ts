@@ -1,6 +1,6 @@
-import { isExactNumber } from '../../core/exact-number.js';
-import { html, type Markup } from '../../core/html.js';
-import { isJsonObject, stringifyExactly } from '../../core/json.js';
+import { isExactNumber } from '../../core/values/exact-number.js';
+import { html, type Markup } from '../../core/values/html.js';
+import { isJsonObject, stringifyExactly } from '../../core/values/json.js';
 import { type Crumb, page, section } from './layout.js';
 import { type Link, linkList, representationLine, resources } from './links.js';
 import { table } from './table.js';

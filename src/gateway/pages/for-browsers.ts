@@ -1,5 +1,5 @@
-import { html } from '../../core/html.js';
-import { LIMITS } from '../../core/limits.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { html } from '../../core/values/html.js';
 import { crumbsOf } from './crumbs.js';
 import { directoryLinks, layerTitle } from './directory.js';
 import { documentPage } from './document.js';

@@ -1,20 +1,20 @@
-import type { Collection, RasterCollection, VectorCollection } from '../../core/collection.js';
-import type { StatisticsResult } from '../../core/field-statistics.js';
-import type { RowFeature } from '../../core/item-rows.js';
-import type { FoundCollection } from '../../services/collection-search.js';
-import * as collectionPages from './collection.js';
-import * as listPages from './collections.js';
+import type { Collection, RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
+import type { StatisticsResult } from '../../core/features/field-statistics.js';
+import type { RowFeature } from '../../core/features/item-rows.js';
+import type { FoundCollection } from '../../services/catalog/collection-search.js';
+import * as listPages from './catalog/collections.js';
+import type { Finder } from './catalog/finder.js';
+import * as landingPages from './catalog/landing.js';
 import { crumbsOf } from './crumbs.js';
 import * as documentPages from './document.js';
-import type { SampleSizes } from './downloads.js';
-import type { Finder } from './finder.js';
-import * as itemPages from './item.js';
-import * as itemsPages from './items.js';
-import * as landingPages from './landing.js';
+import * as collectionPages from './features/collection.js';
+import type { SampleSizes } from './features/downloads.js';
+import * as itemPages from './features/item.js';
+import * as itemsPages from './features/items.js';
+import { statisticsPage as pageOfStatistics } from './features/statistics.js';
 import { findLink, type Link, representations } from './links.js';
-import { type PositionValues, positionPage as pageOfPosition } from './position.js';
-import { statisticsPage as pageOfStatistics } from './statistics.js';
-import * as tilePages from './tile-sets.js';
+import { type PositionValues, positionPage as pageOfPosition } from './maps/position.js';
+import * as tilePages from './tiles/tile-sets.js';
 
 /** Pages of the data surfaces, made from the same documents that are their JSON representation. */
 

@@ -1,4 +1,4 @@
-import { html, Markup } from '../../core/html.js';
+import { html, Markup } from '../../core/values/html.js';
 import { GRATICULE_MARK } from './brand.js';
 import { anchor, type Link, safeHref } from './links.js';
 

@@ -1,4 +1,4 @@
-import { html, type Markup } from '../../core/html.js';
+import { html, type Markup } from '../../core/values/html.js';
 
 /** A link object as OGC API Common and STAC write it. */
 export interface Link {

@@ -1,5 +1,5 @@
-import type { FieldError } from '../../core/errors.js';
-import { html, type Markup } from '../../core/html.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { html, type Markup } from '../../core/values/html.js';
 import { page, section } from './layout.js';
 import { anchor } from './links.js';
 import { table } from './table.js';

@@ -1,4 +1,4 @@
-import { basemapOrigins } from './basemap.js';
+import { basemapOrigins } from './maps/basemap.js';
 
 /**
  * Headers of every HTML page. Scripts, workers, data and images come from this origin only, but for the parts of a

@@ -1,5 +1,5 @@
-import { html, type Markup } from '../../core/html.js';
-import type { Principal } from '../../core/operation.js';
+import type { Principal } from '../../core/http/operation.js';
+import { html, type Markup } from '../../core/values/html.js';
 import { page, sitePath } from './layout.js';
 
 export interface SignInPage {

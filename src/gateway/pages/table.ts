@@ -1,4 +1,4 @@
-import { html, type Markup } from '../../core/html.js';
+import { html, type Markup } from '../../core/values/html.js';
 
 /** A table that scrolls on its own when it is wider than the page. */
 export function table(label: string, columns: readonly string[], rows: readonly Markup[]): Markup {

@@ -1,7 +1,7 @@
-import type { Box } from '../../core/box.js';
-import { html, type Markup } from '../../core/html.js';
+import type { Box } from '../../core/geometry/box.js';
+import { html, type Markup } from '../../core/values/html.js';
 
-export { propertyValue, shortened } from '../../core/property-value.js';
+export { propertyValue, shortened } from '../../core/features/property-value.js';
 
 /** How single values read on a page. */
 

@@ -1,19 +1,19 @@
-import type { FirstKey } from '../../services/access/api-keys.js';
 import { isAboutCertificates } from '../../services/access/certificates/trust.js';
-import { EMBED_KIND, EmbedKeys } from '../../services/access/embed-keys.js';
-import { endChanged, endHeld, watchHeldKeys } from '../../services/access/held-keys.js';
-import type { IdentityParts } from '../../services/access/identity-parts.js';
-import { PresentRights } from '../../services/access/present-rights.js';
+import type { IdentityParts } from '../../services/access/identity/identity-parts.js';
+import type { FirstKey } from '../../services/access/keys/api-keys.js';
+import { EMBED_KIND, EmbedKeys } from '../../services/access/keys/embed-keys.js';
+import { endChanged, endHeld, watchHeldKeys } from '../../services/access/keys/held-keys.js';
 import {
   type CountedRequest,
   type LimitHeaders,
   RATE_LIMIT_KIND,
   RateLimits,
 } from '../../services/access/rate-limits.js';
-import { givesRights } from '../../services/access/rules.js';
+import { PresentRights } from '../../services/access/rules/present-rights.js';
+import { givesRights } from '../../services/access/rules/rules.js';
 import { TENANT_KIND, Tenants } from '../../services/access/tenants.js';
 import { exception } from '../../services/telemetry/log.js';
-import type { LostSecret } from '../../stores/api-keys.js';
+import type { LostSecret } from '../../stores/access/api-keys.js';
 import { type Authenticator, createAuthenticator } from '../auth/authenticator.js';
 import { type Certificates, startCertificates } from './certificates.js';
 import type { Data } from './data.js';

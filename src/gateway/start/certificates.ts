@@ -1,10 +1,10 @@
-import type { Config } from '../../core/config.js';
-import { ConfigError } from '../../core/config.js';
-import type { Principal } from '../../core/operation.js';
+import type { Config } from '../../core/config/config.js';
+import { ConfigError } from '../../core/config/config.js';
+import type { Principal } from '../../core/http/operation.js';
 import { ExpiryWatch } from '../../services/access/certificates/expiry.js';
 import { CertificateTrust } from '../../services/access/certificates/trust.js';
-import { certifiedPrincipal } from '../../services/access/identity.js';
-import type { RuleSet } from '../../services/access/rules.js';
+import { certifiedPrincipal } from '../../services/access/identity/identity.js';
+import type { RuleSet } from '../../services/access/rules/rules.js';
 import { ClientCertificates } from '../auth/client-certificates.js';
 import { KNOWS_CLIENT_CERTIFICATES } from '../http/uws.js';
 import type { Foundation } from './foundation.js';

@@ -1,14 +1,18 @@
 import { join } from 'node:path';
-import { hasFeatures } from '../../core/abilities.js';
-import { DEFAULT_ACCESS } from '../../core/access.js';
+import { DEFAULT_ACCESS } from '../../core/access/access.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { AccessPolicy } from '../../services/access/access.js';
-import { Derivations } from '../../services/access/derivations.js';
-import { FindingWatch, LossWatch, RenameWatch } from '../../services/access/findings.js';
-import { MARKER_FILE, MarkerFile } from '../../services/access/marker-file.js';
-import { audienceOf, isKeptFromStrangers, mayReadSome, rulePolicy } from '../../services/access/policy.js';
-import { AccessRules, DERIVATION_KIND, isRule } from '../../services/access/rules.js';
-import { Sealing } from '../../services/access/sealing.js';
-import { SecretKeys } from '../../services/access/secret-keys.js';
+import { Sealing } from '../../services/access/keys/sealing.js';
+import { SecretKeys } from '../../services/access/keys/secret-keys.js';
+import { Derivations } from '../../services/access/rules/derivations.js';
+import { FindingWatch, LossWatch, RenameWatch } from '../../services/access/rules/findings.js';
+import {
+  audienceOf,
+  isKeptFromStrangers,
+  mayReadSome,
+  rulePolicy,
+} from '../../services/access/rules/policy.js';
+import { AccessRules, DERIVATION_KIND, isRule } from '../../services/access/rules/rules.js';
 import { Attachments } from '../../services/attachments/service.js';
 import {
   forgetFeatures,
@@ -16,46 +20,47 @@ import {
   sweepAttachments,
   sweepCollection,
 } from '../../services/attachments/sweep.js';
-import { DataVersions } from '../../services/cache/data-versions.js';
-import { type Caching, startCaching } from '../../services/cache/index.js';
-import { ItemReplies } from '../../services/cache/item-replies.js';
-import { captureEdits } from '../../services/capture.js';
-import { Catalog, OWN_FOLDERS } from '../../services/catalog.js';
+import { Catalog, OWN_FOLDERS } from '../../services/catalog/catalog.js';
+import { SecondNames } from '../../services/catalog/copies/second-names.js';
+import { DataVersions } from '../../services/catalog/data-versions.js';
+import { Databases } from '../../services/catalog/databases.js';
+import { ExtentRefresh } from '../../services/catalog/extents.js';
+import { nameInspectingCode } from '../../services/catalog/inspections/inspecting-code.js';
+import { INSPECTIONS_FOLDER, InspectionFiles } from '../../services/catalog/inspections/inspection-files.js';
+import { Inspections } from '../../services/catalog/inspections/inspections.js';
+import type { SourceChange } from '../../services/catalog/inspections/readings.js';
+import { Layers } from '../../services/catalog/layers/layers.js';
+import { MARKER_FILE, MarkerFile } from '../../services/catalog/marker-file.js';
+import { LayerDisplay } from '../../services/catalog/publish/layer-display.js';
+import { PublishedLayers } from '../../services/catalog/publish/layers.js';
+import { readRemote } from '../../services/catalog/publish/remote.js';
+import { SourceIdentities } from '../../services/catalog/publish/source-identities.js';
+import { SourceLayers } from '../../services/catalog/publish/source-layers.js';
+import { connectionOf } from '../../services/catalog/rasters/connected.js';
+import { registeredIn } from '../../services/catalog/rasters/registered.js';
+import { findRelatedNotes } from '../../services/catalog/related-layers.js';
+import { SourceRecoveries } from '../../services/catalog/source-recoveries.js';
+import { TableActivity } from '../../services/catalog/table-activity.js';
+import { VisibleCatalog } from '../../services/catalog/visible-catalog.js';
 import { CONNECTION } from '../../services/connections/connection.js';
 import { Connections } from '../../services/connections/connections.js';
-import { Databases } from '../../services/databases.js';
-import { Edits } from '../../services/edits.js';
-import { SessionDirectory } from '../../services/events/directory.js';
-import { type Events, startEvents } from '../../services/events/index.js';
-import { ExtentRefresh } from '../../services/extents.js';
+import { captureEdits } from '../../services/edits/capture.js';
+import { Edits } from '../../services/edits/edits.js';
 import { Geocoding } from '../../services/geocoding/service.js';
-import { Layers } from '../../services/layers/layers.js';
-import { nameInspectingCode } from '../../services/publish/inspecting-code.js';
-import { INSPECTIONS_FOLDER, InspectionFiles } from '../../services/publish/inspection-files.js';
-import { Inspections } from '../../services/publish/inspections.js';
-import { LayerDisplay } from '../../services/publish/layer-display.js';
-import { PublishedLayers } from '../../services/publish/layers.js';
-import type { SourceChange } from '../../services/publish/readings.js';
-import { readRemote } from '../../services/publish/remote.js';
-import { SecondNames } from '../../services/publish/second-names.js';
-import { SourceIdentities } from '../../services/publish/source-identities.js';
-import { SourceLayers } from '../../services/publish/source-layers.js';
-import { connectionOf } from '../../services/rasters/connected.js';
-import { registeredIn } from '../../services/rasters/registered.js';
-import { findRelatedNotes } from '../../services/related-layers.js';
+import { StacImagery } from '../../services/rasters/stac-imagery/searches.js';
 import { Replicas } from '../../services/replicas/service.js';
-import { SourceRecoveries } from '../../services/source-recoveries.js';
 import { StacItems } from '../../services/stac/items.js';
-import { StacImagery } from '../../services/stac-imagery/searches.js';
+import { SessionDirectory } from '../../services/streams/directory.js';
+import { type Events, startEvents } from '../../services/streams/index.js';
 import { Styles } from '../../services/styles/index.js';
 import { tellLostStyles } from '../../services/styles/of-files.js';
-import { TableActivity } from '../../services/table-activity.js';
 import { exception } from '../../services/telemetry/log.js';
 import { labelLayers } from '../../services/telemetry/task-metrics.js';
-import { VisibleCatalog } from '../../services/visible-catalog.js';
-import { folderName } from '../../stores/private-files.js';
-import { FileLedger } from '../../workers/file-ledger.js';
-import { AllowedHosts } from '../../workers/remote/allowed.js';
+import { type Caching, startCaching } from '../../services/tiles/cache/index.js';
+import { ItemReplies } from '../../services/tiles/cache/item-replies.js';
+import { folderName } from '../../stores/database/private-files.js';
+import { FileLedger } from '../../workers/files/file-ledger.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
 import { type Foundation, retentionOf } from './foundation.js';
 import { tellQuarantined } from './quarantine.js';
 

@@ -1,16 +1,16 @@
-import { Attempts } from '../../services/access/attempts.js';
-import { Bearers } from '../../services/access/bearers.js';
-import { EndedTokens } from '../../services/access/ended-tokens.js';
-import type { IdentityParts } from '../../services/access/identity-parts.js';
-import { OAuthClients } from '../../services/access/oauth-clients.js';
+import { Attempts } from '../../services/access/identity/attempts.js';
+import { Bearers } from '../../services/access/identity/bearers.js';
+import { EndedTokens } from '../../services/access/identity/ended-tokens.js';
+import type { IdentityParts } from '../../services/access/identity/identity-parts.js';
+import { OAuthClients } from '../../services/access/identity/oauth-clients.js';
+import { SigningKeys } from '../../services/access/identity/signing-keys.js';
+import { Sealing } from '../../services/access/keys/sealing.js';
 import { providerFetch } from '../../services/access/oidc/provider-fetch.js';
 import { ProviderTokens } from '../../services/access/oidc/provider-tokens.js';
 import { OidcProviders } from '../../services/access/oidc/providers.js';
 import { SignIns } from '../../services/access/oidc/sign-ins.js';
-import type { RuleSet } from '../../services/access/rules.js';
-import { Sealing } from '../../services/access/sealing.js';
-import { SigningKeys } from '../../services/access/signing-keys.js';
-import { AllowedHosts } from '../../workers/remote/allowed.js';
+import type { RuleSet } from '../../services/access/rules/rules.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import type { Foundation } from './foundation.js';
 

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Operation } from '../../core/operation.js';
-import { version } from '../../core/version.js';
+import type { Operation } from '../../core/http/operation.js';
+import { version } from '../../core/kit/version.js';
 import { permits } from '../../services/access/permissions.js';
-import { Places } from '../../services/places.js';
+import { Places } from '../../services/exchange/places.js';
 import { createRegistry } from '../../services/telemetry/metrics.js';
-import type { Management } from '../management.js';
-import { type SurfaceDeps, surfaceOperations } from '../operations.js';
-import { probeOperations } from '../surfaces/probes/operations.js';
+import { probeOperations } from '../probes/operations.js';
 import type { Access } from './access.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
+import type { Management } from './management.js';
+import { type SurfaceDeps, surfaceOperations } from './operation-list.js';
 import { catalogStatus } from './quarantine.js';
 
 const PUBLIC_DIR = fileURLToPath(new URL('../../public', import.meta.url));

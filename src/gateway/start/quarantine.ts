@@ -1,7 +1,7 @@
-import type { CatalogSnapshot } from '../../core/collection.js';
-import { describeRenames } from '../../services/access/findings.js';
-import type { RuleSet } from '../../services/access/rules.js';
-import type { Alerts } from '../../services/alerts.js';
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import { describeRenames } from '../../services/access/rules/findings.js';
+import type { RuleSet } from '../../services/access/rules/rules.js';
+import type { Alerts } from '../../services/alerts/alerts.js';
 
 /** Operators hear of sources that were published, or new, and cannot be read. */
 export function tellQuarantined(before: CatalogSnapshot, after: CatalogSnapshot, alerts: Alerts): void {

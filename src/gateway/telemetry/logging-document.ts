@@ -1,4 +1,4 @@
-import { LOG_EVENTS } from '../../core/log-events.js';
+import { LOG_EVENTS } from '../../core/kit/log-events.js';
 
 const HEAD = `# The log
 
@@ -23,7 +23,7 @@ With \`observability.otlpEndpoint\` the lines go to \`{endpoint}/v1/logs\` as we
 
 ## Kinds of lines
 
-Generated from \`src/core/log-events.ts\`: \`node dist/gateway/telemetry/documents.js logging > docs/logging.md\`.
+Generated from \`src/core/kit/log-events.ts\`: \`node dist/gateway/telemetry/documents.js logging > docs/logging.md\`.
 
 | id | name | level | text |
 |---|---|---|---|

@@ -31,7 +31,7 @@ bool parseFeatureOptions(std::string_view json, FeatureOptions& options, std::st
 /** Reads `{from, to, swap, dimension, maxVertices}`; `from` and `to` are required. */
 bool parseGeoJsonReadOptions(std::string_view json, GeoJsonReadOptions& options, std::string& error);
 
-/** FieldType of src/core/tasks.ts by its name; false for another word. */
+/** FieldType of src/core/tasks/tasks.ts by its name; false for another word. */
 bool parseFieldType(std::string_view name, FieldType& type);
 
 }  // namespace graticule

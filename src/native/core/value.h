@@ -63,7 +63,7 @@ inline bool readIntegerId(const Value& id, int64_t& number) {
   return error == std::errc() && rest == end;
 }
 
-/** Declared type of an attribute column: FieldType of src/core/tasks.ts. */
+/** Declared type of an attribute column: FieldType of src/core/tasks/tasks.ts. */
 enum class FieldType : uint8_t { Integer, Number, String, Boolean, Date, DateTime, Binary, Json, Any };
 
 }  // namespace graticule

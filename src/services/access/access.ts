@@ -1,8 +1,8 @@
-import type { Collection } from '../../core/collection.js';
+import type { Collection } from '../../core/catalog/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
-import { ApiError } from '../../core/errors.js';
-import type { Principal } from '../../core/operation.js';
-import type { Mask } from '../../core/vector-source.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { Principal } from '../../core/http/operation.js';
+import type { Mask } from '../../core/sources/vector-source.js';
 
 export type AccessAction = 'read' | 'write';
 

@@ -1,5 +1,5 @@
-import { ApiError } from '../../core/errors.js';
-import type { Principal } from '../../core/operation.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { Principal } from '../../core/http/operation.js';
 
 /**
  * Whether a principal holds a permission. Labels are words joined by `:`; a grant covers a wanted label when

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { ApiError } from '../../core/errors.js';
-import { networkOf } from '../../core/networks.js';
-import type { Operation, Principal } from '../../core/operation.js';
-import type { RateLimitPolicy } from '../../core/rate-limits.js';
-import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
-import type { BucketSize, RateBucketStore } from '../../stores/rate-buckets.js';
+import type { RateLimitPolicy } from '../../core/access/rate-limits.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { Operation, Principal } from '../../core/http/operation.js';
+import { networkOf } from '../../core/kit/networks.js';
+import type { BucketSize, RateBucketStore } from '../../stores/access/rate-buckets.js';
+import type { DocumentStore, StoredDocument } from '../../stores/state/documents.js';
 
 export const RATE_LIMIT_KIND = 'rate limit policy';
 

@@ -1,8 +1,8 @@
-import { ApiError, notFound } from '../../core/errors.js';
-import type { Principal } from '../../core/operation.js';
-import type { Tenant, TenantStatus } from '../../core/rate-limits.js';
-import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
-import type { TenantUsage, TenantUsageStore } from '../../stores/tenant-usage.js';
+import type { Tenant, TenantStatus } from '../../core/access/rate-limits.js';
+import { ApiError, notFound } from '../../core/errors/errors.js';
+import type { Principal } from '../../core/http/operation.js';
+import type { TenantUsage, TenantUsageStore } from '../../stores/access/tenant-usage.js';
+import type { DocumentStore, StoredDocument } from '../../stores/state/documents.js';
 
 import { Tally } from './tally.js';
 

@@ -1,11 +1,11 @@
-import type { VectorCollection } from '../../core/collection.js';
+import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import { and, oneOf } from '../../core/cql2/index.js';
-import { CRS84 } from '../../core/crs.js';
-import { exactInteger } from '../../core/exact-number.js';
-import { featureTexts } from '../../core/feature-text.js';
-import type { Pools } from '../../core/tasks.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import { featureTexts } from '../../core/edits/feature-text.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { exactInteger } from '../../core/values/exact-number.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 
 /** Features that one task looks for. */
 const PAGE = 500;

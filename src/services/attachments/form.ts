@@ -1,6 +1,6 @@
-import { ApiError, badParameter } from '../../core/errors.js';
-import { LIMITS } from '../../core/limits.js';
-import { receiveForm, type UploadSource } from '../upload.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { receiveForm, type UploadSource } from '../uploads/upload.js';
 import { type CheckedFile, checkFile, withFile } from './intake.js';
 
 /** What came with a form, by the names of its fields in lower case, and the file, if it has one. */

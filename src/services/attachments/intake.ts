@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import { ApiError, badParameter } from '../../core/errors.js';
-import { imageSize, SIZED_IMAGES } from '../../core/image-size.js';
-import { LIMITS } from '../../core/limits.js';
-import { checkedMediaType, type FileWords } from '../../core/media-signature.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { imageSize, SIZED_IMAGES } from '../../core/files/image-size.js';
+import { checkedMediaType, type FileWords } from '../../core/files/media-signature.js';
+import { LIMITS } from '../../core/kit/limits.js';
 
 /** A file that was looked at: what it is, and what names its bytes. */
 export interface CheckedFile {

@@ -1,7 +1,7 @@
-import type { VectorCollection } from '../../core/collection.js';
-import type { Pools } from '../../core/tasks.js';
-import type { AttachedTo } from '../../stores/attachments.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import type { VectorCollection } from '../../core/catalog/collection.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { AttachedTo } from '../../stores/attachments/attachments.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 
 /** Where attachments of a collection belong: the file that it is read from now. Tables of databases have no such name. */
 export async function findStore(

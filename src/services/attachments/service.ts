@@ -1,19 +1,24 @@
-import type { VectorCollection } from '../../core/collection.js';
+import type { VectorCollection } from '../../core/catalog/collection.js';
+import { numberedCollection } from '../../core/catalog/numbered.js';
 import type { Expression } from '../../core/cql2/ast.js';
-import { CRS84 } from '../../core/crs.js';
-import type { EditOrigin } from '../../core/edits.js';
-import { ApiError, badParameter, notFound } from '../../core/errors.js';
-import { LIMITS } from '../../core/limits.js';
-import { numberedCollection } from '../../core/numbered.js';
-import type { ObjectId } from '../../core/object-id.js';
-import type { Exchange, Principal } from '../../core/operation.js';
-import type { StoredObject } from '../../core/storage.js';
-import type { Pools } from '../../core/tasks.js';
-import type { AttachedTo, Attachment, AttachmentStore, NewAttachment } from '../../stores/attachments.js';
+import type { EditOrigin } from '../../core/edits/edits.js';
+import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import type { Exchange, Principal } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { StoredObject } from '../../core/sources/storage.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { ObjectId } from '../../core/values/object-id.js';
+import type {
+  AttachedTo,
+  Attachment,
+  AttachmentStore,
+  NewAttachment,
+} from '../../stores/attachments/attachments.js';
 import type { AccessPolicy } from '../access/access.js';
-import { type EditBounds, editBounds } from '../edit-bounds.js';
-import type { Edits } from '../edits.js';
-import { keyedOperations } from '../numbered-edits.js';
+import { type EditBounds, editBounds } from '../edits/edit-bounds.js';
+import type { Edits } from '../edits/edits.js';
+import { keyedOperations } from '../edits/numbered-edits.js';
 import { type Catalogs, type LayerView, layerView, requireLayer } from '../replicas/layer-view.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';

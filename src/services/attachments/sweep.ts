@@ -1,9 +1,9 @@
-import { hasFeatures } from '../../core/abilities.js';
-import { type CatalogSnapshot, whole } from '../../core/collection.js';
-import { LIMITS } from '../../core/limits.js';
-import { hasNumbers, numberedCollection } from '../../core/numbered.js';
-import type { Pools } from '../../core/tasks.js';
-import type { AttachmentStore } from '../../stores/attachments.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import { type CatalogSnapshot, whole } from '../../core/catalog/collection.js';
+import { hasNumbers, numberedCollection } from '../../core/catalog/numbered.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { AttachmentStore } from '../../stores/attachments/attachments.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
 import { findStore } from './place.js';

@@ -1,4 +1,4 @@
-import type { Announcement, AnnouncementStore, Topic } from '../../stores/announcements.js';
+import type { Announcement, AnnouncementStore, Topic } from '../../stores/database/announcements.js';
 
 /** Takes what was announced over; `all` when too much was missed to say what. May be told the same twice. */
 export type Take = (subjects: readonly unknown[] | 'all') => void | Promise<void>;

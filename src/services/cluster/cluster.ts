@@ -1,18 +1,18 @@
 import { hostname } from 'node:os';
-import type { Config } from '../../core/config.js';
-import { LIMITS } from '../../core/limits.js';
-import type { ClusterNote, Note } from '../../core/notes.js';
-import { monotonicMs, Presence } from '../../core/presence.js';
-import { version } from '../../core/version.js';
-import { noteBehind } from '../../stores/audit-scope.js';
-import { hasEnded, serverName } from '../../stores/instance.js';
-import { BEAT_MS, type Instance, SILENCE_MS } from '../../stores/instances.js';
-import type { PostgresChannel } from '../../stores/postgres-channel.js';
-import type { State } from '../../stores/state.js';
-import { Peers } from '../peers.js';
+import type { ClusterNote, Note } from '../../core/cluster/notes.js';
+import type { Config } from '../../core/config/config.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { version } from '../../core/kit/version.js';
+import { monotonicMs, Presence } from '../../core/values/presence.js';
+import { noteBehind } from '../../stores/audit/audit-scope.js';
+import { hasEnded, serverName } from '../../stores/database/instance.js';
+import { BEAT_MS, type Instance, SILENCE_MS } from '../../stores/database/instances.js';
+import type { PostgresChannel } from '../../stores/database/postgres-channel.js';
+import type { State } from '../../stores/state/state.js';
 import { broadcast } from '../telemetry/event-metrics.js';
 import { Announcements } from './announcements.js';
 import { Pauses } from './pauses.js';
+import { Peers } from './peers.js';
 
 export interface ClusterOptions {
   readonly state: State;
@@ -161,7 +161,7 @@ export class Cluster {
   }
 
   async #listen(): Promise<PostgresChannel> {
-    const { PostgresChannel } = await import('../../stores/postgres-channel.js');
+    const { PostgresChannel } = await import('../../stores/database/postgres-channel.js');
     const { config, hear } = this.#options;
     return new PostgresChannel({
       url: config.url,

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { ApiError } from '../../core/errors.js';
+import { ApiError } from '../../core/errors/errors.js';
 
 export interface PausesOptions {
   /** Takes over all changes of the state that were announced. Rejects if it cannot read them. */

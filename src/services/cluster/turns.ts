@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError } from '../../core/errors.js';
-import { monotonicMs } from '../../core/presence.js';
-import type { AnnouncementStore } from '../../stores/announcements.js';
-import type { TurnStore } from '../../stores/turns.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { monotonicMs } from '../../core/values/presence.js';
+import type { AnnouncementStore } from '../../stores/database/announcements.js';
+import type { TurnStore } from '../../stores/database/turns.js';
 import type { Announcements } from './announcements.js';
 
 /** Milliseconds after which the turn of a process that was lost ends. */

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import type { Config } from '../../core/config.js';
-import { SOURCE_KINDS } from '../../core/ingest.js';
-import type { StoredDocument } from '../../stores/documents.js';
+import type { Config } from '../../core/config/config.js';
+import { SOURCE_KINDS } from '../../core/exchange/ingest.js';
+import type { StoredDocument } from '../../stores/state/documents.js';
 
 /** How libpq calls them, by the names of the wire. */
 export const SSL_MODES = {

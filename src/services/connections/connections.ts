@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Config } from '../../core/config.js';
-import { ApiError, notFound } from '../../core/errors.js';
-import type { RemoteRequest, RemoteService } from '../../core/ingest.js';
-import type { ObjectStore } from '../../core/object-stores.js';
-import type { DocumentStore } from '../../stores/documents.js';
-import type { SecretKeys } from '../access/secret-keys.js';
-import type { Credentials } from '../remote-credentials.js';
+import type { Config } from '../../core/config/config.js';
+import { ApiError, notFound } from '../../core/errors/errors.js';
+import type { RemoteRequest, RemoteService } from '../../core/exchange/ingest.js';
+import type { ObjectStore } from '../../core/sources/object-stores.js';
+import type { DocumentStore } from '../../stores/state/documents.js';
+import type { SecretKeys } from '../access/keys/secret-keys.js';
 import {
   CONNECTION,
   type Connection,
@@ -23,6 +22,7 @@ import {
   type StoreAddress,
 } from './object-store.js';
 import { ConnectionPasswords } from './passwords.js';
+import type { Credentials } from './remote-credentials.js';
 import { secretAt } from './secrets.js';
 import {
   credentialsWith,

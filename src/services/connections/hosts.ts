@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { Networks } from '../../core/networks.js';
-import { describeUnlisted } from '../../core/unlisted-host.js';
+import { describeUnlisted } from '../../core/errors/unlisted-host.js';
+import { Networks } from '../../core/kit/networks.js';
 
 /** Why a database may not be connected to, without a full stop; undefined when it may. A name that is listed is followed wherever it leads. */
 export function hostProblem(

@@ -5,7 +5,7 @@ import type {
   ObjectPage,
   ObjectStore,
   S3Credentials,
-} from '../../core/object-stores.js';
+} from '../../core/sources/object-stores.js';
 import type { Address, Connection, ConnectionProvider } from './connection.js';
 import type { ConnectionHealth } from './probe.js';
 

@@ -1,6 +1,6 @@
-import { ApiError } from '../../core/errors.js';
-import type { DocumentStore } from '../../stores/documents.js';
-import { type KeyVersion, keyVersionOf, type SecretKeys } from '../access/secret-keys.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { DocumentStore } from '../../stores/state/documents.js';
+import { type KeyVersion, keyVersionOf, type SecretKeys } from '../access/keys/secret-keys.js';
 import { CONNECTION, type Connection, type StoredConnection } from './connection.js';
 
 /** Passwords of all connections, and the key that they are under. */

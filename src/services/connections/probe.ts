@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import type { Client, ClientConfig } from 'pg';
-import type { Config } from '../../core/config.js';
-import type { RemoteReason } from '../../core/remote-problems.js';
+import type { Config } from '../../core/config/config.js';
+import type { RemoteReason } from '../../core/errors/remote-problems.js';
 import { type Address, requiresSsl, type SslMode } from './connection.js';
 import { hostProblem } from './hosts.js';
 

@@ -1,5 +1,5 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
-import { ApiError } from '../../core/errors.js';
+import { ApiError } from '../../core/errors/errors.js';
 
 /** Bytes of a file with a secret. */
 const MAX_BYTES = 16_384;

@@ -1,7 +1,7 @@
-import { type RemoteRequest, SOURCE_KINDS, type SourceKind } from '../../core/ingest.js';
-import { type Credentials, requestOf } from '../remote-credentials.js';
+import { type RemoteRequest, SOURCE_KINDS, type SourceKind } from '../../core/exchange/ingest.js';
 import type { Address, ConnectionProvider } from './connection.js';
 import { endpointOf } from './object-store.js';
+import { type Credentials, requestOf } from './remote-credentials.js';
 
 /** Services of other servers: their path stands where databases have a name. */
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isDatabase, withoutPassword } from '../../core/database-url.js';
-import { isBelow } from '../../core/folders.js';
-import { plainText } from '../../core/percent.js';
-import { isPath, isStacApi } from '../../core/sources.js';
-import { sourceUrl } from '../rasters/places.js';
+import { isBelow } from '../../core/files/folders.js';
+import { isDatabase, withoutPassword } from '../../core/sources/database-url.js';
+import { isPath, isStacApi } from '../../core/sources/sources.js';
+import { plainText } from '../../core/values/percent.js';
+import { sourceUrl } from '../storage/places.js';
 import {
   type Connection,
   type ConnectionProvider,

@@ -1,10 +1,10 @@
-import type { Config } from '../../core/config.js';
-import { isDatabase } from '../../core/database-url.js';
-import { ApiError } from '../../core/errors.js';
-import { TaskFailure } from '../../core/failure.js';
-import type { RemoteRequest, ServiceAnswer, SourceKind } from '../../core/ingest.js';
-import type { ListedObjects, ObjectStore } from '../../core/object-stores.js';
-import { isPath } from '../../core/sources.js';
+import type { Config } from '../../core/config/config.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import type { RemoteRequest, ServiceAnswer, SourceKind } from '../../core/exchange/ingest.js';
+import { isDatabase } from '../../core/sources/database-url.js';
+import type { ListedObjects, ObjectStore } from '../../core/sources/object-stores.js';
+import { isPath } from '../../core/sources/sources.js';
 import { providerOf } from './connection.js';
 import { filesHealth } from './files.js';
 import {

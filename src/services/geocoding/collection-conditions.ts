@@ -7,9 +7,9 @@ import {
   literalPattern,
   NO_FEATURES,
 } from '../../core/cql2/index.js';
-import { readNumber } from '../../core/exact-number.js';
-import type { PlaceField, PlaceFilter, PlaceType, SearchedFields } from '../../core/geocoding.js';
-import type { FieldType, VectorSource } from '../../core/vector-source.js';
+import type { PlaceField, PlaceFilter, PlaceType, SearchedFields } from '../../core/geocoding/geocoding.js';
+import type { FieldType, VectorSource } from '../../core/sources/vector-source.js';
+import { readNumber } from '../../core/values/exact-number.js';
 
 /** What is looked for in a collection, as conditions on its features. Some that do not fit may pass, none that does is lost. */
 

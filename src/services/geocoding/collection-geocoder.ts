@@ -1,7 +1,6 @@
-import { readable, type VectorCollection } from '../../core/collection.js';
+import { plainFields } from '../../core/access/field-masks.js';
+import { readable, type VectorCollection } from '../../core/catalog/collection.js';
 import { and, type Expression, oneOf } from '../../core/cql2/index.js';
-import { CRS84 } from '../../core/crs.js';
-import { plainFields } from '../../core/field-masks.js';
 import type {
   Candidate,
   FeatureCandidate,
@@ -12,13 +11,14 @@ import type {
   ReverseQuery,
   SearchedFields,
   SuggestQuery,
-} from '../../core/geocoding.js';
-import { LIMITS } from '../../core/limits.js';
-import { idLiteral, readObjectId } from '../../core/object-id.js';
-import { windowAround } from '../../core/sphere.js';
-import type { Pools } from '../../core/tasks.js';
-import { hasIntegerIds } from '../../core/vector-source.js';
-import { runTask, type TaskContext } from '../run-task.js';
+} from '../../core/geocoding/geocoding.js';
+import { windowAround } from '../../core/geocoding/sphere.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { hasIntegerIds } from '../../core/sources/vector-source.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { idLiteral, readObjectId } from '../../core/values/object-id.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 import { PlaceConditions } from './collection-conditions.js';
 import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
 import { inTime, ONE_REQUEST } from './in-time.js';

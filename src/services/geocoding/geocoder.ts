@@ -5,8 +5,8 @@ import type {
   PlaceWindow,
   ReverseQuery,
   SuggestQuery,
-} from '../../core/geocoding.js';
-import type { TaskContext } from '../run-task.js';
+} from '../../core/geocoding/geocoding.js';
+import type { TaskContext } from '../kit/run-task.js';
 
 /** A text that is offered while somebody types, and what the geocoder knows its place by. */
 export interface Suggestion {

@@ -1,6 +1,6 @@
-import { TaskFailure } from '../../core/failure.js';
-import { LIMITS } from '../../core/limits.js';
-import type { TaskContext } from '../run-task.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { TaskContext } from '../kit/run-task.js';
 
 interface Patience {
   readonly ms: number;

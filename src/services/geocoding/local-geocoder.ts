@@ -1,7 +1,13 @@
-import type { Candidate, Place, PlaceQuery, ReverseQuery, SuggestQuery } from '../../core/geocoding.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Pools } from '../../core/tasks.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import type {
+  Candidate,
+  Place,
+  PlaceQuery,
+  ReverseQuery,
+  SuggestQuery,
+} from '../../core/geocoding/geocoding.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
 import { inTime, ONE_REQUEST } from './in-time.js';
 

@@ -1,15 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TaskFailure } from '../../core/failure.js';
+import { TaskFailure } from '../../core/errors/failure.js';
 import {
   DRAFT_ENDING,
   type LocatorInfo,
   type ReferenceImport,
   type ReferenceProblem,
   type ReferenceTask,
-} from '../../core/geocoding.js';
-import type { Pools } from '../../core/tasks.js';
-import { runTask, type TaskContext } from '../run-task.js';
+} from '../../core/geocoding/geocoding.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 
 /** Name of a locator, which is that of its file. */
 export const LOCATOR_NAME = /^[A-Za-z_][\w-]{0,63}$/;

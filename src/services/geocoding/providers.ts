@@ -1,7 +1,13 @@
-import { ApiError } from '../../core/errors.js';
-import { TaskFailure } from '../../core/failure.js';
-import type { Candidate, Place, PlaceQuery, ReverseQuery, SuggestQuery } from '../../core/geocoding.js';
-import type { TaskContext } from '../run-task.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import type {
+  Candidate,
+  Place,
+  PlaceQuery,
+  ReverseQuery,
+  SuggestQuery,
+} from '../../core/geocoding/geocoding.js';
+import type { TaskContext } from '../kit/run-task.js';
 import type { Geocoder, GeocoderAbilities, GeocoderFacts, Suggestion } from './geocoder.js';
 import { inTime } from './in-time.js';
 

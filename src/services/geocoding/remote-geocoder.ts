@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { ApiError, badParameter } from '../../core/errors.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import type { GeocoderAnswer, GeocoderRequest } from '../../core/exchange/ingest.js';
 import type {
   Candidate,
   Place,
@@ -7,12 +8,11 @@ import type {
   PlaceQuery,
   ReverseQuery,
   SuggestQuery,
-} from '../../core/geocoding.js';
-import type { GeocoderAnswer, GeocoderRequest } from '../../core/ingest.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Pools } from '../../core/tasks.js';
-import { timelyFailure } from '../remote-failure.js';
-import { runTask, type TaskContext } from '../run-task.js';
+} from '../../core/geocoding/geocoding.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { timelyFailure } from '../connections/remote-failure.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
 
 export interface RemoteGeocoderDeps {

@@ -1,9 +1,9 @@
-import { hasFeatures } from '../../core/abilities.js';
-import type { CatalogSnapshot } from '../../core/collection.js';
-import type { Config } from '../../core/config.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Principal } from '../../core/operation.js';
-import type { Pools } from '../../core/tasks.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import type { Config } from '../../core/config/config.js';
+import type { Principal } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Pools } from '../../core/tasks/tasks.js';
 import { CollectionGeocoder, searchedFields } from './collection-geocoder.js';
 import type { Geocoder, GeocoderAbilities } from './geocoder.js';
 import { LocalGeocoder } from './local-geocoder.js';

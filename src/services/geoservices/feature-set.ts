@@ -1,6 +1,6 @@
-import { badParameter } from '../../core/errors.js';
-import { fieldsOfValues, type SentAttributes } from '../../core/feature-set.js';
-import { stringifyExactly } from '../../core/json.js';
+import { badParameter } from '../../core/errors/errors.js';
+import { fieldsOfValues, type SentAttributes } from '../../core/features/feature-set.js';
+import { stringifyExactly } from '../../core/values/json.js';
 import { spatialReference } from './geometry.js';
 
 /** Feature sets of GeoServices as what OGR reads of them. */

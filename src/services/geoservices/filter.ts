@@ -1,11 +1,11 @@
-import { envelope } from '../../core/box.js';
 import type { BoxLiteral, Expression, GeometryLiteral, Operand } from '../../core/cql2/ast.js';
 import { and, type CheckOptions, oneOf } from '../../core/cql2/index.js';
-import type { Crs } from '../../core/crs.js';
-import { badParameter } from '../../core/errors.js';
-import { METRES_OF_UNITS } from '../../core/esri-units.js';
-import { idLiteral, readObjectId } from '../../core/object-id.js';
-import { during } from '../filters.js';
+import { badParameter } from '../../core/errors/errors.js';
+import { envelope } from '../../core/geometry/box.js';
+import type { Crs } from '../../core/geometry/crs.js';
+import { METRES_OF_UNITS } from '../../core/geometry/esri-units.js';
+import { idLiteral, readObjectId } from '../../core/values/object-id.js';
+import { during } from '../filters/filters.js';
 import { geometryLiteral, jsonOf, spatialReference } from './geometry.js';
 import { scalarText } from './scalar.js';
 import { timeRange } from './time.js';

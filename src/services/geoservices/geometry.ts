@@ -1,11 +1,11 @@
 import type { Position } from 'geojson';
 import type { BoxLiteral, GeometryLiteral } from '../../core/cql2/ast.js';
-import { CRS84, type Crs, epsgOf } from '../../core/crs.js';
-import { badParameter } from '../../core/errors.js';
-import type { ExactMembers } from '../../core/json.js';
-import { JsonBoundsError, parseJsonText } from '../../core/json-bounds.js';
-import { LIMITS } from '../../core/limits.js';
-import { closeRing, polygonsOf } from '../../core/rings.js';
+import { badParameter } from '../../core/errors/errors.js';
+import { CRS84, type Crs, epsgOf } from '../../core/geometry/crs.js';
+import { closeRing, polygonsOf } from '../../core/geometry/rings.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { ExactMembers } from '../../core/values/json.js';
+import { JsonBoundsError, parseJsonText } from '../../core/values/json-bounds.js';
 import { crsOfEpsg, isHorizontal } from '../../native/crs.js';
 import { scalarNumber } from './scalar.js';
 

@@ -1,14 +1,14 @@
 import { isCall, isProperty, type Operand } from '../../core/cql2/ast.js';
 import { type Expression, mapOperands } from '../../core/cql2/index.js';
-import { CRS84 } from '../../core/crs.js';
-import { badParameter } from '../../core/errors.js';
+import { badParameter } from '../../core/errors/errors.js';
 import {
   type GroupStatistic,
   type GroupStatisticType,
   groupColumns,
   groupTable,
-} from '../../core/feature-groups.js';
-import type { VectorSource } from '../../core/vector-source.js';
+} from '../../core/features/feature-groups.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import type { VectorSource } from '../../core/sources/vector-source.js';
 import { conditionOf } from './where.js';
 
 /** A statistic under the name that a client gave it. */

@@ -1,4 +1,4 @@
-import { badParameter } from '../../core/errors.js';
+import { badParameter } from '../../core/errors/errors.js';
 
 /** An item as searches look at it. */
 export interface SearchedItem {

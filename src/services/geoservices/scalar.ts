@@ -1,5 +1,5 @@
-import { badParameter } from '../../core/errors.js';
-import { isExactNumber } from '../../core/exact-number.js';
+import { badParameter } from '../../core/errors/errors.js';
+import { isExactNumber } from '../../core/values/exact-number.js';
 
 /** Members of JSON that clients send: an object in the place of a text or a number has perhaps neither. */
 

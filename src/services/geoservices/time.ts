@@ -1,5 +1,5 @@
-import { badParameter } from '../../core/errors.js';
-import type { TimeRange } from '../../core/params.js';
+import { badParameter } from '../../core/errors/errors.js';
+import type { TimeRange } from '../../core/http/params.js';
 
 /** Milliseconds of the farthest instants that a date can name. */
 const MAX_TIME = 8.64e15;

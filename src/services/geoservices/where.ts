@@ -1,3 +1,4 @@
+import { plainFields } from '../../core/access/field-masks.js';
 import { isArray, isCall, isProperty, type Operand } from '../../core/cql2/ast.js';
 import {
   type CheckOptions,
@@ -11,8 +12,7 @@ import {
   parseTextOperand,
 } from '../../core/cql2/index.js';
 import { kindOfProperty } from '../../core/cql2/types.js';
-import { badParameter } from '../../core/errors.js';
-import { plainFields } from '../../core/field-masks.js';
+import { badParameter } from '../../core/errors/errors.js';
 
 /** Conditions in the SQL that GeoServices take, as the filter that all surfaces have. */
 

@@ -1,6 +1,6 @@
-import { TaskFailure, type TaskFailureCode } from '../../core/failure.js';
-import { readKept } from '../../core/json.js';
-import type { JobParts, PartRow } from '../../stores/job-parts.js';
+import { TaskFailure, type TaskFailureCode } from '../../core/errors/failure.js';
+import { readKept } from '../../core/values/json.js';
+import type { JobParts, PartRow } from '../../stores/jobs/job-parts.js';
 import { JobStopped, type PartState } from './kinds.js';
 
 export interface DividedOptions {

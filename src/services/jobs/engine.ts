@@ -1,10 +1,11 @@
-import { ApiError, notFound } from '../../core/errors.js';
-import type { JobPriority } from '../../core/job-priority.js';
-import { instanceName } from '../../stores/instance.js';
-import { JobParts } from '../../stores/job-parts.js';
-import { type Claim, JobRuns, type Progress } from '../../stores/job-runs.js';
-import type { JobLimits } from '../../stores/job-shares.js';
-import type { JobRow, JobState, JobStore } from '../../stores/jobs.js';
+import { ApiError, notFound } from '../../core/errors/errors.js';
+import type { JobPriority } from '../../core/jobs/job-priority.js';
+import { instanceName } from '../../stores/database/instance.js';
+import { JobParts } from '../../stores/jobs/job-parts.js';
+import { type Claim, JobRuns, type Progress } from '../../stores/jobs/job-runs.js';
+import type { JobLimits } from '../../stores/jobs/job-shares.js';
+import type { JobRow, JobState, JobStore } from '../../stores/jobs/jobs.js';
+import type { JobCaller, Submitter } from '../access/identity/submitter.js';
 import { recordJobSpan } from '../telemetry/spans.js';
 import * as metrics from '../telemetry/store-metrics.js';
 import { JobContinues } from './job-continues.js';
@@ -12,7 +13,6 @@ import { BACKEND, type JobKind } from './kinds.js';
 import { PartRun } from './part-run.js';
 import { fullShares, type JobPlaces } from './places.js';
 import { JobRun } from './run.js';
-import type { JobCaller, Submitter } from './submitter.js';
 
 export interface JobEngineOptions {
   /** Jobs that this instance runs at once. */

@@ -1,6 +1,6 @@
-import { ApiError } from '../../core/errors.js';
-import { SourceFault, TaskFailure } from '../../core/failure.js';
-import { storageFailure } from '../../core/storage-faults.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { SourceFault, TaskFailure } from '../../core/errors/failure.js';
+import { storageFailure } from '../../core/errors/storage-faults.js';
 
 /** What people are told of a failure. One without a meaning is `internal`: only the log has its cause. */
 export function failureOf(

@@ -1,5 +1,5 @@
-import { ApiError, type ErrorCode } from '../../core/errors.js';
-import type { JobRow } from '../../stores/jobs.js';
+import { ApiError, type ErrorCode } from '../../core/errors/errors.js';
+import type { JobRow } from '../../stores/jobs/jobs.js';
 
 /** Who or what a failed job is to blame on. `input`: what the client named; `size`: there is too much of it. */
 type Blame = 'conflict' | 'forbidden' | 'input' | 'size' | 'storage' | 'passing' | 'server';

@@ -1,5 +1,5 @@
-import type { JobArtifactRow } from '../../stores/jobs.js';
-import type { Submitter } from './submitter.js';
+import type { JobArtifactRow } from '../../stores/jobs/jobs.js';
+import type { Submitter } from '../access/identity/submitter.js';
 
 /** Where jobs run: in the server itself. Jobs have no other backend, queue or definition. */
 export const BACKEND = 'embedded';

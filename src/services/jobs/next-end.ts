@@ -1,4 +1,4 @@
-import type { JobRow } from '../../stores/jobs.js';
+import type { JobRow } from '../../stores/jobs/jobs.js';
 import type { JobEngine } from './engine.js';
 
 /** The first of these jobs to end. Rejects with the signal's reason. */

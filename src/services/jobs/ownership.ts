@@ -1,7 +1,7 @@
-import { ANY } from '../../core/access.js';
-import { notFound } from '../../core/errors.js';
-import { actorOf, type Principal } from '../../core/operation.js';
-import type { JobQuery, JobRow } from '../../stores/jobs.js';
+import { ANY } from '../../core/access/access.js';
+import { notFound } from '../../core/errors/errors.js';
+import { actorOf, type Principal } from '../../core/http/operation.js';
+import type { JobQuery, JobRow } from '../../stores/jobs/jobs.js';
 import { permits } from '../access/permissions.js';
 
 /** What tells whose something is. */

@@ -1,6 +1,6 @@
-import { TaskFailure } from '../../core/failure.js';
-import { readKept } from '../../core/json.js';
-import type { JobParts, PartClaim } from '../../stores/job-parts.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { readKept } from '../../core/values/json.js';
+import type { JobParts, PartClaim } from '../../stores/jobs/job-parts.js';
 import { failureOf } from './failure.js';
 import { type JobKind, JobStopped, type PartContext, type StopReason } from './kinds.js';
 import { Lease } from './lease.js';

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError } from '../../core/errors.js';
-import { keepJson, readKept } from '../../core/json.js';
-import type { JobParts } from '../../stores/job-parts.js';
-import type { JobRuns, Outcome, Progress } from '../../stores/job-runs.js';
-import type { JobArtifactRow, JobRow } from '../../stores/jobs.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { keepJson, readKept } from '../../core/values/json.js';
+import type { JobParts } from '../../stores/jobs/job-parts.js';
+import type { JobRuns, Outcome, Progress } from '../../stores/jobs/job-runs.js';
+import type { JobArtifactRow, JobRow } from '../../stores/jobs/jobs.js';
+import type { JobCaller, Submitter } from '../access/identity/submitter.js';
 import { divide } from './divided.js';
 import { failureOf } from './failure.js';
 import {
@@ -15,7 +16,6 @@ import {
   type StopReason,
 } from './kinds.js';
 import { Lease } from './lease.js';
-import type { JobCaller, Submitter } from './submitter.js';
 
 export interface RunOptions {
   runs: JobRuns;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { badParameter } from '../../core/errors.js';
-import { SourceFault } from '../../core/failure.js';
-import { LIMITS } from '../../core/limits.js';
-import { version } from '../../core/version.js';
-import type { JobRow } from '../../stores/jobs.js';
-import type { AllowedHosts } from '../../workers/remote/allowed.js';
+import { badParameter } from '../../core/errors/errors.js';
+import { SourceFault } from '../../core/errors/failure.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { version } from '../../core/kit/version.js';
+import type { JobRow } from '../../stores/jobs/jobs.js';
+import type { AllowedHosts } from '../../workers/storage/remote/allowed.js';
 import type { JobEngine } from '../jobs/engine.js';
 import type { JobContext, JobKind } from '../jobs/kinds.js';
 import { post } from '../webhooks/post.js';

@@ -1,11 +1,11 @@
 import type { TSchema } from 'typebox';
-import type { WrittenContainer } from '../../core/archives.js';
-import type { FeatureProcess } from '../../core/feature-processes.js';
-import type { RasterProcess } from '../../core/raster-processes.js';
-import type { VectorSource } from '../../core/vector-source.js';
+import type { FeatureProcess } from '../../core/processes/feature-processes.js';
+import type { RasterProcess } from '../../core/rasters/raster-processes.js';
+import type { VectorSource } from '../../core/sources/vector-source.js';
+import type { WrittenContainer } from '../../core/tiles/archives.js';
 import type { CrsDescription } from '../../native/index.js';
-import type { ImportInput } from '../import-input.js';
-import type { TileSelection } from '../tile-jobs/tally.js';
+import type { ImportInput } from '../exchange/import-input.js';
+import type { TileSelection } from '../tiles/jobs/tally.js';
 
 /** A process as it is declared: what is told of it, what it takes, and how it is done. */
 export interface ProcessDefinition {

@@ -1,9 +1,9 @@
-import { GEOTIFF_FORMAT } from '../../core/media.js';
-import type { Principal } from '../../core/operation.js';
-import type { Pools } from '../../core/tasks.js';
-import type { SourceLayer } from '../access/rules.js';
-import { EXPORT_FORMATS } from '../exports/formats.js';
-import type { ImportService } from '../import.js';
+import { GEOTIFF_FORMAT } from '../../core/http/media.js';
+import type { Principal } from '../../core/http/operation.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { SourceLayer } from '../access/rules/rules.js';
+import { EXPORT_FORMATS } from '../exchange/exports/formats.js';
+import type { ImportService } from '../exchange/import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { Subscriber } from './callbacks.js';
 import type { InputValues } from './definition.js';

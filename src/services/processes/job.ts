@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
-import { TaskFailure } from '../../core/failure.js';
-import { actorOf } from '../../core/operation.js';
-import { makeFolder } from '../../core/own-folder.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { makeFolder } from '../../core/files/own-folder.js';
+import { actorOf } from '../../core/http/operation.js';
+import { writeThrough } from '../edits/write-through.js';
 import type { JobContext } from '../jobs/kinds.js';
-import { writeThrough } from '../write-through.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { ProcessDefinition } from './definition.js';
 import type { ExecutionInput, ProcessResult, ResultFile, RunDeps, WorkResult } from './execution.js';

@@ -1,4 +1,4 @@
-import type { FeatureProcess } from '../../core/feature-processes.js';
+import type { FeatureProcess } from '../../core/processes/feature-processes.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { FeaturesFacts, ProcessWork } from './definition.js';
 import type { PlanStep } from './plan.js';

@@ -1,11 +1,11 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '@opentelemetry/api';
-import { TaskFailure } from '../../core/failure.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { writeThrough } from '../edits/write-through.js';
 import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/orchestration-metrics.js';
 import { contextOf, withJobSpan } from '../telemetry/spans.js';
-import { writeThrough } from '../write-through.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { derivedContext } from './part-context.js';
 import { orderSteps, type Plan, type PlanStep, planOutputs, stepsReadBy } from './plan.js';

@@ -1,4 +1,4 @@
-import { ApiError, badParameter, errorsDetail, type FieldError } from '../../core/errors.js';
+import { ApiError, badParameter, errorsDetail, type FieldError } from '../../core/errors/errors.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { InputValues, OutputDefinition, ProcessDefinition } from './definition.js';
 import type { SourceReference } from './source-input.js';

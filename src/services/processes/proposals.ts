@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { ApiError, notFound } from '../../core/errors.js';
-import type { JobPriority } from '../../core/job-priority.js';
-import { LIMITS } from '../../core/limits.js';
-import { actorOf, type Principal } from '../../core/operation.js';
-import type { DocumentStore, StoredDocument } from '../../stores/documents.js';
-import type { JobState, JobStore } from '../../stores/jobs.js';
+import { ApiError, notFound } from '../../core/errors/errors.js';
+import { actorOf, type Principal } from '../../core/http/operation.js';
+import type { JobPriority } from '../../core/jobs/job-priority.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { JobState, JobStore } from '../../stores/jobs/jobs.js';
+import type { DocumentStore, StoredDocument } from '../../stores/state/documents.js';
 import type { Execution } from './execution.js';
 
 /** Executions that somebody else has to approve before they become jobs. */

@@ -1,12 +1,12 @@
 import { copyFile, link, rm } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { RESULT_TABLE } from '../../core/feature-processes.js';
-import type { Derivations } from '../access/derivations.js';
-import type { SourceLayer } from '../access/rules.js';
-import type { ImportService } from '../import.js';
+import { RESULT_TABLE } from '../../core/processes/feature-processes.js';
+import type { Derivations } from '../access/rules/derivations.js';
+import type { SourceLayer } from '../access/rules/rules.js';
+import { writeThrough } from '../edits/write-through.js';
+import type { ImportService } from '../exchange/import.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { type Storage, taken } from '../storage/storage.js';
-import { writeThrough } from '../write-through.js';
 
 /** Results of processes as collections. */
 

@@ -1,7 +1,7 @@
-import type { Statistic } from '../../core/analytics.js';
-import type { FeatureProcess, ProcessFeatures } from '../../core/feature-processes.js';
-import { fieldOf } from '../../core/features.js';
-import type { FieldType, VectorSource } from '../../core/vector-source.js';
+import type { Statistic } from '../../core/features/analytics.js';
+import { fieldOf } from '../../core/features/features.js';
+import type { FeatureProcess, ProcessFeatures } from '../../core/processes/feature-processes.js';
+import type { FieldType, VectorSource } from '../../core/sources/vector-source.js';
 
 /** Whether the database of the features computes a process, as one statement. */
 

@@ -1,4 +1,4 @@
-import type { JobStore } from '../../stores/jobs.js';
+import type { JobStore } from '../../stores/jobs/jobs.js';
 import { PROCESS_KIND, processResource } from './service.js';
 
 /** How much a process is used. */

@@ -1,7 +1,7 @@
-import { ApiError, badParameter } from '../../core/errors.js';
-import type { Principal } from '../../core/operation.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import type { Principal } from '../../core/http/operation.js';
 import { permits } from '../access/permissions.js';
-import type { ImportService } from '../import.js';
+import type { ImportService } from '../exchange/import.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { FeaturesFacts, FileImport, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import type { Execution } from './execution.js';

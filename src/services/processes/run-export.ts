@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CRS84, type Crs } from '../../core/crs.js';
+import { CRS84, type Crs } from '../../core/geometry/crs.js';
 import { parseCrs, resolveCrs } from '../../native/crs.js';
-import { type ExportFormat, type ExportName, formatOf } from '../exports/formats.js';
-import { partTask, withKey } from '../exports/plan.js';
-import { writeExport } from '../exports/write.js';
+import { type ExportFormat, type ExportName, formatOf } from '../exchange/exports/formats.js';
+import { partTask, withKey } from '../exchange/exports/plan.js';
+import { writeExport } from '../exchange/exports/write.js';
 import type { JobContext } from '../jobs/kinds.js';
-import type { TaskContext } from '../run-task.js';
+import type { TaskContext } from '../kit/run-task.js';
 import type { ProcessDefinition, ProcessWork } from './definition.js';
 import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
 import { PROCESSED, resolveFeatures } from './run-features.js';

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TaskFailure } from '../../core/failure.js';
-import type { FeatureProcessResult } from '../../core/feature-processes.js';
-import type { Pools, TaskUsage } from '../../core/tasks.js';
-import { noteRoundedNumbers } from '../../core/value-notes.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { noteRoundedNumbers } from '../../core/features/value-notes.js';
+import type { FeatureProcessResult } from '../../core/processes/feature-processes.js';
+import type { Pools, TaskUsage } from '../../core/tasks/tasks.js';
+import { findLosses } from '../edits/losses.js';
 import type { JobContext } from '../jobs/kinds.js';
-import { findLosses } from '../losses.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
 import { type PushDown, pushDownOf } from './push-down.js';

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
-import { LIMITS } from '../../core/limits.js';
-import type { ImportInput } from '../import-input.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { ImportInput } from '../exchange/import-input.js';
 import type { JobContext } from '../jobs/kinds.js';
-import { fetchFile } from '../remote-file.js';
+import { fetchFile } from '../uploads/remote-file.js';
 import { IMPORT_ENDINGS } from './catalogue/import.js';
 import type { ProcessWork } from './definition.js';
 import type { ExecutionInput, RunDeps } from './execution.js';

@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ARCHIVE_MEDIA_TYPES, type WrittenContainer } from '../../core/archives.js';
-import { exists } from '../../core/exists.js';
+import { exists } from '../../core/files/exists.js';
+import { ARCHIVE_MEDIA_TYPES, type WrittenContainer } from '../../core/tiles/archives.js';
 import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/metrics.js';
-import { exportTiles } from '../tile-jobs/export.js';
-import { tileConcurrency, yielding } from '../tile-jobs/make.js';
-import { counting, tellFailures } from '../tile-jobs/noting.js';
+import { exportTiles } from '../tiles/jobs/export.js';
+import { tileConcurrency, yielding } from '../tiles/jobs/make.js';
+import { counting, tellFailures } from '../tiles/jobs/noting.js';
 import { makeTile } from '../tiles/make.js';
 import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';

@@ -1,10 +1,10 @@
-import { badParameter } from '../../core/errors.js';
-import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
-import { stringifyExactly } from '../../core/json.js';
-import { LIMITS } from '../../core/limits.js';
-import { plainText } from '../../core/percent.js';
+import { badParameter } from '../../core/errors/errors.js';
+import { GEOJSON_GEOMETRIES } from '../../core/geometry/geojson-types.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { stringifyExactly } from '../../core/values/json.js';
+import { plainText } from '../../core/values/percent.js';
 import { featureSetText } from '../geoservices/feature-set.js';
-import { sourceUrl } from '../remote-file.js';
+import { sourceUrl } from '../uploads/remote-file.js';
 
 /** Features or a raster as they are sent: by value, by reference, or a collection. */
 export type SourceValue =

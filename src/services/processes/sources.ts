@@ -1,5 +1,6 @@
 import { extname, join } from 'node:path';
-import { hasCoverage, hasFeatures, isDrawable } from '../../core/abilities.js';
+import { plainFields } from '../../core/access/field-masks.js';
+import { hasCoverage, hasFeatures, isDrawable } from '../../core/catalog/abilities.js';
 import {
   type CatalogSnapshot,
   type Collection,
@@ -7,28 +8,27 @@ import {
   type RasterCollection,
   readable,
   type VectorCollection,
-} from '../../core/collection.js';
+} from '../../core/catalog/collection.js';
+import { membersOf, ofMembers } from '../../core/catalog/raster-sources.js';
+import { unreadNamed } from '../../core/catalog/unread.js';
 import { and, type Expression } from '../../core/cql2/index.js';
-import { defaultCrs } from '../../core/crs.js';
-import { ApiError, badParameter, notFound } from '../../core/errors.js';
-import { TaskFailure } from '../../core/failure.js';
-import type { ProcessFeatures } from '../../core/feature-processes.js';
-import { plainFields } from '../../core/field-masks.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Principal } from '../../core/operation.js';
-import { membersOf, ofMembers } from '../../core/raster-sources.js';
-import type { RasterSource } from '../../core/rasters.js';
-import type { Pools } from '../../core/tasks.js';
-import { unreadNamed } from '../../core/unread.js';
-import type { Field, VectorSource } from '../../core/vector-source.js';
+import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { defaultCrs } from '../../core/geometry/crs.js';
+import type { Principal } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { ProcessFeatures } from '../../core/processes/feature-processes.js';
+import type { RasterSource } from '../../core/rasters/rasters.js';
+import type { Field, VectorSource } from '../../core/sources/vector-source.js';
+import type { Pools } from '../../core/tasks/tasks.js';
 import { describeCrs } from '../../native/index.js';
-import { featureSizes } from '../feature-sizes.js';
-import { checkFilter, parseFilter } from '../filters.js';
-import { IMPORT_FORMATS } from '../import-formats.js';
-import { vectorCollection } from '../publish/collections.js';
-import { isZipped } from '../publish/formats.js';
-import { checkContainer } from '../tile-jobs/describe.js';
-import { type TileWork, tileWork } from '../tile-jobs/work.js';
+import { vectorCollection } from '../catalog/publish/collections.js';
+import { isZipped } from '../catalog/publish/formats.js';
+import { IMPORT_FORMATS } from '../exchange/import-formats.js';
+import { featureSizes } from '../features/feature-sizes.js';
+import { checkFilter, parseFilter } from '../filters/filters.js';
+import { checkContainer } from '../tiles/jobs/describe.js';
+import { type TileWork, tileWork } from '../tiles/jobs/work.js';
 import type { ArchiveSelection, FeaturesFacts, RasterFacts } from './definition.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
 

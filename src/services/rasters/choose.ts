@@ -1,10 +1,10 @@
-import { hasCoverage } from '../../core/abilities.js';
-import type { Box } from '../../core/box.js';
-import { boxesTouch } from '../../core/box.js';
-import type { Collection, RasterCollection } from '../../core/collection.js';
-import type { AxisRange, Batch, TimeRange } from '../../core/params.js';
-import { isByRange, membersOf, ofMembers } from '../../core/raster-sources.js';
-import type { RasterPosition, RasterSource } from '../../core/rasters.js';
+import { hasCoverage } from '../../core/catalog/abilities.js';
+import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
+import { isByRange, membersOf, ofMembers } from '../../core/catalog/raster-sources.js';
+import type { Box } from '../../core/geometry/box.js';
+import { boxesTouch } from '../../core/geometry/box.js';
+import type { AxisRange, Batch, TimeRange } from '../../core/http/params.js';
+import type { RasterPosition, RasterSource } from '../../core/rasters/rasters.js';
 import { type Granule, granulesOf } from './granules.js';
 
 /** What narrows a raster collection. */

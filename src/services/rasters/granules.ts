@@ -1,7 +1,7 @@
-import type { Box } from '../../core/box.js';
-import type { RasterCollection } from '../../core/collection.js';
-import { membersOf } from '../../core/raster-sources.js';
-import type { MosaicMember } from '../../core/rasters.js';
+import type { RasterCollection } from '../../core/catalog/collection.js';
+import { membersOf } from '../../core/catalog/raster-sources.js';
+import type { Box } from '../../core/geometry/box.js';
+import type { MosaicMember } from '../../core/rasters/rasters.js';
 
 /** One raster of a collection: the file itself, a member of its mosaic, or one step of its time axis. */
 export interface Granule {

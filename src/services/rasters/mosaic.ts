@@ -1,7 +1,7 @@
-import type { Box } from '../../core/box.js';
-import { around, aroundOnGlobe } from '../../core/box.js';
-import { membersOf } from '../../core/raster-sources.js';
-import type { BandInfo, MosaicMember, RasterGrid, RasterInfo } from '../../core/rasters.js';
+import { membersOf } from '../../core/catalog/raster-sources.js';
+import type { Box } from '../../core/geometry/box.js';
+import { around, aroundOnGlobe } from '../../core/geometry/box.js';
+import type { BandInfo, MosaicMember, RasterGrid, RasterInfo } from '../../core/rasters/rasters.js';
 import { transformBox } from '../../native/index.js';
 
 /** A raster that becomes a member of a mosaic. */

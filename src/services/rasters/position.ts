@@ -1,15 +1,15 @@
-import type { Box } from '../../core/box.js';
-import type { RasterCollection } from '../../core/collection.js';
-import type { AnyNumber } from '../../core/exact-number.js';
-import { LIMITS } from '../../core/limits.js';
-import type { TimeRange } from '../../core/params.js';
-import { isMergedByRange, membersOf, ofMembers } from '../../core/raster-sources.js';
-import type { Loss, PositionTask } from '../../core/rasters.js';
-import type { Pools } from '../../core/tasks.js';
-import { runTask, type TaskContext } from '../run-task.js';
-import { withItsScenes } from '../stac-imagery/windows.js';
+import type { RasterCollection } from '../../core/catalog/collection.js';
+import { isMergedByRange, membersOf, ofMembers } from '../../core/catalog/raster-sources.js';
+import type { Box } from '../../core/geometry/box.js';
+import type { TimeRange } from '../../core/http/params.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Loss, PositionTask } from '../../core/rasters/rasters.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { AnyNumber } from '../../core/values/exact-number.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 import { isWithin } from './choose.js';
 import { type Granule, granulesOf } from './granules.js';
+import { withItsScenes } from './stac-imagery/windows.js';
 
 /** Values of all bands at one place and one time. */
 export interface PositionStep {

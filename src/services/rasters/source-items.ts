@@ -1,11 +1,11 @@
-import { hasCoverage } from '../../core/abilities.js';
-import type { Box } from '../../core/box.js';
-import type { Collection } from '../../core/collection.js';
-import type { Batch, TimeRange } from '../../core/params.js';
-import type { Loss } from '../../core/rasters.js';
+import { hasCoverage } from '../../core/catalog/abilities.js';
+import type { Collection } from '../../core/catalog/collection.js';
+import type { Box } from '../../core/geometry/box.js';
+import type { Batch, TimeRange } from '../../core/http/params.js';
+import type { Loss } from '../../core/rasters/rasters.js';
 import { transformBox } from '../../native/index.js';
-import { interval } from '../shown-time.js';
 import { chooseRaster } from './choose.js';
+import { interval } from './shown-time.js';
 
 /** A STAC item whose raster is in an image. */
 export interface SourceItem {

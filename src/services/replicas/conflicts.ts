@@ -1,10 +1,10 @@
-import type { FeatureInput } from '../../core/edits.js';
-import { isDoubleOf } from '../../core/exact-number.js';
-import { maskedJson } from '../../core/field-masks.js';
-import type { SentFeature } from '../../core/geoservices-features.js';
-import { stringifyExactly } from '../../core/json.js';
-import { sameJson } from '../../core/json-text.js';
-import { type ObjectId, readObjectId } from '../../core/object-id.js';
+import { maskedJson } from '../../core/access/field-masks.js';
+import type { FeatureInput } from '../../core/edits/edits.js';
+import type { SentFeature } from '../../core/geoservices/geoservices-features.js';
+import { isDoubleOf } from '../../core/values/exact-number.js';
+import { stringifyExactly } from '../../core/values/json.js';
+import { sameJson } from '../../core/values/json-text.js';
+import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
 import type {
   ClientEdit,
   ConflictBody,
@@ -12,8 +12,8 @@ import type {
   FeatureState,
   FieldChange,
   NewConflict,
-} from '../../stores/replica-conflicts.js';
-import type { EditBounds } from '../edit-bounds.js';
+} from '../../stores/replicas/replica-conflicts.js';
+import type { EditBounds } from '../edits/edit-bounds.js';
 import type { LayerView } from './layer-view.js';
 import type { NetChange } from './net-changes.js';
 import type { Row } from './rows.js';

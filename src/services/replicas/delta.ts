@@ -1,8 +1,8 @@
-import { ApiError } from '../../core/errors.js';
-import type { EventImage } from '../../core/events.js';
-import type { Pools } from '../../core/tasks.js';
-import { shownAttributes } from '../events/shown.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { EventImage } from '../../core/streams/events.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
+import { shownAttributes } from '../streams/shown.js';
 import type { LayerView } from './layer-view.js';
 import type { NetChange } from './net-changes.js';
 

@@ -1,16 +1,16 @@
 import { and, oneOf } from '../../core/cql2/index.js';
-import type { Crs } from '../../core/crs.js';
-import { ApiError } from '../../core/errors.js';
-import { exactInteger } from '../../core/exact-number.js';
-import { featureTexts } from '../../core/feature-text.js';
-import type { ItemsTask, PageKey } from '../../core/features.js';
-import { esriFeature } from '../../core/geoservices-features.js';
-import { GeoServicesGeometryError } from '../../core/geoservices-geometry.js';
-import { stringifyExactly } from '../../core/json.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Pools } from '../../core/tasks.js';
+import { featureTexts } from '../../core/edits/feature-text.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { ItemsTask, PageKey } from '../../core/features/features.js';
+import type { Crs } from '../../core/geometry/crs.js';
+import { GeoServicesGeometryError } from '../../core/geometry/geoservices-geometry.js';
+import { esriFeature } from '../../core/geoservices/geoservices-features.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { exactInteger } from '../../core/values/exact-number.js';
+import { stringifyExactly } from '../../core/values/json.js';
 import { hasLongitudes } from '../../native/index.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { LayerView } from './layer-view.js';
 
 /** What is left of the bytes that an answer may have. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { VectorCollection } from '../../core/collection.js';
-import { ApiError } from '../../core/errors.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Pools } from '../../core/tasks.js';
-import type { FeedStore } from '../../stores/feed.js';
-import type { Feed } from '../events/feed.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import type { VectorCollection } from '../../core/catalog/collection.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { FeedStore } from '../../stores/streams/feed.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
+import type { Feed } from '../streams/feed.js';
 
 export interface FeedEndDeps {
   readonly pools: Pools;

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
-import { hasFeatures } from '../../core/abilities.js';
-import { SERVICE } from '../../core/access.js';
+import { SERVICE } from '../../core/access/access.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
 import {
   type CatalogSnapshot,
   type Collection,
   type Refusal,
   type VectorCollection,
   whole,
-} from '../../core/collection.js';
+} from '../../core/catalog/collection.js';
+import { hasNumbers, numberedCollection } from '../../core/catalog/numbered.js';
+import { unreadLayer } from '../../core/catalog/unread.js';
 import { and, type Expression } from '../../core/cql2/index.js';
-import { ApiError, badParameter } from '../../core/errors.js';
-import type { EsriLayer } from '../../core/geoservices-features.js';
-import { hasNumbers, numberedCollection } from '../../core/numbered.js';
-import type { Principal } from '../../core/operation.js';
-import { unreadLayer } from '../../core/unread.js';
-import { type Scope, scopeOf } from '../events/scope.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import type { EsriLayer } from '../../core/geoservices/geoservices-features.js';
+import type { Principal } from '../../core/http/operation.js';
+import { type Scope, scopeOf } from '../streams/scope.js';
 
 /** A layer as one principal has it offline. */
 export interface LayerView {

@@ -1,9 +1,9 @@
-import type { FeatureEvent } from '../../core/edits.js';
-import { ApiError } from '../../core/errors.js';
-import type { EventImage, FeedEntry } from '../../core/events.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Feed } from '../events/feed.js';
-import { imageBefore } from '../events/views.js';
+import type { FeatureEvent } from '../../core/edits/edits.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { EventImage, FeedEntry } from '../../core/streams/events.js';
+import type { Feed } from '../streams/feed.js';
+import { imageBefore } from '../streams/views.js';
 
 /** What others did to a feature between two generations, all their edits together. */
 export interface NetChange {

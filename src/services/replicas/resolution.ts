@@ -1,22 +1,22 @@
-import type { VectorCollection } from '../../core/collection.js';
-import { CRS84 } from '../../core/crs.js';
-import type { EditOperation, EditOutcome, FeatureInput } from '../../core/edits.js';
-import { ApiError, badParameter } from '../../core/errors.js';
-import { TaskFailure } from '../../core/failure.js';
-import { jsonTexts } from '../../core/json-text.js';
-import type { Principal } from '../../core/operation.js';
-import type { Pools } from '../../core/tasks.js';
+import type { VectorCollection } from '../../core/catalog/collection.js';
+import type { EditOperation, EditOutcome, FeatureInput } from '../../core/edits/edits.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import type { Principal } from '../../core/http/operation.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { jsonTexts } from '../../core/values/json-text.js';
 import type {
   Conflict,
   FeatureState,
   ReplicaConflictStore,
   Resolution,
   ResolutionAction,
-} from '../../stores/replica-conflicts.js';
-import { type EditBounds, NO_BOUNDS } from '../edit-bounds.js';
-import type { Edits } from '../edits.js';
-import type { Feed } from '../events/feed.js';
-import type { TaskContext } from '../run-task.js';
+} from '../../stores/replicas/replica-conflicts.js';
+import { type EditBounds, NO_BOUNDS } from '../edits/edit-bounds.js';
+import type { Edits } from '../edits/edits.js';
+import type { TaskContext } from '../kit/run-task.js';
+import type { Feed } from '../streams/feed.js';
 import { replicaPrecision } from './features.js';
 import type { FeedEnd } from './feed-end.js';
 import { type Row, readRow } from './rows.js';

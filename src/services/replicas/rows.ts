@@ -1,11 +1,11 @@
-import type { VectorCollection } from '../../core/collection.js';
+import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
-import { CRS84 } from '../../core/crs.js';
-import { featureText } from '../../core/feature-text.js';
-import { mapInLanes } from '../../core/lanes.js';
-import type { Pools } from '../../core/tasks.js';
-import type { FeatureState } from '../../stores/replica-conflicts.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import { featureText } from '../../core/edits/feature-text.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { mapInLanes } from '../../core/values/lanes.js';
+import type { FeatureState } from '../../stores/replicas/replica-conflicts.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 import { stateOfRow } from './states.js';
 
 /** A stored row as it is now. */

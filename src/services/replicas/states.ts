@@ -1,14 +1,14 @@
 import type { Geometry } from 'geojson';
-import { CRS84 } from '../../core/crs.js';
-import type { EventImage } from '../../core/events.js';
-import { canonicalDigits } from '../../core/exact-number.js';
-import type { FeatureText } from '../../core/feature-text.js';
-import type { SentFeature } from '../../core/geoservices-features.js';
-import { parseJsonExactly, stringifyExactly } from '../../core/json.js';
-import { type JsonText, sameJson } from '../../core/json-text.js';
-import type { Field, VectorSource } from '../../core/vector-source.js';
+import type { FeatureText } from '../../core/edits/feature-text.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import type { SentFeature } from '../../core/geoservices/geoservices-features.js';
+import type { Field, VectorSource } from '../../core/sources/vector-source.js';
+import type { EventImage } from '../../core/streams/events.js';
+import { canonicalDigits } from '../../core/values/exact-number.js';
+import { parseJsonExactly, stringifyExactly } from '../../core/values/json.js';
+import { type JsonText, sameJson } from '../../core/values/json-text.js';
 import { transformPoints } from '../../native/index.js';
-import type { FeatureState, FieldChange } from '../../stores/replica-conflicts.js';
+import type { FeatureState, FieldChange } from '../../stores/replicas/replica-conflicts.js';
 
 /** Features of the three sides of a conflict, and how they differ. */
 

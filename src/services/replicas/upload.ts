@@ -1,13 +1,13 @@
-import type { EditOperation, EditOutcome } from '../../core/edits.js';
-import { ApiError } from '../../core/errors.js';
-import type { SentFeature } from '../../core/geoservices-features.js';
-import { type ObjectId, readObjectId } from '../../core/object-id.js';
-import type { Pools } from '../../core/tasks.js';
-import type { NewConflict } from '../../stores/replica-conflicts.js';
-import type { EditBounds } from '../edit-bounds.js';
-import type { Edits } from '../edits.js';
-import type { Feed } from '../events/feed.js';
-import type { TaskContext } from '../run-task.js';
+import type { EditOperation, EditOutcome } from '../../core/edits/edits.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { SentFeature } from '../../core/geoservices/geoservices-features.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
+import type { NewConflict } from '../../stores/replicas/replica-conflicts.js';
+import type { EditBounds } from '../edits/edit-bounds.js';
+import type { Edits } from '../edits/edits.js';
+import type { TaskContext } from '../kit/run-task.js';
+import type { Feed } from '../streams/feed.js';
 import {
   deletionConflict,
   inputOf,

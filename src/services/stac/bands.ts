@@ -1,5 +1,5 @@
-import type { RasterCollection } from '../../core/collection.js';
-import type { BandInfo } from '../../core/rasters.js';
+import type { RasterCollection } from '../../core/catalog/collection.js';
+import type { BandInfo } from '../../core/rasters/rasters.js';
 import { describeCrs } from '../../native/index.js';
 
 /** Bands of a raster as the Raster (1.1.0) and EO (1.1.0) extensions describe them. */

@@ -1,6 +1,6 @@
-import type { Box } from '../../core/box.js';
-import { plainBoxes } from '../../core/box.js';
-import type { RasterCollection } from '../../core/collection.js';
+import type { RasterCollection } from '../../core/catalog/collection.js';
+import type { Box } from '../../core/geometry/box.js';
+import { plainBoxes } from '../../core/geometry/box.js';
 import { transformPoints } from '../../native/index.js';
 
 /** Points along each side, so that sides that are curved in degrees stay where they are. */

@@ -1,7 +1,7 @@
-import { hasCoverage, hasFeatures } from '../../core/abilities.js';
-import type { Collection, VectorCollection } from '../../core/collection.js';
-import type { Field } from '../../core/vector-source.js';
-import { temporalField } from '../filters.js';
+import { hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
+import type { Collection, VectorCollection } from '../../core/catalog/collection.js';
+import type { Field } from '../../core/sources/vector-source.js';
+import { temporalField } from '../filters/filters.js';
 
 /**
  * Feature collections whose features are STAC items: polygons that have an instant, as an index of scenes has. Other

@@ -1,10 +1,10 @@
-import { cursorOf, hasCoverage, hasFeatures } from '../../core/abilities.js';
-import type { CatalogSnapshot, Collection } from '../../core/collection.js';
-import { ITEM_FIELDS, type StacContent, type StacPart } from '../../core/stac.js';
-import type { Pools } from '../../core/tasks.js';
-import type { Field } from '../../core/vector-source.js';
-import { version } from '../../core/version.js';
-import type { CatalogChange, ChangedCollection } from '../catalog-change.js';
+import { cursorOf, hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
+import type { CatalogChange, ChangedCollection } from '../../core/catalog/catalog-change.js';
+import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { version } from '../../core/kit/version.js';
+import type { Field } from '../../core/sources/vector-source.js';
+import { ITEM_FIELDS, type StacContent, type StacPart } from '../../core/stac/stac.js';
+import type { Pools } from '../../core/tasks/tasks.js';
 import type { Log } from '../telemetry/log.js';
 import { footprintField, hasItems } from './footprints.js';
 import { rasterItems } from './raster-items.js';

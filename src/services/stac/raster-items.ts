@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
-import type { RasterCollection } from '../../core/collection.js';
-import { ownFileOf } from '../../core/raster-sources.js';
-import type { RasterSource } from '../../core/rasters.js';
-import { STAC_BASE, type StacItem } from '../../core/stac.js';
+import type { RasterCollection } from '../../core/catalog/collection.js';
+import { ownFileOf } from '../../core/catalog/raster-sources.js';
+import type { RasterSource } from '../../core/rasters/rasters.js';
+import { STAC_BASE, type StacItem } from '../../core/stac/stac.js';
 import { describeCrs } from '../../native/index.js';
 import { type Granule, granulesOf } from '../rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from './bands.js';

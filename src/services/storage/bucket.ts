@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
-import type { Bucket, StoredObject } from '../../core/storage.js';
-import type { Pools } from '../../core/tasks.js';
-import { objectUrl } from '../rasters/places.js';
+import type { Bucket, StoredObject } from '../../core/sources/storage.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { objectUrl } from './places.js';
 import { type Storage, type TakeOptions, taken } from './storage.js';
 
 const CHUNK_BYTES = 1_048_576;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { TaskFailure } from '../../core/failure.js';
-import { makeFolder } from '../../core/own-folder.js';
-import type { StoredObject } from '../../core/storage.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { makeFolder } from '../../core/files/own-folder.js';
+import type { StoredObject } from '../../core/sources/storage.js';
 import { type Storage, type TakeOptions, taken } from './storage.js';
 
 const CHUNK_BYTES = 262_144;

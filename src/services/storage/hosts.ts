@@ -1,6 +1,6 @@
-import type { Config } from '../../core/config.js';
-import { bucketOf } from '../../core/storage.js';
-import { objectUrl } from '../rasters/places.js';
+import type { Config } from '../../core/config/config.js';
+import { bucketOf } from '../../core/sources/storage.js';
+import { objectUrl } from './places.js';
 
 /** Hosts that files are read from: those of the configuration, and the one of the server's own bucket. */
 export function remoteHosts({ remote, storage }: Pick<Config, 'remote' | 'storage'>): readonly string[] {

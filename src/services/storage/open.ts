@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import type { Config } from '../../core/config.js';
-import { bucketOf } from '../../core/storage.js';
-import type { Pools } from '../../core/tasks.js';
+import type { Config } from '../../core/config/config.js';
+import { bucketOf } from '../../core/sources/storage.js';
+import type { Pools } from '../../core/tasks/tasks.js';
 import { BucketStorage } from './bucket.js';
 import { FolderStorage } from './folder.js';
 import type { Storage } from './storage.js';

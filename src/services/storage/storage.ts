@@ -1,5 +1,5 @@
-import { ApiError } from '../../core/errors.js';
-import type { StoredObject } from '../../core/storage.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { StoredObject } from '../../core/sources/storage.js';
 
 export interface TakeOptions {
   mediaType: string;

@@ -1,8 +1,8 @@
-import { hasFeatures, hasVectorTiles } from '../../core/abilities.js';
-import type { Collection } from '../../core/collection.js';
-import { defaultStyle } from '../../core/style/default-style.js';
-import { styleDocument } from '../../core/style/document.js';
-import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from '../../core/style/model.js';
+import { hasFeatures, hasVectorTiles } from '../../core/catalog/abilities.js';
+import type { Collection } from '../../core/catalog/collection.js';
+import { defaultStyle } from '../../core/styles/default-style.js';
+import { styleDocument } from '../../core/styles/document.js';
+import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from '../../core/styles/model.js';
 
 /** Styles as clients load them: with the places of tiles, glyphs and icons. */
 

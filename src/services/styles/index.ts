@@ -1,15 +1,15 @@
-import { isDrawable } from '../../core/abilities.js';
-import type { CatalogSnapshot, RasterCollection, VectorCollection } from '../../core/collection.js';
-import { notFound } from '../../core/errors.js';
-import { LIMITS } from '../../core/limits.js';
-import { checkStyleBy, drawnLayers, type StyleUse } from '../../core/style/check.js';
-import { styleDocument } from '../../core/style/document.js';
-import { COLLECTION_SOURCE, type LayerStyle, type StyleDocument } from '../../core/style/model.js';
-import type { Pools } from '../../core/tasks.js';
-import { layerFailure } from '../../core/unread.js';
-import type { StoredStyle, StyleChange, StyleRevision, StyleStore } from '../../stores/styles.js';
+import { isDrawable } from '../../core/catalog/abilities.js';
+import type { CatalogSnapshot, RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
+import { layerFailure } from '../../core/catalog/unread.js';
+import { notFound } from '../../core/errors/errors.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { checkStyleBy, drawnLayers, type StyleUse } from '../../core/styles/check.js';
+import { styleDocument } from '../../core/styles/document.js';
+import { COLLECTION_SOURCE, type LayerStyle, type StyleDocument } from '../../core/styles/model.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { StoredStyle, StyleChange, StyleRevision, StyleStore } from '../../stores/styles/styles.js';
 import type { Announcements } from '../cluster/announcements.js';
-import { lookProblem } from '../looks.js';
+import { lookProblem } from '../rasters/looks.js';
 
 export interface StylesDeps {
   store: StyleStore;

@@ -1,4 +1,4 @@
-import type { RasterCollection, VectorCollection } from '../../core/collection.js';
+import type { RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
 
 /** Identifier of the style in force. */
 export const DEFAULT_STYLE = 'default';

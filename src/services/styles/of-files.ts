@@ -1,8 +1,8 @@
-import { hasFeatures } from '../../core/abilities.js';
-import type { Collection } from '../../core/collection.js';
-import type { FileStyle, MapStyle, NamedStyle } from '../../core/style/model.js';
-import type { ChangedCollection } from '../catalog-change.js';
-import { slug } from '../publish/slug.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { ChangedCollection } from '../../core/catalog/catalog-change.js';
+import type { Collection } from '../../core/catalog/collection.js';
+import type { FileStyle, MapStyle, NamedStyle } from '../../core/styles/model.js';
+import { slug } from '../kit/slug.js';
 import type { Log } from '../telemetry/log.js';
 import { DEFAULT_STYLE } from './named.js';
 

@@ -1,9 +1,9 @@
-import { readable, type VectorCollection } from '../../core/collection.js';
-import { parseJsonExactly } from '../../core/json.js';
-import type { FieldSample } from '../../core/style/suggest/profile.js';
-import type { Pools } from '../../core/tasks.js';
-import type { Field } from '../../core/vector-source.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import { readable, type VectorCollection } from '../../core/catalog/collection.js';
+import type { Field } from '../../core/sources/vector-source.js';
+import type { FieldSample } from '../../core/styles/suggest/profile.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { parseJsonExactly } from '../../core/values/json.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 
 /** Rows that are looked at, in parts of the collection; parts further back would take long to find. */
 const PARTS = 4;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type MapStyle, styleText } from '../../core/style/model.js';
+import { type MapStyle, styleText } from '../../core/styles/model.js';
 
 const tags = new WeakMap<MapStyle, string>();
 

@@ -1,12 +1,12 @@
-import { hasCoverage } from '../../core/abilities.js';
-import { ApiError } from '../../core/errors.js';
-import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from '../../core/style/model.js';
-import type { SldTarget } from '../../core/style/sld/context.js';
-import { exportSld, type SldExport } from '../../core/style/sld/export.js';
-import { SldFailure } from '../../core/style/sld/report.js';
-import type { SldTaskResult } from '../../core/style/sld/task.js';
-import type { Pools } from '../../core/tasks.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import { hasCoverage } from '../../core/catalog/abilities.js';
+import { ApiError } from '../../core/errors/errors.js';
+import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from '../../core/styles/model.js';
+import { exportSld, type SldExport } from '../../core/styles/sld/export/export.js';
+import type { SldTarget } from '../../core/styles/sld/import/context.js';
+import { SldFailure } from '../../core/styles/sld/report.js';
+import type { SldTaskResult } from '../../core/styles/sld/task.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { StyledCollection } from './index.js';
 
 /** What a style of a collection may speak of. */

@@ -1,5 +1,5 @@
 import { write, writeSync } from 'node:fs';
-import { LOG_EVENTS } from '../../core/log-events.js';
+import { LOG_EVENTS } from '../../core/kit/log-events.js';
 
 const CAPACITY = 65_536;
 /** UTF-8 bytes a UTF-16 unit can take. */

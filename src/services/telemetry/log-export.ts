@@ -2,7 +2,7 @@ import { type Context, ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/ap
 import { type LogAttributes, type Logger, logs, SeverityNumber } from '@opentelemetry/api-logs';
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-proto';
 import { logs as sdkLogs } from '@opentelemetry/sdk-node';
-import { LOG_EVENTS, type LogEventName, type LogLevel } from '../../core/log-events.js';
+import { LOG_EVENTS, type LogEventName, type LogLevel } from '../../core/kit/log-events.js';
 import type { ExportWatch } from './export-watch.js';
 import { type LogReceiver, levelOf, type Properties, type RequestEvent, type RequestKind } from './log.js';
 import { telemetryLost } from './telemetry-metrics.js';

@@ -1,6 +1,6 @@
 import pino from 'pino';
-import { exceptionText } from '../../core/exception-text.js';
-import { LOG_EVENTS, type LogEventName, type LogLevel } from '../../core/log-events.js';
+import { exceptionText } from '../../core/errors/exception-text.js';
+import { LOG_EVENTS, type LogEventName, type LogLevel } from '../../core/kit/log-events.js';
 import { LineWriter } from './line-writer.js';
 import { RequestLines } from './request-lines.js';
 

@@ -1,7 +1,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import { sumOfCounts } from '../../core/connection-counts.js';
-import type { PoolStatus } from '../../core/tasks.js';
+import { sumOfCounts } from '../../core/sources/connection-counts.js';
+import type { PoolStatus } from '../../core/tasks/tasks.js';
 import { watchLoop } from '../../native/index.js';
 import { CACHE_INSTRUMENTS } from './cache-metrics.js';
 import { EVENT_INSTRUMENTS } from './event-metrics.js';

@@ -1,4 +1,4 @@
-import { ACQUISITION_BOUNDS, type ConnectionTotals } from '../../core/connection-counts.js';
+import { ACQUISITION_BOUNDS, type ConnectionTotals } from '../../core/sources/connection-counts.js';
 import { Counter, Gauge, Histogram } from './instruments.js';
 
 /** Instruments of stores, their connections, and jobs. */

@@ -1,9 +1,9 @@
-import { hasFeatures } from '../../core/abilities.js';
-import { SERVICE } from '../../core/access.js';
+import { SERVICE } from '../../core/access/access.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { ChangedCollection } from '../../core/catalog/catalog-change.js';
 import { type Expression, isArray, isCall, type Operand } from '../../core/cql2/ast.js';
-import type { EditResult } from '../../core/edits.js';
-import type { TaskName } from '../../core/tasks.js';
-import type { ChangedCollection } from '../catalog-change.js';
+import type { EditResult } from '../../core/edits/edits.js';
+import type { TaskName } from '../../core/tasks/tasks.js';
 import * as geometry from './geometry-metrics.js';
 import * as metrics from './store-metrics.js';
 

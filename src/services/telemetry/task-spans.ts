@@ -1,7 +1,7 @@
-import { SERVICE } from '../../core/access.js';
-import { isZarr } from '../../core/raster-sources.js';
-import type { RasterSource } from '../../core/rasters.js';
-import type { TaskName, TaskWork } from '../../core/tasks.js';
+import { SERVICE } from '../../core/access/access.js';
+import { isZarr } from '../../core/catalog/raster-sources.js';
+import type { RasterSource } from '../../core/rasters/rasters.js';
+import type { TaskName, TaskWork } from '../../core/tasks/tasks.js';
 import type { RequestSpan } from './spans.js';
 import { type SpanFacts, withSpan } from './spans.js';
 import { findLayerNames, queryTypeOf, recordsOf } from './task-metrics.js';

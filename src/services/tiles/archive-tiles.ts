@@ -1,10 +1,10 @@
-import type { ArchiveTile, ArchiveTileAddress, ArchiveTilesResult } from '../../core/archives.js';
-import type { ArchiveCollection } from '../../core/collection.js';
-import { CONTENT_CODINGS } from '../../core/content-coding.js';
-import { isRemote } from '../../core/sources.js';
-import type { Pools } from '../../core/tasks.js';
-import { failureFrom } from '../../workers/failure.js';
-import { runTask, type TaskContext } from '../run-task.js';
+import type { ArchiveCollection } from '../../core/catalog/collection.js';
+import { CONTENT_CODINGS } from '../../core/http/content-coding.js';
+import { isRemote } from '../../core/sources/sources.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { ArchiveTile, ArchiveTileAddress, ArchiveTilesResult } from '../../core/tiles/archives.js';
+import { failureFrom } from '../../workers/threads/failure.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 
 /** Where tiles are stored. */
 type StoredTiles = Pick<ArchiveCollection, 'file' | 'container'>;

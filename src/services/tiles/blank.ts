@@ -1,6 +1,6 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import { type Format, PNG_FORMAT, WEBP_FORMAT } from '../../core/media.js';
+import { type Format, PNG_FORMAT, WEBP_FORMAT } from '../../core/http/media.js';
 
 /** Images in which nothing is to be seen, for tiles without content. */
 

@@ -1,8 +1,13 @@
-import type { Box } from '../../core/box.js';
-import { around, commonBox, plainBoxes } from '../../core/box.js';
-import type { Crs } from '../../core/crs.js';
-import { REGISTERED_SETS } from '../../core/tile-matrix/registered.js';
-import { type MatrixSets, type TileLimits, type TileMatrixSet, tileLimits } from '../../core/tile-matrix.js';
+import type { Box } from '../../core/geometry/box.js';
+import { around, commonBox, plainBoxes } from '../../core/geometry/box.js';
+import type { Crs } from '../../core/geometry/crs.js';
+import { REGISTERED_SETS } from '../../core/tiles/tile-matrix/registered.js';
+import {
+  type MatrixSets,
+  type TileLimits,
+  type TileMatrixSet,
+  tileLimits,
+} from '../../core/tiles/tile-matrix.js';
 import { describeCrs, transformBox } from '../../native/index.js';
 
 /** Where data lies in tile matrix sets of any CRS. Boxes in CRS84 may cross the antimeridian (west > east). */

@@ -1,7 +1,6 @@
-import { hasFeatures, hasStoredTiles } from '../../core/abilities.js';
-import type { ArchiveFormat } from '../../core/archives.js';
-import type { Collection } from '../../core/collection.js';
-import { ApiError, badParameter } from '../../core/errors.js';
+import { hasFeatures, hasStoredTiles } from '../../core/catalog/abilities.js';
+import type { Collection } from '../../core/catalog/collection.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
 import {
   type Format,
   formatNames,
@@ -11,9 +10,10 @@ import {
   negotiate,
   PNG_FORMAT,
   WEBP_FORMAT,
-} from '../../core/media.js';
-import type { Exchange } from '../../core/operation.js';
-import { type MatrixSets, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tile-matrix.js';
+} from '../../core/http/media.js';
+import type { Exchange } from '../../core/http/operation.js';
+import type { ArchiveFormat } from '../../core/tiles/archives.js';
+import { type MatrixSets, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
 
 /** Formats of tiles that are made on request. */
 export const MADE_FORMATS: readonly Format[] = [MVT_FORMAT, MLT_FORMAT, PNG_FORMAT, WEBP_FORMAT];

@@ -1,6 +1,6 @@
-import { readable, type VectorCollection } from '../../core/collection.js';
+import { readable, type VectorCollection } from '../../core/catalog/collection.js';
 import { and } from '../../core/cql2/index.js';
-import type { TileLayer } from '../../core/vector-tasks.js';
+import type { TileLayer } from '../../core/tasks/vector-tasks.js';
 import type { TileSelection } from './request.js';
 
 /** The layer of a vector tile that shows a collection, by its settings and by what was asked for. */

@@ -1,6 +1,6 @@
-import type { Pools } from '../../core/tasks.js';
-import type { TileCache } from '../cache/tile-cache.js';
-import type { TaskContext } from '../run-task.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { TaskContext } from '../kit/run-task.js';
+import type { TileCache } from './cache/tile-cache.js';
 import { isDrawn, makeTile } from './make.js';
 import { blockOf, drawBlock } from './metatile.js';
 import { type TileRequest, tileKey } from './request.js';

@@ -1,13 +1,13 @@
-import { hasCoverage, isDrawable } from '../../core/abilities.js';
-import { type Collection, hasTilesAt } from '../../core/collection.js';
+import { hasCoverage, isDrawable } from '../../core/catalog/abilities.js';
+import { type Collection, hasTilesAt } from '../../core/catalog/collection.js';
+import { isByRange } from '../../core/catalog/raster-sources.js';
 import type { Expression } from '../../core/cql2/index.js';
-import { type Format, isVectorFormat } from '../../core/media.js';
-import type { AxisRange, Batch } from '../../core/params.js';
-import type { RasterLook } from '../../core/raster-look.js';
-import { isByRange } from '../../core/raster-sources.js';
-import type { TileSize } from '../../core/rasters.js';
-import type { TileMatrixSet } from '../../core/tile-matrix.js';
-import { version } from '../../core/version.js';
+import { type Format, isVectorFormat } from '../../core/http/media.js';
+import type { AxisRange, Batch } from '../../core/http/params.js';
+import { version } from '../../core/kit/version.js';
+import type { RasterLook } from '../../core/rasters/raster-look.js';
+import type { TileSize } from '../../core/rasters/rasters.js';
+import type { TileMatrixSet } from '../../core/tiles/tile-matrix.js';
 import { styleTag } from '../styles/tag.js';
 
 /** A place in a tile matrix set; row 0 is at the matrix's corner of origin. */

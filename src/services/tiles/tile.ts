@@ -1,17 +1,17 @@
-import { hasCoverage, hasFeatures } from '../../core/abilities.js';
-import type { Collection } from '../../core/collection.js';
-import type { Compression } from '../../core/content-coding.js';
-import { contentTag } from '../../core/content-tag.js';
-import { LIMITS } from '../../core/limits.js';
-import { isVectorFormat } from '../../core/media.js';
-import type { Reply } from '../../core/operation.js';
-import { isDistant } from '../../core/raster-sources.js';
-import type { Loss, TileSize } from '../../core/rasters.js';
-import { isRemote } from '../../core/sources.js';
-import { tileBox } from '../../core/tile-matrix.js';
-import { tileTags } from '../cdn/tags.js';
+import { hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
+import type { Collection } from '../../core/catalog/collection.js';
+import { isDistant } from '../../core/catalog/raster-sources.js';
+import type { Compression } from '../../core/http/content-coding.js';
+import { contentTag } from '../../core/http/content-tag.js';
+import { isVectorFormat } from '../../core/http/media.js';
+import type { Reply } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Loss, TileSize } from '../../core/rasters/rasters.js';
+import { isRemote } from '../../core/sources/sources.js';
+import { tileBox } from '../../core/tiles/tile-matrix.js';
 import { lossHeaders, sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-items.js';
 import { blankImage } from './blank.js';
+import { tileTags } from './cache/tags.js';
 import type { TileRequest } from './request.js';
 
 /** What is made of a vector tile for its first client: others compress it, or undo that, when they ask. */

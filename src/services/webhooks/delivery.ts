@@ -1,6 +1,6 @@
-import { LIMITS } from '../../core/limits.js';
-import type { Delivery, DeliveryStore, Settlement } from '../../stores/deliveries.js';
-import type { Alerts } from '../alerts.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Delivery, DeliveryStore, Settlement } from '../../stores/streams/deliveries.js';
+import type { Alerts } from '../alerts/alerts.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
 import type { Receiving } from './sink.js';

@@ -1,17 +1,17 @@
-import { hasFeatures } from '../../core/abilities.js';
-import type { CatalogSnapshot } from '../../core/collection.js';
-import { ConfigError } from '../../core/config.js';
-import type { Webhook } from '../../core/config-schema.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import { ConfigError } from '../../core/config/config.js';
+import type { Webhook } from '../../core/config/config-schema.js';
 import { Cql2Error, check, type Expression, parseText } from '../../core/cql2/index.js';
-import { CRS84 } from '../../core/crs.js';
-import type { FeatureEvent } from '../../core/edits.js';
-import type { FeedEntry, FeedEvent, FeedGap } from '../../core/events.js';
-import type { Pools } from '../../core/tasks.js';
-import type { NewDelivery } from '../../stores/deliveries.js';
-import { ChangeBodies, jsonFrame } from '../events/frames.js';
-import { type Scope, scopeOf } from '../events/scope.js';
-import { Subscription } from '../events/subscription.js';
-import { type Candidates, hearings } from '../events/views.js';
+import type { FeatureEvent } from '../../core/edits/edits.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import type { FeedEntry, FeedEvent, FeedGap } from '../../core/streams/events.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { NewDelivery } from '../../stores/streams/deliveries.js';
+import { ChangeBodies, jsonFrame } from '../streams/frames.js';
+import { type Scope, scopeOf } from '../streams/scope.js';
+import { Subscription } from '../streams/subscription.js';
+import { type Candidates, hearings } from '../streams/views.js';
 import type { Interest } from './sink.js';
 
 /** What a webhook wants to hear of. */

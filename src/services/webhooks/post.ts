@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { LIMITS } from '../../core/limits.js';
-import type { AllowedHosts } from '../../workers/remote/allowed.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { AllowedHosts } from '../../workers/storage/remote/allowed.js';
 
 const agents = {
   'http:': new HttpAgent({ keepAlive: true }),

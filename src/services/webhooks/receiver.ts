@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { ConfigError } from '../../core/config.js';
-import type { Webhook } from '../../core/config-schema.js';
-import { version } from '../../core/version.js';
-import type { AllowedHosts } from '../../workers/remote/allowed.js';
+import { ConfigError } from '../../core/config/config.js';
+import type { Webhook } from '../../core/config/config-schema.js';
+import { version } from '../../core/kit/version.js';
+import type { AllowedHosts } from '../../workers/storage/remote/allowed.js';
 import { post } from './post.js';
 import type { Receiving } from './sink.js';
 

@@ -1,10 +1,10 @@
-import type { CatalogSnapshot } from '../../core/collection.js';
-import type { FeedEntry } from '../../core/events.js';
-import { LIMITS } from '../../core/limits.js';
-import type { DeliveryStore, NewDelivery } from '../../stores/deliveries.js';
-import type { Alerts } from '../alerts.js';
-import type { Feed } from '../events/feed.js';
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { FeedEntry } from '../../core/streams/events.js';
+import type { DeliveryStore, NewDelivery } from '../../stores/streams/deliveries.js';
+import type { Alerts } from '../alerts/alerts.js';
 import { Lease } from '../jobs/lease.js';
+import type { Feed } from '../streams/feed.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';

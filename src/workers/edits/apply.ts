@@ -1,7 +1,7 @@
-import type { EditOperation, EditTask, FeatureInput, GeometryLoss } from '../../core/edits.js';
-import { isDoubleOf } from '../../core/exact-number.js';
-import { maskedJson } from '../../core/field-masks.js';
-import { membersIn, mergePatchText, sameJson } from '../../core/json-text.js';
+import { maskedJson } from '../../core/access/field-masks.js';
+import type { EditOperation, EditTask, FeatureInput, GeometryLoss } from '../../core/edits/edits.js';
+import { isDoubleOf } from '../../core/values/exact-number.js';
+import { membersIn, mergePatchText, sameJson } from '../../core/values/json-text.js';
 import { deletion, insertion, update } from './events.js';
 import { forbidden, type PreparedEdit } from './prepare.js';
 import { isSameGeometry } from './same-geometry.js';

@@ -1,10 +1,10 @@
-import { declaredScale } from '../../core/column-capacity.js';
-import type { Calculation, EditTask } from '../../core/edits.js';
-import { canonicalDigits } from '../../core/exact-number.js';
-import { TaskFailure } from '../../core/failure.js';
-import { fieldOf } from '../../core/features.js';
-import type { JsonText } from '../../core/json-text.js';
-import type { VectorSource } from '../../core/vector-source.js';
+import type { Calculation, EditTask } from '../../core/edits/edits.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { declaredScale } from '../../core/features/column-capacity.js';
+import { fieldOf } from '../../core/features/features.js';
+import type { VectorSource } from '../../core/sources/vector-source.js';
+import { canonicalDigits } from '../../core/values/exact-number.js';
+import type { JsonText } from '../../core/values/json-text.js';
 import { apply } from './apply.js';
 import { isFailure, prepareFeature } from './prepare.js';
 import { type Attempts, type EditSession, type NewEvent, Refusal } from './session.js';

@@ -1,7 +1,7 @@
-import type { Box } from '../../core/box.js';
-import { envelope } from '../../core/box.js';
-import type { FeatureEvent } from '../../core/edits.js';
-import { membersIn, objectText } from '../../core/json-text.js';
+import type { FeatureEvent } from '../../core/edits/edits.js';
+import type { Box } from '../../core/geometry/box.js';
+import { envelope } from '../../core/geometry/box.js';
+import { membersIn, objectText } from '../../core/values/json-text.js';
 import type { NewEvent, StoredFeature } from './session.js';
 
 /** Events out of features as they were before a change and as they are after it. */

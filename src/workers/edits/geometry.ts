@@ -1,7 +1,7 @@
-import type { EditTask } from '../../core/edits.js';
-import type { FieldError } from '../../core/errors.js';
-import { GEOJSON_GEOMETRIES } from '../../core/geojson-types.js';
-import type { GeometryType } from '../../core/vector-source.js';
+import type { EditTask } from '../../core/edits/edits.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { GEOJSON_GEOMETRIES } from '../../core/geometry/geojson-types.js';
+import type { GeometryType } from '../../core/sources/vector-source.js';
 import {
   type GeoJsonError,
   geojsonToWkb,
@@ -9,7 +9,7 @@ import {
   transformPoints,
   validateGeometry,
 } from '../../native/index.js';
-import { haveAPlace } from '../providers/domain.js';
+import { haveAPlace } from './domain.js';
 import { extremePositions } from './extremes.js';
 
 /** Geometry types by their WKB code. */

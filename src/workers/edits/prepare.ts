@@ -1,7 +1,13 @@
-import type { EditFailure, EditOperation, EditTask, FeatureInput, MaskedField } from '../../core/edits.js';
-import type { FieldError } from '../../core/errors.js';
-import { type FieldValue, readProperties } from '../../core/feature-values.js';
-import type { JsonText } from '../../core/json-text.js';
+import type {
+  EditFailure,
+  EditOperation,
+  EditTask,
+  FeatureInput,
+  MaskedField,
+} from '../../core/edits/edits.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { type FieldValue, readProperties } from '../../core/features/feature-values.js';
+import type { JsonText } from '../../core/values/json-text.js';
 import { readGeometry } from './geometry.js';
 
 /** An operation made ready before its transaction begins: everything that needs no look at the stored row. */

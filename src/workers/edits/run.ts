@@ -1,7 +1,7 @@
-import { changeOf } from '../../core/edit-areas.js';
-import type { EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits.js';
-import { TaskFailure } from '../../core/failure.js';
-import { isPresent } from '../../core/presence.js';
+import { changeOf } from '../../core/edits/edit-areas.js';
+import type { EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits/edits.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { isPresent } from '../../core/values/presence.js';
 import { apply } from './apply.js';
 import { calculate } from './calculation.js';
 import { positionCount } from './extremes.js';

@@ -6,11 +6,11 @@ import type {
   FeatureEvent,
   FileWrites,
   GeometryLoss,
-} from '../../core/edits.js';
-import type { FieldError } from '../../core/errors.js';
-import { featureText } from '../../core/feature-text.js';
-import type { FieldValue } from '../../core/feature-values.js';
-import type { JsonText } from '../../core/json-text.js';
+} from '../../core/edits/edits.js';
+import { featureText } from '../../core/edits/feature-text.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import type { FieldValue } from '../../core/features/feature-values.js';
+import type { JsonText } from '../../core/values/json-text.js';
 
 /** A stored feature, as edits look at it. Members are JSON text: no digit is lost on the way to the outbox. */
 export interface StoredFeature {

@@ -1,5 +1,5 @@
-import type { JsonText } from '../../core/json-text.js';
-import type { FieldType } from '../../core/vector-source.js';
+import type { FieldType } from '../../core/sources/vector-source.js';
+import type { JsonText } from '../../core/values/json-text.js';
 
 /** Milliseconds of the farthest instants that a date can name. */
 const MAX_TIME = 8.64e15;

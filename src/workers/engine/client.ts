@@ -3,11 +3,11 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BACKGROUND, type Caller, type CallerClass } from '../../core/callers.js';
-import { TaskFailure } from '../../core/failure.js';
-import type { PoolStatus, TaskInput, TaskOptions, TaskOutput, TaskWork } from '../../core/tasks.js';
-import { FairQueue } from '../fair-queue.js';
-import { busy, Pace } from '../pace.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { BACKGROUND, type Caller, type CallerClass } from '../../core/kit/callers.js';
+import type { PoolStatus, TaskInput, TaskOptions, TaskOutput, TaskWork } from '../../core/tasks/tasks.js';
+import { FairQueue } from '../threads/fair-queue.js';
+import { busy, Pace } from '../threads/pace.js';
 import { EngineLink } from './link.js';
 import { ENGINE_TASKS, type EngineTaskName } from './wire.js';
 

@@ -1,9 +1,9 @@
 /** A queue in front of something that runs a few tasks at once and cannot be interrupted. */
 
-import { BACKGROUND, type Caller } from '../../core/callers.js';
-import { TaskFailure } from '../../core/failure.js';
-import { Cancellation } from '../cancellation.js';
-import { FairLane, type LaneTask } from '../fair-lane.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { BACKGROUND, type Caller } from '../../core/kit/callers.js';
+import { Cancellation } from '../threads/cancellation.js';
+import { FairLane, type LaneTask } from '../threads/fair-lane.js';
 
 export interface LaneOptions {
   name: string;

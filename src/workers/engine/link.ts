@@ -1,9 +1,9 @@
 /** The gateway's side of one engine connection. */
 
 import { connect, type Socket } from 'node:net';
-import type { Caller } from '../../core/callers.js';
-import type { TaskWork } from '../../core/tasks.js';
-import { failureFrom } from '../failure.js';
+import type { Caller } from '../../core/kit/callers.js';
+import type { TaskWork } from '../../core/tasks/tasks.js';
+import { failureFrom } from '../threads/failure.js';
 import { FrameReader, FrameWriter } from './frames.js';
 import { takeRoom } from './rooms.js';
 import type { EngineTaskName, Message } from './wire.js';

@@ -7,10 +7,10 @@
  */
 
 import { addExtension, Packr, Unpackr } from 'msgpackr';
-import { CALLER_CLASSES, type Caller } from '../../core/callers.js';
-import { exactNumber, isExactNumber } from '../../core/exact-number.js';
-import type { FailureMessage } from '../../core/failure.js';
-import type { TaskName, TaskWork } from '../../core/tasks.js';
+import type { FailureMessage } from '../../core/errors/failure.js';
+import { CALLER_CLASSES, type Caller } from '../../core/kit/callers.js';
+import type { TaskName, TaskWork } from '../../core/tasks/tasks.js';
+import { exactNumber, isExactNumber } from '../../core/values/exact-number.js';
 
 export const PROTOCOL_VERSION = 1;
 /** Bytes before the payload of every frame. */

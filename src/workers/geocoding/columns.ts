@@ -1,5 +1,5 @@
-import { type ColumnReport, REFERENCE_FIELDS, type ReferenceField } from '../../core/geocoding.js';
-import { coordinateColumns } from '../raster/csv/columns.js';
+import { type ColumnReport, REFERENCE_FIELDS, type ReferenceField } from '../../core/geocoding/geocoding.js';
+import { coordinateColumns } from '../exchange/csv/columns.js';
 
 /** Other names by which columns of gazetteers and address registers are recognised. */
 const NAMES: Readonly<Record<string, ReferenceField>> = {

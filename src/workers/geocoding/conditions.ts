@@ -1,4 +1,9 @@
-import { type PlaceFilter, type PlaceText, type PlaceWindow, placeType } from '../../core/geocoding.js';
+import {
+  type PlaceFilter,
+  type PlaceText,
+  type PlaceWindow,
+  placeType,
+} from '../../core/geocoding/geocoding.js';
 import type { Db } from './index-file.js';
 
 /** A condition on places `p` with its values. */

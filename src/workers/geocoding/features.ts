@@ -1,8 +1,8 @@
 import type { Feature } from 'geojson';
-import { type FeatureCandidate, type GeocodingTasks, PLACE_FIELDS } from '../../core/geocoding.js';
-import { metresBetween } from '../../core/sphere.js';
-import type { Cancellation } from '../cancellation.js';
+import { type FeatureCandidate, type GeocodingTasks, PLACE_FIELDS } from '../../core/geocoding/geocoding.js';
+import { metresBetween } from '../../core/geocoding/sphere.js';
 import { storeOf } from '../providers/store.js';
+import type { Cancellation } from '../threads/cancellation.js';
 import { passes } from './conditions.js';
 import { type PlaceRow, placeOf } from './index-file.js';
 import { placePoint } from './place-point.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type LocatorInfo, PLACE_FIELDS } from '../../core/geocoding.js';
+import { type LocatorInfo, PLACE_FIELDS } from '../../core/geocoding/geocoding.js';
 import type Database from '../../native/sqlite.js';
 import { boundedSql, type Db } from './index-file.js';
 import { type NewPlace, textsOf } from './rows.js';

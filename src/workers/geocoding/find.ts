@@ -4,10 +4,10 @@ import type {
   PlaceFilter,
   PlaceQuery,
   PlaceWindow,
-} from '../../core/geocoding.js';
-import { LIMITS } from '../../core/limits.js';
-import { windowAround } from '../../core/sphere.js';
-import type { Cancellation } from '../cancellation.js';
+} from '../../core/geocoding/geocoding.js';
+import { windowAround } from '../../core/geocoding/sphere.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Cancellation } from '../threads/cancellation.js';
 import { type Db, indexOf, type PlaceRow, placeOf } from './index-file.js';
 import { Matcher } from './match.js';
 import { byScore, LEAST_SCORE, type QueryWord, queryWords, Scorer } from './score.js';

@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { constants, existsSync, readdirSync, rmSync } from 'node:fs';
 import { copyFile, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { TaskFailure } from '../../core/failure.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { storageFailure } from '../../core/errors/storage-faults.js';
+import { makeFolderSync } from '../../core/files/own-folder.js';
 import {
   DRAFT_ENDING,
   type ReferenceImport,
   type ReferenceProblem,
   type ReferenceTask,
   type SkippedRow,
-} from '../../core/geocoding.js';
-import { LIMITS } from '../../core/limits.js';
-import { makeFolderSync } from '../../core/own-folder.js';
-import { storageFailure } from '../../core/storage-faults.js';
+} from '../../core/geocoding/geocoding.js';
+import { LIMITS } from '../../core/kit/limits.js';
 import Database from '../../native/sqlite.js';
-import type { Cancellation } from '../cancellation.js';
-import { type CsvText, recordsOf, textOf } from '../raster/csv/text.js';
+import { type CsvText, recordsOf, textOf } from '../exchange/csv/text.js';
+import type { Cancellation } from '../threads/cancellation.js';
 import { type Columns, columnsOf } from './columns.js';
 import { finishIndex, RowSpool } from './fill.js';
 import { createIndex, type Db, hasLayout } from './index-file.js';

@@ -1,7 +1,12 @@
 import { type Stats, statSync } from 'node:fs';
-import { TaskFailure } from '../../core/failure.js';
-import { type LocatorInfo, PLACE_FIELDS, type Place, type PlaceText } from '../../core/geocoding.js';
-import { storageFailure } from '../../core/storage-faults.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { storageFailure } from '../../core/errors/storage-faults.js';
+import {
+  type LocatorInfo,
+  PLACE_FIELDS,
+  type Place,
+  type PlaceText,
+} from '../../core/geocoding/geocoding.js';
 import { sqliteExtensionPath } from '../../native/index.js';
 import Database from '../../native/sqlite.js';
 import { addConditionFunctions } from './conditions.js';

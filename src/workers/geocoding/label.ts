@@ -1,4 +1,4 @@
-import type { PlaceText } from '../../core/geocoding.js';
+import type { PlaceText } from '../../core/geocoding/geocoding.js';
 
 /** Countries where the number of a house stands before its street. */
 const NUMBER_FIRST = new Set(['AU', 'CA', 'FR', 'GB', 'IE', 'IN', 'LU', 'NZ', 'US', 'ZA']);

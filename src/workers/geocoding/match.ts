@@ -1,5 +1,5 @@
-import type { PlaceFilter } from '../../core/geocoding.js';
-import { LIMITS } from '../../core/limits.js';
+import type { PlaceFilter } from '../../core/geocoding/geocoding.js';
+import { LIMITS } from '../../core/kit/limits.js';
 import { type Condition, conditionOf } from './conditions.js';
 import { bounded, type Db, type PlaceRow } from './index-file.js';
 import { editDistance, editsOf, isNumber, wordsOf } from './words.js';

@@ -1,6 +1,6 @@
 import type { Geometry, MultiPolygon, Polygon, Position } from 'geojson';
-import { envelope } from '../../core/box.js';
-import { CRS84 } from '../../core/crs.js';
+import { envelope } from '../../core/geometry/box.js';
+import { CRS84 } from '../../core/geometry/crs.js';
 import { geojsonToWkb, geometryToGeoJSON } from '../../native/index.js';
 import { processGeometries } from '../../native/processing.js';
 

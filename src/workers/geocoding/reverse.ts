@@ -1,7 +1,7 @@
-import type { GeocodingTasks, PlaceWindow } from '../../core/geocoding.js';
-import { LIMITS } from '../../core/limits.js';
-import { metresBetween, windowAround } from '../../core/sphere.js';
-import type { Cancellation } from '../cancellation.js';
+import type { GeocodingTasks, PlaceWindow } from '../../core/geocoding/geocoding.js';
+import { metresBetween, windowAround } from '../../core/geocoding/sphere.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Cancellation } from '../threads/cancellation.js';
 import { type Condition, conditionOf } from './conditions.js';
 import { type Db, factOf, indexOf, type PlaceRow, placeOf } from './index-file.js';
 

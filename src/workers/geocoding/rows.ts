@@ -1,5 +1,5 @@
-import { PLACE_FIELDS, type ReferenceField } from '../../core/geocoding.js';
-import { LIMITS } from '../../core/limits.js';
+import { PLACE_FIELDS, type ReferenceField } from '../../core/geocoding/geocoding.js';
+import { LIMITS } from '../../core/kit/limits.js';
 import { ALTERNATIVE } from './columns.js';
 import { namesOf, type PlaceRow } from './index-file.js';
 import { wordsOf } from './words.js';

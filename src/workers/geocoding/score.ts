@@ -1,6 +1,6 @@
-import { PLACE_FIELDS, type PlaceField, type PlaceWords } from '../../core/geocoding.js';
-import { LIMITS } from '../../core/limits.js';
-import { metresBetween } from '../../core/sphere.js';
+import { PLACE_FIELDS, type PlaceField, type PlaceWords } from '../../core/geocoding/geocoding.js';
+import { metresBetween } from '../../core/geocoding/sphere.js';
+import { LIMITS } from '../../core/kit/limits.js';
 import { namesOf, type PlaceRow } from './index-file.js';
 import { isNumber, likeness, wordsOf } from './words.js';
 

@@ -1,6 +1,6 @@
-import type { GeocodingTasks } from '../../core/geocoding.js';
-import { LIMITS } from '../../core/limits.js';
-import { metresBetween } from '../../core/sphere.js';
+import type { GeocodingTasks } from '../../core/geocoding/geocoding.js';
+import { metresBetween } from '../../core/geocoding/sphere.js';
+import { LIMITS } from '../../core/kit/limits.js';
 import { indexOf, locatorInfo, type PlaceRow, placeOf } from './index-file.js';
 import { Matcher } from './match.js';
 import { wordsOf } from './words.js';

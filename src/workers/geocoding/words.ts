@@ -1,4 +1,4 @@
-import { LIMITS } from '../../core/limits.js';
+import { LIMITS } from '../../core/kit/limits.js';
 
 /** Letters that have no decomposition, and what is written where they cannot be. */
 const LETTERS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
-import { type Box, plainBoxes } from '../../core/box.js';
-import { TaskFailure } from '../../core/failure.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { type Box, plainBoxes } from '../../core/geometry/box.js';
 import { transformBox } from '../../native/index.js';
 
 /**

@@ -1,8 +1,8 @@
-import type { Box } from '../../core/box.js';
 import { type Expression, isCall, isProperty, type Operand } from '../../core/cql2/ast.js';
 import { asExpression } from '../../core/cql2/bound.js';
 import { SPATIAL } from '../../core/cql2/operators.js';
-import type { VectorSource } from '../../core/vector-source.js';
+import type { Box } from '../../core/geometry/box.js';
+import type { VectorSource } from '../../core/sources/vector-source.js';
 import { describeCrs } from '../../native/index.js';
 import { aroundOnGlobe, withMargins } from './boxes.js';
 import { boxesOf, isSpatialLiteral, type SpatialLiteral } from './spatial-literal.js';

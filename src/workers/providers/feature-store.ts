@@ -1,14 +1,12 @@
-import type { Box } from '../../core/box.js';
-import type { EditResult, EditTask } from '../../core/edits.js';
-import type { EventsResult, EventsTask } from '../../core/events.js';
+import type { EditResult, EditTask } from '../../core/edits/edits.js';
+import type { MergeResult, MergeTask } from '../../core/edits/merges.js';
 import type {
   GroupCountTask,
   GroupsResult,
   GroupsTask,
   TopResult,
   TopTask,
-} from '../../core/feature-groups.js';
-import type { FeatureProcessTask } from '../../core/feature-processes.js';
+} from '../../core/features/feature-groups.js';
 import type {
   CountTask,
   ExtentResult,
@@ -21,12 +19,19 @@ import type {
   Losses,
   LossesTask,
   RowsQuery,
-} from '../../core/features.js';
-import type { MergeResult, MergeTask } from '../../core/merges.js';
-import type { VectorSource } from '../../core/vector-source.js';
-import type { InspectTask, TileLayer, VectorLayerInfo, VectorTileTask } from '../../core/vector-tasks.js';
-import type { Cancellation } from '../cancellation.js';
-import type { OverviewRows } from '../overviews/overview-rows.js';
+} from '../../core/features/features.js';
+import type { Box } from '../../core/geometry/box.js';
+import type { FeatureProcessTask } from '../../core/processes/feature-processes.js';
+import type { VectorSource } from '../../core/sources/vector-source.js';
+import type { EventsResult, EventsTask } from '../../core/streams/events.js';
+import type {
+  InspectTask,
+  TileLayer,
+  VectorLayerInfo,
+  VectorTileTask,
+} from '../../core/tasks/vector-tasks.js';
+import type { Cancellation } from '../threads/cancellation.js';
+import type { OverviewRows } from './overviews/overview-rows.js';
 
 /** Names of the tables of a file that are no features, and why feature tables cannot be published. */
 export interface OtherTables {

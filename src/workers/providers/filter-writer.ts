@@ -24,7 +24,7 @@ import {
   TEMPORAL,
 } from '../../core/cql2/operators.js';
 import { type FilterSchema, kindOf } from '../../core/cql2/types.js';
-import type { AnyNumber } from '../../core/exact-number.js';
+import type { AnyNumber } from '../../core/values/exact-number.js';
 import { balanced, type Fragment, joined, raw, sql } from './fragment.js';
 import { type Span, temporalPredicate } from './temporal-sql.js';
 

@@ -1,7 +1,7 @@
-import type { GroupsResult, GroupsTask } from '../../core/feature-groups.js';
-import type { FeatureRow, SortKey } from '../../core/features.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Field } from '../../core/vector-source.js';
+import type { GroupsResult, GroupsTask } from '../../core/features/feature-groups.js';
+import type { FeatureRow, SortKey } from '../../core/features/features.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Field } from '../../core/sources/vector-source.js';
 
 /** The order of groups: that which is asked for, then that of the values grouped by. */
 export function groupOrder({ sort, groupBy }: GroupsTask, columns: readonly Field[]): readonly SortKey[] {

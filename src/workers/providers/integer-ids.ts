@@ -1,4 +1,4 @@
-import { exactInteger, toInt64 } from '../../core/exact-number.js';
+import { exactInteger, toInt64 } from '../../core/values/exact-number.js';
 
 /** The integer of 64 bits that an id is, written the one way that the server writes it; undefined for any other text. */
 export function readIntegerId(id: string): bigint | undefined {

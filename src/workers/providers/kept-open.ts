@@ -1,6 +1,6 @@
 import { lstatSync, type Stats, statSync } from 'node:fs';
-import { TaskFailure } from '../../core/failure.js';
-import { requirePlainPath } from '../plain-path.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { requirePlainPath } from '../files/plain-path.js';
 
 export interface KeptOpenOptions {
   /** Files kept open per thread. */

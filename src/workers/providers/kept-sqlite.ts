@@ -1,9 +1,16 @@
 import { existsSync, statSync } from 'node:fs';
-import { TaskFailure } from '../../core/failure.js';
-import type { FileFinding } from '../../core/file-findings.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import type { FileFinding } from '../../core/sources/file-findings.js';
 import Database from '../../native/sqlite.js';
-import { describeFile, emptyLog, FileLedger, isUnnoted, type SettledFile, stateOf } from '../file-ledger.js';
-import { discardLog, logBytes } from '../write-ahead-log.js';
+import {
+  describeFile,
+  emptyLog,
+  FileLedger,
+  isUnnoted,
+  type SettledFile,
+  stateOf,
+} from '../files/file-ledger.js';
+import { discardLog, logBytes } from '../files/write-ahead-log.js';
 import { statsOf } from './kept-open.js';
 
 interface Entry<T> {

@@ -1,7 +1,7 @@
-import { shownField } from '../../core/field-masks.js';
-import { LIMITS } from '../../core/limits.js';
-import type { Field } from '../../core/vector-source.js';
-import type { TileLayer, VectorTileTask } from '../../core/vector-tasks.js';
+import { shownField } from '../../core/access/field-masks.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Field } from '../../core/sources/vector-source.js';
+import type { TileLayer, VectorTileTask } from '../../core/tasks/vector-tasks.js';
 import type { LayerOptions } from '../../native/index.js';
 
 /** What the encoder is told of one layer of a tile. `crs` is that of the rows, `fields` are those of each row. */

@@ -1,5 +1,4 @@
 import type { Position } from 'geojson';
-import { type Box, envelope } from '../../core/box.js';
 import {
   type BoxLiteral,
   type GeometryLiteral,
@@ -7,7 +6,8 @@ import {
   isGeometry,
   type Operand,
 } from '../../core/cql2/ast.js';
-import { TaskFailure } from '../../core/failure.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { type Box, envelope } from '../../core/geometry/box.js';
 import { geojsonToWkb } from '../../native/index.js';
 import { boxesInSource } from './boxes.js';
 

@@ -1,6 +1,6 @@
-import type { TaskInput } from '../../core/tasks.js';
-import type { VectorSource } from '../../core/vector-source.js';
-import type { InspectTask, VectorLayerInfo } from '../../core/vector-tasks.js';
+import type { VectorSource } from '../../core/sources/vector-source.js';
+import type { TaskInput } from '../../core/tasks/tasks.js';
+import type { InspectTask, VectorLayerInfo } from '../../core/tasks/vector-tasks.js';
 import type { FeatureStore, OtherTables } from './feature-store.js';
 import { geopackageStore } from './geopackage/store.js';
 import { postgisStore } from './postgis/store.js';

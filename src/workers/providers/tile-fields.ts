@@ -1,4 +1,9 @@
-import { type Field, fieldsNamed, hasIntegerIds, type VectorSource } from '../../core/vector-source.js';
+import {
+  type Field,
+  fieldsNamed,
+  hasIntegerIds,
+  type VectorSource,
+} from '../../core/sources/vector-source.js';
 
 /** The attributes of a tile's features: a key that is no integer, and so no feature id, is one of them. */
 export function tileFields(source: VectorSource, names?: readonly string[]): Field[] {

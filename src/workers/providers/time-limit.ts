@@ -1,4 +1,4 @@
-import { TaskFailure } from '../../core/failure.js';
+import { TaskFailure } from '../../core/errors/failure.js';
 import { sqliteExtensionPath } from '../../native/index.js';
 import type Database from '../../native/sqlite.js';
 

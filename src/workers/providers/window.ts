@@ -1,6 +1,6 @@
-import type { Box } from '../../core/box.js';
-import { around } from '../../core/box.js';
-import type { VectorTileTask } from '../../core/vector-tasks.js';
+import type { Box } from '../../core/geometry/box.js';
+import { around } from '../../core/geometry/box.js';
+import type { VectorTileTask } from '../../core/tasks/vector-tasks.js';
 import { boxesInSource } from './boxes.js';
 
 /**

@@ -1,7 +1,7 @@
-import type { FeatureOutput } from '../../core/features.js';
-import { shownField } from '../../core/field-masks.js';
-import type { Field, VectorSource } from '../../core/vector-source.js';
-import { xmlName } from '../../core/xml-name.js';
+import { shownField } from '../../core/access/field-masks.js';
+import type { FeatureOutput } from '../../core/features/features.js';
+import type { Field, VectorSource } from '../../core/sources/vector-source.js';
+import { xmlName } from '../../core/values/xml-name.js';
 import { hasLongitudes } from '../../native/index.js';
 
 /** Whether a writer reads geometries, even if it only says where their centroids are. */

@@ -1,5 +1,5 @@
 import type { Expression } from '../../core/cql2/ast.js';
-import type { VectorSource } from '../../core/vector-source.js';
+import type { VectorSource } from '../../core/sources/vector-source.js';
 
 /** What was written of filters, by their syntax trees. A task has a tree of its own, so nothing outlives it. */
 const written = new WeakMap<object, { readonly source: VectorSource; readonly result: unknown }>();

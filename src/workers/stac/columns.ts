@@ -1,5 +1,5 @@
-import { ITEM_FIELDS, STAC_COLUMNS, type StacItem } from '../../core/stac.js';
-import type { Field, FieldType } from '../../core/vector-source.js';
+import type { Field, FieldType } from '../../core/sources/vector-source.js';
+import { ITEM_FIELDS, STAC_COLUMNS, type StacItem } from '../../core/stac/stac.js';
 import type Database from '../../native/sqlite.js';
 import { quote } from '../providers/geopackage/connection.js';
 

@@ -1,5 +1,6 @@
-import { envelope } from '../../core/box.js';
-import { TaskFailure } from '../../core/failure.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { envelope } from '../../core/geometry/box.js';
+import type { GeoPackageSource } from '../../core/sources/vector-source.js';
 import {
   STAC_ASSET,
   STAC_BASE,
@@ -7,8 +8,7 @@ import {
   type StacFile,
   type StacItem,
   type StacPart,
-} from '../../core/stac.js';
-import type { GeoPackageSource } from '../../core/vector-source.js';
+} from '../../core/stac/stac.js';
 import { quote, reader } from '../providers/geopackage/connection.js';
 import { storeOf } from '../providers/store.js';
 import { instantOf } from './columns.js';

@@ -1,3 +1,4 @@
+import type { Field } from '../../core/sources/vector-source.js';
 import {
   HIDDEN,
   ITEM_FIELDS,
@@ -6,8 +7,7 @@ import {
   type StacItem,
   type StacPart,
   type StacTasks,
-} from '../../core/stac.js';
-import type { Field } from '../../core/vector-source.js';
+} from '../../core/stac/stac.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
 import type Database from '../../native/sqlite.js';
 import { quote } from '../providers/geopackage/connection.js';

@@ -1,11 +1,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeFolderSync } from '../../core/own-folder.js';
-import { GEOMETRY_COLUMN, HIDDEN } from '../../core/stac.js';
-import type { Field, GeoPackageSource } from '../../core/vector-source.js';
+import { makeFolderSync } from '../../core/files/own-folder.js';
+import type { Field, GeoPackageSource } from '../../core/sources/vector-source.js';
+import { GEOMETRY_COLUMN, HIDDEN } from '../../core/stac/stac.js';
 import type Database from '../../native/sqlite.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
-import { createCore, createSpatialIndex } from '../providers/geopackage/create.js';
+import { createCore, createSpatialIndex } from '../providers/geopackage/schema/create.js';
 
 type Db = Database.Database;
 

@@ -1,5 +1,6 @@
-import type { ItemsResult, ItemsTask } from '../../core/features.js';
-import { LIMITS } from '../../core/limits.js';
+import type { ItemsResult, ItemsTask } from '../../core/features/features.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { GeoPackageSource } from '../../core/sources/vector-source.js';
 import {
   HIDDEN,
   STAC_BASE,
@@ -7,11 +8,10 @@ import {
   type StacFileTask,
   type StacSearchResult,
   type StacSearchTask,
-} from '../../core/stac.js';
-import type { GeoPackageSource } from '../../core/vector-source.js';
+} from '../../core/stac/stac.js';
 import { statement } from '../providers/geopackage/connection.js';
-import { count, items } from '../providers/geopackage/items.js';
-import { pageKeyOf } from '../providers/geopackage/order.js';
+import { count, items } from '../providers/geopackage/queries/items.js';
+import { pageKeyOf } from '../providers/geopackage/queries/order.js';
 import { selected } from './fields.js';
 import { indexExists, indexSource } from './items-table.js';
 

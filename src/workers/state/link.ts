@@ -33,7 +33,7 @@ interface Waiting {
 }
 
 const BUSY_TIMEOUT_MS = 10_000;
-const WORKER = new URL('./worker.js', import.meta.url);
+const WORKER = new URL('../entries/state.js', import.meta.url);
 
 /** The gateway's end of the state thread: posts SQL, matches replies to callers. */
 export class StateLink {

@@ -9,9 +9,9 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { TaskFailure } from '../../core/failure.js';
-import type { StorageTasks } from '../../core/storage.js';
-import type { Cancellation } from '../cancellation.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import type { StorageTasks } from '../../core/sources/storage.js';
+import type { Cancellation } from '../threads/cancellation.js';
 
 type Input<N extends keyof StorageTasks> = StorageTasks[N]['input'];
 type Output<N extends keyof StorageTasks> = StorageTasks[N]['output'];

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ANONYMOUS } from '../../../src/core/operation.js';
-import { STATE_UNREACHABLE } from '../../../src/core/storage-faults.js';
+import { STATE_UNREACHABLE } from '../../../src/core/errors/storage-faults.js';
+import { ANONYMOUS } from '../../../src/core/http/operation.js';
 import { type Authenticator, createAuthenticator } from '../../../src/gateway/auth/authenticator.js';
-import { Attempts } from '../../../src/services/access/attempts.js';
+import { Attempts } from '../../../src/services/access/identity/attempts.js';
 import { permits } from '../../../src/services/access/permissions.js';
 import { StateError } from '../../../src/workers/state/link.js';
 import { describeStates, type TemporaryState } from '../../support/state.js';

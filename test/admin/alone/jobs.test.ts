@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { ApiError } from '../../../src/core/errors.js';
+import { ApiError } from '../../../src/core/errors/errors.js';
 import { JobEngine, type JobNews } from '../../../src/services/jobs/engine.js';
 import type { JobContext, JobKind } from '../../../src/services/jobs/kinds.js';
 import { sharePlaces } from '../../../src/services/jobs/places.js';
 import { jobQueue, uploadQueue } from '../../../src/services/telemetry/store-metrics.js';
-import { JobRuns } from '../../../src/stores/job-runs.js';
+import { JobRuns } from '../../../src/stores/jobs/job-runs.js';
 import { describeStates, type TemporaryState } from '../../support/state.js';
 
 describeStates('job engine', (temporary) => {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { ApiError } from '../../../src/core/errors.js';
+import { ApiError } from '../../../src/core/errors/errors.js';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
 import type { JobContext, JobKind, PartContext, PartState } from '../../../src/services/jobs/kinds.js';
-import { JobParts } from '../../../src/stores/job-parts.js';
+import { JobParts } from '../../../src/stores/jobs/job-parts.js';
 import { describeStates, type TemporaryState } from '../../support/state.js';
 
 const LEASE_MS = 1500;

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TaskFailure } from '../../../src/core/failure.js';
-import type { StagedLayer, StageProblem } from '../../../src/core/ogr.js';
-import type { RasterInfo } from '../../../src/core/rasters.js';
-import type { Pools, TaskInput, TaskName, TaskOptions } from '../../../src/core/tasks.js';
+import { TaskFailure } from '../../../src/core/errors/failure.js';
+import type { StagedLayer, StageProblem } from '../../../src/core/exchange/ogr.js';
+import type { RasterInfo } from '../../../src/core/rasters/rasters.js';
+import type { Pools, TaskInput, TaskName, TaskOptions } from '../../../src/core/tasks/tasks.js';
 
 /**
  * Pools that stand in for the workers at their seam, and keep their promises: staging files and the store are

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JobEngine } from '../../../src/services/jobs/engine.js';
 import type { JobContext } from '../../../src/services/jobs/kinds.js';
-import { openPostgresState, openState } from '../../../src/stores/state.js';
+import { openPostgresState, openState } from '../../../src/stores/state/state.js';
 
 /**
  * A server that only runs jobs: `count` counts to 10, one line of its trace file per number. Arguments:

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { CatalogSnapshot, type Collection } from '../../../src/core/collection.js';
-import { drop } from '../../../src/services/cache/control.js';
-import { TileLevels } from '../../../src/services/cache/levels.js';
-import { TileCache } from '../../../src/services/cache/tile-cache.js';
+import { CatalogSnapshot, type Collection } from '../../../src/core/catalog/collection.js';
+import { drop } from '../../../src/services/tiles/cache/control.js';
+import { TileLevels } from '../../../src/services/tiles/cache/levels.js';
+import { TileCache } from '../../../src/services/tiles/cache/tile-cache.js';
 import { tileOf, wanted } from '../support.js';
 
 describe('an operator drops', () => {

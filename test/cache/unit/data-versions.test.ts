@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import Database from '../../../src/native/sqlite.js';
-import { DataVersions } from '../../../src/services/cache/data-versions.js';
+import { DataVersions } from '../../../src/services/catalog/data-versions.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-versions-'));
 afterAll(() => rmSync(folder, { recursive: true }));

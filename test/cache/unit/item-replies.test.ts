@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import type { CatalogSnapshot } from '../../../src/core/collection.js';
-import { LIMITS } from '../../../src/core/limits.js';
-import { GEOJSON_FORMAT } from '../../../src/core/media.js';
-import type { Memo, Reply } from '../../../src/core/operation.js';
-import type { DataVersions } from '../../../src/services/cache/data-versions.js';
-import { ItemReplies, type ItemReply } from '../../../src/services/cache/item-replies.js';
+import type { CatalogSnapshot } from '../../../src/core/catalog/collection.js';
+import { GEOJSON_FORMAT } from '../../../src/core/http/media.js';
+import type { Memo, Reply } from '../../../src/core/http/operation.js';
+import { LIMITS } from '../../../src/core/kit/limits.js';
+import type { DataVersions } from '../../../src/services/catalog/data-versions.js';
+import { ItemReplies, type ItemReply } from '../../../src/services/tiles/cache/item-replies.js';
 
 const catalog = {} as CatalogSnapshot;
 

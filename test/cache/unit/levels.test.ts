@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { VectorCollection } from '../../../src/core/collection.js';
-import type { CollectionChange } from '../../../src/core/edits.js';
-import { MVT_FORMAT } from '../../../src/core/media.js';
-import { WEB_MERCATOR_QUAD } from '../../../src/core/tile-matrix.js';
-import { DiskLevel } from '../../../src/services/cache/disk-level.js';
-import { type TileLevel, TileLevels } from '../../../src/services/cache/levels.js';
-import { RedisLevel } from '../../../src/services/cache/redis-level.js';
-import { decodeTile, encodeTile, type StoredTile } from '../../../src/services/cache/stored-tile.js';
-import { TileCache } from '../../../src/services/cache/tile-cache.js';
+import type { VectorCollection } from '../../../src/core/catalog/collection.js';
+import type { CollectionChange } from '../../../src/core/edits/edits.js';
+import { MVT_FORMAT } from '../../../src/core/http/media.js';
+import { WEB_MERCATOR_QUAD } from '../../../src/core/tiles/tile-matrix.js';
+import { DiskLevel } from '../../../src/services/tiles/cache/disk-level.js';
+import { type TileLevel, TileLevels } from '../../../src/services/tiles/cache/levels.js';
+import { RedisLevel } from '../../../src/services/tiles/cache/redis-level.js';
+import { decodeTile, encodeTile, type StoredTile } from '../../../src/services/tiles/cache/stored-tile.js';
+import { TileCache } from '../../../src/services/tiles/cache/tile-cache.js';
 import { tileKey } from '../../../src/services/tiles/request.js';
 import { newTile } from '../../../src/services/tiles/tile.js';
-import { TileStore } from '../../../src/workers/tile-store/store.js';
+import { TileStore } from '../../../src/workers/tiles/store/store.js';
 import { eventually } from '../../e2e/support/http.js';
 import { startRedis, type TestRedis } from '../../support/redis.js';
 
-const WORKER = pathToFileURL(resolve('dist/workers/tile-store/worker.js'));
+const WORKER = pathToFileURL(resolve('dist/workers/entries/tile-store.js'));
 
 let folder: string;
 beforeEach(() => {

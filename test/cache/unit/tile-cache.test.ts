@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { PNG_FORMAT } from '../../../src/core/media.js';
-import { WORLD_CRS84_QUAD } from '../../../src/core/tile-matrix.js';
-import { type TileLevel, TileLevels } from '../../../src/services/cache/levels.js';
-import { type TileBlock, TileCache } from '../../../src/services/cache/tile-cache.js';
+import { PNG_FORMAT } from '../../../src/core/http/media.js';
+import { WORLD_CRS84_QUAD } from '../../../src/core/tiles/tile-matrix.js';
+import { type TileLevel, TileLevels } from '../../../src/services/tiles/cache/levels.js';
+import { type TileBlock, TileCache } from '../../../src/services/tiles/cache/tile-cache.js';
 import type { Tile } from '../../../src/services/tiles/tile.js';
 import { type Place, tileOf, wanted } from '../support.js';
 

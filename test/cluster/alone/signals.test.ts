@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { PostgresChannel } from '../../../src/stores/postgres-channel.js';
-import { hearSignal, StateSignals } from '../../../src/stores/signals.js';
-import type { State } from '../../../src/stores/state.js';
+import { PostgresChannel } from '../../../src/stores/database/postgres-channel.js';
+import { hearSignal, StateSignals } from '../../../src/stores/database/signals.js';
+import type { State } from '../../../src/stores/state/state.js';
 import { describeStates, type TemporaryState } from '../../support/state.js';
 
 describeStates('changes of a state', (open, database) => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, loadConfig } from '../../../src/core/config.js';
+import { type Config, loadConfig } from '../../../src/core/config/config.js';
 
 /** A configuration file as the server reads it. Throws what the server would complain of. */
 export function settingsOf(text: string, env: Record<string, string> = {}): Config {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EditTask } from '../../../src/core/edits.js';
-import { TaskFailure } from '../../../src/core/failure.js';
-import { LIMITS } from '../../../src/core/limits.js';
+import type { EditTask } from '../../../src/core/edits/edits.js';
+import { TaskFailure } from '../../../src/core/errors/failure.js';
+import { LIMITS } from '../../../src/core/kit/limits.js';
 import Database from '../../../src/native/sqlite.js';
-import { edit } from '../../../src/workers/providers/geopackage/edit.js';
-import { inspect } from '../../../src/workers/providers/geopackage/inspect.js';
-import { closeWriters } from '../../../src/workers/providers/geopackage/writer.js';
+import { edit } from '../../../src/workers/providers/geopackage/edits/edit.js';
+import { closeWriters } from '../../../src/workers/providers/geopackage/edits/writer.js';
+import { inspect } from '../../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageStore } from '../support.js';
 
 /** Triggers of foreign GeoPackages that never end. */

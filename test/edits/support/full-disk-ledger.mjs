@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from '../../../dist/native/sqlite.js';
-import { FileLedger, isUnnoted } from '../../../dist/workers/file-ledger.js';
+import { FileLedger, isUnnoted } from '../../../dist/workers/files/file-ledger.js';
 
 /** Replaces an edited file on a full disk, and prints what the ledger made of its log. Usage: FOLDER room|none */
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Collection } from '../../../src/core/collection.js';
-import { ANONYMOUS, type Principal } from '../../../src/core/operation.js';
+import type { Collection } from '../../../src/core/catalog/collection.js';
+import { ANONYMOUS, type Principal } from '../../../src/core/http/operation.js';
 import { bothFields } from '../../../src/services/access/access.js';
-import { defaultPolicy } from '../../../src/services/access/policy.js';
+import { defaultPolicy } from '../../../src/services/access/rules/policy.js';
 
 const parcels = { id: 'parcels' } as Collection;
 const holder = (...permissions: string[]): Principal => ({

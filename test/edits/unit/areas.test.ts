@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Box } from '../../../src/core/box.js';
-import { changedAreas, changeOf } from '../../../src/core/edit-areas.js';
-import { LIMITS } from '../../../src/core/limits.js';
+import { changedAreas, changeOf } from '../../../src/core/edits/edit-areas.js';
+import type { Box } from '../../../src/core/geometry/box.js';
+import { LIMITS } from '../../../src/core/kit/limits.js';
 import type { NewEvent } from '../../../src/workers/edits/session.js';
 
 const event = (members: Partial<NewEvent>): NewEvent => ({

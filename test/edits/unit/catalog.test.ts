@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import type { CatalogSnapshot, VectorCollection } from '../../../src/core/collection.js';
-import type { CollectionChange, EditTask } from '../../../src/core/edits.js';
-import type { Pools } from '../../../src/core/tasks.js';
+import type { CatalogSnapshot, VectorCollection } from '../../../src/core/catalog/collection.js';
+import type { CollectionChange, EditTask } from '../../../src/core/edits/edits.js';
+import type { Pools } from '../../../src/core/tasks/tasks.js';
 import Database from '../../../src/native/sqlite.js';
-import { Catalog } from '../../../src/services/catalog.js';
-import { Databases } from '../../../src/services/databases.js';
-import { StacImagery } from '../../../src/services/stac-imagery/searches.js';
-import { edit } from '../../../src/workers/providers/geopackage/edit.js';
-import { inspect } from '../../../src/workers/providers/geopackage/inspect.js';
-import { closeWriters } from '../../../src/workers/providers/geopackage/writer.js';
+import { Catalog } from '../../../src/services/catalog/catalog.js';
+import { Databases } from '../../../src/services/catalog/databases.js';
+import { StacImagery } from '../../../src/services/rasters/stac-imagery/searches.js';
+import { edit } from '../../../src/workers/providers/geopackage/edits/edit.js';
+import { closeWriters } from '../../../src/workers/providers/geopackage/edits/writer.js';
+import { inspect } from '../../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageStore } from '../support.js';
 
 /** Reloads and edits meet in any order: the catalog knows each edit once. */

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { VectorCollection } from '../../../src/core/collection.js';
-import { CRS84 } from '../../../src/core/crs.js';
-import { GEOJSON_FORMAT, HTML_FORMAT } from '../../../src/core/media.js';
-import { itemTag, namesRow } from '../../../src/gateway/surfaces/features/item-tag.js';
+import type { VectorCollection } from '../../../src/core/catalog/collection.js';
+import { CRS84 } from '../../../src/core/geometry/crs.js';
+import { GEOJSON_FORMAT, HTML_FORMAT } from '../../../src/core/http/media.js';
+import { itemTag, namesRow } from '../../../src/gateway/features/item-tag.js';
 
 const mercator = { ...CRS84, uri: 'http://www.opengis.net/def/crs/EPSG/0/3857' };
 const collection = { crs: [CRS84, mercator] } as unknown as VectorCollection;

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { VectorCollection } from '../../../src/core/collection.js';
-import type { CollectionChange, EditResult } from '../../../src/core/edits.js';
-import { LIMITS } from '../../../src/core/limits.js';
-import type { EditNote } from '../../../src/core/notes.js';
-import type { Pools } from '../../../src/core/tasks.js';
-import { Edits } from '../../../src/services/edits.js';
-import type { TaskContext } from '../../../src/services/run-task.js';
+import type { VectorCollection } from '../../../src/core/catalog/collection.js';
+import type { EditNote } from '../../../src/core/cluster/notes.js';
+import type { CollectionChange, EditResult } from '../../../src/core/edits/edits.js';
+import { LIMITS } from '../../../src/core/kit/limits.js';
+import type { Pools } from '../../../src/core/tasks/tasks.js';
+import { Edits } from '../../../src/services/edits/edits.js';
+import type { TaskContext } from '../../../src/services/kit/run-task.js';
 
 const RESULT = { results: [] } as unknown as EditResult;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { featureText, featureTexts } from '../../../src/core/feature-text.js';
-import { depthOver, readProperties } from '../../../src/core/feature-values.js';
-import { mergePatchText } from '../../../src/core/json-text.js';
-import type { Field, FieldType } from '../../../src/core/vector-source.js';
+import { featureText, featureTexts } from '../../../src/core/edits/feature-text.js';
+import { depthOver, readProperties } from '../../../src/core/features/feature-values.js';
+import type { Field, FieldType } from '../../../src/core/sources/vector-source.js';
+import { mergePatchText } from '../../../src/core/values/json-text.js';
 
 const readText = (f: string, type: FieldType, more: Partial<Field> = {}) => {
   const fields = [{ name: 'f', type, nullable: true, ...more }];

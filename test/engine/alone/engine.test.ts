@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
-import type { RasterImageTask } from '../../../src/core/rasters.js';
+import type { RasterImageTask } from '../../../src/core/rasters/rasters.js';
 import { EnginePool } from '../../../src/workers/engine/client.js';
 import {
   DEM,

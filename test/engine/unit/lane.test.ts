@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { TaskFailure } from '../../../src/core/failure.js';
+import { TaskFailure } from '../../../src/core/errors/failure.js';
 import { Lane } from '../../../src/workers/engine/lane.js';
 
 const lane = (more: Partial<ConstructorParameters<typeof Lane>[0]> = {}) =>

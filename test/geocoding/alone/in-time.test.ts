@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { LIMITS } from '../../../src/core/limits.js';
-import type { Pools, TaskOptions } from '../../../src/core/tasks.js';
+import { LIMITS } from '../../../src/core/kit/limits.js';
+import type { Pools, TaskOptions } from '../../../src/core/tasks/tasks.js';
 import { LocalGeocoder } from '../../../src/services/geocoding/local-geocoder.js';
 
 /** The time that a batch has, whatever each of its tasks takes. */

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { PlaceQuery, ReverseQuery, SuggestQuery } from '../../../src/core/geocoding.js';
-import { LIMITS } from '../../../src/core/limits.js';
-import { Cancellation } from '../../../src/workers/cancellation.js';
+import type { PlaceQuery, ReverseQuery, SuggestQuery } from '../../../src/core/geocoding/geocoding.js';
+import { LIMITS } from '../../../src/core/kit/limits.js';
 import { geocode } from '../../../src/workers/geocoding/find.js';
 import { reverseGeocode } from '../../../src/workers/geocoding/reverse.js';
 import { suggest } from '../../../src/workers/geocoding/suggest.js';
 import { editDistance, likeness, wordsOf } from '../../../src/workers/geocoding/words.js';
+import { Cancellation } from '../../../src/workers/threads/cancellation.js';
 import { referenceFolder, TOWNS } from '../support.js';
 
 /** Searches in an index. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiError, ERROR_TABLE, type ErrorCode } from '../../../src/core/errors.js';
-import { asksForHtml } from '../../../src/core/media.js';
-import { defineOperation } from '../../../src/core/operation.js';
+import { ApiError, ERROR_TABLE, type ErrorCode } from '../../../src/core/errors/errors.js';
+import { asksForHtml } from '../../../src/core/http/media.js';
+import { defineOperation } from '../../../src/core/http/operation.js';
 import type { HttpServer } from '../../../src/gateway/http/server.js';
 import { jsonPage, pageHeaders, problemPage } from '../../../src/gateway/pages/for-browsers.js';
 import { raw } from '../../e2e/support/http.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Forwarding, peerAddress } from '../../../src/gateway/http/forwarding.js';
+import { Forwarding, peerAddress } from '../../../src/gateway/http/requests/forwarding.js';
 
 const FORWARDED = {
   host: 'inside:8080',

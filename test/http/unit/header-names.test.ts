@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { usualName } from '../../../src/gateway/http/header-names.js';
+import { usualName } from '../../../src/gateway/http/requests/header-names.js';
 
 it.each([
   ['location', 'Location'],

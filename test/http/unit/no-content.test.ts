@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { defineOperation } from '../../../src/core/operation.js';
+import { defineOperation } from '../../../src/core/http/operation.js';
 import type { HttpServer } from '../../../src/gateway/http/server.js';
 import { serverOf } from '../support.js';
 

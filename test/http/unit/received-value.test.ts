@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { badParameter } from '../../../src/core/errors.js';
-import { nameReceived, valueInQuery } from '../../../src/gateway/http/received-value.js';
+import { badParameter } from '../../../src/core/errors/errors.js';
+import { nameReceived, valueInQuery } from '../../../src/gateway/http/requests/received-value.js';
 
 const named = (name: string, detail: string, query: string) => {
   const { message, errors } = nameReceived(badParameter(name, detail), (one) => valueInQuery(query, one));

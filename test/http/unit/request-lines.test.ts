@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { nextRequest, requestId, requestIdBytes } from '../../../src/gateway/http/request-id.js';
+import { nextRequest, requestId, requestIdBytes } from '../../../src/gateway/http/requests/request-id.js';
 import { LineWriter } from '../../../src/services/telemetry/line-writer.js';
 import type { RequestEvent, RequestKind } from '../../../src/services/telemetry/log.js';
 import { RequestLines } from '../../../src/services/telemetry/request-lines.js';

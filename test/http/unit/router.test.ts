@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defineOperation, type Operation } from '../../../src/core/operation.js';
+import { defineOperation, type Operation } from '../../../src/core/http/operation.js';
 import { Router } from '../../../src/gateway/http/router.js';
 
 function operation(path: string): Operation {

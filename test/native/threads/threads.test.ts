@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { sqlitePackage } from '../../../src/core/runtime.js';
+import { sqlitePackage } from '../../../src/core/kit/runtime.js';
 import { sqliteExtensionPath } from '../../../src/native/index.js';
 import { openDatabase, WORLD_MAP } from '../support.js';
 

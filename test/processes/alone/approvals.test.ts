@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ApiError } from '../../../src/core/errors.js';
-import type { Principal } from '../../../src/core/operation.js';
+import type { ApiError } from '../../../src/core/errors/errors.js';
+import type { Principal } from '../../../src/core/http/operation.js';
 import type { Execution } from '../../../src/services/processes/execution.js';
 import { type Draft, Proposals } from '../../../src/services/processes/proposals.js';
-import { DocumentStore } from '../../../src/stores/documents.js';
+import { DocumentStore } from '../../../src/stores/state/documents.js';
 import { startServer, type TestServer } from '../../support/server.js';
 import { temporaryState } from '../../support/state.js';
 import { type Json, ProcessClient } from '../support.js';

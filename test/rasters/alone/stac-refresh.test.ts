@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { TaskFailure } from '../../../src/core/failure.js';
-import { membersOf } from '../../../src/core/raster-sources.js';
-import type { RemoteRaster } from '../../../src/core/rasters.js';
-import type { SceneSearchTask } from '../../../src/core/stac-scenes.js';
-import type { Pools } from '../../../src/core/tasks.js';
-import { sceneMosaic } from '../../../src/services/stac-imagery/mosaic.js';
-import { StacImagery } from '../../../src/services/stac-imagery/searches.js';
+import { membersOf } from '../../../src/core/catalog/raster-sources.js';
+import { TaskFailure } from '../../../src/core/errors/failure.js';
+import type { RemoteRaster } from '../../../src/core/rasters/rasters.js';
+import type { SceneSearchTask } from '../../../src/core/stac/stac-scenes.js';
+import type { Pools } from '../../../src/core/tasks/tasks.js';
+import { sceneMosaic } from '../../../src/services/rasters/stac-imagery/mosaic.js';
+import { StacImagery } from '../../../src/services/rasters/stac-imagery/searches.js';
 
 const ADDRESS = 'stac+https://stac.example.org/?collections=scenes&asset=data&refresh=600';
 const REFRESH_MS = 600_000;

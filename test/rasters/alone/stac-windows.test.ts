@@ -1,19 +1,19 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Box } from '../../../src/core/box.js';
-import type { RasterCollection } from '../../../src/core/collection.js';
-import { TaskFailure } from '../../../src/core/failure.js';
-import type { MergeStrategy } from '../../../src/core/layer-settings.js';
-import { LIMITS } from '../../../src/core/limits.js';
-import { membersOf } from '../../../src/core/raster-sources.js';
-import type { Merge, RasterMosaic } from '../../../src/core/rasters.js';
-import type { SceneSearchTask } from '../../../src/core/stac-scenes.js';
-import { stacSource } from '../../../src/core/stac-source.js';
-import type { Pools } from '../../../src/core/tasks.js';
-import { settled } from '../../../src/services/layers/settled.js';
+import type { RasterCollection } from '../../../src/core/catalog/collection.js';
+import type { MergeStrategy } from '../../../src/core/catalog/layer-settings.js';
+import { membersOf } from '../../../src/core/catalog/raster-sources.js';
+import { TaskFailure } from '../../../src/core/errors/failure.js';
+import type { Box } from '../../../src/core/geometry/box.js';
+import { LIMITS } from '../../../src/core/kit/limits.js';
+import type { Merge, RasterMosaic } from '../../../src/core/rasters/rasters.js';
+import type { SceneSearchTask } from '../../../src/core/stac/stac-scenes.js';
+import { stacSource } from '../../../src/core/stac/stac-source.js';
+import type { Pools } from '../../../src/core/tasks/tasks.js';
+import { settled } from '../../../src/services/catalog/layers/settled.js';
 import { chooseRaster } from '../../../src/services/rasters/choose.js';
-import { cellsOf } from '../../../src/services/stac-imagery/cells.js';
-import { sceneMembers } from '../../../src/services/stac-imagery/mosaic.js';
-import { searchTime, withItsScenes } from '../../../src/services/stac-imagery/windows.js';
+import { cellsOf } from '../../../src/services/rasters/stac-imagery/cells.js';
+import { sceneMembers } from '../../../src/services/rasters/stac-imagery/mosaic.js';
+import { searchTime, withItsScenes } from '../../../src/services/rasters/stac-imagery/windows.js';
 
 const SOURCE = 'stac+https://stac.example.org/?collections=scenes&asset=data&search=window&refresh=30';
 const collection = {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { WholeSnapshot } from '../../../src/client/frames.js';
-import type { EditOperation } from '../../../src/core/edits.js';
-import { jsonTexts } from '../../../src/core/json-text.js';
-import type { Principal } from '../../../src/core/operation.js';
+import type { EditOperation } from '../../../src/core/edits/edits.js';
+import type { Principal } from '../../../src/core/http/operation.js';
+import { jsonTexts } from '../../../src/core/values/json-text.js';
 import type { AccessPolicy } from '../../../src/services/access/access.js';
 import { parcel } from '../../edits/support.js';
 import { LAYERS, type Streams, streams } from '../harness.js';

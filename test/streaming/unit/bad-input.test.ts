@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { deflateRawSync } from 'node:zlib';
 import { Packr } from 'msgpackr';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Principal } from '../../../src/core/operation.js';
+import type { Principal } from '../../../src/core/http/operation.js';
 import { LAYERS, type Streams, streams } from '../harness.js';
 import { StreamClient, until } from '../support.js';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { jsonTexts } from '../../../src/core/json-text.js';
+import { jsonTexts } from '../../../src/core/values/json-text.js';
 import { parcel } from '../../edits/support.js';
 import { LAYERS, type Streams, streams } from '../harness.js';
 import type { Frame, StreamClient } from '../support.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Principal } from '../../../src/core/operation.js';
-import { defaultPolicy } from '../../../src/services/access/policy.js';
+import type { Principal } from '../../../src/core/http/operation.js';
+import { defaultPolicy } from '../../../src/services/access/rules/policy.js';
 import { LAYERS, type Streams, streams } from '../harness.js';
 import type { Frame, StreamClient } from '../support.js';
 

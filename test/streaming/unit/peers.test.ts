@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { AnswerNote, AskNote } from '../../../src/core/notes.js';
-import { Peers } from '../../../src/services/peers.js';
+import type { AnswerNote, AskNote } from '../../../src/core/cluster/notes.js';
+import { Peers } from '../../../src/services/cluster/peers.js';
 
 /** As many gateways, each of which hears what the others tell, after a turn of the event loop. */
 function gateways(count: number): Peers[] {

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { WholeSnapshot } from '../../../src/client/frames.js';
 import { FeatureMirror } from '../../../src/client/index.js';
-import type { Principal } from '../../../src/core/operation.js';
-import { SessionQuotas } from '../../../src/services/events/session-quotas.js';
-import { Turns } from '../../../src/services/events/turns.js';
+import type { Principal } from '../../../src/core/http/operation.js';
+import { Turns } from '../../../src/services/kit/turns.js';
+import { SessionQuotas } from '../../../src/services/streams/session-quotas.js';
 import { LAYERS, type Streams, streams } from '../harness.js';
 import { StreamClient, until } from '../support.js';
 

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import type { Pools } from '../../../src/core/tasks.js';
-import { type Outbox, Relay, type RelayOptions } from '../../../src/services/events/relay.js';
+import type { Pools } from '../../../src/core/tasks/tasks.js';
+import { type Outbox, Relay, type RelayOptions } from '../../../src/services/streams/relay.js';
 import type { Log } from '../../../src/services/telemetry/log.js';
 
 const outbox = (key: string, source: Outbox['source']): Outbox => ({

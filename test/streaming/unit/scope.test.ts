@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { CatalogSnapshot, VectorCollection } from '../../../src/core/collection.js';
+import type { CatalogSnapshot, VectorCollection } from '../../../src/core/catalog/collection.js';
 import { parseText } from '../../../src/core/cql2/index.js';
-import { type Interest, scopesOf } from '../../../src/services/events/scope.js';
+import { type Interest, scopesOf } from '../../../src/services/streams/scope.js';
 
 const field = (name: string) => ({ name, type: 'string' as const, nullable: true });
 const fields = [field('a'), field('b')];

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import Database from '../../../src/native/sqlite.js';
-import { LayerWords } from '../../../src/services/migrations/geoserver/layer-words.js';
+import { LayerWords } from '../../../src/services/exchange/migrations/geoserver/layer-words.js';
 import type { StyledCollection } from '../../../src/services/styles/index.js';
-import { drop, keepLayerStyles, load } from '../../../src/workers/vector/load.js';
+import { drop, keepLayerStyles, load } from '../../../src/workers/tiles/load.js';
 import { startServer, type TestServer } from '../../support/server.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-layer-styles-'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { StyleProblem } from '../../../src/core/style/bounds.js';
-import { checkStyle, StyleError, type StyleUse } from '../../../src/core/style/check.js';
+import type { StyleProblem } from '../../../src/core/styles/bounds.js';
+import { checkStyle, StyleError, type StyleUse } from '../../../src/core/styles/check.js';
 
 const LAKES: StyleUse = { id: 'lakes', kind: 'vector' };
 const DEM: StyleUse = { id: 'dem', kind: 'raster' };

@@ -1,10 +1,10 @@
 import { createPropertyExpression, latest } from '@maplibre/maplibre-gl-style-spec';
 import { describe, expect, it } from 'vitest';
-import { exactNumber } from '../../../src/core/exact-number.js';
-import { exportDrawingInfo } from '../../../src/core/style/drawing-info/export.js';
-import { importDrawingInfo } from '../../../src/core/style/drawing-info/import.js';
-import { readDigits } from '../../../src/core/style/integer-texts.js';
-import type { StyleLayer } from '../../../src/core/style/model.js';
+import { exportDrawingInfo } from '../../../src/core/styles/drawing-info/export.js';
+import { importDrawingInfo } from '../../../src/core/styles/drawing-info/import.js';
+import { readDigits } from '../../../src/core/styles/integer-texts.js';
+import type { StyleLayer } from '../../../src/core/styles/model.js';
+import { exactNumber } from '../../../src/core/values/exact-number.js';
 
 const outline = { type: 'esriSLS', style: 'esriSLSSolid', color: [110, 110, 110, 255], width: 0.75 };
 const area = (color: number[]) => ({ type: 'esriSFS', style: 'esriSFSSolid', color, outline });

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { IconFiles } from '../../../src/workers/map/icons.js';
+import { IconFiles } from '../../../src/workers/maps/icons.js';
 
 it('writes one file for all names that are no icon: they may come from features', () => {
   const icons = new IconFiles();

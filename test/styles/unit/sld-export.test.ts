@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { defaultStyle } from '../../../src/core/style/default-style.js';
-import type { StyleLayer } from '../../../src/core/style/model.js';
-import type { SldTarget } from '../../../src/core/style/sld/context.js';
-import { exportSld } from '../../../src/core/style/sld/export.js';
-import { importSld } from '../../../src/core/style/sld/import.js';
-import { SldFailure } from '../../../src/core/style/sld/report.js';
-import { suggestStyle } from '../../../src/core/style/suggest/suggest.js';
+import { defaultStyle } from '../../../src/core/styles/default-style.js';
+import type { StyleLayer } from '../../../src/core/styles/model.js';
+import { exportSld } from '../../../src/core/styles/sld/export/export.js';
+import type { SldTarget } from '../../../src/core/styles/sld/import/context.js';
+import { importSld } from '../../../src/core/styles/sld/import/import.js';
+import { SldFailure } from '../../../src/core/styles/sld/report.js';
+import { suggestStyle } from '../../../src/core/styles/suggest/suggest.js';
 import { fixture, importRule, ruleOf } from '../support.js';
 
 /** What draws: all but the names of layers. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { importSld } from '../../../src/core/style/sld/import.js';
-import { SldFailure } from '../../../src/core/style/sld/report.js';
+import { importSld } from '../../../src/core/styles/sld/import/import.js';
+import { SldFailure } from '../../../src/core/styles/sld/report.js';
 import { fixture, ruleOf } from '../support.js';
 
 function failureOf(text: string): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { importSld } from '../../../src/core/style/sld/import.js';
+import { importSld } from '../../../src/core/styles/sld/import/import.js';
 import Database from '../../../src/native/sqlite.js';
 import { fixture, importRule, onlyLayer, takenBy } from '../support.js';
 

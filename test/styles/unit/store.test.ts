@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { StyleStore } from '../../../src/stores/styles.js';
+import { StyleStore } from '../../../src/stores/styles/styles.js';
 import { describeStates, type TemporaryState } from '../../support/state.js';
 
 const BY = { changedBy: 'ann', changeSummary: null };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { checkedLayers } from '../../../src/core/style/sld/checked.js';
-import { SldReport } from '../../../src/core/style/sld/report.js';
-import { breaksOf } from '../../../src/core/style/suggest/breaks.js';
-import { paletteColors } from '../../../src/core/style/suggest/palettes.js';
-import type { FieldSample } from '../../../src/core/style/suggest/profile.js';
-import { suggestStyle } from '../../../src/core/style/suggest/suggest.js';
+import { checkedLayers } from '../../../src/core/styles/sld/import/checked.js';
+import { SldReport } from '../../../src/core/styles/sld/report.js';
+import { breaksOf } from '../../../src/core/styles/suggest/breaks.js';
+import { paletteColors } from '../../../src/core/styles/suggest/palettes.js';
+import type { FieldSample } from '../../../src/core/styles/suggest/profile.js';
+import { suggestStyle } from '../../../src/core/styles/suggest/suggest.js';
 
 const sample = (name: string, type: 'integer' | 'number' | 'string', values: unknown[]): FieldSample => ({
   field: { name, type },

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Box } from '../../../src/core/box.js';
+import type { Box } from '../../../src/core/geometry/box.js';
 import {
   BUILT_IN_SETS,
   type TileMatrixSet,
   WEB_MERCATOR_QUAD,
   WORLD_CRS84_QUAD,
-} from '../../../src/core/tile-matrix.js';
-import { countTiles, rangesOf } from '../../../src/services/tile-jobs/area.js';
-import { cutWork, tallyOf } from '../../../src/services/tile-jobs/parts.js';
-import { walk } from '../../../src/services/tile-jobs/walk.js';
-import type { TileWork } from '../../../src/services/tile-jobs/work.js';
+} from '../../../src/core/tiles/tile-matrix.js';
+import { countTiles, rangesOf } from '../../../src/services/tiles/jobs/area.js';
+import { cutWork, tallyOf } from '../../../src/services/tiles/jobs/parts.js';
+import { walk } from '../../../src/services/tiles/jobs/walk.js';
+import type { TileWork } from '../../../src/services/tiles/jobs/work.js';
 
 const WORLD: Box = [-180, -85, 180, 85];
 

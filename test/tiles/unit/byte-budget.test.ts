@@ -1,9 +1,9 @@
 import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import { describe, expect, it } from 'vitest';
-import type { VectorTileTask } from '../../../src/core/vector-tasks.js';
-import { inspect } from '../../../src/workers/providers/geopackage/inspect.js';
-import { vectorTile } from '../../../src/workers/vector/tile.js';
+import type { VectorTileTask } from '../../../src/core/tasks/vector-tasks.js';
+import { inspect } from '../../../src/workers/providers/geopackage/schema/inspect.js';
+import { vectorTile } from '../../../src/workers/tiles/tile.js';
 
 const layers = inspect('demo/data/world_map.gpkg');
 const { source } = layers.find((layer) => layer.source.table === 'countries')!;

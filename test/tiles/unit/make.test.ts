@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Collection } from '../../../src/core/collection.js';
-import { MVT_FORMAT } from '../../../src/core/media.js';
-import type { Pools } from '../../../src/core/tasks.js';
-import { WEB_MERCATOR_QUAD } from '../../../src/core/tile-matrix.js';
+import type { Collection } from '../../../src/core/catalog/collection.js';
+import { MVT_FORMAT } from '../../../src/core/http/media.js';
+import type { Pools } from '../../../src/core/tasks/tasks.js';
+import { WEB_MERCATOR_QUAD } from '../../../src/core/tiles/tile-matrix.js';
 import { makeTile } from '../../../src/services/tiles/make.js';
 import type { TileCoding } from '../../../src/services/tiles/tile.js';
 

@@ -1,3 +1,4 @@
+import type { FilterData } from '../../../core/catalog/page-data.js';
 import { print } from '../../../core/cql2/print.js';
 import {
   type Clause,
@@ -6,8 +7,7 @@ import {
   clauseExpression,
   filterOf,
   operatorsOf,
-} from '../../../core/filter-clauses.js';
-import type { FilterData } from '../../../core/page-data.js';
+} from '../../../core/features/filter-clauses.js';
 import { onThisOrigin } from '../page.js';
 import { drawnBox, viewBox } from './box.js';
 import { button, element, select } from './elements.js';

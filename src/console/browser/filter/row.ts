@@ -1,11 +1,11 @@
+import type { FilterData } from '../../../core/catalog/page-data.js';
 import {
   type Clause,
   type ClauseOperator,
   type ClauseType,
   operatorsOf,
   valueCount,
-} from '../../../core/filter-clauses.js';
-import type { FilterData } from '../../../core/page-data.js';
+} from '../../../core/features/filter-clauses.js';
 import { button, element, select } from './elements.js';
 
 const OPERATOR_NAMES: Record<ClauseOperator, string> = {

@@ -1,5 +1,5 @@
 import { type LngLat, type Map as MapLibreMap, Popup } from 'maplibre-gl';
-import type { MapData, ViewerData } from '../../../core/page-data.js';
+import type { MapData, ViewerData } from '../../../core/catalog/page-data.js';
 import { type Point, pointAtFeatures, propertyList, titledCard } from '../inspect.js';
 import type { LayerIds } from '../layers.js';
 import type { LayerList } from './layer-list.js';

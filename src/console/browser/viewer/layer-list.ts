@@ -1,6 +1,6 @@
 import type { Map as MapLibreMap } from 'maplibre-gl';
-import type { Box } from '../../../core/box.js';
-import type { ViewerData, ViewerLayerData } from '../../../core/page-data.js';
+import type { ViewerData, ViewerLayerData } from '../../../core/catalog/page-data.js';
+import type { Box } from '../../../core/geometry/box.js';
 import { panelMargins, viewBounds } from '../bounds.js';
 import { type LayerIds, raiseLayer } from '../layers.js';
 import { OPACITY_PROPERTIES, scaledOpacity } from './opacity.js';

@@ -1,4 +1,4 @@
-import type { CoverageData, ViewerLayerData } from '../../../core/page-data.js';
+import type { CoverageData, ViewerLayerData } from '../../../core/catalog/page-data.js';
 import { onThisOrigin } from '../page.js';
 import { firstPixel } from './tiff-values.js';
 

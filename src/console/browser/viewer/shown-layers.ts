@@ -1,6 +1,6 @@
 import type { Map as MapLibreMap } from 'maplibre-gl';
-import { LIMITS } from '../../../core/limits.js';
-import type { MapData, MapLayerData, ViewerData, ViewerLayerData } from '../../../core/page-data.js';
+import type { MapData, MapLayerData, ViewerData, ViewerLayerData } from '../../../core/catalog/page-data.js';
+import { LIMITS } from '../../../core/kit/limits.js';
 import type { DrawLayer } from '../draw.js';
 import { type LayerIds, removeLayer } from '../layers.js';
 import { onThisOrigin } from '../page.js';

@@ -1,5 +1,5 @@
 import type { Map as MapLibreMap, RasterTileSource, VectorTileSource } from 'maplibre-gl';
-import type { LayerTime, MapData, ViewerData } from '../../../core/page-data.js';
+import type { LayerTime, MapData, ViewerData } from '../../../core/catalog/page-data.js';
 import { sourceId } from '../layers.js';
 import { onThisOrigin } from '../page.js';
 import { datetimeOf, shownInstant, stepsOf } from './times.js';

@@ -1,4 +1,4 @@
-import type { LayerTime } from '../../../core/page-data.js';
+import type { LayerTime } from '../../../core/catalog/page-data.js';
 import { onThisOrigin } from '../page.js';
 
 /** Steps that a slider has at most. */

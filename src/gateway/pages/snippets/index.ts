@@ -1,5 +1,5 @@
-import { isDrawable } from '../../../core/abilities.js';
-import { html, type Markup } from '../../../core/html.js';
+import { isDrawable } from '../../../core/catalog/abilities.js';
+import { html, type Markup } from '../../../core/values/html.js';
 import { section } from '../layout.js';
 import { programSnippets } from './programs.js';
 import { qgisSteps } from './qgis.js';

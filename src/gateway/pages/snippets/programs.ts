@@ -1,4 +1,4 @@
-import { byData, hasStoredTiles, hasVectorTiles } from '../../../core/abilities.js';
+import { byData, hasStoredTiles, hasVectorTiles } from '../../../core/catalog/abilities.js';
 import {
   fileName,
   itemsUrl,

@@ -1,6 +1,6 @@
-import { hasFeatures, hasStoredTiles, hasVectorTiles } from '../../../core/abilities.js';
-import type { Collection } from '../../../core/collection.js';
-import { escapeHtml, html, type Markup } from '../../../core/html.js';
+import { hasFeatures, hasStoredTiles, hasVectorTiles } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import { escapeHtml, html, type Markup } from '../../../core/values/html.js';
 import { anchor } from '../links.js';
 import { imageFormat, type SnippetSubject, tilesUrl } from './snippet.js';
 

@@ -1,7 +1,7 @@
-import { hasCoverage, hasStoredTiles } from '../../../core/abilities.js';
-import { isVectorArchive } from '../../../core/archives.js';
-import type { Collection } from '../../../core/collection.js';
-import { LIMITS } from '../../../core/limits.js';
+import { hasCoverage, hasStoredTiles } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { isVectorArchive } from '../../../core/tiles/archives.js';
 
 /** What snippets of a collection are made from. */
 export interface SnippetSubject {

@@ -1,7 +1,7 @@
-import { hasStoredTiles, hasVectorTiles } from '../../../core/abilities.js';
-import type { Box } from '../../../core/box.js';
-import type { Collection } from '../../../core/collection.js';
-import { escapeHtml } from '../../../core/html.js';
+import { hasStoredTiles, hasVectorTiles } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { escapeHtml } from '../../../core/values/html.js';
 import {
   imageFormat,
   libraryUrl,

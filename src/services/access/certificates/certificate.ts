@@ -11,7 +11,7 @@ import {
   id_ce_subjectAltName,
   SubjectAlternativeName,
 } from '@peculiar/asn1-x509';
-import type { IdentityType } from '../../../core/client-certificates.js';
+import type { IdentityType } from '../../../core/access/client-certificates.js';
 import { plainFingerprint, plainIdentity, plainName, plainSerial } from './names.js';
 
 const CLIENT_AUTHENTICATION = '1.3.6.1.5.5.7.3.2';

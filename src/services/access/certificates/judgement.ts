@@ -3,7 +3,7 @@ import {
   type CertificateFault,
   type CertificateMapping,
   type IdentityType,
-} from '../../../core/client-certificates.js';
+} from '../../../core/access/client-certificates.js';
 import type { Certificate } from './certificate.js';
 import { issuerOf, pathTo } from './chain.js';
 import type { Profile, StoredMapping } from './profile.js';

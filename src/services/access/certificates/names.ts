@@ -1,4 +1,4 @@
-import type { IdentityType } from '../../../core/client-certificates.js';
+import type { IdentityType } from '../../../core/access/client-certificates.js';
 
 /** Names in certificates, brought to one spelling so that equal ones are equal texts. */
 

@@ -2,8 +2,8 @@ import type {
   CertificateMapping,
   CertificateRevocation,
   TrustProfile,
-} from '../../../core/client-certificates.js';
-import type { StoredDocument } from '../../../stores/documents.js';
+} from '../../../core/access/client-certificates.js';
+import type { StoredDocument } from '../../../stores/state/documents.js';
 import { Certificate } from './certificate.js';
 import { isSameName, plainIdentity, plainName } from './names.js';
 

@@ -5,9 +5,9 @@ import type {
   CertificateMode,
   CertificateRevocation,
   TrustProfile,
-} from '../../../core/client-certificates.js';
-import { notFound } from '../../../core/errors.js';
-import type { DocumentStore } from '../../../stores/documents.js';
+} from '../../../core/access/client-certificates.js';
+import { notFound } from '../../../core/errors/errors.js';
+import type { DocumentStore } from '../../../stores/state/documents.js';
 import { type Judgement, judge, type Proof } from './judgement.js';
 import { Profile, type StoredMapping, type StoredProfile, type StoredRevocation } from './profile.js';
 

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Configuration } from 'openid-client';
-import { ApiError } from '../../../core/errors.js';
+import { ApiError } from '../../../core/errors/errors.js';
 import type { ProviderFetch } from './provider-fetch.js';
 import { Refreshed } from './refreshed.js';
 

@@ -1,6 +1,6 @@
-import type { StoredUser } from '../../../stores/users.js';
-import type { RuleSet } from '../rules.js';
-import type { Users } from '../users.js';
+import type { StoredUser } from '../../../stores/access/users.js';
+import type { Users } from '../identity/users.js';
+import type { RuleSet } from '../rules/rules.js';
 import type { OidcProvider, StoredProvider } from './providers.js';
 
 /** What a provider says of a user, by its types. */

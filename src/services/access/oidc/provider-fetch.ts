@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { ApiError } from '../../../core/errors.js';
-import { LIMITS } from '../../../core/limits.js';
-import type { AllowedHosts } from '../../../workers/remote/allowed.js';
+import { ApiError } from '../../../core/errors/errors.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { AllowedHosts } from '../../../workers/storage/remote/allowed.js';
 
 export interface ProviderRequest {
   readonly method: string;

@@ -1,7 +1,7 @@
 import { type JWTPayload, jwtVerify } from 'jose';
-import type { Bearer, ForeignTokens } from '../bearers.js';
-import type { RuleSet } from '../rules.js';
-import type { Users } from '../users.js';
+import type { Bearer, ForeignTokens } from '../identity/bearers.js';
+import type { Users } from '../identity/users.js';
+import type { RuleSet } from '../rules/rules.js';
 import { claimsOf, type ProviderClaims, providedUser } from './provided-users.js';
 import type { OidcProviders, StoredProvider } from './providers.js';
 

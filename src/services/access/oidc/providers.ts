@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError, notFound } from '../../../core/errors.js';
-import type { DocumentStore, StoredDocument } from '../../../stores/documents.js';
-import type { Sealing } from '../sealing.js';
+import { ApiError, notFound } from '../../../core/errors/errors.js';
+import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
+import type { Sealing } from '../keys/sealing.js';
 import { ProviderConnection } from './connection.js';
 import type { ProviderFetch } from './provider-fetch.js';
 

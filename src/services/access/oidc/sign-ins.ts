@@ -1,12 +1,12 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { EncryptJWT, errors, jwtDecrypt } from 'jose';
 import type { Configuration } from 'openid-client';
-import { ApiError } from '../../../core/errors.js';
-import type { DocumentStore } from '../../../stores/documents.js';
-import type { RuleSet } from '../rules.js';
-import type { Sealing } from '../sealing.js';
-import type { Sessions } from '../sessions.js';
-import type { Users } from '../users.js';
+import { ApiError } from '../../../core/errors/errors.js';
+import type { DocumentStore } from '../../../stores/state/documents.js';
+import type { Sessions } from '../identity/sessions.js';
+import type { Users } from '../identity/users.js';
+import type { Sealing } from '../keys/sealing.js';
+import type { RuleSet } from '../rules/rules.js';
 import { unavailable } from './connection.js';
 import { claimsOf, type ProviderClaims, providedUser } from './provided-users.js';
 import type { OidcProviders } from './providers.js';

@@ -1,14 +1,14 @@
 import Type from 'typebox';
-import { STATISTIC_TYPES } from '../../../core/analytics.js';
-import type { Box } from '../../../core/box.js';
+import { plainFields } from '../../../core/access/field-masks.js';
 import { findExactness } from '../../../core/cql2/exactness.js';
 import type { Kind } from '../../../core/cql2/index.js';
-import { CRS84 } from '../../../core/crs.js';
-import { badParameter } from '../../../core/errors.js';
-import type { Measure } from '../../../core/feature-processes.js';
-import { plainFields } from '../../../core/field-masks.js';
-import type { FieldType } from '../../../core/vector-source.js';
-import { readValue } from '../../filters.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { STATISTIC_TYPES } from '../../../core/features/analytics.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { CRS84 } from '../../../core/geometry/crs.js';
+import type { Measure } from '../../../core/processes/feature-processes.js';
+import type { FieldType } from '../../../core/sources/vector-source.js';
+import { readValue } from '../../filters/filters.js';
 import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
 import {
   areaMeasureOf,

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { resolveCrs } from '../../../native/crs.js';
-import { EXPORT_NAMES } from '../../exports/formats.js';
+import { EXPORT_NAMES } from '../../exchange/exports/formats.js';
 import type { ProcessDefinition } from '../definition.js';
 import { featuresInput, fileOutput, optional } from './parts.js';
 

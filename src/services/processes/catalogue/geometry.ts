@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors.js';
-import type { GeometryOperation, GeometryOperationName } from '../../../core/geometry-operations.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { GeometryOperation, GeometryOperationName } from '../../../core/geometry/geometry-operations.js';
 import { resolveCrs } from '../../../native/crs.js';
 import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
 import {

@@ -1,12 +1,12 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors.js';
-import { LIMITS } from '../../../core/limits.js';
-import { plainText } from '../../../core/percent.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { plainText } from '../../../core/values/percent.js';
 import { resolveCrs } from '../../../native/crs.js';
-import { IMPORT_FORMATS } from '../../import-formats.js';
-import { sourceUrl } from '../../remote-file.js';
-import { tableName } from '../../table-name.js';
-import { endingOf } from '../../upload.js';
+import { tableName } from '../../catalog/table-name.js';
+import { IMPORT_FORMATS } from '../../exchange/import-formats.js';
+import { sourceUrl } from '../../uploads/remote-file.js';
+import { endingOf } from '../../uploads/upload.js';
 import type { FileImport, ProcessDefinition } from '../definition.js';
 import { optional } from './parts.js';
 

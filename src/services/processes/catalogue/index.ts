@@ -1,4 +1,4 @@
-import type { ProcessDescription } from '../../../core/processes.js';
+import type { ProcessDescription } from '../../../core/processes/processes.js';
 import type { InputDefinition, ProcessDefinition } from '../definition.js';
 import { ATTRIBUTE_PROCESSES } from './attributes.js';
 import { echo } from './echo.js';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors.js';
-import type { FeatureProcess } from '../../../core/feature-processes.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
 import {
   FEATURES_OUTPUT,

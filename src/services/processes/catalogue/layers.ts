@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import type { OverlayKind } from '../../../core/feature-processes.js';
-import type { CollectionOperation, GeometryOperation } from '../../../core/geometry-operations.js';
+import type { CollectionOperation, GeometryOperation } from '../../../core/geometry/geometry-operations.js';
+import type { OverlayKind } from '../../../core/processes/feature-processes.js';
 import type {
   FeaturesFacts,
   FeaturesPlan,

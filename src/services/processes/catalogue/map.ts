@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors.js';
-import { LIMITS } from '../../../core/limits.js';
-import { PAPERS } from '../../../core/map-pages.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { PAPERS } from '../../../core/processes/map-pages.js';
 import { resolveCrs } from '../../../native/crs.js';
 import type { ProcessDefinition } from '../definition.js';
 import { featuresInput, fileOutput, optional } from './parts.js';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import type { ClusterAlgorithm } from '../../../core/analytics.js';
-import { badParameter } from '../../../core/errors.js';
-import type { CellShape, Measure } from '../../../core/feature-processes.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { ClusterAlgorithm } from '../../../core/features/analytics.js';
+import type { CellShape, Measure } from '../../../core/processes/feature-processes.js';
 import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
 import {
   FEATURES_OUTPUT,

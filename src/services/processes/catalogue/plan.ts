@@ -1,4 +1,4 @@
-import { PlanSchema } from '../../../core/process-plans.js';
+import { PlanSchema } from '../../../core/processes/process-plans.js';
 import type { ProcessDefinition } from '../definition.js';
 
 /** The id that existing clients send plans to. */

@@ -1,8 +1,12 @@
 import Type from 'typebox';
-import { BandMathError, parseBandMath } from '../../../core/band-math/index.js';
-import { badParameter } from '../../../core/errors.js';
-import { LIMITS } from '../../../core/limits.js';
-import { MOSAIC_OPERATORS, type MosaicOperator, type RasterClass } from '../../../core/raster-processes.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { BandMathError, parseBandMath } from '../../../core/rasters/band-math/index.js';
+import {
+  MOSAIC_OPERATORS,
+  type MosaicOperator,
+  type RasterClass,
+} from '../../../core/rasters/raster-processes.js';
 import type { InputValues, ProcessDefinition } from '../definition.js';
 import { numberOf, optional } from './parts.js';
 import {

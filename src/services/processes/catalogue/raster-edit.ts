@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors.js';
+import { badParameter } from '../../../core/errors/errors.js';
 import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
 import { featuresInput, numberOf, optional } from './parts.js';
 import {

@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors.js';
-import { LIMITS } from '../../../core/limits.js';
-import type { RasterProcess } from '../../../core/raster-processes.js';
-import { RESAMPLINGS, type Resampling } from '../../../core/rasters.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
+import { RESAMPLINGS, type Resampling } from '../../../core/rasters/rasters.js';
 import type {
   FeaturesFacts,
   InputDefinition,

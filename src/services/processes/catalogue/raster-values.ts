@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors.js';
+import { badParameter } from '../../../core/errors/errors.js';
 import type { ProcessDefinition } from '../definition.js';
 import { numberOf, optional } from './parts.js';
 import { number, pointsInput, prefixInput, rasterProcess, requirePoints } from './raster-parts.js';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors.js';
-import type { RasterProcess } from '../../../core/raster-processes.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import { resolveCrs } from '../../../native/crs.js';
 import type { InputDefinition, ProcessDefinition, RasterFacts } from '../definition.js';
 import { numberOf, optional } from './parts.js';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { parseBandMath } from '../../../core/band-math/index.js';
-import { badParameter } from '../../../core/errors.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { parseBandMath } from '../../../core/rasters/band-math/index.js';
 import type { InputDefinition, InputValues } from '../definition.js';
 import { optional } from './parts.js';
 import { rasterProcess } from './raster-parts.js';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { STATISTIC_TYPES, type Statistic, type StatisticType } from '../../../core/analytics.js';
-import { badParameter } from '../../../core/errors.js';
-import type { Percentile } from '../../../core/feature-processes.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { STATISTIC_TYPES, type Statistic, type StatisticType } from '../../../core/features/analytics.js';
+import type { Percentile } from '../../../core/processes/feature-processes.js';
 import type { FeaturesFacts, InputDefinition, InputValues } from '../definition.js';
 import { optional } from './parts.js';
 

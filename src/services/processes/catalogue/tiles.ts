@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import type { WrittenContainer } from '../../../core/archives.js';
-import type { Box } from '../../../core/box.js';
-import { badParameter } from '../../../core/errors.js';
-import { LIMITS } from '../../../core/limits.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { WrittenContainer } from '../../../core/tiles/archives.js';
 import type { ProcessDefinition } from '../definition.js';
 import { fileOutput, optional } from './parts.js';
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { badParameter } from '../../../core/errors.js';
-import { ZONE_STATISTICS, type ZoneStatistic } from '../../../core/raster-processes.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { ZONE_STATISTICS, type ZoneStatistic } from '../../../core/rasters/raster-processes.js';
 import type { FeaturesFacts, FeaturesPlan, InputValues } from '../definition.js';
 import { featuresInput, optional } from './parts.js';
 import { prefixInput, rasterProcess, requirePolygons } from './raster-parts.js';

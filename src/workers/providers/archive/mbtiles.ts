@@ -1,7 +1,12 @@
-import type { ArchiveFormat, ArchiveInfo, ArchiveTile, ArchiveTileAddress } from '../../../core/archives.js';
-import type { Box } from '../../../core/box.js';
-import { TaskFailure } from '../../../core/failure.js';
-import { LIMITS } from '../../../core/limits.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type {
+  ArchiveFormat,
+  ArchiveInfo,
+  ArchiveTile,
+  ArchiveTileAddress,
+} from '../../../core/tiles/archives.js';
 import type Database from '../../../native/sqlite.js';
 import { keptSqlite, openDatabase } from '../kept-sqlite.js';
 import {

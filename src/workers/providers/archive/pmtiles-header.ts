@@ -1,6 +1,6 @@
-import type { ArchiveFormat } from '../../../core/archives.js';
-import type { ContentCoding } from '../../../core/content-coding.js';
-import { LIMITS } from '../../../core/limits.js';
+import type { ContentCoding } from '../../../core/http/content-coding.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { ArchiveFormat } from '../../../core/tiles/archives.js';
 import { damaged, unsupported } from './stored.js';
 
 /** The header and the root directory lie in this much of the beginning (PMTiles 3). */

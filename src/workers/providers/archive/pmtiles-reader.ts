@@ -1,4 +1,4 @@
-import { pmtilesId } from '../../../core/hilbert.js';
+import { pmtilesId } from '../../../core/values/hilbert.js';
 import { Directory } from './pmtiles-directory.js';
 import { HEAD_BYTES, type PMTilesHeader, readHeader, type Section, within } from './pmtiles-header.js';
 import { damaged, inflate, MAX_TILE_BYTES, unsupported } from './stored.js';

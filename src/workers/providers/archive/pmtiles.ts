@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { ArchiveInfo, ArchiveTile, ArchiveTileAddress } from '../../../core/archives.js';
-import { TaskFailure } from '../../../core/failure.js';
-import { isRemote } from '../../../core/sources.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { isRemote } from '../../../core/sources/sources.js';
+import type { ArchiveInfo, ArchiveTile, ArchiveTileAddress } from '../../../core/tiles/archives.js';
 import { keptOpen } from '../kept-open.js';
 import type { Section } from './pmtiles-header.js';
 import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';

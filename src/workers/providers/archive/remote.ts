@@ -1,5 +1,5 @@
-import { AllowedHosts, refused } from '../../remote/allowed.js';
-import { readRange } from '../../remote/range.js';
+import { AllowedHosts, refused } from '../../storage/remote/allowed.js';
+import { readRange } from '../../storage/remote/range.js';
 import type { Section } from './pmtiles-header.js';
 import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';
 

@@ -1,9 +1,9 @@
 import { brotliDecompressSync, inflateSync } from 'node:zlib';
-import type { ArchiveFormat, ArchiveTile, VectorLayerMetadata } from '../../../core/archives.js';
-import { type Box, commonArea, WEB_MERCATOR_BOUNDS } from '../../../core/box.js';
-import type { Compression, ContentCoding } from '../../../core/content-coding.js';
-import { TaskFailure } from '../../../core/failure.js';
-import { LIMITS } from '../../../core/limits.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { type Box, commonArea, WEB_MERCATOR_BOUNDS } from '../../../core/geometry/box.js';
+import type { Compression, ContentCoding } from '../../../core/http/content-coding.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { ArchiveFormat, ArchiveTile, VectorLayerMetadata } from '../../../core/tiles/archives.js';
 import { gunzip, gunzippedSize, unzstd } from '../../../native/index.js';
 import type { KeptOpenOptions } from '../kept-open.js';
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
-import { TaskFailure } from '../../../core/failure.js';
-import { storageFailure } from '../../../core/storage-faults.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { storageFailure } from '../../../core/errors/storage-faults.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
 import { keptSqlite, openDatabase } from '../kept-sqlite.js';
-import { addMasks } from './masks.js';
+import { addMasks } from './queries/masks.js';
 
 type Db = Database.Database;
 

@@ -1,9 +1,9 @@
-import type { GeoPackageSource } from '../../../core/vector-source.js';
-import { FID, GEOMETRY, levelFields } from '../../overviews/file.js';
-import type { OverviewRows } from '../../overviews/overview-rows.js';
+import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
+import { FID, GEOMETRY, levelFields } from '../overviews/file.js';
+import type { OverviewRows } from '../overviews/overview-rows.js';
 import { quote, reader } from './connection.js';
-import { newestCursor } from './outbox.js';
-import { rowOf } from './window.js';
+import { newestCursor } from './edits/outbox.js';
+import { rowOf } from './queries/window.js';
 
 /** The rows of a GeoPackage table, read where they are. What others write gives the collection another version. */
 export function geopackageRows(source: GeoPackageSource): OverviewRows {

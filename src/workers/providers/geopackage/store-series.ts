@@ -1,13 +1,13 @@
 import { readdirSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { TaskFailure } from '../../../core/failure.js';
-import { sqliteState } from '../../../core/file-state.js';
-import { seriesFile, seriesFiles, seriesNumber } from '../../../core/store-series.js';
-import type { LoadedTable } from '../../../core/vector-tasks.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { sqliteState } from '../../../core/files/file-state.js';
+import type { LoadedTable } from '../../../core/tasks/vector-tasks.js';
+import { seriesFile, seriesFiles, seriesNumber } from '../../../core/tiles/store-series.js';
 import Database from '../../../native/sqlite.js';
-import { removeDatabaseFiles } from '../../database-files.js';
+import { removeDatabaseFiles } from '../../files/database-files.js';
 import { connect } from './connection.js';
-import { hasLoads, prepareStore } from './create.js';
+import { hasLoads, prepareStore } from './schema/create.js';
 
 type Db = Database.Database;
 

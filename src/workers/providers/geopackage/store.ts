@@ -1,20 +1,20 @@
-import type { GeoPackageSource } from '../../../core/vector-source.js';
-import { measuredIn } from '../domain.js';
+import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
+import { measuredIn } from '../../edits/domain.js';
 import type { FeatureStore } from '../feature-store.js';
 import { reader } from './connection.js';
-import { edit } from './edit.js';
-import { events } from './events.js';
-import { extentOf, extentOfPassing } from './extent.js';
-import { groupCount, groups } from './groups.js';
-import { inspect, otherTables } from './inspect.js';
-import { count, item, items } from './items.js';
-import { losses } from './losses.js';
-import { merge } from './merge.js';
-import { occupied } from './occupied.js';
+import { edit } from './edits/edit.js';
+import { events } from './edits/events.js';
+import { merge } from './edits/merge.js';
 import { geopackageRows } from './overview-rows.js';
-import { columns, rows } from './rows.js';
+import { extentOf, extentOfPassing } from './queries/extent.js';
+import { groupCount, groups } from './queries/groups.js';
+import { count, item, items } from './queries/items.js';
+import { losses } from './queries/losses.js';
+import { occupied } from './queries/occupied.js';
+import { columns, rows } from './queries/rows.js';
+import { top } from './queries/top.js';
+import { inspect, otherTables } from './schema/inspect.js';
 import { tileLayer } from './tile.js';
-import { top } from './top.js';
 
 /** Feature tables of GeoPackage files, read by better-sqlite3 with our SQLite extension. */
 export const geopackageStore: FeatureStore = {

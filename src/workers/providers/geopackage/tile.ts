@@ -1,12 +1,12 @@
-import { fieldsNamed, type GeoPackageSource } from '../../../core/vector-source.js';
-import type { TileLayer, VectorTileTask } from '../../../core/vector-tasks.js';
+import { fieldsNamed, type GeoPackageSource } from '../../../core/sources/vector-source.js';
+import type { TileLayer, VectorTileTask } from '../../../core/tasks/vector-tasks.js';
 import type { EncodedLayer } from '../feature-store.js';
 import { layerOptions } from '../layer-options.js';
 import { tileWindow } from '../window.js';
 import { quote, statement } from './connection.js';
-import { passingRows } from './filter.js';
-import { shownValue } from './masks.js';
-import { idOf, indexOf, rowOf } from './window.js';
+import { passingRows } from './queries/filter.js';
+import { shownValue } from './queries/masks.js';
+import { idOf, indexOf, rowOf } from './queries/window.js';
 
 /** One layer of a tile as one SQL statement: the rtree window, aggregated by `gr_mvt`. */
 export function tileLayer(task: VectorTileTask, layer: TileLayer): EncodedLayer {

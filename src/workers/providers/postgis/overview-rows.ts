@@ -1,18 +1,18 @@
-import { unmasked } from '../../../core/field-masks.js';
-import type { Field, FieldType, PostgisSource } from '../../../core/vector-source.js';
+import { unmasked } from '../../../core/access/field-masks.js';
+import type { Field, FieldType, PostgisSource } from '../../../core/sources/vector-source.js';
 import type { PgValue, PostgresConnection } from '../../../native/postgres.js';
 import type Database from '../../../native/sqlite.js';
-import type { Cancellation } from '../../cancellation.js';
-import { FID, GEOMETRY } from '../../overviews/file.js';
-import type { Changes, OverviewRows, StoreState } from '../../overviews/overview-rows.js';
+import type { Cancellation } from '../../threads/cancellation.js';
 import { quote } from '../geopackage/connection.js';
+import { FID, GEOMETRY } from '../overviews/file.js';
+import type { Changes, OverviewRows, StoreState } from '../overviews/overview-rows.js';
 import { tileFields } from '../tile-fields.js';
-import { columnsOf } from './columns.js';
-import { withConnection } from './database.js';
-import { column, tableOf } from './names.js';
-import { newestCursor } from './outbox.js';
-import { SqlParams } from './params.js';
-import { statementBound } from './session.js';
+import { withConnection } from './connections/database.js';
+import { SqlParams } from './connections/params.js';
+import { statementBound } from './connections/session.js';
+import { newestCursor } from './edits/outbox.js';
+import { columnsOf } from './schema/columns.js';
+import { column, tableOf } from './schema/names.js';
 
 const BATCH = 1000;
 

@@ -1,19 +1,19 @@
-import type { PostgisSource } from '../../../core/vector-source.js';
+import type { PostgisSource } from '../../../core/sources/vector-source.js';
 import type { FeatureStore } from '../feature-store.js';
-import { edit } from './edit.js';
-import { events } from './events.js';
-import { extent } from './extent.js';
-import { groupCount, groups } from './groups.js';
-import { count, item, items } from './items.js';
-import { withNumbers } from './key-looks.js';
-import { losses } from './losses.js';
-import { merge } from './merge.js';
-import { occupied } from './occupied.js';
+import { edit } from './edits/edit.js';
+import { events } from './edits/events.js';
+import { withNumbers } from './edits/key-looks.js';
+import { merge } from './edits/merge.js';
 import { postgisRows } from './overview-rows.js';
 import { process } from './processes/index.js';
-import { rows } from './rows.js';
+import { extent } from './queries/extent.js';
+import { groupCount, groups } from './queries/groups.js';
+import { count, item, items } from './queries/items.js';
+import { losses } from './queries/losses.js';
+import { occupied } from './queries/occupied.js';
+import { rows } from './queries/rows.js';
+import { top } from './queries/top.js';
 import { tileLayer } from './tile.js';
-import { top } from './top.js';
 
 /** Tables and views of PostGIS databases, read by libpq; the native part writes features from the binary rows. */
 export const postgisStore: FeatureStore = {

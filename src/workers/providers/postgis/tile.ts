@@ -1,15 +1,15 @@
-import type { PostgisSource } from '../../../core/vector-source.js';
-import type { TileLayer, VectorTileTask } from '../../../core/vector-tasks.js';
-import type { Cancellation } from '../../cancellation.js';
+import type { PostgisSource } from '../../../core/sources/vector-source.js';
+import type { TileLayer, VectorTileTask } from '../../../core/tasks/vector-tasks.js';
+import type { Cancellation } from '../../threads/cancellation.js';
 import type { EncodedLayer } from '../feature-store.js';
 import { layerOptions } from '../layer-options.js';
 import { tileFields } from '../tile-fields.js';
 import { tileWindow } from '../window.js';
-import { columnsOf } from './columns.js';
-import { withConnection } from './database.js';
-import { envelope, whereOf } from './filter.js';
-import { geometryOf, tableOf } from './names.js';
-import { SqlParams } from './params.js';
+import { withConnection } from './connections/database.js';
+import { SqlParams } from './connections/params.js';
+import { envelope, whereOf } from './queries/filter.js';
+import { columnsOf } from './schema/columns.js';
+import { geometryOf, tableOf } from './schema/names.js';
 
 /** One layer of a tile: the window's rows by the spatial index, encoded as they arrive. */
 export async function tileLayer(

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
-import { TaskFailure } from '../../../core/failure.js';
-import { makeFolderSync } from '../../../core/own-folder.js';
-import type { StacIngest, StacIngestTask } from '../../../core/stac.js';
-import { version } from '../../../core/version.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { makeFolderSync } from '../../../core/files/own-folder.js';
+import { version } from '../../../core/kit/version.js';
+import type { StacIngest, StacIngestTask } from '../../../core/stac/stac.js';
 import { itemOf, objectOf } from './item.js';
 import { type FoundItem, readCatalog } from './read.js';
 import { outcomeOf, StacStore } from './store.js';

@@ -1,6 +1,6 @@
-import { depthOver } from '../../../core/feature-values.js';
-import { LIMITS } from '../../../core/limits.js';
-import { STAC_ASSET, type StacFile, type StacItem } from '../../../core/stac.js';
+import { depthOver } from '../../../core/features/feature-values.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { STAC_ASSET, type StacFile, type StacItem } from '../../../core/stac/stac.js';
 import { geojsonToWkb } from '../../../native/index.js';
 import { instantOf } from '../columns.js';
 import { type FoundItem, type Json, localFile } from './read.js';

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { TaskFailure } from '../../../core/failure.js';
-import { isBelow } from '../../../core/folders.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { isBelow } from '../../../core/files/folders.js';
 
 /** Documents of a STAC catalog on disk. What stands in them is not trusted. */
 

@@ -1,9 +1,9 @@
-import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac.js';
-import type { Field } from '../../../core/vector-source.js';
+import type { Field } from '../../../core/sources/vector-source.js';
+import { STAC_COLUMNS, STAC_TABLE } from '../../../core/stac/stac.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
 import type Database from '../../../native/sqlite.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
-import { createCore, createSpatialIndex } from '../../providers/geopackage/create.js';
+import { createCore, createSpatialIndex } from '../../providers/geopackage/schema/create.js';
 import { columnValue, keptStatements, PropertyColumns } from '../columns.js';
 import type { TakenItem } from './item.js';
 import type { Json, Refused } from './read.js';

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { TaskFailure } from '../../../../core/errors/failure.js';
 import {
   type ArchiveDescription,
   type ArchiveDraft,
@@ -9,11 +10,10 @@ import {
   isVectorArchive,
   type WrittenArchive,
   type WrittenTile,
-} from '../../../../core/archives.js';
-import { TaskFailure } from '../../../../core/failure.js';
+} from '../../../../core/tiles/archives.js';
 import Database from '../../../../native/sqlite.js';
-import type { Cancellation } from '../../../cancellation.js';
-import { removeDatabaseFiles } from '../../../database-files.js';
+import { removeDatabaseFiles } from '../../../files/database-files.js';
+import type { Cancellation } from '../../../threads/cancellation.js';
 
 type Db = Database.Database;
 

@@ -1,8 +1,8 @@
-import { type ArchiveDescription, isVectorArchive, type TileGrid } from '../../../../core/archives.js';
-import { TaskFailure } from '../../../../core/failure.js';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import { type ArchiveDescription, isVectorArchive, type TileGrid } from '../../../../core/tiles/archives.js';
 import type Database from '../../../../native/sqlite.js';
 import { quote } from '../../geopackage/connection.js';
-import { addCrs, createCore } from '../../geopackage/create.js';
+import { addCrs, createCore } from '../../geopackage/schema/create.js';
 import { type ContainerWriter, closeAsFile, countRows, prepared } from './draft.js';
 
 type Db = Database.Database;

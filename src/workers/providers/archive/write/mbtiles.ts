@@ -1,4 +1,4 @@
-import type { ArchiveDescription, ArchiveDraft, ArchiveFormat } from '../../../../core/archives.js';
+import type { ArchiveDescription, ArchiveDraft, ArchiveFormat } from '../../../../core/tiles/archives.js';
 import { type ContainerWriter, closeAsFile, countRows, placeOf, prepared, stored } from './draft.js';
 
 /** "MPBX": registered with SQLite for MBTiles. */

@@ -1,15 +1,15 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import { TaskFailure } from '../../../../core/errors/failure.js';
 import {
   type ArchiveDescription,
   type ArchiveDraft,
   isVectorArchive,
   type WrittenTile,
-} from '../../../../core/archives.js';
-import { TaskFailure } from '../../../../core/failure.js';
-import { pmtilesId } from '../../../../core/hilbert.js';
+} from '../../../../core/tiles/archives.js';
+import { pmtilesId } from '../../../../core/values/hilbert.js';
 import type Database from '../../../../native/sqlite.js';
-import type { Cancellation } from '../../../cancellation.js';
+import type { Cancellation } from '../../../threads/cancellation.js';
 import { COMPRESSION, FORMATS, HEAD_BYTES, HEADER_BYTES } from '../pmtiles-header.js';
 import { type ContainerWriter, countRows, partialOf, placeOf, prepared, stored } from './draft.js';
 import { type DirectoryEntry, directory, runs } from './pmtiles-directory.js';

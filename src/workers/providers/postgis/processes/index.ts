@@ -1,10 +1,10 @@
-import { TaskFailure } from '../../../../core/failure.js';
-import type { FeatureProcessTask } from '../../../../core/feature-processes.js';
-import type { FeatureRow } from '../../../../core/features.js';
-import type { PostgisSource } from '../../../../core/vector-source.js';
-import type { Cancellation } from '../../../cancellation.js';
-import { batches } from '../database.js';
-import { SqlParams } from '../params.js';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { FeatureRow } from '../../../../core/features/features.js';
+import type { FeatureProcessTask } from '../../../../core/processes/feature-processes.js';
+import type { PostgisSource } from '../../../../core/sources/vector-source.js';
+import type { Cancellation } from '../../../threads/cancellation.js';
+import { batches } from '../connections/database.js';
+import { SqlParams } from '../connections/params.js';
 import { joinSql } from './join.js';
 import { mapSql } from './map.js';
 import { nearestSql } from './nearest.js';

@@ -1,7 +1,7 @@
-import type { FeatureProcess, ProcessFeatures } from '../../../../core/feature-processes.js';
-import type { PostgisSource, VectorSource } from '../../../../core/vector-source.js';
-import { geometryOf } from '../names.js';
-import type { SqlParams } from '../params.js';
+import type { FeatureProcess, ProcessFeatures } from '../../../../core/processes/feature-processes.js';
+import type { PostgisSource, VectorSource } from '../../../../core/sources/vector-source.js';
+import type { SqlParams } from '../connections/params.js';
+import { geometryOf } from '../schema/names.js';
 import { inputColumns, inputRows, isSomewhere, rowsOf, selection } from './sides.js';
 import { statisticSql } from './statistics.js';
 

@@ -1,9 +1,9 @@
-import { TaskFailure } from '../../../../core/failure.js';
-import type { FeatureProcess, ProcessFeatures } from '../../../../core/feature-processes.js';
-import type { GeometryOperation } from '../../../../core/geometry-operations.js';
-import type { PostgisSource } from '../../../../core/vector-source.js';
-import { column, geometryOf } from '../names.js';
-import type { SqlParams } from '../params.js';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { GeometryOperation } from '../../../../core/geometry/geometry-operations.js';
+import type { FeatureProcess, ProcessFeatures } from '../../../../core/processes/feature-processes.js';
+import type { PostgisSource } from '../../../../core/sources/vector-source.js';
+import type { SqlParams } from '../connections/params.js';
+import { column, geometryOf } from '../schema/names.js';
 import { rowsOf, selection } from './sides.js';
 
 type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;

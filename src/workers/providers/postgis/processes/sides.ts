@@ -1,10 +1,10 @@
-import type { ProcessFeatures } from '../../../../core/feature-processes.js';
-import { fieldOf } from '../../../../core/features.js';
-import type { PostgisSource } from '../../../../core/vector-source.js';
-import { columnsOf } from '../columns.js';
-import { whereOf } from '../filter.js';
-import { keepFinite, tableOf } from '../names.js';
-import type { SqlParams } from '../params.js';
+import { fieldOf } from '../../../../core/features/features.js';
+import type { ProcessFeatures } from '../../../../core/processes/feature-processes.js';
+import type { PostgisSource } from '../../../../core/sources/vector-source.js';
+import type { SqlParams } from '../connections/params.js';
+import { whereOf } from '../queries/filter.js';
+import { columnsOf } from '../schema/columns.js';
+import { keepFinite, tableOf } from '../schema/names.js';
 
 /** Features of a process as parts of a statement: rows and masks are those that a query of the same features has. */
 

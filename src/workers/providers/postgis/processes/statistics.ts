@@ -1,9 +1,9 @@
-import type { Statistic } from '../../../../core/analytics.js';
-import { fieldOf } from '../../../../core/features.js';
-import { isDecimal, type PostgisSource } from '../../../../core/vector-source.js';
-import { columnsOf } from '../columns.js';
-import { column } from '../names.js';
-import type { SqlParams } from '../params.js';
+import type { Statistic } from '../../../../core/features/analytics.js';
+import { fieldOf } from '../../../../core/features/features.js';
+import { isDecimal, type PostgisSource } from '../../../../core/sources/vector-source.js';
+import type { SqlParams } from '../connections/params.js';
+import { columnsOf } from '../schema/columns.js';
+import { column } from '../schema/names.js';
 
 /** Aggregates over the rows `t` of a source: the numbers that the statistics of `workers/vector/analytics` are. */
 

@@ -1,8 +1,8 @@
-import type { FeatureProcess, ProcessFeatures } from '../../../../core/feature-processes.js';
-import { fieldOf } from '../../../../core/features.js';
-import type { PostgisSource } from '../../../../core/vector-source.js';
-import { column } from '../names.js';
-import type { SqlParams } from '../params.js';
+import { fieldOf } from '../../../../core/features/features.js';
+import type { FeatureProcess, ProcessFeatures } from '../../../../core/processes/feature-processes.js';
+import type { PostgisSource } from '../../../../core/sources/vector-source.js';
+import type { SqlParams } from '../connections/params.js';
+import { column } from '../schema/names.js';
 import { rowsOf } from './sides.js';
 import { decimalSql, numberSql, statisticSql, textOrder, valueSql } from './statistics.js';
 

@@ -1,0 +1,169 @@
+import type { PopupTemplate } from '../features/popup.js';
+import type { Box } from '../geometry/box.js';
+import type { FieldType } from '../sources/vector-source.js';
+import type { StyleLayer } from '../styles/model.js';
+
+/** What a page tells its scripts, as JSON in `<script type="application/json" id="map-data">`. Types only. */
+
+export type MapGeometry = 'point' | 'line' | 'polygon' | 'mixed';
+
+interface LayerData {
+  readonly id: string;
+  readonly title: string;
+  /** URL template with {z}, {x}, {y}. */
+  readonly tiles: string;
+  /** CRS84; west > east crosses the antimeridian. */
+  readonly extent: Box | null;
+  readonly minZoom: number;
+  /** Zoom of the most detailed tiles; further zooming magnifies them. */
+  readonly maxZoom: number;
+}
+
+export interface VectorLayerData extends LayerData {
+  readonly kind: 'vector';
+  readonly encoding: 'mvt' | 'mlt';
+  /** Layers inside the tiles. */
+  readonly sourceLayers: readonly string[];
+  readonly geometry: MapGeometry;
+  /** Bottom first. */
+  readonly style: readonly StyleLayer[];
+  /** Items of the collection; a feature's page is this URL, a slash and its id. */
+  readonly items: string | null;
+}
+
+export interface RasterLayerData extends LayerData {
+  readonly kind: 'raster';
+}
+
+export type MapLayerData = VectorLayerData | RasterLayerData;
+
+/** `attribution` is text: who is to be named with it. */
+export type BasemapData =
+  /** Vector tiles of the layers land, coast, borders, regions and names. */
+  | {
+      readonly kind: 'own';
+      readonly tiles: string;
+      readonly maxZoom: number;
+      readonly attribution: string;
+    }
+  /** URL template of image tiles. */
+  | { readonly kind: 'tiles'; readonly tiles: string; readonly attribution: string }
+  /** URL of a MapLibre style. */
+  | { readonly kind: 'style'; readonly href: string; readonly attribution: string };
+
+export interface FeaturesData {
+  /** URL of a GeoJSON feature or feature collection; its features are in the order of the page's rows. */
+  readonly href: string;
+  readonly title: string;
+  readonly style: readonly StyleLayer[];
+}
+
+export interface MapData {
+  /** Base URL that the links start with. */
+  readonly baseUrl: string;
+  /** CRS84 box to show first. */
+  readonly bounds: Box | null;
+  /** Top layer first. */
+  readonly layers: readonly MapLayerData[];
+  /** What lies under everything for orientation. */
+  readonly basemap: BasemapData | null;
+  /** The features of this page, drawn from GeoJSON above the layers. */
+  readonly features: FeaturesData | null;
+}
+
+/** What a filter is built from, `<script type="application/json" id="filter-data">`. */
+export interface FilterData {
+  readonly baseUrl: string;
+  readonly collection: string;
+  /** URL of the items, without parameters. */
+  readonly items: string;
+  /** Null where a box of degrees says nothing. */
+  readonly geometry: string | null;
+  readonly fields: readonly FilterField[];
+  /** Formats of the answer, with the names that people know them by. */
+  readonly formats: readonly { readonly f: string; readonly title: string }[];
+}
+
+export interface FilterField {
+  readonly name: string;
+  readonly title: string;
+  readonly type: FieldType;
+  /** All values that it may have, where the store says so. */
+  readonly values?: readonly string[];
+}
+
+/** Data of the interface document viewer, `<script type="application/json" id="docs-data">`. */
+export interface DocsData {
+  readonly baseUrl: string;
+  readonly openapi: string;
+}
+
+/** Data of a page that follows changes, `<script type="application/json" id="live-data">`. */
+export interface LiveData {
+  readonly baseUrl: string;
+  /** URL of the feature stream. */
+  readonly stream: string;
+  readonly layers: readonly LiveLayer[];
+}
+
+export interface LiveLayer {
+  readonly id: string;
+  readonly layerId: number;
+  readonly title: string;
+  /** Items of the collection; a feature's page is this URL, a slash and its id. */
+  readonly items: string;
+}
+
+/** What the map viewer knows beyond its map, `<script type="application/json" id="viewer-data">`. */
+export interface ViewerData {
+  readonly baseUrl: string;
+  /** Those of the map data, in the same order. */
+  readonly layers: readonly ViewerLayerData[];
+}
+
+export interface ViewerLayerData {
+  readonly id: string;
+  readonly title: string;
+  readonly extent: Box | null;
+  /** Null for what is of every time. */
+  readonly time: LayerTime | null;
+  /** Values of a raster; null for what has none. */
+  readonly coverage: CoverageData | null;
+  /** How its features are told about; null for all that they have. */
+  readonly popup: PopupTemplate | null;
+}
+
+/** Where the times of a layer are known from: all of them, or the property that holds them. */
+export type LayerTime =
+  | { readonly kind: 'instants'; readonly instants: readonly string[] }
+  | { readonly kind: 'property'; readonly name: string; readonly items: string };
+
+export interface CoverageData {
+  /** URL of the coverage, without parameters. */
+  readonly href: string;
+  /** Degrees of a pixel, about. */
+  readonly pixel: number;
+  readonly bands: readonly { readonly name: string; readonly unit: string | null }[];
+}
+
+/** How a value of an input is typed: `layer` and `raster` are a collection or an address, `json` is a document. */
+export type ProcessField = 'layer' | 'raster' | 'value' | 'json';
+
+/** What the form of a process sends, `<script type="application/json" id="process-data">`. Paths of this site. */
+export interface ProcessData {
+  readonly execution: string;
+  readonly jobs: string;
+  readonly signIn: string;
+  readonly inputs: Readonly<Record<string, ProcessField>>;
+  /** The output that may become a collection. */
+  readonly output: string | null;
+  /** Names of geometries, by the ids of collections. */
+  readonly geometries: Readonly<Record<string, string>>;
+}
+
+/** A job, `<script type="application/json" id="job-data">`. Paths of this site. */
+export interface JobData {
+  readonly job: string;
+  readonly retry: string;
+  readonly isActive: boolean;
+}

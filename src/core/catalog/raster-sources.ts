@@ -1,0 +1,132 @@
+import type { BandInfo, Merge, MosaicMember, RasterMosaic, RasterSource } from '../rasters/rasters.js';
+import type { StacSource } from '../stac/stac-source.js';
+
+/** What a kind of raster source declares. Their readers stand in src/workers/rasters/sources. */
+interface Declaration<S extends RasterSource> {
+  /** Whether reading it waits for other servers. */
+  isDistant(source: S): boolean;
+  /** The file, store or URL that it is read from; undefined where that is not one thing that may be told. */
+  place(source: S): string | undefined;
+  /** All files, stores and URLs that it is read from, without those of its members. */
+  places(source: S): readonly string[];
+  /** The local file, where it holds nothing else. */
+  ownFile(source: S): string | undefined;
+  /** The rasters that it is put together from; undefined for what is one raster. */
+  members(source: S): readonly MosaicMember[] | undefined;
+}
+
+const one = { members: () => undefined, ownFile: () => undefined, isDistant: () => false };
+
+const DECLARATIONS: { [K in RasterSource['kind']]: Declaration<Extract<RasterSource, { kind: K }>> } = {
+  file: {
+    ...one,
+    place: ({ path }) => path,
+    places: ({ path }) => [path],
+    ownFile: ({ path, table }) => (table === undefined ? path : undefined),
+  },
+  gridded: {
+    ...one,
+    place: ({ path }) => path,
+    places: ({ path }) => [path],
+    ownFile: ({ path }) => (/^\w+:\/\//.test(path) ? undefined : path),
+  },
+  remote: { ...one, place: ({ url }) => url, places: ({ url }) => [url], isDistant: () => true },
+  stack: {
+    ...one,
+    place: () => undefined,
+    places: ({ parts }) => parts.map(({ url }) => url),
+    isDistant: () => true,
+  },
+  'postgis-raster': { ...one, place: () => undefined, places: () => [], isDistant: () => true },
+  mosaic: {
+    ...one,
+    place: () => undefined,
+    places: () => [],
+    isDistant: ({ members, search }) =>
+      search !== undefined || members.some(({ source }) => isDistant(source)),
+    members: ({ members }) => members,
+  },
+};
+
+const declarationOf = (source: RasterSource) => DECLARATIONS[source.kind] as Declaration<RasterSource>;
+
+/** Whether reading a raster waits for other servers. */
+export const isDistant = (source: RasterSource): boolean => declarationOf(source).isDistant(source);
+
+/** What a raster is read from, for people. */
+export const placeOfRaster = (source: RasterSource): string =>
+  declarationOf(source).place(source) ?? source.kind;
+
+/** All files, stores and URLs that a raster and its members are read from. */
+export function placesOfRaster(source: RasterSource): string[] {
+  const own = declarationOf(source).places(source);
+  return [...own, ...(membersOf(source) ?? []).flatMap((member) => placesOfRaster(member.source))];
+}
+
+/** The local file of a raster, where it holds nothing else. */
+export const ownFileOf = (source: RasterSource): string | undefined => declarationOf(source).ownFile(source);
+
+/** The rasters that a mosaic is put together from; undefined for what is one raster. */
+export const membersOf = (source: RasterSource): readonly MosaicMember[] | undefined =>
+  declarationOf(source).members(source);
+
+/** A source that has members; undefined for every other. */
+export const mosaicOf = (source: RasterSource): RasterMosaic | undefined =>
+  'members' in source ? source : undefined;
+
+/** Whether a range of time selects all rasters of it, not the newest batch alone. */
+export const isByRange = (source: RasterSource): boolean => mosaicOf(source)?.byRange === true;
+
+/** Whether the values of all rasters of a range of time become one. */
+export const isMergedByRange = (source: RasterSource): boolean =>
+  isByRange(source) && mergeOf(source) !== undefined;
+
+/** What is searched for the members of a mosaic; undefined for what has its members. */
+export const sceneSearchOf = (source: RasterSource): StacSource | undefined => mosaicOf(source)?.search;
+
+/** The same mosaic with the oldest member on top; what has no time stays below. */
+export function withOldestOnTop(source: RasterMosaic): RasterMosaic {
+  const undated = source.members.filter(({ acquired }) => acquired === undefined);
+  const dated = source.members.filter(({ acquired }) => acquired !== undefined).toReversed();
+  const instantOf = ({ acquired }: MosaicMember) => Date.parse(acquired!);
+  dated.sort((a, b) => instantOf(b) - instantOf(a));
+  const { search, order: _, ...rest } = source;
+  return { ...rest, members: [...undated, ...dated], ...(search && { search, order: 'oldest' }) };
+}
+
+/** The same mosaic of fewer members. */
+export function ofMembers(source: RasterSource, members: readonly MosaicMember[]): RasterSource {
+  return { ...source, members } as RasterSource;
+}
+
+/** What becomes of the values of its rasters; undefined for what is no mosaic, or one where they lie over each other. */
+export const mergeOf = (source: RasterSource): Merge | undefined => mosaicOf(source)?.merge;
+
+/** The same mosaic with the values of its members merged. */
+export function withMerge(source: RasterSource, merge: Merge): RasterSource {
+  return { ...source, merge } as RasterSource;
+}
+
+/** What keeps values of a raster with these bands from being merged; undefined when nothing does. */
+export function mergeProblem(
+  bands: readonly Pick<BandInfo, 'type' | 'colorInterpretation'>[],
+): string | undefined {
+  if (bands.some(({ colorInterpretation }) => colorInterpretation === 'Palette'))
+    return 'values that name colours cannot be merged';
+  if (bands.some(({ colorInterpretation }) => colorInterpretation === 'Alpha'))
+    return 'rasters with an alpha band cannot be merged';
+  return bands.every(({ type }) => MERGED_TYPES.has(type))
+    ? undefined
+    : 'values of this type cannot be merged';
+}
+
+const MERGED_TYPES: ReadonlySet<string> = new Set([
+  ...['Byte', 'UInt16', 'Int16', 'UInt32', 'Int32', 'Float32', 'Float64'],
+]);
+
+/** Whether pixels come from a Zarr store; of a mosaic, whether any does. */
+export function isZarr(source: RasterSource): boolean {
+  const members = membersOf(source);
+  if (members) return members.some((member) => isZarr(member.source));
+  return /\.zarr\/?$/i.test(declarationOf(source).place(source) ?? '');
+}

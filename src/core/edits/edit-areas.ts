@@ -1,0 +1,84 @@
+import type { Box } from '../geometry/box.js';
+import { around, aroundOnGlobe, envelope } from '../geometry/box.js';
+import { LIMITS } from '../kit/limits.js';
+import type { CollectionChange, FeatureEvent } from './edits.js';
+
+type Change = Pick<
+  FeatureEvent,
+  'operation' | 'geometry' | 'geometryChanged' | 'envelopeBefore' | 'envelopeAfter'
+>;
+
+/** Cells per side of the grid that gathers too many boxes into few. */
+const CELLS = Math.floor(Math.sqrt(LIMITS.editAreas));
+
+/**
+ * Boxes in CRS84 around what the events changed, at most `LIMITS.editAreas`: neighbours are gathered into one box.
+ * Undefined when something changed that has a geometry, but none that lies anywhere.
+ */
+export function changedAreas(events: readonly Change[]): Box[] | undefined {
+  const boxes: Box[] = [];
+  for (const { geometry, geometryChanged, envelopeBefore, envelopeAfter } of events) {
+    if (envelopeBefore) boxes.push(envelopeBefore);
+    if (envelopeAfter && !same(envelopeAfter, envelopeBefore)) boxes.push(envelopeAfter);
+    const unplaced = !envelopeBefore && !envelopeAfter;
+    if (unplaced && (geometry !== undefined || geometryChanged)) return undefined;
+  }
+  return boxes.length > LIMITS.editAreas ? gathered(boxes) : boxes;
+}
+
+/** What the edits of one transaction do to their collection, all together. */
+export function changeOf(events: readonly Change[], cursor: number): CollectionChange {
+  let features = 0;
+  const boxes: Box[] = [];
+  for (const { operation, geometry, envelopeAfter } of events) {
+    if (operation === 'insert') features += 1;
+    if (operation === 'delete') features -= 1;
+    if (envelopeAfter) boxes.push(crossingBox(envelopeAfter, geometry) ?? envelopeAfter);
+  }
+  const extent84 = boxes.length > 0 ? aroundOnGlobe(boxes) : undefined;
+  return { cursor, features, extent84, areas: changedAreas(events) };
+}
+
+/** Whether a box reaches from -180 to 180 degrees, as that of a geometry that was cut there does. */
+export const isAroundEarth = (box: Box | undefined): boolean => box?.[0] === -180 && box[2] === 180;
+
+/** The box across 180 degrees of a geometry that is cut there (RFC 7946, 3.1.9); undefined for other geometries. */
+function crossingBox(box: Box, geometry: string | undefined): Box | undefined {
+  if (!geometry || !isAroundEarth(box)) return undefined;
+  const [, south, , north] = box;
+  const parts = partsOf(JSON.parse(geometry));
+  const [eastern, western] = [parts.filter(([w]) => w >= 0), parts.filter(([, , e]) => e <= 0)];
+  if (eastern.length + western.length < parts.length) return undefined;
+  return [Math.min(...eastern.map(([w]) => w)), south, Math.max(...western.map(([, , e]) => e)), north];
+}
+
+type Part = { type: string; coordinates?: unknown[]; geometries?: Part[] };
+
+/** Boxes of the parts of a geometry. */
+function partsOf({ type, coordinates = [], geometries }: Part): Box[] {
+  if (geometries) return geometries.flatMap(partsOf);
+  const parts: unknown[] = type.startsWith('Multi') ? coordinates : [coordinates];
+  return parts.flatMap((part) => {
+    // A point has its numbers right here.
+    const box = envelope([part]);
+    return box ? [box] : [];
+  });
+}
+
+function same(a: Box, b: Box | undefined): boolean {
+  return b !== undefined && a.every((value, i) => value === b[i]);
+}
+
+/** One box per cell of a grid over all, around the boxes whose middle lies in the cell. */
+function gathered(boxes: readonly Box[]): Box[] {
+  const [west, south, east, north] = boxes.reduce(around);
+  const cell = (low: number, high: number, from: number, to: number) =>
+    Math.min(CELLS - 1, Math.floor((((low + high) / 2 - from) / (to - from || 1)) * CELLS));
+  const cells = new Map<number, Box>();
+  for (const box of boxes) {
+    const index = cell(box[1], box[3], south, north) * CELLS + cell(box[0], box[2], west, east);
+    const before = cells.get(index);
+    cells.set(index, before ? around(before, box) : box);
+  }
+  return [...cells.values()];
+}

@@ -1,0 +1,169 @@
+import type { Box } from '../geometry/box.js';
+import type { RemoteRequest } from './ingest.js';
+
+/** What a GeoServer holds, as its REST API tells it. Layers, styles and groups are named `workspace:name`, or `name` without a workspace. */
+
+export interface GeoServerTask extends RemoteRequest {
+  /** Whether the texts of styles in SLD are read too. */
+  readonly withStyles: boolean;
+}
+
+export interface GeoServerWorkspace {
+  readonly name: string;
+  readonly isDefault: boolean;
+  readonly isIsolated: boolean;
+}
+
+export interface GeoServerStore {
+  readonly kind: 'data' | 'coverage';
+  readonly workspace: string;
+  readonly name: string;
+  /** What GeoServer calls its format: `PostGIS`, `Shapefile`, `GeoTIFF`. */
+  readonly type: string | undefined;
+  readonly isEnabled: boolean;
+  readonly description: string | undefined;
+  /** Where its data lies; never a secret. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+export interface GeoServerAttribute {
+  readonly name: string;
+  /** Java class of its values. */
+  readonly binding: string | undefined;
+  readonly isNullable: boolean;
+}
+
+/** What a layer shows: a feature type or a coverage. */
+export interface GeoServerResource {
+  readonly kind: 'featureType' | 'coverage';
+  readonly workspace: string;
+  readonly store: string;
+  readonly name: string;
+  readonly nativeName: string | undefined;
+  readonly title: string | undefined;
+  readonly abstract: string | undefined;
+  readonly keywords: readonly string[];
+  /** As GeoServer declares it: `EPSG:25832`. */
+  readonly srs: string | undefined;
+  readonly isEnabled: boolean;
+  readonly box84: Box | undefined;
+  readonly attributes: readonly GeoServerAttribute[];
+  /** Condition in ECQL that all of its features pass. */
+  readonly filter: string | undefined;
+  /** Names of the bands of a coverage. */
+  readonly bands: readonly string[];
+  /** Dimensions other than those of space: `time`, `elevation`. */
+  readonly dimensions: readonly string[];
+}
+
+export interface GeoServerLayer {
+  readonly id: string;
+  readonly workspace: string | undefined;
+  readonly name: string;
+  /** `VECTOR`, `RASTER`, `WMS`, `WMTS`, `REMOTE`. */
+  readonly type: string | undefined;
+  readonly isEnabled: boolean;
+  readonly defaultStyle: string | undefined;
+  /** Others than the default style. */
+  readonly styles: readonly string[];
+  readonly attribution: string | undefined;
+  readonly attributionUrl: string | undefined;
+  /** Absent where it could not be read, or is of another server. */
+  readonly resource: GeoServerResource | undefined;
+}
+
+export interface GeoServerGroup {
+  readonly id: string;
+  readonly workspace: string | undefined;
+  readonly name: string;
+  readonly title: string | undefined;
+  readonly abstract: string | undefined;
+  /** `SINGLE`, `NAMED`, `CONTAINER`, `EO`. */
+  readonly mode: string | undefined;
+  /** Layers and groups, from the lowest to the highest, with their styles; undefined where the layer's own is drawn. */
+  readonly members: readonly {
+    readonly kind: 'layer' | 'layerGroup';
+    readonly id: string;
+    readonly style: string | undefined;
+  }[];
+}
+
+export interface GeoServerStyle {
+  readonly id: string;
+  readonly workspace: string | undefined;
+  readonly name: string;
+  /** `sld`, `css`, `ysld`, `mbstyle`, `zip`. */
+  readonly format: string;
+  readonly languageVersion: string | undefined;
+  readonly fileName: string | undefined;
+  /** Text of SLD, where it was read. */
+  readonly content: string | undefined;
+}
+
+export interface GeoServerEndpoint {
+  /** `wfs`, `wms`, `wcs`. */
+  readonly service: string;
+  readonly url: string;
+  readonly isEnabled: boolean;
+  readonly title: string | undefined;
+}
+
+/** A grid of the tile cache. */
+export interface GeoServerGridset {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** EPSG code, or 900913. */
+  readonly srid: number;
+  /** Whether the authority of the CRS puts northing or latitude first; the box is x,y ordered all the same. */
+  readonly isNorthFirst: boolean;
+  /** Extent in the CRS. Tiles are counted from its top left corner, or from its bottom left one. */
+  readonly box: Box;
+  readonly isTopLeft: boolean;
+  readonly metresPerUnit: number;
+  /** In cells. */
+  readonly tileWidth: number;
+  readonly tileHeight: number;
+  /** Sides of cells in units of the CRS, from the smallest scale to the largest. */
+  readonly levels: readonly { readonly name: string; readonly cellSize: number }[];
+}
+
+/** A layer or a group of the tile cache. */
+export interface GeoServerTileLayer {
+  readonly id: string;
+  readonly isEnabled: boolean;
+  /** Media types. */
+  readonly formats: readonly string[];
+  /** Names of the gridsets that its tiles lie in. */
+  readonly gridsets: readonly string[];
+}
+
+/** A part that could not be read, and why. */
+export interface GeoServerGap {
+  /** Path below the root of the REST API; behind `gwc`, of that of the tile cache. */
+  readonly path: string;
+  readonly reason: string;
+}
+
+export interface GeoServerCatalog {
+  readonly version: string | undefined;
+  readonly gitRevision: string | undefined;
+  readonly buildTimestamp: string | undefined;
+  /** Settings that are no secrets; undefined where they may not be read. */
+  readonly settings: Readonly<Record<string, string | number | boolean>> | undefined;
+  readonly endpoints: readonly GeoServerEndpoint[];
+  readonly workspaces: readonly GeoServerWorkspace[];
+  readonly stores: readonly GeoServerStore[];
+  /** Feature types and coverages that no layer shows are left out. */
+  readonly layers: readonly GeoServerLayer[];
+  readonly groups: readonly GeoServerGroup[];
+  readonly styles: readonly GeoServerStyle[];
+  /** Empty where there is no tile cache. */
+  readonly gridsets: readonly GeoServerGridset[];
+  readonly tileLayers: readonly GeoServerTileLayer[];
+  readonly gaps: readonly GeoServerGap[];
+}
+
+/** Name of what lies in a workspace, or in none. */
+export function geoServerId(workspace: string | undefined, name: string): string {
+  return workspace === undefined ? name : `${workspace}:${name}`;
+}

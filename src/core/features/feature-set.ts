@@ -1,0 +1,67 @@
+/** Feature sets of GeoServices, whose fields are those that their values make. */
+
+import type { Geometry } from 'geojson';
+import { esriGeometryOf, esriGeometryType } from '../geometry/geoservices-geometry.js';
+import type { AnalyticsResult, FeatureSetResult } from './analytics.js';
+
+export interface SentAttributes {
+  readonly attributes?: Readonly<Record<string, unknown>>;
+}
+
+export interface ValueField {
+  readonly name: string;
+  readonly type: string;
+  readonly alias: string;
+}
+
+const WGS84 = 4326;
+
+interface Feature {
+  readonly geometry: Geometry | null;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** What analytics gave as GeoJSON in WGS 84. Attributes of features stand beside the others; lists and objects are JSON text. */
+export function featureSetOf(result: AnalyticsResult): FeatureSetResult {
+  const read = JSON.parse(`[${Buffer.from(result.features).toString()}]`) as Feature[];
+  const features = read.map(({ geometry, properties: { attributes, ...own } }) => ({
+    attributes: Object.fromEntries(
+      Object.entries({ ...(attributes as object | undefined), ...own }).map(([name, value]) => [
+        name,
+        typeof value === 'object' && value !== null ? JSON.stringify(value) : value,
+      ]),
+    ),
+    ...(geometry ? { geometry: esriGeometryOf(geometry, WGS84) } : {}),
+  }));
+  const type = read.find(({ geometry }) => geometry)?.geometry?.type;
+  const geometryType = type === undefined ? undefined : esriGeometryType(type);
+  return {
+    ...result,
+    features: Buffer.from(features.map((one) => JSON.stringify(one)).join(',')),
+    fields: fieldsOfValues(features),
+    ...(geometryType ? { geometryType } : {}),
+  };
+}
+
+const TEXT = 'esriFieldTypeString';
+const DOUBLE = 'esriFieldTypeDouble';
+const INTEGER = 'esriFieldTypeInteger';
+
+/** Fields that hold all values: of mixed ones texts. */
+export function fieldsOfValues(features: readonly SentAttributes[]): ValueField[] {
+  const types = new Map<string, string>();
+  for (const { attributes } of features)
+    for (const [name, value] of Object.entries(attributes ?? {})) {
+      if (value === null) continue;
+      const [before, type] = [types.get(name), typeOf(value)];
+      types.set(name, before === undefined || before === type ? type : widest(before, type));
+    }
+  return [...types].map(([name, type]) => ({ name, type, alias: name }));
+}
+
+const widest = (a: string, b: string) => (a === TEXT || b === TEXT ? TEXT : DOUBLE);
+
+function typeOf(value: unknown): string {
+  if (typeof value !== 'number') return TEXT;
+  return Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? INTEGER : DOUBLE;
+}

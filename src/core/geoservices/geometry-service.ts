@@ -1,0 +1,76 @@
+/** What a GeometryServer has a worker compute. Geometries are GeoJSON in x,y; `each` keeps heights where it says so. */
+import type { Geometry, Point } from 'geojson';
+import type { Box } from '../geometry/box.js';
+import type { Notation } from '../geometry/coordinate-notations.js';
+import type { GeometryOperation } from '../geometry/geometry-operations.js';
+
+interface Common {
+  geometries: Geometry[];
+  /** CRS of the geometries, that in which it is computed, and that of the answer; anything PROJ reads. */
+  from: string;
+  plane: string;
+  target: string;
+}
+
+export type GeometryServiceTask = Common &
+  (
+    | { verb: 'each'; operations: GeometryOperation[]; union?: boolean; heights?: boolean }
+    | { verb: 'hull' }
+    | { verb: 'union' }
+    | { verb: 'clip' | 'subtract'; by: Geometry }
+    | { verb: 'measure'; ground: boolean }
+    | { verb: 'distance'; by: Geometry; ground: boolean }
+    | { verb: 'relate'; others: Geometry[]; relation: RelationName; pattern?: string }
+    | { verb: 'cut'; by: Geometry }
+    | { verb: 'reshape'; by: Geometry }
+    | { verb: 'trim-extend'; by: Geometry; extension: Extension }
+    | { verb: 'complete'; others: Geometry[] }
+    | { verb: 'find-ways'; area?: Box; areaCrs: string }
+    | { verb: 'transform'; steps: StepChoice[] }
+    | { verb: 'write'; geometries: Point[]; notation: Notation }
+    | { verb: 'read'; strings: string[]; notation: Notation }
+  );
+
+/** A transformation between datums that a client names; in either direction where it says none. */
+export interface StepChoice {
+  code: number;
+  isForward?: boolean;
+}
+
+/** A step of a way from one datum to another. */
+export interface DatumStep {
+  code: number;
+  name: string;
+  isForward: boolean;
+}
+
+/** How two geometries may stand to each other, as GeoServices name it. */
+export const RELATIONS = [
+  ...(['Cross', 'Disjoint', 'In', 'InteriorIntersection', 'Intersection', 'LineCoincidence'] as const),
+  ...(['LineTouch', 'Overlap', 'PointTouch', 'Touch', 'Within', 'Relation'] as const),
+] as const;
+export type RelationName = (typeof RELATIONS)[number];
+
+/** How lines that fall short of others are extended. */
+export interface Extension {
+  /** Whether an end moves, rather than a position being added beyond it. */
+  moves: boolean;
+  atStart: boolean;
+  atEnd: boolean;
+}
+
+export interface GeometryServiceResult {
+  /** Null for an empty one. */
+  geometries: (Geometry | null)[];
+  /** Area, perimeter and length of each geometry, in units of the plane or metres; of a distance the number alone. */
+  measures: { area: number; perimeter: number; length: number }[];
+  distance?: number;
+  /** Which geometry each of the answer was cut from. */
+  cutIndexes?: number[];
+  /** Ways between two references, the best first. */
+  ways?: DatumStep[][];
+  /** Places as text. */
+  strings?: string[];
+  /** Indices of pairs in a relation. */
+  relations?: [left: number, right: number][];
+}

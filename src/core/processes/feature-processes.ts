@@ -1,0 +1,172 @@
+/** What processes do to features, in the threads for processes. */
+
+import type { Operand } from '../cql2/index.js';
+import type { ClusterAlgorithm, Statistic } from '../features/analytics.js';
+import { freeName, namesInUse } from '../features/column-names.js';
+import type { FeatureQuery } from '../features/features.js';
+import type { Box } from '../geometry/box.js';
+import type { CollectionOperation, GeometryOperation } from '../geometry/geometry-operations.js';
+import type { GeometryServiceResult, GeometryServiceTask } from '../geoservices/geometry-service.js';
+import type { FieldType } from '../sources/vector-source.js';
+import type { MapPageTask } from './map-pages.js';
+
+/** Features of a source that a process reads, with these fields. */
+export interface ProcessFeatures extends FeatureQuery {
+  fields: string[];
+}
+
+/**
+ * `clip`, `subtract`: the parts of features inside of, or outside of, all features of the overlay. `intersect`: a feature
+ * for each pair that shares something, with the attributes of both. `symmetric-difference`: what only one of both has, with
+ * the attributes that it has. `union`: what both share and what only one has.
+ */
+export type OverlayKind = 'clip' | 'subtract' | 'intersect' | 'symmetric-difference' | 'union';
+
+/** How distances and sizes are measured, and the unit that they are told in. */
+export interface Measure {
+  /** Metres over the ground (WGS 84); else units of the plane. */
+  ground: boolean;
+  /** So many of these are one unit of length. */
+  perUnit: number;
+}
+
+export type CellShape = 'square' | 'hexagon';
+
+/** A value that a share of the values of a field in a group does not exceed; between two of them where it falls there. */
+export interface Percentile {
+  /** 0 to 1. */
+  share: number;
+  field: string;
+  /** Of the attribute. */
+  name: string;
+}
+
+/** A largest distance: metres over the ground, or units of the plane. */
+export interface Reach {
+  distance: number;
+  ground: boolean;
+}
+
+export type FeatureProcess =
+  /** Each feature for itself; those that nothing is left of are left out. `parts`: a feature for each part. */
+  | { kind: 'map'; operation: GeometryOperation; parts?: boolean; crs?: string }
+  /** Each feature with its area, or the length of its lines and rings, as an attribute of that name. */
+  | { kind: 'measure'; of: 'area' | 'length'; measure: Measure }
+  /** Each feature with the value of an expression, which was checked against the input. */
+  | { kind: 'calculate'; name: string; type: FieldType; expression: Operand }
+  /** A feature without geometry for each group of equal values, with `featureCount`. */
+  | { kind: 'summarize'; by: string[]; statistics: Statistic[]; percentiles: Percentile[] }
+  /** The first of features that have the same vertices, the same values, or both. */
+  | { kind: 'deduplicate'; by: string[]; geometry: boolean }
+  /** A feature for each fault, where it is; and for all features, and the nulls of each field. `extent`: where they should be. */
+  | { kind: 'quality'; extent?: Box }
+  /** The cells of a grid over the box around all features; `side` in units of the CRS. */
+  | { kind: 'grid'; shape: CellShape; side: number }
+  /** A feature for each H3 cell with the number of features whose centroids it holds. */
+  | { kind: 'h3'; resolution: number; statistics: Statistic[] }
+  /** Each feature with the cluster of its centroid. Distances are metres over the ground, or units of the plane. */
+  | { kind: 'clusters'; algorithm: ClusterAlgorithm; ground: boolean }
+  /** A feature for each cell near centroids; `side` and `radius` as in `measure`, `weight` is a field. */
+  | { kind: 'density'; shape: CellShape; side: number; radius: number; measure: Measure; weight?: string }
+  /** Each feature with Gi* of a field; `radius` is metres over the ground, or units of the plane. */
+  | { kind: 'hot-spots'; field: string; radius: number; ground: boolean }
+  /** One feature for each group of equal values, with the statistics and `featureCount`. `operation`: done to each geometry before. */
+  | {
+      kind: 'dissolve';
+      by: string[];
+      statistics: Statistic[];
+      parts?: boolean;
+      operation?: GeometryOperation;
+    }
+  /** All geometries together; the features have no attributes. */
+  | { kind: 'together'; operation: CollectionOperation }
+  /** Features laid over others. `measure`: pieces of `intersect` have their size and the shares that it is of both. */
+  | { kind: OverlayKind; measure?: Measure }
+  /**
+   * Features with the attributes of those that they meet: of the first, or a feature for each; or with their number, and
+   * statistics of theirs. `innerOnly`: features that meet none are left out.
+   */
+  | {
+      kind: 'join';
+      /** `dwithin` takes those within `reach`, nearest first. */
+      predicate: 'intersects' | 'contains' | 'within' | 'dwithin';
+      reach?: Reach;
+      mode: 'first' | 'each' | 'count';
+      /** Of the attribute with the number. */
+      countName: string;
+      statistics: Statistic[];
+      innerOnly: boolean;
+    }
+  /** Features whose vertices move onto those of the overlay within a tolerance, in units of the CRS. */
+  | { kind: 'snap'; tolerance: number }
+  /** A feature for each of the nearest others, with the attributes of both, the distance and the rank. */
+  | { kind: 'nearest'; count: number; measure: Measure; reach?: number; innerOnly: boolean }
+  /** A feature without geometry for each pair, with both ids and the distance. */
+  | { kind: 'distances'; measure: Measure };
+
+export interface FeatureProcessTask {
+  process: FeatureProcess;
+  input: ProcessFeatures;
+  overlay?: ProcessFeatures;
+  /** GeoPackage to create, with one table. One that is there is of a run that was cut off, and replaced. */
+  output: string;
+  /** The store of the features computes, as one statement, where it is able to. */
+  pushDown?: boolean;
+}
+
+/** A task as the thread that does it has it. */
+export interface FeatureProcessOrder extends FeatureProcessTask {
+  /** Features that were read so far. */
+  count: SharedArrayBuffer;
+}
+
+/** A feature that could not be processed, and why. */
+export interface FeatureFault {
+  /** Absent in overlays, which read copies. */
+  id?: string;
+  reason: string;
+}
+
+export interface FeatureProcessResult {
+  /** Features that were written. */
+  features: number;
+  /** Features of the input; rows of the statement where the work was pushed down. */
+  read: number;
+  /** Why the store did not compute what was pushed down. */
+  pushDownFault?: string;
+  /** How many could not be processed, and the first of them: they are left out. */
+  faults: number;
+  faultList: FeatureFault[];
+  /** Attributes of which a decimal has more digits than a double. */
+  rounded: string[];
+}
+
+export interface StagedFeatures {
+  features: number;
+  /** Sentences on numbers that the table has in another form. */
+  notes: string[];
+}
+
+/** A GeoJSON FeatureCollection, as text, becomes a GeoPackage. */
+export interface StageFeaturesTask {
+  /** A file that holds the text. */
+  path: string;
+  output: string;
+}
+
+export interface FeatureProcessTasks {
+  /** What a GeometryServer is asked: short, and for a client that waits. */
+  'process.geometry': { input: GeometryServiceTask; output: GeometryServiceResult };
+  'process.stage': { input: StageFeaturesTask; output: StagedFeatures };
+  'process.map-page': { input: MapPageTask; output: undefined };
+  'process.features': { input: FeatureProcessTask; output: FeatureProcessResult };
+}
+
+/** The table of results. */
+export const RESULT_TABLE = 'features';
+
+/** Its columns of ids and geometries, beside those of the attributes. */
+export function resultColumns(attributes: readonly { readonly name: string }[]) {
+  const taken = namesInUse(attributes);
+  return { idColumn: freeName('fid', taken), geometryColumn: freeName('geom', taken) };
+}

@@ -1,0 +1,78 @@
+/** Object stores that speak the protocol of S3, or that of Azure's blobs. */
+
+import { TaskFailure } from '../errors/failure.js';
+import type { RemoteProblem } from '../errors/remote-problems.js';
+
+/** Who reads a store. It holds a secret: it is never logged, kept in the state or sent to a client. */
+export type StoreCredentials = S3Credentials | AzureCredentials;
+
+export interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly region: string;
+}
+
+export interface AzureCredentials {
+  readonly account: string;
+  /** In base64. */
+  readonly accountKey: string;
+}
+
+/** A bucket, or container, and who reads it. */
+export interface ObjectStore {
+  readonly protocol: 'S3' | 'AzureBlob';
+  /** Scheme, host and port; of Azure with the account as path, where the host does not name it. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  /** Absent: everybody may read it. */
+  readonly credentials?: StoreCredentials;
+}
+
+export interface ListObjectsTask {
+  readonly store: ObjectStore;
+  /** What keys begin with. */
+  readonly prefix: string;
+  /** Where the page before ended. */
+  readonly cursor?: string;
+  /** Keys of one page, 1 to 1000. */
+  readonly limit: number;
+  readonly timeoutMs: number;
+}
+
+export interface ListedObject {
+  readonly key: string;
+  readonly bytes: number;
+  /** RFC 3339. */
+  readonly modified: string | null;
+}
+
+export interface ObjectTask {
+  readonly store: ObjectStore;
+  readonly key: string;
+  /** File to create; must not exist. Removed again when the task fails. */
+  readonly path: string;
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+}
+
+export interface ObjectPage {
+  readonly objects: readonly ListedObject[];
+  /** Undefined after the last page. */
+  readonly next?: string;
+}
+
+export type ListedObjects = ObjectPage | { readonly problem: RemoteProblem };
+
+/** Whether a key has an address: URLs drop the parts `.` and `..`, and so would lead to another object or bucket. */
+export const isObjectKey = (key: string): boolean =>
+  key !== '' && !/\p{Surrogate}/u.test(key) && !key.split('/').some((part) => part === '.' || part === '..');
+
+/**
+ * The address of an object, in the form that all such stores take: the bucket is the first part of the path. Throws
+ * `invalid-input` for a key that has none.
+ */
+export function objectAddress({ endpoint, bucket }: ObjectStore, key: string): string {
+  if (!isObjectKey(key))
+    throw new TaskFailure('invalid-input', 'A key must not be empty, and have no parts . and ..');
+  return `${endpoint}/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
+}

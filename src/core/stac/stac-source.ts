@@ -1,0 +1,172 @@
+/** Sources that are imagery of STAC APIs: `stac+https://host/path?collections=…&asset=…`. */
+
+import { Cql2Error, parseText } from '../cql2/index.js';
+import { TaskFailure } from '../errors/failure.js';
+import type { Box } from '../geometry/box.js';
+import { LIMITS } from '../kit/limits.js';
+
+/** What is shown where scenes lie over each other. */
+export const SCENE_MERGES = [
+  ...(['first', 'newest', 'lowest-cloud'] as const),
+  ...(['highest', 'lowest', 'mean', 'median', 'standard-deviation', 'count'] as const),
+] as const;
+export type SceneMerge = (typeof SCENE_MERGES)[number];
+
+export interface StacSource {
+  /** As it stands in the configuration. */
+  readonly address: string;
+  /** Of the API's landing page. */
+  readonly url: string;
+  readonly name: string;
+  readonly collections: readonly string[];
+  readonly assets: readonly string[];
+  /** Of the bands of all assets together, those that are read, 1-based; all when absent. */
+  readonly bands?: readonly number[];
+  readonly bbox?: Box;
+  readonly datetime?: string;
+  /** CQL2 text. */
+  readonly filter?: string;
+  readonly merge: SceneMerge;
+  /** Whether it is searched once for all, or for each window. */
+  readonly search: 'static' | 'window';
+  /** Scenes of the mosaic, or of one search for a window, at most. */
+  readonly maxScenes: number;
+  /** Milliseconds between two searches of one kind. */
+  readonly refreshMs: number;
+  /** Whether assets are asked for with the credentials of object stores that the environment has. */
+  readonly credentials: 'none' | 'environment';
+  /** CRS of the mosaic; that of the scenes where they share one when absent, else degrees. */
+  readonly crs?: string;
+}
+
+const REFRESH_S = { least: 30, usual: 600, most: 86_400 };
+/** Names of collections, assets and bands in one list, and characters of one. */
+const MAX_NAMES = 32;
+const MAX_NAME = 200;
+
+type Setting = keyof typeof SETTINGS;
+
+/** What may stand in the query, and how it is read. */
+const SETTINGS = {
+  collections: names,
+  asset: (text: string) => [named('asset', text)],
+  assets: names,
+  bands: (text: string) => text.split(',').map((one) => integer('bands', one, 1, 256)),
+  bbox: box,
+  datetime: instants,
+  filter: cql2,
+  merge: (text: string) =>
+    SCENE_MERGES.find((one) => one === text) ?? wrong('merge', `must be one of ${SCENE_MERGES.join(', ')}`),
+  search: (text: string) =>
+    (['static', 'window'] as const).find((one) => one === text) ??
+    wrong('search', 'must be static or window'),
+  items: (text: string) => integer('items', text, 1, LIMITS.stacScenes),
+  refresh: (text: string) => integer('refresh', text, REFRESH_S.least, REFRESH_S.most),
+  crs: (text: string) =>
+    /^(EPSG:\d{4,6}|OGC:CRS84)$/i.test(text) ? text.toUpperCase() : wrong('crs', 'must be EPSG:code'),
+  credentials: (text: string) =>
+    (['none', 'environment'] as const).find((one) => one === text) ??
+    wrong('credentials', 'must be none or environment'),
+  name: (text: string) => named('name', text),
+} as const;
+
+/** Throws `invalid-input` for a source that is not sound. */
+export function stacSource(address: string): StacSource {
+  const url = addressOf(address);
+  const { asset, assets = asset, collections, ...said } = settingsOf(url.searchParams);
+  if (asset && assets !== asset) wrong('asset', 'does not go with assets');
+  if (!assets) wrong('asset', 'or assets must say what is read of the items');
+  if (!collections) wrong('collections', 'must say which collections are searched');
+  const { search = 'static', refresh = REFRESH_S.usual, merge = 'newest', items, name, ...rest } = said;
+  const { credentials = 'none' } = said;
+  const usual = search === 'static' ? LIMITS.stacScenesDefault : LIMITS.stacWindowScenesDefault;
+  if (search === 'window' && items !== undefined && items > LIMITS.stacWindowScenes)
+    wrong('items', `must be at most ${LIMITS.stacWindowScenes} where search is window`);
+  return {
+    ...rest,
+    ...{ address, collections, assets, merge, search, credentials },
+    ...{ maxScenes: items ?? usual, refreshMs: refresh * 1000 },
+    url: `${url.origin}${url.pathname}`,
+    name: name ?? [...collections, ...assets].join('-'),
+  };
+}
+
+function addressOf(address: string): URL {
+  const text = address.replace(/^stac\+/i, '');
+  if (!URL.canParse(text)) throw new TaskFailure('invalid-input', 'The source is no URL.');
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '')
+    throw new TaskFailure('invalid-input', 'The URL of a STAC API must hold no credentials.');
+  return url;
+}
+
+type Settings = { [S in Setting]?: Exclude<ReturnType<(typeof SETTINGS)[S]>, never> };
+
+function settingsOf(query: URLSearchParams): Settings {
+  const settings: Record<string, unknown> = {};
+  for (const [name, text] of query) {
+    const read = Object.hasOwn(SETTINGS, name) ? SETTINGS[name as Setting] : undefined;
+    if (!read)
+      wrong(name.slice(0, 50), `is no setting of a STAC API; there are ${Object.keys(SETTINGS).join(', ')}`);
+    if (name in settings) wrong(name, 'is said twice');
+    settings[name] = read(text);
+  }
+  return settings as Settings;
+}
+
+/** APIs take no dates without times: they mean whole days. */
+function instants(text: string): string {
+  if (!/^[-\d:.TZ+/]{4,80}$/i.test(text)) return wrong('datetime', 'must be an instant or start/end');
+  const [first = '', last = first, ...more] = text.split('/');
+  if (more.length > 0) return wrong('datetime', 'must be an instant or start/end');
+  const start = DATE.test(first) ? `${first}T00:00:00Z` : first;
+  const end = DATE.test(last) ? `${last}T23:59:59.999Z` : last;
+  return start === end ? start : `${start}/${end}`;
+}
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+function names(text: string): readonly string[] {
+  const list = text.split(',').map((one) => named('a list', one));
+  if (list.length > MAX_NAMES) wrong('a list', `has more than ${MAX_NAMES} names`);
+  return [...new Set(list)];
+}
+
+function named(setting: string, text: string): string {
+  const name = text.trim();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must not be there.
+  if (name === '' || name.length > MAX_NAME || /[\u0000-\u001f\u007f]/.test(name))
+    wrong(setting, 'must hold plain names');
+  return name;
+}
+
+function integer(setting: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < least || value > most)
+    wrong(setting, `must be a whole number from ${least} to ${most}`);
+  return value;
+}
+
+function cql2(text: string): string {
+  if (text.length > LIMITS.filterCharacters) wrong('filter', 'is too long');
+  try {
+    parseText(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    return wrong('filter', error.message);
+  }
+}
+
+function box(text: string): Box {
+  const numbers = text.split(',').map(Number);
+  const [west, south, east, north] = numbers as [number, number, number, number];
+  const isBox = numbers.length === 4 && numbers.every(Number.isFinite) && south <= north;
+  if (!isBox || Math.max(Math.abs(west), Math.abs(east)) > 180 || Math.max(-south, north) > 90)
+    wrong('bbox', 'must be west, south, east, north in degrees');
+  return [west, south, east, north];
+}
+
+function wrong(setting: string, detail: string): never {
+  throw new TaskFailure('invalid-input', `The STAC source is not sound: ${setting} ${detail}.`);
+}

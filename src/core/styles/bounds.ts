@@ -1,0 +1,71 @@
+import { LIMITS } from '../kit/limits.js';
+
+/** What is wrong with a style, and where: `path` is a JSON pointer (RFC 6901). */
+export interface StyleProblem {
+  readonly path: string;
+  readonly detail: string;
+}
+
+interface Part {
+  readonly value: unknown;
+  readonly name: string | number;
+  readonly depth: number;
+  readonly parent: Part | undefined;
+}
+
+/**
+ * What makes a JSON value too large or too deep to be looked at any closer; undefined when it is neither. Takes time in
+ * proportion to the limits, not to the value, and no stack.
+ */
+export function outOfBounds(value: unknown): StyleProblem | undefined {
+  const open: Part[] = [{ value, name: '', depth: 0, parent: undefined }];
+  let nodes = 0;
+  let characters = 0;
+  for (let part = open.pop(); part; part = open.pop()) {
+    if (part.depth > LIMITS.styleDepth)
+      return { path: pointerOf(part), detail: `is nested more than ${LIMITS.styleDepth} levels deep` };
+    if (typeof part.value === 'string') characters += part.value.length;
+    if (Array.isArray(part.value)) {
+      nodes += part.value.length;
+      if (nodes > LIMITS.styleNodes) return tooMany(part);
+      // Backwards, so that the first is looked at first.
+      for (let i = part.value.length - 1; i >= 0; i--) open.push(child(part, i, part.value[i]));
+    } else if (typeof part.value === 'object' && part.value !== null) {
+      const members = Object.entries(part.value);
+      nodes += members.length;
+      if (nodes > LIMITS.styleNodes) return tooMany(part);
+      for (const [name, value] of members.reverse()) {
+        characters += name.length;
+        open.push(child(part, name, value));
+      }
+    }
+    if (characters > LIMITS.styleCharacters)
+      return { path: pointerOf(part), detail: `there are more than ${LIMITS.styleCharacters} characters` };
+  }
+  return undefined;
+}
+
+function child(parent: Part, name: string | number, value: unknown): Part {
+  return { value, name, depth: parent.depth + 1, parent };
+}
+
+function tooMany(part: Part): StyleProblem {
+  return { path: pointerOf(part), detail: `there are more than ${LIMITS.styleNodes} values` };
+}
+
+/** Characters of a name that are shown. */
+const MAX_NAME = 60;
+
+function pointerOf(part: Part): string {
+  const names: string[] = [];
+  for (let at: Part | undefined = part; at?.parent; at = at.parent) names.push(escaped(`${at.name}`));
+  return names
+    .reverse()
+    .map((name) => `/${name}`)
+    .join('');
+}
+
+/** A name as part of a JSON pointer. */
+export function escaped(name: string): string {
+  return name.slice(0, MAX_NAME).replaceAll('~', '~0').replaceAll('/', '~1');
+}

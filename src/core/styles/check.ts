@@ -1,0 +1,270 @@
+import { latest, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
+import { LIMITS } from '../kit/limits.js';
+import type { RasterLook } from '../rasters/raster-look.js';
+import { escaped, outOfBounds, type StyleProblem } from './bounds.js';
+import { MAX_FONTS, unknownFont } from './fonts.js';
+import { layerTypesFor, sourceTypeOf } from './layer-types.js';
+import { checkedLook, LOOK, LookError } from './look.js';
+import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from './model.js';
+
+/** What a style is for, and what it may refer to. */
+export interface StyleUse {
+  /** Identifier of the collection: the name of its layer in vector tiles. */
+  readonly id: string;
+  readonly kind: 'vector' | 'raster';
+  /** Why clients may not be sent to a host for icons or glyphs; undefined when they may. Absent: to none. */
+  readonly urlProblem?: (url: URL) => string | undefined;
+  /** Why bands cannot be shown that way; undefined when they can. Absent: all can. */
+  readonly lookProblem?: (look: RasterLook) => string | undefined;
+}
+
+/** A style that can be drawn, stored and served. */
+export interface CheckedStyle {
+  /** All of its layers name the collection as their source, whatever the author wrote. */
+  readonly document: StyleDocument;
+  /** Those of its layers that draw the collection. */
+  readonly layers: readonly StyleLayer[];
+}
+
+export class StyleError extends Error {
+  override readonly name = 'StyleError';
+
+  /** One or more. */
+  constructor(readonly problems: readonly StyleProblem[]) {
+    super(`${problems[0]!.path || '/'}: ${problems[0]!.detail}`);
+  }
+}
+
+type Json = Record<string, unknown>;
+
+/** Types of layers that draw no source. */
+const UNSOURCED: readonly string[] = ['background'];
+
+/** Checks a MapLibre style document that anybody may have written. Throws `StyleError`. Large ones take a second. */
+export function checkStyle(value: unknown, use: StyleUse): CheckedStyle {
+  const layers = ownLayers(value, use);
+  return checked(value as Json, use, layers, layerProblems(layers));
+}
+
+/** The same with the long part of the work done elsewhere: `find` is `layerProblems`. */
+export async function checkStyleBy(
+  find: (layers: readonly Json[]) => Promise<StyleProblem[]>,
+  value: unknown,
+  use: StyleUse,
+): Promise<CheckedStyle> {
+  const layers = ownLayers(value, use);
+  return checked(value as Json, use, layers, await find(layers));
+}
+
+/** What the style specification and our renderer say against layers. */
+export function layerProblems(layers: readonly Json[]): StyleProblem[] {
+  return [
+    ...layers.flatMap((layer, i) => problemsOf(layer, i)),
+    ...layers.flatMap((layer, i) => undrawable(layer, `/layers/${i}`)),
+  ].slice(0, LIMITS.styleErrors);
+}
+
+function ownLayers(value: unknown, use: StyleUse): Json[] {
+  const large = outOfBounds(value);
+  if (large) throw new StyleError([large]);
+  if (!isObject(value)) refuse('', 'must be an object');
+  if (value['version'] !== 8) refuse('/version', 'must be 8');
+  const list = value['layers'];
+  if (!Array.isArray(list)) refuse('/layers', 'must be an array');
+  if (list.length > LIMITS.styleLayers) refuse('/layers', `must have at most ${LIMITS.styleLayers} layers`);
+  const layers = list.map((layer, i) => ownLayer(layer, `/layers/${i}`, use));
+  requireUnique(layers);
+  return layers;
+}
+
+function checked(
+  value: Json,
+  use: StyleUse,
+  layers: readonly Json[],
+  all: readonly StyleProblem[],
+): CheckedStyle {
+  const looks = layers.flatMap((layer, i) => lookProblems(layer, `/layers/${i}`, use));
+  const problems = [...all, ...looks];
+  if (problems.length > 0) throw new StyleError(problems.slice(0, LIMITS.styleErrors));
+  const document = {
+    version: 8,
+    ...named(value),
+    ...resources(value, use),
+    sources: { [COLLECTION_SOURCE]: { type: use.kind } },
+    layers,
+  } as unknown as StyleDocument;
+  return { document, layers: drawnLayers(document) };
+}
+
+/** The layers of a checked document that draw the collection. */
+export function drawnLayers({ layers }: StyleDocument): StyleLayer[] {
+  return layers
+    .filter(({ type }) => !UNSOURCED.includes(type))
+    .map(({ ...layer }: Json) => {
+      delete layer['source'];
+      delete layer['source-layer'];
+      return layer as unknown as StyleLayer;
+    });
+}
+
+function refuse(path: string, detail: string): never {
+  throw new StyleError([{ path, detail }]);
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function named({ name, metadata }: Json): Json {
+  if (name !== undefined && typeof name !== 'string') refuse('/name', 'must be a text');
+  if (metadata !== undefined && !isObject(metadata)) refuse('/metadata', 'must be an object');
+  return { ...(name === undefined ? {} : { name }), ...(metadata === undefined ? {} : { metadata }) };
+}
+
+/** The layer with the collection as its source. */
+function ownLayer(layer: unknown, path: string, { kind, id }: StyleUse): Json {
+  if (!isObject(layer)) refuse(path, 'must be an object');
+  if (typeof layer['id'] !== 'string' || layer['id'] === '') refuse(`${path}/id`, 'must be a text');
+  if ('ref' in layer) refuse(`${path}/ref`, 'is of an older style specification');
+  const type = layer['type'];
+  if (UNSOURCED.includes(type as string)) return layer;
+  const types = layerTypesFor(kind);
+  if (!types.includes(type as string))
+    refuse(`${path}/type`, `must be one of ${types.join(', ')} for a ${kind} collection`);
+  const { source: _source, 'source-layer': _layer, ...own } = layer;
+  return { ...own, source: COLLECTION_SOURCE, ...(kind === 'vector' ? { 'source-layer': id } : {}) };
+}
+
+function requireUnique(layers: readonly Json[]): void {
+  const visited = new Set<unknown>();
+  layers.forEach(({ id }, i) => {
+    if (visited.has(id)) refuse(`/layers/${i}/id`, 'is the id of a layer before it');
+    visited.add(id);
+  });
+}
+
+/** What the style specification says against a layer. */
+function problemsOf(layer: Json, index: number): StyleProblem[] {
+  const type = layer['type'] as string;
+  const sources = { [COLLECTION_SOURCE]: { type: sourceTypeOf(type) } };
+  const key = `layers[${index}]`;
+  try {
+    const errors = validateStyleMin.layer({
+      key,
+      value: layer,
+      arrayIndex: 0,
+      style: { version: 8, sources, layers: [layer] },
+      styleSpec: latest,
+    }) as { message: string }[];
+    return errors.map(({ message }) => problemOf(message));
+  } catch {
+    // The validator trips over some values that it does not expect.
+    return [{ path: `/layers/${index}`, detail: 'is no layer of a MapLibre style' }];
+  }
+}
+
+/** Characters of a message of the validator that are told: it quotes what it was given. */
+const MAX_DETAIL = 300;
+
+/** `layers[0].paint.line-width: number expected` with its place as a JSON pointer. */
+function problemOf(message: string): StyleProblem {
+  const [, place = '', detail = message] = /^(\S*?): (.*)$/s.exec(message) ?? [];
+  const path = place.split(/[.[\]]+/).filter((name) => name !== '');
+  return { path: path.map((name) => `/${escaped(name)}`).join(''), detail: detail.slice(0, MAX_DETAIL) };
+}
+
+/** Expressions that look at the geometry, which is drawn from tiles here: what lies outside of them is not known. */
+const OF_GEOMETRY: readonly unknown[] = ['within', 'distance'];
+
+/** What the specification allows, but this server cannot draw. */
+function undrawable(layer: Json, path: string): StyleProblem[] {
+  const problems: StyleProblem[] = [];
+  for (const part of ['filter', 'layout', 'paint'])
+    visit(layer[part], `${path}/${part}`, (value, at) => {
+      if (!Array.isArray(value) || !OF_GEOMETRY.includes(value[0]) || !isObject(value[1])) return;
+      problems.push({ path: at, detail: `the expression "${value[0]}" cannot be drawn by this server` });
+    });
+  const font = (layer['layout'] as Json | undefined)?.['text-font'];
+  for (const fonts of fontsIn(font)) {
+    const unknown = unknownFont(fonts);
+    const detail =
+      unknown === undefined
+        ? `has at most ${MAX_FONTS} names`
+        : `there is no font "${unknown.slice(0, MAX_DETAIL)}"`;
+    if (unknown !== undefined || fonts.length > MAX_FONTS)
+      problems.push({ path: `${path}/layout/text-font`, detail });
+  }
+  return problems;
+}
+
+/** Lists of fonts in a value of `text-font`: the value itself, lists in an expression, or in stops of a function. */
+function fontsIn(value: unknown): string[][] {
+  if (isTexts(value)) return [value];
+  const fonts: string[][] = [];
+  visit(value, '', (part) => {
+    if (Array.isArray(part) && part[0] === 'literal' && isTexts(part[1])) fonts.push(part[1]);
+    else if (isObject(part) && Array.isArray(part['stops']))
+      fonts.push(...part['stops'].map((stop) => (stop as unknown[])?.[1]).filter(isTexts));
+  });
+  return fonts;
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string');
+}
+
+/** What is wrong with how a layer shows the bands of a raster. */
+function lookProblems({ type, metadata }: Json, path: string, { lookProblem }: StyleUse): StyleProblem[] {
+  if (metadata !== undefined && !isObject(metadata))
+    return [{ path: `${path}/metadata`, detail: 'must be an object' }];
+  const look = metadata?.[LOOK];
+  if (type !== 'raster' || look === undefined) return [];
+  const at = `${path}/metadata/${escaped(LOOK)}`;
+  try {
+    const problem = lookProblem?.(checkedLook(look));
+    return problem === undefined ? [] : [{ path: at, detail: problem }];
+  } catch (error) {
+    if (!(error instanceof LookError)) throw error;
+    const [, place = '', detail = error.message] = /^([\w.]*): (.*)$/s.exec(error.message) ?? [];
+    const names = place.split('.').filter((name) => name !== '');
+    return [{ path: at + names.map((name) => `/${name}`).join(''), detail: detail.slice(0, MAX_DETAIL) }];
+  }
+}
+
+function visit(value: unknown, path: string, use: (value: unknown, path: string) => void): void {
+  use(value, path);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, part] of Object.entries(value)) visit(part, `${path}/${escaped(name)}`, use);
+}
+
+const OURS = {
+  sprite: /^(?:https?:\/\/[^/?#]+)?(?:\/[^?#]*)?(\/ogc\/maps\/sprites\/[\w-]+)$/,
+  glyphs: /^(?:https?:\/\/[^/?#]+)?(?:\/[^?#]*)?(\/ogc\/maps\/fonts\/\{fontstack\}\/\{range\}\.pbf)$/,
+};
+
+/** Where clients find icons and glyphs: with us, which is kept without our own host name, or elsewhere if they may. */
+function resources(value: Json, use: StyleUse): Json {
+  const members: Json = {};
+  for (const name of ['sprite', 'glyphs'] as const) {
+    const member = value[name];
+    if (member === undefined) continue;
+    if (typeof member !== 'string') refuse(`/${name}`, 'must be the text of one URL');
+    members[name] = OURS[name].exec(member)?.[1] ?? elsewhere(member, `/${name}`, use);
+    if (name === 'glyphs' && !/\{fontstack\}.*\{range\}/.test(member))
+      refuse('/glyphs', 'must have {fontstack} and {range} in it');
+  }
+  return members;
+}
+
+function elsewhere(text: string, path: string, { urlProblem }: StyleUse): string {
+  let url: URL | undefined;
+  try {
+    url = new URL(text.replaceAll(/[{}]/g, ''));
+  } catch {
+    refuse(path, 'must be a URL of this server, or one that begins with https:');
+  }
+  if (url.protocol !== 'https:') refuse(path, 'must begin with https:');
+  const problem = urlProblem ? urlProblem(url) : `${url.host} is not in remote.allow`;
+  if (problem !== undefined) refuse(path, problem);
+  return text;
+}

@@ -1,0 +1,103 @@
+import { ramp } from '../rasters/color-ramps.js';
+import type { BandInfo } from '../rasters/rasters.js';
+import type { GeometryType } from '../sources/vector-source.js';
+import { LOOK } from './look.js';
+import type { MapStyle, StyleLayer } from './model.js';
+
+/** Colours that are told apart with the common colour vision deficiencies (Okabe and Ito). */
+const PALETTE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#6a51a3', '#8c6d31'];
+
+/** The same collection always gets the same colour. */
+function colourOf(id: string): string {
+  let hash = 0;
+  for (const char of id) hash = (hash * 31 + char.codePointAt(0)!) >>> 0;
+  return PALETTE[hash % PALETTE.length]!;
+}
+
+/** Full width from zoom 5 on; thinner before, where outlines lie close together. */
+const zoomed = (width: number): never =>
+  ['interpolate', ['linear'], ['zoom'], 0, width * 0.4, 5, width] as never;
+
+/** A look for a vector layer that has no style: quiet fills, clear outlines, visible points. */
+export function defaultStyle(geometryType: GeometryType, id: string): MapStyle {
+  const colour = colourOf(id);
+  if (geometryType.endsWith('Point')) return { version: 0, layers: [points(colour)] };
+  if (geometryType.endsWith('LineString')) return { version: 0, layers: [lines(colour)] };
+  if (geometryType.endsWith('Polygon')) return { version: 0, layers: polygons(colour) };
+  const only = (type: string, layer: StyleLayer): StyleLayer =>
+    ({ ...layer, filter: ['==', ['geometry-type'], type] }) as StyleLayer;
+  return {
+    version: 0,
+    layers: [
+      ...polygons(colour).map((layer) => only('Polygon', layer)),
+      only('LineString', lines(colour)),
+      only('Point', points(colour)),
+    ],
+  };
+}
+
+/** A raster as its colours, bands or values suggest. */
+export const RASTER_STYLE: MapStyle = { version: 0, layers: [{ id: 'raster', type: 'raster' }] };
+
+/** The ramp of what has no colours of its own: as bright as it is high, for all eyes and in gray. */
+const PERCEPTUAL = ramp('viridis')!;
+
+/**
+ * A look for a raster that has no style. Pictures (three or four bands, red, green and blue among more, a colour table, bytes of gray) are as
+ * they are;
+ * the first band of measured values is coloured from low to high.
+ */
+export function defaultRasterStyle(bands: readonly BandInfo[]): MapStyle {
+  if (isPicture(bands)) return RASTER_STYLE;
+  const look = { bands: [1], colormap: { kind: 'ramp', colors: PERCEPTUAL } };
+  return { version: 0, layers: [{ id: 'raster', type: 'raster', metadata: { [LOOK]: look } }] };
+}
+
+function isPicture(bands: readonly BandInfo[]): boolean {
+  const colors = bands.filter(({ colorInterpretation }) => colorInterpretation !== 'Alpha');
+  const [first] = colors;
+  if (!first || first.colorInterpretation === 'Palette') return true;
+  const says = (color: string) => colors.some(({ colorInterpretation }) => colorInterpretation === color);
+  if (['Red', 'Green', 'Blue'].every(says)) return true;
+  // Three or four bands are the colours of a camera, with near infrared; a byte a pixel is a scan or a shaded relief.
+  return colors.length === 3 || colors.length === 4 || (colors.length === 1 && first.type === 'Byte');
+}
+
+function polygons(colour: string): StyleLayer[] {
+  return [
+    {
+      id: 'fill',
+      type: 'fill',
+      paint: { 'fill-color': colour, 'fill-opacity': 0.35, 'fill-antialias': false },
+    },
+    {
+      id: 'outline',
+      type: 'line',
+      layout: { 'line-cap': 'round', 'line-join': 'round' },
+      paint: { 'line-color': colour, 'line-width': zoomed(1), 'line-opacity': 0.9 },
+    },
+  ];
+}
+
+function lines(colour: string): StyleLayer {
+  return {
+    id: 'line',
+    type: 'line',
+    layout: { 'line-cap': 'round', 'line-join': 'round' },
+    paint: { 'line-color': colour, 'line-width': zoomed(1.5) },
+  };
+}
+
+function points(colour: string): StyleLayer {
+  return {
+    id: 'point',
+    type: 'circle',
+    paint: {
+      'circle-color': colour,
+      'circle-radius': 4,
+      'circle-stroke-color': '#ffffff',
+      'circle-stroke-width': 1,
+      'circle-stroke-opacity': 0.9,
+    },
+  };
+}

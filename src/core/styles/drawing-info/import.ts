@@ -1,0 +1,30 @@
+import type { StyleLayer } from '../model.js';
+import { sldContext } from '../sld/expression.js';
+import { checkedLayers } from '../sld/import/checked.js';
+import type { SldTarget } from '../sld/import/context.js';
+import { SldReport } from '../sld/report.js';
+import { classesOf } from './classes.js';
+import { number, record } from './json.js';
+import { labelLayers } from './labels.js';
+import { layersOfClasses } from './merge.js';
+import { DrawingReport, type UnsupportedSymbolizer } from './report.js';
+
+export interface DrawingImport {
+  readonly layers: readonly StyleLayer[];
+  readonly unsupported: readonly UnsupportedSymbolizer[];
+}
+
+/** Reads a drawingInfo of Esri's feature services; what cannot be drawn is told of, never thrown. */
+export function importDrawingInfo(info: unknown, target: SldTarget = {}): DrawingImport {
+  const document = record(info) ?? {};
+  const report = new DrawingReport();
+  const context = sldContext(target, new SldReport());
+  const transparency = Math.min(100, Math.max(0, number(document['transparency']) ?? 0));
+  const classes = classesOf(record(document['renderer']), 1 - transparency / 100, report, context);
+  const layers = [...layersOfClasses(classes), ...labelLayers(document, report, context)];
+  const checks = new SldReport();
+  const style = checkedLayers(layers, checks);
+  for (const { construct, message } of checks.diagnostics)
+    report.add('RENDERER_PAYLOAD_INCOMPLETE', construct, message);
+  return { layers: style, unsupported: report.unsupported };
+}

@@ -1,0 +1,161 @@
+import { Untranslatable } from './export/untranslatable.js';
+import type { SldContext } from './import/context.js';
+import { asNumber, child, elements, textOf, type XmlElement } from './import/xml.js';
+import { converted, type Expr, literalAs, type TargetKind, type Typed } from './values.js';
+
+/** The three classifications of Symbology Encoding 1.1, §11.6; their values are of the kind that the place wants. */
+
+/** Values between thresholds. */
+export function categorize(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+  const [lookup, ...rest] = elements(node);
+  if (!lookup) throw new Untranslatable('Categorize', 'Categorize has no LookupValue.');
+  if (attribute(node, 'thresholdsBelongTo', 'threshholdsBelongTo') === 'preceding') {
+    context.report.warn('Categorize', 'Thresholds belong to the class above them.');
+  }
+  const input = expressionIn(lookup, context, 'number');
+  return withFallback(steps(input, rest, context, target), input, node, target);
+}
+
+/** What features without a number get; the value stands there twice, so it must be an attribute. */
+function withFallback(classed: Typed, input: Expr, node: XmlElement, target: TargetKind): Typed {
+  const fallback = node.attributes['fallbackValue'];
+  const isAttribute = Array.isArray(input) && input[0] === 'get';
+  if (!fallback || !isAttribute || classed.kind === 'literal') return classed;
+  const isNumber: Expr = ['==', ['typeof', input], 'number'];
+  return { kind: classed.kind, expr: ['case', isNumber, classed.expr, literalAs(fallback, target)] };
+}
+
+/** A first value, then thresholds and values in turn. */
+export function steps(
+  input: Expr,
+  parts: readonly XmlElement[],
+  context: SldContext,
+  target: TargetKind,
+): Typed {
+  const [first, ...rest] = parts;
+  if (!first || rest.length % 2 !== 0 || rest.length === 0) {
+    throw new Untranslatable('Categorize', 'Thresholds and values do not alternate.');
+  }
+  const values: Expr[] = [expressionIn(first, context, target)];
+  const thresholds: number[] = [];
+  for (let i = 0; i < rest.length; i += 2) {
+    thresholds.push(constantIn(rest[i]!));
+    values.push(thresholds.at(-1)!, expressionIn(rest[i + 1]!, context, target));
+  }
+  ascending('Categorize', thresholds);
+  return { kind: kindOf(target), expr: ['step', input, ...values] };
+}
+
+/** Values between points. */
+export function interpolate(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+  const lookup = child(node, 'LookupValue') ?? elements(node)[0];
+  const points = elements(node).filter(({ name }) => name === 'InterpolationPoint');
+  if (!lookup || points.length === 0) {
+    throw new Untranslatable('Interpolate', 'Interpolate needs a LookupValue and points.');
+  }
+  const mode = node.attributes['mode'] ?? 'linear';
+  if (mode !== 'linear')
+    context.report.warn('Interpolate', `The mode ${mode.slice(0, 20)} is drawn as linear.`);
+  const to = target === 'any' ? (node.attributes['method'] === 'color' ? 'color' : 'number') : target;
+  const stops = points.map((point) => pointOf(point, context, to));
+  ascending(
+    'Interpolate',
+    stops.map(([data]) => data),
+  );
+  const input = expressionIn(lookup, context, 'number');
+  const expr = ['interpolate', ['linear'], input, ...stops.flat()];
+  return withFallback({ kind: kindOf(to), expr }, input, node, to);
+}
+
+function pointOf(point: XmlElement, context: SldContext, target: TargetKind): [number, Expr] {
+  const [data, value] = [child(point, 'Data'), child(point, 'Value')];
+  if (!data || !value) throw new Untranslatable('InterpolationPoint', 'A point lacks Data or Value.');
+  return [constantIn(data), expressionIn(value, context, target)];
+}
+
+/** Values for values. */
+export function recode(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+  const [lookup, ...rest] = elements(node);
+  if (!lookup) throw new Untranslatable('Recode', 'Recode has no LookupValue.');
+  const cases: [string, Expr][] = rest.map((item) => {
+    const [data, value] = [child(item, 'Data'), child(item, 'Value')];
+    if (!data || !value) throw new Untranslatable('Recode', 'An item lacks Data or Value.');
+    return [textIn(data), expressionIn(value, context, target)];
+  });
+  const fallback = node.attributes['fallbackValue'];
+  return matchOf(typedIn(lookup, context), cases, target, fallback, context);
+}
+
+/** `match` by texts, which all values have; where several cases have one label the first counts. */
+export function matchOf(
+  input: Typed,
+  cases: readonly (readonly [string, Expr])[],
+  target: TargetKind,
+  fallback: string | undefined,
+  context: SldContext,
+): Typed {
+  if (cases.length === 0) throw new Untranslatable('Recode', 'There are no values to compare with.');
+  const isNumber = input.kind === 'number';
+  const labels = new Map<string, Expr>();
+  for (const [label, value] of cases) {
+    const key = isNumber ? String(asNumber(label) ?? label) : label;
+    if (!labels.has(key)) labels.set(key, value);
+  }
+  const other =
+    fallback === undefined ? NOTHING[target] : converted({ kind: 'literal', text: fallback }, target);
+  if (fallback === undefined && target === 'color') {
+    context.report.warn('Recode', 'Other values are transparent: there is no fallbackValue.');
+  }
+  const expr = ['match', converted(input, 'string'), ...[...labels].flat(), other];
+  return { kind: kindOf(target), expr };
+}
+
+const NOTHING: Readonly<Record<TargetKind, Expr>> = {
+  number: 0,
+  string: '',
+  boolean: false,
+  color: 'rgba(0,0,0,0)',
+  any: '',
+};
+
+function kindOf(target: TargetKind): 'number' | 'string' | 'boolean' | 'color' | 'unknown' {
+  return target === 'any' ? 'unknown' : target;
+}
+
+/** LookupValue, Value and others hold an expression or a text; in functions of GeoServer they are expressions themselves. */
+function typedIn(holder: XmlElement, context: SldContext, target: TargetKind = 'any'): Typed {
+  if (!HOLDERS.has(holder.name)) return context.typed(holder, target);
+  const [inner] = elements(holder);
+  return inner ? context.typed(inner, target) : { kind: 'literal', text: textOf(holder) ?? '' };
+}
+
+const HOLDERS = new Set(['LookupValue', 'Value', 'Data', 'Threshold']);
+
+function expressionIn(holder: XmlElement, context: SldContext, target: TargetKind): Expr {
+  return HOLDERS.has(holder.name)
+    ? converted(typedIn(holder, context, target), target)
+    : context.expression(holder, target);
+}
+
+function textIn(holder: XmlElement): string {
+  const [inner] = elements(holder);
+  return textOf(inner ?? holder) ?? '';
+}
+
+function constantIn(holder: XmlElement): number {
+  const value = asNumber(textIn(holder));
+  if (value === undefined) {
+    throw new Untranslatable(holder.name, 'The values to classify by must be constant numbers.');
+  }
+  return value;
+}
+
+function ascending(construct: string, values: readonly number[]): void {
+  if (values.some((value, i) => i > 0 && value <= values[i - 1]!)) {
+    throw new Untranslatable(construct, 'The values to classify by do not ascend.');
+  }
+}
+
+function attribute(node: XmlElement, ...names: string[]): string | undefined {
+  return names.map((name) => node.attributes[name]).find((value) => value !== undefined);
+}

@@ -1,0 +1,82 @@
+import type { Field, GeometryType } from '../../../sources/vector-source.js';
+import { nameOfXml } from '../../../values/xml-name.js';
+import { Untranslatable } from '../export/untranslatable.js';
+import { type SldReport, shortened } from '../report.js';
+import { converted, type Expr, type Kind, type TargetKind, type Typed } from '../values.js';
+import type { XmlElement } from './xml.js';
+
+/** What a style is for; without it values are taken for what they look like. */
+export interface SldTarget {
+  readonly geometryType?: GeometryType | 'raster';
+  readonly fields?: readonly Pick<Field, 'name' | 'type'>[];
+  /** Names of icons that a style can draw. */
+  readonly icons?: ReadonlySet<string>;
+  /** False where maps are drawn from tiles, which do not tell whether a feature lies within an area. */
+  readonly places?: boolean;
+}
+
+/** What the parts of a translation share. */
+export class SldContext {
+  readonly #kinds: ReadonlyMap<string, Kind>;
+  readonly #folded: ReadonlyMap<string, string>;
+
+  constructor(
+    readonly target: SldTarget,
+    readonly report: SldReport,
+    /** Reads an element of SE or FES that gives a value. */
+    private readonly read: (node: XmlElement, context: SldContext, target: TargetKind) => Typed,
+  ) {
+    const fields = target.fields ?? [];
+    this.#kinds = new Map(fields.map(({ name, type }) => [name, kindOf(type)]));
+    this.#folded = new Map(fields.map(({ name }) => [name.toLowerCase(), name]));
+  }
+
+  /** The attribute that a PropertyName means: prefixes, paths and the case of letters are as authors write them. */
+  property(xmlName: string): { name: string; kind: Kind } {
+    const last = xmlName.split('/').at(-1)!;
+    const bare = last.includes(':') ? last.slice(last.indexOf(':') + 1) : last;
+    if (this.#kinds.size === 0) return { name: bare, kind: 'unknown' };
+    for (const name of [xmlName, bare, nameOfXml(bare), this.#folded.get(bare.toLowerCase())]) {
+      const kind = name === undefined ? undefined : this.#kinds.get(name);
+      if (kind !== undefined) return { name: name!, kind };
+    }
+    this.report.warn('PropertyName', `The layer has no attribute ${shortened(bare)}.`);
+    return { name: bare, kind: 'unknown' };
+  }
+
+  /** The value of an element of SE or FES. @throws Untranslatable */
+  typed(node: XmlElement, target: TargetKind = 'any'): Typed {
+    return this.read(node, this, target);
+  }
+
+  /** As `typed`, converted to what is wanted. @throws Untranslatable */
+  expression(node: XmlElement, target: TargetKind): Expr {
+    return converted(this.typed(node, target), target);
+  }
+
+  /** What `make` gives, or undefined with a diagnostic where it cannot be translated. */
+  attempt<T>(severity: 'warn' | 'error', make: () => T): T | undefined {
+    try {
+      return make();
+    } catch (error) {
+      if (!(error instanceof Untranslatable)) throw error;
+      this.report[severity](error.construct, error.message);
+      return undefined;
+    }
+  }
+}
+
+function kindOf(type: Field['type']): Kind {
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return 'number';
+    case 'boolean':
+      return 'boolean';
+    case 'json':
+    case 'array':
+      return 'unknown';
+    default:
+      return 'string';
+  }
+}

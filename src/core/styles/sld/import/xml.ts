@@ -1,0 +1,120 @@
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { LIMITS } from '../../../kit/limits.js';
+import { xmlUnescaped } from '../../../values/xml-text.js';
+import { SldFailure } from '../report.js';
+
+/** An element: names without prefixes, since the elements of SLD, SE, FES and GML are told apart by their places. */
+export interface XmlElement {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Text and elements in their order; entities are resolved. */
+  readonly content: readonly (string | XmlElement)[];
+}
+
+const parser = new XMLParser({
+  preserveOrder: true,
+  removeNSPrefix: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  parseTagValue: false,
+  parseAttributeValue: false,
+  trimValues: false,
+  processEntities: false,
+  cdataPropName: '#cdata',
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+  maxNestedTags: LIMITS.sldDepth,
+});
+
+/**
+ * The root element of a text.
+ * @throws SldFailure when it is too long or deep, has a document type, or is not well-formed.
+ */
+export function parseXml(text: string): XmlElement {
+  if (text.length > LIMITS.sldBytes) {
+    throw new SldFailure('StyledLayerDescriptor', `The text is longer than ${LIMITS.sldBytes} bytes.`);
+  }
+  if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) {
+    throw new SldFailure('DOCTYPE', 'Document types and entities are not read.');
+  }
+  const nodes = readNodes(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  const roots = contentOf(nodes, 0).filter((part) => typeof part !== 'string');
+  if (roots.length !== 1) throw new SldFailure('XML', 'The text is not one XML element.');
+  return roots[0]!;
+}
+
+/** Reading goes before checking: it ends earlier where a text is no XML at all. */
+function readNodes(text: string): OrderedNode[] {
+  try {
+    const nodes = parser.parse(text) as OrderedNode[];
+    const verdict = XMLValidator.validate(text);
+    if (verdict === true) return nodes;
+    const { line, msg } = verdict.err;
+    throw new SldFailure('XML', `Line ${line}: ${msg.slice(0, 200)}`);
+  } catch (error) {
+    if (error instanceof SldFailure) throw error;
+    throw new SldFailure(
+      'XML',
+      `The text is not well-formed: ${String((error as Error).message).slice(0, 200)}`,
+    );
+  }
+}
+
+/** One member is the element, with its content; `:@` holds the attributes. */
+type OrderedNode = Readonly<Record<string, unknown>>;
+
+function contentOf(nodes: readonly OrderedNode[], depth: number): (string | XmlElement)[] {
+  if (depth > LIMITS.sldDepth) {
+    throw new SldFailure('XML', `Elements are nested deeper than ${LIMITS.sldDepth} levels.`);
+  }
+  return nodes.map((node) => partOf(node, depth)).filter((part) => part !== '');
+}
+
+function partOf(node: OrderedNode, depth: number): string | XmlElement {
+  const name = Object.keys(node).find((key) => key !== ':@') ?? '';
+  const value = node[name];
+  if (name === '#text') return xmlUnescaped(String(value));
+  if (name === '#cdata') return (value as OrderedNode[]).map((part) => String(part['#text'])).join('');
+  const attributes: Record<string, string> = {};
+  for (const [key, text] of Object.entries((node[':@'] ?? {}) as Record<string, unknown>)) {
+    attributes[key] = xmlUnescaped(String(text));
+  }
+  return { name, attributes, content: Array.isArray(value) ? contentOf(value, depth + 1) : [] };
+}
+
+export function elements(of: XmlElement): XmlElement[] {
+  return of.content.filter((part) => typeof part !== 'string');
+}
+
+/** The children of this name. */
+export function all(of: XmlElement | undefined, name: string): XmlElement[] {
+  return of ? elements(of).filter((child) => child.name === name) : [];
+}
+
+/** The first child of this name, down a path of names. */
+export function child(of: XmlElement | undefined, ...path: string[]): XmlElement | undefined {
+  let at = of;
+  for (const name of path) at = at && elements(at).find((one) => one.name === name);
+  return at;
+}
+
+/** The trimmed text of an element, without that of its children; undefined when there is none. */
+export function textOf(of: XmlElement | undefined): string | undefined {
+  const text = of?.content
+    .filter((part) => typeof part === 'string')
+    .join('')
+    .trim();
+  return text === '' ? undefined : text;
+}
+
+/** A constant number. */
+export function numberOf(of: XmlElement | undefined): number | undefined {
+  return asNumber(textOf(of));
+}
+
+/** A decimal number, also with an exponent; undefined for any other text. */
+export function asNumber(text: string | undefined): number | undefined {
+  if (text === undefined || !/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}

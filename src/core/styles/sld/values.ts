@@ -1,0 +1,53 @@
+import { colorOf } from './color.js';
+import { Untranslatable } from './export/untranslatable.js';
+import { asNumber } from './import/xml.js';
+import { shortened } from './report.js';
+
+/** A value of a style: a constant or an expression of the MapLibre style specification. */
+export type Expr = string | number | boolean | null | readonly Expr[] | { readonly [name: string]: unknown };
+
+export type Kind = 'number' | 'string' | 'boolean' | 'color' | 'unknown';
+
+/** The kind that a place wants; `any` takes a literal for what it looks like. */
+export type TargetKind = Exclude<Kind, 'unknown'> | 'any';
+
+/** An expression and what it gives. Of a literal the text: its kind is that of what it is used with. */
+export type Typed =
+  | { readonly kind: Kind; readonly expr: Expr }
+  | { readonly kind: 'literal'; readonly text: string };
+
+/** @throws Untranslatable */
+export function converted(value: Typed, target: TargetKind): Expr {
+  if (value.kind === 'literal') return literalAs(value.text, target);
+  const { kind, expr } = value;
+  if (target === 'any' || kind === target) return expr;
+  if (target === 'string') return ['to-string', expr];
+  if (target === 'color') return ['to-color', expr];
+  if (target === 'boolean') return ['to-boolean', expr];
+  // A number of unknown kind stays: what is no number then falls back to the default of its property.
+  return kind === 'unknown' ? expr : ['to-number', expr];
+}
+
+/** @throws Untranslatable */
+export function literalAs(text: string, target: TargetKind): Expr {
+  switch (target) {
+    case 'string':
+      return text;
+    case 'boolean':
+      return /^(?:true|1)$/i.test(text);
+    case 'color':
+      return colorOf(text);
+    case 'any':
+      return asNumber(text) ?? text;
+    case 'number': {
+      const value = asNumber(text);
+      if (value === undefined) throw new Untranslatable('Literal', `${shortened(text)} is not a number.`);
+      return value;
+    }
+  }
+}
+
+/** True when a value depends on neither the feature nor the zoom. */
+export function isConstant(value: Expr | undefined): value is string | number | boolean | null | undefined {
+  return typeof value !== 'object' || value === null;
+}

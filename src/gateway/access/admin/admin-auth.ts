@@ -1,0 +1,201 @@
+import Type from 'typebox';
+import { CERTIFICATE_MODES } from '../../../core/access/client-certificates.js';
+import { ApiError } from '../../../core/errors/errors.js';
+import type { Exchange } from '../../../core/http/operation.js';
+import { pathString, text } from '../../../core/http/params.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { CertificateTrust } from '../../../services/access/certificates/trust.js';
+import { signSessionToken } from '../../../services/access/identity/session-tokens.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  TimestampSchema,
+  timestamp,
+} from '../../admin/envelope.js';
+import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { endSessions, signOut } from '../../auth/sign-out.js';
+import { endedPending, endedSession, pendingCookie, pendingOf, sessionCookie } from '../account/cookies.js';
+
+const AccessToken = Type.Object({
+  accessToken: Type.String(),
+  tokenType: Type.Enum(['Bearer']),
+  expiresIn: Type.Integer(),
+  expiresAt: TimestampSchema,
+});
+
+const Names = Type.Array(Type.String());
+const AuthConfig = Type.Object({
+  oidcEnabled: Type.Boolean(),
+  providers: Type.Array(Type.Object({ key: Type.String(), displayName: Type.String() })),
+  clientCertificates: Type.Object({
+    ...{
+      mode: Type.Enum([...CERTIFICATE_MODES]),
+      environmentId: Type.String(),
+      requiredForAdmin: Type.Boolean(),
+    },
+    ...{ requiredForNative: Type.Boolean(), forwardedCertificateEnabled: Type.Boolean() },
+    ...{ supportedTransports: Names, acceptedIssuerSubjects: Names, acceptedIssuerThumbprints: Names },
+    expirationWarningThresholdDays: Type.Union([Type.Integer(), Type.Null()]),
+  }),
+});
+
+const Session = Type.Object({
+  isAuthenticated: Type.Boolean(),
+  providerKey: OptionalStringSchema,
+  expiresAt: OptionalTimestampSchema,
+  claims: Type.Array(Type.Object({ type: Type.String(), value: Type.String() })),
+});
+
+const LogoutUrl = Type.Object({ logoutUrl: OptionalStringSchema });
+const byKey = { providerKey: pathString('providerKey', 'Key of the provider, as auth/config lists it.') };
+
+const Code = Type.Object({
+  grantType: Type.Enum(['authorization_code']),
+  code: Type.String({ minLength: 1, maxLength: 4096 }),
+  state: Type.String({ minLength: 1, maxLength: 1000 }),
+  iss: Type.Optional(Type.String({ maxLength: 2000 })),
+});
+
+/** Sign-in of operators with a provider, and tokens for who is signed in. */
+export const adminAuth = group(
+  { tag: 'Security and admin auth', scope: 'admin-auth', envelope: 'raw', isForTenants: true },
+  [
+    report('GET /auth/config', 'Get Admin Auth Configuration', {
+      open: true,
+      data: AuthConfig,
+      async answer(_x, { identity, certificates }) {
+        const enabled = (await identity.providers.list()).filter(({ body }) => body.enabled);
+        return {
+          oidcEnabled: enabled.length > 0,
+          providers: enabled.map(({ id, body }) => ({ key: id, displayName: body.name })),
+          clientCertificates: certificatesView(certificates),
+        };
+      },
+    }),
+    report('GET /auth/session', 'Get Admin Auth Session', {
+      open: true,
+      data: Session,
+      answer: sessionOf,
+    }),
+    action('POST /auth/bearer', 'Issue Console Operator Bearer', {
+      description: 'A token for the user of the session that the cookie names. It ends with the session.',
+      open: true,
+      takesSessionOfPrograms: true,
+      data: AccessToken,
+      errors: [401, 503],
+      async answer({ principal, baseUrl }, { identity: { sessions, signing } }) {
+        const { sessionHash } = principal;
+        const session = sessionHash === undefined ? undefined : await sessions.find(sessionHash);
+        if (!session) throw new ApiError('unauthenticated', 'Nobody is signed in by a session.');
+        const term = { issuer: baseUrl, seconds: LIMITS.sessionTokenSeconds };
+        const { token: accessToken, iat, exp } = await signSessionToken(signing, session, term);
+        return { accessToken, tokenType: 'Bearer', expiresIn: exp - iat, expiresAt: timestamp(exp * 1000) };
+      },
+    }),
+    action('POST /auth/logout', 'Logout Admin Auth Session', {
+      description:
+        'Ends the session or the bearer token of the request. The address, where there is one, ends that at the provider too.',
+      open: true,
+      takesSessionOfPrograms: true,
+      responses: { 200: { description: 'Signed out.', content: { 'application/json': LogoutUrl } } },
+      errors: [503],
+      async reply(x, { identity }) {
+        const { baseUrl } = x;
+        const { signIns } = identity;
+        const session = await signOut(x, identity);
+        const key = session?.providerKey ?? undefined;
+        // Who is signed out here is signed out, whether the provider answers or not.
+        const logoutUrl = key === undefined ? undefined : await signIns.logoutUrl(key, baseUrl).catch(noUrl);
+        return {
+          ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
+          body: JSON.stringify({ logoutUrl: logoutUrl ?? null }),
+          headers: { 'set-cookie': endedSession(baseUrl) },
+        };
+      },
+    }),
+    action('POST /auth/providers/{providerKey}/authorize-url', 'Create Admin Auth Authorize Url', {
+      description: 'The cookie of the answer belongs to the address, for ten minutes.',
+      open: true,
+      params: byKey,
+      body: jsonBody(Type.Object({}), false),
+      responses: {
+        200: {
+          description: 'Where the browser goes.',
+          content: { 'application/json': Type.Object({ authorizeUrl: Type.String() }) },
+        },
+      },
+      errors: [404, 503],
+      async reply({ params, baseUrl }, { identity: { signIns } }) {
+        const { authorizeUrl, pending } = await signIns.begin(params.providerKey, baseUrl);
+        return {
+          ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
+          body: JSON.stringify({ authorizeUrl }),
+          headers: { 'set-cookie': pendingCookie(baseUrl, pending) },
+        };
+      },
+    }),
+    action('POST /auth/providers/{providerKey}/token', 'Request Admin Auth Token', {
+      description: 'Begins a session for who comes back from the provider. iss is that of RFC 9207.',
+      open: true,
+      params: byKey,
+      body: jsonBody(Code),
+      responses: { 204: { description: 'Signed in; the answer sets the cookie.' } },
+      errors: [400, 404, 503],
+      async reply(x, { identity: { signIns, sessions } }) {
+        const { params, body, baseUrl } = x;
+        const pending = pendingOf(baseUrl, x.header('cookie'));
+        const { secret, session } = await signIns.finish(params.providerKey, body, pending, baseUrl);
+        await endSessions(x, sessions);
+        const cookies = [sessionCookie(baseUrl, secret, session.expiresAt), endedPending(baseUrl)];
+        return { status: 204, headers: { 'set-cookie': cookies } };
+      },
+    }),
+    report('GET /auth/providers/{providerKey}/logout-url', 'Get Admin Auth Logout Url', {
+      open: true,
+      params: {
+        ...byKey,
+        idTokenHint: text(
+          'idTokenHint',
+          { description: 'The ID token of the session.' },
+          { maxLength: 8192 },
+        ),
+      },
+      data: LogoutUrl,
+      errors: [404, 503],
+      async answer({ params: { providerKey, idTokenHint }, baseUrl }, { identity: { signIns } }) {
+        return { logoutUrl: (await signIns.logoutUrl(providerKey, baseUrl, idTokenHint)) ?? null };
+      },
+    }),
+  ],
+);
+
+const noUrl = () => undefined;
+
+async function sessionOf({ principal }: Pick<Exchange, 'principal'>, { identity }: AdminDeps) {
+  const { sessionHash, claims = {} } = principal;
+  const session = sessionHash === undefined ? undefined : await identity.sessions.find(sessionHash);
+  return {
+    isAuthenticated: principal.kind !== 'anonymous',
+    providerKey: session?.providerKey ?? null,
+    expiresAt: session ? timestamp(session.expiresAt) : null,
+    claims: Object.entries(claims).flatMap(([type, values]) => values.map((value) => ({ type, value }))),
+  };
+}
+
+/** What clients that have certificates need to know before they come. */
+function certificatesView({ settings, current }: CertificateTrust) {
+  const { mode, environmentId, header } = settings;
+  const bodies = current.map(({ body }) => body);
+  const isRequired = mode === 'RequiredForEnvironment';
+  const days = bodies.map(({ expirationWarningThresholdDays }) => expirationWarningThresholdDays);
+  return {
+    ...{ mode, environmentId, requiredForAdmin: isRequired || mode === 'RequiredForAdmin' },
+    requiredForNative: isRequired || mode === 'RequiredForNative',
+    forwardedCertificateEnabled: mode !== 'Disabled' && header !== '',
+    supportedTransports: ['https'],
+    acceptedIssuerSubjects: [...new Set(bodies.flatMap((one) => one.acceptedIssuerSubjects))],
+    acceptedIssuerThumbprints: [...new Set(bodies.flatMap((one) => one.acceptedIssuerThumbprints))],
+    expirationWarningThresholdDays: days.length === 0 ? null : Math.max(...days),
+  };
+}

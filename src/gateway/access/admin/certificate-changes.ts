@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { Static } from 'typebox';
+import type {
+  CertificateMapping,
+  CertificateRevocation,
+  TrustProfile,
+} from '../../../core/access/client-certificates.js';
+import { type BodyProblem, problem, requireSound } from '../../../core/http/body-problems.js';
+import type { Principal } from '../../../core/http/operation.js';
+import { readAll, UnreadableCertificate } from '../../../services/access/certificates/encodings.js';
+import {
+  plainFingerprint,
+  plainIdentity,
+  plainName,
+  plainSerial,
+} from '../../../services/access/certificates/names.js';
+import { requireHeld } from '../../../services/access/permissions.js';
+import { requireBound } from '../../../services/access/rules/restrictions.js';
+import type { RuleSet } from '../../../services/access/rules/rules.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { roleLabels } from '../user-views.js';
+import type { MappingBody, ProfilePatch, RevocationBody } from './certificate-bodies.js';
+
+/** Changes of whom client certificates are believed to be; what no schema can say of them is checked here. */
+
+const NEW_PROFILE: TrustProfile = {
+  ...{ environmentId: '', displayName: '', enabled: true },
+  ...{ acceptedIssuerThumbprints: [], acceptedIssuerSubjects: [] },
+  ...{ allowedSanTypes: ['sanUri', 'sanEmail', 'sanDns'], allowSubjectFallback: false },
+  ...{ requireClientAuthenticationEku: true, requireChainTrust: false, chainRevocationMode: 'NoCheck' },
+  ...{ expirationWarningThresholdDays: 30, rotationGracePeriodDays: 0, customTrustAnchorCertificates: [] },
+};
+
+/** Throws 400 that names what is wrong. */
+export function changedProfile(
+  before: TrustProfile | undefined,
+  input: Static<typeof ProfilePatch>,
+): TrustProfile {
+  const after = { ...(before ?? NEW_PROFILE), ...membersOf(NEW_PROFILE, input) } as Draft;
+  const { acceptedIssuerThumbprints: thumbprints, acceptedIssuerSubjects: subjects } = after;
+  const anchors = after.customTrustAnchorCertificates;
+  requireSound([
+    after.chainRevocationMode === 'NoCheck'
+      ? undefined
+      : problem('chainRevocationMode', 'must be NoCheck: lists and services of authorities are not asked'),
+    ...thumbprints.map((one, n) =>
+      plainFingerprint(one)
+        ? undefined
+        : problem(`acceptedIssuerThumbprints/${n}`, 'is no SHA-256 fingerprint'),
+    ),
+    ...subjects.map((one, n) =>
+      plainName(one) ? undefined : problem(`acceptedIssuerSubjects/${n}`, 'is no distinguished name'),
+    ),
+    ...anchors.map((one, n) => anchorProblem(one, n)),
+    after.requireChainTrust && anchors.length + thumbprints.length === 0 && subjects.length > 0
+      ? problem(
+          'customTrustAnchorCertificates',
+          'are needed by requireChainTrust: roots of the system are none',
+        )
+      : undefined,
+  ]);
+  return {
+    ...after,
+    displayName: after.displayName || after.environmentId,
+    chainRevocationMode: 'NoCheck',
+    acceptedIssuerThumbprints: thumbprints.map((one) => plainFingerprint(one)!),
+    customTrustAnchorCertificates: anchors.flatMap((one) => readAll(one, 'pem').map(pemOf)),
+  };
+}
+
+type Draft = Omit<TrustProfile, 'chainRevocationMode'> & { chainRevocationMode: string };
+
+/** Members of a shape that an input has. */
+function membersOf<T extends object>(shape: T, input: object): Partial<T> {
+  const entries = Object.entries(input).filter(([name, value]) => name in shape && value !== undefined);
+  return Object.fromEntries(entries) as Partial<T>;
+}
+
+function anchorProblem(pem: string, n: number): BodyProblem | undefined {
+  try {
+    readAll(pem, 'pem');
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof UnreadableCertificate)) throw error;
+    return problem(`customTrustAnchorCertificates/${n}`, `cannot be read: ${error.message}`);
+  }
+}
+
+const pemOf = ({ x509 }: ReturnType<typeof readAll>[number]) => x509.toString();
+
+const NEW_MAPPING: CertificateMapping = {
+  ...{ profileId: '', matchType: 'sanUri', matchValue: '', principalId: '', displayName: '' },
+  ...{ roles: [], tenantId: null, environmentScopes: [], enabled: true, notBefore: null, notAfter: null },
+};
+
+/** Throws 400 that names what is wrong. */
+export function changedMapping(
+  before: CertificateMapping | undefined,
+  input: Static<typeof MappingBody> & { readonly profileId: string },
+): CertificateMapping {
+  const { notBefore, notAfter, ...members } = input;
+  const times = { ...timeOf('notBefore', notBefore), ...timeOf('notAfter', notAfter) };
+  const after = { ...(before ?? NEW_MAPPING), ...membersOf(NEW_MAPPING, members), ...times };
+  const value = plainIdentity(after.matchType, after.matchValue);
+  const isOrdered = after.notBefore === null || after.notAfter === null || after.notBefore < after.notAfter;
+  requireSound([
+    value === undefined ? problem('matchValue', `is no ${after.matchType}`) : undefined,
+    isOrdered ? undefined : problem('notAfter', 'must be later than notBefore'),
+  ]);
+  // A distinguished name stays as it was written.
+  const matchValue = after.matchType === 'subject' ? after.matchValue : value!;
+  return { ...after, matchValue, displayName: after.displayName || after.principalId };
+}
+
+function timeOf(name: 'notBefore' | 'notAfter', text: string | null | undefined) {
+  if (text === undefined) return {};
+  return { [name]: text === null ? null : Date.parse(text) };
+}
+
+/** Throws 400: who comes with a certificate must not depend on which of two mappings is looked at. */
+export function requireNoOther(
+  { matchType, matchValue, enabled }: CertificateMapping,
+  others: readonly { readonly body: CertificateMapping }[],
+): void {
+  const isSame = ({ body }: { readonly body: CertificateMapping }) =>
+    body.enabled && body.matchType === matchType && body.matchValue === matchValue;
+  requireSound([
+    enabled && others.some(isSame) ? problem('matchValue', 'is mapped by the profile already') : undefined,
+  ]);
+}
+
+/** Throws 400 that names what is wrong. */
+export function newRevocation(
+  profileId: string,
+  input: Static<typeof RevocationBody>,
+  by: string,
+): CertificateRevocation {
+  const { revocationId, fingerprintSha256, issuer, serialNumber, reason } = input;
+  const fingerprint = fingerprintSha256 ? plainFingerprint(fingerprintSha256) : null;
+  const serial = serialNumber ? plainSerial(serialNumber) : null;
+  requireSound([
+    fingerprint === undefined ? problem('fingerprintSha256', 'is no SHA-256 fingerprint') : undefined,
+    serial === undefined ? problem('serialNumber', 'is no hexadecimal number') : undefined,
+    issuer && !plainName(issuer) ? problem('issuer', 'is no distinguished name') : undefined,
+    fingerprintSha256 || (issuer && serialNumber)
+      ? undefined
+      : problem('fingerprintSha256', 'is missing, and so are issuer and serialNumber in its place'),
+  ]);
+  return {
+    ...{ profileId, revocationId: revocationId ?? randomUUID(), fingerprintSha256: fingerprint ?? null },
+    ...{ issuer: issuer ?? null, serialNumber: serial ?? null, reason: reason || 'unspecified' },
+    ...{ revokedAt: Date.now(), actor: by, enabled: true },
+  };
+}
+
+/**
+ * Throws `forbidden`: who says whose certificates are believed could come in as those whom they are mapped to, and nobody
+ * gives what they do not hold.
+ */
+export function requireRights(
+  principal: Principal,
+  mappings: readonly { readonly body: CertificateMapping }[],
+  { rules }: Pick<AdminDeps, 'rules'>,
+): void {
+  for (const { body } of mappings) {
+    requireHeld(principal, labelsOf(body, rules.current));
+    requireBound(principal, body, rules.current);
+  }
+}
+
+function labelsOf({ principalId, roles, tenantId }: CertificateMapping, rules: RuleSet): readonly string[] {
+  const tenant = tenantId === null ? [] : [`tenant:${tenantId}`];
+  return [...roleLabels(roles), ...rules.labelsOf(roles), `claim:sub=${principalId}`, ...tenant];
+}

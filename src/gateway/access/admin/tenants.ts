@@ -1,0 +1,139 @@
+import Type, { type Static } from 'typebox';
+import type { Tenant, TenantStatus } from '../../../core/access/rate-limits.js';
+import { actorOf, type Principal } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import { isOfTenant, requireOfTenant } from '../../../services/access/rules/restrictions.js';
+import type { StoredDocument } from '../../../stores/state/documents.js';
+import type { AdminDeps } from '../../admin/deps.js';
+
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  TimestampSchema,
+  timestamp,
+} from '../../admin/envelope.js';
+import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
+import { NAME } from '../../admin/rule-schemas.js';
+
+const TenantSchema = Type.Object({
+  tenantId: Type.String(),
+  displayName: Type.String(),
+  plan: OptionalStringSchema,
+  status: Type.Enum(['Active', 'Suspended', 'Deleted']),
+  createdAt: TimestampSchema,
+  updatedAt: TimestampSchema,
+  suspendedAt: OptionalTimestampSchema,
+  deletedAt: OptionalTimestampSchema,
+  layers: Type.Union([Type.Array(Type.String()), Type.Null()]),
+  requestsPerDay: Type.Union([Type.Integer(), Type.Null()]),
+});
+
+const NewTenant = Type.Object({
+  tenantId: Type.String({ pattern: '^[\\w.-]{1,100}$' }),
+  displayName: Type.Optional(NAME),
+  plan: Type.Optional(Type.Union([NAME, Type.Null()])),
+  layers: Type.Optional(
+    Type.Array(NAME, {
+      maxItems: 10_000,
+      description: 'Ids or numbers of the collections that callers of the tenant see; all when absent.',
+    }),
+  ),
+  requestsPerDay: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 0, maximum: 1_000_000_000_000 },
+      description: 'Requests of its callers that are answered in a day of UTC; any number when absent.',
+    }),
+  ),
+});
+
+const Usage = Type.Object({
+  records: Type.Array(
+    Type.Object({
+      tenantId: Type.String(),
+      requestCount: Type.Integer(),
+      capturedAt: TimestampSchema,
+      day: Type.String({ format: 'date' }),
+    }),
+  ),
+});
+
+const byId = { tenantId: pathString('tenantId', 'Id of the tenant.') };
+
+const REFUSED = 'Callers of the tenant are refused once this is answered.';
+
+/** The operation that brings a tenant into a status. */
+function becoming(status: TenantStatus, description?: string) {
+  return {
+    ...(description === undefined ? {} : { description }),
+    params: byId,
+    data: TenantSchema,
+    errors: [404, 409] as const,
+    answer: async (
+      { params, principal }: { params: { tenantId: string }; principal: Principal },
+      deps: AdminDeps,
+    ) => view(await deps.tenants.become(params.tenantId, status, actorOf(principal))),
+  };
+}
+
+/** Tenants and their use. */
+export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrapped' }, [
+  ...resource(
+    '/tenants/{tenantId}',
+    { list: 'List Tenants', create: 'Create Tenant', get: 'Get Tenant', remove: 'Delete Tenant' },
+    {
+      list: implement({
+        data: Type.Array(TenantSchema),
+        isForTenants: true,
+        answer: async ({ principal: { tenantId } }, deps) =>
+          (await deps.tenants.list()).filter(({ id }) => tenantId === undefined || id === tenantId).map(view),
+      }),
+      create: implement({
+        body: jsonBody(NewTenant),
+        data: TenantSchema,
+        status: 201,
+        errors: [400, 409],
+        location: ({ tenantId }: TenantView) => `/tenants/${tenantId}`,
+        answer: async ({ body, principal }, deps) =>
+          view(await deps.tenants.create(body, actorOf(principal))),
+      }),
+      get: implement({
+        params: byId,
+        data: TenantSchema,
+        errors: [404],
+        isForTenants: true,
+        async answer({ params: { tenantId }, principal }, deps) {
+          requireOfTenant(principal, { tenantId }, 'tenant', tenantId);
+          return view(await deps.tenants.get(tenantId));
+        },
+      }),
+      remove: implement(becoming('Deleted', `${REFUSED} A deleted tenant stays deleted.`)),
+    },
+  ),
+  report('GET /tenants/usage', 'Export Tenant Billing Usage', {
+    data: Usage,
+    isForTenants: true,
+    async answer({ principal }, deps) {
+      const usages = (await deps.tenants.usages()).filter((one) => isOfTenant(principal, one));
+      const records = usages.map(({ tenantId, day, requests, countedAt }) => ({
+        ...{ tenantId, requestCount: requests, capturedAt: timestamp(countedAt), day },
+      }));
+      return { records };
+    },
+  }),
+  action('POST /tenants/{tenantId}/suspend', 'Suspend Tenant', becoming('Suspended', REFUSED)),
+  action('POST /tenants/{tenantId}/resume', 'Resume Tenant', becoming('Active')),
+]);
+
+type TenantView = Static<typeof TenantSchema>;
+
+function view({ id, body, createdAt, updatedAt }: StoredDocument<Tenant>): TenantView {
+  const { layers, requestsPerDay = null, ...rest } = body;
+  return {
+    tenantId: id,
+    ...rest,
+    layers: layers ? [...layers] : null,
+    requestsPerDay,
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
+  };
+}

@@ -1,0 +1,29 @@
+import Type from 'typebox';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import type { Param } from '../../core/http/operation.js';
+import { outOfBounds } from '../../core/styles/bounds.js';
+
+/** What groups about layers share. */
+
+export const layerId: Param<number> = {
+  name: 'layerId',
+  in: 'path',
+  description: 'Numeric identifier of a layer.',
+  required: true,
+  schema: Type.Integer({ minimum: 0 }),
+  parse(raw) {
+    if (raw === undefined || !/^\d{1,10}$/.test(raw))
+      throw badParameter('layerId', 'must be the number of a layer: an integer of at least 0');
+    return Number(raw);
+  },
+};
+
+/** Throws `invalid-body` for a document of free JSON that is too large or too deep. `member` is where it stands. */
+export function requireBounded(document: unknown, member: string): void {
+  const problem = outOfBounds(document);
+  if (!problem) return;
+  const name = `${member}${problem.path}` || '/';
+  throw new ApiError('invalid-body', `${name} ${problem.detail}`, {
+    errors: [{ name, detail: problem.detail }],
+  });
+}

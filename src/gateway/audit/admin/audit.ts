@@ -1,0 +1,178 @@
+import Type from 'typebox';
+import type { ParamValues, Reply } from '../../../core/http/operation.js';
+import { integer } from '../../../core/http/params.js';
+import { auditChainBroken } from '../../../services/telemetry/store-metrics.js';
+import type { AuditQuery, AuditRow, AuditStore } from '../../../stores/audit/audit.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { errorDocs, OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
+import { group, report } from '../../admin/kit.js';
+import { cursor, cursorOf, enumeration, filter, time } from '../../admin/params.js';
+import { auditView, cefLine, jsonLine } from './audit-export.js';
+
+const S = Type.String();
+const I = Type.Integer();
+const EVENT_TYPES = [
+  'Authentication',
+  'Authorization',
+  'AdminAction',
+  'ConfigChange',
+  'DataExport',
+  'DataDelete',
+] as const;
+const ACTOR_TYPES = ['Anonymous', 'UserId', 'ApiKey', 'System'] as const;
+const OUTCOMES = ['Success', 'Failure', 'Denied'] as const;
+
+const Entry = Type.Object({
+  auditId: I,
+  timestamp: TimestampSchema,
+  eventType: Type.Enum([...EVENT_TYPES]),
+  action: S,
+  actor: S,
+  actorType: Type.Enum([...ACTOR_TYPES]),
+  outcome: Type.Enum([...OUTCOMES]),
+  resourceType: S,
+  resourceId: OptionalStringSchema,
+  correlationId: S,
+  remoteIp: OptionalStringSchema,
+  userAgent: OptionalStringSchema,
+  details: OptionalStringSchema,
+});
+
+const common = {
+  action: filter('action', 'Only this action.'),
+  actor: filter('actor', 'Only this actor.'),
+  resourceType: filter('resourceType', 'Only resources of this type.'),
+  from: time('from', 'Only entries of this time or later.'),
+  to: time('to', 'Only entries before this time.'),
+};
+const listParams = {
+  ...common,
+  actorType: enumeration('actorType', ACTOR_TYPES, 'Only actors of this type.'),
+  eventType: enumeration('eventType', EVENT_TYPES, 'Only events of this type.'),
+  outcome: enumeration('outcome', OUTCOMES, 'Only this outcome.'),
+  resourceId: filter('resourceId', 'Only this resource.'),
+  correlationId: filter('correlationId', 'Only this request.'),
+  pageSize: integer(
+    'pageSize',
+    { min: 1, max: 500, default: 50 as number },
+    { description: 'Most entries in the answer.' },
+  ),
+  cursor: cursor('audit'),
+};
+const exportParams = {
+  ...common,
+  format: enumeration('format', ['jsonl', 'cef'], 'JSON lines, or Common Event Format.', 'jsonl'),
+  limit: integer(
+    'limit',
+    { min: 1, max: 1_000_000, default: 100_000 as number },
+    { description: 'Most entries.' },
+  ),
+};
+
+/** Rows that an export reads at once. */
+const EXPORT_PAGE = 1000;
+
+/** The audit trail. */
+export const audit = group({ tag: 'Observability', scope: 'audit', envelope: 'raw' }, [
+  report('GET /observability/audit', 'List Audit Log Entries', {
+    params: listParams,
+    data: Type.Object({ items: Type.Array(Entry), nextCursor: Type.Optional(S) }),
+    errors: [400, 403],
+    async answer({ params }, { state }) {
+      const rows = await state.audit.list({ ...query(params), limit: params.pageSize + 1 });
+      const page = rows.slice(0, params.pageSize);
+      const more = rows.length > page.length;
+      return {
+        items: page.map(auditView),
+        ...(more ? { nextCursor: cursorOf('audit', [page.at(-1)!.id]) } : {}),
+      };
+    },
+  }),
+  report('GET /observability/audit/export', 'Export Audit Trail (SIEM)', {
+    params: exportParams,
+    responses: {
+      200: {
+        description: 'One entry in a line, newest first.',
+        content: { 'application/x-ndjson': null, 'text/plain': null },
+      },
+      ...errorDocs([400, 403]),
+    },
+    reply: ({ params }, deps) => exportReply(params, deps),
+  }),
+  report('GET /observability/audit/verify', 'Verify Audit Trail Integrity', {
+    data: Type.Object({
+      verified: Type.Boolean(),
+      rowsChecked: I,
+      unhashedRows: I,
+      firstBrokenAuditId: Type.Union([I, Type.Null()]),
+      failureReason: OptionalStringSchema,
+    }),
+    async answer(_x, { state }) {
+      const { rowsChecked, broken } = await state.audit.verify();
+      auditChainBroken.cell().set(broken ? 1 : 0);
+      return {
+        verified: broken === undefined,
+        rowsChecked,
+        // Every row is hashed when it is written.
+        unhashedRows: 0,
+        firstBrokenAuditId: broken?.id ?? null,
+        failureReason: broken?.reason ?? null,
+      };
+    },
+  }),
+]);
+
+type Common = ParamValues<typeof common> & Partial<ParamValues<typeof listParams>>;
+
+function query(params: Common): Omit<AuditQuery, 'limit'> {
+  return {
+    equals: {
+      action: params.action,
+      actor: params.actor,
+      actor_type: params.actorType,
+      event_type: params.eventType,
+      outcome: params.outcome,
+      resource_type: params.resourceType,
+      resource_id: params.resourceId,
+      correlation_id: params.correlationId,
+    },
+    ...(params.from === undefined ? {} : { from: params.from }),
+    ...(params.to === undefined ? {} : { to: params.to }),
+    ...(params.cursor ? { beforeId: Number(params.cursor[0]) } : {}),
+  };
+}
+
+function exportReply(params: ParamValues<typeof exportParams>, { state, server }: AdminDeps): Reply {
+  const cef = params.format === 'cef';
+  const line = cef ? (row: AuditRow) => cefLine(row, server.version) : jsonLine;
+  return {
+    status: 200,
+    mediaType: cef ? 'text/plain; charset=utf-8' : 'application/x-ndjson',
+    body: lines(state.audit, query(params), params.limit, line),
+    headers: { 'content-disposition': `attachment; filename="audit.${cef ? 'cef' : 'jsonl'}"` },
+    cacheControl: 'no-store',
+  };
+}
+
+/** Reads as fast as the client takes: one page is in memory at a time. */
+async function* lines(
+  store: AuditStore,
+  about: Omit<AuditQuery, 'limit'>,
+  limit: number,
+  line: (row: AuditRow) => string,
+): AsyncGenerator<Uint8Array> {
+  let left = limit;
+  let beforeId: number | undefined;
+  while (left > 0) {
+    const pageSize = Math.min(left, EXPORT_PAGE);
+    const rows = await store.list({
+      ...about,
+      limit: pageSize,
+      ...(beforeId === undefined ? {} : { beforeId }),
+    });
+    if (rows.length > 0) yield Buffer.from(rows.map(line).join(''));
+    if (rows.length < pageSize) return;
+    left -= rows.length;
+    beforeId = rows.at(-1)!.id;
+  }
+}

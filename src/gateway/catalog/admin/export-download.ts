@@ -1,0 +1,38 @@
+import { actorOf, defineOperation, type Operation } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import { EXPORT_FORMATS } from '../../../services/exchange/exports/formats.js';
+import { errorDocs } from '../../admin/envelope.js';
+import { BASE_PATH } from '../../admin/kit.js';
+import { fileReply, type ServedFile } from '../../http/replies/file-reply.js';
+
+/** Where the file that a job made is to be had, relative to the server. */
+export const exportPath = (jobId: string) => `${BASE_PATH}/operations/${jobId}/export`;
+
+const CONTENT = {
+  ...Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType }) => [mediaType, null])),
+  'application/zip': null,
+};
+
+/** The file that a finished job made, whole or in part (Range, If-Range), for who asked for it: beside the contract. */
+export function exportDownload(fileOf: (jobId: string, owner: string) => Promise<ServedFile>): Operation {
+  return defineOperation({
+    id: 'admin.services.downloadExport',
+    method: 'GET',
+    path: exportPath('{jobId}'),
+    surface: 'admin',
+    protocol: 'Admin',
+    summary: 'Download Export',
+    tag: 'Services',
+    permission: 'admin:services:read',
+    params: { jobId: pathString('jobId', 'Id of the job.') },
+    responses: {
+      200: { description: 'The file', content: CONTENT },
+      206: { description: 'Part of the file', content: CONTENT },
+      ...errorDocs([404, 409, 416]),
+    },
+    async run(x) {
+      const { path, mediaType } = await fileOf(x.params.jobId, actorOf(x.principal));
+      return fileReply(x, { path, mediaType });
+    },
+  });
+}

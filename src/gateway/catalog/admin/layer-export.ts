@@ -1,0 +1,147 @@
+import Type from 'typebox';
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import { badParameter, notFound } from '../../../core/errors/errors.js';
+import type { Exchange, Param, Reply } from '../../../core/http/operation.js';
+import { bboxParam, csvFormulas, list, text } from '../../../core/http/params.js';
+import { asciiJson, json } from '../../../core/http/reply.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { EXPORT_FORMATS, EXPORT_NAMES, type ExportName } from '../../../services/exchange/exports/formats.js';
+import { type ExportRequest, fileName, isLong, planExport } from '../../../services/exchange/exports/plan.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { BASE_PATH, type Row, report } from '../../admin/kit.js';
+import { ownerOf } from '../../connections/admin/remote-imports.js';
+import { findCollection } from '../../surface/common.js';
+import { exportPath } from './export-download.js';
+
+/** The row of exports, which the group of services has. */
+
+const MAX_FIELDS = 1000;
+
+const format: Param<ExportName> = {
+  name: 'format',
+  in: 'query',
+  description: 'csv, shapefile or gpkg; geojson, flatgeobuf and kml are ours.',
+  required: true,
+  schema: Type.Enum(EXPORT_NAMES),
+  parse(raw) {
+    const name = EXPORT_NAMES.find((one) => one === raw?.toLowerCase());
+    if (!name) throw badParameter('format', `must be one of ${EXPORT_NAMES.join(', ')}`);
+    return name;
+  },
+};
+
+const params = {
+  format,
+  where: text(
+    'where',
+    { description: 'A condition in SQL over the attributes.' },
+    { maxLength: LIMITS.urlBytes },
+  ),
+  bbox: {
+    ...bboxParam,
+    description:
+      'xmin,ymin,xmax,ymax in degrees; in the coordinates of the data where it has no place on Earth.',
+  },
+  outFields: list(
+    'outFields',
+    MAX_FIELDS,
+    'Names of the attributes that are written; all when absent, or *.',
+  ),
+  csvFormulas,
+  outSR: text(
+    'outSR',
+    {
+      description:
+        'CRS of the coordinates: an EPSG code or URI. Absent: that of the data; degrees as GeoJSON and KML.',
+    },
+    { maxLength: 512 },
+  ),
+};
+
+interface Place {
+  serviceName: string;
+  layerId: number;
+}
+
+const Queued = Type.Object({
+  operationId: Type.String(),
+  statusUrl: Type.String(),
+  downloadUrl: Type.String(),
+  totalFeatures: Type.Integer(),
+  message: Type.String(),
+});
+
+const FILES = Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType }) => [mediaType, null]));
+
+export function layerExport(
+  place: { serviceName: Param<string>; layerId: Param<number> },
+  layerOf: (place: Place, deps: AdminDeps) => Collection,
+): Row {
+  return report('GET /services/{serviceName}/layers/{layerId}/export', 'Export Layer Data', {
+    description: `What the caller may read of the layer, as a file. The header Graticule-Warnings lists, as a JSON array, what the format changes of its values. Of more than ${LIMITS.exportFeatures} features it is made by a job.`,
+    params: { ...place, ...params },
+    responses: {
+      200: { description: 'The file', content: FILES },
+      202: { description: 'The file is made by a job', content: { 'application/json': Queued } },
+    },
+    errors: [400, 403, 404, 422, 503],
+    async reply(x, deps) {
+      const { params: asked } = x;
+      const { id } = layerOf(asked, deps);
+      const collection = findCollection(deps.visible(x.principal), id);
+      if (!hasFeatures(collection)) throw notFound('feature layer', `${asked.layerId}`);
+      const request = requestOf(asked);
+      const plan = planExport(collection, request);
+      const total = await deps.exports.count(x, plan);
+      if (isLong(total)) {
+        const options = ownerOf(x);
+        const job = await deps.exports.submit(collection, request, x.principal, options);
+        return queued(job.id, total);
+      }
+      const { body, length, notes } = await deps.exports.open(x as Exchange, plan);
+      return {
+        status: 200,
+        mediaType: EXPORT_FORMATS[plan.format].mediaType,
+        cacheControl: 'no-store',
+        headers: {
+          'content-disposition': `attachment; filename="${fileName(plan)}"`,
+          ...(notes.length === 0 ? {} : { 'graticule-warnings': asciiJson(notes) }),
+        },
+        body,
+        ...(length === undefined ? {} : { length }),
+      };
+    },
+  });
+}
+
+function requestOf({
+  format,
+  where,
+  bbox,
+  outFields,
+  outSR,
+  csvFormulas: guardsFormulas,
+}: {
+  [K in keyof typeof params]: ReturnType<(typeof params)[K]['parse']>;
+}): ExportRequest {
+  return {
+    format,
+    ...(where ? { where } : {}),
+    ...(bbox ? { bbox } : {}),
+    ...(outFields ? { outFields } : {}),
+    ...(outSR ? { outSR } : {}),
+    ...(guardsFormulas ? { guardsFormulas } : {}),
+  };
+}
+
+function queued(operationId: string, totalFeatures: number): Reply {
+  const body = {
+    operationId,
+    statusUrl: `${BASE_PATH}/operations/${operationId}`,
+    downloadUrl: exportPath(operationId),
+    totalFeatures,
+    message: `The file is made in the background; it is to be had from ${exportPath(operationId)} then.`,
+  };
+  return json(body, 'application/json', 202);
+}

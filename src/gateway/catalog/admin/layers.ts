@@ -1,0 +1,370 @@
+import Type, { type Static } from 'typebox';
+import { SERVICE } from '../../../core/access/access.js';
+import { problem, requireSound } from '../../../core/http/body-problems.js';
+import { actorOf, type Exchange } from '../../../core/http/operation.js';
+import type { TableChoice, TableReport } from '../../../core/tasks/table-tasks.js';
+import { copyRight } from '../../../services/access/rules/derivations.js';
+import { isWithin } from '../../../services/access/rules/policy.js';
+import type { SourceLayer } from '../../../services/access/rules/rules.js';
+import type { NewLayer, StoredLayer } from '../../../services/catalog/publish/layers.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../../admin/envelope.js';
+import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { layerId } from '../../admin/layer-lookup.js';
+import { requireSources, requireWholeOf, ruledLayer } from '../../admin/layer-rights.js';
+import { filter } from '../../admin/params.js';
+import { LayerSchema, type LayerView } from '../../admin/published-layer.js';
+import { connectionId } from '../../connections/admin/connections.js';
+import { sourceLayerView } from '../../connections/admin/source-layers.js';
+import { copyOf, copyReport, copyView } from './layer-copies.js';
+
+const I = Type.Integer();
+const OptionalInteger = Type.Union([I, Type.Null()]);
+
+const Identifier = Type.String({ minLength: 1, maxLength: 63 });
+const Name = Type.String({ minLength: 1, maxLength: 200 });
+const Note = Type.Optional(Type.String({ maxLength: 2000 }));
+const Srid = Type.Integer({ minimum: 1, maximum: 999_999 });
+/** Keys of objects are longer than names of tables. */
+const Place = Type.String({ minLength: 1, maxLength: 1024 });
+const Fields = Type.Optional(Type.Array(Identifier, { maxItems: 1600 }));
+
+const Publish = Type.Object({
+  ...{ schema: Place, table: Place, layerName: Type.Optional(Name), description: Note },
+  ...{
+    geometryColumn: Type.Optional(Identifier),
+    geometryType: Type.Optional(Type.String({ maxLength: 40 })),
+  },
+  ...{ srid: Type.Optional(Srid), primaryKey: Type.Optional(Identifier), fields: Fields },
+  ...{ serviceName: Type.Optional(Name), enabled: Type.Optional(Type.Boolean()) },
+  ...{ license: Note, licenseUrl: Note, attribution: Note, publisher: Note, sourceUrl: Note },
+});
+const Validate = Type.Object({
+  ...{ schema: Place, table: Place, layerName: Type.Optional(Name) },
+  ...{ serviceName: Type.Optional(Name), geometryColumn: Type.Optional(Identifier) },
+  ...{ primaryKey: Type.Optional(Identifier), targetSrid: Type.Optional(Srid), fields: Fields },
+  ...{ srid: Type.Optional(Srid), geometryType: Type.Optional(Type.String({ maxLength: 40 })) },
+});
+type Publish = Static<typeof Publish>;
+
+const Check = Type.Object({
+  ...{ code: Type.String(), severity: Type.Enum(['pass', 'warning', 'error']), message: Type.String() },
+  ...{ expected: OptionalStringSchema, actual: OptionalStringSchema },
+});
+const ValidatedField = Type.Object({
+  ...{ name: Type.String(), dataType: Type.String(), fieldType: Type.String(), isNullable: Type.Boolean() },
+  ...{ isPrimaryKey: Type.Boolean(), isSelected: Type.Boolean(), maxLength: OptionalInteger },
+});
+const Validation = Type.Object({
+  ...{ isValid: Type.Boolean(), status: Type.Enum(['valid', 'warning', 'invalid']) },
+  ...{ schema: Type.String(), table: Type.String(), layerName: OptionalStringSchema },
+  ...{ serviceName: Type.String(), geometryColumn: OptionalStringSchema, geometryType: OptionalStringSchema },
+  ...{ primaryKey: OptionalStringSchema, objectIdStrategy: Type.String(), sourceSrid: OptionalInteger },
+  ...{ serviceSrid: OptionalInteger, targetSrid: OptionalInteger, estimatedRows: OptionalInteger },
+  ...{ featureCount: OptionalInteger, nullGeometryCount: OptionalInteger },
+  ...{ invalidGeometryCount: OptionalInteger, checks: Type.Array(Check), fields: Type.Array(ValidatedField) },
+});
+const ExtentRefresh = Type.Object({
+  ...{ serviceName: Type.String(), refreshedLayerCount: I, layersWithExtent: I, layersWithoutExtent: I },
+  serviceExtentUpdated: Type.Boolean(),
+  layers: Type.Array(
+    Type.Object({
+      ...{ layerId: I, layerName: Type.String(), hasExtent: Type.Boolean(), extentSrid: OptionalInteger },
+    }),
+  ),
+});
+const Enabled = Type.Object({ enabled: Type.Boolean() });
+
+const serviceName = filter('serviceName', 'Service of the layers; all when absent.');
+const service = filter('serviceName', `Service of the layers: ${SERVICE} when absent.`);
+const byConnection = { id: connectionId };
+const byLayer = { id: connectionId, layerId, serviceName };
+
+/** Publishing of tables as layers. */
+export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped', isForTenants: true }, [
+  report('GET /connections/{id}/layers', 'List Published Layers', {
+    description: "Those that a source of the configuration publishes by itself are the configuration's.",
+    params: { ...byConnection, serviceName },
+    data: Type.Array(LayerSchema),
+    errors: [400, 404],
+    async answer({ params: { id: name, serviceName }, principal }, deps) {
+      const { connections, publishedLayers, layerCopies, sourceLayers } = deps;
+      const { id } = await connections.get(name);
+      const [published, copies, configured] = await Promise.all([
+        publishedLayers.list(id, serviceName),
+        layerCopies.list(id, serviceName),
+        sourceLayers.list(id, serviceName),
+      ]);
+      return [
+        ...published.filter((one) => isWithin(principal, ruledLayer(one))).map(view),
+        ...copies.filter((one) => isWithin(principal, one.collection)).map(copyView),
+        ...configured.filter((one) => isWithin(principal, one.collection)).map(sourceLayerView),
+      ];
+    },
+  }),
+  action('POST /connections/{id}/layers', 'Publish Layer', {
+    description:
+      'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table. Of a layer of a service, or a file of a bucket, a copy is published: it is made by a job, whose end the answer waits for.',
+    params: byConnection,
+    body: jsonBody(Publish),
+    data: LayerSchema,
+    status: 201,
+    errors: [400, 404, 409, 422, 503],
+    async answer({ params, body, principal }, deps) {
+      const { connections, layerCopies, publishedLayers: layers } = deps;
+      const connection = await connections.get(params.id);
+      if (connections.isRemote(connection)) {
+        const publisher = { right: copyRight(principal, deps.rules.current), by: actorOf(principal) };
+        return copyView(await layerCopies.publish(connection, copyOf(layerOf(body)), publisher));
+      }
+      const permit = (sources: readonly SourceLayer[]) => requireSources(sources, principal, deps);
+      return view(await layers.publish(connection, layerOf(body), actorOf(principal), permit));
+    },
+  }),
+  action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
+    description:
+      'A layer that is switched off is gone from every protocol; its id is kept for it. One of the configuration cannot be switched.',
+    params: byLayer,
+    current: currentLayer,
+    shownBy: '/connections/{id}/layers/{layerId}',
+    body: jsonBody(Enabled),
+    data: LayerSchema,
+    errors: [400, 404, 409],
+    async answer({ params, body, principal }, deps) {
+      const { connections, layerCopies, publishedLayers: layers } = deps;
+      const connection = await connections.get(params.id);
+      const { id } = connection;
+      if (connections.isRemote(connection)) {
+        const copy = await layerCopies.get(id, params.layerId, params.serviceName);
+        if (body.enabled) requireWholeOf([copy.collection], 'read', principal, deps.rules);
+        const [changed] = await layerCopies.enable([copy], body.enabled, actorOf(principal));
+        return copyView(changed!);
+      }
+      const layer = await layers.get(id, params.layerId, params.serviceName);
+      if (body.enabled) requireWholeOf([ruledLayer(layer)], 'read', principal, deps.rules);
+      const [changed] = await layers.enable([layer], body.enabled, actorOf(principal));
+      return view(changed!);
+    },
+  }),
+  action('PUT /connections/{id}/layers/enabled', 'Set Service Layers Enabled', {
+    description: 'Switches all layers that the connection has in a service, at once.',
+    params: { ...byConnection, serviceName: service },
+    shownBy: '/connections/{id}/layers',
+    body: jsonBody(Enabled),
+    data: Type.Array(LayerSchema),
+    errors: [400, 404, 409],
+    async answer({ params, body, principal }, deps) {
+      const { connections, layerCopies, publishedLayers: layers } = deps;
+      const connection = await connections.get(params.id);
+      const { id } = connection;
+      if (connections.isRemote(connection)) {
+        const copies = await layerCopies.list(id, params.serviceName ?? SERVICE);
+        const collections = copies.map(({ collection }) => collection);
+        if (body.enabled) requireWholeOf(collections, 'read', principal, deps.rules);
+        return (await layerCopies.enable(copies, body.enabled, actorOf(principal))).map(copyView);
+      }
+      const all = await layers.ofService(id, params.serviceName ?? SERVICE);
+      if (body.enabled) requireWholeOf(all.map(ruledLayer), 'read', principal, deps.rules);
+      return (await layers.enable(all, body.enabled, actorOf(principal))).map(view);
+    },
+  }),
+  report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing', {
+    description: 'All findings at once; geometries are judged by the first 10,000 rows.',
+    params: byConnection,
+    body: jsonBody(Validate),
+    data: Validation,
+    errors: [400, 404, 503],
+    async answer({ params, body }, { connections, layerCopies, publishedLayers: layers }) {
+      const connection = await connections.get(params.id);
+      if (connections.isRemote(connection))
+        return validationView(body, copyReport(await layerCopies.validate(connection, body, body.layerName)));
+      const tableReport = await layers.validate(connection, choiceOf(body), body.layerName);
+      return validationView(body, tableReport);
+    },
+  }),
+  action('POST /connections/{id}/layers/extents/refresh', 'Refresh Layer Extents', {
+    params: { ...byConnection, serviceName: service },
+    data: ExtentRefresh,
+    errors: [400, 404, 503],
+    async answer({ params, principal }, { connections, publishedLayers: layers }) {
+      const connection = await connections.get(params.id);
+      const name = params.serviceName ?? SERVICE;
+      const all = await layers.list(connection.id, name);
+      const refreshed = await layers.refreshExtents(connection, all, actorOf(principal));
+      return extentView(name, refreshed);
+    },
+  }),
+  action('POST /connections/{id}/layers/{layerId}/features/refresh', 'Refresh Layer Feature Snapshot', {
+    description:
+      'Looks at the table anew, counts its rows, and drops what caches hold of the layer. A copy is made anew, by a job whose end the answer waits for.',
+    params: { id: connectionId, layerId },
+    data: Type.Object({
+      ...{ layerId: I, layerName: Type.String(), schema: Type.String(), table: Type.String() },
+      materializedFeatureCount: I,
+    }),
+    errors: [400, 404, 409, 422, 503],
+    async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers, cache }) {
+      const connection = await connections.get(params.id);
+      if (connections.isRemote(connection)) {
+        const copy = await layerCopies.get(connection.id, params.layerId);
+        const materializedFeatureCount = await layerCopies.refresh(connection, copy, actorOf(principal));
+        const { layerName, schema, table } = copy.stored.body;
+        return { layerId: params.layerId, layerName, schema, table, materializedFeatureCount };
+      }
+      const layer = await layers.get(connection.id, params.layerId);
+      const { body } = await layers.refresh(connection, layer, actorOf(principal));
+      await cache.invalidate({ kind: 'layer', layerId: params.layerId });
+      const { schema, table } = body.choice;
+      return {
+        ...{ layerId: body.layerId, layerName: body.layerName, schema, table },
+        materializedFeatureCount: body.info.featureCount,
+      };
+    },
+  }),
+]);
+
+/** A layer of a connection, as its list shows it. */
+async function currentLayer({ params }: Exchange<typeof byLayer>, deps: AdminDeps): Promise<LayerView> {
+  const { connections, layerCopies, publishedLayers } = deps;
+  const connection = await connections.get(params.id);
+  return connections.isRemote(connection)
+    ? copyView(await layerCopies.get(connection.id, params.layerId, params.serviceName))
+    : view(await publishedLayers.get(connection.id, params.layerId, params.serviceName));
+}
+
+/** Beyond the contract: layers can be read one by one and deleted. */
+export const singleLayer = group(
+  { tag: 'Layers', scope: 'layers', envelope: 'wrapped', isForTenants: true },
+  [
+    report('GET /connections/{id}/layers/{layerId}', 'Get Published Layer', {
+      description: 'The entity tag is the one that If-Match names to enable, disable or delete the layer.',
+      params: byLayer,
+      data: LayerSchema,
+      errors: [400, 404],
+      async answer(x, deps) {
+        const { id, layerId, serviceName } = x.params;
+        const { id: connection } = await deps.connections.get(id);
+        const configured = (await deps.sourceLayers.list(connection, serviceName)).find(
+          (one) => one.collection.layerId === layerId && isWithin(x.principal, one.collection),
+        );
+        return configured ? sourceLayerView(configured) : currentLayer(x, deps);
+      },
+    }),
+    action('DELETE /connections/{id}/layers/{layerId}', 'Delete Published Layer', {
+      description: 'The table stays as it is, and so does what a copy was made of.',
+      params: byLayer,
+      current: currentLayer,
+      data: AcknowledgementSchema,
+      errors: [400, 404, 409],
+      async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers }) {
+        const connection = await connections.get(params.id);
+        const { id } = connection;
+        if (connections.isRemote(connection))
+          await layerCopies.remove(
+            await layerCopies.get(id, params.layerId, params.serviceName),
+            actorOf(principal),
+          );
+        else await layers.remove(await layers.get(id, params.layerId, params.serviceName));
+        return new Acknowledgement('The layer is deleted.');
+      },
+    }),
+  ],
+);
+
+const TYPES =
+  /^(Point|LineString|Polygon|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection|Geometry)(ZM|Z|M)?$/i;
+
+/** An empty list of fields is the same as none. */
+function choiceOf(body: Static<typeof Validate>): TableChoice {
+  const { schema, table, geometryColumn, primaryKey, srid, geometryType, fields = [] } = body;
+  requireSound([
+    geometryType === undefined || TYPES.test(geometryType)
+      ? undefined
+      : problem('geometryType', 'must be a type as Point or MultiPolygon'),
+  ]);
+  return {
+    ...{ schema, table },
+    ...(geometryColumn === undefined ? {} : { geometryColumn }),
+    ...(primaryKey === undefined ? {} : { key: primaryKey }),
+    ...(srid === undefined ? {} : { srid }),
+    ...(geometryType === undefined ? {} : { geometryType }),
+    ...(fields.length === 0 ? {} : { fields }),
+  };
+}
+
+function layerOf(body: Publish): NewLayer {
+  const { table, layerName = table, serviceName = SERVICE, enabled = true } = body;
+  const { description, license, licenseUrl, attribution, publisher, sourceUrl } = body;
+  requireSound([addressProblem('licenseUrl', licenseUrl), addressProblem('sourceUrl', sourceUrl)]);
+  return {
+    ...{ choice: choiceOf(body), layerName, serviceName, enabled },
+    ...{ description: description ?? null, license: license ?? null, licenseUrl: licenseUrl ?? null },
+    ...{ attribution: attribution ?? null, publisher: publisher ?? null, sourceUrl: sourceUrl ?? null },
+  };
+}
+
+function addressProblem(member: string, url: string | undefined) {
+  const isAddress = url === undefined || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol));
+  return isAddress ? undefined : problem(member, 'must be an http or https address');
+}
+
+function view({ id, body }: StoredLayer): LayerView {
+  const { layerId, layerName, serviceName, enabled, description, choice, info } = body;
+  const { license, licenseUrl, attribution, publisher, sourceUrl } = body;
+  const { geometryType, idColumn, fields } = info.source;
+  return {
+    ...{ layerId, layerName, schema: choice.schema, table: choice.table, collectionId: id, description },
+    ...{ geometryType, srid: sridOf(info.source), primaryKey: idColumn, fieldCount: fields.length + 1 },
+    ...{ enabled, serviceName, license, licenseUrl, attribution, publisher, sourceUrl, owner: 'api' },
+  };
+}
+
+/** The SRID that is stated counts where the stored geometries have none. */
+function sridOf(source: object): number | null {
+  const { srid, statedSrid } = source as { srid?: number; statedSrid?: number };
+  return statedSrid ?? srid ?? null;
+}
+
+function validationView(
+  { schema, table, layerName = table, serviceName = SERVICE, targetSrid }: Static<typeof Validate>,
+  tableReport: TableReport,
+): Static<typeof Validation> {
+  const severities = tableReport.checks.map(({ severity }) => severity);
+  const isValid = !severities.includes('error');
+  return {
+    isValid,
+    status: isValid ? (severities.includes('warning') ? 'warning' : 'valid') : 'invalid',
+    ...{ schema, table, layerName, serviceName },
+    ...{ geometryColumn: tableReport.geometryColumn, geometryType: tableReport.geometryType },
+    ...{
+      primaryKey: tableReport.primaryKey,
+      objectIdStrategy: tableReport.identity,
+      sourceSrid: tableReport.sourceSrid,
+    },
+    ...{
+      serviceSrid: tableReport.sourceSrid,
+      targetSrid: targetSrid ?? null,
+      estimatedRows: tableReport.estimatedRows,
+    },
+    ...{ featureCount: tableReport.featureCount, nullGeometryCount: tableReport.nullGeometries },
+    invalidGeometryCount: tableReport.invalidGeometries,
+    checks: tableReport.checks.map((check) => ({ expected: null, actual: null, ...check })),
+    fields: tableReport.fields,
+  };
+}
+
+function extentView(
+  serviceName: string,
+  { layers, changed }: { layers: readonly StoredLayer[]; changed: boolean },
+): Static<typeof ExtentRefresh> {
+  const views = layers.map(({ body: { layerId, layerName, info } }) => ({
+    ...{ layerId, layerName, hasExtent: (info.extent84 ?? info.extent) !== undefined },
+    extentSrid: info.extent84 ? 4326 : null,
+  }));
+  const layersWithExtent = views.filter(({ hasExtent }) => hasExtent).length;
+  return {
+    ...{ serviceName, refreshedLayerCount: views.length, layersWithExtent },
+    layersWithoutExtent: views.length - layersWithExtent,
+    ...{ serviceExtentUpdated: changed, layers: views },
+  };
+}

@@ -1,0 +1,424 @@
+import Type, { type Static } from 'typebox';
+import { type DataAccess, namesOfLayer, OPEN, SERVICE } from '../../../core/access/access.js';
+import { hasCoverage } from '../../../core/catalog/abilities.js';
+import type { Collection, RasterCollection } from '../../../core/catalog/collection.js';
+import {
+  type MapSettings,
+  MERGE_STRATEGIES,
+  type MergeStrategy,
+  PROTOCOLS,
+  WEB_ADDRESS,
+} from '../../../core/catalog/layer-settings.js';
+import { mergeOf, mergeProblem } from '../../../core/catalog/raster-sources.js';
+import { layerFailure } from '../../../core/catalog/unread.js';
+import { notFound } from '../../../core/errors/errors.js';
+import { problem, requireSound } from '../../../core/http/body-problems.js';
+import { actorOf, type Principal } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { MERGES } from '../../../core/rasters/rasters.js';
+import { serviceAccessId } from '../../../services/access/rules/marker.js';
+import { isWithin } from '../../../services/access/rules/policy.js';
+import { RULE_KINDS } from '../../../services/access/rules/rules.js';
+import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
+import type { AdminDeps } from '../../admin/deps.js';
+
+import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
+import { layerId } from '../../admin/layer-lookup.js';
+import { layersOfAccess, requireWhole } from '../../admin/layer-rights.js';
+import { layerExport } from './layer-export.js';
+import { AccessChange, AccessPolicy, MapServer, TimeInfoChange, TimeInfoSchema } from './service-schemas.js';
+import { changedTime, requireTimeFields } from './time-info.js';
+
+const Protocols = Type.Array(Type.String(), { maxItems: 50 });
+const ServiceSummary = Type.Object({
+  serviceName: Type.String(),
+  description: Type.String(),
+  layerCount: Type.Integer(),
+  enabledProtocols: Protocols,
+});
+
+const Settings = Type.Object({
+  serviceName: Type.String(),
+  enabledProtocols: Protocols,
+  availableProtocols: Protocols,
+  accessPolicy: AccessPolicy,
+  timeInfo: TimeInfoSchema,
+  mapServer: MapServer,
+});
+
+/** Null keeps a member, an empty text clears it. */
+const words = (maxLength: number) => Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
+const Words = {
+  license: words(256),
+  attribution: words(LIMITS.layerAttribution),
+  publisher: words(256),
+  licenseUrl: words(2048),
+  sourceUrl: words(2048),
+};
+const LayerChange = Type.Object({
+  ...Words,
+  title: words(256),
+  description: words(4000),
+  keywords: Type.Optional(
+    Type.Union([
+      Type.Array(Type.String({ maxLength: LIMITS.layerKeyword }), { maxItems: LIMITS.layerKeywords }),
+      Type.Null(),
+    ]),
+  ),
+  timeInfo: Type.Optional(Type.Union([TimeInfoChange, Type.Null()])),
+  rasterMosaic: Type.Optional(
+    Type.Union([
+      Type.Object({
+        mergeStrategy: Type.Optional(Type.Union([Type.Enum([...MERGE_STRATEGIES]), Type.Null()])),
+      }),
+      Type.Null(),
+    ]),
+  ),
+  accessPolicy: Type.Optional(Type.Union([AccessChange, Type.Null()])),
+  enabled: Type.Optional(
+    Type.Union([Type.Boolean({ description: 'False: the layer is on no surface.' }), Type.Null()]),
+  ),
+});
+type LayerChange = Static<typeof LayerChange>;
+
+const OptionalText = Type.Union([Type.String(), Type.Null()]);
+const LayerMetadata = Type.Object({
+  layerId: Type.Integer(),
+  layerName: Type.String(),
+  description: Type.String(),
+  keywords: Type.Array(Type.String()),
+  enabled: Type.Boolean(),
+  accessPolicy: AccessPolicy,
+  timeInfo: TimeInfoSchema,
+  rasterMosaic: Type.Union([Type.Object({ mergeStrategy: Type.Enum([...MERGE_STRATEGIES]) }), Type.Null()], {
+    description:
+      'Which raster is on top where several lie, or how their values are merged: the newest when null.',
+  }),
+  license: OptionalText,
+  licenseUrl: OptionalText,
+  attribution: OptionalText,
+  publisher: OptionalText,
+  sourceUrl: OptionalText,
+});
+
+const SETTINGS = '/services/{serviceName}/settings';
+const serviceName = pathString('serviceName', `Name of a service: ${SERVICE}, or one that layers belong to.`);
+
+const ABOUT = { tag: 'Services', scope: 'services', envelope: 'wrapped', isForTenants: true } as const;
+
+/** Services, which are groups of layers with settings of their own, and words about layers. */
+export const services = group(ABOUT, [
+  report('GET /services', 'List Services', {
+    data: Type.Array(ServiceSummary),
+    answer: async ({ principal }, deps) => serviceNames(deps).map((name) => summaryOf(name, principal, deps)),
+  }),
+  report(`GET ${SETTINGS}`, 'Get Service Settings', {
+    params: { serviceName },
+    data: Settings,
+    errors: [404],
+    async answer({ params }, deps) {
+      requireService(params.serviceName, deps);
+      return settingsOf(params.serviceName, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/protocols', 'Update Service Protocols', {
+    description:
+      'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself. A protocol that the server does not have stays off.',
+    params: { serviceName },
+    isForTenants: false,
+    shownBy: SETTINGS,
+    body: jsonBody(Type.Union([Protocols, Type.Object({ enabledProtocols: Protocols })])),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      requireService(params.serviceName, deps);
+      const names = Array.isArray(body) ? body : body.enabledProtocols;
+      requireWhole(layersOf(params.serviceName, deps), 'read', principal, deps);
+      const enabled = new Set(names.map((name) => name.toLowerCase()));
+      const protocols = PROTOCOLS.filter((one) => enabled.has(one.toLowerCase()));
+      const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
+      await deps.layers.putService(params.serviceName, change, actorOf(principal));
+      return settingsOf(params.serviceName, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/mapserver', 'Update MapServer Settings', {
+    description:
+      'How maps are made where a request does not say it: size, resolution, format, background; and the largest size, and the most features of a layer in a map.',
+    params: { serviceName },
+    isForTenants: false,
+    shownBy: SETTINGS,
+    body: jsonBody(Type.Partial(MapServer)),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      requireService(params.serviceName, deps);
+      const before = deps.layers.serviceSettings(params.serviceName).mapServer;
+      const mapServer = { ...before, ...(body as Partial<MapSettings>) };
+      requireMapServer(mapServer);
+      await deps.layers.putService(params.serviceName, { mapServer }, actorOf(principal));
+      return settingsOf(params.serviceName, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/access-policy', 'Update Service Access Policy', {
+    description: 'A member that is left out keeps its value; an empty list of roles clears it.',
+    params: { serviceName },
+    isForTenants: false,
+    shownBy: SETTINGS,
+    body: jsonBody(AccessChange),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      const { serviceName: name } = params;
+      requireService(name, deps);
+      const before = deps.rules.current.accessOfNamed(name);
+      await putAccess(deps, serviceAccessId(name), body, before, principal);
+      return settingsOf(name, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/timeinfo', 'Update Service Time Info', {
+    description: 'Fields that hold when features of its layers begin and end; layers may say others.',
+    params: { serviceName },
+    isForTenants: false,
+    shownBy: SETTINGS,
+    body: jsonBody(TimeInfoChange),
+    data: Settings,
+    errors: [400, 404],
+    async answer({ params, body, principal }, deps) {
+      const { serviceName: name } = params;
+      requireService(name, deps);
+      const timeInfo = changedTime(body, deps.layers.serviceSettings(name).timeInfo);
+      requireTimeFields(timeInfo, layersOf(name, deps), '');
+      await deps.layers.putService(name, { timeInfo }, actorOf(principal));
+      return settingsOf(name, deps);
+    },
+  }),
+  action('PUT /services/{serviceName}/layers/{layerId}/metadata', 'Update Layer Metadata', {
+    description:
+      'Null, as leaving out, keeps a member; an empty text or list clears it. title, description, keywords and enabled are ours.',
+    params: { serviceName, layerId },
+    current: ({ params }, deps) => layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
+    body: jsonBody(LayerChange),
+    data: LayerMetadata,
+    errors: [400, 404, 501],
+    async answer({ params, body, principal }, deps) {
+      const collection = requireLayerOf(params.serviceName, params.layerId, deps);
+      await putMetadata(collection, body, deps, principal);
+      return layerView(deps.catalog().byLayerId(params.layerId) ?? collection, deps);
+    },
+  }),
+  layerExport({ serviceName, layerId }, ({ serviceName, layerId }, deps) =>
+    requireLayerOf(serviceName, layerId, deps),
+  ),
+]);
+
+/** Beyond the contract: metadata of one layer can be read. */
+export const singleLayerMetadata = group(ABOUT, [
+  ...resource(
+    '/services/{serviceName}/layers/{layerId}/metadata',
+    { get: 'Get Layer Metadata' },
+    {
+      get: implement({
+        description: 'The entity tag is the one that If-Match names to change the metadata.',
+        params: { serviceName, layerId },
+        data: LayerMetadata,
+        errors: [400, 404],
+        answer: ({ params }, deps) =>
+          layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
+      }),
+    },
+  ),
+]);
+
+function serviceNames({ catalog }: AdminDeps): string[] {
+  const named = catalog().collections.flatMap(({ service }) => service ?? []);
+  return [...new Set([SERVICE, ...named.sort()])];
+}
+
+function layersOf(name: string, { catalog }: AdminDeps): Collection[] {
+  return catalog().collections.filter(({ service = SERVICE }) => service === name);
+}
+
+export function requireService(name: string, deps: AdminDeps): void {
+  if (!serviceNames(deps).includes(name)) throw notFound('service', name.slice(0, 100));
+}
+
+function requireLayerOf(name: string, id: number, deps: AdminDeps): Collection {
+  requireService(name, deps);
+  const collection = layersOf(name, deps).find((one) => one.layerId === id);
+  if (!collection) throw layerFailure(deps.catalog(), id);
+  return collection;
+}
+
+function summaryOf(name: string, principal: Principal, deps: AdminDeps): Static<typeof ServiceSummary> {
+  const { description } = deps.layers.serviceSettings(name);
+  const words = name === SERVICE ? 'Collections that are in no other service.' : `Layers of ${name}.`;
+  return {
+    serviceName: name,
+    description: description ?? words,
+    layerCount: layersOf(name, deps).filter((one) => isWithin(principal, one)).length,
+    enabledProtocols: [...deps.layers.protocolsOf(name)],
+  };
+}
+
+/** Throws 400 for sizes that contradict each other. */
+function requireMapServer(change: Partial<MapSettings>): void {
+  const settings = mapSettings(change);
+  requireSound(
+    (['Width', 'Height'] as const).map((side) =>
+      settings[`defaultImage${side}`] > settings[`maxImage${side}`]
+        ? problem(`defaultImage${side}`, `must not be above maxImage${side}`)
+        : undefined,
+    ),
+  );
+}
+
+async function putMetadata(
+  collection: Collection,
+  change: LayerChange,
+  deps: AdminDeps,
+  principal: Principal,
+): Promise<void> {
+  const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, enabled, ...words } = change;
+  const { layers } = deps;
+  const before = layers.settingsOf(collection);
+  // Nothing is written where a part of the change is not the caller's to make.
+  if (enabled) requireWhole([collection], 'read', principal, deps);
+  const access = deps.rules.current.accessOf(collection);
+  if (accessPolicy) requireAccessRight(namesOfLayer(collection)[0], accessPolicy, access, principal, deps);
+  const mergeStrategy = rasterMosaic
+    ? strategyOf(rasterMosaic.mergeStrategy, collection, before.mergeStrategy)
+    : undefined;
+  requireUrls(words);
+  const time = timeInfo ? changedTime(timeInfo, before.timeInfo) : before.timeInfo;
+  if (timeInfo) requireTimeFields(time, [collection], 'timeInfo/');
+  const settings = {
+    ...(rasterMosaic ? { mergeStrategy } : {}),
+    title: changed(before.title, title),
+    description: changed(before.description, description),
+    timeInfo: time,
+    enabled: (enabled ?? before.enabled) === false ? false : undefined,
+    about: {
+      keywords: keywords ? (keywords.length > 0 ? keywords : undefined) : before.about?.keywords,
+      ...Object.fromEntries(WORDS.map((member) => [member, changed(before.about?.[member], words[member])])),
+    },
+  };
+  await layers.put(collection, settings, actorOf(principal));
+  if (accessPolicy) await putAccess(deps, namesOfLayer(collection)[0], accessPolicy, access, principal);
+}
+
+/** Undefined for null, which clears it. Throws 400 for a layer without rasters, and for values that cannot be merged. */
+function strategyOf(
+  strategy: MergeStrategy | null | undefined,
+  collection: Collection,
+  before: MergeStrategy | undefined,
+): MergeStrategy | undefined {
+  requireSound([hasCoverage(collection) ? undefined : problem('rasterMosaic', 'is of layers of rasters')]);
+  if (strategy === undefined || strategy === null) return undefined;
+  const isMerge = (of: MergeStrategy | undefined) => MERGES.some((one) => one === of);
+  const wrong =
+    hasCoverage(collection) && isMerge(strategy) ? problemOf(collection, isMerge(before)) : undefined;
+  requireSound([wrong === undefined ? undefined : problem('rasterMosaic/mergeStrategy', wrong)]);
+  return strategy;
+}
+
+/** What keeps values of a layer from being merged, where they are not merged by its settings already. */
+function problemOf({ raster }: RasterCollection, isMerged: boolean): string | undefined {
+  const isOfSource = !isMerged && mergeOf(raster.source) !== undefined;
+  return isOfSource ? 'the source merges values by itself' : mergeProblem(raster.bands);
+}
+
+const WORDS = ['license', 'licenseUrl', 'attribution', 'publisher', 'sourceUrl'] as const;
+
+const changed = (before: string | undefined, value: string | null | undefined) =>
+  value === undefined || value === null ? before : value === '' ? undefined : value;
+
+function requireUrls(words: Pick<LayerChange, 'licenseUrl' | 'sourceUrl'>): void {
+  requireSound(
+    (['licenseUrl', 'sourceUrl'] as const).map((member) =>
+      !words[member] || WEB_ADDRESS.test(words[member])
+        ? undefined
+        : problem(member, 'must be an http or https URL'),
+    ),
+  );
+}
+
+/** Nobody opens a layer that they may not read, or lets others write what they may not write. */
+function requireAccessRight(
+  id: string,
+  change: AccessChange,
+  before: DataAccess,
+  principal: Principal,
+  deps: AdminDeps,
+): void {
+  const layers = layersOfAccess(id, deps.rules.current, deps.catalog());
+  requireWhole(layers, 'read', principal, deps);
+  if (changesWriting(change, before)) requireWhole(layers, 'write', principal, deps);
+}
+
+function changesWriting(change: AccessChange, before: DataAccess): boolean {
+  const { allowAnonymousWrite = before.allowAnonymousWrite, allowedWriteRoles = before.allowedWriteRoles } =
+    change;
+  return (
+    allowAnonymousWrite !== before.allowAnonymousWrite ||
+    JSON.stringify(allowedWriteRoles) !== JSON.stringify(before.allowedWriteRoles)
+  );
+}
+
+/** Once this resolves, all processes keep to it. */
+async function putAccess(
+  deps: AdminDeps,
+  id: string,
+  change: AccessChange,
+  before: DataAccess,
+  principal: Principal,
+): Promise<void> {
+  const { state, settle } = deps;
+  requireAccessRight(id, change, before, principal, deps);
+  const members = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const access: DataAccess = { ...before, ...members };
+  await state.documents.announcing('access').put(RULE_KINDS.access, id, access, actorOf(principal));
+  await settle();
+}
+
+function settingsOf(name: string, { layers, rules }: AdminDeps): Static<typeof Settings> {
+  const { timeInfo, mapServer } = layers.serviceSettings(name);
+  return {
+    serviceName: name,
+    enabledProtocols: [...layers.protocolsOf(name)],
+    availableProtocols: [...PROTOCOLS],
+    accessPolicy: accessView(rules.current.accessOfNamed(name)),
+    timeInfo: timeInfo ?? null,
+    mapServer: mapSettings(mapServer ?? {}),
+  };
+}
+
+function layerView(collection: Collection, { layers, rules }: AdminDeps): Static<typeof LayerMetadata> {
+  const { layerId, title, description, isDisabled = false } = collection;
+  const { about = {}, timeInfo, mergeStrategy } = layers.settingsOf(collection);
+  const { keywords = [], license, licenseUrl, attribution, publisher, sourceUrl } = about;
+  return {
+    layerId,
+    layerName: title,
+    description,
+    keywords: [...keywords],
+    enabled: !isDisabled,
+    accessPolicy: accessView(rules.current.accessOf(collection)),
+    timeInfo: timeInfo ?? null,
+    rasterMosaic: mergeStrategy === undefined ? null : { mergeStrategy },
+    license: license ?? null,
+    licenseUrl: licenseUrl ?? null,
+    attribution: attribution ?? null,
+    publisher: publisher ?? null,
+    sourceUrl: sourceUrl ?? null,
+  };
+}
+
+function accessView({ allowedRoles, allowedWriteRoles, ...access }: DataAccess): Static<typeof AccessPolicy> {
+  return {
+    ...OPEN,
+    ...access,
+    allowedRoles: [...allowedRoles],
+    allowedWriteRoles: [...allowedWriteRoles],
+  };
+}

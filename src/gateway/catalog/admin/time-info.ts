@@ -1,0 +1,45 @@
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import type { TimeInfo } from '../../../core/catalog/layer-settings.js';
+import { problem, requireSound } from '../../../core/http/body-problems.js';
+import type { Field } from '../../../core/sources/vector-source.js';
+import { isInstant } from '../../../services/catalog/layers/settled.js';
+import type { TimeInfoChange } from './service-schemas.js';
+
+/** A member that is left out keeps its value; null and an empty text clear it. Undefined when nothing is left. */
+export function changedTime(change: TimeInfoChange, before: TimeInfo | undefined): TimeInfo | undefined {
+  const member = (name: keyof TimeInfo) => {
+    const value = change[name];
+    return value === undefined ? (before?.[name] ?? null) : value || null;
+  };
+  const after = {
+    startTimeField: member('startTimeField'),
+    endTimeField: member('endTimeField'),
+    trackIdField: member('trackIdField'),
+  };
+  return Object.values(after).every((name) => name === null) ? undefined : after;
+}
+
+/** Throws 400 for a field that none of the layers has, or that holds no instants. */
+export function requireTimeFields(
+  time: TimeInfo | undefined,
+  collections: readonly Collection[],
+  within: string,
+): void {
+  if (!time) return;
+  const fields = collections
+    .filter(hasFeatures)
+    .flatMap(({ source, rule }) => (rule?.stored ?? source).fields);
+  const check = (member: keyof TimeInfo, fits: (field: Field) => boolean, wrong: string) => {
+    const name = time[member];
+    if (name === null) return undefined;
+    const same = fields.filter((field) => field.name === name);
+    if (same.length === 0) return problem(`${within}${member}`, 'is no field of a layer');
+    return same.some(fits) ? undefined : problem(`${within}${member}`, wrong);
+  };
+  requireSound([
+    check('startTimeField', isInstant, 'holds no dates or times'),
+    check('endTimeField', isInstant, 'holds no dates or times'),
+    check('trackIdField', () => true, ''),
+  ]);
+}

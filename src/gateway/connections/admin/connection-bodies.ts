@@ -1,0 +1,217 @@
+import Type, { type Static } from 'typebox';
+import type { SourceKind } from '../../../core/exchange/ingest.js';
+import { problem, requireSound } from '../../../core/http/body-problems.js';
+import {
+  type Address,
+  isHost,
+  OWN_PROVIDERS,
+  requiresSsl,
+  SSL_MODES,
+  type SslMode,
+} from '../../../services/connections/connection.js';
+import type { Credential } from '../../../services/connections/connections.js';
+import { hostProblem } from '../../../services/connections/hosts.js';
+import {
+  isBucket,
+  isContainer,
+  type StoreAddress,
+  speaksTls,
+} from '../../../services/connections/object-store.js';
+import { referenceProblem } from '../../../services/connections/secrets.js';
+import { isServiceKind, pathProblem, serviceAddress } from '../../../services/connections/service-address.js';
+import type { AdminDeps } from '../../admin/deps.js';
+
+/** Connections as callers send them. */
+
+const MODES = Object.keys(SSL_MODES) as SslMode[];
+
+const Name = Type.String({ minLength: 1, maxLength: 200 });
+const Text = Type.String({ maxLength: 2000 });
+/** Names of databases are shorter than paths of services. */
+const DATABASE_NAME = 63;
+const Place = Type.String({ maxLength: 2048 });
+/** Access keys are longer than names of users of databases; services may be open. */
+const User = Type.String({ maxLength: 256 });
+const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
+
+const CHANGEABLE = {
+  description: Type.Optional(Text),
+  password: Type.Optional(Type.String({ maxLength: 1000 })),
+  sslRequired: Type.Optional(Type.Boolean()),
+  sslMode: Type.Optional(Type.String({ description: `One of ${MODES.join(', ')}, in any case.` })),
+};
+const Region = Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,40}$' }));
+export const NewConnection = Type.Object({
+  ...{ name: Name, host: Type.String({ minLength: 1, maxLength: 253 }) },
+  ...{ databaseName: Place, username: User, port: Type.Optional(Port) },
+  provider: Type.Optional(
+    Type.String({
+      description:
+        'PostGIS when absent. AwsS3: databaseName is a bucket, username an access key. AzureBlob: a container, and a storage account. Of a service its kind (ogc-wfs): databaseName is a path.',
+    }),
+  ),
+  region: Region,
+  ...CHANGEABLE,
+  secretReference: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+  secretType: Type.Optional(Type.String({ maxLength: 100 })),
+});
+export const ConnectionPatch = Type.Object({
+  host: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
+  ...{ port: Type.Optional(Port), databaseName: Type.Optional(Place) },
+  ...{
+    username: Type.Optional(User),
+    region: Region,
+    ...CHANGEABLE,
+    isActive: Type.Optional(Type.Boolean()),
+  },
+});
+export type NewConnection = Static<typeof NewConnection>;
+export type ConnectionPatch = Static<typeof ConnectionPatch>;
+
+type AddressBody = Pick<
+  NewConnection,
+  'host' | 'port' | 'databaseName' | 'username' | 'password' | 'sslRequired' | 'sslMode'
+>;
+
+type Target = StoreAddress & { provider: 'PostGIS' | 'AwsS3' | 'AzureBlob' | SourceKind };
+
+/** What is connected to. Throws 400 that names all that is wrong. */
+export function targetOf(
+  body: AddressBody & Pick<NewConnection, 'provider' | 'region'>,
+  deps: AdminDeps,
+): Target {
+  const { provider: word = 'PostGIS', region } = body;
+  const provider = OWN_PROVIDERS.find((one) => one.toLowerCase() === word.toLowerCase());
+  if (provider === 'AwsS3') return bucketOf(body, deps);
+  requireSound([
+    provider ? undefined : problem('provider', `must be one of ${OWN_PROVIDERS.join(', ')}`),
+    region === undefined ? undefined : problem('region', 'is of buckets of S3 alone'),
+  ]);
+  if (provider === 'AzureBlob') return { provider, ...containerOf(body, deps) };
+  if (provider && isServiceKind(provider)) return { provider, ...serviceOf(body, deps) };
+  return { provider: 'PostGIS', ...addressOf(body, deps) };
+}
+
+function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, deps: AdminDeps): Target {
+  const { databaseName, username, region } = body;
+  const address = remoteOf(
+    body,
+    [
+      isBucket(databaseName) ? undefined : problem('databaseName', 'must be the name of a bucket'),
+      /^[\w+=,.@-]+$/.test(username) ? undefined : problem('username', 'must be an access key'),
+    ],
+    deps,
+  );
+  return { provider: 'AwsS3', ...address, ...(region === undefined ? {} : { region }) };
+}
+
+function containerOf(body: AddressBody, deps: AdminDeps): Address {
+  const { databaseName, username, password = '' } = body;
+  const problems = [
+    isContainer(databaseName) ? undefined : problem('databaseName', 'must be the name of a container'),
+    /^[a-z0-9]{3,24}$/.test(username) ? undefined : problem('username', 'must be a storage account'),
+    /^[A-Za-z0-9+/]*={0,2}$/.test(password)
+      ? undefined
+      : problem('password', 'must be an account key (base64)'),
+  ];
+  return remoteOf(body, problems, deps);
+}
+
+function serviceOf(body: AddressBody, deps: AdminDeps): Address {
+  const wrongPath = pathProblem(body.databaseName);
+  const address = remoteOf(
+    body,
+    [
+      wrongPath === undefined ? undefined : problem('databaseName', wrongPath),
+      /^[\x20-\x7e]*$/.test(body.username) && !body.username.includes(':')
+        ? undefined
+        : problem('username', 'must be printable ASCII without a colon'),
+    ],
+    deps,
+  );
+  serviceAddress(address);
+  return address;
+}
+
+/** What is read over HTTP. */
+function remoteOf(
+  body: AddressBody,
+  problems: Parameters<typeof requireSound>[0],
+  { connections }: AdminDeps,
+): Address {
+  const { host, databaseName, username } = body;
+  const { sslMode } = sslOf(body, 'Require');
+  requireSound([
+    isHost(host) ? undefined : problem('host', 'must be one name or address'),
+    ...problems,
+    contradiction(body),
+  ]);
+  const port = body.port ?? (speaksTls({ sslMode }) ? 443 : 80);
+  const address = { host, port, databaseName, username, sslMode };
+  const unallowed = connections.remoteProblem(address);
+  requireSound([unallowed === undefined ? undefined : problem('host', unallowed)]);
+  return address;
+}
+
+/** Throws 400 that names all that is wrong. */
+function addressOf(body: AddressBody, { connections }: AdminDeps): Address {
+  const { host, port = 5432, databaseName, username } = body;
+  const { sslMode } = sslOf(body, 'Require');
+  const unallowed = hostProblem({ host, port }, connections.settings.allow);
+  requireSound([
+    isHost(host) ? undefined : problem('host', 'must be one name or address'),
+    unallowed === undefined ? undefined : problem('host', unallowed),
+    ...Object.entries({ databaseName, username }).map(([name, text]) =>
+      /^[^\0]+$/.test(text) ? undefined : problem(name, 'must not be empty, and hold no NUL'),
+    ),
+    databaseName.length > DATABASE_NAME
+      ? problem('databaseName', `must have at most ${DATABASE_NAME} characters`)
+      : undefined,
+    contradiction(body),
+  ]);
+  return { host, port, databaseName, username, sslMode };
+}
+
+/** Clients send sslRequired without a mode: false asks for no more than what the server offers. */
+export function sslOf(
+  { sslRequired, sslMode }: Pick<ConnectionPatch, 'sslRequired' | 'sslMode'>,
+  usual: SslMode,
+): { sslMode: SslMode } {
+  if (sslMode !== undefined) {
+    const mode = MODES.find((one) => one.toLowerCase() === sslMode.toLowerCase());
+    requireSound([mode ? undefined : problem('sslMode', `must be one of ${MODES.join(', ')}`)]);
+    return { sslMode: mode! };
+  }
+  if (sslRequired === undefined || sslRequired === requiresSsl(usual)) return { sslMode: usual };
+  return { sslMode: sslRequired ? 'Require' : 'Prefer' };
+}
+
+function contradiction({ sslRequired, sslMode }: Pick<ConnectionPatch, 'sslRequired' | 'sslMode'>) {
+  const mode = MODES.find((one) => one.toLowerCase() === sslMode?.toLowerCase());
+  return sslRequired && mode && !requiresSsl(mode)
+    ? problem('sslMode', 'contradicts sslRequired')
+    : undefined;
+}
+
+export function credentialOf(
+  { password, secretReference, secretType }: Credential,
+  { connections }: AdminDeps,
+): Credential {
+  if (secretReference === undefined) {
+    requireSound([
+      secretType === undefined ? undefined : problem('secretType', 'needs secretReference'),
+      password?.includes('\0') ? problem('password', 'must not hold NUL') : undefined,
+    ]);
+    return { password };
+  }
+  const wrong = referenceProblem(secretReference, connections.settings.secrets);
+  const type = secretReference.split(':')[0]!;
+  requireSound([
+    password === undefined ? undefined : problem('password', 'is given, and secretReference too'),
+    wrong === undefined ? undefined : problem('secretReference', wrong),
+    secretType === undefined || secretType.toLowerCase() === type
+      ? undefined
+      : problem('secretType', `must be ${type}, as secretReference says`),
+  ]);
+  return { secretReference, secretType };
+}

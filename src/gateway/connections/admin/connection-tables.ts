@@ -1,0 +1,86 @@
+import Type, { type Static } from 'typebox';
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import type { RemoteLayer, RemoteService } from '../../../core/exchange/ingest.js';
+import type { Principal } from '../../../core/http/operation.js';
+import type { TableInfo, TableName } from '../../../core/tasks/table-tasks.js';
+import { isWithin } from '../../../services/access/rules/policy.js';
+import type { StoredConnection } from '../../../services/connections/connection.js';
+import type { DataObject } from '../../../services/connections/object-store.js';
+import { tableOf } from '../../../services/exchange/copies/copy-sources.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { OptionalStringSchema, OptionalTimestampSchema } from '../../admin/envelope.js';
+import { ruledLayer } from '../../admin/layer-rights.js';
+
+/** What a connection leads to, in the form of tables. */
+
+const I = Type.Integer();
+
+const Column = Type.Object({
+  ...{ name: Type.String(), dataType: Type.String(), isNullable: Type.Boolean() },
+  ...{ isPrimaryKey: Type.Boolean(), maxLength: Type.Union([I, Type.Null()]) },
+});
+export const TableSchema = Type.Object({
+  ...{ schema: Type.String(), table: Type.String(), kind: Type.String() },
+  ...{ geometryColumn: OptionalStringSchema, geometryType: OptionalStringSchema },
+  ...{ srid: Type.Union([I, Type.Null()]), geometryColumns: Type.Array(Type.String()) },
+  ...{ hasSpatialIndex: Type.Boolean(), estimatedRows: Type.Union([I, Type.Null()]) },
+  ...{ comment: OptionalStringSchema, columns: Type.Array(Column) },
+  ...{ format: Type.Optional(Type.String()), bytes: Type.Optional(I) },
+  modified: Type.Optional(OptionalTimestampSchema),
+  title: Type.Optional(Type.String({ description: 'Of a layer of a service.' })),
+});
+
+type TableView = Static<typeof TableSchema>;
+
+const NO_TABLE = {
+  ...{ geometryColumn: null, geometryType: null, srid: null, geometryColumns: [], hasSpatialIndex: false },
+  ...{ estimatedRows: null, comment: null, columns: [] },
+};
+
+/** Objects of a bucket, which stands where a database has a schema. */
+export function objectTables({ body }: StoredConnection, objects: readonly DataObject[]): TableView[] {
+  return objects.map(({ key, bytes, modified, format, isRaster }) => ({
+    ...NO_TABLE,
+    ...{ schema: body.databaseName, table: key, kind: isRaster ? 'raster' : 'object' },
+    ...{ format, bytes, modified },
+  }));
+}
+
+/** Layers of a service, whose kind stands where a database has a schema. */
+export function serviceTables({ layers }: RemoteService): TableView[] {
+  return layers.map((layer) => ({
+    ...NO_TABLE,
+    ...{ schema: layer.kind, table: tableOf(layer), kind: 'layer', title: layer.title ?? layer.name },
+    ...{ geometryType: layer.geometryType ?? null, srid: layer.srid ?? null },
+    ...{ estimatedRows: layer.featureCount ?? null, comment: layer.description ?? null },
+    columns: columnsOf(layer),
+  }));
+}
+
+function columnsOf({ fields = [] }: RemoteLayer): TableView['columns'] {
+  return fields.map(({ name, type = '', length = null, nullable = true }) => ({
+    ...{ name, dataType: type, isNullable: nullable, isPrimaryKey: type === 'esriFieldTypeOID' },
+    maxLength: length,
+  }));
+}
+
+/** Tables of a database without those of layers that do not exist for the caller, whom a tenant may limit to some. */
+export async function tablesWithin(
+  principal: Principal,
+  connectionId: string,
+  tables: readonly TableInfo[],
+  { publishedLayers, sourceLayers }: Pick<AdminDeps, 'publishedLayers' | 'sourceLayers'>,
+): Promise<TableInfo[]> {
+  if (principal.layers === undefined) return [...tables];
+  const published = (await publishedLayers.list(connectionId)).map((one) => ({
+    ...one.body.choice,
+    layer: ruledLayer(one),
+  }));
+  const configured = (await sourceLayers.list(connectionId)).flatMap(({ collection: layer }) =>
+    hasFeatures(layer) ? [{ ...layer.source, layer }] : [],
+  );
+  const nameOf = ({ schema = '', table }: Partial<TableName>) => JSON.stringify([schema, table]);
+  const withheld = [...published, ...configured].filter(({ layer }) => !isWithin(principal, layer));
+  const names = new Set(withheld.map(nameOf));
+  return tables.filter((one) => !names.has(nameOf(one)));
+}

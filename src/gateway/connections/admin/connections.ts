@@ -1,0 +1,225 @@
+import Type, { type Static } from 'typebox';
+import { badParameter } from '../../../core/errors/errors.js';
+import { actorOf } from '../../../core/http/operation.js';
+import { integer, pathString, text } from '../../../core/http/params.js';
+import { isWithin } from '../../../services/access/rules/policy.js';
+import { providerOf } from '../../../services/connections/connection.js';
+import { isDatabaseConnection } from '../../../services/connections/connections.js';
+import { isBucketProvider, type ObjectQuery } from '../../../services/connections/object-store.js';
+import { isServiceKind } from '../../../services/connections/service-address.js';
+import { ifMatch } from '../../admin/conditional.js';
+import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
+import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
+import { filter } from '../../admin/params.js';
+import { ConnectionPatch, credentialOf, NewConnection, sslOf, targetOf } from './connection-bodies.js';
+import { nameSources } from './connection-sources.js';
+import { objectTables, serviceTables, TableSchema, tablesWithin } from './connection-tables.js';
+import {
+  DetailSchema,
+  detail,
+  SummarySchema,
+  summary,
+  TestResultSchema,
+  testResult,
+} from './connection-views.js';
+import { sourceTables } from './source-layers.js';
+
+const I = Type.Integer();
+
+export const connectionId = pathString('id', 'Id or name of the connection.');
+const prefix = filter('prefix', 'Of a bucket: what the keys of the objects begin with.');
+const cursor = text(
+  'cursor',
+  { description: 'Of a bucket: nextCursor of the page before.' },
+  { maxLength: 4096 },
+);
+const limit = integer(
+  'limit',
+  { min: 1, max: 1000, default: 200 as number },
+  { description: 'Of a bucket: keys that one page looks at.' },
+);
+const byId = { id: connectionId };
+
+/** Databases that layers are published from. */
+export const connections = group(
+  { tag: 'Connections', scope: 'connections', envelope: 'wrapped', isForTenants: true },
+  [
+    ...resource(
+      '/connections/{id}',
+      {
+        list: 'List Secure Connections',
+        create: 'Create Secure Connection',
+        get: 'Get Secure Connection',
+        update: 'Update Secure Connection',
+        remove: 'Delete Secure Connection',
+      },
+      {
+        list: implement({
+          data: Type.Array(SummarySchema),
+          async answer(_x, { connections }) {
+            const [all, checks] = await Promise.all([connections.list(), connections.checks()]);
+            return all.map((one) => summary(one, connections, checks.get(one.id)));
+          },
+        }),
+        create: implement({
+          description:
+            'The password is encrypted (security.stateKey), or stands elsewhere: secretReference is env:NAME or file:/path of connections.secrets. Nothing is connected to: test it.',
+          body: jsonBody(NewConnection),
+          data: SummarySchema,
+          status: 201,
+          errors: [400, 409],
+          location: ({ connectionId }: Static<typeof SummarySchema>) => `/connections/${connectionId}`,
+          async answer({ body, principal }, deps) {
+            const { name, description } = body;
+            const stored = await deps.connections.create(
+              { ...targetOf(body, deps), name, description: description ?? null, isActive: true },
+              credentialOf(body, deps),
+              actorOf(principal),
+            );
+            return summary(stored, deps.connections);
+          },
+        }),
+        get: implement({
+          params: byId,
+          data: DetailSchema,
+          errors: [400, 404],
+          async answer({ params: { id } }, { connections }) {
+            if (id === 'tables') throw badParameter('id', 'name a connection: /connections/{id}/tables');
+            const stored = await connections.get(id);
+            return detail(stored, connections, (await connections.checks()).get(stored.id));
+          },
+        }),
+        update: implement({
+          description:
+            'Members that are left out keep their value. Layers of the connection are read by the new definition once this is answered; without isActive they are gone until it is true again.',
+          params: byId,
+          body: jsonBody(ConnectionPatch),
+          data: SummarySchema,
+          errors: [400, 404, 409, 412],
+          async answer(x, deps) {
+            const { connections } = deps;
+            const before = await connections.get(x.params.id);
+            connections.requireOwn(before);
+            const { description, isActive = before.body.isActive } = x.body;
+            const target = targetOf(
+              { ...before.body, password: undefined, ...x.body, ...sslOf(x.body, before.body.sslMode) },
+              deps,
+            );
+            const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
+            const by = actorOf(x.principal);
+            const credential = credentialOf(x.body, deps);
+            const after = { ...before, body: { ...before.body, ...change } };
+            await nameSources(before, after, { by, credential }, deps);
+            const changed = await connections.update(before, by, () => change, credential, ifMatch(x));
+            return summary(changed, connections, (await connections.checks()).get(before.id));
+          },
+        }),
+        remove: implement({
+          description: 'Refused while layers are published from it.',
+          params: byId,
+          data: AcknowledgementSchema,
+          errors: [404, 409],
+          async answer({ params }, { connections, layerCopies }) {
+            const connection = await connections.get(params.id);
+            await layerCopies.trim(connection.id);
+            await connections.remove(connection);
+            return new Acknowledgement('The connection is deleted.');
+          },
+        }),
+      },
+    ),
+    report('GET /connections/{id}/tables', 'Get Connection Tables', {
+      description:
+        'All tables and views that the user of the connection may read, with or without geometries; of files those that are published; of a bucket, page by page, the objects that hold geodata by their names; of a service its layers.',
+      params: { ...byId, prefix, cursor, limit },
+      data: Type.Object({
+        tables: Type.Array(TableSchema),
+        nextCursor: Type.Optional(
+          Type.String({
+            description: 'Of buckets: where the next page begins. A page may be empty and not the last.',
+          }),
+        ),
+      }),
+      envelope: 'raw',
+      errors: [400, 404, 503],
+      async answer({ params, caller, principal }, deps) {
+        const { connections, sourceLayers, pools } = deps;
+        const connection = await connections.get(params.id);
+        const provider = providerOf(connection.body);
+        if (isServiceKind(provider)) return { tables: serviceTables(await connections.service(connection)) };
+        if (isBucketProvider(provider) && !connections.isSource(connection)) {
+          const { objects, next } = await connections.objects(connection, queryOf(params));
+          const tables = objectTables(connection, objects);
+          return { tables, ...(next === undefined ? {} : { nextCursor: next }) };
+        }
+        if (!isDatabaseConnection(connection))
+          return {
+            tables: (await sourceLayers.list(connection.id))
+              .filter(({ collection }) => isWithin(principal, collection))
+              .flatMap(sourceTables),
+          };
+        const database = await connections.urlOf(connection);
+        const { tables } = await pools.run('vector.tables', { database }, { deadlineMs: TABLES_MS, caller });
+        return { tables: await tablesWithin(principal, connection.id, tables, deps) };
+      },
+    }),
+    action('POST /connections/test', 'Test Draft Connection', {
+      description: 'Connects within 10 seconds and says what keeps it from that. Nothing is kept.',
+      body: jsonBody(NewConnection),
+      data: TestResultSchema,
+      errors: [400],
+      async answer({ body }, deps) {
+        const credential = credentialOf(body, deps);
+        const check = await deps.connections.testDraft(targetOf(body, deps), credential);
+        return testResult(null, body.name, check);
+      },
+    }),
+    action('POST /connections/{id}/test', 'Test Saved Connection', {
+      description: 'As for a draft; the outcome is shown as the health of the connection.',
+      params: byId,
+      data: TestResultSchema,
+      errors: [400, 404],
+      async answer({ params }, { connections }) {
+        const stored = await connections.get(params.id);
+        return testResult(stored.id, stored.body.name, await connections.test(stored));
+      },
+    }),
+    report('POST /connections/encryption/validate', 'Validate Encryption Service', {
+      description: 'Opens the password of each connection.',
+      data: Type.Object({
+        ...{ isValid: Type.Boolean(), currentKeyVersion: I, validatedAt: TimestampSchema },
+        message: Type.String(),
+      }),
+      errors: [400],
+      async answer(_x, { connections }) {
+        const { isValid, version, message } = await connections.passwords.validate();
+        return { isValid, currentKeyVersion: version, validatedAt: timestamp(Date.now()), message };
+      },
+    }),
+    action('POST /connections/encryption/rotate-key', 'Rotate Encryption Key', {
+      description: 'Makes a new key and wraps the keys of all passwords anew, while they are used.',
+      data: Type.Object({
+        ...{ previousKeyVersion: I, newKeyVersion: I, rotatedAt: TimestampSchema, message: Type.String() },
+      }),
+      errors: [400],
+      async answer({ principal }, { connections }) {
+        const { before, after, secrets } = await connections.passwords.rotate(actorOf(principal));
+        return {
+          ...{ previousKeyVersion: before, newKeyVersion: after.version },
+          rotatedAt: timestamp(after.createdAt),
+          message: `${secrets} passwords are under key ${after.version}.`,
+        };
+      },
+    }),
+  ],
+);
+
+const TABLES_MS = 30_000;
+
+function queryOf(params: {
+  prefix: string | undefined;
+  cursor: string | undefined;
+  limit: number;
+}): ObjectQuery {
+  return { prefix: params.prefix ?? '', cursor: params.cursor, limit: params.limit };
+}

@@ -1,0 +1,53 @@
+import { ApiError } from '../../../core/errors/errors.js';
+import type { Exchange } from '../../../core/http/operation.js';
+import { callerOf } from '../../../services/access/identity/submitter.js';
+import type { SubmitOptions } from '../../../services/jobs/engine.js';
+import { type RequestSpan, traceparentOf } from '../../../services/telemetry/spans.js';
+import type { JobRow } from '../../../stores/jobs/jobs.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { TABLE_NAME } from '../../admin/upload-form.js';
+
+/** What the imports from other servers have in common. */
+
+/** The one schema of the embedded store. */
+export const SCHEMA = 'main';
+
+/** Throws 400 naming the member. */
+export function requireSchema(member: string, schema: string | undefined): void {
+  if (schema !== undefined && schema !== '' && schema !== SCHEMA)
+    throw wrong(member, 'can only be main: the embedded store has one schema');
+}
+
+/** Throws 400 naming the member. */
+export function requireTable(member: string, table: string): string {
+  if (!TABLE_NAME.test(table))
+    throw wrong(member, 'must be letters, digits and underscores, at most 60, and not begin with a digit');
+  return table;
+}
+
+export function ownerOf(x: Exchange): SubmitOptions {
+  const trace = traceparentOf((x.span as RequestSpan | undefined)?.span);
+  return {
+    ...{ ...callerOf(x.principal, x.operation), correlationId: x.correlationId },
+    ...(trace === undefined ? {} : { trace }),
+  };
+}
+
+/**
+ * The job once it has ended. It is cancelled when the client goes away: nobody would hear what became of it. Rejects with
+ * `JobContinues` when the server stops.
+ */
+export async function finishedOrCancelled(x: Exchange, { jobs }: AdminDeps, id: string): Promise<JobRow> {
+  const cancel = () => void jobs.cancel(id).catch(() => {});
+  x.signal.addEventListener('abort', cancel, { once: true });
+  if (x.signal.aborted) cancel();
+  try {
+    return await jobs.finishedForRequest(id);
+  } finally {
+    x.signal.removeEventListener('abort', cancel);
+  }
+}
+
+export function wrong(name: string, detail: string): ApiError {
+  return new ApiError('invalid-body', `${name} ${detail}`, { errors: [{ name, detail }] });
+}

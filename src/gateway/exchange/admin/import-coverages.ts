@@ -1,0 +1,240 @@
+import Type, { type Static } from 'typebox';
+import { ApiError } from '../../../core/errors/errors.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { CoveragePlan, CoverageProtocol, RemoteCoverage } from '../../../core/exchange/ingest.js';
+import type { Exchange, Reply } from '../../../core/http/operation.js';
+import { json } from '../../../core/http/reply.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { requestOf } from '../../../services/connections/remote-credentials.js';
+import { timelyFailure } from '../../../services/connections/remote-failure.js';
+import { type CoverageTarget, nameOf } from '../../../services/exchange/remote/coverages.js';
+import { sourceUrl } from '../../../services/uploads/remote-file.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
+import { action, jsonBody } from '../../admin/kit.js';
+import { ownerOf, wrong } from '../../connections/admin/remote-imports.js';
+
+const S = Type.String();
+const I = Type.Integer();
+const OptionalInteger = Type.Union([I, Type.Null()]);
+
+const Members = {
+  serviceUrl: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
+  inventory: Type.Object(
+    {
+      resources: Type.Optional(
+        Type.Array(Type.Object({ kind: Type.Optional(S), name: Type.Optional(S) }), { maxItems: 100_000 }),
+      ),
+    },
+    { description: 'Of a scan: its resources of kind coverage are imported; all when it has none.' },
+  ),
+  version: Type.Optional(Type.String({ maxLength: 20 })),
+  coverageSelection: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+      minItems: 1,
+      maxItems: LIMITS.remoteCoverages,
+    }),
+  ),
+  targets: Type.Optional(
+    Type.Object(
+      {
+        layerId: Type.Optional(Type.Integer({ minimum: 1 })),
+        name: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+        description: Type.Optional(Type.String({ maxLength: 4000 })),
+      },
+      { description: 'What the coverage becomes; with name, one coverage must be selected.' },
+    ),
+  ),
+  targetServiceName: Type.Optional(
+    Type.String({ description: 'Only default: layers begin in that service.' }),
+  ),
+  username: Type.Optional(Type.String({ maxLength: 256 })),
+  password: Type.Optional(Type.String({ maxLength: 1024 })),
+  dryRun: Type.Optional(Type.Boolean({ default: true })),
+  applyMode: Type.Optional(
+    Type.Boolean({ default: false, description: 'Must be true where dryRun is not.' }),
+  ),
+  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3600, default: 120 })),
+};
+const WcsBody = Type.Object({
+  ...Members,
+  outputFormat: Type.Optional(Type.String({ default: 'image/tiff', maxLength: 100 })),
+});
+const CoveragesBody = Type.Object({ ...Members, serviceType: Type.Enum(['WCS', 'OGC API Coverages']) });
+type Body = Static<typeof WcsBody>;
+
+const Classification = Type.Enum(['planned', 'imported', 'skipped', 'failed']);
+const RecordSchema = Type.Object({
+  sourceCoverageId: S,
+  targetCoverageName: S,
+  targetLayerId: OptionalInteger,
+  rasterId: OptionalInteger,
+  action: Type.Enum(['import', 'skip']),
+  classification: Classification,
+  outputFormat: S,
+  byteCount: I,
+  declaredBands: Type.Array(S),
+  declaredCrs: OptionalStringSchema,
+  warnings: Type.Array(S),
+});
+type CoverageRecord = Static<typeof RecordSchema>;
+
+const Result = {
+  dryRun: Type.Boolean(),
+  applyMode: Type.Boolean(),
+  manifest: Type.Object({}),
+  records: Type.Array(RecordSchema),
+  styleDiagnostics: Type.Array(Type.Object({})),
+};
+const WcsResult = Type.Object({ ...Result, requestedOutputFormat: S, resolvedVersion: OptionalStringSchema });
+
+const GEOTIFF = 'image/tiff';
+const ABOUT =
+  'Each coverage is downloaded whole as GeoTIFF and becomes a raster of a layer. With dryRun the plan is answered.';
+
+export const importWcs = action('POST /import/ogc-wcs/import', 'Import Legacy WCS Coverages', {
+  description: `${ABOUT} WCS 2.0 and 1.0 are read.`,
+  body: jsonBody(WcsBody),
+  responses: {
+    200: { description: 'What was planned or imported.', content: { 'application/json': WcsResult } },
+    ...errorDocs([400, 502, 503, 504]),
+  },
+  reply: async (x: Exchange<Record<never, never>, Static<typeof WcsBody>>, deps): Promise<Reply> => {
+    const format = x.body.outputFormat ?? GEOTIFF;
+    if (!/^(image\/(geo)?tiff|geotiff|gtiff)/i.test(format))
+      throw wrong('outputFormat', 'must be GeoTIFF: image/tiff');
+    const { version, ...result } = await importAll(x, deps, 'wcs');
+    return json({ ...result, requestedOutputFormat: format, resolvedVersion: version || null });
+  },
+});
+
+export const importCoverages = action('POST /import/ogc/coverages/import', 'Import OGC Coverages', {
+  description: ABOUT,
+  body: jsonBody(CoveragesBody),
+  responses: {
+    200: {
+      description: 'What was planned or imported.',
+      content: { 'application/json': Type.Object(Result) },
+    },
+    ...errorDocs([400, 502, 503, 504]),
+  },
+  reply: async (x: Exchange<Record<never, never>, Static<typeof CoveragesBody>>, deps): Promise<Reply> => {
+    const protocol = x.body.serviceType === 'WCS' ? 'wcs' : 'ogc-api-coverages';
+    const { version: _, ...result } = await importAll(x, deps, protocol);
+    return json(result);
+  },
+});
+
+type CoverageExchange = Exchange<Record<never, never>, Body>;
+
+async function importAll(x: CoverageExchange, deps: AdminDeps, protocol: CoverageProtocol) {
+  const { body } = x;
+  const dryRun = body.dryRun ?? true;
+  const applyMode = body.applyMode ?? false;
+  if (!dryRun && !applyMode) throw wrong('applyMode', 'must be true where dryRun is not');
+  if (body.targetServiceName !== undefined && body.targetServiceName !== 'default')
+    throw wrong('targetServiceName', 'can only be default: layers begin in that service');
+  const plan = await planOf(x, deps, protocol);
+  if (body.targets?.name !== undefined && plan.coverages.length !== 1)
+    throw wrong('targets.name', `names one coverage, and ${plan.coverages.length} are selected`);
+  const records: CoverageRecord[] = [];
+  for (const coverage of plan.coverages) records.push(await recordOf(x, deps, coverage, dryRun));
+  return {
+    version: plan.version,
+    dryRun,
+    applyMode,
+    manifest: {
+      serviceUrl: body.serviceUrl,
+      serviceType: protocol === 'wcs' ? 'WCS' : 'OGC API Coverages',
+      coverages: records.map(({ sourceCoverageId, targetCoverageName }) => ({
+        sourceCoverageId,
+        targetCoverageName,
+      })),
+    },
+    records,
+    styleDiagnostics: [],
+  };
+}
+
+async function planOf(
+  x: CoverageExchange,
+  { pools }: AdminDeps,
+  protocol: CoverageProtocol,
+): Promise<CoveragePlan> {
+  const { version, coverageSelection, inventory } = x.body;
+  const task = { ...requestFor(x.body), protocol, version, ids: coverageSelection ?? inventoried(inventory) };
+  try {
+    return await pools.run('ingest.coveragePlan', task, { signal: x.signal, caller: x.caller });
+  } catch (error) {
+    if (error instanceof TaskFailure && error.code === 'source-missing')
+      throw wrong('coverageSelection', `cannot be met: ${error.message}`);
+    throw timelyFailure('serviceUrl', error);
+  }
+}
+
+function requestFor({ serviceUrl, username, password, timeoutSeconds = 120 }: Body) {
+  const url = sourceUrl('serviceUrl', serviceUrl);
+  return requestOf(url, { mode: 'basic', username, password }, timeoutSeconds * 1000);
+}
+
+/** Names of the coverages that an inventory lists. */
+function inventoried({ resources = [] }: Body['inventory']): string[] | undefined {
+  const coverages = resources.flatMap(({ kind = '', name }) =>
+    /coverage/i.test(kind) && name !== undefined ? [name] : [],
+  );
+  return coverages.length === 0 ? undefined : coverages;
+}
+
+async function recordOf(
+  x: CoverageExchange,
+  deps: AdminDeps,
+  coverage: RemoteCoverage,
+  dryRun: boolean,
+): Promise<CoverageRecord> {
+  const { targets = {} } = x.body;
+  const target: CoverageTarget = {
+    layerId: targets.layerId,
+    name: targets.name ?? nameOf(coverage),
+    description: targets.description ?? coverage.description ?? null,
+  };
+  const record: CoverageRecord = {
+    sourceCoverageId: coverage.id,
+    targetCoverageName: target.name,
+    targetLayerId: target.layerId ?? null,
+    rasterId: null,
+    action: 'import',
+    classification: 'planned',
+    outputFormat: GEOTIFF,
+    byteCount: 0,
+    declaredBands: [...coverage.bands],
+    declaredCrs: coverage.crs ?? null,
+    warnings: [],
+  };
+  if (deps.coverageImports.isTaken(target)) {
+    const warnings = ['There is a collection of that name: name a layerId to join it, or another name.'];
+    return { ...record, action: 'skip', classification: 'skipped', warnings };
+  }
+  return dryRun ? record : { ...record, ...(await outcomeOf(x, deps, coverage, target)) };
+}
+
+async function outcomeOf(
+  x: CoverageExchange,
+  { coverageImports }: AdminDeps,
+  { url }: RemoteCoverage,
+  target: CoverageTarget,
+): Promise<Partial<CoverageRecord>> {
+  const failed = (message: string) => ({ classification: 'failed' as const, warnings: [message] });
+  try {
+    const request = { ...requestFor(x.body), url };
+    const options = { ...ownerOf(x), signal: x.signal };
+    const { job, imported } = await coverageImports.run(request, target, options);
+    if (!imported) return failed(job.failure_message ?? `The import ended: ${job.state}.`);
+    const { layerId, rasterId, bytes, warnings } = imported;
+    return { classification: 'imported', targetLayerId: layerId, rasterId, byteCount: bytes, warnings };
+  } catch (error) {
+    // One coverage that cannot be had must not take the others along.
+    if (error instanceof TaskFailure && error.code !== 'cancelled') return failed(error.message);
+    if (error instanceof ApiError && error.status < 500) return failed(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import Type, { type Static } from 'typebox';
+import type { Exchange, Reply } from '../../../core/http/operation.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { submitterOf } from '../../../services/access/identity/submitter.js';
+import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
+import { fetchFile } from '../../../services/uploads/remote-file.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { errorDocs } from '../../admin/envelope.js';
+import { action, group, jsonBody } from '../../admin/kit.js';
+import { requireReplaceable } from '../../admin/layer-rights.js';
+import { parseUploadForm, UploadFormSchema } from '../../admin/upload-form.js';
+import { importRaster } from './import-raster.js';
+import { importTilePackage } from './import-tiles.js';
+import { IMPORT_RESPONSES, importFile } from './imported.js';
+import { PreviewSchema, previewReceived } from './upload-views.js';
+
+const S = Type.String();
+const SourceUrl = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.urlBytes,
+  description: 'A file of a host that remote.allow names. Redirections are not followed.',
+});
+const FileName = Type.Optional(
+  Type.String({ maxLength: 255, description: 'Tells the format where the URL does not.' }),
+);
+
+const upload = UploadFormSchema.properties;
+
+const PreviewUrlBody = Type.Object({ sourceUrl: SourceUrl, fileName: FileName });
+const UploadUrlBody = Type.Object({
+  sourceUrl: SourceUrl,
+  tableName: upload.TableName,
+  fileName: FileName,
+  targetSchema: upload.TargetSchema,
+  sourceSrid: upload.SourceSrid,
+  targetSrid: upload.TargetSrid,
+  overwriteExisting: upload.OverwriteExisting,
+  mode: upload.Mode,
+  keyField: upload.KeyField,
+  rejectRows: upload.RejectRows,
+  forceBackground: upload.ForceBackground,
+  trackProgress: upload.TrackProgress,
+  uploadId: Type.Optional(S),
+});
+
+const EXTENSIONS: ReadonlySet<string> = new Set(Object.keys(IMPORT_FORMATS));
+
+/** Import of remote files, rasters and tile packages. */
+export const importFiles = group(
+  { tag: 'Import', scope: 'import-files', envelope: 'raw', isForTenants: true },
+  [
+    action('POST /import/preview-url', 'Preview a Geospatial File from a URL', {
+      description: 'Nothing is published, and nothing stays.',
+      body: jsonBody(PreviewUrlBody),
+      data: PreviewSchema,
+      errors: [400, 413, 422, 503],
+      answer: (x, deps) =>
+        previewReceived(x, deps, () => fetchFile(fileOf(x.body, LIMITS.previewBytes, deps), deps.pools, x)),
+    }),
+    action('POST /import/upload-url', 'Import a Geospatial File from a URL', {
+      description: 'The file is downloaded, then imported as one that is uploaded.',
+      body: jsonBody(UploadUrlBody),
+      responses: { ...IMPORT_RESPONSES, ...errorDocs([400, 409, 413, 422, 500, 503]) },
+      reply: uploadUrl,
+    }),
+    ...importRaster,
+    importTilePackage,
+  ],
+);
+
+function fileOf({ sourceUrl, fileName }: Static<typeof PreviewUrlBody>, maxBytes: number, deps: AdminDeps) {
+  return { url: sourceUrl, fileName, directory: deps.imports.uploads, maxBytes, extensions: EXTENSIONS };
+}
+
+type UrlExchange = Exchange<Record<never, never>, Static<typeof UploadUrlBody>>;
+
+async function uploadUrl(x: UrlExchange, deps: AdminDeps): Promise<Reply> {
+  // What is wrong with the request is told before the other server is asked.
+  const form = parseUploadForm(fieldsOf(x.body));
+  if (form.overwriteExisting) requireReplaceable([form.tableName], x.principal, deps);
+  const watch = deps.uploads.open(0, submitterOf(x.principal));
+  try {
+    if (x.body.uploadId !== undefined) watch.field('uploadid', x.body.uploadId);
+    watch.file(x.body.fileName ?? x.body.sourceUrl.split('/').at(-1)!, undefined);
+    const options = {
+      signal: AbortSignal.any([x.signal, watch.signal]),
+      onBytes: (bytes: number) => watch.arrived(bytes),
+    };
+    const file = await fetchFile(fileOf(x.body, LIMITS.uploadBytes, deps), deps.pools, options);
+    return await importFile(x, deps, { file, watch, formOf: () => form });
+  } catch (error) {
+    const reason = watch.signal.aborted ? watch.signal.reason : error;
+    watch.fail(reason);
+    throw reason;
+  }
+}
+
+/** The members as fields of the form that uploads a file. */
+function fieldsOf(body: object): Map<string, string> {
+  return new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), String(value)]));
+}

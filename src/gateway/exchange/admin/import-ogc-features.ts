@@ -1,0 +1,246 @@
+import Type, { type Static } from 'typebox';
+import { Cql2Error, parseText } from '../../../core/cql2/index.js';
+import { ApiError } from '../../../core/errors/errors.js';
+import type { Exchange, Reply } from '../../../core/http/operation.js';
+import { datetimeParam } from '../../../core/http/params.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { tableName } from '../../../services/catalog/table-name.js';
+import type { ImportResult, RemoteInput } from '../../../services/exchange/import-input.js';
+import {
+  type ItemsReport,
+  OGC_FEATURES,
+  type OgcFeaturesSource,
+} from '../../../services/exchange/remote/ogc-features.js';
+import { sourceUrl } from '../../../services/uploads/remote-file.js';
+import type { JobRow } from '../../../stores/jobs/jobs.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
+import { action, jsonBody } from '../../admin/kit.js';
+import {
+  finishedOrCancelled,
+  ownerOf,
+  requireSchema,
+  requireTable,
+  SCHEMA,
+} from '../../connections/admin/remote-imports.js';
+import { duration, timeSpan } from '../../jobs/admin/job-views.js';
+
+const S = Type.String();
+const I = Type.Integer();
+const OptionalInteger = Type.Union([I, Type.Null()]);
+const OptionalObject = Type.Union([Type.Object({}), Type.Null()]);
+
+const Body = Type.Object({
+  serviceUrl: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
+  collectionId: Type.String({ minLength: 1, maxLength: 256 }),
+  targetSchema: Type.String({ description: 'Only main: the embedded store has one schema.' }),
+  targetTable: Type.Optional(Type.String({ description: 'Table, and id of the collection.' })),
+  filter: Type.Optional(Type.String({ maxLength: LIMITS.filterCharacters, description: 'CQL2 text.' })),
+  bbox: Type.Optional(Type.Array(Type.Number(), { minItems: 4, maxItems: 6 })),
+  datetime: Type.Optional(Type.String({ maxLength: 100 })),
+  maxFeatures: Type.Optional(Type.Integer({ minimum: 0, default: 0, description: '0: all.' })),
+  maxPages: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1000 })),
+  pageSize: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: 500 })),
+  timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, default: 300 })),
+});
+type ImportBody = Static<typeof Body>;
+
+const Result = Type.Object({
+  success: Type.Boolean(),
+  collectionId: S,
+  target: S,
+  featuresImported: I,
+  featuresSkipped: I,
+  pagesFetched: I,
+  sourceFeatureCountReported: OptionalInteger,
+  truncated: Type.Boolean(),
+  scopeDriftDetected: Type.Boolean(),
+  duration: S,
+  errorCode: OptionalStringSchema,
+  errorMessage: OptionalStringSchema,
+  manualReviewReason: OptionalStringSchema,
+  warnings: Type.Array(S),
+  mappingDiagnostics: Type.Array(Type.Object({})),
+  featureCountParity: OptionalObject,
+});
+
+const PREFIX = 'ogc_api_features.';
+
+const STATUSES: Readonly<Record<string, number>> = {
+  invalid_service_url: 400,
+  invalid_filter: 400,
+  invalid_bbox: 400,
+  invalid_datetime: 400,
+  missing_items_endpoint: 422,
+  unsupported_items_encoding: 422,
+  invalid_items_document: 422,
+  sink_failure: 500,
+  source_unreachable: 502,
+  timeout: 504,
+};
+
+export const importOgcFeatures = action(
+  'POST /import/ogc-api-features/collection',
+  'Import OGC API Features Collection',
+  {
+    description:
+      'Reads the pages of a collection by their links, and publishes it once it is whole. Failures have the body of a success.',
+    body: jsonBody(Body),
+    responses: {
+      ...Object.fromEntries(
+        [200, 400, 422, 500, 502, 504].map((status) => [
+          status,
+          {
+            description: status === 200 ? 'Imported.' : 'Nothing is published.',
+            content: { 'application/json': Result },
+          },
+        ]),
+      ),
+      ...errorDocs([409, 503]),
+    },
+    reply: importCollection,
+  },
+);
+
+type ImportExchange = Exchange<Record<never, never>, ImportBody>;
+
+async function importCollection(x: ImportExchange, deps: AdminDeps): Promise<Reply> {
+  requireSchema('targetSchema', x.body.targetSchema);
+  const table = requireTable('targetTable', x.body.targetTable ?? tableName(x.body.collectionId));
+  const problem = problemOf(x.body);
+  if (problem) return failed(x.body, table, problem);
+  const input: RemoteInput<OgcFeaturesSource> = { table, remote: sourceOf(x.body) };
+  const { id } = await deps.imports.submitRemote(OGC_FEATURES, input, ownerOf(x));
+  return replyOf(x.body, table, await finishedOrCancelled(x, deps, id));
+}
+
+function sourceOf(body: ImportBody): OgcFeaturesSource {
+  const { serviceUrl, collectionId, filter, bbox, datetime } = body;
+  const { maxFeatures = 0, maxPages = 1000, pageSize = 500, timeoutSeconds = 300 } = body;
+  return {
+    serviceUrl,
+    collectionId,
+    filter,
+    bbox,
+    datetime,
+    maxFeatures,
+    maxPages,
+    pageSize,
+    timeoutSeconds,
+  };
+}
+
+interface Problem {
+  code: string;
+  message: string;
+}
+
+/** What can be told without the other server. */
+function problemOf({ serviceUrl, filter, bbox, datetime }: ImportBody): Problem | undefined {
+  return (
+    thrown('invalid_service_url', () => sourceUrl('serviceUrl', serviceUrl)) ??
+    thrown('invalid_filter', () => filter !== undefined && parseText(filter)) ??
+    thrown('invalid_datetime', () => datetime !== undefined && datetimeParam.parse(datetime)) ??
+    boxProblem(bbox)
+  );
+}
+
+function thrown(code: string, check: () => unknown): Problem | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof Cql2Error) return { code, message: error.message };
+    throw error;
+  }
+}
+
+function boxProblem(bbox: readonly number[] | undefined): Problem | undefined {
+  if (!bbox) return undefined;
+  const message =
+    bbox.length === 5
+      ? 'bbox must have 4 or 6 numbers'
+      : bbox[1]! > bbox[bbox.length / 2 + 1]!
+        ? 'bbox has its south above its north'
+        : undefined;
+  return message === undefined ? undefined : { code: 'invalid_bbox', message };
+}
+
+function failed(body: ImportBody, table: string, { code, message }: Problem, job?: JobRow): Reply {
+  const report = reportOf(job);
+  const manualReviewReason = report?.drifted
+    ? 'A link of the source leads away from the items of the collection.'
+    : null;
+  const result: Static<typeof Result> = {
+    ...common(body, table, job),
+    success: false,
+    featuresImported: 0,
+    errorCode: PREFIX + code,
+    errorMessage: message,
+    manualReviewReason,
+  };
+  const status = STATUSES[code] ?? 500;
+  return { status, mediaType: 'application/json', body: JSON.stringify(result) };
+}
+
+function replyOf(body: ImportBody, table: string, job: JobRow): Reply {
+  if (job.state !== 'Succeeded') return failed(body, table, failureOf(job), job);
+  const { features } = JSON.parse(job.result_json!) as ImportResult;
+  const result: Static<typeof Result> = {
+    ...common(body, table, job),
+    success: true,
+    featuresImported: features,
+    errorCode: null,
+    errorMessage: null,
+    manualReviewReason: null,
+  };
+  return { status: 200, mediaType: 'application/json', body: JSON.stringify(result) };
+}
+
+/** Failures without a code of their own are of the store. */
+function failureOf({ state, failure_code: code, failure_message: message }: JobRow): Problem {
+  if (code === 'forbidden') throw new ApiError('forbidden', message ?? 'The collection cannot be replaced.');
+  if (code === 'conflict') throw new ApiError('conflict', message ?? 'The name is taken.');
+  if (state === 'Cancelled') throw new ApiError('conflict', 'The import was cancelled.');
+  const text = message ?? 'The import failed.';
+  if (code?.startsWith(PREFIX)) return { code: code.slice(PREFIX.length), message: text };
+  const isOfSource = ['source-unreadable', 'invalid-input', 'unprocessable', 'no-data'].includes(code ?? '');
+  return { code: isOfSource ? 'invalid_items_document' : 'sink_failure', message: text };
+}
+
+/** What the job told last of its reading. */
+function reportOf(job: JobRow | undefined): ItemsReport | undefined {
+  if (!job) return undefined;
+  const checkpoint = job.checkpoint_json === null ? {} : (JSON.parse(job.checkpoint_json) as object);
+  return 'report' in checkpoint
+    ? (checkpoint.report as ItemsReport)
+    : 'pages' in checkpoint
+      ? (checkpoint as ItemsReport)
+      : undefined;
+}
+
+function common({ collectionId }: ImportBody, table: string, job: JobRow | undefined) {
+  const report = reportOf(job);
+  const { matched = null, features = 0, truncated = false } = report ?? {};
+  return {
+    collectionId,
+    target: `${SCHEMA}.${table}`,
+    featuresSkipped: 0,
+    pagesFetched: report?.pages ?? 0,
+    sourceFeatureCountReported: matched,
+    truncated,
+    scopeDriftDetected: report?.drifted ?? false,
+    duration: job ? duration(job) : timeSpan(0),
+    warnings: job ? (JSON.parse(job.warnings_json) as string[]) : [],
+    mappingDiagnostics: [],
+    featureCountParity:
+      matched === null
+        ? null
+        : {
+            sourceCount: matched,
+            targetCount: features,
+            delta: features - matched,
+            matches: features === matched,
+          },
+  };
+}

@@ -1,0 +1,139 @@
+import Type, { type Static } from 'typebox';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { RemoteRequest } from '../../../core/exchange/ingest.js';
+import type { Exchange, Reply } from '../../../core/http/operation.js';
+import { json } from '../../../core/http/reply.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { requestOf } from '../../../services/connections/remote-credentials.js';
+import { timelyFailure } from '../../../services/connections/remote-failure.js';
+import { assessGeoServer } from '../../../services/exchange/migrations/geoserver/assessment.js';
+import { inventoryOf } from '../../../services/exchange/migrations/geoserver/inventory.js';
+import { readGeoServer, restRequest } from '../../../services/exchange/migrations/geoserver/source.js';
+import { scanGeoServices } from '../../../services/exchange/migrations/geoservices.js';
+import {
+  countLevels,
+  failedScan,
+  type InventoryKind,
+  incompatible,
+  overall,
+  type Scan,
+} from '../../../services/exchange/migrations/inventory.js';
+import { sourceUrl } from '../../../services/uploads/remote-file.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { errorDocs } from '../../admin/envelope.js';
+import { action, jsonBody } from '../../admin/kit.js';
+import { enumeration } from '../../admin/params.js';
+import { INVENTORY_KIND, InventorySchema } from './inventory-schemas.js';
+
+const KINDS = ['geoserver', 'geoserver-rest', 'geoservices', 'arcgis-geoservices-rest'] as const;
+const MEMBER = 'sourceUrl';
+
+const Body = Type.Object({
+  sourceKind: Type.Enum([...KINDS]),
+  sourceUrl: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
+  username: Type.Optional(Type.String({ maxLength: 256 })),
+  password: Type.Optional(Type.String({ maxLength: 1024 })),
+  timeoutSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 600,
+      description: '120 for a GeoServer and 30 for GeoServices when absent.',
+    }),
+  ),
+  includeStyleContent: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Whether styles in SLD are read, to tell what of them can be drawn.',
+    }),
+  ),
+});
+type ScanBody = Static<typeof Body>;
+
+const params = { export: enumeration('export', ['json'], 'Answers the inventory as an attachment.') };
+
+export const scanSource = action('POST /import/scan', 'Scan Migration Source', {
+  description:
+    'Reads what a GeoServer, a service of GeoServices REST or a catalog of them holds, and tells what of it can be taken over. A source that refuses the credentials is a failed scan.',
+  params,
+  body: jsonBody(Body),
+  responses: {
+    200: { description: 'The inventory.', content: { 'application/json': InventorySchema } },
+    ...errorDocs([400, 502, 503, 504]),
+  },
+  reply,
+});
+
+type ScanExchange = Exchange<typeof params, ScanBody>;
+
+async function reply(x: ScanExchange, deps: AdminDeps): Promise<Reply> {
+  const { sourceKind } = x.body;
+  const isGeoServer = sourceKind === 'geoserver' || sourceKind === 'geoserver-rest';
+  const request = isGeoServer ? geoServerRequest(x.body) : geoServicesRequest(x.body);
+  const scan = await (isGeoServer ? scanGeoServer : scanServices)(request, x, deps).catch(
+    (error: unknown) => {
+      if (error instanceof TaskFailure && error.code === 'access-denied')
+        return refusedScan(isGeoServer, request, error);
+      throw timelyFailure(MEMBER, error);
+    },
+  );
+  const answer = json(documentOf(x.body, scan));
+  if (x.params.export === undefined) return answer;
+  const headers = { 'content-disposition': 'attachment; filename="source-inventory.json"' };
+  return { ...answer, headers: { ...answer.headers, ...headers } };
+}
+
+function geoServerRequest({ sourceUrl: address, username, password, timeoutSeconds = 120 }: ScanBody) {
+  return restRequest(MEMBER, address, { username, password, timeoutSeconds });
+}
+
+function geoServicesRequest({ sourceUrl: address, username, password, timeoutSeconds = 30 }: ScanBody) {
+  const credentials = { mode: 'basic', username, password } as const;
+  return requestOf(sourceUrl(MEMBER, address), credentials, timeoutSeconds * 1000);
+}
+
+async function scanGeoServer(request: RemoteRequest, x: ScanExchange, deps: AdminDeps): Promise<Scan> {
+  const catalog = await readGeoServer(request, x.body.includeStyleContent ?? false, deps.pools, x.signal);
+  return inventoryOf(request.url, catalog, await assessGeoServer(catalog, deps, x.signal));
+}
+
+function scanServices(request: RemoteRequest, x: ScanExchange, { pools }: AdminDeps): Promise<Scan> {
+  return scanGeoServices(request, pools, x.signal);
+}
+
+interface FailedScan extends Scan {
+  readonly isFailed: true;
+}
+
+function refusedScan(isGeoServer: boolean, { url }: RemoteRequest, { message }: TaskFailure): FailedScan {
+  const kind: InventoryKind = isGeoServer ? 'geoserver-rest' : 'arcgis-geoservices-rest';
+  return { ...failedScan(kind, url, message), isFailed: true };
+}
+
+function documentOf({ username }: ScanBody, { warnings, missingArtifacts, ...scan }: Scan | FailedScan) {
+  const { isFailed = false, ...parts } = scan as Omit<FailedScan, 'warnings' | 'missingArtifacts'>;
+  const assessed = [...parts.resources, ...parts.styles];
+  return {
+    artifactKind: INVENTORY_KIND,
+    artifactVersion: '1.0',
+    ...parts,
+    authPosture: {
+      mode: username === undefined ? 'anonymous' : 'basic',
+      credentialsSupplied: username !== undefined,
+      accessConfirmed: !isFailed,
+      notes: isFailed ? [...warnings] : [],
+    },
+    scanCompleteness: {
+      status: isFailed ? 'failed' : missingArtifacts.length > 0 ? 'partial' : 'complete',
+      warnings,
+      missingArtifacts,
+    },
+    summary: {
+      containerCount: parts.containers.length,
+      resourceCount: parts.resources.length,
+      styleCount: parts.styles.length,
+      externalDependencyCount: parts.externalDependencies.length,
+      ...countLevels(assessed),
+    },
+    overallCompatibility: isFailed ? incompatible('unread', 'The source was not read.') : overall(assessed),
+  };
+}

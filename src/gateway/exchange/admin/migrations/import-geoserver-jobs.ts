@@ -1,0 +1,216 @@
+import Type, { type Static } from 'typebox';
+import { type Exchange, withoutSession } from '../../../../core/http/operation.js';
+import { pathString } from '../../../../core/http/params.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import { referenceProblem } from '../../../../services/connections/secrets.js';
+import type {
+  MigrationRequest,
+  UnsupportedPolicy,
+} from '../../../../services/exchange/migrations/geoserver/request.js';
+import { restRequest } from '../../../../services/exchange/migrations/geoserver/source.js';
+import type { SecretReferences } from '../../../../services/exchange/remote/secret-references.js';
+import { endsImport, importsOf, isOwnImport, requireJob } from '../../../../services/jobs/ownership.js';
+import type { AdminDeps } from '../../../admin/deps.js';
+import { action, jsonBody, report } from '../../../admin/kit.js';
+import { requireWhole } from '../../../admin/layer-rights.js';
+import { requireSrid } from '../../../admin/upload-form.js';
+import { ownerOf, wrong } from '../../../connections/admin/remote-imports.js';
+import { cancelMessage } from '../../../jobs/admin/job-views.js';
+import { MigrationJob, migrationView } from './migration-job-views.js';
+
+/** Migrations of GeoServers, as jobs. */
+
+const S = Type.String();
+const Names = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { minItems: 1, maxItems: 500, description }),
+  );
+const Reference = Type.Optional(
+  Type.String({ maxLength: 1024, description: 'env:NAME or file:/path that stands in connections.secrets.' }),
+);
+const Policy = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: 2, default: 1, description: '0 Skip 1 LogWarning 2 FailImport' }),
+);
+
+const Body = Type.Object({
+  geoServerRestUrl: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
+  username: Type.Optional(Type.String({ maxLength: 256 })),
+  password: Type.Optional(Type.String({ description: 'Refused: send a reference to a secret.' })),
+  passwordSecretReference: Reference,
+  targetSvcUrl: Type.Optional(
+    Type.String({
+      maxLength: LIMITS.urlBytes,
+      description: 'Only of this server, which imports into itself.',
+    }),
+  ),
+  svcApiKeySecretReference: Type.Optional(
+    Type.String({ description: 'Refused: the caller is authenticated already.' }),
+  ),
+  workspaceNames: Names('All when absent.'),
+  dataStoreNames: Names('Stores of data and of coverages: name, or workspace:name. All when absent.'),
+  layerNames: Names('Name, or workspace:name. All when absent.'),
+  dryRun: Type.Optional(Type.Boolean({ default: false })),
+  applyMode: Type.Optional(
+    Type.Boolean({ default: false, description: 'Must be true where dryRun is not.' }),
+  ),
+  autoPublishLayers: Type.Optional(
+    Type.Boolean({ default: true, description: 'Only true: what the embedded store holds is published.' }),
+  ),
+  importStyles: Type.Optional(Type.Boolean({ default: false })),
+  overwriteExisting: Type.Optional(Type.Boolean({ default: false })),
+  batchSize: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: 1000, default: 10 },
+      description: `Layers that are under way at a time, of which at most ${LIMITS.batchJobs} are.`,
+    }),
+  ),
+  maxRetries: Type.Optional(Type.Integer({ minimum: 0, maximum: 10, default: 3 })),
+  requestTimeoutSeconds: Type.Optional(
+    Type.Integer({
+      ...{ minimum: 1, maximum: 3600, default: 120 },
+      description: 'Of each request; the REST API is read within it as a whole.',
+    }),
+  ),
+  targetSrid: Type.Optional(
+    Type.Integer({ description: 'Of features; the CRS that the source has when absent.' }),
+  ),
+  importOptions: Type.Optional(
+    Type.Object({
+      continueOnResourceFailure: Type.Optional(Type.Boolean({ default: true })),
+      defaultWorkspaceName: Type.Optional(
+        Type.String({ maxLength: 60, description: 'Workspace of layers that lie in none.' }),
+      ),
+      workspaceNameMappings: Type.Optional(
+        Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 60 }), {
+          description: 'What workspaces are called here; empty: their layers have their own names alone.',
+        }),
+      ),
+      unsupportedLayerBehavior: Policy,
+      unsupportedDataStoreBehavior: Policy,
+      unsupportedStyleBehavior: Policy,
+    }),
+  ),
+});
+type StartBody = Static<typeof Body>;
+
+const byId = { jobId: pathString('jobId', 'Id of the migration.') };
+
+export const geoServerMigrations = [
+  action('POST /import/platform-b/start', 'Start Import (platform-b)', {
+    description:
+      'Imports the layers of a GeoServer as a job: feature types through its WFS, and coverages through its WCS, each whole or not at all. With dryRun the job only plans.',
+    body: jsonBody(Body),
+    data: Type.Object({ jobId: S, message: S, statusUrl: S, cancelUrl: S }),
+    status: 202,
+    errors: [400, 503],
+    answer: start,
+  }),
+  report('GET /import/platform-b/jobs', 'List Import Jobs (platform-b)', {
+    data: Type.Object({ jobs: Type.Array(MigrationJob) }),
+    errors: [503],
+    answer: async ({ principal }, deps) => ({
+      jobs: (await deps.geoServerMigrations.list(importsOf(principal))).map((one) =>
+        migrationView(one, deps),
+      ),
+    }),
+  }),
+  report('GET /import/platform-b/jobs/{jobId}', 'Get Import Job (platform-b)', {
+    params: byId,
+    data: MigrationJob,
+    errors: [400, 404, 503],
+    async answer({ params, principal }, deps) {
+      const migration = await deps.geoServerMigrations.get(params.jobId);
+      requireJob(migration.job, principal, isOwnImport, 'GeoServer migration');
+      return migrationView(migration, deps);
+    },
+  }),
+  action('POST /import/platform-b/jobs/{jobId}/cancel', 'Cancel Import Job (platform-b)', {
+    params: byId,
+    data: Type.Object({ jobId: S, message: S }),
+    errors: [400, 404, 409, 503],
+    async answer({ params, principal }, deps) {
+      const migration = await deps.geoServerMigrations.get(params.jobId);
+      const { id } = requireJob(migration.job, principal, endsImport, 'GeoServer migration');
+      const job = await deps.geoServerMigrations.cancel(id);
+      return { jobId: job.id, message: cancelMessage(job, 'migration') };
+    },
+  }),
+];
+
+type StartExchange = Exchange<Record<never, never>, StartBody>;
+
+async function start(x: StartExchange, deps: AdminDeps) {
+  const { body } = x;
+  requireThisServer(x);
+  if (body.autoPublishLayers === false)
+    throw wrong('autoPublishLayers', 'can only be true: what the embedded store holds is published');
+  if (!body.dryRun && !body.applyMode) throw wrong('applyMode', 'must be true where dryRun is not');
+  const request = requestOf(x, deps.connections.settings.secrets);
+  // Which layers are replaced turns out when the other server has been asked.
+  if (request.overwrite) requireWhole(deps.catalog().collections, 'write', x.principal, deps);
+  const { id } = await deps.geoServerMigrations.start(request, ownerOf(x));
+  return {
+    jobId: id,
+    message: body.dryRun
+      ? 'The migration is planned in the background.'
+      : 'The GeoServer is imported in the background.',
+    statusUrl: `jobs/${id}`,
+    cancelUrl: `jobs/${id}/cancel`,
+  };
+}
+
+function requireThisServer({ body, baseUrl }: StartExchange): void {
+  const { targetSvcUrl: url, svcApiKeySecretReference } = body;
+  if (url !== undefined && (!URL.canParse(url) || new URL(url).origin !== new URL(baseUrl).origin))
+    throw wrong('targetSvcUrl', `can only be of this server, ${baseUrl}: layers are imported into it`);
+  if (svcApiKeySecretReference !== undefined)
+    throw wrong('svcApiKeySecretReference', 'is refused: this server needs no key to import into itself');
+}
+
+/** Throws 400 naming the member. */
+function requestOf({ body, principal }: StartExchange, secrets: readonly string[]): MigrationRequest {
+  const timeoutSeconds = body.requestTimeoutSeconds ?? 120;
+  const { url: restUrl } = restRequest('geoServerRestUrl', body.geoServerRestUrl, { timeoutSeconds });
+  const options = body.importOptions ?? {};
+  return {
+    restUrl,
+    credentials: credentialsOf(body, secrets),
+    requestMs: timeoutSeconds * 1000,
+    maxRetries: body.maxRetries ?? 3,
+    ...(body.workspaceNames ? { workspaces: body.workspaceNames } : {}),
+    ...(body.dataStoreNames ? { stores: body.dataStoreNames } : {}),
+    ...(body.layerNames ? { layers: body.layerNames } : {}),
+    dryRun: body.dryRun ?? false,
+    importStyles: body.importStyles ?? false,
+    overwrite: body.overwriteExisting ?? false,
+    principal: withoutSession(principal),
+    lanes: body.batchSize ?? 10,
+    ...(body.targetSrid === undefined ? {} : { targetCrs: requireSrid('targetSrid', body.targetSrid) }),
+    continueOnFailure: options.continueOnResourceFailure ?? true,
+    defaultWorkspace: options.defaultWorkspaceName ?? '',
+    workspaceNames: options.workspaceNameMappings ?? {},
+    unsupported: {
+      layer: policyOf(options.unsupportedLayerBehavior),
+      store: policyOf(options.unsupportedDataStoreBehavior),
+      style: policyOf(options.unsupportedStyleBehavior),
+    },
+  };
+}
+
+function credentialsOf(
+  { username, password, passwordSecretReference: reference }: StartBody,
+  secrets: readonly string[],
+): SecretReferences {
+  if (password !== undefined) throw wrong('password', 'is refused: send a passwordSecretReference');
+  const problem = reference === undefined ? undefined : referenceProblem(reference, secrets);
+  if (problem !== undefined) throw wrong('passwordSecretReference', problem);
+  if ((username === undefined) !== (reference === undefined))
+    throw username === undefined
+      ? wrong('username', 'is required with a password')
+      : wrong('passwordSecretReference', 'is required with a username');
+  return { mode: 'basic', username, passwordReference: reference };
+}
+
+const POLICIES: readonly UnsupportedPolicy[] = ['skip', 'warn', 'fail'];
+
+const policyOf = (ordinal: number | undefined): UnsupportedPolicy => POLICIES[ordinal ?? 1]!;

@@ -1,0 +1,222 @@
+import Type, { type Static } from 'typebox';
+import { SERVICE } from '../../../../core/access/access.js';
+import type { Exchange, Principal } from '../../../../core/http/operation.js';
+import { pathString } from '../../../../core/http/params.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import type { BatchChild, BatchLayer, BatchView } from '../../../../services/exchange/migrations/batches.js';
+import { isOwnImport, requireJob } from '../../../../services/jobs/ownership.js';
+import type { AdminDeps } from '../../../admin/deps.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../../../admin/envelope.js';
+import { action, jsonBody, report } from '../../../admin/kit.js';
+import { requireReplaceable } from '../../../admin/layer-rights.js';
+import { ownerOf, wrong } from '../../../connections/admin/remote-imports.js';
+import { layerImport } from './import-geoservices-jobs.js';
+
+/** Migrations of many layers of GeoServices at once. */
+
+const S = Type.String();
+const I = Type.Integer();
+const B = Type.Boolean();
+const Id = Type.String({ minLength: 1, maxLength: 2048 });
+
+const LayerBody = Type.Object({
+  sourceResourceId: Id,
+  serviceUrl: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
+  layerId: Type.Integer({ minimum: 0, maximum: 2_147_483_647 }),
+  tableName: S,
+  targetSchema: Type.Optional(S),
+  serviceName: Type.Optional(Type.String({ maxLength: 200 })),
+  dependsOn: Type.Optional(Type.Array(Id, { maxItems: LIMITS.batchLayers })),
+});
+
+const Body = Type.Object({
+  sourceKind: Type.Enum(['geoservices', 'arcgis-geoservices-rest']),
+  sourceUrl: Type.Optional(Type.String({ maxLength: LIMITS.urlBytes })),
+  sourceDisplayName: Type.Optional(Type.String({ maxLength: 256 })),
+  layers: Type.Array(LayerBody, { minItems: 1, maxItems: LIMITS.batchLayers }),
+  applyRelationships: Type.Optional(
+    Type.Boolean({ default: false, description: 'Takes over relationships between layers of the batch.' }),
+  ),
+  manifestBody: Type.Optional(
+    Type.String({ maxLength: LIMITS.batchManifest, description: 'The manifest that was reviewed, as JSON.' }),
+  ),
+});
+type StartBody = Static<typeof Body>;
+
+const Batch = Type.Object({
+  batchId: S,
+  sourceKind: S,
+  sourceUrl: OptionalStringSchema,
+  sourceDisplayName: OptionalStringSchema,
+  status: Type.Enum(['running', 'succeeded', 'failed', 'cancelled', 'needs-review']),
+  statusNote: OptionalStringSchema,
+  startedAt: TimestampSchema,
+  completedAt: OptionalTimestampSchema,
+  totalChildren: I,
+  succeededChildren: I,
+  failedChildren: I,
+  cancelledChildren: I,
+  applyRelationships: B,
+  relationshipsApplied: B,
+  children: Type.Array(
+    Type.Object({
+      ordinal: I,
+      sourceResourceId: S,
+      serviceUrl: S,
+      sourceLayerId: I,
+      tableName: S,
+      serviceName: OptionalStringSchema,
+      dependsOn: Type.Array(S),
+      status: Type.Enum(['pending', 'running', 'succeeded', 'failed', 'needs-review', 'cancelled']),
+      statusNote: OptionalStringSchema,
+      jobId: OptionalStringSchema,
+      publishedLayerId: Type.Union([I, Type.Null()]),
+    }),
+    { description: 'In the order of the request; empty in the answer to the start.' },
+  ),
+});
+
+export const migrationBatches = [
+  action('POST /import/migrations', 'Start Migration Batch', {
+    description:
+      'Imports each layer by a job of its own, as POST /import/geoservices/start does, and those that depend on others behind them. A layer that fails leaves out those that depend on it, and no others.',
+    body: jsonBody(Body),
+    data: Batch,
+    status: 202,
+    errors: [400, 503],
+    answer: start,
+  }),
+  report('GET /import/migrations/{batchId}', 'Get Migration Batch', {
+    params: { batchId: pathString('batchId', 'Id of the batch.') },
+    data: Batch,
+    errors: [400, 404, 503],
+    async answer({ params, principal }, deps) {
+      const batch = await deps.migrationBatches.get(params.batchId);
+      requireJob(batch.job, principal, isOwnImport, 'migration batch');
+      return viewOf(batch, deps);
+    },
+  }),
+];
+
+async function start(x: Exchange<Record<never, never>, StartBody>, deps: AdminDeps) {
+  const { sourceKind, sourceUrl, sourceDisplayName, manifestBody, applyRelationships = false } = x.body;
+  requireManifest(manifestBody);
+  const layers = layersOf(x.body, x.principal, deps);
+  const replaced = layers.filter(({ input }) => input.replace).map(({ input }) => input.table);
+  requireReplaceable(replaced, x.principal, deps);
+  requireOrder(layers);
+  const batch = {
+    sourceKind,
+    sourceUrl: sourceUrl ?? null,
+    sourceDisplayName: sourceDisplayName ?? null,
+    layers,
+    applyRelationships,
+    manifest: manifestBody ?? null,
+  };
+  return viewOf(await deps.migrationBatches.start(batch, ownerOf(x)), deps);
+}
+
+function requireManifest(text: string | undefined): void {
+  if (text === undefined) return;
+  try {
+    JSON.parse(text);
+  } catch {
+    throw wrong('manifestBody', 'must be JSON');
+  }
+}
+
+function layersOf(
+  { layers, applyRelationships = false }: StartBody,
+  principal: Principal,
+  { connections }: AdminDeps,
+): BatchLayer[] {
+  const ids = new Set<string>();
+  const tables = new Set<string>();
+  return layers.map(({ sourceResourceId: id, dependsOn = [], ...layer }, i) => {
+    if (ids.has(id)) throw wrong(`layers[${i}].sourceResourceId`, 'stands twice');
+    const table = layer.tableName.toLowerCase();
+    if (tables.has(table)) throw wrong(`layers[${i}].tableName`, 'stands twice');
+    ids.add(id);
+    tables.add(table);
+    const input = layerImport(layer, connections.settings.secrets, principal, `layers[${i}].`);
+    input.remote.relatesLater = applyRelationships;
+    return { id, input, dependsOn: [...new Set(dependsOn)] };
+  });
+}
+
+/** Throws 400 where a layer depends on one that is not there, or on itself through others. */
+function requireOrder(layers: readonly BatchLayer[]): void {
+  const ids = new Set(layers.map(({ id }) => id));
+  for (const [i, { dependsOn }] of layers.entries()) {
+    const stranger = dependsOn.find((id) => !ids.has(id));
+    if (stranger !== undefined) throw wrong(`layers[${i}].dependsOn`, `names ${stranger}, which is no layer`);
+  }
+  const ready = new Set<string>();
+  for (let rest = [...layers]; rest.length > 0; ) {
+    const later = rest.filter(({ dependsOn }) => !dependsOn.every((id) => ready.has(id)));
+    if (later.length === rest.length)
+      throw wrong(`layers[${layers.indexOf(rest[0]!)}].dependsOn`, 'leads back to the layer itself');
+    for (const { id, dependsOn } of rest) if (dependsOn.every((one) => ready.has(one))) ready.add(id);
+    rest = later.filter(({ id }) => !ready.has(id));
+  }
+}
+
+function viewOf(
+  { job, batch, children, relationshipsApplied }: BatchView,
+  deps: AdminDeps,
+): Static<typeof Batch> {
+  const count = (...states: BatchChild['state'][]) =>
+    children.filter(({ state }) => states.includes(state)).length;
+  const warnings = JSON.parse(job.warnings_json) as string[];
+  return {
+    batchId: job.id,
+    sourceKind: batch.sourceKind,
+    sourceUrl: batch.sourceUrl,
+    sourceDisplayName: batch.sourceDisplayName,
+    status: statusOf(job.state, warnings.length + count('needs-review')),
+    statusNote: job.failure_message ?? warnings[0] ?? null,
+    startedAt: timestamp(job.started_at ?? job.created_at),
+    completedAt: optionalTimestamp(job.completed_at),
+    totalChildren: batch.layers.length,
+    succeededChildren: count('succeeded', 'needs-review'),
+    failedChildren: count('failed'),
+    cancelledChildren: count('cancelled'),
+    applyRelationships: batch.applyRelationships,
+    relationshipsApplied,
+    children: children.map((child, ordinal) => childView(child, ordinal, deps)),
+  };
+}
+
+const ENDS: Readonly<Record<string, Static<typeof Batch>['status']>> = {
+  Failed: 'failed',
+  Cancelled: 'cancelled',
+};
+
+function statusOf(state: string, reviews: number): Static<typeof Batch>['status'] {
+  if (state === 'Succeeded') return reviews > 0 ? 'needs-review' : 'succeeded';
+  return ENDS[state] ?? 'running';
+}
+
+function childView({ layer, state, note, jobId }: BatchChild, ordinal: number, { catalog }: AdminDeps) {
+  const { table, remote } = layer.input;
+  const isThere = state === 'succeeded' || state === 'needs-review';
+  return {
+    ordinal,
+    sourceResourceId: layer.id,
+    serviceUrl: remote.serviceUrl,
+    sourceLayerId: remote.layerId,
+    tableName: table,
+    serviceName: remote.service ?? SERVICE,
+    dependsOn: [...layer.dependsOn],
+    status: state,
+    statusNote: note,
+    jobId,
+    publishedLayerId: isThere ? (catalog().byId(table.toLowerCase())?.layerId ?? null) : null,
+  };
+}

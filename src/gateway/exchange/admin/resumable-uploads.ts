@@ -1,0 +1,228 @@
+import Type, { type Static } from 'typebox';
+import { ApiError } from '../../../core/errors/errors.js';
+import type { Exchange, Param, Reply } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import { json } from '../../../core/http/reply.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { callerOf, submitterOf } from '../../../services/access/identity/submitter.js';
+import { reasonNotRead } from '../../../services/catalog/publish/formats.js';
+import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
+import type { ResumableUpload } from '../../../services/exchange/resumable-uploads.js';
+import { endingOf } from '../../../services/uploads/upload.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { errorDocs, OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
+import { action, BASE_PATH, group, report } from '../../admin/kit.js';
+import { requireReplaceable } from '../../admin/layer-rights.js';
+import { parseUploadForm } from '../../admin/upload-form.js';
+import { importLinks, importOf } from './imported.js';
+
+/** Uploads that go on after a connection broke: the protocol tus 1.0.0 with its extensions creation, expiration and termination. */
+
+const VERSION = '1.0.0';
+const TUS = { 'tus-resumable': VERSION, 'cache-control': 'no-store' };
+const VERSIONS = {
+  'tus-version': VERSION,
+  'tus-extension': 'creation,expiration,termination',
+  'tus-max-size': String(LIMITS.uploadBytes),
+};
+const MEDIA_TYPE = 'application/offset+octet-stream';
+const METADATA_CHARACTERS = 8192;
+
+const S = Type.String();
+const ResumableSchema = Type.Object({
+  uploadId: S,
+  fileName: S,
+  bytesUploaded: Type.Integer(),
+  totalBytes: Type.Integer(),
+  expiresAt: TimestampSchema,
+  jobId: OptionalStringSchema,
+  statusUrl: OptionalStringSchema,
+});
+
+function header(name: string, description: string, required = true): Param<string | undefined> {
+  return { name, in: 'header', description, schema: S, required, parse: (raw) => raw };
+}
+
+const version = header('Tus-Resumable', `The version of the protocol: ${VERSION}.`);
+const byId = { uploadId: pathString('uploadId', 'Id of the upload.') };
+const headersOf = (description: string) => ({ description });
+
+export const resumableUploads = group(
+  { tag: 'Import', scope: 'import', envelope: 'raw', isForTenants: true },
+  [
+    action('POST /import/resumable', 'Begin a Resumable Upload', {
+      description:
+        'Creation of tus. Upload-Metadata holds filename and the fields of the form of /import/upload, each as base64.',
+      params: {
+        version,
+        length: header('Upload-Length', 'Bytes of the file.'),
+        metadata: header('Upload-Metadata', 'filename, TableName and further fields.'),
+      },
+      responses: {
+        201: headersOf('Begun; Location leads to it.'),
+        ...errorDocs([400, 409, 412, 413, 415, 503]),
+      },
+      reply: (x, deps) => speakTus(() => begin(x, deps)),
+    }),
+    report('GET /import/resumable/{uploadId}', 'Get a Resumable Upload', {
+      description: 'HEAD answers Upload-Offset, behind which the file goes on.',
+      params: byId,
+      responses: {
+        200: { description: 'The upload.', content: { 'application/json': ResumableSchema } },
+        ...errorDocs([404]),
+      },
+      reply: (x, deps) =>
+        speakTus(async () => {
+          await requireStillReplaceable(x, deps);
+          const upload = await deps.resumableUploads.get(x.params.uploadId, submitterOf(x.principal));
+          return { ...json(viewOf(upload)), headers: progressOf(upload) };
+        }),
+    }),
+    action('PATCH /import/resumable/{uploadId}', 'Continue a Resumable Upload', {
+      description: 'With the last byte the import begins; Link names its job.',
+      params: { ...byId, version, offset: header('Upload-Offset', 'Where the bytes begin.') },
+      body: {
+        schema: Type.String({ format: 'binary' }),
+        mediaTypes: [MEDIA_TYPE],
+        required: true,
+        maxBytes: LIMITS.uploadBytes,
+        streamed: true,
+      },
+      responses: { 204: headersOf('Written.'), ...errorDocs([400, 404, 409, 412, 413, 415, 507]) },
+      reply: (x, deps) => speakTus(() => go(x, deps)),
+    }),
+    action('DELETE /import/resumable/{uploadId}', 'Remove a Resumable Upload', {
+      params: { ...byId, version },
+      responses: { 204: headersOf('Removed.'), ...errorDocs([404, 409, 412]) },
+      reply: (x, deps) =>
+        speakTus(async () => {
+          requireVersion(x.params.version);
+          await deps.resumableUploads.remove(x.params.uploadId, submitterOf(x.principal));
+          return { status: 204 };
+        }),
+    }),
+  ],
+);
+
+interface BeginParams {
+  version: string | undefined;
+  length: string | undefined;
+  metadata: string | undefined;
+}
+
+async function begin(x: Exchange & { params: BeginParams }, deps: AdminDeps): Promise<Reply> {
+  requireVersion(x.params.version);
+  const length = requireBytes('Upload-Length', x.params.length);
+  if (length === 0) throw wrong('Upload-Length', 'must be at least 1: an empty file is no data');
+  if (length > LIMITS.uploadBytes)
+    throw new ApiError('payload-too-large', `The file is larger than ${LIMITS.uploadBytes} bytes.`);
+  const fields = metadataOf(x.params.metadata);
+  const fileName = requireFileName(fields.get('filename'));
+  const upload = await deps.resumableUploads.create({
+    fileName,
+    mediaType: fields.get('filetype')?.slice(0, 100) ?? null,
+    length,
+    input: importOf(x, parseUploadForm(fields), fileName, deps),
+    submitter: callerOf(x.principal, x.operation),
+  });
+  const location = `${BASE_PATH}/import/resumable/${upload.id}`;
+  return { status: 201, headers: { location, ...progressOf(upload) } };
+}
+
+async function go(
+  x: Exchange & { params: { uploadId: string; version: string | undefined; offset: string | undefined } },
+  deps: AdminDeps,
+): Promise<Reply> {
+  requireVersion(x.params.version);
+  if (x.header('content-type')?.toLowerCase() !== MEDIA_TYPE)
+    throw new ApiError('unsupported-media-type', `Send the bytes as ${MEDIA_TYPE}.`);
+  const offset = requireBytes('Upload-Offset', x.params.offset);
+  const { uploadId } = x.params;
+  await requireStillReplaceable(x, deps);
+  const upload = await deps.resumableUploads.write(uploadId, submitterOf(x.principal), offset, x.upload);
+  return { status: 204, headers: progressOf(upload) };
+}
+
+/** What an import replaces may have come, or been closed, since its upload began. Throws `forbidden`. */
+async function requireStillReplaceable(
+  { params, principal }: Exchange & { params: { uploadId: string } },
+  deps: AdminDeps,
+): Promise<void> {
+  const { replace, table } = await deps.resumableUploads.inputOf(params.uploadId, submitterOf(principal));
+  if (replace) requireReplaceable([table], principal, deps);
+}
+
+/** Every answer of the protocol says its version, failures too. */
+async function speakTus(work: () => Promise<Reply>): Promise<Reply> {
+  try {
+    const reply = await work();
+    return { ...reply, headers: { ...TUS, ...reply.headers } };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { code, message, errors, headers } = error;
+    throw new ApiError(code, message, {
+      ...(errors ? { errors } : {}),
+      headers: { ...TUS, ...headers },
+      cause: error,
+    });
+  }
+}
+
+function progressOf({ offset, length, expiresAt, jobId }: ResumableUpload): Record<string, string> {
+  return {
+    'upload-offset': String(offset),
+    'upload-length': String(length),
+    'upload-expires': new Date(expiresAt).toUTCString(),
+    ...(jobId === null ? {} : { link: `<${importLinks(jobId).statusUrl}>; rel="monitor"` }),
+  };
+}
+
+function viewOf(upload: ResumableUpload): Static<typeof ResumableSchema> {
+  const { id, fileName, offset, length, expiresAt, jobId } = upload;
+  return {
+    uploadId: id,
+    fileName,
+    bytesUploaded: offset,
+    totalBytes: length,
+    expiresAt: timestamp(expiresAt),
+    jobId,
+    statusUrl: jobId === null ? null : importLinks(jobId).statusUrl,
+  };
+}
+
+function requireVersion(version: string | undefined): void {
+  if (version !== VERSION)
+    throw new ApiError('precondition-failed', `Tus-Resumable must be ${VERSION}.`, { headers: VERSIONS });
+}
+
+function requireBytes(name: string, text: string | undefined): number {
+  if (text === undefined || !/^\d{1,15}$/.test(text)) throw wrong(name, 'must be a number of bytes');
+  return Number(text);
+}
+
+/** `key base64,key base64`, with keys in lower case: the fields of a form bind in any case. */
+function metadataOf(text = ''): Map<string, string> {
+  if (text.length > METADATA_CHARACTERS)
+    throw wrong('Upload-Metadata', `must have at most ${METADATA_CHARACTERS} characters`);
+  const fields = new Map<string, string>();
+  for (const pair of text.split(',')) {
+    const [, key, value = ''] = /^\s*([^\s,]+)(?: ([A-Za-z0-9+/]*={0,2}))?\s*$/.exec(pair) ?? [];
+    if (key === undefined) throw wrong('Upload-Metadata', 'must be pairs of a key and base64');
+    fields.set(key.toLowerCase(), Buffer.from(value, 'base64').toString('utf8'));
+  }
+  return fields;
+}
+
+function requireFileName(text: string | undefined): string {
+  if (!text) throw wrong('Upload-Metadata', 'must hold filename');
+  const extensions = Object.keys(IMPORT_FORMATS);
+  if (!extensions.includes(endingOf(text))) {
+    const reason = reasonNotRead(text) ?? 'Files of this kind are not imported.';
+    throw new ApiError('unsupported-media-type', `${reason} Imported are: ${extensions.join(', ')}.`);
+  }
+  return text.replace(/\p{C}/gu, '').slice(0, 200);
+}
+
+function wrong(name: string, detail: string): ApiError {
+  return new ApiError('invalid-parameter', `${name} ${detail}`, { errors: [{ name, detail }] });
+}

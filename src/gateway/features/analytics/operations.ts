@@ -1,0 +1,161 @@
+import type { TSchema } from 'typebox';
+import {
+  type BodySpec,
+  defineOperation,
+  type Exchange,
+  type Operation,
+} from '../../../core/http/operation.js';
+import { integer, text } from '../../../core/http/params.js';
+import { requireEntitlement } from '../../../core/kit/licensing.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { requirePlace, type SurfaceDeps } from '../../surface/common.js';
+import { FEATURES_PATH } from '../documents.js';
+import { collectionId } from '../params.js';
+import { type View, viewOf } from '../view.js';
+import { bufferAggregate, clusters, density, h3, spatialJoin } from './analyses.js';
+import { analyticsReply, h3Reply } from './reply.js';
+import {
+  AnalyticsCollection,
+  BufferAggregateBody,
+  ClustersBody,
+  DensityBody,
+  H3Collection,
+  SpatialJoinBody,
+} from './schema.js';
+
+const COMMON = {
+  surface: 'features',
+  protocol: 'OGC-Features',
+  permission: 'public',
+  tag: 'Analytics',
+} as const;
+
+const PATH = `${FEATURES_PATH}/collections/{collectionId}`;
+
+const RESPONSES = {
+  200: { description: 'Features in WGS 84', content: { 'application/geo+json': AnalyticsCollection } },
+  400: { description: 'A member is wrong' },
+  402: { description: 'The licence does not cover analytics' },
+  404: { description: 'No such collection' },
+  501: { description: 'The store of the collection has no reader for analytics' },
+  503: { description: 'The store does not answer, or the server is busy' },
+};
+
+export const analyticsBody = <S extends TSchema>(schema: S): BodySpec<S> => ({
+  schema,
+  mediaTypes: ['application/json', 'application/x-www-form-urlencoded'],
+  required: true,
+  maxBytes: LIMITS.searchBytes,
+  bounds: { values: LIMITS.searchValues },
+  jsonMembers: ['geometry', 'outStatistics'],
+});
+
+/** Analytics of OGC API Features. */
+export function analyticsOperations(deps: SurfaceDeps): Operation[] {
+  const posted = <S extends TSchema>(
+    spec: Pick<Operation, 'id' | 'path' | 'summary' | 'description'>,
+    schema: S,
+  ) =>
+    ({
+      ...COMMON,
+      ...spec,
+      method: 'POST',
+      params: { collectionId },
+      body: analyticsBody(schema),
+      responses: RESPONSES,
+    }) as const;
+  const subject = (x: Exchange<{ collectionId: typeof collectionId }>) => ({
+    ...{ deps, x, view: licensedView(deps, x, x.params.collectionId) },
+  });
+  return [
+    h3Operation(deps),
+    defineOperation({
+      ...posted(
+        {
+          ...{ id: 'features.clusters', path: `${PATH}/clusters`, summary: 'Clusters' },
+          description:
+            'DBSCAN or k-means over the centroids, by distances over the ground. clusterId -1 is noise.',
+        },
+        ClustersBody,
+      ),
+      run: async (x) => analyticsReply(await clusters(subject(x), x.body)),
+    }),
+    defineOperation({
+      ...posted(
+        {
+          ...{ id: 'features.spatialJoin', path: `${PATH}/spatial-join`, summary: 'Spatial join' },
+          description:
+            'Each feature with what it meets in another layer: matchCount, carried fields, statistics.',
+        },
+        SpatialJoinBody,
+      ),
+      run: async (x) => analyticsReply(await spatialJoin(subject(x), x.body)),
+    }),
+    defineOperation({
+      ...posted(
+        {
+          ...{
+            id: 'features.bufferAggregate',
+            path: `${PATH}/buffer-aggregate`,
+            summary: 'Buffer and aggregate',
+          },
+          description: 'Buffers by a distance over the ground, dissolved by groups or one by one.',
+        },
+        BufferAggregateBody,
+      ),
+      run: async (x) => analyticsReply(await bufferAggregate(subject(x), x.body)),
+    }),
+    defineOperation({
+      ...posted(
+        {
+          ...{ id: 'features.density', path: `${PATH}/density`, summary: 'Density' },
+          description: 'Counts features by the cell of a grid that their centroid is in.',
+        },
+        DensityBody,
+      ),
+      run: async (x) => analyticsReply(await density(subject(x), x.body)),
+    }),
+  ];
+}
+
+/** Throws 402 and 404. */
+export function licensedView(deps: SurfaceDeps, { principal }: Exchange, id: string): View {
+  const view = viewOf(deps, principal, id);
+  requirePlace(view.collection);
+  requireEntitlement(deps.licensing, 'spatial-analytics');
+  return view;
+}
+
+export const h3Resolution = integer(
+  'resolution',
+  { min: 0, max: 15, default: undefined },
+  { description: 'Resolution of the H3 cells: 0 to 15.' },
+);
+
+function h3Operation(deps: SurfaceDeps): Operation {
+  return defineOperation({
+    ...COMMON,
+    id: 'features.getH3',
+    method: 'GET',
+    path: `${PATH}/h3`,
+    summary: 'H3 aggregation',
+    description: 'Counts features by the H3 cell of their centroid: properties h3, count and the statistics.',
+    params: {
+      collectionId,
+      resolution: { ...h3Resolution, required: true },
+      where: text('where', { description: 'A condition in SQL over the attributes.' }),
+      outStatistics: text('outStatistics', { description: 'Statistics of each cell, as JSON.' }),
+    },
+    responses: {
+      400: RESPONSES[400],
+      404: RESPONSES[404],
+      501: RESPONSES[501],
+      503: RESPONSES[503],
+      200: { description: 'Cells in WGS 84', content: { 'application/geo+json': H3Collection } },
+    },
+    async run(x) {
+      const view = viewOf(deps, x.principal, x.params.collectionId);
+      return h3Reply((await h3({ deps, x, view }, x.params)).result);
+    },
+  });
+}

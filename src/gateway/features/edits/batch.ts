@@ -1,0 +1,195 @@
+import Type, { type Static } from 'typebox';
+import type { EditMode, EditOperation, EditOutcome } from '../../../core/edits/edits.js';
+import { ApiError } from '../../../core/errors/errors.js';
+import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import { json } from '../../../core/http/reply.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { requestErrors } from '../../../services/telemetry/metrics.js';
+import { auditResource } from '../../../stores/audit/audit-scope.js';
+import { compileSchema } from '../../http/validation.js';
+import { geometryLoss } from '../../surface/geometry-loss.js';
+import { batchBody, contentCrs, FeatureBody, featureInput } from './body.js';
+import { outcomeStatus } from './outcome.js';
+import { type EditDeps, type EditTarget, editTarget } from './target.js';
+
+const BatchEntry = Type.Object({
+  type: Type.String({ description: 'CREATE, UPDATE (replaces the feature) or DELETE, in any case.' }),
+  id: Type.Optional(Type.String({ description: 'Comes back as operationId.' })),
+  featureId: Type.Optional(Type.String()),
+  feature: Type.Optional(Type.Unknown()),
+});
+type BatchEntry = Static<typeof BatchEntry>;
+
+const BatchRequest = Type.Object({
+  operations: Type.Array(BatchEntry),
+  failFast: Type.Optional(
+    Type.Boolean({ description: 'Stop at the first failure; what was done before stays.' }),
+  ),
+  atomic: Type.Optional(Type.Boolean({ description: 'All operations or none.' })),
+});
+
+const BatchResult = Type.Object({
+  operationId: Type.Optional(Type.String()),
+  isSuccess: Type.Boolean(),
+  statusCode: Type.Integer(),
+  featureId: Type.Optional(Type.String()),
+  errorMessage: Type.Optional(Type.String()),
+});
+
+const BatchResponse = Type.Object({
+  results: Type.Array(BatchResult),
+  hasErrors: Type.Boolean(),
+  processedCount: Type.Integer(),
+  successCount: Type.Integer(),
+});
+
+const RESPONSE = { 'application/json': BatchResponse };
+
+/** Many edits in one request and one transaction of the store. */
+export function batchOperation(
+  deps: EditDeps,
+  common: Pick<Operation, 'surface' | 'protocol' | 'permission' | 'tag' | 'allowed'>,
+  path: string,
+): Operation {
+  return defineOperation({
+    ...common,
+    formats: [],
+    id: 'features.batch',
+    repeatable: true,
+    method: 'POST',
+    path,
+    summary: 'Batch of edits',
+    description: `At most ${LIMITS.batchOperations} operations. Each succeeds or fails alone unless failFast or atomic is true.`,
+    params: {
+      collectionId: pathString('collectionId', 'Identifier of a collection.'),
+      contentCrs,
+      geometryLoss,
+    },
+    body: batchBody(BatchRequest),
+    responses: {
+      200: { description: 'Every operation succeeded', content: RESPONSE },
+      207: { description: 'Some operations failed', content: RESPONSE },
+      400: { description: 'The request is wrong' },
+      401: { description: 'Credentials are missing' },
+      403: { description: 'The collection may not be changed' },
+      404: { description: 'No such collection' },
+    },
+    async run(x) {
+      const target = editTarget(x, deps, x.params.collectionId, x.params.contentCrs);
+      const { operations: entries, failFast = false, atomic = false } = x.body;
+      if (entries.length > LIMITS.batchOperations) {
+        const detail = `must not hold more than ${LIMITS.batchOperations} operations`;
+        throw new ApiError('invalid-body', `/operations ${detail}`, {
+          errors: [{ name: '/operations', detail }],
+        });
+      }
+      const mode: EditMode = atomic ? 'atomic' : failFast ? 'failFast' : 'each';
+      const outcomes = await runBatch(x, deps, target, entries.map(operationOf), mode);
+      const ids = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.id] : []));
+      const details = {
+        operations: entries.length,
+        succeeded: ids.length,
+        features: ids.slice(0, AUDITED_IDS),
+      };
+      auditResource(target.collection.id, details);
+      return batchReply(outcomes, entries);
+    },
+  });
+}
+
+/** Features of a batch that its audit row names. */
+const AUDITED_IDS = 100;
+
+const featureErrors = compileSchema(FeatureBody);
+
+/** What an entry asks for, or why it cannot be tried. */
+function operationOf(entry: BatchEntry): EditOperation | EditOutcome {
+  try {
+    return readEntry(entry);
+  } catch (error) {
+    if (error instanceof ApiError) return refused(error.message);
+    throw error;
+  }
+}
+
+function readEntry({ type, featureId, feature }: BatchEntry): EditOperation | EditOutcome {
+  const verb = type.toUpperCase();
+  if (verb === 'DELETE')
+    return featureId ? { type: 'delete', id: featureId } : refused('featureId is missing');
+  if (verb !== 'CREATE' && verb !== 'UPDATE') return refused('type must be CREATE, UPDATE or DELETE');
+  if (feature === undefined) return refused('feature is missing');
+  const [wrong] = featureErrors(feature);
+  if (wrong) return refused(`feature${wrong.name === '/' ? '' : wrong.name} ${wrong.detail}`);
+  const body = feature as FeatureBody;
+  const input = featureInput(body);
+  const id = featureId ?? (body.id === undefined ? undefined : String(body.id));
+  if (verb === 'CREATE') return { type: 'create', id, feature: input };
+  return id === undefined ? refused('featureId is missing') : { type: 'replace', id, feature: input };
+}
+
+function refused(message: string): EditOutcome {
+  return { ok: false, reason: 'invalid', message };
+}
+
+const isOutcome = (entry: EditOperation | EditOutcome): entry is EditOutcome => 'ok' in entry;
+
+/** Entries that cannot be read take their place among the outcomes of the others. */
+async function runBatch(
+  x: Exchange,
+  deps: EditDeps,
+  target: EditTarget,
+  entries: readonly (EditOperation | EditOutcome)[],
+  mode: EditMode,
+): Promise<EditOutcome[]> {
+  const unread = entries.findIndex(isOutcome);
+  if (unread >= 0 && mode === 'atomic') {
+    const message = `Nothing was changed: operation ${unread + 1} failed.`;
+    return entries.map((entry) => (isOutcome(entry) ? entry : { ok: false, reason: 'undone', message }));
+  }
+  const tried = mode === 'failFast' && unread >= 0 ? entries.slice(0, unread) : entries;
+  const operations = tried.filter((entry): entry is EditOperation => !isOutcome(entry));
+  const done =
+    operations.length > 0
+      ? (await deps.edits.run(x, target.collection, { ...target.task, operations, mode })).outcomes
+      : [];
+  if (mode === 'failFast') {
+    const stopped = done.length < operations.length || done.some((outcome) => !outcome.ok);
+    return unread >= 0 && !stopped ? [...done, entries[unread] as EditOutcome] : done;
+  }
+  const rest = done.values();
+  return entries.map((entry) => (isOutcome(entry) ? entry : rest.next().value!));
+}
+
+function batchReply(outcomes: readonly EditOutcome[], entries: readonly BatchEntry[]) {
+  const results = outcomes.map((outcome, i) => resultOf(outcome, entries[i]!));
+  const successCount = results.filter((result) => result.isSuccess).length;
+  const hasErrors = successCount < results.length;
+  for (const { isSuccess, statusCode } of results)
+    if (!isSuccess) requestErrors.cell('OGC', 'features.batch', String(statusCode), 'true').inc();
+  const document: Static<typeof BatchResponse> = {
+    results,
+    hasErrors,
+    processedCount: results.length,
+    successCount,
+  };
+  return json(document, 'application/json', hasErrors ? 207 : 200);
+}
+
+const SUCCESS: Record<string, number> = { CREATE: 201, UPDATE: 200, DELETE: 204 };
+
+function resultOf(outcome: EditOutcome, { id, type, featureId }: BatchEntry): Static<typeof BatchResult> {
+  const operationId = id === undefined ? {} : { operationId: id };
+  if (!outcome.ok) {
+    return {
+      ...operationId,
+      isSuccess: false,
+      statusCode: outcomeStatus(outcome.reason),
+      ...(featureId === undefined ? {} : { featureId }),
+      errorMessage: outcome.message,
+    };
+  }
+  const verb = type.toUpperCase();
+  const named = verb === 'DELETE' ? {} : { featureId: outcome.id };
+  return { ...operationId, isSuccess: true, statusCode: SUCCESS[verb]!, ...named };
+}

@@ -1,0 +1,183 @@
+import Type from 'typebox';
+import type { EditOperation } from '../../../core/edits/edits.js';
+import { ApiError, notFound } from '../../../core/errors/errors.js';
+import { GEOJSON_FORMAT } from '../../../core/http/media.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Principal,
+} from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import { runTask } from '../../../services/kit/run-task.js';
+import { auditResource } from '../../../stores/audit/audit-scope.js';
+import { ifMatchTags } from '../../http/replies/entity-tag.js';
+import { geometryLoss } from '../../surface/geometry-loss.js';
+import { FEATURES_PATH } from '../documents.js';
+import { ITEM_FORMATS } from '../formats.js';
+import { namesRow } from '../item-tag.js';
+import { outputOf } from '../items.js';
+import { featureId } from '../params.js';
+import { featureReply } from './answer.js';
+import { batchOperation } from './batch.js';
+import { bodyId, contentCrs, featureBody, featureInput, ifMatch, patchBody, wrongMember } from './body.js';
+import { editError } from './outcome.js';
+import { type EditDeps, type EditTarget, editTarget, isEditable } from './target.js';
+
+export type { EditDeps } from './target.js';
+
+const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
+
+const collectionId = pathString('collectionId', 'Identifier of a collection.');
+
+const Feature = Type.Object({ type: Type.Literal('Feature') });
+const FEATURE = { 'application/geo+json': Feature };
+
+const ERRORS = {
+  400: { description: 'The body, the CRS or a value is wrong' },
+  401: { description: 'Credentials are missing' },
+  403: { description: 'The collection or feature may not be changed' },
+  404: { description: 'No such collection or feature' },
+};
+const LOSSY = { 409: { description: 'The edit would replace a geometry that it cannot express' } };
+const CHANGED = { 412: { description: 'The feature has changed since the entity tag' } };
+
+/** Creating, replacing, updating and deleting features (OGC 20-002). */
+export function editOperations(deps: EditDeps): Operation[] {
+  const common = {
+    surface: 'features',
+    protocol: 'OGC-Features',
+    permission: 'authenticated',
+    audited: true,
+    tag: 'Editing',
+    formats: [GEOJSON_FORMAT],
+    allowed: (path: Readonly<Record<string, string>>, principal?: Principal) =>
+      isEditable(deps, path['collectionId'] ?? '', principal),
+  } as const;
+  return [
+    defineOperation({
+      ...common,
+      id: 'features.createItem',
+      repeatable: true,
+      method: 'POST',
+      path: ITEMS,
+      summary: 'Create a feature',
+      params: { collectionId, contentCrs },
+      body: featureBody,
+      responses: {
+        201: { description: 'The feature was created', content: FEATURE },
+        ...ERRORS,
+        409: { description: 'There is such a feature already' },
+      },
+      async run(x) {
+        const target = editTarget(x, deps, x.params.collectionId, x.params.contentCrs);
+        const operation = { type: 'create', id: bodyId(x.body), feature: featureInput(x.body) } as const;
+        return featureReply(x, deps, target, await applyOne(x, deps, target, operation), 201);
+      },
+    }),
+    defineOperation({
+      ...common,
+      id: 'features.replaceItem',
+      method: 'PUT',
+      path: `${ITEMS}/{featureId}`,
+      summary: 'Replace a feature',
+      description: 'What the properties do not name becomes null, or the default of its column.',
+      params: { collectionId, featureId, contentCrs, ifMatch, geometryLoss },
+      body: featureBody,
+      responses: {
+        200: { description: 'The feature as it is now', content: FEATURE },
+        ...{ ...ERRORS, ...LOSSY, ...CHANGED },
+      },
+      async run(x) {
+        const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;
+        const target = editTarget(x, deps, collectionId, contentCrs);
+        bodyId(x.body, id);
+        const feature = featureInput(x.body);
+        const row = await expectedRow(x, deps, target, id, ifMatch);
+        await applyOne(x, deps, target, { type: 'replace', id, row, feature });
+        return featureReply(x, deps, target, id, 200);
+      },
+    }),
+    defineOperation({
+      ...common,
+      id: 'features.updateItem',
+      method: 'PATCH',
+      path: `${ITEMS}/{featureId}`,
+      summary: 'Update a feature',
+      description: 'A JSON merge patch: what the body does not name stays, null clears.',
+      params: { collectionId, featureId, contentCrs, ifMatch, geometryLoss },
+      body: patchBody,
+      responses: {
+        200: { description: 'The feature as it is now', content: FEATURE },
+        ...{ ...ERRORS, ...LOSSY, ...CHANGED },
+      },
+      async run(x) {
+        const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;
+        const target = editTarget(x, deps, collectionId, contentCrs);
+        bodyId(x.body, id);
+        if (x.body.properties === null) throw wrongMember('/properties', 'cannot be removed');
+        const feature = featureInput(x.body);
+        const row = await expectedRow(x, deps, target, id, ifMatch);
+        await applyOne(x, deps, target, { type: 'update', id, row, feature });
+        return featureReply(x, deps, target, id, 200);
+      },
+    }),
+    defineOperation({
+      ...common,
+      id: 'features.deleteItem',
+      method: 'DELETE',
+      path: `${ITEMS}/{featureId}`,
+      summary: 'Delete a feature',
+      params: { collectionId, featureId, ifMatch },
+      responses: { 204: { description: 'The feature is gone' }, ...ERRORS, ...CHANGED },
+      async run(x) {
+        const { collectionId, featureId: id, ifMatch } = x.params;
+        const target = editTarget(x, deps, collectionId, undefined);
+        const row = await expectedRow(x, deps, target, id, ifMatch);
+        await applyOne(x, deps, target, { type: 'delete', id, row });
+        return { status: 204 };
+      },
+    }),
+    batchOperation(deps, common, `${ITEMS}/batch`),
+  ];
+}
+
+/** Runs one operation; returns the id of its feature. */
+async function applyOne(
+  x: Exchange,
+  deps: EditDeps,
+  target: EditTarget,
+  operation: EditOperation,
+): Promise<string> {
+  const edit = { ...target.task, operations: [operation], mode: 'each' as const };
+  const { outcomes } = await deps.edits.run(x, target.collection, edit);
+  const [outcome] = outcomes;
+  auditResource(`${target.collection.id}/${outcome!.ok ? outcome!.id : (operation.id ?? '')}`);
+  if (!outcome!.ok) throw editError(outcome!);
+  return outcome!.id;
+}
+
+/**
+ * The row that If-Match names, for the transaction to compare with: a tag hangs on format and CRS, the row does not.
+ * Undefined without a condition. Throws 404 and 412.
+ */
+async function expectedRow(
+  x: Exchange,
+  deps: EditDeps,
+  { collection, view, crs, task }: EditTarget,
+  id: string,
+  condition: string | undefined,
+): Promise<string | undefined> {
+  const tags = condition === undefined ? '*' : ifMatchTags(condition);
+  if (tags === '*') return undefined;
+  const stored = await runTask(x, deps.pools, 'vector.item', {
+    source: view.source,
+    filter: task.filter,
+    ...outputOf(x, view, GEOJSON_FORMAT, crs, view.fields),
+    id,
+    skipGeometry: true,
+  });
+  if (!stored) throw notFound('feature', id.slice(0, 100));
+  if (namesRow(tags, stored.shown, collection, ITEM_FORMATS)) return stored.row;
+  throw new ApiError('precondition-failed', 'The feature has changed since the entity tag of If-Match.');
+}

@@ -1,0 +1,235 @@
+import type { VectorCollection } from '../../core/catalog/collection.js';
+import type { Expression } from '../../core/cql2/index.js';
+import {
+  type FeatureOutput,
+  holdsAllMatches,
+  type ItemsResult,
+  type ItemsTask,
+  keysOnly,
+  type PageKey,
+} from '../../core/features/features.js';
+import {
+  type Crs,
+  coordinatePrecision,
+  defaultCrs,
+  requireReachable,
+  uriOf,
+} from '../../core/geometry/crs.js';
+import { type Format, HTML_FORMAT } from '../../core/http/media.js';
+import type { Exchange, Params, ParamValues } from '../../core/http/operation.js';
+import type { Field } from '../../core/sources/vector-source.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { xmlName } from '../../core/values/xml-name.js';
+import { runTask } from '../../services/kit/run-task.js';
+import { parseQuery } from '../http/requests/query.js';
+import { readToken } from '../surface/page-token.js';
+import { storeFormat } from './formats.js';
+import { guardsFormulas, type itemsParams } from './params.js';
+import { chosenFields, selection, sortKeys } from './selection.js';
+import type { View } from './view.js';
+
+/** Features in an HTML page when no limit is asked for: a page is read by eyes. */
+const HTML_PAGE = 50;
+/** Bytes of features that are read and sent as one; in the first part of a longer page, which the client waits for; in the further parts. */
+const WHOLE_PAGE = 262_144;
+const FIRST_PART = 65_536;
+const FURTHER_PART = 262_144;
+/** Parts are cut by number, after what features of the collection took before; never do they exceed this many bytes. */
+const MOST_OF_PART = 8 * FURTHER_PART;
+/** Matches are counted only up to here, and only where that is cheap. */
+const COUNTED = 10_000;
+/** Tables that may be read as a whole to count. */
+const SMALL_TABLE = 100_000;
+
+/** A request for a page, read and checked. */
+export interface PagePlan {
+  readonly view: View;
+  readonly fields: readonly Field[];
+  readonly crs: Crs;
+  readonly limit: number;
+  readonly offset: number;
+  /** Place that the request goes on from. */
+  readonly after: PageKey | undefined;
+  readonly before: PageKey | undefined;
+  /** True when a parameter narrows the collection. */
+  readonly selects: boolean;
+  readonly task: ItemsTask;
+}
+
+/** The first part of a page, which mostly is all of it. */
+export interface Page extends PagePlan {
+  readonly first: ItemsResult;
+  /** True when `first` is not the whole page. */
+  readonly continues: boolean;
+  /** True when features precede the page. */
+  readonly precedes: boolean;
+  readonly numberMatched: number | undefined;
+}
+
+/** Reads the parameters of a page. Throws 400. */
+export function planPage(
+  x: Exchange,
+  view: View,
+  params: Omit<ParamValues<typeof itemsParams>, 'collectionId'>,
+): PagePlan {
+  const { crs: outCrs, bboxCrs, filterCrs } = params;
+  requireReachable({ crs: outCrs, 'bbox-crs': bboxCrs, 'filter-crs': filterCrs }, view.collection);
+  const filter = selection(view, { ...params, others: otherParameters(x) });
+  const sort = sortKeys(view, params.sortby);
+  const fields = chosenFields(view, params.properties);
+  const token = params.token === undefined ? undefined : readToken(params.token, sort.length);
+  const html = x.format === HTML_FORMAT;
+  const limit = html && !params.limit.given ? HTML_PAGE : params.limit.value;
+  const crs = outCrs ?? defaultCrs(view.collection);
+  const { source } = view;
+  const after = token?.direction === 'after' ? token.key : undefined;
+  return {
+    view,
+    fields,
+    crs,
+    limit,
+    offset: params.offset,
+    after,
+    before: token?.direction === 'before' ? token.key : undefined,
+    selects: filter !== view.rows,
+    task: {
+      source,
+      filter,
+      ...outputOf(x, view, x.format, crs, fields),
+      ...(sort.length > 0 ? { sort } : {}),
+      ...(after ? { after } : {}),
+      ...(html ? { skipGeometry: true } : { maxBytes: MOST_OF_PART }),
+      limit,
+      offset: params.offset,
+    },
+  };
+}
+
+/** How a store is to write features of this view. */
+export function outputOf(
+  x: Pick<Exchange, 'baseUrl' | 'format' | 'params'>,
+  view: View,
+  format: Format,
+  crs: Crs,
+  fields: readonly Field[],
+): FeatureOutput {
+  const whole = fields === view.collection.source.fields;
+  return {
+    format: storeFormat(format),
+    crs: crs.proj,
+    swapAxes: crs.northFirst,
+    precision: coordinatePrecision(crs),
+    ...(guardsFormulas(x) ? { guardsFormulas: true } : {}),
+    ...(whole ? {} : { fields: fields.map(({ name }) => name) }),
+    ...(storeFormat(format) === 'gml'
+      ? { gml: { type: xmlName(view.collection.id), srsName: uriOf(crs, x.baseUrl) } }
+      : {}),
+  };
+}
+
+function otherParameters(x: Exchange): Map<string, string> {
+  const others = parseQuery(x.query);
+  others.delete('f');
+  for (const { name } of Object.values(x.operation.params as Params)) others.delete(name);
+  return others;
+}
+
+/** Reads the first part of a page, and counts matches where that is cheap. */
+export async function readPage(x: Exchange, pools: Pools, plan: PagePlan): Promise<Page> {
+  const size = featureSize(plan);
+  const limit = plan.limit * size <= WHOLE_PAGE ? plan.limit : Math.min(plan.limit, partOf(FIRST_PART, size));
+  const first = await runTask(x, pools, 'vector.items', {
+    ...plan.task,
+    ...(plan.before ? { endsBefore: { key: plan.before, limit: plan.limit } } : {}),
+    ...(countsMatches(plan) ? { countAtMost: COUNTED } : {}),
+    limit: x.format === HTML_FORMAT ? plan.limit : limit,
+  });
+  noteSize(plan, first);
+  const continues = first.more && first.returned < plan.limit;
+  const { start } = first;
+  const task = start ? { ...plan.task, ...start, offset: 0 } : plan.task;
+  const precedes = task.after !== undefined || task.offset > 0;
+  return { ...plan, task, first, continues, precedes, numberMatched: findNumberMatched(plan, task, first) };
+}
+
+/** Bytes of a feature, by collection: a guess from earlier answers, so that parts are neither tiny nor huge. */
+const sizes = new WeakMap<VectorCollection, Map<string, number>>();
+const UNKNOWN_SIZE = 400;
+const LEAST_OF_PART = 20;
+
+const sizeKey = ({ task }: PagePlan) => `${task.form?.kind ?? task.format} ${task.fields?.length ?? 'all'}`;
+
+function featureSize(plan: PagePlan): number {
+  return sizes.get(plan.view.collection)?.get(sizeKey(plan)) ?? UNKNOWN_SIZE;
+}
+
+function noteSize(plan: PagePlan, { features, returned }: ItemsResult): void {
+  if (returned === 0) return;
+  let bytes = sizes.get(plan.view.collection);
+  if (!bytes) sizes.set(plan.view.collection, (bytes = new Map()));
+  const key = sizeKey(plan);
+  const size = features.length / returned;
+  bytes.set(key, ((bytes.get(key) ?? size) + size) / 2);
+}
+
+/** Features that make about this many bytes. */
+function partOf(bytes: number, size: number): number {
+  return Math.max(LEAST_OF_PART, Math.floor(bytes / size));
+}
+
+export type PageEnd = Pick<ItemsResult, 'returned' | 'last' | 'more'>;
+
+/** What a page ends with, before it is read: for those who say so first. */
+export function readEnd(x: Exchange, pools: Pools, { task, limit }: Page): Promise<PageEnd> {
+  return runTask(x, pools, 'vector.items', { ...keysOnly(task), limit });
+}
+
+/** Whether the collection itself says how many features match. */
+const isKnown = ({ view, selects }: PagePlan) =>
+  !selects && view.rows === undefined && !view.collection.countEstimated;
+
+/**
+ * Whether matches are counted with the page: where the index answers or the table is small. Reading a big table to count
+ * what one page shows is never worth it.
+ */
+function countsMatches(plan: PagePlan): boolean {
+  if (isKnown(plan)) return false;
+  return (plan.view.collection.featureCount ?? 0) <= SMALL_TABLE || isWindow(plan.task.filter);
+}
+
+/** Features that match in all: known for a whole collection, seen when the page holds them all, else counted or unknown. */
+function findNumberMatched(plan: PagePlan, task: ItemsTask, first: ItemsResult): number | undefined {
+  if (isKnown(plan)) return plan.view.collection.featureCount;
+  if (holdsAllMatches(task, first)) return task.offset + first.returned;
+  const { matched } = first;
+  return matched !== undefined && matched < COUNTED ? matched : undefined;
+}
+
+/** A bounding box alone. */
+function isWindow(filter: Expression | undefined): boolean {
+  return filter?.op === 's_intersects' && typeof filter.args[1] === 'object' && 'bbox' in filter.args[1];
+}
+
+function nextPart(page: Page, { last }: ItemsResult, left: number): ItemsTask {
+  const limit = Math.min(left, partOf(FURTHER_PART, featureSize(page)));
+  return { ...page.task, limit, offset: 0, after: last! };
+}
+
+/** The page's parts as they are read, the next one while the client takes the one before. Returns the last part. */
+export async function* readParts(x: Exchange, pools: Pools, page: Page): AsyncGenerator<ItemsResult> {
+  let part = page.first;
+  let left = page.limit - part.returned;
+  for (;;) {
+    const goesOn = part.more && left > 0 && part.last !== undefined;
+    const next = goesOn
+      ? runTask(x, pools, 'vector.items', nextPart(page, part, left), { begun: true })
+      : undefined;
+    // A failure is met where it is awaited, not before.
+    next?.catch(() => {});
+    yield part;
+    if (!next) return;
+    part = await next;
+    noteSize(page, part);
+    left -= part.returned;
+  }
+}

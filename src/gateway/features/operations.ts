@@ -1,0 +1,63 @@
+import type { Operation } from '../../core/http/operation.js';
+import { openApiDocument } from '../http/openapi.js';
+import * as pages from '../pages/index.js';
+import { datasetLinks, surfaceBasics } from '../surface/common.js';
+import { analyticsOperations } from './analytics/operations.js';
+import { collectionOperations } from './collection-operations.js';
+import { FEATURES_CONFORMANCE } from './conformance.js';
+import { FEATURES_PATH } from './documents.js';
+import { type EditDeps, editOperations } from './edits/operations.js';
+import { DOCUMENT_FORMATS } from './formats.js';
+import { type ItemDeps, itemOperations } from './item-operations.js';
+import { statisticsOperation } from './statistics.js';
+import { conformanceXml, landingXml } from './xml.js';
+
+const COMMON = { surface: 'features', protocol: 'OGC-Features', permission: 'public' } as const;
+
+/** Vector features: OGC API Features. */
+export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
+  const operations: Operation[] = [];
+  const basics = surfaceBasics({
+    ...COMMON,
+    path: FEATURES_PATH,
+    landingPath: `${FEATURES_PATH}/`,
+    title: 'Features',
+    description: 'Vector features by collection: GeoJSON, GML, CSV and HTML, filtered by CQL2, in any CRS.',
+    conformance: FEATURES_CONFORMANCE,
+    apiPaths: [`${FEATURES_PATH}/api`, `${FEATURES_PATH}/openapi.json`],
+    formats: DOCUMENT_FORMATS,
+    links: (x) => [
+      {
+        href: `${x.baseUrl}${FEATURES_PATH}/collections`,
+        rel: 'data',
+        type: 'application/json',
+        title: 'Collections',
+      },
+      {
+        href: `${x.baseUrl}${FEATURES_PATH}/functions`,
+        rel: 'http://www.opengis.net/def/rel/ogc/1.0/functions',
+        type: 'application/json',
+        title: 'Functions of filters',
+      },
+      ...datasetLinks(x),
+    ],
+    landingPage: pages.landingPage,
+    conformancePage: pages.conformancePage,
+    landingXml,
+    conformanceXml,
+    api: (x) =>
+      openApiDocument(
+        { title: 'Graticule Features', description: 'OGC API Features', serverUrl: x.baseUrl },
+        operations,
+      ),
+  });
+  operations.push(
+    ...basics,
+    ...collectionOperations(deps),
+    ...itemOperations(deps),
+    ...editOperations(deps),
+    statisticsOperation(deps),
+    ...analyticsOperations(deps),
+  );
+  return operations;
+}

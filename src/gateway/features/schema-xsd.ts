@@ -1,0 +1,43 @@
+import type { Field, FieldType } from '../../core/sources/vector-source.js';
+import { xmlName } from '../../core/values/xml-name.js';
+import { GEOMETRIES, GML, GML_SCHEMA, TYPES, XML_HEAD } from './gml.js';
+import type { View } from './view.js';
+
+/**
+ * The schema of one collection as XML Schema, for readers of GeoJSON that take the types of columns from it: GDAL would
+ * else take them from the first page, where a column may hold nothing but small integers or nulls, and cut off what
+ * follows. It describes the JSON properties, so it is not what GML answers are validated by.
+ */
+export function schemaXsd({ visible, fields }: View): string {
+  const name = xmlName(visible.id);
+  const { geometryColumn, geometryType } = visible.source;
+  const properties = fields.filter(isTypedByXsd).map((field) => element(field.name, JSON_TYPES[field.type]));
+  return `${XML_HEAD}<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:gml="${GML}" elementFormDefault="qualified" version="1.0">
+  <xs:import namespace="${GML}" schemaLocation="${GML_SCHEMA}"/>
+  <xs:element name="${name}" type="${name}Type" substitutionGroup="gml:AbstractFeature"/>
+  <xs:complexType name="${name}Type">
+    <xs:complexContent>
+      <xs:extension base="gml:AbstractFeatureType">
+        <xs:sequence>
+${element(xmlName(geometryColumn), GEOMETRIES[geometryType])}${properties.join('')}        </xs:sequence>
+      </xs:extension>
+    </xs:complexContent>
+  </xs:complexType>
+</xs:schema>
+`;
+}
+
+/** Values are what the JSON schema says; those that are no date are the reader's to refuse. */
+const JSON_TYPES: Record<FieldType, string> = { ...TYPES, date: 'xs:date', 'date-time': 'xs:dateTime' };
+
+/**
+ * Left out, and so taken from the features: what XML Schema has no type or no name for, and a first column `id`, which
+ * GDAL would have twice.
+ */
+function isTypedByXsd({ name, type }: Field, index: number): boolean {
+  return type !== 'json' && type !== 'array' && xmlName(name) === name && !(index === 0 && name === 'id');
+}
+
+function element(name: string, type: string): string {
+  return `          <xs:element name="${name}" type="${type}" minOccurs="0"/>\n`;
+}

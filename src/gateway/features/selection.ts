@@ -1,0 +1,122 @@
+import {
+  and,
+  bboxFilter,
+  Cql2Error,
+  check,
+  type Expression,
+  equals,
+  oneOf,
+  type Scalar,
+} from '../../core/cql2/index.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import type { SortKey } from '../../core/features/features.js';
+import type { Box } from '../../core/geometry/box.js';
+import { type Crs, defaultCrs, normaliseBox } from '../../core/geometry/crs.js';
+import type { TimeRange } from '../../core/http/params.js';
+import { type Field, hasIntegerIds } from '../../core/sources/vector-source.js';
+import { readNumber } from '../../core/values/exact-number.js';
+import { idLiteral, readObjectId } from '../../core/values/object-id.js';
+import { checkFilter, during, parseFilter } from '../../services/filters/filters.js';
+import type { AskedSort } from './params.js';
+import { filterOptions, type View } from './view.js';
+
+/** Which features a request selects: every parameter that narrows becomes a part of one CQL2 tree. */
+export interface Asked {
+  bbox: Box | undefined;
+  bboxCrs: Crs | undefined;
+  datetime: TimeRange | undefined;
+  filter: string | undefined;
+  filterLang: 'cql2-text' | 'cql2-json';
+  filterCrs: Crs | undefined;
+  ids: string[] | undefined;
+  /** Query parameters beyond those of the operation: each must name a queryable. */
+  others: ReadonlyMap<string, string>;
+}
+
+/** Throws 400 naming the wrong parameter. */
+export function selection(view: View, params: Asked): Expression | undefined {
+  const { source } = view.collection;
+  const { bbox, bboxCrs = defaultCrs(view.collection) } = params;
+  const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, bboxCrs), bboxCrs.proj);
+  // A form that was left empty sends an empty filter.
+  const filter = params.filter
+    ? checkFilter(
+        'filter',
+        parseFilter('filter', { text: params.filter, language: params.filterLang }),
+        filterOptions(view, params.filterCrs),
+      )
+    : undefined;
+  const equalities = [...params.others].map(([name, value]) => queryable(view, name, value));
+  const ids = params.ids && oneOf(source.idColumn, idValues(view, params.ids));
+  return and(
+    view.rows,
+    ids,
+    box,
+    during({ fields: view.queryables }, params.datetime),
+    filter,
+    ...equalities,
+  );
+}
+
+/** Ids as values of the key's type; one that cannot be such a value names no feature. */
+function idValues({ collection: { source } }: View, ids: readonly string[]): Scalar[] {
+  if (!hasIntegerIds(source)) return [...ids];
+  return ids.flatMap((text) => {
+    const id = readObjectId(text);
+    return id === undefined ? [] : [idLiteral(id)];
+  });
+}
+
+/** `?name=value`: the property equals the value (OGC 17-069r4, 7.15.5). */
+function queryable(view: View, name: string, text: string): Expression {
+  const field = view.queryables.find((candidate) => candidate.name === name);
+  if (!field) {
+    const detail = 'is neither a parameter of this operation nor a queryable of this collection';
+    throw new ApiError('unknown-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });
+  }
+  try {
+    return check(equals(name, scalarOf(field, text)), filterOptions(view));
+  } catch (error) {
+    if (error instanceof Cql2Error) throw badParameter(name, error.message);
+    throw error;
+  }
+}
+
+function scalarOf({ name, type }: Field, text: string): Scalar {
+  if (type === 'integer' || type === 'number') {
+    const value = readNumber(text.trim());
+    if (value === undefined) throw badParameter(name, 'must be a number');
+    return value;
+  }
+  if (type === 'boolean') {
+    const value = text.toLowerCase();
+    if (value !== 'true' && value !== 'false') throw badParameter(name, 'must be true or false');
+    return value === 'true';
+  }
+  if (type === 'binary' || type === 'json' || type === 'array')
+    throw badParameter(name, `cannot be compared: it is ${type}; use filter`);
+  return text;
+}
+
+/** Sort keys of the view's own fields. Throws 400 for others. */
+export function sortKeys(view: View, keys: readonly AskedSort[] | undefined): SortKey[] {
+  const { idColumn } = view.collection.source;
+  return (keys ?? []).map(({ property, descending }) => {
+    const field = view.queryables.find(({ name }) => name === property);
+    if (!field && property !== idColumn)
+      throw badParameter('sortby', `there is no property '${property.slice(0, 60)}'`);
+    if (field && ['json', 'array', 'binary'].includes(field.type))
+      throw badParameter('sortby', `'${property}' has no order`);
+    return { field: property, descending };
+  });
+}
+
+/** The fields that an answer carries, in the order of the collection. Throws 400 for names that do not exist. */
+export function chosenFields(view: View, names: readonly string[] | undefined): readonly Field[] {
+  if (!names) return view.fields;
+  for (const name of names) {
+    if (!view.fields.some((field) => field.name === name))
+      throw badParameter('properties', `there is no property '${name.slice(0, 60)}'`);
+  }
+  return view.fields.filter((field) => names.includes(field.name));
+}

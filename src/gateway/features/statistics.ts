@@ -1,0 +1,47 @@
+import Type from 'typebox';
+import { defineOperation, type Operation } from '../../core/http/operation.js';
+import { attributeStatistics } from '../../services/features/attribute-statistics.js';
+import * as pages from '../pages/index.js';
+import { documentReply, META_FORMATS, type SurfaceDeps } from '../surface/common.js';
+import { FEATURES_PATH } from './documents.js';
+import { collectionId } from './params.js';
+import { viewOf } from './view.js';
+
+/** What the values of each attribute are like: for pages with charts, and as JSON. */
+export function statisticsOperation(deps: SurfaceDeps): Operation {
+  return defineOperation({
+    surface: 'features',
+    protocol: 'OGC-Features',
+    permission: 'public',
+    method: 'GET',
+    tag: 'Analytics',
+    id: 'features.getStatistics',
+    path: `${FEATURES_PATH}/collections/{collectionId}/statistics`,
+    summary: 'Statistics of the attributes',
+    description:
+      'Counts, ranges, means, quantiles, frequent values and histograms, of all features or, where these are very many, of the first ones: `complete` is false then.',
+    params: { collectionId },
+    formats: META_FORMATS,
+    responses: {
+      200: {
+        description: 'Statistics by attribute',
+        content: { 'application/json': Type.Object({}), 'text/html': null },
+      },
+      404: { description: 'No such collection' },
+      503: { description: 'The store does not answer, or the server is busy' },
+    },
+    async run(x) {
+      const { visible } = viewOf(deps, x.principal, x.params.collectionId);
+      const statistics = await attributeStatistics(deps.pools, visible, x);
+      const self = `${x.baseUrl}${x.path}`;
+      const links = META_FORMATS.map((format) => ({
+        href: `${self}?f=${format.name}`,
+        rel: format === x.format ? 'self' : 'alternate',
+        type: format.mediaType,
+        title: `These statistics as ${format.name === 'json' ? 'JSON' : 'a page'}`,
+      }));
+      const document = { collection: visible.id, title: visible.title, ...statistics, links };
+      return documentReply(x, document, () => pages.statisticsPage(x, visible, document));
+    },
+  });
+}

@@ -1,0 +1,75 @@
+import { plainFields } from '../../core/access/field-masks.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import {
+  type CatalogSnapshot,
+  type Collection,
+  type VectorCollection,
+  whole,
+} from '../../core/catalog/collection.js';
+import { numberedCollection, numberedSource } from '../../core/catalog/numbered.js';
+import type { CheckOptions, Expression } from '../../core/cql2/index.js';
+import { notFound } from '../../core/errors/errors.js';
+import { type Crs, defaultCrs } from '../../core/geometry/crs.js';
+import type { Principal } from '../../core/http/operation.js';
+import type { Field, VectorSource } from '../../core/sources/vector-source.js';
+import { findCollection } from '../surface/common.js';
+
+/** A collection as one principal may read it: hidden fields and hidden rows do not exist. */
+export interface View {
+  readonly collection: VectorCollection;
+  /** The same without what is masked: for documents and pages. */
+  readonly visible: VectorCollection;
+  /** What stores are asked for. */
+  readonly source: VectorSource;
+  /** Attributes that are shown. */
+  readonly fields: readonly Field[];
+  /** Those that may be filtered, sorted and grouped by, and written: their values are those that are stored. */
+  readonly queryables: readonly Field[];
+  /** True when a rule keeps something. */
+  readonly masked: boolean;
+  /** Rows that exist; all when absent. */
+  readonly rows: Expression | undefined;
+}
+
+interface ViewDeps {
+  catalog(): CatalogSnapshot;
+  visible(principal: Principal): CatalogSnapshot;
+}
+
+/** Throws 404 for an unknown collection, 401 or 403 for one that may not be read. */
+export function viewOf(deps: ViewDeps, principal: Principal, collectionId: string): View {
+  const visible = findCollection(deps.visible(principal), collectionId);
+  asVector(visible);
+  // Stored rows are named by all their attributes, also for those who may not read some.
+  const collection = whole(findCollection(deps.catalog(), collectionId) as VectorCollection);
+  const { fields } = visible.source;
+  const source = visible.rule?.stored ?? collection.source;
+  return {
+    ...{ collection, visible, source, fields, queryables: plainFields(fields) },
+    ...{ masked: visible.rule !== undefined, rows: visible.rule?.rows },
+  };
+}
+
+/** The view with numbers as ids, for clients that know features by these alone. */
+export function numberedView(view: View): View {
+  if (!view.source.numbers) return view;
+  const visible = numberedCollection(view.visible);
+  const { fields } = visible.source;
+  return {
+    ...{ ...view, visible, fields, queryables: plainFields(fields) },
+    ...{ collection: numberedCollection(view.collection), source: numberedSource(view.source) },
+  };
+}
+
+/** Only vector collections have items. */
+export function asVector(collection: Collection): asserts collection is VectorCollection {
+  if (!hasFeatures(collection)) throw notFound('feature collection', collection.id);
+}
+
+/** What filters of this view may name. */
+export function filterOptions(
+  { collection, queryables: fields }: View,
+  filterCrs: Crs = defaultCrs(collection),
+): CheckOptions {
+  return { ...collection.source, fields, filterCrs };
+}

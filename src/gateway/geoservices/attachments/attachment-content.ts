@@ -1,0 +1,46 @@
+import type { ApiError } from '../../../core/errors/errors.js';
+import type { Exchange, Reply } from '../../../core/http/operation.js';
+import type { StoredContent } from '../../../services/attachments/service.js';
+import { partHeaders, rangeOf } from '../../http/replies/range.js';
+
+type Failure = (error: ApiError) => Reply;
+
+/** Bytes of an attachment or one range of them (RFC 9110, 14), to be saved and not shown: they are somebody else's. */
+export function contentReply(
+  x: Exchange,
+  { attachment, object }: StoredContent,
+  read: (start: number, length: number) => AsyncIterable<Uint8Array>,
+): Reply {
+  const etag = /[0-9a-f]{64}/.exec(attachment.contentKey)![0].slice(0, 32);
+  const range = rangeOf(x, object.bytes, etag);
+  const [start, end] = range ?? [0, object.bytes - 1];
+  const length = end - start + 1;
+  return {
+    status: range ? 206 : 200,
+    mediaType: attachment.mediaType,
+    etag,
+    cacheControl: 'private, no-cache',
+    length,
+    body: read(start, length),
+    headers: {
+      'content-disposition': dispositionOf(attachment.name),
+      'content-security-policy': "sandbox; default-src 'none'",
+      ...partHeaders(range, object.bytes),
+    },
+  };
+}
+
+/** The name in ASCII for old clients, and as it is for the others (RFC 6266). */
+function dispositionOf(name: string): string {
+  const plain = name.replace(/[^\w.-]/g, '_');
+  const full = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+  return `attachment; filename="${plain}"; filename*=UTF-8''${full}`;
+}
+
+/** A range that is not there is told by its status: whoever asks for bytes reads no JSON. */
+export function downloadFailure(inBand: Failure): Failure {
+  return (error) =>
+    error.status === 416
+      ? { status: 416, ...(error.headers ? { headers: error.headers } : {}), cacheControl: 'no-store' }
+      : inBand(error);
+}

@@ -1,0 +1,216 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors/errors.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { type AttachmentForm, withForm } from '../../../services/attachments/form.js';
+import type { Attachments, FeatureAddress } from '../../../services/attachments/service.js';
+import { common, documentFormat, FORM_TYPES, f, SERVER } from '../features/feature-server.js';
+import { member } from '../features/query-members.js';
+import { inBandFailure, jsonReply } from '../images/in-band.js';
+import { type Members, numberOf, numbersOf, objectId, wholeNumber } from '../members.js';
+import { contentReply, downloadFailure } from './attachment-content.js';
+import { attachmentGroups, attachmentInfo, editResult } from './attachment-documents.js';
+import { attachmentSearch, keywordsOf } from './attachment-requests.js';
+
+export interface AttachmentSurface {
+  readonly attachments: Attachments;
+  /** Folder of files that are being received. */
+  readonly uploads: string;
+}
+
+const LAYER = `/rest/services/{serviceId}/${SERVER}/{layerId}`;
+const FEATURE = `${LAYER}/{objectId}`;
+
+const layerParams = {
+  serviceId: pathString('serviceId', 'Name of a service.'),
+  layerId: pathString('layerId', 'Number of a layer.'),
+};
+const featureParams = { ...layerParams, objectId: pathString('objectId', 'Object id of a feature.') };
+
+const about = (verb: string) => common('Attachments', verb);
+
+/** Files of features, as clients of GeoServices list, get and change them. */
+export function attachmentOperations(surface: AttachmentSurface): Operation[] {
+  return [...readingOperations(surface), ...queryOperations(surface), ...writingOperations(surface)];
+}
+
+type LayerPath = { readonly serviceId: string; readonly layerId: string };
+type FeaturePath = LayerPath & { readonly objectId: string };
+
+function layerOf({ serviceId: service, layerId }: LayerPath) {
+  return { service, layerId: wholeNumber('layerId', layerId) };
+}
+
+function addressOf(path: FeaturePath): FeatureAddress {
+  return { ...layerOf(path), objectId: objectId('objectId', path.objectId) };
+}
+
+function readingOperations({ attachments }: AttachmentSurface): Operation[] {
+  return [
+    defineOperation({
+      ...about('attachments'),
+      id: 'geoservices.attachments',
+      method: 'GET',
+      path: `${FEATURE}/attachments`,
+      summary: 'Attachments of a feature',
+      params: { ...featureParams, f },
+      async run(x) {
+        const format = documentFormat(x.params);
+        const list = await attachments.list(x, addressOf(x.params));
+        return jsonReply({ attachmentInfos: list.map((one) => attachmentInfo(one)) }, format);
+      },
+    }),
+    defineOperation({
+      ...about('attachment'),
+      id: 'geoservices.attachment',
+      method: 'GET',
+      path: `${FEATURE}/attachments/{attachmentId}`,
+      summary: 'Bytes of an attachment',
+      description: 'All of them, or one range.',
+      params: { ...featureParams, attachmentId: pathString('attachmentId', 'Id of an attachment.') },
+      failure: downloadFailure(inBandFailure(SERVER, 'attachment')),
+      async run(x) {
+        const id = wholeNumber('attachmentId', x.params.attachmentId);
+        const content = await attachments.content(x, addressOf(x.params), id);
+        return contentReply(x, content, (start, length) => attachments.read(content, start, length));
+      },
+    }),
+  ];
+}
+
+const queryParams = {
+  objectIds: member('objectIds', 'Only attachments of these features.'),
+  definitionExpression: member('definitionExpression', 'Only those of features that pass, in SQL.'),
+  attachmentTypes: member('attachmentTypes', 'Media types, separated by commas.'),
+  keywords: member('keywords', 'Only attachments that have one of these.'),
+  size: member('size', 'Least and greatest size in bytes: 1000,20000.'),
+  returnUrl: member('returnUrl', 'true: with the URL of each.'),
+  returnCountOnly: member('returnCountOnly', 'true: how many each feature has.'),
+  resultOffset: member('resultOffset', 'Attachments to leave out first.'),
+  resultRecordCount: member('resultRecordCount', `At most ${LIMITS.attachmentsListed}.`),
+};
+
+function queryOperations({ attachments }: AttachmentSurface): Operation[] {
+  const query = async (x: Exchange, path: LayerPath, members: Members): Promise<Reply> => {
+    const format = documentFormat(members);
+    const layer = layerOf(path);
+    const { search, ...wants } = attachmentSearch(members);
+    const result = await attachments.search(x, layer, search);
+    const url = `${x.baseUrl}/rest/services/${encodeURIComponent(layer.service)}/${SERVER}/${layer.layerId}`;
+    return jsonReply(attachmentGroups(result, { ...wants, url }), format);
+  };
+  const attachmentQuery = {
+    ...about('queryAttachments'),
+    path: `${LAYER}/queryAttachments`,
+    summary: 'Attachments of the features of a layer',
+  };
+  return [
+    defineOperation({
+      ...attachmentQuery,
+      id: 'geoservices.queryAttachments',
+      method: 'GET',
+      params: { ...layerParams, f, ...queryParams },
+      run: (x) => query(x, x.params, Object.fromEntries(new URLSearchParams(x.query))),
+    }),
+    defineOperation({
+      ...attachmentQuery,
+      id: 'geoservices.postQueryAttachments',
+      method: 'POST',
+      params: layerParams,
+      body: {
+        schema: Type.Object({}),
+        mediaTypes: FORM_TYPES,
+        required: true,
+        maxBytes: LIMITS.bodyBytes,
+      },
+      run: (x) => query(x, x.params, x.body as Members),
+    }),
+  ];
+}
+
+const MULTIPART = 'multipart/form-data';
+const URLENCODED = 'application/x-www-form-urlencoded';
+
+/** A form that is read by the handler, because it may hold a file. */
+const formOf = (...mediaTypes: string[]) => ({
+  schema: Type.Object({ attachment: Type.Optional(Type.String({ format: 'binary' })) }),
+  mediaTypes,
+  required: true,
+  maxBytes: LIMITS.attachmentBytes + LIMITS.loopBodyBytes,
+  streamed: true,
+});
+
+function writingOperations({ attachments, uploads }: AttachmentSurface): Operation[] {
+  const writing = { method: 'POST', audited: true, repeatable: true, params: featureParams } as const;
+  const withUpload = async <T>(
+    x: Exchange<typeof featureParams>,
+    work: (form: AttachmentForm) => Promise<T>,
+  ) => {
+    // A token is a field of the form: with it the caller is known.
+    const admit = async ({ token }: AttachmentForm['fields']) => {
+      if (token !== undefined) await x.identify?.(token);
+      attachments.requireEditable(x, addressOf(x.params));
+    };
+    const source = { contentType: x.header('content-type'), bytes: x.upload };
+    return withForm(source, { directory: uploads, admit }, work);
+  };
+  return [
+    defineOperation({
+      ...about('addAttachment'),
+      ...writing,
+      id: 'geoservices.addAttachment',
+      path: `${FEATURE}/addAttachment`,
+      summary: 'Attach a file to a feature',
+      body: formOf(MULTIPART),
+      run: (x) =>
+        withUpload(x, async ({ fields, file }) => {
+          const format = documentFormat(fields);
+          if (!file) throw badParameter('attachment', 'is missing');
+          const added = await attachments.add(x, addressOf(x.params), file, keywordsOf(fields) ?? '');
+          return jsonReply({ addAttachmentResult: editResult(added) }, format);
+        }),
+    }),
+    defineOperation({
+      ...about('updateAttachment'),
+      ...writing,
+      id: 'geoservices.updateAttachment',
+      path: `${FEATURE}/updateAttachment`,
+      summary: 'Replace an attachment, or its keywords',
+      body: formOf(MULTIPART, URLENCODED),
+      run: (x) =>
+        withUpload(x, async ({ fields, file }) => {
+          const format = documentFormat(fields);
+          const id = numberOf({ attachmentId: fields['attachmentid'] }, 'attachmentId');
+          if (id === undefined) throw badParameter('attachmentId', 'is missing');
+          const change = { file, keywords: keywordsOf(fields) };
+          if (!file && change.keywords === undefined)
+            throw badParameter('attachment', 'or keywords must be there');
+          const changed = await attachments.change(x, addressOf(x.params), id, change);
+          return jsonReply({ updateAttachmentResult: editResult(changed) }, format);
+        }),
+    }),
+    defineOperation({
+      ...about('deleteAttachments'),
+      ...writing,
+      id: 'geoservices.deleteAttachments',
+      path: `${FEATURE}/deleteAttachments`,
+      summary: 'Delete attachments of a feature',
+      body: {
+        schema: Type.Object({}),
+        mediaTypes: FORM_TYPES,
+        required: true,
+        maxBytes: LIMITS.loopBodyBytes,
+      },
+      async run(x) {
+        const members = x.body as Members;
+        const format = documentFormat(members);
+        const ids = numbersOf(members, 'attachmentIds', LIMITS.attachmentsListed);
+        if (!ids || ids.length === 0) throw badParameter('attachmentIds', 'is missing');
+        const there = await attachments.remove(x, addressOf(x.params), ids);
+        const deleteAttachmentResults = ids.map((id) => editResult({ id }, there.has(id)));
+        return jsonReply({ deleteAttachmentResults }, format);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,94 @@
+import { plainFields } from '../../../core/access/field-masks.js';
+import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import { defaultCrs } from '../../../core/geometry/crs.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { AttachmentSearch } from '../../../services/attachments/service.js';
+import { geoServicesFilter } from '../../../services/geoservices/filter.js';
+import type { Attachment } from '../../../stores/attachments/attachments.js';
+import { flagOf, type Members, numberOf, objectIdsOf, textOf } from '../members.js';
+
+/** What requests for attachments say. */
+
+/** Not had here: whoever asks for them would take the answer for another one. */
+const UNBUILT = ['globalIds', 'attachmentsDefinitionExpression', 'attachmentsWhere', 'orderByFields'];
+const WORDS = 4096;
+
+export function attachmentSearch(members: Members): {
+  search: AttachmentSearch;
+  returnUrl: boolean;
+  countOnly: boolean;
+} {
+  for (const name of UNBUILT)
+    if (textOf(members, name, LIMITS.urlBytes) !== undefined) throw badParameter(name, 'is not supported');
+  const most = numberOf(members, 'resultRecordCount') ?? LIMITS.attachmentsListed;
+  if (most < 1) throw badParameter('resultRecordCount', 'must be a whole number from 1');
+  const offset = numberOf(members, 'resultOffset') ?? 0;
+  if (offset > LIMITS.attachmentOffset)
+    throw badParameter('resultOffset', `must not be above ${LIMITS.attachmentOffset}`);
+  return {
+    search: {
+      objectIds: objectIdsOf(members, 'objectIds', LIMITS.attachmentsListed),
+      filter: filterOf(members),
+      fits: fitting(members),
+      offset,
+      limit: Math.min(most, LIMITS.attachmentsListed),
+    },
+    returnUrl: flagOf(members, 'returnUrl', false),
+    countOnly: flagOf(members, 'returnCountOnly', false),
+  };
+}
+
+function filterOf(members: Members): AttachmentSearch['filter'] {
+  const where = textOf(members, 'definitionExpression', LIMITS.geoServicesWhere);
+  if (where === undefined) return undefined;
+  return ({ visible }) => {
+    const { source, storageCrs } = visible;
+    const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(visible) };
+    try {
+      return geoServicesFilter({ where }, schema, storageCrs);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      throw badParameter('definitionExpression', error.errors?.[0]?.detail ?? 'is no condition');
+    }
+  };
+}
+
+function fitting(members: Members): (attachment: Attachment) => boolean {
+  const types = wordsOf(members, 'attachmentTypes');
+  const keywords = wordsOf(members, 'keywords');
+  const [least, greatest] = sizesOf(members);
+  return (attachment) =>
+    (types === undefined || types.includes(attachment.mediaType.toLowerCase())) &&
+    (keywords === undefined || keywordsIn(attachment).some((word) => keywords.includes(word))) &&
+    attachment.size >= least &&
+    attachment.size <= greatest;
+}
+
+const split = (text: string) =>
+  text
+    .split(',')
+    .map((word) => word.trim().toLowerCase())
+    .filter((word) => word !== '');
+
+const keywordsIn = ({ keywords }: Attachment) => split(keywords);
+
+function wordsOf(members: Members, name: string): string[] | undefined {
+  const text = textOf(members, name, WORDS);
+  return text === undefined ? undefined : split(text);
+}
+
+function sizesOf(members: Members): [least: number, greatest: number] {
+  const text = textOf(members, 'size', 40);
+  const [, least, greatest] = /^\s*(\d+)\s*(?:,\s*(\d+)\s*)?$/.exec(text ?? '0') ?? [];
+  if (least === undefined) throw badParameter('size', 'must be one or two whole numbers');
+  return [Number(least), greatest === undefined ? Number.POSITIVE_INFINITY : Number(greatest)];
+}
+
+/** Undefined where nothing is said of them. */
+export function keywordsOf(fields: Members): string | undefined {
+  const { keywords } = fields;
+  if (typeof keywords !== 'string') return undefined;
+  if (keywords.length > LIMITS.attachmentKeywords)
+    throw badParameter('keywords', `must not be longer than ${LIMITS.attachmentKeywords} characters`);
+  return keywords;
+}

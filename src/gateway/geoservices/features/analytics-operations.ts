@@ -1,0 +1,144 @@
+import Type, { type TObject } from 'typebox';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { FeatureSetResult } from '../../../core/features/analytics.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
+import { stringifyExactly } from '../../../core/values/json.js';
+import { requireLayer } from '../../../services/replicas/layer-view.js';
+import {
+  type Analysis,
+  bufferAggregate,
+  clusters,
+  density,
+  h3,
+  type Subject,
+  spatialJoin,
+} from '../../features/analytics/analyses.js';
+import { integerWithin } from '../../features/analytics/members.js';
+import { analyticsBody, licensedView } from '../../features/analytics/operations.js';
+import { analyticsReply } from '../../features/analytics/reply.js';
+import {
+  BufferAggregateBody,
+  ClustersBody,
+  DensityBody,
+  SpatialJoinBody,
+} from '../../features/analytics/schema.js';
+import { numberedView, viewOf } from '../../features/view.js';
+import type { SurfaceDeps } from '../../surface/common.js';
+import { textReply } from '../images/in-band.js';
+import { choiceOf, type Members, textOf, wholeNumber } from '../members.js';
+import { common, FORM_TYPES, readingOperation, SERVER } from './feature-server.js';
+import { member } from './query-members.js';
+import { layerParams } from './query-operations.js';
+
+/** Analytics of layers: those of OGC API Features, as feature sets in WGS 84. */
+
+const LAYER = `/rest/services/{serviceId}/${SERVER}/{layerId}`;
+const FORMATS = ['json', 'pjson', 'geojson'] as const;
+const MOST_TEXT = 8000;
+
+type Format = (typeof FORMATS)[number];
+type Path = Readonly<Record<string, string>>;
+
+export function layerAnalyticsOperations(deps: SurfaceDeps): Operation[] {
+  return [
+    ...h3Operations(deps),
+    posted(deps, {
+      name: 'queryClusters',
+      summary: 'Clusters of features',
+      schema: ClustersBody,
+      run: clusters,
+    }),
+    posted(deps, {
+      ...{ name: 'spatialJoin', summary: 'Features with what they meet in another layer' },
+      ...{ schema: SpatialJoinBody, run: spatialJoin },
+    }),
+    posted(deps, {
+      ...{ name: 'queryBufferAggregate', summary: 'Buffers of features, dissolved by groups' },
+      ...{ schema: BufferAggregateBody, run: bufferAggregate },
+    }),
+    posted(deps, {
+      ...{ name: 'queryDensity', summary: 'How many features lie in the cells of a grid' },
+      ...{ schema: DensityBody, run: density },
+    }),
+  ];
+}
+
+function h3Operations(deps: SurfaceDeps): Operation[] {
+  return readingOperation({
+    ...{
+      about: common(SERVER, 'queryH3'),
+      name: 'queryH3',
+      path: `${LAYER}/queryH3`,
+      pathParams: layerParams,
+    },
+    params: {
+      resolution: member('resolution', 'Of the cells: 0 to 15.'),
+      where: member('where', 'A condition in SQL.'),
+      outStatistics: member('outStatistics', 'Statistics of each cell, as JSON.'),
+    },
+    summary: 'How many features lie in the cells of H3',
+    async run(x, path, members) {
+      if (members['kRingDistance']) throw badParameter('kRingDistance', 'is not supported');
+      const format = formatOf(members);
+      const analysis = await h3(subjectOf(deps, x, path, { format, isFree: true }), {
+        resolution: integerWithin('resolution', textOf(members, 'resolution', MOST_TEXT), 0, 15),
+        where: textOf(members, 'where', MOST_TEXT),
+        outStatistics: textOf(members, 'outStatistics', MOST_TEXT),
+      });
+      return replyOf(analysis, format);
+    },
+  });
+}
+
+interface Posted<S extends TObject> {
+  readonly name: string;
+  readonly summary: string;
+  readonly schema: S;
+  run(subject: Subject, body: Type.Static<S>): Promise<Analysis>;
+}
+
+function posted<S extends TObject>(deps: SurfaceDeps, { name, summary, schema, run }: Posted<S>): Operation {
+  // Clients send more than there is, their token among it.
+  const open = Type.Object(schema.properties) as unknown as S;
+  const body = { ...analyticsBody(open), mediaTypes: ['application/json', ...FORM_TYPES] };
+  return defineOperation({
+    ...common(SERVER, name),
+    ...({ method: 'POST', params: layerParams, body } as const),
+    id: `geoservices.${name}`,
+    path: `${LAYER}/${name}`,
+    summary,
+    async run(x) {
+      const format = formatOf(x.body as Members);
+      return replyOf(await run(subjectOf(deps, x, x.params as Path, { format }), x.body), format);
+    },
+  });
+}
+
+const formatOf = (members: Members) => choiceOf<Format>(members, 'f', { values: FORMATS, fallback: 'json' });
+
+/** Throws 402, but not for H3, and 404. */
+function subjectOf(
+  deps: SurfaceDeps,
+  x: Exchange,
+  { serviceId, layerId }: Path,
+  { format, isFree = false }: { format: Format; isFree?: boolean },
+): Subject {
+  const address = { service: serviceId!, layerId: wholeNumber('layerId', layerId), parameter: 'layerId' };
+  const { id } = requireLayer(deps, x.principal, address);
+  const view = isFree ? viewOf(deps, x.principal, id) : licensedView(deps, x, id);
+  return { deps, x, view: numberedView(view), asFeatureSet: format !== 'geojson' };
+}
+
+function replyOf(analysis: Analysis, format: Format): Reply {
+  if (format === 'geojson') return analyticsReply(analysis);
+  const { features, fields, geometryType, inputTruncated, resultTruncated } =
+    analysis.result as FeatureSetResult;
+  const head = {
+    ...(geometryType === undefined ? {} : { geometryType }),
+    spatialReference: { wkid: 4326, latestWkid: 4326 },
+    fields,
+    exceededTransferLimit: inputTruncated || resultTruncated,
+  };
+  const text = Buffer.from(features).toString();
+  return textReply(`${stringifyExactly(head).slice(0, -1)},"features":[${text}]}`);
+}

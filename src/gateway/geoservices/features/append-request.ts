@@ -1,0 +1,169 @@
+import type { VectorCollection } from '../../../core/catalog/collection.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { type AnyNumber, digitsOf, isExactNumber } from '../../../core/values/exact-number.js';
+import { idLiteral, readObjectId } from '../../../core/values/object-id.js';
+import {
+  choiceOf,
+  flagOf,
+  listOf,
+  type Members,
+  objectOf,
+  objectsOf,
+  requireObject,
+  textOf,
+} from '../members.js';
+
+/** What a client appends to layers. Each reader throws 400 naming the parameter. */
+
+/** Features of the source, and what its layer is called. */
+export interface SourceLayer {
+  readonly name: string | undefined;
+  readonly id: unknown;
+  readonly features: readonly Members[];
+}
+
+/** The field that tells which feature a source feature is. */
+export interface MatchingField {
+  readonly name: string;
+  readonly isWhole: boolean;
+}
+
+export interface AppendOptions {
+  /** Without it each feature is a new one. */
+  readonly key: MatchingField | undefined;
+  readonly inserts: boolean;
+  readonly updates: boolean;
+  readonly geometries: boolean;
+  readonly atomic: boolean;
+  readonly results: boolean;
+}
+
+const MOST_TEXT = 8000;
+const MOST_LAYERS = 100;
+
+/** Ways to send a source that need a store of uploads and items. */
+const OTHER_SOURCES = ['appendUploadId', 'appendItemId', 'appendSourceInfo', 'sourceFilter'];
+
+/** Layers of a feature collection, or the one of a feature set or of a list of features. */
+export function sourceLayers(members: Members): SourceLayer[] {
+  const other = OTHER_SOURCES.find((name) => members[name]);
+  if (other !== undefined) throw badParameter(other, 'is not supported: send the features as edits');
+  choiceOf(members, 'appendUploadFormat', { values: ['featureCollection'], fallback: 'featureCollection' });
+  const { edits } = members;
+  if (edits === undefined || edits === null || edits === '') throw badParameter('edits', 'is missing');
+  if (Array.isArray(edits) || (typeof edits === 'string' && /^\s*\[/.test(edits)))
+    return [{ name: undefined, id: undefined, features: featuresOf(members, 'edits') }];
+  const collection = objectOf(members, 'edits')!;
+  if (collection['layers'] === undefined) return [sourceLayer({ featureSet: collection })];
+  return objectsOf(collection, 'layers', MOST_LAYERS)!.map(sourceLayer);
+}
+
+function sourceLayer(one: Members): SourceLayer {
+  const definition = requireObject('edits', one['layerDefinition'] ?? {});
+  const set = requireObject('edits', one['featureSet'] ?? {});
+  const features = featuresOf(set, 'features');
+  const { spatialReference } = set;
+  return {
+    name: textOf(definition, 'name', MOST_TEXT),
+    id: definition['id'],
+    features:
+      spatialReference === undefined || spatialReference === null
+        ? features
+        : features.map((feature) => located(feature, spatialReference)),
+  };
+}
+
+function featuresOf(members: Members, name: string): Members[] {
+  return objectsOf(members, name, LIMITS.batchOperations) ?? [];
+}
+
+/** Geometries that name no spatial reference have that of their set. */
+function located(feature: Members, spatialReference: unknown): Members {
+  const { geometry } = feature;
+  if (typeof geometry !== 'object' || geometry === null) return feature;
+  const own = (geometry as Members)['spatialReference'];
+  return { ...feature, geometry: { ...geometry, spatialReference: own ?? spatialReference } };
+}
+
+export function appendOptions(layer: VectorCollection, members: Members): AppendOptions {
+  const upsert = flagOf(members, 'upsert', false);
+  return {
+    key: upsert ? keyOf(layer, textOf(members, 'upsertMatchingField', MOST_TEXT)) : undefined,
+    inserts: !flagOf(members, 'skipInserts', false),
+    updates: !flagOf(members, 'skipUpdates', false),
+    geometries: flagOf(members, 'updateGeometry', true),
+    atomic: flagOf(members, 'rollbackOnFailure', false),
+    results: flagOf(members, 'returnEditResults', false),
+  };
+}
+
+function keyOf({ source }: VectorCollection, name: string | undefined): MatchingField {
+  const { idColumn, fields } = source;
+  if (name === undefined || name.toLowerCase() === idColumn.toLowerCase())
+    return { name: idColumn, isWhole: true };
+  const field = fields.find((one) => one.name.toLowerCase() === name.toLowerCase());
+  if (!field || field.isMasked || !['integer', 'string'].includes(field.type))
+    throw badParameter('upsertMatchingField', 'must be the object id, or a field of whole numbers or texts');
+  return { name: field.name, isWhole: field.type === 'integer' };
+}
+
+/** A key as the field has it; undefined where it cannot be one. */
+export function keyValue(value: unknown, { isWhole }: MatchingField): Key | undefined {
+  if (isWhole) {
+    const id = readObjectId(value);
+    return id === undefined ? undefined : idLiteral(id);
+  }
+  if (isExactNumber(value)) return String(value);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+/** A text, or an integer of 64 bits. */
+export type Key = string | AnyNumber;
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What two keys that a database takes for one have in common: UUIDs in any case, texts of fixed length with spaces. */
+export function canonicalKey(key: Key): string {
+  const text = (typeof key === 'string' ? key : digitsOf(key)).trimEnd();
+  return UUID.test(text) ? text.toLowerCase() : text;
+}
+
+/** From the name of an attribute of the source to that of the layer; undefined for what is left out. */
+export type FieldMapping = (name: string) => string | undefined;
+
+/**
+ * Which attributes of the source go into which fields: those of `fieldMappings`, or those of the same name in any case;
+ * of these the ones that `appendFields` names, and always the key.
+ */
+export function fieldMapping(
+  { source }: VectorCollection,
+  members: Members,
+  key: string | undefined,
+): FieldMapping {
+  const names = new Map(source.fields.map(({ name }) => [name.toLowerCase(), name]));
+  names.set(source.idColumn.toLowerCase(), source.idColumn);
+  const target = (name: string) => names.get(name.toLowerCase());
+  const chosen = listOf(members, 'appendFields', LIMITS.replicaEdits)?.map((name) =>
+    required('appendFields', target, name),
+  );
+  const mappings = objectsOf(members, 'fieldMappings', LIMITS.replicaEdits)?.map(
+    (one) =>
+      [
+        textOf(one, 'source', MOST_TEXT) ?? textOf(one, 'sourceName', MOST_TEXT) ?? '',
+        required('fieldMappings', target, one['name']),
+      ] as const,
+  );
+  const sources = mappings && new Map(mappings);
+  return (name) => {
+    const own = sources ? sources.get(name) : target(name);
+    return own === undefined || own === key || (chosen?.includes(own) ?? true) ? own : undefined;
+  };
+}
+
+function required(parameter: string, target: (name: string) => string | undefined, name: unknown): string {
+  const own = typeof name === 'string' ? target(name) : undefined;
+  if (own === undefined)
+    throw badParameter(parameter, `names '${String(name).slice(0, 60)}', which the layer does not have`);
+  return own;
+}

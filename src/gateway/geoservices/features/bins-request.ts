@@ -1,0 +1,202 @@
+import type { VectorCollection } from '../../../core/catalog/collection.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { Bin, BinCut, BinsTask } from '../../../core/features/feature-bins.js';
+import { groupColumns, valueField } from '../../../core/features/feature-groups.js';
+import type { Field } from '../../../core/sources/vector-source.js';
+import { type AnyNumber, toDouble } from '../../../core/values/exact-number.js';
+import { isInstant, UTC, zonedText } from '../../../core/values/time-zones.js';
+import type { OutputStatistic } from '../../../services/geoservices/having.js';
+import { choiceOf, flagOf, type Members, numberOf, objectOf, textOf } from '../members.js';
+import { calendarOf, cutOf, isDescending, lengthOf, offsetOf, TIMES, wholeOf, zoneOf } from './bin-cuts.js';
+import { limitOf, QUERY_FORMATS, type QueryFormat, queryOf } from './query-request.js';
+import { fieldOf, type TableField, tableValue } from './statistics-operations.js';
+import { comparable, NAME, requireDifferent, statisticOf, statisticsOf } from './statistics-request.js';
+
+/** What a query asks of bins. Each reader throws 400 naming the parameter. */
+
+export interface BinsRequest {
+  readonly format: QueryFormat;
+  readonly task: BinsTask;
+  readonly isDescending: boolean;
+  readonly offset: number;
+  readonly limit: number;
+  /** What is told of a bin, in the order of the answer. */
+  readonly columns: readonly BinColumn[];
+}
+
+export interface BinColumn {
+  readonly field: TableField;
+  value(bin: Bin): unknown;
+}
+
+const NUMBERS: ReadonlySet<Field['type']> = new Set(['integer', 'number']);
+const SPLITS: ReadonlySet<Field['type']> = new Set(['string', 'integer', 'boolean']);
+
+/** `queryBins`. */
+export function binsRequest(layer: VectorCollection, members: Members): BinsRequest {
+  const bin = objectOf(members, 'bin');
+  if (!bin) throw badParameter('bin', 'is missing');
+  for (const name of ['stackBy', 'onExpression', 'transformation', 'normalizationType'])
+    if (bin[name] !== undefined && bin[name] !== null) throw badParameter('bin', `${name} is not supported`);
+  const field = fieldNamed(layer, 'bin', bin['onField']);
+  const isTime = TIMES.has(field.type);
+  if (!isTime && !NUMBERS.has(field.type))
+    throw badParameter('bin', `'${field.name}' holds neither numbers nor times`);
+  const zone = zoneOfAnswer(members);
+  // Days have no zone: theirs is that in which they are counted.
+  const cut = cutOf(bin, isTime, field.type === 'date' ? UTC : (zone ?? UTC));
+  const shown = bin['type'] === 'dateBin' ? zone : undefined;
+  const limits = [
+    limitColumn(aliasOf(members, 'lowerBoundaryAlias', 'lowerBoundary'), field, 'lower', shown),
+    ...(bin['hideUpperBound'] === true
+      ? []
+      : [limitColumn(aliasOf(members, 'upperBoundaryAlias', 'upperBoundary'), field, 'upper', shown)]),
+  ];
+  return requestOf(layer, members, { field, cut, limits, split: splitOf(layer, bin) });
+}
+
+/** `queryDateBins`. */
+export function dateBinsRequest(layer: VectorCollection, members: Members): BinsRequest {
+  const bin = objectOf(members, 'bin');
+  if (!bin) throw badParameter('bin', 'is missing');
+  if (flagOf(members, 'returnCentroid', false)) throw badParameter('returnCentroid', 'is not supported');
+  const field = fieldNamed(layer, 'binField', members['binField']);
+  if (!TIMES.has(field.type)) throw badParameter('binField', `'${field.name}' holds no times`);
+  const zone = zoneOfAnswer(members);
+  const cut = dateCut(bin, members, zone ?? UTC);
+  return requestOf(layer, members, { field, cut, limits: [limitColumn('boundary', field, 'lower', zone)] });
+}
+
+/** A bin of a calendar, or one that is always as long. */
+function dateCut(bin: Members, members: Members, zone: string): BinCut {
+  const [calendar, fixed] = [objectOf(bin, 'calendarBin'), objectOf(bin, 'fixedBin')];
+  if ((calendar === undefined) === (fixed === undefined))
+    throw badParameter('bin', 'must have either calendarBin or fixedBin');
+  const start = textOf(members, 'binStart', 40);
+  if (calendar) {
+    if (start !== undefined) throw badParameter('binStart', 'goes with fixedBin');
+    const own = calendar['timezone'] ?? calendar['timeZone'];
+    return calendarOf(calendar, own === undefined ? zone : zoneOf('bin', own));
+  }
+  const origin = start === undefined ? 0 : Number(start);
+  if (!Number.isSafeInteger(origin)) throw badParameter('binStart', 'must be milliseconds since 1970');
+  const interval = wholeOf(fixed!, 'number') * lengthOf(fixed!['unit'], 'fixedBin');
+  return { kind: 'interval', interval, origin: origin + offsetOf(fixed!) };
+}
+
+interface Parts {
+  readonly field: Pick<Field, 'name' | 'type'>;
+  readonly cut: BinCut;
+  readonly limits: readonly BinColumn[];
+  readonly split?: { readonly field: Field; readonly name: string } | undefined;
+}
+
+function requestOf(
+  layer: VectorCollection,
+  members: Members,
+  { field, cut, limits, split }: Parts,
+): BinsRequest {
+  const outputs = statisticsOf(layer, members) ?? [frequency(layer)];
+  const columns = [
+    ...limits,
+    ...(split ? [splitColumn(split.field, split.name)] : []),
+    ...statisticColumns(layer, outputs),
+  ];
+  requireDifferent(columns.map((column) => column.field.name));
+  if (flagOf(members, 'returnDistinctValues', false))
+    throw badParameter('returnDistinctValues', 'is not supported');
+  return {
+    format: choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' }),
+    isDescending: isDescending(members),
+    offset: numberOf(members, 'resultOffset') ?? 0,
+    limit: limitOf({ resultType: 'standard', resultRecordCount: members['resultRecordCount'] }),
+    columns,
+    task: {
+      ...queryOf(layer, members),
+      ...{ field: field.name, cut, statistics: outputs.map(({ statistic }) => statistic) },
+      ...(split ? { splitBy: split.field.name } : {}),
+    },
+  };
+}
+
+/** How many features there are, where nothing else is asked for. */
+const frequency = (layer: VectorCollection): OutputStatistic => ({
+  name: 'frequency',
+  statistic: statisticOf(layer, 'outStatistics', 'count', '*'),
+});
+
+function statisticColumns({ source }: VectorCollection, outputs: readonly OutputStatistic[]): BinColumn[] {
+  const fields = groupColumns(source, { groupBy: [], statistics: outputs.map(({ statistic }) => statistic) });
+  return outputs.map(({ name, statistic }, place) => {
+    const field = { ...fields[place]!, name };
+    return {
+      field: fieldOf({ field, isCount: statistic.type === 'count' }),
+      value: ({ values }) => tableValue(values[place], field.type),
+    };
+  });
+}
+
+function splitColumn(field: Field, name: string): BinColumn {
+  return {
+    field: fieldOf({ field: { ...field, name }, isCount: false }),
+    value: ({ split }) => tableValue(split, field.type),
+  };
+}
+
+/** A limit of a bin, in the zone of the answer where it has one. */
+function limitColumn(
+  name: string,
+  { type }: Pick<Field, 'type'>,
+  end: 'lower' | 'upper',
+  zone: string | undefined,
+): BinColumn {
+  const column = (word: string, shape: (limit: AnyNumber) => unknown): BinColumn => ({
+    field: { name, type: `esriFieldType${word}`, alias: name },
+    value: (bin) => shape(bin[end]),
+  });
+  if (type !== 'date' && type !== 'date-time') return column('Double', (limit) => limit);
+  const milliseconds = (limit: AnyNumber) => Math.round(toDouble(limit));
+  const timed = (text: (limit: number) => string) => (limit: AnyNumber) =>
+    isInstant(toDouble(limit)) ? text(toDouble(limit)) : null;
+  // Days have no zone.
+  if (zone === undefined || type === 'date') return column('Date', milliseconds);
+  return column(
+    'TimestampOffset',
+    timed((limit) => zonedText(zone, limit)),
+  );
+}
+
+function splitOf(layer: VectorCollection, bin: Members): Parts['split'] {
+  const split = objectOf(bin, 'splitBy');
+  if (split === undefined) return undefined;
+  if ((split['type'] ?? 'field') !== 'field') throw badParameter('bin', 'splitBy must be of the type field');
+  const { name } = fieldNamed(layer, 'bin', split['value']);
+  const field = layer.source.fields.find((one) => one.name === name);
+  if (!field || !SPLITS.has(field.type)) throw badParameter('bin', `cannot be split by '${name}'`);
+  const alias = split['outAlias'] || name;
+  if (typeof alias !== 'string' || !NAME.test(alias))
+    throw badParameter('bin', 'outAlias must be a name of letters and digits');
+  return { field, name: alias };
+}
+
+function fieldNamed(
+  layer: VectorCollection,
+  parameter: string,
+  value: unknown,
+): Pick<Field, 'name' | 'type'> {
+  const name = typeof value === 'string' ? comparable(layer).get(value.trim().toLowerCase()) : undefined;
+  if (name === undefined) throw badParameter(parameter, 'names no field that can be compared');
+  return valueField(layer.source, name);
+}
+
+function aliasOf(members: Members, parameter: string, fallback: string): string {
+  const name = textOf(members, parameter, 128) ?? fallback;
+  if (!NAME.test(name)) throw badParameter(parameter, 'must be a name of letters and digits');
+  return name;
+}
+
+/** `{"ianaTimeZone": "Europe/Berlin"}`. */
+function zoneOfAnswer(members: Members): string | undefined {
+  const reference = objectOf(members, 'outTimeReference');
+  return reference && zoneOf('outTimeReference', reference['ianaTimeZone']);
+}

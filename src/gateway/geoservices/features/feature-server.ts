@@ -1,0 +1,123 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors/errors.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Param,
+  type Reply,
+} from '../../../core/http/operation.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { inBandFailure } from '../images/in-band.js';
+import { withCallback } from '../jsonp.js';
+import { choiceOf, EXACT_MEMBERS, type Members } from '../members.js';
+import { member } from './query-members.js';
+
+/** What operations of GeoServices have in common. */
+
+export const SERVER = 'FeatureServer';
+export type ServerType =
+  | 'FeatureServer'
+  | 'MapServer'
+  | 'ImageServer'
+  | 'VectorTileServer'
+  | 'GeocodeServer'
+  | 'GPServer'
+  | 'GeometryServer';
+
+/** Forms of every POST: browsers send the first, ArcGIS API for Python the second. */
+export const FORM_TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data'] as const;
+
+export const f = member('f', 'json, or pjson for people.');
+
+const responses = {
+  200: {
+    description: 'The answer, or a member error that says what failed',
+    content: { 'application/json': Type.Object({}) },
+  },
+};
+
+/** Spans of operations that do more than a task. */
+const SPANS: Readonly<Record<string, string>> = {
+  'MapServer/export': 'svc.mapserver.export',
+  'MapServer/identify': 'svc.mapserver.identify',
+  'GPServer/submitJob': 'svc.geoprocessing.dispatch',
+  'GPServer/execute': 'svc.geoprocessing.dispatch',
+};
+
+export const common = (tag: string, verb: string, server: ServerType = SERVER) =>
+  ({
+    surface: 'geoservices',
+    protocol: server === 'GeometryServer' ? 'GeometryService' : server,
+    permission: 'public',
+    span: SPANS[`${server}/${verb}`],
+    tag,
+    openQuery: true,
+    takesToken: true,
+    responses,
+    failure: inBandFailure(server, verb),
+    present: withCallback,
+  }) as const;
+
+type Texts = Record<string, Param<string | undefined>>;
+
+interface ReadingSpec {
+  readonly about: ReturnType<typeof common>;
+  /** Of the operation by GET; that by POST has the same with a `post` before. */
+  readonly name: string;
+  readonly path: string;
+  readonly pathParams: Record<string, Param<string>>;
+  readonly params: Texts;
+  readonly summary: string;
+  /** Members of a form, beside those that all have, that may be long where they are JSON. */
+  readonly jsonMembers?: readonly string[];
+  run(x: Exchange, path: Readonly<Record<string, string>>, members: Members): Reply | Promise<Reply>;
+}
+
+/** An operation that clients ask by GET, and by POST with a form where the query would be too long. */
+export function readingOperation(spec: ReadingSpec): Operation[] {
+  const { about, name, path, pathParams, params, summary, run } = spec;
+  const pathOf = (x: { params: object }) => x.params as Readonly<Record<string, string>>;
+  return [
+    defineOperation({
+      ...about,
+      ...{ path, summary },
+      id: `geoservices.${name}`,
+      method: 'GET',
+      params: { ...pathParams, f, ...params },
+      run: (x) => run(x, pathOf(x), membersOf(x)),
+    }),
+    defineOperation({
+      ...about,
+      ...{ path, summary },
+      id: `geoservices.post${name[0]!.toUpperCase()}${name.slice(1)}`,
+      method: 'POST',
+      params: pathParams,
+      body: {
+        schema: Type.Object({}),
+        mediaTypes: FORM_TYPES,
+        required: false,
+        jsonMembers: ['geometry', 'objectIds', 'addresses', ...(spec.jsonMembers ?? [])],
+        exactMembers: EXACT_MEMBERS,
+        maxBytes: LIMITS.bodyBytes,
+      },
+      run: (x) => run(x, pathOf(x), membersOf(x)),
+    }),
+  ];
+}
+
+/** Parameters of the query and of the form. Throws 400 for one that both have, and say differently. */
+export function membersOf({ query, body }: { query: string; body: unknown }): Members {
+  const ofQuery = Object.fromEntries(new URLSearchParams(query));
+  const ofBody = (body ?? {}) as Members;
+  for (const [name, value] of Object.entries(ofQuery))
+    if (Object.hasOwn(ofBody, name) && ofBody[name] !== value)
+      throw badParameter(name, 'stands in the query and in the body');
+  return { ...ofQuery, ...ofBody };
+}
+
+/** A page (`html`) is made of the JSON, where the answer goes out. */
+export function documentFormat(members: Members): 'json' | 'pjson' {
+  const f = choiceOf(members, 'f', { values: ['json', 'pjson', 'html'], fallback: 'json' });
+  return f === 'pjson' ? f : 'json';
+}

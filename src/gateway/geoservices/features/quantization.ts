@@ -1,0 +1,101 @@
+import { badParameter } from '../../../core/errors/errors.js';
+import type { Quantisation } from '../../../core/features/features.js';
+import { type Crs, coordinatePrecision } from '../../../core/geometry/crs.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { spatialReference } from '../../../services/geoservices/geometry.js';
+import { boxIn } from '../layer-documents.js';
+import { choiceOf, type Members, objectOf } from '../members.js';
+
+/** How coordinates of GeoServices become whole numbers, and how an answer says it. */
+
+const PARAMETER = 'quantizationParameters';
+
+/** Heights are told to a tenth of a millimetre. */
+const Z_SCALE = 1e-4;
+/** Units of a step, from the finest in which a place on Earth is still a whole number that a double holds. */
+const STEPS = { degrees: [1e-9, 360], metres: [1e-7, 1e8] } as const;
+/** Steps that the sides of an extent have where nothing says how long one is. */
+const GRID = 10_000;
+
+/**
+ * What `quantizationParameters` ask for; undefined without them. `decimals` is the full resolution, which the mode `edit`
+ * keeps. Throws 400 naming the parameter.
+ */
+export function quantizationOf(members: Members, crs: Crs, decimals: number): Quantisation | undefined {
+  const parameters = objectOf(members, PARAMETER);
+  if (parameters === undefined) return undefined;
+  const mode = choiceOf(parameters, 'mode', { values: ['view', 'edit'], fallback: 'view' });
+  const corner = choiceOf(parameters, 'originPosition', {
+    values: ['upperLeft', 'lowerLeft'],
+    fallback: 'upperLeft',
+  });
+  const extent = extentOf(parameters, crs);
+  const upperLeft = corner === 'upperLeft';
+  const scale = mode === 'edit' ? stepOf(crs, decimals) : toleranceOf(parameters, extent, crs);
+  return {
+    ...{ x: extent?.[0] ?? 0, y: extent?.[upperLeft ? 3 : 1] ?? 0 },
+    ...{ scale, zScale: Z_SCALE, upperLeft, view: mode === 'view' },
+  };
+}
+
+/** Of an answer that has no other numbers than whole ones: those that JSON would have, in steps of its last decimal. */
+export function fullQuantization(crs: Crs, decimals: number): Quantisation {
+  return { x: 0, y: 0, scale: stepOf(crs, decimals), zScale: Z_SCALE, upperLeft: true, view: false };
+}
+
+/** The member `transform` of an answer in JSON. */
+export function transformOf({ x, y, scale, zScale, upperLeft }: Quantisation, hasZ: boolean) {
+  return {
+    originPosition: upperLeft ? 'upperLeft' : 'lowerLeft',
+    scale: [scale, scale, ...(hasZ ? [zScale] : [])],
+    translate: [x, y, ...(hasZ ? [0] : [])],
+  };
+}
+
+const stepsOf = (crs: Crs) => (crs.geographic ? STEPS.degrees : STEPS.metres);
+
+function stepOf(crs: Crs, decimals: number): number {
+  const step = Number(`1e-${decimals}`);
+  return Math.max(step, stepsOf(crs)[0]);
+}
+
+function toleranceOf({ tolerance }: Members, extent: readonly number[] | undefined, crs: Crs): number {
+  const [least, most] = stepsOf(crs);
+  const isAbsent = tolerance === undefined || tolerance === null;
+  const whole = 10 ** -coordinatePrecision(crs);
+  const grid = extent ? Math.max(extent[2]! - extent[0]!, extent[3]! - extent[1]!) / GRID : whole;
+  const step = isAbsent ? Math.max(grid, least) : numberOf(tolerance);
+  if (!(step >= least && step <= most))
+    throw badParameter(PARAMETER, `must have a tolerance from ${least} to ${most}`);
+  return step;
+}
+
+function extentOf({ extent }: Members, crs: Crs): readonly number[] | undefined {
+  if (extent === undefined || extent === null) return undefined;
+  const {
+    xmin,
+    ymin,
+    xmax,
+    ymax,
+    spatialReference: reference,
+  } = (typeof extent === 'object' ? extent : {}) as Members;
+  const [west, south, east, north] = [xmin, ymin, xmax, ymax].map(numberOf) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const isPlace = [west, south, east, north].every((one) => Math.abs(one) <= LIMITS.mapReach);
+  if (!isPlace || west > east || south > north)
+    throw badParameter(PARAMETER, 'must have an extent of xmin, ymin, xmax and ymax');
+  const from = reference === undefined || reference === null ? crs : spatialReference(PARAMETER, reference);
+  const box = boxIn([west, south, east, north], from, crs);
+  if (box.every(Number.isFinite)) return box;
+  throw badParameter(PARAMETER, 'has an extent that does not lie in the spatial reference of the answer');
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' || (typeof value === 'string' && value.trim() !== '')
+    ? Number(value)
+    : Number.NaN;
+}

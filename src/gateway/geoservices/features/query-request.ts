@@ -1,0 +1,241 @@
+import { plainFields } from '../../../core/access/field-masks.js';
+import { readable, type VectorCollection } from '../../../core/catalog/collection.js';
+import { and } from '../../../core/cql2/index.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { FeatureQuery, ItemsTask, SortKey } from '../../../core/features/features.js';
+import { type Crs, coordinatePrecision, defaultCrs } from '../../../core/geometry/crs.js';
+import { esriTypeOf } from '../../../core/geoservices/geoservices-features.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { Field } from '../../../core/sources/vector-source.js';
+import { geoServicesFilter } from '../../../services/geoservices/filter.js';
+import { spatialReference } from '../../../services/geoservices/geometry.js';
+import { scalarNumber } from '../../../services/geoservices/scalar.js';
+import { esriLayer } from '../../../services/replicas/layer-view.js';
+import { layerCrs } from '../layer-documents.js';
+import { choiceOf, flagOf, type Members, numberOf, textOf } from '../members.js';
+import { fullQuantization, quantizationOf } from './quantization.js';
+
+/** What a query of a layer asks for. Each reader throws 400 naming the parameter. */
+
+export const QUERY_FORMATS = ['json', 'pjson', 'geojson', 'pbf'] as const;
+export type QueryFormat = (typeof QUERY_FORMATS)[number];
+
+export interface QueryRequest {
+  readonly format: QueryFormat;
+  /** What the answer is about, besides features. */
+  readonly answer: 'features' | 'count' | 'ids' | 'extent';
+  /** With `extent`: also how many there are. */
+  readonly counts: boolean;
+  readonly query: FeatureQuery;
+  readonly crs: Crs;
+  /** Those that are written, in the order of the layer. */
+  readonly fields: readonly Field[];
+  readonly task: ItemsTask;
+  /** Whether the features of a page stay away where it does not hold them all. */
+  readonly wholeOnly: boolean;
+}
+
+const MOST_TEXT = 200;
+export const MOST_FIELDS = 8000;
+const MOST_DECIMALS = 15;
+const MOST_KEYS = 10;
+
+/** Parameters that change what the answer is, and that are not there yet: they are refused where they say something. */
+const UNSUPPORTED = [
+  ...['gdbVersion', 'historicMoment', 'relationParam', 'parameterValues', 'rangeValues', 'fullText'],
+  'datumTransformation',
+];
+const UNSUPPORTED_FLAGS = ['returnM', 'returnTrueCurves'];
+
+/** The features that a query is about. */
+export function queryOf(layer: VectorCollection, members: Members): FeatureQuery {
+  requireSupported(members);
+  const { source, filter: rows } = readable(layer);
+  const filter = and(rows, filterOf(layer, members));
+  return { source, filter };
+}
+
+export function queryRequest(layer: VectorCollection, members: Members): QueryRequest {
+  const query = queryOf(layer, members);
+  const format = choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' });
+  const { fields: names } = readable(layer);
+  const crs = outCrs(layer, members, format);
+  const fieldNames = textOf(members, 'outFields', MOST_FIELDS);
+  const fields = outFields(layer, fieldNames);
+  const sort = sortOf(layer, textOf(members, 'orderByFields', MOST_FIELDS));
+  const isWhole = names === undefined && fields === layer.source.fields;
+  const countOnly = flagOf(members, 'returnCountOnly', false);
+  const extentOnly = flagOf(members, 'returnExtentOnly', false);
+  if (extentOnly && format === 'pbf') throw badParameter('f', 'has no pbf of an extent');
+  return {
+    ...{ format, query, crs, fields },
+    answer: answerOf(flagOf(members, 'returnIdsOnly', false), countOnly, extentOnly),
+    counts: countOnly,
+    wholeOnly: !flagOf(members, 'returnExceededLimitFeatures', true),
+    task: {
+      ...query,
+      format: WRITERS[format],
+      // GeoServices JSON and pbf write the id among the attributes in any case.
+      ...(format === 'geojson' && asksForId(layer, fieldNames) ? { idProperty: layer.source.idColumn } : {}),
+      crs: crs.proj,
+      swapAxes: false,
+      precision: precisionOf(members, crs),
+      tolerance: toleranceOf(members),
+      z: flagOf(members, 'returnZ', false) && esriLayer(layer).hasZ,
+      ...numbersOfAnswer(members, crs, format),
+      // Clients have no type for layers of mixed geometries: GeoJSON alone can say these.
+      skipGeometry:
+        !flagOf(members, 'returnGeometry', true) ||
+        (format !== 'geojson' && esriTypeOf(esriLayer(layer)) === undefined),
+      ...(isWhole ? {} : { fields: fields.map(({ name }) => name) }),
+      ...(sort.length > 0 ? { sort } : {}),
+      limit: limitOf(members),
+      offset: numberOf(members, 'resultOffset') ?? 0,
+      maxBytes: LIMITS.geoServicesBytes,
+    },
+  };
+}
+
+const WRITERS = { json: 'esri-json', pjson: 'esri-json', geojson: 'geojson', pbf: 'esri-pbf' } as const;
+
+/** Whole numbers, where the answer has these, and centroids. */
+function numbersOfAnswer(
+  members: Members,
+  crs: Crs,
+  format: QueryFormat,
+): Pick<ItemsTask, 'centroid' | 'quantisation'> {
+  const centroid = flagOf(members, 'returnCentroid', false);
+  if (centroid && format === 'geojson') throw badParameter('returnCentroid', 'is not there in geojson');
+  const decimals = precisionOf(members, crs);
+  const quantisation =
+    quantizationOf(members, crs, decimals) ??
+    (format === 'pbf' ? fullQuantization(crs, decimals) : undefined);
+  return { ...(centroid ? { centroid } : {}), ...(quantisation ? { quantisation } : {}) };
+}
+
+/** `resultType` and `maxRecordCountFactor` say how many may come where `resultRecordCount` does not. */
+export function limitOf(members: Members): number {
+  const type = choiceOf(members, 'resultType', { values: ['none', 'standard', 'tile'], fallback: 'none' });
+  const factor = numberOf(members, 'maxRecordCountFactor') ?? 1;
+  const most = LIMITS.geoServicesRecordsMax;
+  const usual = type === 'none' ? LIMITS.geoServicesRecords * Math.max(factor, 1) : most;
+  return Math.min(numberOf(members, 'resultRecordCount') || usual, most);
+}
+
+function requireSupported(members: Members): void {
+  const says = (name: string) => ![undefined, null, ''].includes(members[name] as string | null | undefined);
+  const name = UNSUPPORTED.find(says) ?? UNSUPPORTED_FLAGS.find((flag) => flagOf(members, flag, false));
+  if (name !== undefined) throw badParameter(name, 'is not supported');
+}
+
+function answerOf(ids: boolean, count: boolean, extent: boolean): QueryRequest['answer'] {
+  if (extent) return 'extent';
+  if (count) return 'count';
+  return ids ? 'ids' : 'features';
+}
+
+/** The parameters of a query that say which features there are. Throws 400 naming the one that is wrong. */
+export function filterOf(layer: VectorCollection, members: Members) {
+  const { source } = layer;
+  const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(layer) };
+  const text = (name: string, most: number) => {
+    const value = textOf(members, name, most);
+    return value === undefined ? {} : { [name]: value };
+  };
+  return geoServicesFilter(
+    {
+      ...text('where', LIMITS.geoServicesWhere),
+      now: Date.now(),
+      objectIds: members['objectIds'],
+      ...text('geometryType', MOST_TEXT),
+      ...text('spatialRel', MOST_TEXT),
+      reach: { ...text('distance', MOST_TEXT), ...text('units', MOST_TEXT) },
+      ...text('time', MOST_TEXT),
+      ...text('timeRelation', MOST_TEXT),
+      geometry: members['geometry'],
+      inSR: members['inSR'],
+    },
+    schema,
+    layerCrs(layer),
+  );
+}
+
+/** GeoJSON is in WGS 84 unless something else is asked for, as RFC 7946 says. */
+function outCrs(layer: VectorCollection, members: Members, format: QueryFormat): Crs {
+  const value = members['outSR'];
+  if (value !== undefined && value !== null && value !== '') return spatialReference('outSR', value);
+  return format === 'geojson' ? defaultCrs(layer) : layerCrs(layer);
+}
+
+function outFields({ source }: VectorCollection, text: string | undefined): readonly Field[] {
+  if (text === undefined || text.trim() === '*') return text === undefined ? [] : source.fields;
+  const names = new Map(source.fields.map((field) => [field.name.toLowerCase(), field]));
+  names.set(source.idColumn.toLowerCase(), undefined as never);
+  const choice = new Set<Field>();
+  for (const part of text.split(',')) {
+    const name = fieldName(part);
+    if (name === '*') return source.fields;
+    if (!names.has(name))
+      throw badParameter('outFields', `names '${part.trim().slice(0, 60)}', which the layer does not have`);
+    const field = names.get(name);
+    if (field) choice.add(field);
+  }
+  return source.fields.filter((field) => choice.has(field));
+}
+
+/** A name of `outFields` without its quotes, in lower case. */
+const fieldName = (part: string) =>
+  part
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .toLowerCase();
+
+function asksForId({ source }: VectorCollection, text = ''): boolean {
+  const names = text.split(',').map(fieldName);
+  return names.includes('*') || names.includes(source.idColumn.toLowerCase());
+}
+
+function sortOf({ source }: VectorCollection, text: string | undefined): SortKey[] {
+  if (text === undefined) return [];
+  const fields = plainFields(source.fields).filter(({ type }) => !['json', 'array', 'binary'].includes(type));
+  const sortable = new Map(fields.map(({ name }) => [name.toLowerCase(), name]));
+  sortable.set(source.idColumn.toLowerCase(), source.idColumn);
+  const keys = orderKeys(text, sortable);
+  // The order of the id, which is that of every page.
+  const isById = keys.length === 1 && keys[0]!.field === source.idColumn && !keys[0]!.descending;
+  return isById ? [] : keys;
+}
+
+/** `NAME DESC, ...`. `sortable` has what may be named, by its name in lower case. */
+export function orderKeys(
+  text: string | undefined,
+  sortable: ReadonlyMap<string, string>,
+  parameter = 'orderByFields',
+): SortKey[] {
+  if (text === undefined || text.trim() === '') return [];
+  const keys = text.split(',').map((part) => {
+    const [, quoted, plain, order = ''] = /^\s*(?:"([^"]+)"|(\S+))(?:\s+(asc|desc))?\s*$/i.exec(part) ?? [];
+    const field = sortable.get((quoted ?? plain ?? '').toLowerCase());
+    if (field === undefined) throw badParameter(parameter, `cannot be '${part.trim().slice(0, 60)}'`);
+    return { field, descending: order.toLowerCase() === 'desc' };
+  });
+  if (keys.length > MOST_KEYS) throw badParameter(parameter, `names more than ${MOST_KEYS} fields`);
+  return keys;
+}
+
+/** Of `maxAllowableOffset`, in units of `outSR`; 0 leaves all positions. */
+function toleranceOf(members: Members): number {
+  const name = 'maxAllowableOffset';
+  const value = members[name];
+  if (value === undefined || value === null || value === '') return 0;
+  const tolerance = scalarNumber(name, value);
+  if (!(tolerance >= 0 && tolerance < Number.POSITIVE_INFINITY))
+    throw badParameter(name, 'must be a number from 0');
+  return tolerance;
+}
+
+function precisionOf(members: Members, crs: Crs): number {
+  const decimals = numberOf(members, 'geometryPrecision');
+  if (decimals === undefined) return coordinatePrecision(crs);
+  return Math.min(decimals, MOST_DECIMALS);
+}

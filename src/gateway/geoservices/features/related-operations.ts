@@ -1,0 +1,204 @@
+import { hasFeatures, isServed } from '../../../core/catalog/abilities.js';
+import type { VectorCollection } from '../../../core/catalog/collection.js';
+import type { Relationship } from '../../../core/catalog/layer-settings.js';
+import { numberedCollection } from '../../../core/catalog/numbered.js';
+import { layerFailure } from '../../../core/catalog/unread.js';
+import { isNumber, type Scalar } from '../../../core/cql2/ast.js';
+import { and, oneOf } from '../../../core/cql2/index.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { ItemsTask } from '../../../core/features/features.js';
+import {
+  type EsriFeature,
+  esriFields,
+  esriTypeOf,
+  featuresIn,
+} from '../../../core/geoservices/geoservices-features.js';
+import type { Exchange, Operation } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { FieldType } from '../../../core/sources/vector-source.js';
+import { digitsOf } from '../../../core/values/exact-number.js';
+import type { ObjectId } from '../../../core/values/object-id.js';
+import { comparable, fieldsOf, typeOf } from '../../../services/catalog/layers/related.js';
+import { runTask } from '../../../services/kit/run-task.js';
+import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
+import { jsonReply } from '../images/in-band.js';
+import { relationshipId, spatialReferenceOf } from '../layer-documents.js';
+import { flagOf, type Members, numberOf, objectId, objectIdsOf, wholeNumber } from '../members.js';
+import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
+import { member } from './query-members.js';
+import type { QueryDeps } from './query-operations.js';
+import { queryRequest } from './query-request.js';
+
+const path = {
+  serviceId: pathString('serviceId', 'Name of a service.'),
+  layerId: pathString('layerId', 'Number of a layer.'),
+};
+
+const params = {
+  objectIds: member('objectIds', 'Features whose related ones are asked for.'),
+  relationshipId: member('relationshipId', 'Number of a relationship of the layer.'),
+  definitionExpression: member('definitionExpression', 'A condition in SQL that related features pass.'),
+  outFields: member('outFields', 'Names of fields of the related layer, or *.'),
+  outSR: member('outSR', 'Spatial reference of the answer.'),
+  returnGeometry: member('returnGeometry', 'true when absent.'),
+  orderByFields: member('orderByFields', 'Names of fields, each perhaps with DESC.'),
+  returnCountOnly: member('returnCountOnly', 'How many each feature has.'),
+};
+
+/** Features of other layers that belong to those of a layer. */
+export function relatedOperations(deps: QueryDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('FeatureServer', 'queryRelatedRecords'), name: 'queryRelatedRecords' },
+    path: `/rest/services/{serviceId}/${SERVER}/{layerId}/queryRelatedRecords`,
+    ...{ pathParams: path, params },
+    summary: 'Features that belong to those of a layer',
+    async run(x, { serviceId, layerId }, members) {
+      const format = documentFormat(members);
+      const id = wholeNumber('layerId', layerId);
+      const layer = requireLayer(deps, x.principal, {
+        service: serviceId!,
+        layerId: id,
+        parameter: 'layerId',
+      });
+      return jsonReply(await relatedRecords(x, deps, layer, members), format);
+    },
+  });
+}
+
+async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollection, members: Members) {
+  const relationship = relationshipOf(layer, members);
+  const related = relatedLayer(x, deps, relationship);
+  const ends = endsOf(relationship, layer, related);
+  const origins = await originsByValue(x, deps, layer, ends, members);
+  const { definitionExpression: where, outFields, outSR, returnGeometry, orderByFields } = members;
+  const request = queryRequest(related, { where, outFields, outSR, returnGeometry, orderByFields });
+  const { task, crs } = request;
+  const names = new Set([related.source.idColumn, ...request.fields.map(({ name }) => name)]);
+  const filter = and(
+    task.filter,
+    oneOf(
+      ends.other,
+      [...origins.values()].map(({ value }) => value),
+    ),
+  );
+  const answer = await read(x, deps, {
+    ...task,
+    filter,
+    fields: [...new Set([...names, ends.other])].filter((name) => name !== related.source.idColumn),
+    limit: LIMITS.geoServicesRecords,
+    maxBytes: MOST_BYTES,
+  });
+  const groups = groupsOf(answer.features, origins, ends);
+  for (const { attributes } of answer.features) if (!names.has(ends.other)) delete attributes[ends.other];
+  const isCount = flagOf(members, 'returnCountOnly', false);
+  const esri = esriLayer(related);
+  return {
+    fields: esriFields(esri).filter(({ name }) => names.has(name)),
+    ...(task.skipGeometry
+      ? {}
+      : { geometryType: esriTypeOf(esri), spatialReference: spatialReferenceOf(crs) }),
+    ...(answer.more ? { exceededTransferLimit: true } : {}),
+    relatedRecordGroups: [...groups].map(([objectId, features]) =>
+      isCount ? { objectId, count: features.length } : { objectId, relatedRecords: features },
+    ),
+  };
+}
+
+/** The fields whose values are equal, and their types. */
+interface Ends {
+  readonly own: string;
+  readonly ownType: FieldType;
+  readonly other: string;
+  readonly otherType: FieldType;
+}
+
+/** Throws 400 where the caller may not read one of the fields. */
+function endsOf(relationship: Relationship, layer: VectorCollection, related: VectorCollection): Ends {
+  const { own, other } = fieldsOf(relationship);
+  const [ownType, otherType] = [typeOf(own, layer), typeOf(other, related)];
+  if (!ownType || !otherType) throw badParameter('relationshipId', 'is by a field that you may not read');
+  return { own, ownType, other, otherType };
+}
+
+/** Values that related features have, and the ids of the features that they belong to. */
+type Origins = Map<string, { readonly value: Scalar; readonly ids: ObjectId[] }>;
+
+/** Equal values have one key. */
+const keyOf = (value: Scalar) => (isNumber(value) ? digitsOf(value) : JSON.stringify(value));
+
+/** Ids of the features that are named, by the values that related ones have. */
+async function originsByValue(
+  x: Exchange,
+  deps: QueryDeps,
+  layer: VectorCollection,
+  { own, ownType, otherType }: Ends,
+  members: Members,
+): Promise<Origins> {
+  const objectIds = objectIdsOf(members, 'objectIds', LIMITS.geoServicesRecords);
+  if (!objectIds || objectIds.length === 0) throw badParameter('objectIds', 'is missing');
+  const ids = objectIds.join(',');
+  const { task } = queryRequest(layer, { objectIds: ids, returnGeometry: 'false', outFields: own });
+  const { features } = await read(x, deps, { ...task, limit: objectIds.length });
+  const origins: Origins = new Map();
+  for (const { attributes } of features) {
+    const value = comparable(truthOf(attributes[own], ownType), otherType);
+    if (value === undefined) continue;
+    const id = objectId('objectIds', attributes[layer.source.idColumn]);
+    const key = keyOf(value);
+    const origin = origins.get(key);
+    if (origin) origin.ids.push(id);
+    else origins.set(key, { value, ids: [id] });
+  }
+  return origins;
+}
+
+/** Related features by the ids of those that they belong to. */
+function groupsOf(
+  features: readonly EsriFeature[],
+  origins: Origins,
+  { other, otherType }: Ends,
+): Map<ObjectId, EsriFeature[]> {
+  const groups = new Map<ObjectId, EsriFeature[]>();
+  for (const feature of features) {
+    const value = comparable(truthOf(feature.attributes[other], otherType), otherType);
+    if (value === undefined) continue;
+    for (const id of origins.get(keyOf(value))?.ids ?? []) addTo(groups, id, feature);
+  }
+  return groups;
+}
+
+function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+/** They are read on the event loop. */
+const MOST_BYTES = 4_194_304;
+
+async function read(x: Exchange, { pools }: QueryDeps, task: ItemsTask) {
+  const { features, more } = await runTask(x, pools, 'vector.items', task);
+  return { more, features: featuresIn(features) };
+}
+
+/** Booleans are told as 0 and 1. */
+const truthOf = (value: unknown, type: string) =>
+  type === 'boolean' && value !== null ? value === 1 : value;
+
+function relationshipOf({ relationships = [] }: VectorCollection, members: Members): Relationship {
+  const id = numberOf(members, 'relationshipId');
+  if (id === undefined) throw badParameter('relationshipId', 'is missing');
+  const match = relationships.find((one, i) => relationshipId(one, i) === id);
+  if (!match) throw badParameter('relationshipId', `${id} is no relationship of the layer`);
+  return match;
+}
+
+/** Throws 404 for one that is kept from the caller. */
+function relatedLayer(x: Exchange, deps: QueryDeps, { relatedLayerId }: Relationship): VectorCollection {
+  const catalog = deps.visible(x.principal);
+  const related = catalog.byLayerId(relatedLayerId);
+  if (related && hasFeatures(related) && isServed(related, 'FeatureServer'))
+    return numberedCollection(related);
+  throw layerFailure(catalog, relatedLayerId);
+}

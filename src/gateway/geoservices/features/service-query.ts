@@ -1,0 +1,83 @@
+import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import type { Operation } from '../../../core/http/operation.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { requireLayer } from '../../../services/replicas/layer-view.js';
+import { textReply } from '../images/in-band.js';
+import { layerDefs } from '../maps/map-choice.js';
+import { type Members, objectsOf, textOf, wholeNumber } from '../members.js';
+import { common, readingOperation, SERVER } from './feature-server.js';
+import { member } from './query-members.js';
+import { answer, featureParams, layerParams, type QueryDeps } from './query-operations.js';
+import { queryRequest } from './query-request.js';
+
+const { serviceId } = layerParams;
+const { geometry, geometryType, inSR, spatialRel, distance, units, time } = featureParams;
+const { outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset } = featureParams;
+const { resultRecordCount, returnCountOnly, returnIdsOnly } = featureParams;
+const params = {
+  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  ...{ geometry, geometryType, inSR, spatialRel, distance, units, time },
+  ...{ outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset },
+  ...{ resultRecordCount, returnCountOnly, returnIdsOnly },
+};
+const MOST_TEXT = 8000;
+
+/** Features of several layers in one answer: `query` of a service. */
+export function serviceQueryOperations(deps: QueryDeps): Operation[] {
+  return readingOperation({
+    ...{
+      about: common(SERVER, 'query'),
+      name: 'serviceQuery',
+      path: `/rest/services/{serviceId}/${SERVER}/query`,
+    },
+    ...{ pathParams: { serviceId }, params },
+    summary: 'Features of layers of a service',
+    async run(x, path, members) {
+      const format = textOf(members, 'f', MOST_TEXT) ?? 'json';
+      if (!['json', 'pjson'].includes(format.toLowerCase())) throw badParameter('f', 'must be json or pjson');
+      const parts: Uint8Array[] = [];
+      let bytes = 0;
+      for (const { layerId, ...own } of layersOf(members)) {
+        const address = { service: path['serviceId']!, layerId, parameter: 'layerDefs' };
+        const layer = requireLayer(deps, x.principal, address);
+        const request = queryRequest(layer, { ...members, ...own, f: 'json' });
+        const { body } = await answer(x, deps.pools, layer, request);
+        const document = typeof body === 'string' ? Buffer.from(body) : (body as Uint8Array);
+        bytes += document.length;
+        if (bytes > LIMITS.geoServicesBytes)
+          throw new ApiError(
+            'payload-too-large',
+            'The layers have too much for one answer: ask for them one by one.',
+          );
+        const head = `${parts.length === 0 ? '{"layers":[' : ','}{"id":${layerId},`;
+        // What stands after the brace of the document.
+        parts.push(Buffer.from(head), document.subarray(1));
+      }
+      const [start, end] = parts.length === 0 ? ['{"layers":[', ']}'] : ['', ']}'];
+      return textReply(Buffer.concat([Buffer.from(start!), ...parts, Buffer.from(end!)]));
+    },
+  });
+}
+
+interface LayerQuery {
+  readonly layerId: number;
+  readonly where: unknown;
+  readonly outFields: unknown;
+}
+
+/** A list of objects with `layerId`, `where` and `outFields`, or conditions by the numbers. Throws 400 naming `layerDefs`. */
+function layersOf(members: Members): LayerQuery[] {
+  const text = members['layerDefs'];
+  if (text === undefined || text === '') throw badParameter('layerDefs', 'is missing');
+  const isList = Array.isArray(text) || (typeof text === 'string' && text.trimStart().startsWith('['));
+  const list: readonly Members[] = isList
+    ? objectsOf(members, 'layerDefs', LIMITS.collectionsPerRequest)!
+    : Object.entries(layerDefs(members)).map(([layerId, where]) => ({ layerId, where }));
+  if (list.length > LIMITS.collectionsPerRequest)
+    throw badParameter('layerDefs', `must not name more than ${LIMITS.collectionsPerRequest} layers`);
+  return list.map(({ layerId, where, outFields }) => ({
+    layerId: wholeNumber('layerDefs', layerId),
+    where: where || '1=1',
+    outFields: outFields || '*',
+  }));
+}

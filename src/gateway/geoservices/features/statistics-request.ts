@@ -1,0 +1,231 @@
+import { plainFields } from '../../../core/access/field-masks.js';
+import type { VectorCollection } from '../../../core/catalog/collection.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import {
+  type Grouping,
+  type GroupStatistic,
+  type GroupStatisticType,
+  type GroupsTask,
+  groupColumns,
+  valueField,
+} from '../../../core/features/feature-groups.js';
+import type { SortKey } from '../../../core/features/features.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { Field } from '../../../core/sources/vector-source.js';
+import { type OutputStatistic, readHaving } from '../../../services/geoservices/having.js';
+import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.js';
+import {
+  choiceOf,
+  flagOf,
+  type Members,
+  numberOf,
+  objectOf,
+  objectsOf,
+  requireObject,
+  textOf,
+} from '../members.js';
+import {
+  limitOf,
+  MOST_FIELDS,
+  orderKeys,
+  QUERY_FORMATS,
+  type QueryFormat,
+  queryOf,
+} from './query-request.js';
+
+/** What a query asks of groups of features: statistics, or distinct values. Each reader throws 400 naming the parameter. */
+
+export interface GroupsRequest {
+  readonly format: QueryFormat;
+  readonly answer: 'groups' | 'count';
+  readonly task: GroupsTask;
+  /** What is told of a group, in the order of the answer: the fields of the layer under their own names, and statistics. */
+  readonly columns: readonly GroupColumn[];
+}
+
+export interface GroupColumn {
+  /** Under the name of the answer. */
+  readonly field: Field;
+  /** A count, which clients know as an integer of 32 bits. */
+  readonly isCount: boolean;
+  /** Its place in the rows of the result. */
+  readonly place: number;
+}
+
+const MOST_GROUP_FIELDS = 20;
+
+/** Undefined where the query asks for features. */
+export function groupsRequest(layer: VectorCollection, members: Members): GroupsRequest | undefined {
+  const statistics = statisticsOf(layer, members);
+  const isDistinct = flagOf(members, 'returnDistinctValues', false);
+  if (statistics === undefined) {
+    for (const name of ['groupByFieldsForStatistics', 'having'])
+      if (textOf(members, name, MOST_FIELDS) !== undefined)
+        throw badParameter(name, 'goes with outStatistics');
+    if (!isDistinct) return undefined;
+  }
+  requireNoFeatures(members, statistics ? 'outStatistics' : 'returnDistinctValues');
+  const groupBy = statistics
+    ? groupFields(
+        layer,
+        'groupByFieldsForStatistics',
+        textOf(members, 'groupByFieldsForStatistics', MOST_FIELDS),
+      )
+    : distinctFields(layer, textOf(members, 'outFields', MOST_FIELDS));
+  return requestOf(layer, members, groupBy, statistics ?? []);
+}
+
+/** Groups have neither geometries nor ids. */
+function requireNoFeatures(members: Members, name: string): void {
+  if (name === 'returnDistinctValues' && flagOf(members, 'returnGeometry', false))
+    throw badParameter('returnGeometry', 'must be false with returnDistinctValues');
+  for (const flag of ['returnIdsOnly', 'returnExtentOnly'])
+    if (flagOf(members, flag, false)) throw badParameter(flag, `cannot be true with ${name}`);
+}
+
+function requestOf(
+  layer: VectorCollection,
+  members: Members,
+  groupBy: readonly string[],
+  outputs: readonly OutputStatistic[],
+): GroupsRequest {
+  const names = [...groupBy, ...outputs.map(({ name }) => name)];
+  requireDifferent(names);
+  const query = queryOf(layer, members);
+  const { having, statistics } = readHaving(
+    textOf(members, 'having', LIMITS.geoServicesWhere),
+    { source: query.source, groupBy, outputs },
+    (type, name) => statisticOf(layer, 'having', type, name),
+  );
+  const grouping: Grouping = { groupBy, statistics };
+  const columns = groupColumns(query.source, grouping);
+  return {
+    format: choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' }),
+    answer: flagOf(members, 'returnCountOnly', false) ? 'count' : 'groups',
+    columns: names.map((name, place) => ({
+      field: {
+        ...(layer.source.fields.find((field) => field.name === groupBy[place]) ?? columns[place]!),
+        name,
+      },
+      isCount: place >= groupBy.length && outputs[place - groupBy.length]!.statistic.type === 'count',
+      place,
+    })),
+    task: {
+      ...query,
+      ...grouping,
+      ...(having === undefined ? {} : { having }),
+      sort: sortOf(members, names, columns),
+      limit: limitOf(members),
+      offset: numberOf(members, 'resultOffset') ?? 0,
+    },
+  };
+}
+
+export function requireDifferent(names: readonly string[]): void {
+  const lower = names.map((name) => name.toLowerCase());
+  const twice = lower.findIndex((name, i) => lower.indexOf(name) !== i);
+  if (twice >= 0) throw badParameter('outStatistics', `names '${names[twice]!.slice(0, 60)}' twice`);
+}
+
+function sortOf(members: Members, names: readonly string[], columns: readonly Field[]): SortKey[] {
+  const sortable = new Map(names.map((name, i) => [name.toLowerCase(), columns[i]!.name]));
+  return orderKeys(textOf(members, 'orderByFields', MOST_FIELDS), sortable);
+}
+
+const WORDS: Readonly<Record<string, GroupStatisticType>> = {
+  ...{ count: 'count', sum: 'sum', min: 'min', max: 'max', avg: 'avg', stddev: 'stddev', var: 'var' },
+  ...{ percentile_cont: 'percentile_cont', percentile_disc: 'percentile_disc' },
+};
+
+/** Names that clients may give: they are told again, and never become a part of SQL. */
+export const NAME = /^[\p{L}_][\p{L}\p{N}_$#.: -]{0,127}$/u;
+
+export function statisticsOf(layer: VectorCollection, members: Members): OutputStatistic[] | undefined {
+  const objects = objectsOf(members, 'outStatistics', LIMITS.geoServicesStatistics);
+  if (objects === undefined) return undefined;
+  if (objects.length === 0) throw badParameter('outStatistics', 'holds no statistic');
+  return objects.map((object) => outputStatistic(layer, object));
+}
+
+function outputStatistic(layer: VectorCollection, object: Members): OutputStatistic {
+  const word = scalarText('outStatistics', object['statisticType'] ?? '').toLowerCase();
+  const type = Object.hasOwn(WORDS, word) ? WORDS[word]! : undefined;
+  if (type === undefined)
+    throw badParameter('outStatistics', `statisticType must be one of ${Object.keys(WORDS).join(', ')}`);
+  const field = object['onStatisticField'];
+  if (typeof field !== 'string') throw badParameter('outStatistics', 'onStatisticField must be a name');
+  const statistic = statisticOf(layer, 'outStatistics', type, field);
+  const name = object['outStatisticFieldName'] || `${type.toUpperCase()}_${statistic.field}`;
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw badParameter('outStatistics', 'outStatisticFieldName must be a name of letters and digits');
+  if (!type.startsWith('percentile')) return { name, statistic };
+  return { name, statistic: { ...statistic, percentile: percentileOf(object) } };
+}
+
+function percentileOf(object: Members): GroupStatistic['percentile'] {
+  const parameters = objectOf(object, 'statisticParameters');
+  const { value, orderBy = 'ASC' } = requireObject('outStatistics', parameters ?? null);
+  const fraction = scalarNumber('outStatistics', value ?? '');
+  if (!['number', 'string'].includes(typeof value) || value === '' || !(fraction >= 0 && fraction <= 1))
+    throw badParameter('outStatistics', 'value of statisticParameters must be a number from 0 to 1');
+  if (!/^(asc|desc)$/i.test(scalarText('outStatistics', orderBy)))
+    throw badParameter('outStatistics', 'orderBy of statisticParameters must be ASC or DESC');
+  return { fraction, descending: /^desc$/i.test(scalarText('outStatistics', orderBy)) };
+}
+
+/** Values of these cannot be compared. */
+const WITHOUT_ORDER: ReadonlySet<Field['type']> = new Set(['json', 'array', 'binary']);
+const NUMBERS: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'boolean']);
+
+/** Fields that may be computed with, by their names in lower case: those that a mask covers are not among them. */
+export function comparable({ source }: VectorCollection): Map<string, string> {
+  const fields = plainFields(source.fields).filter(({ type }) => !WITHOUT_ORDER.has(type));
+  const names = [...fields.map(({ name }) => name), source.idColumn];
+  return new Map(names.map((name) => [name.toLowerCase(), name]));
+}
+
+export function statisticOf(
+  layer: VectorCollection,
+  parameter: string,
+  type: GroupStatisticType,
+  name: string,
+): GroupStatistic {
+  const isAll = type === 'count' && name.trim() === '*';
+  const field = isAll ? layer.source.idColumn : comparable(layer).get(plainName(name));
+  if (field === undefined) throw badParameter(parameter, `cannot be of '${name.slice(0, 60)}'`);
+  const { type: fieldType } = valueField(layer.source, field);
+  if (!['count', 'min', 'max'].includes(type) && !NUMBERS.has(fieldType))
+    throw badParameter(parameter, `${type} takes numbers, and '${field}' holds none`);
+  return { type, field };
+}
+
+const plainName = (text: string) =>
+  text
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .toLowerCase();
+
+export function groupFields(layer: VectorCollection, parameter: string, text: string | undefined): string[] {
+  if (text === undefined || text.trim() === '') return [];
+  const fields = comparable(layer);
+  const names = text.split(',').map((part) => {
+    const name = fields.get(plainName(part));
+    if (name === undefined) throw badParameter(parameter, `cannot be '${part.trim().slice(0, 60)}'`);
+    return name;
+  });
+  const distinct = [...new Set(names)];
+  if (distinct.length > MOST_GROUP_FIELDS)
+    throw badParameter(parameter, `names more than ${MOST_GROUP_FIELDS} fields`);
+  return distinct;
+}
+
+/** All fields but the key, which makes every feature another one, unless it is asked for by its name. */
+function distinctFields(layer: VectorCollection, text: string | undefined): string[] {
+  if (text === undefined || text.trim() === '') throw badParameter('outFields', 'is missing');
+  if (text.trim() !== '*') return groupFields(layer, 'outFields', text);
+  const names = [...comparable(layer).values()].filter((name) => name !== layer.source.idColumn);
+  if (names.length === 0) throw badParameter('outFields', 'names nothing that has distinct values');
+  if (names.length > MOST_GROUP_FIELDS)
+    throw badParameter('outFields', `names more than ${MOST_GROUP_FIELDS} fields`);
+  return names;
+}

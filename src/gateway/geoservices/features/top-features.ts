@@ -1,0 +1,65 @@
+import { readable, type VectorCollection } from '../../../core/catalog/collection.js';
+import { and, oneOf } from '../../../core/cql2/index.js';
+import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import type { TopTask } from '../../../core/features/feature-groups.js';
+import type { Operation } from '../../../core/http/operation.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { idLiteral } from '../../../core/values/object-id.js';
+import { runTask } from '../../../services/kit/run-task.js';
+import { requireLayer } from '../../../services/replicas/layer-view.js';
+import { type Members, objectOf, wholeNumber } from '../members.js';
+import { common, readingOperation, SERVER } from './feature-server.js';
+import { member } from './query-members.js';
+import { answer, featureParams, layerParams, type QueryDeps } from './query-operations.js';
+import { orderKeys, queryOf, queryRequest } from './query-request.js';
+import { comparable, groupFields } from './statistics-request.js';
+
+/** The first features of each group: `queryTopFeatures`. */
+export function topFeatureOperations(deps: QueryDeps): Operation[] {
+  return readingOperation({
+    about: common(SERVER, 'queryTopFeatures'),
+    ...{ name: 'queryTopFeatures', pathParams: layerParams },
+    path: `/rest/services/{serviceId}/${SERVER}/{layerId}/queryTopFeatures`,
+    params: {
+      ...featureParams,
+      topFilter: member('topFilter', 'JSON of groupByFields, topCount and orderByFields.'),
+    },
+    summary: 'First features of each group of a layer',
+    async run(x, { serviceId, layerId }, members) {
+      const address = { service: serviceId!, layerId: wholeNumber('layerId', layerId), parameter: 'layerId' };
+      const layer = requireLayer(deps, x.principal, address);
+      const request = queryRequest(layer, members);
+      const { ids, more } = await runTask(x, deps.pools, 'vector.top', topTask(layer, members));
+      if (more)
+        throw new ApiError(
+          'payload-too-large',
+          `There are more than ${LIMITS.geoServicesRecordsMax} features: ask for fewer of each group.`,
+        );
+      // The rows that the principal may read are asked for again, as every answer is.
+      const filter = and(readable(layer).filter, oneOf(layer.source.idColumn, ids.map(idLiteral)));
+      const query = { ...request.query, filter };
+      return answer(x, deps.pools, layer, { ...request, query, task: { ...request.task, ...query } });
+    },
+  });
+}
+
+function topTask(layer: VectorCollection, members: Members): TopTask {
+  const top = objectOf(members, 'topFilter');
+  if (!top) throw badParameter('topFilter', 'is missing');
+  const groupBy = groupFields(layer, 'topFilter', listOf(top['groupByFields']));
+  if (groupBy.length === 0) throw badParameter('topFilter', 'has no groupByFields');
+  const count = wholeNumber('topFilter', top['topCount']);
+  if (count < 1) throw badParameter('topFilter', 'must have a topCount from 1');
+  const sort = orderKeys(listOf(top['orderByFields']), comparable(layer), 'topFilter');
+  if (sort.length === 0) throw badParameter('topFilter', 'has no orderByFields');
+  return { ...queryOf(layer, members), groupBy, sort, count, limit: LIMITS.geoServicesRecordsMax };
+}
+
+/** Names by commas; clients also send a list of them. */
+function listOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  const list = Array.isArray(value) ? value : [value];
+  if (!list.every((one) => typeof one === 'string'))
+    throw badParameter('topFilter', 'must have names of fields');
+  return list.join(',');
+}

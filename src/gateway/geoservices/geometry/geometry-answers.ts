@@ -1,0 +1,57 @@
+import type { Geometry } from 'geojson';
+import type { Crs } from '../../../core/geometry/crs.js';
+import { esriGeometryOf, esriGeometryType } from '../../../core/geometry/geoservices-geometry.js';
+import type {
+  GeometryServiceResult,
+  GeometryServiceTask,
+} from '../../../core/geoservices/geometry-service.js';
+import { spatialReferenceOf } from '../layer-documents.js';
+import type { Members } from '../members.js';
+
+/** What operations of a GeometryServer have in common. */
+
+export type Compute = (task: GeometryServiceTask) => Promise<GeometryServiceResult>;
+/** Computes an answer's document. */
+export type Answer = (compute: Compute, members: Members) => Promise<unknown>;
+/** An operation: its name, what it does, what it takes, and how it is answered. */
+export type GeometryServerOperation = readonly [
+  name: string,
+  summary: string,
+  params: Record<string, string>,
+  answer: Answer,
+];
+
+export const text = {
+  sr: 'Spatial reference of the geometries.',
+  geometries: 'Geometries as JSON, or points as x,y,x,y.',
+  geometry: 'A geometry as JSON.',
+  calculationType: 'planar or geodesic.',
+  geodesic: 'Over the ground; false when absent.',
+  lengthUnit: 'Unit of lengths; that of the spatial reference when absent.',
+};
+
+/** Geometries without a position, by type. */
+export const EMPTY = {
+  esriGeometryPoint: { x: 'NaN', y: 'NaN' },
+  esriGeometryMultipoint: { points: [] },
+  esriGeometryPolyline: { paths: [] },
+  esriGeometryPolygon: { rings: [] },
+};
+
+export const inPlane = (crs: Crs) => ({ from: crs.proj, plane: crs.proj, target: crs.proj });
+
+export function shapeOf(geometry: Geometry, crs: Crs): object {
+  return {
+    ...esriGeometryOf(geometry, crs.epsg),
+    // One that was spelled out is told in the same words.
+    spatialReference: crs.epsg === 0 ? { wkt: crs.proj } : spatialReferenceOf(crs),
+  };
+}
+
+/** Where nothing is left it is of the type of the first geometry that was sent. */
+export function listAnswer(shapes: readonly (Geometry | null)[], crs: Crs, sent: readonly Geometry[]) {
+  const first = shapes.find((one) => one !== null) ?? sent[0]!;
+  const geometryType = esriGeometryType(first.type) ?? 'esriGeometryPolygon';
+  const geometries = shapes.map((one) => (one ? shapeOf(one, crs) : EMPTY[geometryType]));
+  return { geometryType, geometries };
+}

@@ -1,0 +1,102 @@
+import type { Point } from 'geojson';
+import { badParameter } from '../../../core/errors/errors.js';
+import { NOTATIONS, type Notation, type NotationName } from '../../../core/geometry/coordinate-notations.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { choiceOf, flagOf, listOf, type Members, numberOf } from '../members.js';
+import { type Compute, type GeometryServerOperation, inPlane, text } from './geometry-answers.js';
+import { requireReference } from './geometry-requests.js';
+
+/** Operations of a GeometryServer that write places as text, and read them. */
+
+const conversion = {
+  sr: text.sr,
+  conversionType: `${NOTATIONS.join(', ')}; MGRS when absent.`,
+  conversionMode: 'mgrsNewWith180InZone01, utmNorthSouth, garsCenter and others.',
+};
+
+export const NOTATION_OPERATIONS: readonly GeometryServerOperation[] = [
+  [
+    ...(['toGeoCoordinateString', 'Places as text'] as const),
+    {
+      ...conversion,
+      coordinates: '[[x,y],…]',
+      numOfDigits: 'Digits of each number, or decimals of angles.',
+      rounding: 'Whether numbers are rounded; true when absent.',
+      addSpaces: 'Whether spaces stand between parts.',
+    },
+    toStrings,
+  ],
+  [
+    ...(['fromGeoCoordinateString', 'Places that text tells'] as const),
+    { ...conversion, strings: 'A JSON array of text.' },
+    fromStrings,
+  ],
+];
+
+async function toStrings(compute: Compute, members: Members) {
+  const crs = requireReference(members, 'sr');
+  const geometries = listMember(members, 'coordinates').map(pointOf);
+  const notation = notationOf(members);
+  const result = await compute({ verb: 'write', notation, geometries, ...inPlane(crs) });
+  return { strings: result.strings! };
+}
+
+async function fromStrings(compute: Compute, members: Members) {
+  const crs = requireReference(members, 'sr');
+  const strings = listMember(members, 'strings');
+  if (!strings.every((one) => typeof one === 'string' && one.length <= MOST_TEXT))
+    throw badParameter('strings', `must be text of ${MOST_TEXT} characters at most`);
+  const notation = notationOf(members);
+  const result = await compute({
+    verb: 'read',
+    strings: strings as string[],
+    notation,
+    geometries: [],
+    ...inPlane(crs),
+  });
+  return { coordinates: result.geometries.map((one) => (one as Point).coordinates) };
+}
+
+/** Of one place. */
+const MOST_TEXT = 100;
+const MOST_DIGITS = 10;
+const DIGITS: Record<NotationName, number> = {
+  ...{ MGRS: 5, USNG: 8, UTM: 0, GeoRef: 5 },
+  ...{ GARS: 0, DMS: 2, DDM: 4, DD: 6 },
+};
+const MGRS_MODES = ['mgrsDefault', 'mgrsNewStyle', 'mgrsNewWith180InZone01'] as const;
+const MODES: Record<NotationName, readonly [string, ...string[]]> = {
+  ...{ MGRS: MGRS_MODES, USNG: MGRS_MODES, UTM: ['utmDefault', 'utmNorthSouth'] },
+  GARS: ['garsDefault', 'garsLowerLeft', 'garsCenter'],
+  ...{ GeoRef: ['default'], DMS: ['default'], DDM: ['default'], DD: ['default'] },
+};
+
+function notationOf(members: Members): Notation {
+  const name = choiceOf(members, 'conversionType', { values: NOTATIONS, fallback: 'MGRS' });
+  const [fallback, ...others] = MODES[name];
+  // What other notations have for modes says nothing here.
+  const mode =
+    others.length === 0 ? fallback : choiceOf(members, 'conversionMode', { values: MODES[name], fallback });
+  const digits = numberOf(members, 'numOfDigits') ?? DIGITS[name];
+  if (digits > MOST_DIGITS) throw badParameter('numOfDigits', `must be at most ${MOST_DIGITS}`);
+  return {
+    ...{ name, digits },
+    rounds: flagOf(members, 'rounding', true),
+    spaces: flagOf(members, 'addSpaces', name !== 'MGRS'),
+    seamInZone1: mode === 'mgrsNewWith180InZone01',
+    hemispheres: mode === 'utmNorthSouth',
+    centre: mode === 'garsCenter',
+  };
+}
+
+function listMember(members: Members, name: string): unknown[] {
+  const list = listOf(members, name, LIMITS.geometries);
+  if (!list || list.length === 0) throw badParameter(name, 'is missing, or empty');
+  return list;
+}
+
+function pointOf(value: unknown): Point {
+  const [x, y] = Array.isArray(value) ? (value as unknown[]) : [];
+  if (!Number.isFinite(x) || !Number.isFinite(y)) throw badParameter('coordinates', 'must be [[x,y],…]');
+  return { type: 'Point', coordinates: [x as number, y as number] };
+}

@@ -1,0 +1,165 @@
+import type { Geometry } from 'geojson';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { Crs } from '../../../core/geometry/crs.js';
+import { METRES_OF_UNITS } from '../../../core/geometry/esri-units.js';
+import { GeoServicesGeometryError, geometryOf } from '../../../core/geometry/geoservices-geometry.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { crsOfWkt } from '../../../native/crs.js';
+import { describeCrs, readCrs } from '../../../native/index.js';
+import { jsonOf } from '../../../services/geoservices/geometry.js';
+import { referenceOf } from '../maps/map-window.js';
+import { type Members, requireObject } from '../members.js';
+
+/** Parameters of a GeometryServer. Each reader throws 400 naming the parameter. */
+
+/** Metres of units of length, by their codes and the names that Esri gives them. */
+const UNITS: Readonly<Record<string, number>> = {
+  ...METRES_OF_UNITS,
+  ...{ 9001: 1, esrimeters: 1, 9036: 1000, esrikilometers: 1000, 9002: 0.3048, esrifeet: 0.3048 },
+  ...{ 9003: 1200 / 3937, esrisrunit_surveyfoot: 1200 / 3937, 9093: 1609.344, esrimiles: 1609.344 },
+  ...{ 9030: 1852, esrinauticalmiles: 1852 },
+};
+
+/** Square metres of units of area. */
+const AREAS: Readonly<Record<string, number>> = {
+  ...{ esrisquaremeters: 1, esrisquarekilometers: 1e6, esrihectares: 1e4, esriares: 100 },
+  ...{ esrisquarefeet: 0.3048 ** 2, esrisquareyards: 0.9144 ** 2, esriacres: 4046.8564224 },
+  ...{ esrisquaremiles: 1609.344 ** 2 },
+};
+
+/** A spatial reference by its number, or spelled out: `{"wkt": …}`, `{"wkt2": …}`. Undefined when absent. */
+export function referenceMember(members: Members, name: string): Crs | undefined {
+  const value = members[name];
+  const read = typeof value === 'string' && /^\s*\{/.test(value) ? jsonOf(name, value) : value;
+  const { wkid, latestWkid, wkt, wkt2 } = (typeof read === 'object' && read !== null ? read : {}) as Members;
+  const definition = wkt2 ?? wkt;
+  if (definition === undefined || wkid !== undefined || latestWkid !== undefined)
+    return referenceOf(members, name);
+  // The form and the query bound its length.
+  const crs = typeof definition === 'string' ? crsOfWkt(definition) : undefined;
+  if (!crs) throw badParameter(name, 'is not a spatial reference that PROJ reads');
+  return crs;
+}
+
+export function requireReference(members: Members, name: string): Crs {
+  const crs = referenceMember(members, name);
+  if (!crs) throw badParameter(name, 'is missing');
+  return crs;
+}
+
+/** Metres of a unit of length; undefined where none is named. */
+export function unitOf(members: Members, name: string): number | undefined {
+  return oneOf(UNITS, members[name], name);
+}
+
+/** Square metres of a unit of area: its name, or `{"areaUnit": name}`. */
+export function areaUnitOf(members: Members, name: string): number | undefined {
+  const value = members[name];
+  const read = typeof value === 'string' && /^\s*\{/.test(value) ? jsonOf(name, value) : value;
+  return oneOf(
+    AREAS,
+    typeof read === 'object' && read !== null ? requireObject(name, read)['areaUnit'] : read,
+    name,
+  );
+}
+
+function oneOf(units: Readonly<Record<string, number>>, value: unknown, name: string): number | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const key = String(value).trim().toLowerCase();
+  if (!Object.hasOwn(units, key)) throw badParameter(name, 'is not a unit that is supported');
+  return units[key];
+}
+
+/** Metres of a unit of the plane: of degrees along the equator. */
+export const metresOf = ({ proj, epsg }: Crs) => (epsg > 0 ? describeCrs(proj) : readCrs(proj)).metresPerUnit;
+
+/** Finite numbers, as `1,2` or JSON; none is farther from 0 than any place on Earth. */
+export function finiteNumbers(members: Members, name: string): number[] {
+  const text = members[name];
+  const read =
+    typeof text === 'string' ? (text.startsWith('[') ? jsonOf(name, text) : text.split(',')) : text;
+  const list = (Array.isArray(read) ? read : [read]).map((one) =>
+    typeof one === 'number' ? one : typeof one === 'string' && one.trim() !== '' ? Number(one) : Number.NaN,
+  );
+  if (list.length === 0) throw badParameter(name, 'must hold a number');
+  if (list.length > LIMITS.geometryDistances)
+    throw badParameter(name, `must not have more than ${LIMITS.geometryDistances} members`);
+  if (!list.every((one) => Math.abs(one) <= LIMITS.mapReach))
+    throw badParameter(name, `must be numbers of at most ${LIMITS.mapReach}`);
+  return list;
+}
+
+export function finiteNumber(members: Members, name: string): number {
+  const [value, ...others] = finiteNumbers(members, name);
+  if (others.length > 0) throw badParameter(name, 'must be one number');
+  return value!;
+}
+
+export function positiveNumber(members: Members, name: string): number {
+  const value = finiteNumber(members, name);
+  if (!(value > 0)) throw badParameter(name, 'must be a number above 0');
+  return value;
+}
+
+/** `{geometryType, geometries: […]}`, a list of geometries, or points as `x,y,x,y`. */
+export function geometriesOf(members: Members, name: string, { heights = false } = {}): Geometry[] {
+  const value = members[name];
+  if (value === undefined || value === '') throw badParameter(name, 'is missing');
+  const read = typeof value === 'string' ? textual(name, value) : value;
+  const list = Array.isArray(read) ? read : requireObject(name, read)['geometries'];
+  if (!Array.isArray(list) || list.length === 0)
+    throw badParameter(name, 'has no list of geometries, or an empty one');
+  if (list.length > LIMITS.geometries)
+    throw badParameter(name, `has more than ${LIMITS.geometries} geometries`);
+  return list.map((one) => oneGeometry(name, one, heights));
+}
+
+/** A geometry, or `{geometryType, geometry}`. */
+export function geometryMember(members: Members, name: string): Geometry {
+  const value = members[name];
+  if (value === undefined || value === '') throw badParameter(name, 'is missing');
+  const read = requireObject(name, typeof value === 'string' ? jsonOf(name, value) : value);
+  return oneGeometry(name, read['geometry'] ?? read, false);
+}
+
+function textual(name: string, text: string): unknown {
+  if (/^\s*[[{]/.test(text)) return jsonOf(name, text);
+  const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
+  if (numbers.length % 2 !== 0 || !numbers.every(Number.isFinite))
+    throw badParameter(name, 'is no list of x,y');
+  return numbers.flatMap((x, i) => (i % 2 === 0 ? [{ x, y: numbers[i + 1] }] : []));
+}
+
+/** Rings that are not closed are closed; those against the winding of Esri are exteriors where none is around them. */
+function oneGeometry(name: string, value: unknown, heights: boolean): Geometry {
+  try {
+    const geometry = geometryOf(ringsOf(value), heights && hasHeights(value));
+    if (geometry) return geometry;
+  } catch (error) {
+    if (!(error instanceof GeoServicesGeometryError)) throw error;
+    throw badParameter(name, `cannot be read: ${error.message}`);
+  }
+  throw badParameter(name, 'has an empty geometry');
+}
+
+function hasHeights(value: unknown): boolean {
+  const { hasZ, z } = (value ?? {}) as Members;
+  return hasZ === true || Number.isFinite(z);
+}
+
+/** An envelope as the area that it is. */
+function ringsOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('xmin' in value)) return value;
+  const { xmin, ymin, xmax, ymax } = value as unknown as Record<string, number>;
+  return {
+    rings: [
+      [
+        [xmin, ymin],
+        [xmin, ymax],
+        [xmax, ymax],
+        [xmax, ymin],
+        [xmin, ymin],
+      ],
+    ],
+  };
+}

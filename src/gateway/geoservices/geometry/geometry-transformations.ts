@@ -1,0 +1,79 @@
+import { badParameter } from '../../../core/errors/errors.js';
+import type { DatumStep, StepChoice } from '../../../core/geoservices/geometry-service.js';
+import { jsonOf } from '../../../services/geoservices/geometry.js';
+import { boxOf } from '../maps/map-window.js';
+import { flagOf, type Members, requireObject, wholeNumber } from '../members.js';
+import { type Compute, type GeometryServerOperation, inPlane } from './geometry-answers.js';
+import { finiteNumber, requireReference } from './geometry-requests.js';
+
+/** Transformations between datums, by the numbers that EPSG and Esri give them. */
+
+export const TRANSFORMATIONS: readonly GeometryServerOperation[] = [
+  [
+    ...(['findTransformations', 'Ways from one spatial reference to another'] as const),
+    {
+      inSR: 'From which.',
+      outSR: 'To which.',
+      extentOfInterest: 'An envelope where they shall be good.',
+      numOfResults: '1 when absent; -1 for all.',
+    },
+    findTransformations,
+  ],
+];
+
+async function findTransformations(compute: Compute, members: Members) {
+  const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];
+  const area = boxOf('extentOfInterest', members['extentOfInterest']);
+  if (flagOf(members, 'vertical', false)) throw badParameter('vertical', 'is not supported');
+  const most = members['numOfResults'] === undefined ? 1 : finiteNumber(members, 'numOfResults');
+  if (!Number.isInteger(most) || (most < 1 && most !== -1))
+    throw badParameter('numOfResults', 'must be a whole number from 1, or -1');
+  const result = await compute({
+    verb: 'find-ways',
+    geometries: [],
+    ...inPlane(from),
+    target: to.proj,
+    areaCrs: (area?.crs ?? from).proj,
+    ...(area ? { area: area.bbox } : {}),
+  });
+  return { transformations: result.ways!.slice(0, most === -1 ? undefined : most).map(wayDocument) };
+}
+
+/** A number alone is of a way that is one transformation in the direction that it is defined in. */
+function wayDocument(steps: readonly DatumStep[]) {
+  const numbers = ({ code, name }: DatumStep) => ({ wkid: code, latestWkid: code, name });
+  const [first, ...others] = steps;
+  if (first!.isForward && others.length === 0) return numbers(first!);
+  return { geoTransforms: steps.map((step) => ({ ...numbers(step), transformForward: step.isForward })) };
+}
+
+/** Steps of the transformations that a projection shall take; more make no way. */
+const MOST_STEPS = 10;
+
+/** What `transformation` and `transformForward` name; undefined where PROJ shall choose. */
+export function stepsOf(members: Members): StepChoice[] | undefined {
+  const value = members['transformation'];
+  if (value === undefined || value === '') return undefined;
+  const read = typeof value === 'string' && /^\s*\{/.test(value) ? jsonOf('transformation', value) : value;
+  if (typeof read !== 'object')
+    return [{ code: wholeNumber('transformation', read), ...directionOf(members) }];
+  const transformation = requireObject('transformation', read);
+  const list = transformation['geoTransforms'];
+  if (list === undefined) return [{ code: codeOf(transformation), ...directionOf(members) }];
+  if (!Array.isArray(list) || list.length === 0 || list.length > MOST_STEPS)
+    throw badParameter('transformation', `must have 1 to ${MOST_STEPS} geoTransforms`);
+  return list.map((one) => {
+    const step = requireObject('transformation', one);
+    return { code: codeOf(step), ...directionOf(step) };
+  });
+}
+
+function codeOf({ latestWkid, wkid }: Members): number {
+  if (latestWkid === undefined && wkid === undefined) throw badParameter('transformation', 'has no wkid');
+  return wholeNumber('transformation', latestWkid ?? wkid);
+}
+
+function directionOf(members: Members): Pick<StepChoice, 'isForward'> {
+  const value = members['transformForward'];
+  return value === undefined || value === '' ? {} : { isForward: flagOf(members, 'transformForward', true) };
+}

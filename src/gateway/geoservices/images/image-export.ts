@@ -1,0 +1,193 @@
+import type { RasterCollection } from '../../../core/catalog/collection.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { Format } from '../../../core/http/media.js';
+import type { Exchange, Operation, Reply } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import type { Resampling } from '../../../core/rasters/rasters.js';
+import { styleLook } from '../../../core/styles/look.js';
+import { timeRange } from '../../../services/geoservices/time.js';
+import { giveRoomBack } from '../../../workers/engine/rooms.js';
+import { drawMap } from '../../maps/draw.js';
+import type { MapWindow } from '../../maps/window.js';
+import { openCoverage, readCoverage } from '../../rasters/read.js';
+import { common, readingOperation } from '../features/feature-server.js';
+import { member } from '../features/query-members.js';
+import { envelopeObject, layerCrs } from '../layer-documents.js';
+import { EXPORT_FORMATS, exportAddress, NO_MAP_PARAMS } from '../maps/map-export.js';
+import type { MapDeps } from '../maps/map-layers.js';
+import { imageWindow, windowSettings } from '../maps/map-window.js';
+import { choiceOf, type Members, numberOf, numbersOf, textOf } from '../members.js';
+import { IMAGE_FORMATS, imageBox } from './image-documents.js';
+import { requireImage, ruled } from './image-layers.js';
+import { jsonReply } from './in-band.js';
+import { type Rendering, renderingOf } from './rendering-rule.js';
+
+const MOST_TEXT = 1000;
+
+const params = {
+  bbox: member('bbox', 'xmin,ymin,xmax,ymax; the whole raster when absent.'),
+  bboxSR: member('bboxSR', 'Spatial reference of bbox; that of the raster when absent.'),
+  size: member('size', 'width,height in pixels; 400,400 when absent.'),
+  imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
+  format: member(
+    'format',
+    `${IMAGE_FORMATS.join(', ')}; jpgpng when absent. tiff and lerc have the values themselves.`,
+  ),
+  bandIds: member('bandIds', 'Bands, counted from 0.'),
+  noData: member('noData', 'Value that is transparent.'),
+  interpolation: member('interpolation', 'RSP_NearestNeighbor and the like, of tiff and lerc.'),
+  compressionTolerance: member(
+    'compressionTolerance',
+    'By how much values of lerc may be off; 0 when absent.',
+  ),
+  lercVersion: member('lercVersion', '1, or 2, which is 1 where pixels have no value.'),
+  compressionQuality: member('compressionQuality', 'Of jpg and webp, 1 to 100.'),
+  time: member('time', 'Milliseconds since 1970, or start,end.'),
+  mosaicRule: member('mosaicRule', 'esriMosaicNone or esriMosaicLockRaster, as JSON.'),
+  renderingRule: member('renderingRule', 'Raster functions as JSON: Stretch, Colormap, NDVI and others.'),
+};
+
+/** Pictures and values of image services. */
+export function exportImageOperations(deps: MapDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('ImageServer', 'exportImage', 'ImageServer'), name: 'exportImage', params },
+    path: '/rest/services/{serviceId}/ImageServer/exportImage',
+    pathParams: { serviceId: pathString('serviceId', 'Identifier of a collection of rasters.') },
+    summary: 'A picture of an image service',
+    run(x, { serviceId }, members) {
+      const collection = requireImage(deps, x.principal, serviceId!);
+      const request = imageRequest(collection, members);
+      if (request.answer === 'image')
+        return request.encoding ? values(x, deps, request) : draw(x, deps, request);
+      const { bbox, crs, width, height } = request.window;
+      const extent = envelopeObject(bbox, crs);
+      return jsonReply({ href: exportAddress(x, members), width, height, extent, scale: 0 }, request.answer);
+    },
+  });
+}
+
+interface ImageRequest {
+  readonly answer: 'image' | 'json' | 'pjson';
+  readonly collection: RasterCollection;
+  readonly window: MapWindow;
+  readonly format: Format;
+  /** Of values. */
+  readonly encoding: 'geotiff' | 'lerc' | undefined;
+  readonly tolerance: number;
+  readonly lercVersion?: 1;
+  readonly bands: number[] | undefined;
+  readonly nodata: number | undefined;
+  readonly resampling: Resampling | undefined;
+  readonly quality: number | undefined;
+  readonly datetime: ReturnType<typeof timeRange>;
+  readonly rendering: Rendering;
+}
+
+const RESAMPLINGS = {
+  RSP_NearestNeighbor: 'nearest',
+  RSP_BilinearInterpolation: 'bilinear',
+  RSP_CubicConvolution: 'cubic',
+  RSP_Majority: 'mode',
+} as const;
+
+function imageRequest(collection: RasterCollection, members: Members): ImageRequest {
+  const own = layerCrs(collection);
+  const whole = imageBox(collection, own);
+  const format = choiceOf(members, 'format', { values: IMAGE_FORMATS, fallback: 'jpgpng' });
+  const names = Object.keys(RESAMPLINGS) as (keyof typeof RESAMPLINGS)[];
+  const resampling = members['interpolation']
+    ? RESAMPLINGS[choiceOf(members, 'interpolation', { values: names, fallback: names[0]! })]
+    : undefined;
+  const quality = numberOf(members, 'compressionQuality');
+  if (quality !== undefined && (quality < 1 || quality > 100))
+    throw badParameter('compressionQuality', 'must be from 1 to 100');
+  const encoding = format === 'tiff' ? 'geotiff' : format === 'lerc' ? 'lerc' : undefined;
+  const version = choiceOf(members, 'lercVersion', { values: ['1', '2'], fallback: '2' });
+  const bands = bandsOf(collection, members);
+  if (!encoding && bands !== undefined && bands.length !== 1 && bands.length !== 3)
+    throw badParameter('bandIds', 'must be one band or three for a picture');
+  return {
+    answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
+    collection: ruled(collection, members),
+    window: imageWindow(members, { own, whole, settings: windowSettings(collection.maps) }),
+    format: EXPORT_FORMATS[format === 'lerc' ? 'tiff' : format],
+    tolerance: decimalOf(members, 'compressionTolerance') ?? 0,
+    ...(version === '1' ? { lercVersion: 1 as const } : {}),
+    ...{ encoding, bands, resampling, quality },
+    nodata: decimalOf(members, 'noData'),
+    datetime: timeRange(textOf(members, 'time', MOST_TEXT)),
+    rendering: renderingOf(collection, members),
+  };
+}
+
+/** Counted from 1. */
+function bandsOf({ bands }: RasterCollection, members: Members): number[] | undefined {
+  const ids = numbersOf(members, 'bandIds', MOST_TEXT);
+  if (ids?.some((id) => id >= bands.length))
+    throw badParameter('bandIds', `must be bands of 0 to ${bands.length - 1}`);
+  return ids?.map((id) => id + 1);
+}
+
+function decimalOf(members: Members, name: 'noData' | 'compressionTolerance'): number | undefined {
+  const text = textOf(members, name, MOST_TEXT);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!Number.isFinite(value) || (name === 'compressionTolerance' && value < 0))
+    throw badParameter(name, name === 'noData' ? 'must be one number' : 'must be a number from 0');
+  return value;
+}
+
+function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply> {
+  const { collection, window, format, bands, nodata, quality, datetime, rendering } = request;
+  const { look, style } = rendering;
+  if (style && (bands ?? nodata ?? Object.keys(look)[0]) !== undefined)
+    throw badParameter('renderingRule', 'has a relief, which goes with no bands, colours and values');
+  const shown = style ? { ...collection, style: { version: 0, layers: style } } : collection;
+  const usual = { ...NO_MAP_PARAMS, quality, datetime, transparent: true, dpi: undefined };
+  if (Object.keys(look).length === 0 && isInStyle(shown, bands, nodata))
+    return drawMap(x, deps, [shown], usual, { window, format, nodata });
+  const query = {
+    ...usual,
+    ...look,
+    ...(bands ? { bands } : {}),
+    ...(nodata === undefined ? {} : { nodata }),
+  };
+  return drawMap(x, deps, [shown], query, { window, format });
+}
+
+/** Whether the style of the raster shows these bands, and can leave a value out. Others are drawn as if there were none. */
+function isInStyle(
+  { bands: all, style }: RasterCollection,
+  bands: readonly number[] | undefined,
+  nodata: number | undefined,
+): boolean {
+  const hasRelief = style.layers.some(({ type }) => type === 'hillshade');
+  if (nodata !== undefined && hasRelief) return false;
+  if (bands === undefined || (all.length === 1 && bands.length === 1)) return true;
+  const looks = style.layers.map(styleLook);
+  return !hasRelief && looks.length > 0 && looks.every((look) => look?.bands?.join() === bands.join());
+}
+
+/** The values of the window as a GeoTIFF or LERC. */
+async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): Promise<Reply> {
+  const { collection, window, bands, resampling, datetime, encoding, tolerance, lercVersion } = request;
+  if (request.rendering.style ?? Object.keys(request.rendering.look)[0])
+    throw badParameter('renderingRule', 'is of pictures: tiff and lerc have the values themselves');
+  const { bbox, crs, width, height } = window;
+  try {
+    const { result } = await readCoverage(x, pools, collection, {
+      ...{ datetime, place: { bbox, bboxCrs: crs }, crs, bands, resampling },
+      ...{ scaling: { size: [width, height] }, isWhole: true, format: encoding!, tolerance, lercVersion },
+    });
+    return {
+      ...{ status: 200, mediaType: result.mediaType, etag: result.tag, cacheControl: 'no-cache' },
+      body: await openCoverage(result),
+      sent: () => giveRoomBack(result.data),
+    };
+  } catch (error) {
+    if (error instanceof TaskFailure && error.code === 'no-data')
+      throw badParameter('bbox', 'does not touch the raster');
+    throw error;
+  }
+}

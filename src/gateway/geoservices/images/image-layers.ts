@@ -1,0 +1,60 @@
+import { hasCoverage } from '../../../core/catalog/abilities.js';
+import type { CatalogSnapshot, RasterCollection } from '../../../core/catalog/collection.js';
+import { membersOf, ofMembers } from '../../../core/catalog/raster-sources.js';
+import { unreadFailure } from '../../../core/catalog/unread.js';
+import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import type { Principal } from '../../../core/http/operation.js';
+import { granulesOf } from '../../../services/rasters/granules.js';
+import type { MapDeps } from '../maps/map-layers.js';
+import { listOf, type Members, naming, objectOf, wholeNumber } from '../members.js';
+
+/** An image service is a collection of rasters, by its identifier. Throws 404, and 401 where credentials may help. */
+export function requireImage(deps: MapDeps, principal: Principal, id: string): RasterCollection {
+  const catalog = deps.visible(principal);
+  const collection = catalog.byId(id);
+  if (hasCoverage(collection)) return collection;
+  const { refused } = catalog;
+  if (refused.collections.some((one) => one.id === id))
+    throw new ApiError(refused.why, 'Credentials are needed to read this image service.');
+  const unread = unreadFailure(catalog, (one) => one.id === id);
+  throw unread ?? new ApiError('not-found', `There is no image service '${id.slice(0, 100)}'.`);
+}
+
+/** The image service with the lowest layer number, of those that the caller sees. Throws 404 without one. */
+export function requireFirstImage(deps: MapDeps, principal: Principal): RasterCollection {
+  const images = deps.visible(principal).collections.filter(hasCoverage);
+  const first = images.sort((a, b) => a.layerId - b.layerId)[0];
+  if (!first) throw new ApiError('not-found', 'There is no image service.');
+  return first;
+}
+
+/** Names of image services. */
+export function imageServices({ collections }: CatalogSnapshot): string[] {
+  return collections.filter(hasCoverage).map(({ id }) => id);
+}
+
+/** Rasters that a mosaic rule locks to; the collection as it is where it says nothing. Throws 400 naming `mosaicRule`. */
+export function ruled(collection: RasterCollection, members: Members): RasterCollection {
+  const rule = objectOf(members, 'mosaicRule');
+  const method = rule?.['mosaicMethod'] ?? 'esriMosaicNone';
+  if (!rule || method === 'esriMosaicNone') return collection;
+  if (method !== 'esriMosaicLockRaster')
+    throw badParameter('mosaicRule', 'has a method that is neither esriMosaicNone nor esriMosaicLockRaster');
+  const granules = granulesOf(collection);
+  const ids = (naming('mosaicRule', () => listOf(rule, 'lockRasterIds', granules.length)) ?? []).map((id) =>
+    wholeNumber('mosaicRule', id),
+  );
+  const choice = ids.map((id) => granules[id - 1]);
+  const { raster } = collection;
+  if (!choice.every((one) => one !== undefined) || choice.length === 0)
+    throw badParameter('mosaicRule', `must lock to rasters of 1 to ${granules.length}`);
+  if (!membersOf(raster.source)) {
+    if (granules.length === 1) return collection;
+    throw badParameter('mosaicRule', 'is of mosaics: times of a series are chosen by time');
+  }
+  const source = ofMembers(
+    raster.source,
+    choice.flatMap(({ member }) => member ?? []),
+  );
+  return { ...collection, raster: { ...raster, source } };
+}

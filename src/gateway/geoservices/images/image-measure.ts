@@ -1,0 +1,143 @@
+import type { Geometry, Point, Position } from 'geojson';
+import type { RasterCollection } from '../../../core/catalog/collection.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { CRS84 } from '../../../core/geometry/crs.js';
+import type { Exchange } from '../../../core/http/operation.js';
+import { runTask } from '../../../services/kit/run-task.js';
+import type { SurfaceDeps } from '../../surface/common.js';
+import { member } from '../features/query-members.js';
+import { inPlane, shapeOf } from '../geometry/geometry-answers.js';
+import { areaUnitOf, unitOf } from '../geometry/geometry-requests.js';
+import { layerCrs } from '../layer-documents.js';
+import { choiceOf, type Members, naming } from '../members.js';
+import { ruled } from './image-layers.js';
+import { degreesOf, type PlaceGeometry, type PlacePosition, placeGeometry } from './pixels.js';
+
+/** Measures on the ground of what is seen in an image. Its pixels have no heights: what needs these is refused. */
+
+type Deps = Pick<SurfaceDeps, 'pools'>;
+
+export const MEASURE_PARAMS = {
+  fromGeometry: member('fromGeometry', 'What is measured, or where: x,y, or a geometry as JSON.'),
+  toGeometry: member('toGeometry', 'The other end of a distance.'),
+  geometryType: member('geometryType', 'esriGeometryPoint, esriGeometryPolygon or esriGeometryEnvelope.'),
+  measureOperation: member('measureOperation', 'esriMensurationPoint when absent.'),
+  linearUnit: member('linearUnit', 'esriMeters when absent.'),
+  angularUnit: member('angularUnit', 'esriDUDecimalDegrees when absent.'),
+  areaUnit: member('areaUnit', 'esriSquareMeters when absent.'),
+  mosaicRule: member('mosaicRule', 'Which rasters.'),
+};
+
+const OPERATIONS = {
+  esriMensurationPoint: 'point',
+  esriMensurationCentroid: 'centroid',
+  esriMensurationDistanceAndAngle: 'distance',
+  esriMensurationAreaAndPerimeter: 'area',
+} as const;
+const NAMES = Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[];
+const DEGREES = 'esriDUDecimalDegrees';
+const ANGULAR_UNITS = [DEGREES, 'esriDURadians'] as const;
+
+export async function measure(x: Exchange, deps: Deps, collection: RasterCollection, members: Members) {
+  ruled(collection, members);
+  const operation = choiceOf(members, 'measureOperation', { values: NAMES, fallback: NAMES[0]! });
+  const from = placeOf(collection, members, 'fromGeometry');
+  const answer = { name: collection.title, sensorName: '' };
+  switch (OPERATIONS[operation]) {
+    case 'distance':
+      return { ...answer, ...(await distance(x, deps, { collection, from, members })) };
+    case 'area':
+      return { ...answer, ...(await area(x, deps, from, members)) };
+    default:
+      return { ...answer, point: await middle(x, deps, from) };
+  }
+}
+
+function placeOf(collection: RasterCollection, members: Members, name: string): PlaceGeometry {
+  const geometry = members[name];
+  return naming(name, () => placeGeometry({ ...members, geometry }, layerCrs(collection)));
+}
+
+function geometryOf({ literal }: PlaceGeometry): Geometry {
+  if ('type' in literal) return literal;
+  const [west, south, east, north] = literal.bbox as [number, number, number, number];
+  const ring: Position[] = [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ];
+  return { type: 'Polygon', coordinates: [ring] };
+}
+
+async function middle(x: Exchange, { pools }: Deps, place: PlaceGeometry) {
+  const result = await runTask(x, pools, 'process.geometry', {
+    ...{ verb: 'each', operations: [{ name: 'centroid' }], geometries: [geometryOf(place)] },
+    ...inPlane(place.crs),
+  });
+  const [point] = result.geometries;
+  if (point?.type !== 'Point') throw badParameter('fromGeometry', 'has no middle');
+  const displayValue = point.coordinates.join(', ');
+  return { value: shapeOf(point, place.crs), displayValue, uncertainty: null };
+}
+
+/** The shortest way over the ellipsoid, and where it leaves to: seen from its begin, the plane keeps both. */
+async function distance(
+  x: Exchange,
+  { pools }: Deps,
+  { collection, from, members }: { collection: RasterCollection; from: PlaceGeometry; members: Members },
+) {
+  const to = placeOf(collection, members, 'toGeometry');
+  for (const [name, place] of [
+    ['fromGeometry', from],
+    ['toGeometry', to],
+  ] as const)
+    if (geometryOf(place).type !== 'Point') throw badParameter(name, 'must be a point');
+  const [lon, lat] = transformed(from);
+  const target = `+proj=aeqd +lat_0=${lat} +lon_0=${lon} +datum=WGS84 +units=m +type=crs`;
+  const result = await runTask(x, pools, 'process.geometry', {
+    ...{ verb: 'each', operations: [{ name: 'none' }], geometries: [geometryOf(to)] },
+    ...{ from: to.crs.proj, plane: to.crs.proj, target },
+  });
+  const point = result.geometries[0] as Point | null | undefined;
+  if (!point) throw badParameter('toGeometry', 'lies nowhere on Earth');
+  const [east, north] = point.coordinates as [number, number];
+  const degrees = ((Math.atan2(east, north) * 180) / Math.PI + 360) % 360;
+  const unit = choiceOf(members, 'angularUnit', { values: ANGULAR_UNITS, fallback: DEGREES });
+  return {
+    distance: lengthOf(members, Math.hypot(east, north)),
+    azimuthAngle: value(unit === DEGREES ? degrees : (degrees * Math.PI) / 180, unit),
+  };
+}
+
+/** Longitude and latitude. */
+function transformed({ middle, crs }: PlaceGeometry): PlacePosition {
+  const place = degreesOf(middle, crs);
+  if (!place) throw badParameter('fromGeometry', 'lies nowhere on Earth');
+  return place;
+}
+
+async function area(x: Exchange, { pools }: Deps, from: PlaceGeometry, members: Members) {
+  const geometry = geometryOf(from);
+  if (!geometry.type.endsWith('Polygon')) throw badParameter('fromGeometry', 'must be an area');
+  const { measures } = await runTask(x, pools, 'process.geometry', {
+    ...{ verb: 'measure', ground: true, geometries: [geometry] },
+    ...{ from: from.crs.proj, plane: CRS84.proj, target: CRS84.proj },
+  });
+  const [{ area: squareMetres, perimeter }] = measures as [(typeof measures)[number]];
+  const unit = areaUnitOf(members, 'areaUnit');
+  const name = unit === undefined ? 'esriSquareMeters' : String(members['areaUnit']);
+  return { area: value(squareMetres / (unit ?? 1), name), perimeter: lengthOf(members, perimeter) };
+}
+
+function lengthOf(members: Members, metres: number) {
+  const unit = unitOf(members, 'linearUnit');
+  return value(metres / (unit ?? 1), unit === undefined ? 'esriMeters' : String(members['linearUnit']));
+}
+
+/** How exact it is nobody knows: that is a matter of the image. */
+const value = (number: number, unit: string) => ({
+  ...{ value: number, displayValue: `${number.toFixed(2)} ${unit.replace(/^esri(DU)?/, '')}` },
+  ...{ uncertainty: null, unit },
+});

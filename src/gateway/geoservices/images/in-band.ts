@@ -1,0 +1,43 @@
+import type { ApiError } from '../../../core/errors/errors.js';
+import type { Reply } from '../../../core/http/operation.js';
+import { stringifyExactly } from '../../../core/values/json.js';
+import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
+import { InvalidCredentials } from '../../auth/credentials.js';
+
+/** Answers of GeoServices: JSON with status 200, failures too, which are told by a member `error`. */
+
+/** What clients take for "sign in", and for "sign in again". */
+const TOKEN_REQUIRED = 499;
+const INVALID_TOKEN = 498;
+
+/** How an operation of a server type says its failures. */
+export function inBandFailure(server: string, operation: string): (error: ApiError) => Reply {
+  const name = operation.toLowerCase();
+  return (error) => {
+    const { status, message, errors = [], headers } = error;
+    const code =
+      error instanceof InvalidCredentials ? INVALID_TOKEN : status === 401 ? TOKEN_REQUIRED : status;
+    geoServicesErrors.cell(server, name, String(code)).inc();
+    const details = errors.map(({ name: member, detail }) => `${member} ${detail}`);
+    const later = headers?.['retry-after'];
+    return {
+      ...jsonReply({ error: { code, message, details } }),
+      ...(later === undefined ? {} : { headers: { 'retry-after': later } }),
+    };
+  };
+}
+
+/** A failure of what clients read as bytes (tiles, glyphs, icons): the same document, under the status of HTTP. */
+export function byStatus(failure: (error: ApiError) => Reply): (error: ApiError) => Reply {
+  return (error) => ({ ...failure(error), status: error.status });
+}
+
+/** `pjson` is JSON that people read. Ids beyond 2^53 and `ExactNumber`s are written digit by digit. */
+export function jsonReply(document: unknown, format: 'json' | 'pjson' = 'json'): Reply {
+  return textReply(stringifyExactly(document, format === 'pjson' ? '  ' : ''));
+}
+
+/** A document whose text is there already: that of many features. */
+export function textReply(body: string | Uint8Array): Reply {
+  return { status: 200, mediaType: 'application/json', body, cacheControl: 'no-store' };
+}

@@ -1,0 +1,202 @@
+import type { RasterCollection } from '../../../core/catalog/collection.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { BandMathError, parseBandMath } from '../../../core/rasters/band-math/index.js';
+import { type Color, ramp } from '../../../core/rasters/color-ramps.js';
+import type { AskedLook } from '../../../core/rasters/look-params.js';
+import type { BandInfo } from '../../../core/rasters/rasters.js';
+import type { StyleLayer } from '../../../core/styles/model.js';
+import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.js';
+import { type Members, objectOf, requireObject } from '../members.js';
+
+/**
+ * Raster functions of a rendering rule (Esri's "Raster function objects") as looks and styles of ours. Functions are read
+ * from the inside: each takes what the one before it leaves. Throws 400 naming `renderingRule`.
+ */
+
+type Look = Partial<AskedLook>;
+
+export interface Rendering {
+  readonly look: Look;
+  /** In place of the style of the raster. */
+  readonly style?: readonly StyleLayer[];
+}
+
+interface Step {
+  readonly collection: RasterCollection;
+  readonly args: Members;
+  /** What the function inside it makes. */
+  readonly inner: Rendering;
+}
+
+/** Functions may be within one another, that deep. */
+const MOST_DEPTH = 8;
+
+export function renderingOf(collection: RasterCollection, members: Members): Rendering {
+  const rule = objectOf(members, 'renderingRule');
+  return rule ? functionOf(collection, rule, 0) : { look: {} };
+}
+
+function functionOf(collection: RasterCollection, rule: Members, depth: number): Rendering {
+  if (depth > MOST_DEPTH) wrong(`is deeper than ${MOST_DEPTH} functions`);
+  const name = rule['rasterFunction'];
+  const args = requireObject('renderingRule', rule['rasterFunctionArguments'] ?? {});
+  const within = args['Raster'] ?? args['raster'];
+  const inner =
+    typeof within === 'object' && within !== null
+      ? functionOf(collection, within as Members, depth + 1)
+      : { look: {} };
+  if (name === undefined || name === '' || name === 'None') return inner;
+  const key = scalarText('renderingRule', name).toLowerCase();
+  const read = Object.hasOwn(FUNCTIONS, key) ? FUNCTIONS[key] : undefined;
+  if (!read) wrong(`has the function '${key.slice(0, 60)}', which is not supported`);
+  const { look, style = inner.style } = read({ collection, args, inner });
+  return { look: { ...inner.look, ...look }, ...(style ? { style } : {}) };
+}
+
+const FUNCTIONS: Readonly<Record<string, (step: Step) => Rendering>> = {
+  extractband: ({ collection, args }) => ({
+    look: { bands: bandsOf(collection, listOf(args, 'BandIDs', 'BandIds')) },
+  }),
+  stretch: (step) => ({ look: stretched(step) }),
+  colormap: ({ args, inner }) => ({ look: { ...firstOf(inner.look), colormap: colormapOf(args) } }),
+  ndvi: ({ collection, args }) => ({
+    look: index(collection, numberOf(args, 'InfraredBandID'), numberOf(args, 'VisibleBandID')),
+  }),
+  bandarithmetic: ({ collection, args }) => ({ look: arithmetic(collection, args) }),
+  hillshade: ({ args }) => ({ look: {}, style: [relief(args)] }),
+};
+
+function wrong(detail: string): never {
+  throw badParameter('renderingRule', detail);
+}
+
+/** Bands of ours, counted from 1, of those that clients count from 0. */
+function bandsOf({ bands }: RasterCollection, ids: readonly unknown[]): number[] {
+  const numbers = ids.map((id) => scalarNumber('renderingRule', id) + 1);
+  if (!numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= bands.length))
+    wrong(`names a band that is none of 0 to ${bands.length - 1}`);
+  // Two bands and more than three are no picture: the first ones are shown.
+  return numbers.length >= 3 ? numbers.slice(0, 3) : numbers.slice(0, 1);
+}
+
+function listOf(args: Members, ...names: readonly string[]): readonly unknown[] {
+  const value = names.map((name) => args[name]).find((one) => one !== undefined);
+  if (!Array.isArray(value) || value.length === 0) wrong(`lacks the list ${names[0]}`);
+  return value;
+}
+
+function numberOf(args: Members, name: string, fallback?: number): number {
+  const value = args[name] ?? fallback;
+  if (typeof value !== 'number' || !Number.isFinite(value)) wrong(`lacks the number ${name}`);
+  return value;
+}
+
+const STANDARD_DEVIATION = 3;
+const MINIMUM_MAXIMUM = 5;
+
+/** Values that become the darkest and the brightest shade: as they are given, or from the statistics of the bands. */
+function stretched({ collection, args, inner }: Step): Look {
+  const type = numberOf(args, 'StretchType', 0);
+  if (type === 0) return {};
+  if (type !== STANDARD_DEVIATION && type !== MINIMUM_MAXIMUM)
+    wrong(`has the stretch type ${type}: 0, ${STANDARD_DEVIATION} and ${MINIMUM_MAXIMUM} are supported`);
+  const own = args['Statistics'];
+  const rows = Array.isArray(own) && own.length > 0 ? own.map(statisticsOf) : shownBands(collection, inner);
+  const deviations = numberOf(args, 'NumberOfStandardDeviations', 2);
+  const ranges = rows.map(({ min, max, mean, stdDev }): [number, number] =>
+    type === MINIMUM_MAXIMUM
+      ? [min, max]
+      : [Math.max(min, mean - deviations * stdDev), Math.min(max, mean + deviations * stdDev)],
+  );
+  if (ranges.length === 0 || !ranges.every(([min, max]) => min < max)) wrong('stretches no range of values');
+  return { rescale: ranges.length >= 3 ? ranges.slice(0, 3) : ranges.slice(0, 1) };
+}
+
+type Statistics = NonNullable<BandInfo['statistics']>;
+
+/** `[min, max, mean, standard deviation]`. */
+function statisticsOf(row: unknown): Statistics {
+  const [min, max, mean = 0, stdDev = 0] = numbersOf(row);
+  if (![min, max, mean, stdDev].every(Number.isFinite)) wrong('has Statistics that are no numbers');
+  return { min: min!, max: max!, mean, stdDev };
+}
+
+function shownBands({ bands }: RasterCollection, { look }: Rendering): Statistics[] {
+  if (look.expression) wrong('stretches an expression: it needs Statistics');
+  const numbers = look.bands ?? (bands.length >= 3 ? [1, 2, 3] : [1]);
+  return numbers.map(
+    (number) => bands[number - 1]?.statistics ?? wrong(`has no statistics of band ${number}`),
+  );
+}
+
+/** Colours are of one band: the first that is shown, and its range. */
+function firstOf({ bands, rescale }: Look): Look {
+  return {
+    ...(bands ? { bands: bands.slice(0, 1) } : {}),
+    ...(rescale ? { rescale: rescale.slice(0, 1) } : {}),
+  };
+}
+
+/** Values and colours `[value, red, green, blue]`, or the name of a ramp. */
+function colormapOf(args: Members): NonNullable<Look['colormap']> {
+  const name = args['ColorRamp'] ?? args['ColorrampName'] ?? args['ColormapName'];
+  const colors = typeof name === 'string' ? ramp(name.toLowerCase().replaceAll(' ', '')) : undefined;
+  if (colors) return { kind: 'ramp', colors };
+  if (name !== undefined) wrong('names a colour ramp that is not known');
+  const list = listOf(args, 'Colormap');
+  if (list.length > LIMITS.colormapEntries) wrong(`has more than ${LIMITS.colormapEntries} colours`);
+  const rows = list.map((row) => numbersOf(row));
+  if (!rows.every((row) => row.length >= 4 && row.every(Number.isFinite)))
+    wrong('has a Colormap that is not of values, reds, greens and blues');
+  return {
+    kind: 'values',
+    values: rows.map(([value]) => value!),
+    colors: rows.map(([, r, g, b]): Color => [shade(r!), shade(g!), shade(b!), 255]),
+  };
+}
+
+const numbersOf = (row: unknown) =>
+  (Array.isArray(row) ? row : []).map((one) => scalarNumber('renderingRule', one));
+const shade = (value: number) => Math.min(255, Math.max(0, Math.round(value)));
+
+/** The normalised difference of two bands, -1 to 1. */
+function index(collection: RasterCollection, infrared: number, visible: number): Look {
+  const [first] = bandsOf(collection, [infrared]);
+  const [second] = bandsOf(collection, [visible]);
+  return expressionOf(`(b${first}-b${second})/(b${first}+b${second})`);
+}
+
+const USER_DEFINED = 0;
+const NDVI = 1;
+
+function arithmetic(collection: RasterCollection, args: Members): Look {
+  const method = numberOf(args, 'Method', USER_DEFINED);
+  const text = args['BandIndexes'] ?? args['BandIndices'];
+  if (typeof text !== 'string') wrong('lacks the text BandIndexes');
+  if (method === USER_DEFINED) return { ...expressionOf(text.toLowerCase()) };
+  if (method !== NDVI) wrong(`has the method ${method}: ${USER_DEFINED} and ${NDVI} are supported`);
+  const [infrared = Number.NaN, visible = Number.NaN] = text.trim().split(/\s+/).map(Number);
+  return index(collection, infrared - 1, visible - 1);
+}
+
+function expressionOf(text: string): Look {
+  try {
+    const expression = parseBandMath(text);
+    if (expression.length !== 1 && expression.length !== 3) wrong('must be of one expression, or three');
+    return { expression, ...(/\//.test(text) ? { rescale: [[-1, 1]] } : {}) };
+  } catch (error) {
+    if (!(error instanceof BandMathError)) throw error;
+    return wrong(error.message);
+  }
+}
+
+function relief(args: Members): StyleLayer {
+  const azimuth = numberOf(args, 'Azimuth', 315);
+  const factor = numberOf(args, 'ZFactor', 1);
+  const paint = {
+    'hillshade-illumination-direction': ((azimuth % 360) + 360) % 360,
+    'hillshade-exaggeration': Math.min(1, Math.max(0, factor / 2)),
+  };
+  return { id: 'relief', type: 'hillshade', paint } as StyleLayer;
+}

@@ -1,0 +1,265 @@
+import type { CatalogSnapshot, Collection, VectorCollection } from '../../core/catalog/collection.js';
+import type { Relationship } from '../../core/catalog/layer-settings.js';
+import { type Box, globeExtent, imageWithin } from '../../core/geometry/box.js';
+import { CRS84, type Crs } from '../../core/geometry/crs.js';
+import { esriFields, esriTypeOf } from '../../core/geoservices/geoservices-features.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Field } from '../../core/sources/vector-source.js';
+import { exportDrawingInfo } from '../../core/styles/drawing-info/export.js';
+import { transformBox } from '../../native/index.js';
+import { fieldsOf, typeOf } from '../../services/catalog/layers/related.js';
+import { esriLayer } from '../../services/replicas/layer-view.js';
+
+/** Documents of feature services and their layers, as clients of GeoServices read them. */
+
+/** The version of ArcGIS Server whose documents these are like. */
+export const CURRENT_VERSION = 11.2;
+
+const EDITING = ['Create', 'Delete', 'Query', 'Update', 'Editing'].join();
+const EDITABLE = {
+  ...{ allowGeometryUpdates: true, supportsRollbackOnFailureParameter: true, supportsCalculate: true },
+  ...{ supportsAppend: true, supportedAppendFormats: 'featureCollection' },
+};
+
+/** What clients may do: query, and edit where they may change features. */
+const capabilitiesOf = (isEditable: boolean) => (isEditable ? EDITING : 'Query');
+
+const QUERY_FORMATS = 'JSON, geoJSON, PBF';
+
+export function spatialReferenceOf({ epsg }: Crs) {
+  // Clients of long standing know Web Mercator by the number that it had before EPSG gave it one.
+  return epsg === 3857 ? { wkid: 102_100, latestWkid: epsg } : { wkid: epsg, latestWkid: epsg };
+}
+
+/** The CRS that a layer is told of in: its own where EPSG has a number for it, else WGS 84. */
+export function layerCrs({ storageCrs }: Collection): Crs {
+  return storageCrs.epsg > 0 ? storageCrs : CRS84;
+}
+
+export function serviceDocument(name: string, layers: readonly VectorCollection[], isEditable: boolean) {
+  const crs = commonCrs(layers);
+  const extent = extentIn(layers, crs);
+  const entries = layers.map(layerEntry);
+  return {
+    currentVersion: CURRENT_VERSION,
+    serviceDescription: name,
+    hasVersionedData: false,
+    maxRecordCount: LIMITS.geoServicesRecords,
+    supportedQueryFormats: QUERY_FORMATS,
+    supportsRelationshipsResource: false,
+    capabilities: capabilitiesOf(isEditable),
+    description: '',
+    copyrightText: '',
+    spatialReference: spatialReferenceOf(crs),
+    initialExtent: extent,
+    fullExtent: extent,
+    allowGeometryUpdates: isEditable,
+    units: unitsOf(crs),
+    syncEnabled: false,
+    layers: entries.filter(({ type }) => type === 'Feature Layer'),
+    tables: entries.filter(({ type }) => type === 'Table'),
+  };
+}
+
+function commonCrs(layers: readonly Collection[]): Crs {
+  const [first = CRS84, ...others] = layers.map(layerCrs);
+  return others.every(({ epsg }) => epsg === first.epsg) ? first : CRS84;
+}
+
+function layerEntry(layer: VectorCollection) {
+  const geometryType = esriTypeOf(esriLayer(layer));
+  return {
+    id: layer.layerId,
+    name: layer.title,
+    parentLayerId: -1,
+    defaultVisibility: true,
+    subLayerIds: null,
+    ...{ minScale: 0, maxScale: 0 },
+    type: geometryType === undefined ? 'Table' : 'Feature Layer',
+    ...(geometryType === undefined ? {} : { geometryType }),
+  };
+}
+
+/** `catalog` is what who asks may read: nothing is told of a relationship whose other end is kept from them. */
+export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot, isEditable: boolean) {
+  const esri = esriLayer(layer);
+  const geometryType = esriTypeOf(esri);
+  const fields = esriFields(esri);
+  const crs = layerCrs(layer);
+  return {
+    currentVersion: CURRENT_VERSION,
+    id: layer.layerId,
+    name: layer.title,
+    type: geometryType === undefined ? 'Table' : 'Feature Layer',
+    description: layer.description,
+    copyrightText: layer.about?.attribution ?? '',
+    displayField: displayField(layer),
+    defaultVisibility: true,
+    ...{ minScale: 0, maxScale: 0 },
+    ...(geometryType === undefined
+      ? {}
+      : {
+          geometryType,
+          extent: extentIn([layer], crs),
+          sourceSpatialReference: spatialReferenceOf(crs),
+          drawingInfo: exportDrawingInfo(layer.style.layers).drawingInfo,
+        }),
+    hasM: false,
+    hasZ: esri.hasZ,
+    hasAttachments: layer.source.writable,
+    htmlPopupType: 'esriServerHTMLPopupTypeAsHTMLText',
+    objectIdField: esri.idColumn,
+    uniqueIdField: { name: esri.idColumn, isSystemMaintained: true },
+    globalIdField: '',
+    typeIdField: '',
+    fields: fields.map((field) => ({ ...field, domain: domainOf(layer, field.name) })),
+    ...timeInfoOf(layer),
+    relationships: relationshipsOf(layer, catalog),
+    indexes: [],
+    types: [],
+    templates: isEditable ? [templateOf(layer)] : [],
+    ...(isEditable ? EDITABLE : {}),
+    maxRecordCount: LIMITS.geoServicesRecords,
+    standardMaxRecordCount: LIMITS.geoServicesRecordsMax,
+    tileMaxRecordCount: LIMITS.geoServicesRecordsMax,
+    maxRecordCountFactor: LIMITS.geoServicesRecordsMax / LIMITS.geoServicesRecords,
+    supportedQueryFormats: QUERY_FORMATS,
+    capabilities: capabilitiesOf(isEditable),
+    supportsStatistics: true,
+    supportsAdvancedQueries: true,
+    supportsCoordinatesQuantization: true,
+    supportsReturningQueryExtent: true,
+    isDataVersioned: false,
+    dateFieldsTimeReference: { timeZone: 'UTC', respectsDaylightSaving: false },
+    advancedQueryCapabilities: {
+      supportsPagination: true,
+      supportsOrderBy: true,
+      supportsDistinct: true,
+      supportsCountDistinct: true,
+      supportsStatistics: true,
+      supportsReturningQueryExtent: true,
+      supportsQueryWithDistance: true,
+      supportsSqlExpression: false,
+      supportsHavingClause: true,
+      supportsPercentileStatistics: true,
+      supportsReturningGeometryCentroid: geometryType !== undefined,
+      supportsQueryWithResultType: true,
+      supportsMaxRecordCountFactor: true,
+      supportsPaginationOnAggregatedQueries: true,
+      supportsTopFeaturesQuery: true,
+      supportsQueryBins: true,
+      supportsQueryDateBins: true,
+    },
+    queryBinsCapabilities: {
+      supportsDateBin: true,
+      supportsFixedIntervalBin: true,
+      supportsAutoIntervalBin: true,
+      supportsFixedBoundariesBin: true,
+      supportsSplitBy: true,
+      supportsStackBy: false,
+      supportsSnapToData: false,
+      supportsReturnFullIntervalBin: true,
+      supportsFirstDayOfWeek: true,
+      supportsNormalization: false,
+      supportedStatisticTypes: [
+        ...['COUNT', 'SUM', 'AVG', 'VAR', 'STDDEV', 'MIN', 'MAX'],
+        ...['PERCENTILE_CONT', 'PERCENTILE_DISC'],
+      ],
+    },
+  };
+}
+
+/** The fields that the settings select by; the extent in time is not told: it would have to be read for each document. */
+function timeInfoOf({ source: { fields } }: VectorCollection) {
+  const named = (bound: Field['bound']) => fields.find((field) => field.bound === bound)?.name ?? null;
+  const [startTimeField, endTimeField] = [named('start'), named('end')];
+  if (startTimeField === null && endTimeField === null) return {};
+  return {
+    timeInfo: {
+      ...{ startTimeField, endTimeField, trackIdField: null },
+      ...{ timeExtent: null, timeReference: { timeZone: 'UTC', respectsDaylightSaving: false } },
+      ...{ timeInterval: 0, timeIntervalUnits: 'esriTimeUnitsUnknown' },
+    },
+  };
+}
+
+/** The number that a client knows a relationship by: that of the server it came from, or its place. */
+export function relationshipId({ esriRelationshipId }: Relationship, place: number): number {
+  return esriRelationshipId ?? place;
+}
+
+function relationshipsOf(layer: VectorCollection, catalog: CatalogSnapshot) {
+  const all = (layer.relationships ?? []).map((one, place) => ({ one, place }));
+  const open = all.filter(
+    ({ one }) =>
+      typeOf(fieldsOf(one).own, layer) !== undefined && catalog.byLayerId(one.relatedLayerId) !== undefined,
+  );
+  return open.map(({ one, place }) => relationshipOf(one, place));
+}
+
+function relationshipOf(relationship: Relationship, place: number) {
+  const { name, cardinality, role, relatedLayerId } = relationship;
+  return {
+    id: relationshipId(relationship, place),
+    name,
+    relatedTableId: relatedLayerId,
+    cardinality: CARDINALITIES[cardinality],
+    role: role === 'origin' ? 'esriRelRoleOrigin' : 'esriRelRoleDestination',
+    keyField: fieldsOf(relationship).own,
+    composite: false,
+  };
+}
+
+const CARDINALITIES: Readonly<Record<Relationship['cardinality'], string>> = {
+  'one-to-one': 'esriRelCardinalityOneToOne',
+  'one-to-many': 'esriRelCardinalityOneToMany',
+  'many-to-many': 'esriRelCardinalityManyToMany',
+};
+
+/** What a new feature begins with. */
+function templateOf({ title, source }: VectorCollection) {
+  const fields = source.fields.filter(({ generated, isMasked }) => !generated && !isMasked);
+  const attributes = Object.fromEntries(fields.map(({ name }) => [name, null]));
+  return { name: title, description: '', prototype: { attributes }, drawingTool: drawingToolOf(source) };
+}
+
+function drawingToolOf({ geometryType }: VectorCollection['source']): string {
+  if (geometryType.endsWith('Point')) return 'esriFeatureEditToolPoint';
+  return geometryType.endsWith('LineString') ? 'esriFeatureEditToolLine' : 'esriFeatureEditToolPolygon';
+}
+
+/** The first text that may be shown as a name. */
+export function displayField({ source }: VectorCollection): string {
+  const names = source.fields.filter(({ type }) => type === 'string').map(({ name }) => name);
+  return names.find((name) => /name|title/i.test(name)) ?? names[0] ?? source.idColumn;
+}
+
+function domainOf({ source }: VectorCollection, name: string) {
+  const field = source.fields.find((one) => one.name === name);
+  if (field?.codedValues) return { type: 'codedValue', name, codedValues: field.codedValues };
+  const [min, max] = field?.range ?? [null, null];
+  return min === null || max === null ? null : { type: 'range', name, range: [min, max] };
+}
+
+/** Where layers lie; null when none of them says it. */
+export function extentIn(layers: readonly Collection[], crs: Crs) {
+  const boxes = layers.flatMap(({ extent84 }) => (extent84 ? [extent84] : []));
+  if (boxes.length === 0) return null;
+  const west = Math.min(...boxes.map((box) => (box[0] > box[2] ? -180 : box[0])));
+  const east = Math.max(...boxes.map((box) => (box[0] > box[2] ? 180 : box[2])));
+  const south = Math.min(...boxes.map((box) => box[1]));
+  const north = Math.max(...boxes.map((box) => box[3]));
+  const globe = globeExtent([west, south, east, north]);
+  return globe ? envelopeObject(boxIn(globe, CRS84, crs), crs) : null;
+}
+
+/** A box of one CRS as one of another. */
+export function boxIn(box: Box, from: Crs, to: Crs): Box {
+  return from.epsg === to.epsg ? box : imageWithin(box, (one) => transformBox(one, from.proj, to.proj));
+}
+
+export function envelopeObject([xmin, ymin, xmax, ymax]: readonly number[], crs: Crs) {
+  return { ...{ xmin, ymin, xmax, ymax }, spatialReference: spatialReferenceOf(crs) };
+}
+
+export const unitsOf = ({ geographic }: Crs) => (geographic ? 'esriDecimalDegrees' : 'esriMeters');

@@ -1,0 +1,164 @@
+import { hasCoverage } from '../../../core/catalog/abilities.js';
+import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { type Format, JPEG_FORMAT, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../../core/http/media.js';
+import type { Exchange, Operation, Reply } from '../../../core/http/operation.js';
+import { pathString, type TimeRange } from '../../../core/http/params.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { describeCrs } from '../../../native/index.js';
+import { timeRange } from '../../../services/geoservices/time.js';
+import { blankImage } from '../../../services/tiles/blank.js';
+import { drawMap } from '../../maps/draw.js';
+import type { MapParams } from '../../maps/params.js';
+import type { MapWindow } from '../../maps/window.js';
+import { common, readingOperation } from '../features/feature-server.js';
+import { member } from '../features/query-members.js';
+import { jsonReply } from '../images/in-band.js';
+import { envelopeObject, extentIn } from '../layer-documents.js';
+import { choiceOf, flagOf, type Members, numberOf, textOf } from '../members.js';
+import { type MapChoice, mapChoice } from './map-choice.js';
+import { MAP_FORMATS } from './map-documents.js';
+import { type DrawnLayer, type MapDeps, mapLayers } from './map-layers.js';
+import { imageWindow, MAP_CRS, windowSettings } from './map-window.js';
+import { scaleOf } from './tile-info.js';
+
+const MOST_TEXT = 200;
+const DPI = 96;
+const MOST_DPI = 768;
+
+export const EXPORT_FORMATS: Readonly<Record<(typeof MAP_FORMATS)[number], Format>> = {
+  png: PNG_FORMAT,
+  png8: PNG_FORMAT,
+  png24: PNG_FORMAT,
+  png32: PNG_FORMAT,
+  jpg: JPEG_FORMAT,
+  jpgpng: PNG_FORMAT,
+  webp: WEBP_FORMAT,
+  tiff: TIFF_FORMAT,
+};
+
+const params = {
+  bbox: member('bbox', 'xmin,ymin,xmax,ymax; all layers when absent.'),
+  bboxSR: member('bboxSR', 'Spatial reference of bbox; Web Mercator when absent.'),
+  size: member('size', 'width,height in pixels. Default: the default size of the service, else 400,400.'),
+  imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
+  format: member(
+    'format',
+    `${MAP_FORMATS.join(', ')}; the default of the service, which is png unless it was set, when absent.`,
+  ),
+  layers: member('layers', 'show:, hide:, include: or exclude: and numbers of layers.'),
+  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  time: member('time', 'Milliseconds since 1970, or start,end.'),
+  transparent: member('transparent', 'false when absent.'),
+  dpi: member('dpi', `${DPI} when absent, ${MOST_DPI} at most.`),
+  dynamicLayers: member('dynamicLayers', 'Layers with conditions and drawings of their own, as JSON.'),
+};
+
+/** Parameters that change the picture and that are not there. */
+const UNSUPPORTED = ['rotation', 'layerTimeOptions', 'mapScale', 'gdbVersion', 'clipping', 'mapRangeValues'];
+
+/** Maps of the layers of a service. */
+export function exportOperations(deps: MapDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('MapServer', 'export', 'MapServer'), name: 'mapExport', params },
+    path: '/rest/services/{serviceId}/MapServer/export',
+    pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
+    summary: 'A map of a service',
+    run(x, { serviceId }, members) {
+      const all = mapLayers(deps, x.principal, serviceId!);
+      requireSupported(members);
+      const request = exportRequest(all, members, deps.visible(x.principal));
+      if (request.answer === 'image') return drawLayers(x, deps, request);
+      return jsonReply(documentOf(x, request, members), request.answer);
+    },
+  });
+}
+
+interface ExportRequest extends LayerDrawing {
+  readonly answer: 'image' | 'json' | 'pjson';
+}
+
+export interface LayerDrawing extends MapChoice {
+  readonly window: MapWindow;
+  readonly format: Format;
+  readonly dpi: number;
+  readonly transparent: boolean;
+  readonly bgcolor?: string;
+  readonly time: TimeRange | undefined;
+}
+
+function requireSupported(members: Members): void {
+  const says = (name: string) => !['', '0', '{}', undefined, null].includes(members[name] as string);
+  const name = UNSUPPORTED.find(says);
+  if (name !== undefined) throw badParameter(name, 'is not supported');
+}
+
+function exportRequest(
+  all: readonly DrawnLayer[],
+  members: Members,
+  catalog: CatalogSnapshot,
+): ExportRequest {
+  const extent = extentIn(all, MAP_CRS);
+  const maps = all.at(-1)?.maps;
+  const format = choiceOf(members, 'format', {
+    values: MAP_FORMATS,
+    fallback: maps?.defaultFormat ?? 'png',
+  });
+  const dpi = numberOf(members, 'dpi') ?? DPI;
+  if (dpi < 1 || dpi > MOST_DPI) throw badParameter('dpi', `must be from 1 to ${MOST_DPI}`);
+  return {
+    ...mapChoice(all, members, catalog),
+    answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
+    window: imageWindow(members, {
+      own: MAP_CRS,
+      settings: windowSettings(maps),
+      whole: extent ? [extent.xmin!, extent.ymin!, extent.xmax!, extent.ymax!] : undefined,
+    }),
+    format: EXPORT_FORMATS[format],
+    dpi,
+    transparent: flagOf(members, 'transparent', maps?.defaultTransparent ?? false),
+    time: timeRange(textOf(members, 'time', MOST_TEXT)),
+  };
+}
+
+/** What the parameters of OGC API Maps would say that are none here. */
+export const NO_MAP_PARAMS = {
+  ...{ bbox: undefined, bboxCrs: undefined, crs: undefined, width: undefined, height: undefined },
+  ...{ scaleDenominator: undefined, mmPerPixel: undefined, scale: undefined, quality: undefined },
+  ...{ datetime: undefined, bgcolor: undefined, expression: undefined, rescale: undefined },
+  ...{ colormap: undefined, bands: undefined, nodata: undefined },
+};
+
+/** A picture of layers, the one on top first. */
+export function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerDrawing): Promise<Reply> | Reply {
+  const { layers, filters, window, format, dpi, transparent, bgcolor, time } = drawing;
+  const blank = layers.length === 0 && blankImage(format, window.width, window.height);
+  if (blank) return { status: 200, mediaType: format.mediaType, body: blank, cacheControl: 'no-cache' };
+  // Features are narrowed by their filters.
+  const datetime = layers.some(hasCoverage) ? time : undefined;
+  const query: MapParams = { ...NO_MAP_PARAMS, transparent, bgcolor, datetime, dpi: dpi / DPI };
+  return drawMap(x, deps, [...layers].reverse(), query, { window, format, filters });
+}
+
+/** Where the picture is, and what it shows: clients load it then. */
+function documentOf(x: Exchange, { window, dpi }: ExportRequest, members: Members) {
+  const { bbox, crs, width, height } = window;
+  const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs.proj).metresPerUnit;
+  return {
+    href: exportAddress(x, members),
+    ...{ width, height, extent: envelopeObject(bbox, crs), scale: scaleOf(metres, dpi) },
+  };
+}
+
+/** Where the same picture is. */
+export function exportAddress(x: Exchange, members: Members): string {
+  const query = new URLSearchParams();
+  // Who loads the picture has credentials of their own: addresses get into logs.
+  const { token: _, ...shown } = members;
+  for (const [name, value] of Object.entries({ ...shown, f: 'image' }))
+    query.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  const address = `${x.path}?${query}`;
+  if (address.length > LIMITS.urlBytes)
+    throw badParameter('f', 'must be image: the address of the picture would be too long');
+  return `${x.baseUrl}${address}`;
+}

@@ -1,0 +1,90 @@
+import { plainFields } from '../../../core/access/field-masks.js';
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import type { VectorCollection } from '../../../core/catalog/collection.js';
+import { and, type Expression, literalPattern } from '../../../core/cql2/index.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { MapSearch } from '../../../core/features/map-results.js';
+import type { Operation } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import type { Field } from '../../../core/sources/vector-source.js';
+import { readNumber } from '../../../core/values/exact-number.js';
+import { common, documentFormat, readingOperation } from '../features/feature-server.js';
+import { member } from '../features/query-members.js';
+import { flagOf, textOf } from '../members.js';
+import { mapChoice } from './map-choice.js';
+import { type LayerResults, MOST_RESULTS, mapResults, resultsReply } from './map-features.js';
+import { type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
+
+const MOST_TEXT = 200;
+
+const params = {
+  searchText: member('searchText', 'What to look for.'),
+  contains: member('contains', 'Whether values may hold more than the text; true when absent.'),
+  searchFields: member('searchFields', 'Names of fields; all with texts or numbers when absent.'),
+  layers: member('layers', 'Numbers of layers.'),
+  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  sr: member('sr', 'Spatial reference of the answer; that of the layer when absent.'),
+  returnGeometry: member('returnGeometry', 'true when absent.'),
+};
+
+/** Features of a map by what their fields say. */
+export function findOperations(deps: MapDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('MapServer', 'find', 'MapServer'), name: 'mapFind', params },
+    path: '/rest/services/{serviceId}/MapServer/find',
+    pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
+    summary: 'Features of a map by what their fields say',
+    async run(x, { serviceId }, members) {
+      const all = numberedLayers(mapLayers(deps, x.principal, serviceId!));
+      const text = textOf(members, 'searchText', MOST_TEXT);
+      if (text === undefined) throw badParameter('searchText', 'is missing');
+      const search = { text, contains: flagOf(members, 'contains', true) };
+      const { layers, filters } = mapChoice(all, members, deps.visible(x.principal));
+      const query = {
+        ...(members['sr'] ? { outSR: members['sr'] } : {}),
+        returnGeometry: flagOf(members, 'returnGeometry', true),
+      };
+      const names = textOf(members, 'searchFields', 8000)?.split(',');
+      const pretty = documentFormat(members) === 'pjson';
+      const results: LayerResults[] = [];
+      let count = 0;
+      for (const layer of layers.filter(hasFeatures)) {
+        const limit = MOST_RESULTS - count;
+        const fields = searched(layer, names);
+        const matches = fields.flatMap((field) => matching(field, search) ?? []);
+        if (matches.length === 0 || limit <= 0) continue;
+        const match: Expression = matches.length === 1 ? matches[0]! : { op: 'or', args: matches };
+        const found = await mapResults(x, deps.pools, layer, {
+          ...{ query, limit, pretty },
+          filter: and(filters.get(layer.id), match),
+          search: { ...search, fields: fields.map(({ name }) => name) },
+        });
+        results.push(found);
+        count += found.count;
+      }
+      return resultsReply(results, pretty);
+    },
+  });
+}
+
+type Search = Pick<MapSearch, 'text' | 'contains'>;
+
+/** Fields that are looked through. Names that a layer does not have are those of another one. */
+function searched({ source }: VectorCollection, names: readonly string[] | undefined): Field[] {
+  const choice = names && new Set(names.map((name) => name.trim().toLowerCase()));
+  return plainFields(source.fields).filter(
+    ({ name, type }) =>
+      ['string', 'integer', 'number'].includes(type) && (!choice || choice.has(name.toLowerCase())),
+  );
+}
+
+function matching({ name, type }: Field, { text, contains }: Search): Expression | undefined {
+  const property = { property: name };
+  if (type !== 'string') {
+    const number = readNumber(text.trim());
+    return number === undefined ? undefined : { op: '=', args: [property, number] };
+  }
+  const pattern = literalPattern(text);
+  const folded = (operand: string | typeof property) => ({ op: 'casei', args: [operand] });
+  return { op: 'like', args: [folded(property), folded(contains ? `%${pattern}%` : pattern)] };
+}

@@ -1,0 +1,134 @@
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import type { RasterCollection } from '../../../core/catalog/collection.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { Crs } from '../../../core/geometry/crs.js';
+import type { Exchange, Operation } from '../../../core/http/operation.js';
+import { pathString, type TimeRange } from '../../../core/http/params.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import { stringifyExactly } from '../../../core/values/json.js';
+import { timeRange } from '../../../services/geoservices/time.js';
+import { common, documentFormat, readingOperation } from '../features/feature-server.js';
+import { member } from '../features/query-members.js';
+import { pixelAt, placeGeometry } from '../images/pixels.js';
+import { flagOf, type Members, numberOf, textOf } from '../members.js';
+import { type MapChoice, mapChoice } from './map-choice.js';
+import { type LayerResults, MOST_RESULTS, mapResults, resultsReply } from './map-features.js';
+import { type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
+import { boxOf, MAP_CRS } from './map-window.js';
+
+const params = {
+  geometry: member('geometry', 'Where to look: x,y, or a geometry as JSON.'),
+  geometryType: member('geometryType', 'esriGeometryPoint when absent.'),
+  sr: member('sr', 'Spatial reference of geometry, mapExtent and the answer; Web Mercator when absent.'),
+  layers: member('layers', 'top, visible or all, perhaps with : and numbers of layers.'),
+  layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
+  time: member('time', 'Milliseconds since 1970, or start,end.'),
+  tolerance: member('tolerance', 'Pixels around a point in which features count, too.'),
+  mapExtent: member('mapExtent', 'xmin,ymin,xmax,ymax of what is shown.'),
+  imageDisplay: member('imageDisplay', 'width,height,dpi of what is shown.'),
+  returnGeometry: member('returnGeometry', 'true when absent.'),
+};
+
+/** What lies at a place of a map. */
+export function identifyOperations(deps: MapDeps): Operation[] {
+  return readingOperation({
+    ...{ about: common('MapServer', 'identify', 'MapServer'), name: 'mapIdentify', params },
+    path: '/rest/services/{serviceId}/MapServer/identify',
+    pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
+    summary: 'What lies at a place of a map',
+    async run(x, { serviceId }, members) {
+      const all = numberedLayers(mapLayers(deps, x.principal, serviceId!));
+      const pretty = documentFormat(members) === 'pjson';
+      const choice = mapChoice(all, members, deps.visible(x.principal));
+      return resultsReply(await identified(x, deps, choice, members, pretty), pretty);
+    },
+  });
+}
+
+/** What lies at the place of a request in layers, the one on top first. */
+export async function identified(
+  x: Exchange,
+  deps: MapDeps,
+  { layers, filters }: MapChoice,
+  members: Members,
+  pretty = false,
+): Promise<LayerResults[]> {
+  const place = placeOf(members);
+  const query = {
+    ...{ geometry: place.geometry, geometryType: place.type, inSR: place.sr, outSR: place.sr },
+    returnGeometry: flagOf(members, 'returnGeometry', true),
+  };
+  const isTop = /^\s*top/i.test(textOf(members, 'layers', 8000) ?? 'top');
+  const results: LayerResults[] = [];
+  let count = 0;
+  for (const layer of layers) {
+    const limit = MOST_RESULTS - count;
+    if (limit <= 0 || (isTop && count > 0)) break;
+    const found = hasFeatures(layer)
+      ? await mapResults(x, deps.pools, layer, { query, filter: filters.get(layer.id), limit, pretty })
+      : await pixelResults(x, deps.pools, layer, place, pretty);
+    results.push(found);
+    count += found.count;
+  }
+  return results;
+}
+
+interface Place {
+  /** A point with a tolerance is an envelope. */
+  readonly geometry: unknown;
+  readonly type: string | undefined;
+  readonly sr: unknown;
+  /** Of the geometry; x,y ordered. */
+  readonly middle: readonly [number, number];
+  readonly crs: Crs;
+  /** Of rasters. */
+  readonly datetime: TimeRange | undefined;
+}
+
+function placeOf(members: Members): Place {
+  const { literal, middle, crs } = placeGeometry(members, MAP_CRS);
+  const place = {
+    ...{ middle, crs, sr: members['sr'] || { wkid: crs.epsg } },
+    datetime: timeRange(textOf(members, 'time', 200)),
+  };
+  if (!('type' in literal) || literal.type !== 'Point')
+    return { ...place, geometry: members['geometry'], type: textOf(members, 'geometryType', 100) };
+  const reach = (numberOf(members, 'tolerance') ?? 0) * pixelSize(members);
+  const [x, y] = middle;
+  const box = { xmin: x - reach, ymin: y - reach, xmax: x + reach, ymax: y + reach };
+  return { ...place, geometry: { ...box, spatialReference: { wkid: crs.epsg } }, type: undefined };
+}
+
+/** Units of a pixel of what is shown. */
+function pixelSize(members: Members): number {
+  const extent = boxOf('mapExtent', members['mapExtent']);
+  const display = (textOf(members, 'imageDisplay', 100) ?? '400,400,96').split(',').map(Number);
+  const [width = Number.NaN, height = Number.NaN] = display;
+  if (!(width >= 1 && height >= 1)) throw badParameter('imageDisplay', 'must be width,height,dpi');
+  if (!extent) {
+    if (numberOf(members, 'tolerance'))
+      throw badParameter('mapExtent', 'is missing: a tolerance is in pixels');
+    return 0;
+  }
+  const [minx, miny, maxx, maxy] = extent.bbox;
+  return Math.max((maxx - minx) / width, (maxy - miny) / height);
+}
+
+/** The pixel of a raster at a place, of its newest time. */
+async function pixelResults(
+  x: Exchange,
+  pools: Pools,
+  layer: RasterCollection,
+  { middle, crs, datetime }: Place,
+  pretty: boolean,
+): Promise<LayerResults> {
+  const value = await pixelAt(x, pools, layer, { at: middle, crs, datetime });
+  if (value === undefined) return { text: '', count: 0 };
+  const result = {
+    ...{ layerId: layer.layerId, layerName: layer.title, displayFieldName: '', value },
+    attributes: { 'Pixel Value': value },
+    geometryType: 'esriGeometryPoint',
+    geometry: { x: middle[0], y: middle[1], spatialReference: { wkid: crs.epsg } },
+  };
+  return { text: stringifyExactly(result, pretty ? '  ' : ''), count: 1 };
+}

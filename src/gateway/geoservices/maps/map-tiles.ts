@@ -1,0 +1,102 @@
+import { badParameter } from '../../../core/errors/errors.js';
+import type { Format } from '../../../core/http/media.js';
+import {
+  defineOperation,
+  type Exchange,
+  memoOf,
+  type Operation,
+  type Param,
+  type Params,
+  type Principal,
+  type Reply,
+} from '../../../core/http/operation.js';
+import { pathInteger, pathString } from '../../../core/http/params.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
+import type { TilesDeps } from '../../tiles/params.js';
+import { planTile, replyWithTile, type TilePlan, tileAddress } from '../../tiles/tile.js';
+import { requestOf } from '../../tiles/tile-operations.js';
+import type { ServerType } from '../features/feature-server.js';
+import { byStatus, inBandFailure } from '../images/in-band.js';
+import type { DrawnLayer } from './map-layers.js';
+
+const serviceId = pathString('serviceId', 'Name of a service.');
+
+export interface ServiceTiles {
+  /** Of the operation. */
+  readonly id: string;
+  readonly server: Exclude<ServerType, 'GeometryServer'>;
+  readonly format: Format;
+  /** `.pbf` may stand behind the column. */
+  readonly ending?: '.pbf';
+  /** The lowest first. Throws 404 for a service that does not exist for this principal, 401. */
+  layersOf(principal: Principal, service: string): readonly DrawnLayer[];
+}
+
+/** Tiles of a service in WebMercatorQuad; they are cached as others are. */
+export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
+  const { server, format } = tiles;
+  return defineOperation({
+    ...{ surface: 'geoservices', protocol: server, permission: 'public', method: 'GET', tag: server },
+    id: `geoservices.${tiles.id}`,
+    path: `/rest/services/{serviceId}/${server}/tile/{level}/{row}/{column}`,
+    summary: 'A tile of a service',
+    params: {
+      serviceId,
+      level: pathInteger('level', 'Zoom level.'),
+      row: pathInteger('row', 'Row, 0 at the top.'),
+      column: columnOf(tiles.ending),
+    },
+    openQuery: true,
+    responses: { 200: { description: 'The tile', content: { [format.mediaType]: null } } },
+    failure: byStatus(inBandFailure(server, 'tile')),
+    memo: memoOf<TilePlan>(),
+    run(x): Reply | Promise<Reply> {
+      const { serviceId: service, level, row, column } = x.params;
+      return serviceTile(x, deps, tiles, { service, matrix: String(level), row, column });
+    },
+  });
+}
+
+interface ServiceTile {
+  readonly service: string;
+  readonly matrix: string;
+  readonly row: number;
+  readonly column: number;
+}
+
+/** A tile of WebMercatorQuad with all layers of a service. Throws 400 for one that there is not. */
+export function serviceTile(
+  x: Exchange<Params, unknown, TilePlan>,
+  deps: TilesDeps,
+  { format, layersOf }: Pick<ServiceTiles, 'format' | 'layersOf'>,
+  { service, matrix, row, column }: ServiceTile,
+): Reply | Promise<Reply> {
+  const make = () => {
+    const at = tileAddress(WEB_MERCATOR_QUAD, matrix, row, column);
+    const layers = layersOf(x.principal, service).slice(-LIMITS.collectionsPerRequest);
+    return requestOf(layers, at, format, WHOLE_TILE);
+  };
+  const plan = planTile(x, deps.visible(x.principal), make, { negotiated: false, limited: false });
+  return replyWithTile(x, deps, plan);
+}
+
+function columnOf(ending: ServiceTiles['ending']): Param<number> {
+  const column = pathInteger('column', ending ? `Column, perhaps with ${ending}.` : 'Column.');
+  if (ending === undefined) return column;
+  return {
+    ...pathString('column', column.description),
+    parse(raw: string | undefined) {
+      const [, digits] = /^(\d{1,10})(?:\.pbf)?$/.exec(raw ?? '') ?? [];
+      if (digits === undefined)
+        throw badParameter('column', `must be a whole number, perhaps with ${ending}`);
+      return Number(digits);
+    },
+  };
+}
+
+/** A tile of which nothing is left out. */
+const WHOLE_TILE = {
+  ...{ datetime: undefined, subset: undefined, filter: undefined, filterLang: 'cql2-text' as const },
+  ...{ filterCrs: undefined, properties: undefined },
+};

@@ -1,0 +1,126 @@
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { exactIn } from '../../core/values/json.js';
+import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
+import { jsonOf } from '../../services/geoservices/geometry.js';
+import { scalarText } from '../../services/geoservices/scalar.js';
+
+/**
+ * Parameters of GeoServices requests: text of a query or a form, in which lists and objects are JSON, some of it read
+ * already. Each reader throws 400 naming the parameter.
+ */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** Members of JSON whose numbers keep their digits: attributes, ids, and values that are set. */
+export const EXACT_MEMBERS = ['attributes', 'bin', 'deletes', 'deleteIds', 'objectIds', 'value'];
+
+const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
+
+export function textOf(members: Members, name: string, maxLength: number): string | undefined {
+  const value = members[name];
+  if (isAbsent(value)) return undefined;
+  if (typeof value !== 'string') throw badParameter(name, 'must be text');
+  if (value.length > maxLength) throw badParameter(name, `must not be longer than ${maxLength} characters`);
+  return value;
+}
+
+export function flagOf(members: Members, name: string, fallback: boolean): boolean {
+  const value = members[name];
+  if (isAbsent(value)) return fallback;
+  if (typeof value === 'boolean') return value;
+  const word = scalarText(name, value).toLowerCase();
+  if (word !== 'true' && word !== 'false') throw badParameter(name, 'must be true or false');
+  return word === 'true';
+}
+
+/** One of several words, in any case. */
+export function choiceOf<T extends string>(
+  members: Members,
+  name: string,
+  { values, fallback }: { values: readonly T[]; fallback: T },
+): T {
+  const value = members[name];
+  if (isAbsent(value)) return fallback;
+  const match = values.find((one) => one.toLowerCase() === scalarText(name, value).toLowerCase());
+  if (match === undefined) throw badParameter(name, `must be ${values.join(' or ')}`);
+  return match;
+}
+
+/** A number of a layer or a generation. */
+export function wholeNumber(name: string, value: unknown): number {
+  const number = typeof value === 'string' && /^\d{1,16}$/.test(value.trim()) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0)
+    throw badParameter(name, 'must be whole numbers from 0');
+  return number;
+}
+
+export function numberOf(members: Members, name: string): number | undefined {
+  const value = members[name];
+  return isAbsent(value) ? undefined : wholeNumber(name, value);
+}
+
+/** The id of a feature. */
+export function objectId(name: string, value: unknown): ObjectId {
+  const id = readObjectId(value);
+  if (id === undefined) throw badParameter(name, 'must be integers of 64 bits');
+  return id;
+}
+
+/** A list of numbers: `0,1`, or JSON. */
+export function numbersOf(members: Members, name: string, most: number): number[] | undefined {
+  const numbers = listed(members, name, most)?.map((one) => wholeNumber(name, one));
+  return numbers && [...new Set(numbers)];
+}
+
+/** A list of ids of features: `0,1`, or JSON. */
+export function objectIdsOf(members: Members, name: string, most: number): ObjectId[] | undefined {
+  const ids = listed(members, name, most)?.map((one) => objectId(name, one));
+  return ids && [...new Set(ids)];
+}
+
+function listed(members: Members, name: string, most: number): unknown[] | undefined {
+  const value = jsonValue(members, name);
+  if (value === undefined) return undefined;
+  const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [value];
+  if (list.length > most) throw badParameter(name, `must not have more than ${most} members`);
+  return list;
+}
+
+export function listOf(members: Members, name: string, most: number): unknown[] | undefined {
+  const value = jsonValue(members, name);
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) throw badParameter(name, 'must be a JSON array');
+  if (value.length > most) throw badParameter(name, `must not have more than ${most} members`);
+  return value;
+}
+
+export function objectsOf(members: Members, name: string, most: number): Members[] | undefined {
+  return listOf(members, name, most)?.map((one) => requireObject(name, one));
+}
+
+export function objectOf(members: Members, name: string): Members | undefined {
+  const value = jsonValue(members, name);
+  return value === undefined ? undefined : requireObject(name, value);
+}
+
+export function requireObject(name: string, value: unknown): Members {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badParameter(name, 'must hold JSON objects');
+  return value as Members;
+}
+
+function jsonValue(members: Members, name: string): unknown {
+  const value = members[name];
+  if (isAbsent(value)) return undefined;
+  const isJson = typeof value === 'string' && /^\s*[[{]/.test(value);
+  return isJson ? jsonOf(name, value, exactIn(name, EXACT_MEMBERS)) : value;
+}
+
+/** What is wrong with a part of a parameter is wrong with the parameter. */
+export function naming<T>(parameter: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw badParameter(parameter, error.errors?.[0]?.detail ?? error.message);
+  }
+}

@@ -1,0 +1,280 @@
+import { plainFields } from '../../../core/access/field-masks.js';
+import type { VectorCollection } from '../../../core/catalog/collection.js';
+import { isNumbered } from '../../../core/catalog/numbered.js';
+import { type Expression, NO_FEATURES } from '../../../core/cql2/ast.js';
+import { badParameter } from '../../../core/errors/errors.js';
+import { CRS84, type Crs, defaultCrs } from '../../../core/geometry/crs.js';
+import type { Principal } from '../../../core/http/operation.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { geoServicesFilter } from '../../../services/geoservices/filter.js';
+import { spatialReference } from '../../../services/geoservices/geometry.js';
+import {
+  type Catalogs,
+  layersOf,
+  requireLayer,
+  requireService,
+} from '../../../services/replicas/layer-view.js';
+import type {
+  ChangeRequest,
+  LayerChoice,
+  LayerSync,
+  ReplicaDraft,
+  SyncDirection,
+} from '../../../services/replicas/service.js';
+import { type LayerEdits, requireOnce } from '../../../services/replicas/upload.js';
+import type { Replica } from '../../../stores/replicas/replicas.js';
+import { layerEdits } from '../features/layer-edits.js';
+import {
+  choiceOf,
+  flagOf,
+  type Members,
+  numberOf,
+  numbersOf,
+  objectOf,
+  objectsOf,
+  requireObject,
+  textOf,
+  wholeNumber,
+} from '../members.js';
+
+/** What the requests about replicas ask for. Each reader throws 400 naming the parameter, 404 for what is not there. */
+
+const MOST_LAYERS = 100;
+const MOST_NAME = 200;
+
+interface Caller {
+  readonly principal: Principal;
+  readonly service: string;
+}
+
+export function replicaDraft(catalogs: Catalogs, caller: Caller, members: Members): ReplicaDraft {
+  const { principal, service } = caller;
+  requireService(catalogs, principal, service);
+  requirePlain(members);
+  const syncModel = choiceOf(members, 'syncModel', {
+    values: ['none', 'perLayer', 'perReplica'],
+    fallback: 'perReplica',
+  });
+  const layers = layerChoices(catalogs, caller, members);
+  if (syncModel !== 'none') requireFollowed(layers);
+  return {
+    service,
+    name: textOf(members, 'replicaName', MOST_NAME) ?? 'replica',
+    syncModel,
+    crs: crsOf(members, 'replicaSR') ?? commonCrs(layers),
+    layers,
+  };
+}
+
+/** What replicas do not have here is refused, not left out. */
+function requirePlain(members: Members): void {
+  choiceOf(members, 'dataFormat', { values: ['json'], fallback: 'json' });
+  choiceOf(members, 'transportType', {
+    values: ['esriTransportTypeEmbedded'],
+    fallback: 'esriTransportTypeEmbedded',
+  });
+  for (const name of ['async', 'returnAttachments', 'returnAttachmentDatabyURL'])
+    if (flagOf(members, name, false)) throw badParameter(name, 'must be false: it is not supported');
+}
+
+function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): LayerChoice[] {
+  const ids = numbersOf(members, 'layers', MOST_LAYERS);
+  const collections = ids
+    ? ids.map((layerId) => copied(requireLayer(catalogs, caller.principal, { ...caller, layerId })))
+    : layersOf(catalogs, caller.principal, caller.service)
+        .filter(({ source }) => !isNumbered(source))
+        .slice(0, MOST_LAYERS);
+  if (collections.length === 0) throw badParameter('layers', 'must name at least one layer');
+  const queries = objectOf(members, 'layerQueries') ?? {};
+  return collections.map((collection) => {
+    const query = queries[String(collection.layerId)];
+    return {
+      collection,
+      filter: layerFilter(
+        collection,
+        members,
+        query === undefined ? {} : requireObject('layerQueries', query),
+      ),
+    };
+  });
+}
+
+/** Replicas follow the feed, whose events name features by their keys. */
+function copied(layer: VectorCollection): VectorCollection {
+  if (isNumbered(layer.source))
+    throw badParameter('layers', `layer ${layer.layerId} has keys that are no numbers: it cannot be copied`);
+  return layer;
+}
+
+function requireFollowed(layers: readonly LayerChoice[]): void {
+  for (const { collection } of layers)
+    if (!collection.source.writable)
+      throw badParameter('layers', `layer ${collection.layerId} is only read, so its changes are not told`);
+}
+
+function layerFilter(collection: VectorCollection, members: Members, query: Members): Expression | undefined {
+  const option = choiceOf(query, 'queryOption', {
+    values: ['useFilter', 'all', 'none'],
+    fallback: 'useFilter',
+  });
+  if (option !== 'useFilter') return option === 'none' ? NO_FEATURES : undefined;
+  const where = textOf(query, 'where', LIMITS.geoServicesWhere);
+  const area = flagOf(query, 'useGeometry', true)
+    ? {
+        geometry: members['geometry'],
+        geometryType: textOf(members, 'geometryType', MOST_NAME),
+        inSR: members['inSR'],
+      }
+    : {};
+  const { source } = collection;
+  const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(collection) };
+  return geoServicesFilter(
+    { ...area, ...(where === undefined ? {} : { where }) },
+    schema,
+    collection.storageCrs,
+  );
+}
+
+function crsOf(members: Members, name: string): Crs | undefined {
+  const value = members[name];
+  return value === undefined || value === null || value === '' ? undefined : spatialReference(name, value);
+}
+
+/** That of the data where all layers have the same. */
+function commonCrs(layers: readonly LayerChoice[]): Crs {
+  const [first, ...others] = layers.map(({ collection }) => collection.storageCrs);
+  return first!.epsg > 0 && others.every(({ epsg }) => epsg === first!.epsg) ? first! : CRS84;
+}
+
+/** What is to be told of changes, of layers that the client has no replica of. */
+export function changeRequests(
+  catalogs: Catalogs,
+  caller: Caller,
+  members: Members,
+): { requests: ChangeRequest[]; crs: Crs | undefined; wants: Wants } {
+  requireService(catalogs, caller.principal, caller.service);
+  requirePlain(members);
+  const generations = generationsOf(members, 'layerServerGens');
+  const choices = layerChoices(catalogs, caller, {
+    ...members,
+    layers: members['layers'] ?? [...generations.keys()],
+  });
+  requireFollowed(choices);
+  const requests = choices.map((choice) => {
+    const generation = generations.get(choice.collection.layerId);
+    if (generation === undefined)
+      throw badParameter('layerServerGens', `has no generation of layer ${choice.collection.layerId}`);
+    return { choice, generation };
+  });
+  const crs = flagOf(members, 'returnIdsOnly', false)
+    ? undefined
+    : (crsOf(members, 'outSR') ?? commonCrs(choices));
+  return { requests, crs, wants: wantsOf(members) };
+}
+
+/** Which kinds of changes are told. */
+export interface Wants {
+  readonly adds: boolean;
+  readonly updates: boolean;
+  readonly deletes: boolean;
+}
+
+function wantsOf(members: Members): Wants {
+  return {
+    adds: flagOf(members, 'returnInserts', true),
+    updates: flagOf(members, 'returnUpdates', true),
+    deletes: flagOf(members, 'returnDeletes', true),
+  };
+}
+
+function generationsOf(members: Members, name: string): Map<number, number> {
+  const list = objectsOf(members, name, MOST_LAYERS);
+  if (!list) throw badParameter(name, 'is missing');
+  return new Map(
+    list.map(({ id, serverGen }) => [
+      wholeNumber(`${name}.id`, id),
+      wholeNumber(`${name}.serverGen`, serverGen),
+    ]),
+  );
+}
+
+export interface SyncRequest {
+  readonly layers: LayerSync[];
+  readonly edits: ReadonlyMap<number, LayerEdits>;
+  readonly atomic: boolean;
+  /** The client needs the replica no more. */
+  readonly close: boolean;
+}
+
+const DIRECTIONS: readonly SyncDirection[] = ['download', 'upload', 'bidirectional'];
+
+export function syncRequest(
+  catalogs: Catalogs,
+  caller: Caller,
+  replica: Replica,
+  members: Members,
+): SyncRequest {
+  requirePlain(members);
+  if (members['editsUploadID'] || members['editsUploadId'])
+    throw badParameter('editsUploadID', 'is not supported: send the edits in edits');
+  const layers = replica.syncModel === 'perLayer' ? ofLayers(members) : ofReplica(replica, members);
+  const edits = editsOf(catalogs, caller, replica, members);
+  const uploading = new Set(
+    layers.flatMap(({ layerId, direction }) => (direction === 'download' ? [] : [layerId])),
+  );
+  for (const layerId of edits.keys())
+    if (!uploading.has(layerId)) throw badParameter('edits', `layer ${layerId} is not to be uploaded`);
+  return {
+    ...{ layers, edits },
+    atomic: flagOf(members, 'rollbackOnFailure', false),
+    close: flagOf(members, 'closeReplica', false),
+  };
+}
+
+function ofReplica({ layers }: Replica, members: Members): LayerSync[] {
+  const generation = numberOf(members, 'replicaServerGen');
+  if (generation === undefined) throw badParameter('replicaServerGen', 'is missing');
+  const direction = directionOf(members);
+  return layers.map(({ layerId }) => ({ layerId, generation, direction }));
+}
+
+function ofLayers(members: Members): LayerSync[] {
+  const list = objectsOf(members, 'syncLayers', MOST_LAYERS);
+  if (!list || list.length === 0) throw badParameter('syncLayers', 'is missing');
+  const layers = list.map((one) => ({
+    layerId: wholeNumber('syncLayers.id', one['id']),
+    generation: wholeNumber('syncLayers.serverGen', one['serverGen']),
+    direction: directionOf(one),
+  }));
+  if (new Set(layers.map(({ layerId }) => layerId)).size < layers.length)
+    throw badParameter('syncLayers', 'names a layer twice');
+  return layers;
+}
+
+const directionOf = (members: Members) =>
+  choiceOf(members, 'syncDirection', { values: DIRECTIONS, fallback: 'bidirectional' });
+
+function editsOf(
+  catalogs: Catalogs,
+  caller: Caller,
+  replica: Replica,
+  members: Members,
+): Map<number, LayerEdits> {
+  const list = objectsOf(members, 'edits', MOST_LAYERS) ?? [];
+  const edits = new Map<number, LayerEdits>();
+  let count = 0;
+  for (const one of list) {
+    const layerId = wholeNumber('edits.id', one['id']);
+    if (edits.has(layerId)) throw badParameter('edits', `names layer ${layerId} twice`);
+    if (!replica.layers.some((layer) => layer.layerId === layerId))
+      throw badParameter('edits', `the replica has no layer ${layerId}`);
+    const collection = requireLayer(catalogs, caller.principal, { ...caller, layerId, parameter: 'edits' });
+    const ofLayer = layerEdits(collection, replica.epsg, one);
+    count += ofLayer.adds.length + ofLayer.updates.length + ofLayer.deletes.length;
+    if (count > LIMITS.replicaEdits)
+      throw badParameter('edits', `must not have more than ${LIMITS.replicaEdits} edits: send them in parts`);
+    requireOnce(ofLayer, layerId);
+    edits.set(layerId, ofLayer);
+  }
+  return edits;
+}

@@ -1,0 +1,80 @@
+import type { ApiError } from '../../../core/errors/errors.js';
+import { contentTag } from '../../../core/http/content-tag.js';
+import { asksForHtml } from '../../../core/http/media.js';
+import type { Reply } from '../../../core/http/operation.js';
+import { ACCEPT, type HttpExchange } from '../exchange.js';
+
+/** Pages for what would be raw JSON in a browser. */
+export interface BrowserPages {
+  readonly headers: Readonly<Record<string, string>>;
+  problemPage(problem: {
+    baseUrl: string;
+    path: string;
+    status: number;
+    title: string;
+    detail: string;
+    code: string;
+    correlationId: string;
+    errors?: ApiError['errors'];
+  }): string;
+  jsonPage(document: { baseUrl: string; path: string; query: string; format: string; json: string }): string;
+}
+
+const HTML = 'text/html; charset=utf-8';
+
+/** A browser that is offered Basic asks for a password before it shows the page, which leads to sign-in. */
+const PAGE_CHALLENGE = { 'www-authenticate': 'Bearer realm="graticule"' };
+
+/** An error as a page, for clients that ask for HTML before anything else. */
+export function browserProblem(x: HttpExchange, error: ApiError, reply: Reply, pages: BrowserPages): Reply {
+  const challenge = error.status === 401 ? PAGE_CHALLENGE : {};
+  if (!asksForHtml(x.headerOf(ACCEPT)))
+    return isOwnScript(x) ? { ...reply, headers: { ...reply.headers, ...challenge } } : reply;
+  const { baseUrl, path, correlationId } = x;
+  const { status, title, message: detail, code, errors } = error;
+  const about = { baseUrl, path, status, title, detail, code, correlationId, errors };
+  return {
+    ...reply,
+    mediaType: HTML,
+    headers: { ...reply.headers, ...challenge, ...pages.headers },
+    body: pages.problemPage(about),
+  };
+}
+
+/** A script of one of our pages, which says itself that somebody has to sign in: the browser must not ask for a password. */
+function isOwnScript(x: HttpExchange): boolean {
+  return x.header('sec-fetch-site') === 'same-origin' && x.header('sec-fetch-dest') === 'empty';
+}
+
+/**
+ * The answer as a page, where it is JSON and the client asks for HTML. Tiles and
+ * streams pass at the first look.
+ */
+export function browserReply(x: HttpExchange, reply: Reply, pages: BrowserPages): Reply {
+  const { body, constant, mediaType } = reply;
+  if (constant !== undefined && typeof body !== 'string') return reply;
+  if (reply.status !== 200 || x.hasBody || mediaType === undefined || !/[/+]json\b/.test(mediaType))
+    return reply;
+  if (!wantsPage(x)) return reply;
+  if (reply.encoding !== undefined || (typeof body !== 'string' && !(body instanceof Uint8Array)))
+    return reply;
+  const { baseUrl, path, query } = x;
+  const format = x.operation.formats.length > 0 ? x.format.name : 'json';
+  const json = typeof body === 'string' ? body : Buffer.from(body).toString();
+  const page = pages.jsonPage({ baseUrl, path, query, format, json });
+  return {
+    status: 200,
+    mediaType: HTML,
+    headers: { ...reply.headers, ...pages.headers },
+    body: page,
+    etag: contentTag(page),
+    cacheControl: reply.cacheControl ?? 'no-cache',
+    ...(reply.sent ? { sent: reply.sent } : {}),
+  };
+}
+
+/** By `f=html`, or by asking for HTML first and for nothing by `f`. */
+function wantsPage(x: HttpExchange): boolean {
+  const [, f] = /(?:^|&)f=([^&]*)/.exec(x.query) ?? [];
+  return f === undefined ? asksForHtml(x.headerOf(ACCEPT)) : f === 'html';
+}

@@ -1,0 +1,33 @@
+import { ApiError } from '../../../core/errors/errors.js';
+import type { Compression, ContentCoding } from '../../../core/http/content-coding.js';
+import { decompress } from '../../../services/uploads/compression.js';
+import type { HttpExchange } from '../exchange.js';
+
+/** The coding of a request body (RFC 9110, 8.4). Throws 415, with the codings that are taken, for any other. */
+export function codingOf(x: HttpExchange, codings: readonly ContentCoding[]): ContentCoding {
+  const name = x.header('content-encoding')?.trim().toLowerCase() || 'identity';
+  const coding = name === 'x-gzip' ? 'gzip' : name;
+  const match = codings.find((one) => one === coding);
+  if (match) return match;
+  throw new ApiError('unsupported-media-type', `The content coding ${name.slice(0, 60)} is not taken here.`, {
+    headers: { 'accept-encoding': codings.join(', ') },
+  });
+}
+
+/** Inflates a body off the event loop. Throws 413 as soon as it has more than `maxBytes`, and 400 for what is not of its coding. */
+export async function inflate(
+  body: Uint8Array,
+  coding: Compression,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    // A copy with memory of its own may move to another thread.
+    return new Uint8Array(await decompress(body, coding, maxBytes));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`, {
+        cause,
+      });
+    throw new ApiError('invalid-body', `The request body is not ${coding}.`, { cause });
+  }
+}

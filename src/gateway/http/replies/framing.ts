@@ -1,0 +1,46 @@
+import { ApiError } from '../../../core/errors/errors.js';
+import type { HttpExchange } from '../exchange.js';
+
+/** A Host with a character that stands in no authority (RFC 3986, 3.2). */
+const NO_AUTHORITY = /[^\w.~!$&'()*+,;=:%[\]-]/;
+
+/**
+ * Refuses a message whose headers leave in doubt what it is or where it ends (RFC 9112, 3.2, 6.1 and 6.3): a proxy in
+ * front might have read it otherwise. The connection ends with the answer. Needs the exchange attached.
+ */
+export function requireFraming(x: HttpExchange): void {
+  const counts = { host: 0, 'content-length': 0, 'transfer-encoding': 0 };
+  let host = '';
+  let coding = '';
+  x.eachHeader((name, value) => {
+    if (name !== 'host' && name !== 'content-length' && name !== 'transfer-encoding') return;
+    counts[name]++;
+    if (name === 'host') host = value;
+    else if (name === 'transfer-encoding') coding = value;
+  });
+  const problem = problemOf(counts, host, coding.trim().toLowerCase());
+  if (!problem) return;
+  x.keepAlive = false;
+  x.detach();
+  throw problem;
+}
+
+function problemOf(
+  counts: Readonly<Record<'host' | 'content-length' | 'transfer-encoding', number>>,
+  host: string,
+  coding: string,
+): ApiError | undefined {
+  for (const [name, count] of Object.entries(counts))
+    if (count > 1) return new ApiError('invalid-request', `The header ${name} is given more than once.`);
+  if (NO_AUTHORITY.test(host)) return new ApiError('invalid-request', 'The header host is malformed.');
+  if (coding !== '' && coding !== 'chunked')
+    return new ApiError('not-implemented', 'The transfer coding of the body is not known; send it chunked.');
+  return undefined;
+}
+
+/** Refuses what a client expects and does not get (RFC 9110, 10.1.1). */
+export function requireMetExpectation(x: HttpExchange): void {
+  const expected = x.header('expect');
+  if (expected !== undefined && expected.toLowerCase() !== '100-continue')
+    throw new ApiError('expectation-failed', 'Only 100-continue can be expected.');
+}

@@ -1,0 +1,139 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ApiError } from '../../../core/errors/errors.js';
+import type { Exchange, Reply } from '../../../core/http/operation.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { Spool } from '../requests/spool.js';
+import { partHeaders, rangeOf } from './range.js';
+
+/** How long a result is kept after a part of it was read. */
+const KEPT_MS = 60_000;
+/** Age from which on a reader who begins anew gets a new result. */
+const FRESH_MS = 5000;
+
+interface Result {
+  readonly reply: Pick<Reply, 'mediaType' | 'headers' | 'cacheControl'>;
+  readonly etag: string;
+  readonly size: number;
+  readonly bytes: Uint8Array | Spool;
+}
+
+interface Entry {
+  readonly result: Promise<Result>;
+  readonly since: number;
+  /** Bytes, once they are there. */
+  size: number;
+  expiry: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Range requests (RFC 9110, 14) for what is made on demand. GDAL asks for the head, the first bytes, and then for what the
+ * format leads it to: the result is made once and kept for a while, for each principal its own. A head, or a range from
+ * the first byte, begins anew when the result is not of the last few seconds.
+ */
+export class PartialReplies {
+  /** The one that was read last stands last. */
+  readonly #entries = new Map<string, Entry>();
+
+  /** What `make` answers (status 200, with a body), whole or in part. Throws 416. */
+  async reply(x: Exchange, make: () => Promise<Reply>): Promise<Reply> {
+    if (x.method !== 'HEAD' && x.header('range') === undefined) {
+      const { headers, ...reply } = await make();
+      return { ...reply, headers: { ...headers, 'accept-ranges': 'bytes' } };
+    }
+    const { reply, etag, size, bytes } = await this.#resultFor(x, make);
+    const range = rangeOf(x, size, etag);
+    const [start, end] = range ?? [0, size - 1];
+    const length = end - start + 1;
+    return {
+      ...reply,
+      status: range ? 206 : 200,
+      etag,
+      headers: { ...reply.headers, ...partHeaders(range, size) },
+      ...(bytes instanceof Spool
+        ? { body: bytes.read(start, length), length }
+        : { body: bytes.subarray(start, end + 1) }),
+    };
+  }
+
+  #resultFor(x: Exchange, make: () => Promise<Reply>): Promise<Result> {
+    const key = JSON.stringify([x.principal.id, x.baseUrl, x.path, x.query, x.format.name]);
+    let entry = this.#entries.get(key);
+    if (entry && begins(x) && Date.now() - entry.since > FRESH_MS) {
+      this.#drop(key, entry);
+      entry = undefined;
+    }
+    entry ??= this.#make(key, make);
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    clearTimeout(entry.expiry);
+    entry.expiry = setTimeout(this.#drop.bind(this), KEPT_MS, key, entry).unref();
+    return entry.result;
+  }
+
+  #make(key: string, make: () => Promise<Reply>): Entry {
+    const entry: Entry = { result: make().then(resultOf), since: Date.now(), size: 0, expiry: undefined };
+    entry.result.then(
+      ({ size }) => {
+        entry.size = size;
+        this.#makeRoom(entry);
+      },
+      () => this.#drop(key, entry),
+    );
+    return entry;
+  }
+
+  #makeRoom(newest: Entry): void {
+    let bytes = 0;
+    for (const { size } of this.#entries.values()) bytes += size;
+    for (const [key, entry] of this.#entries) {
+      if (bytes <= LIMITS.partialBytes && this.#entries.size <= LIMITS.partialReplies) return;
+      if (entry === newest) continue;
+      bytes -= entry.size;
+      this.#drop(key, entry);
+    }
+  }
+
+  #drop(key: string, entry: Entry): void {
+    clearTimeout(entry.expiry);
+    if (this.#entries.get(key) === entry) this.#entries.delete(key);
+    entry.result.then(
+      ({ bytes }) => {
+        if (bytes instanceof Spool) bytes.drop();
+      },
+      () => {},
+    );
+  }
+}
+
+/** Whether a reader knows nothing of the result yet. */
+function begins(x: Exchange): boolean {
+  return x.method === 'HEAD' || /^bytes=0-/.test(x.header('range') ?? '');
+}
+
+async function resultOf({ body, etag, sent, mediaType, headers, cacheControl }: Reply): Promise<Result> {
+  const reply = { mediaType, headers, cacheControl };
+  if (body === undefined || typeof body === 'string') throw new Error('only bytes have parts');
+  if (!(body instanceof Uint8Array)) return { reply, ...(await spooled(body)) };
+  // What was lent for this reply is given back: others will write to it.
+  const bytes = Buffer.from(body);
+  sent?.();
+  return { reply, bytes, size: bytes.length, etag: etag ?? tagOf(bytes) };
+}
+
+async function spooled(parts: AsyncIterable<Uint8Array>): Promise<Pick<Result, 'bytes' | 'size' | 'etag'>> {
+  const hash = createHash('sha1');
+  const path = join(tmpdir(), `graticule-parts-${randomUUID()}`);
+  try {
+    const bytes = await Spool.write(path, parts, (part) => hash.update(part));
+    return { bytes, size: bytes.size, etag: hash.digest('base64url').slice(0, 20) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    throw new ApiError('insufficient-storage', 'The server has no room to keep the result for its parts.');
+  }
+}
+
+function tagOf(bytes: Uint8Array): string {
+  return createHash('sha1').update(bytes).digest('base64url').slice(0, 20);
+}

@@ -1,0 +1,18 @@
+import { hostName } from '../requests/forwarding.js';
+import type { HttpRequest, HttpResponse } from '../uws.js';
+
+/** Port of HTTPS, which addresses need not name. */
+const HTTPS = 443;
+
+/** Answers a plain request with the same address over HTTPS; 400 for one that names no host. */
+export function sendToHttps(res: HttpResponse, req: HttpRequest, port: number): void {
+  const host = hostName(req.getHeader('host'))?.replace(/:\d+$/, '');
+  if (host === undefined) {
+    res.writeStatus('400 Bad Request').end();
+    return;
+  }
+  const query = req.getQuery();
+  const target = `${req.getUrl()}${query ? `?${query}` : ''}`.replace(/[\r\n]/g, '');
+  const place = port === HTTPS ? host : `${host}:${port}`;
+  res.writeStatus('308 Permanent Redirect').writeHeader('Location', `https://${place}${target}`).end();
+}

@@ -1,0 +1,35 @@
+import { ApiError } from '../../../core/errors/errors.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+
+/** Bytes of bodies that are in memory until their last byte is there: all clients together have an end. */
+let all = 0;
+let anonymous = 0;
+
+/** What one body takes of the memory for bodies. */
+export class ReceivedBytes {
+  #bytes = 0;
+
+  constructor(private readonly isAnonymous: boolean) {}
+
+  /** Throws 503 when others have taken it all. */
+  take(bytes: number): void {
+    const full =
+      all + bytes > LIMITS.receivedBytes ||
+      (this.isAnonymous && anonymous + bytes > LIMITS.anonymousReceivedBytes);
+    if (full)
+      throw new ApiError('unavailable', 'Too many request bodies are being received.', {
+        headers: { 'retry-after': '2' },
+      });
+    this.#add(bytes);
+  }
+
+  release(): void {
+    this.#add(-this.#bytes);
+  }
+
+  #add(bytes: number): void {
+    this.#bytes += bytes;
+    all += bytes;
+    if (this.isAnonymous) anonymous += bytes;
+  }
+}

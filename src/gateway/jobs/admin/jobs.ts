@@ -1,0 +1,251 @@
+import type { ParamValues, Principal } from '../../../core/http/operation.js';
+import { integer, pathString, text } from '../../../core/http/params.js';
+import { BACKEND } from '../../../services/jobs/kinds.js';
+import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
+import type { JobQuery, JobRow } from '../../../stores/jobs/jobs.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import { action, group, report } from '../../admin/kit.js';
+import { cursor, cursorOf, enumeration, enumerations, filter, time } from '../../admin/params.js';
+import { diagnosticsOf, JobDiagnostics } from './job-diagnostics.js';
+import {
+  CONSOLE_KINDS,
+  JOB_STATES,
+  JobActed,
+  JobActions,
+  JobArtifacts,
+  JobDetail,
+  JobLogs,
+  JobPage,
+  JobSteps,
+} from './job-schemas.js';
+import {
+  actionViews,
+  artifactView,
+  cancelMessage,
+  detailView,
+  type JobFacts,
+  logView,
+  stepView,
+  summaryView,
+} from './job-views.js';
+
+const limit = (most: number, fallback: number) =>
+  integer(
+    'limit',
+    { min: 1, max: most, default: fallback as number },
+    { description: 'Most items in the answer.' },
+  );
+
+const listParams = {
+  status: enumerations('status', JOB_STATES, 'Only jobs in one of these states.'),
+  kind: enumeration('kind', CONSOLE_KINDS, 'Only jobs of this kind.'),
+  backend: filter('backend', `Only jobs of this backend; all jobs run on ${BACKEND}.`),
+  actor: filter('actor', 'Only jobs that this actor asked for: api-key:{id}.', ['requestedBy']),
+  resourceRef: filter('resourceRef', 'Only jobs on this resource: collection:{id}.'),
+  correlationId: filter('correlationId', 'Only jobs of this request.'),
+  from: time('from', 'Only jobs made at this time or later.'),
+  to: time('to', 'Only jobs made before this time.'),
+  queue: filter('queue', 'Only jobs of this queue; jobs have none.'),
+  environment: filter('environment', 'Only jobs of this environment; jobs have none.'),
+  server: filter('server', 'Only jobs of this server; jobs have none.'),
+  definitionId: filter('definitionId', 'Only jobs of this definition; jobs have none.'),
+  traceId: filter('traceId', 'Only jobs of this trace; jobs have none.'),
+  releaseId: filter('releaseId', 'Only jobs of this release; jobs have none.'),
+  alertId: filter('alertId', 'Only jobs of this alert; jobs have none.'),
+  changeSetId: filter('changeSetId', 'Only jobs of this change set; jobs have none.'),
+  limit: limit(200, 50),
+  cursor: cursor('jobs'),
+};
+
+const byId = { jobId: pathString('jobId', 'Id of the job.') };
+const unavailable = [404, 503];
+
+const ABOUT = {
+  tag: 'Console jobs',
+  scope: 'jobs',
+  envelope: 'raw',
+  correlates: true,
+  isForTenants: true,
+} as const;
+
+/** Background jobs of every kind. */
+export const jobs = group(ABOUT, [
+  report('GET /jobs', 'List Console Jobs', {
+    params: listParams,
+    data: JobPage,
+    errors: [400, 503],
+    answer: ({ params, principal }, deps) => page(params, principal, deps),
+  }),
+  report('GET /jobs/{jobId}', 'Get Console Job Detail', {
+    params: byId,
+    data: JobDetail,
+    errors: unavailable,
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
+      const { store } = deps.jobs;
+      const [artifacts, steps] = await Promise.all([store.artifactCounts([job.id]), store.steps(job.id)]);
+      return detailView(await facts(job, artifacts, deps), steps);
+    },
+  }),
+  report('GET /jobs/{jobId}/logs', 'Get Console Job Logs', {
+    params: { ...byId, limit: limit(500, 100), cursor: cursor('job-logs') },
+    data: JobLogs,
+    errors: unavailable,
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
+      const after = Number(params.cursor?.[0] ?? 0);
+      const rows = await deps.jobs.store.logs(job.id, after, params.limit + 1);
+      const page = rows.slice(0, params.limit);
+      const nextCursor = rows.length > page.length ? cursorOf('job-logs', [page.at(-1)!.id]) : undefined;
+      return { ...reference(job), state: 'available', items: page.map(logView), nextCursor };
+    },
+  }),
+  report('GET /jobs/{jobId}/artifacts', 'Get Console Job Artifacts', {
+    params: { ...byId, limit: limit(200, 100), cursor: cursor('job-artifacts') },
+    data: JobArtifacts,
+    errors: unavailable,
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
+      const skip = Number(params.cursor?.[0] ?? 0);
+      const rows = await deps.jobs.store.artifacts(job.id);
+      const end = skip + params.limit;
+      const nextCursor = rows.length > end ? cursorOf('job-artifacts', [end]) : undefined;
+      return { ...reference(job), items: rows.slice(skip, end).map(artifactView), nextCursor };
+    },
+  }),
+  report('GET /jobs/{jobId}/actions', 'Get Console Job Actions', {
+    params: byId,
+    data: JobActions,
+    errors: unavailable,
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
+      return {
+        ...reference(job),
+        actions: actionViews({ job, retryRefusal: await deps.jobs.retryRefusal(job) }),
+      };
+    },
+  }),
+  action('POST /jobs/{jobId}/cancel', 'Cancel Console Job', {
+    params: byId,
+    data: JobActed,
+    errors: [404, 409, 503],
+    async answer({ params, principal }, deps) {
+      const { id } = await jobFor(params.jobId, principal, deps);
+      const job = await deps.jobs.cancel(id);
+      const message = cancelMessage(job, 'job');
+      return { ...reference(job), action: 'cancel', status: job.state, message };
+    },
+  }),
+  action('POST /jobs/{jobId}/retry', 'Retry Console Job', {
+    params: byId,
+    data: JobActed,
+    errors: [404, 409, 503],
+    async answer({ params, principal }, deps) {
+      const { id } = await jobFor(params.jobId, principal, deps);
+      const job = await deps.jobs.retry(id);
+      return { ...reference(job), action: 'retry', status: job.state, message: 'The job is queued again.' };
+    },
+  }),
+  report('GET /jobs/{jobId}/steps', 'Get Console Job Steps', {
+    params: byId,
+    data: JobSteps,
+    errors: unavailable,
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
+      const steps = await deps.jobs.store.steps(job.id);
+      return { ...reference(job), state: 'available', steps: steps.map(stepView) };
+    },
+  }),
+]);
+
+const events = integer(
+  'events',
+  { min: 1, max: 200, default: 50 as number },
+  { description: 'Maximum number of events in the answer.' },
+);
+const eventCursor = text(
+  'eventCursor',
+  {
+    description:
+      'Where the events start: start, or nextCursor of the page before. Default: the last events of the job.',
+  },
+  { maxLength: 512 },
+);
+
+/** Beyond the contract's list: clients of it read the diagnostics of a job. */
+export const jobDiagnostics = group(ABOUT, [
+  report('GET /jobs/{jobId}/diagnostics', 'Get Console Job Diagnostics', {
+    description: 'What is known of a run: its events, its artifacts, and why it failed.',
+    params: { ...byId, events, eventCursor },
+    data: JobDiagnostics,
+    errors: [400, ...unavailable],
+    async answer({ params, principal }, deps) {
+      const job = await jobFor(params.jobId, principal, deps);
+      return diagnosticsOf(job, { limit: params.events, cursor: params.eventCursor }, deps);
+    },
+  }),
+]);
+
+/** Throws `not-found`, also for a job of another tenant. */
+async function jobFor(id: string, principal: Principal, { jobs }: AdminDeps): Promise<JobRow> {
+  return requireJob(await jobs.get(id), principal, isInTenant);
+}
+
+async function page(
+  params: ParamValues<typeof listParams>,
+  { tenantId: tenant }: Principal,
+  deps: AdminDeps,
+) {
+  if (asksForAbsent(params)) return { items: [] };
+  const rows = await deps.jobs.store.list({ ...query(params, deps), tenant });
+  const lines = rows.slice(0, params.limit);
+  const artifacts = await deps.jobs.store.artifactCounts(lines.map(({ id }) => id));
+  const last = lines.at(-1);
+  const more = rows.length > lines.length && last;
+  return {
+    items: (await Promise.all(lines.map((job) => facts(job, artifacts, deps)))).map(summaryView),
+    ...(more ? { nextCursor: cursorOf('jobs', [last.created_at, last.id]) } : {}),
+  };
+}
+
+/** Filters on what no job here has: nothing fits. */
+function asksForAbsent(params: ParamValues<typeof listParams>): boolean {
+  const { queue, environment, server, definitionId, traceId, releaseId, alertId, changeSetId } = params;
+  const absent = [queue, environment, server, definitionId, traceId, releaseId, alertId, changeSetId];
+  if (absent.some((value) => value !== undefined)) return true;
+  return params.backend !== undefined && params.backend.toLowerCase() !== BACKEND;
+}
+
+/** One more row than is shown tells whether there is another page. */
+function query(params: ParamValues<typeof listParams>, deps: AdminDeps): JobQuery {
+  const { kind, status, cursor: position } = params;
+  const kinds = deps.jobs.kinds.filter((one) => one.console === kind).map((one) => one.kind);
+  return {
+    limit: params.limit + 1,
+    ...(status ? { states: status } : {}),
+    ...(kind ? { kinds } : {}),
+    ...(params.actor === undefined ? {} : { owner: params.actor }),
+    ...(params.correlationId === undefined ? {} : { correlationId: params.correlationId }),
+    ...(params.resourceRef === undefined ? {} : { resource: params.resourceRef }),
+    ...(params.from === undefined ? {} : { from: params.from }),
+    ...(params.to === undefined ? {} : { to: params.to }),
+    ...(position ? { before: { createdAt: Number(position[0]), id: String(position[1]) } } : {}),
+  };
+}
+
+async function facts(
+  job: JobRow,
+  artifacts: ReadonlyMap<string, number>,
+  { jobs }: AdminDeps,
+): Promise<JobFacts> {
+  return {
+    job,
+    kind: jobs.kindOf(job.kind),
+    artifactCount: artifacts.get(job.id) ?? 0,
+    retryRefusal: await jobs.retryRefusal(job),
+  };
+}
+
+function reference(job: JobRow) {
+  return { jobId: job.id, correlationId: job.correlation_id };
+}

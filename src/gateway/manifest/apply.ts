@@ -1,0 +1,301 @@
+import { createHash } from 'node:crypto';
+import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { ApiError, type FieldError } from '../../core/errors/errors.js';
+import { problem, requireSound } from '../../core/http/body-problems.js';
+import type { Principal } from '../../core/http/operation.js';
+import { isExactNumber, roundExactNumbers } from '../../core/values/exact-number.js';
+import { stringifyExactly } from '../../core/values/json.js';
+import type { AdminDeps } from '../admin/deps.js';
+import type { Owner } from '../admin/owner.js';
+import { memberBinder } from '../http/requests/bind.js';
+import { compileOnUse } from '../http/validation.js';
+import type { Entry, Kind, Targets } from './kind.js';
+import { KINDS, requireRight } from './kinds.js';
+import { isAbout, namesToMake, servicesOf, switchedOff } from './makes.js';
+
+/** One object, as manifests hold it. */
+export interface Resource {
+  readonly apiVersion?: string | undefined;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: object;
+}
+
+export const API_VERSION = 'graticule/v1';
+
+export type Action = 'created' | 'updated' | 'deleted' | 'skipped';
+
+/** What becomes of one object, and what it was and is to be. */
+export interface Step {
+  readonly action: Action;
+  readonly kind: Kind;
+  readonly name: string;
+  /** Whose it was before; null for what is new. */
+  readonly owner: Owner | null;
+  readonly before: object | undefined;
+  readonly after: object | undefined;
+  /** Its place in the manifest; none for what is to go. */
+  readonly place: number | undefined;
+  /** What the kind needs to write it. */
+  prepared?: unknown;
+  /** It names what has to be made before it can be checked. */
+  isUnchecked?: boolean;
+}
+
+/** What was applied last, by kind and name: the fingerprints of its objects. */
+export interface Applied {
+  readonly objects: Readonly<Record<string, string>>;
+}
+export const APPLIED_KIND = 'manifest';
+export const APPLIED = 'applied';
+
+const checks = new Map(KINDS.map(({ kind, schema }) => [kind, compileOnUse(schema)]));
+const binders = new Map(KINDS.map(({ kind, schema }) => [kind, memberBinder(schema)]));
+const kinds = new Map(KINDS.map((kind) => [kind.kind, kind]));
+export const keyOf = (kind: string, name: string) => `${kind}/${name}`;
+
+/** All objects of the state that manifests hold, in the order of kinds and names. */
+export async function resources(deps: AdminDeps): Promise<Resource[]> {
+  const lists = await Promise.all(
+    KINDS.map(async (kind) => {
+      const entries = await kind.list(deps);
+      return entries.sort((a, b) => (a.name < b.name ? -1 : 1)).map((entry) => resource(kind, entry));
+    }),
+  );
+  return lists.flat();
+}
+
+const resource = ({ kind }: Kind, { name, spec }: Entry): Resource => ({
+  ...{ apiVersion: API_VERSION, kind, metadata: { name } },
+  spec: sorted(spec) as object,
+});
+
+/** An object, and where it is changed. */
+export interface Owned {
+  readonly kind: string;
+  readonly name: string;
+  readonly owner: Owner;
+}
+
+/** All objects and who owns each: what a manifest made or changed last is its own. */
+export async function owners(deps: AdminDeps, current: readonly Resource[]): Promise<Owned[]> {
+  const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
+  const others = current.map(
+    ({ kind, metadata: { name } }): Owned => ({ kind, name, owner: ownerOf(keyOf(kind, name), applied) }),
+  );
+  return [...configured, ...others];
+}
+
+const ownerOf = (key: string, applied: Applied['objects'] | null): Owner =>
+  applied && Object.hasOwn(applied, key) ? 'manifest' : 'api';
+
+/** Objects of the configuration. */
+async function configuration(deps: AdminDeps): Promise<Owned[]> {
+  const lists = await Promise.all(
+    KINDS.map(async ({ kind, configured }) =>
+      ((await configured?.(deps)) ?? [])
+        .sort()
+        .map((name): Owned => ({ kind, name, owner: 'configuration' })),
+    ),
+  );
+  return lists.flat();
+}
+
+/** Objects that were applied and are not as they were any more, but for those that the configuration has taken over. */
+export async function drifted(
+  deps: AdminDeps,
+  current: readonly Resource[],
+): Promise<{ kind: string; name: string }[]> {
+  const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
+  const taken = new Set(configured.map(({ kind, name }) => keyOf(kind, name)));
+  const hashes = new Map(
+    current.map((one) => [keyOf(one.kind, one.metadata.name), fingerprintOf(one.kind, one.spec)]),
+  );
+  return Object.entries(applied ?? {})
+    .filter(([key, hash]) => hashes.get(key) !== hash && !taken.has(key))
+    .map(([key]) => ({ kind: key.slice(0, key.indexOf('/')), name: key.slice(key.indexOf('/') + 1) }));
+}
+
+/** Fingerprints of what was applied last, by kind and name; null before the first time. */
+export async function lastApplied({ state }: AdminDeps): Promise<Applied['objects'] | null> {
+  return (await state.documents.get<Applied>(APPLIED_KIND, APPLIED))?.body.objects ?? null;
+}
+
+interface Scope {
+  /** Removes what the manifest before this one made and this one does not hold. */
+  readonly prune: boolean;
+  /** More that is to go, as `Layer/countries`; what is not there counts as gone. */
+  readonly remove?: readonly string[];
+  readonly principal: Principal;
+}
+
+/** What has to be done so that the state holds these objects. Throws 400 that names all that is wrong, and 403. */
+export async function plan(
+  given: readonly Resource[],
+  { prune, remove = [], principal }: Scope,
+  deps: AdminDeps,
+): Promise<Step[]> {
+  const asked = given.map(bindSpec);
+  requireForm(asked);
+  const current = await resources(deps);
+  const before = new Map(current.map((one) => [keyOf(one.kind, one.metadata.name), one.spec]));
+  const applied = await lastApplied(deps);
+  const steps = asked.map(({ kind, metadata: { name }, spec }, place): Step => {
+    const old = before.get(keyOf(kind, name));
+    const isSame = old !== undefined && fingerprintOf(kind, old) === fingerprintOf(kind, spec);
+    const action = isSame ? 'skipped' : old === undefined ? 'created' : 'updated';
+    const owner = old === undefined ? null : ownerOf(keyOf(kind, name), applied);
+    return { action, kind: kinds.get(kind)!, name, owner, before: old, after: spec, place };
+  });
+  const former = prune ? Object.keys(applied ?? {}) : [];
+  const removed = gone([...former, ...remove], asked, before).map((step) => ({
+    ...step,
+    owner: ownerOf(keyOf(step.kind.kind, step.name), applied),
+    place: undefined,
+  }));
+  const all = inOrder([...steps, ...removed]);
+  await requireMeaning(all, asked, principal, deps);
+  return all;
+}
+
+/** What is to go: of these names what is there, and is not asked for. */
+function gone(
+  keys: readonly string[],
+  asked: readonly Resource[],
+  before: ReadonlyMap<string, object>,
+): Omit<Step, 'owner' | 'place'>[] {
+  const stays = new Set(asked.map(({ kind, metadata }) => keyOf(kind, metadata.name)));
+  return [...new Set(keys)]
+    .filter((key) => !stays.has(key) && before.has(key))
+    .flatMap((key) => {
+      const kind = kinds.get(key.slice(0, key.indexOf('/')));
+      const name = key.slice(key.indexOf('/') + 1);
+      return kind
+        ? [{ action: 'deleted' as const, kind, name, before: before.get(key), after: undefined }]
+        : [];
+    });
+}
+
+/** The resource with the members of its spec as its kind spells them. */
+function bindSpec(resource: Resource): Resource {
+  const bind = binders.get(resource.kind);
+  return bind ? { ...resource, spec: bind(resource.spec) as object } : resource;
+}
+
+function inOrder(steps: readonly Step[]): Step[] {
+  return KINDS.flatMap((kind) => steps.filter((step) => step.kind === kind));
+}
+
+/** Throws 400 for what the schemas do not take. */
+function requireForm(asked: readonly Resource[]): void {
+  const places = placesOf(asked);
+  const errors: FieldError[] = asked.flatMap(({ kind, metadata, spec, apiVersion }, n) => {
+    const check = checks.get(kind);
+    if (!check) return [problem(`resources/${n}/kind`, `is none of ${[...kinds.keys()].join(', ')}`)];
+    if (apiVersion !== undefined && apiVersion !== API_VERSION)
+      return [problem(`resources/${n}/apiVersion`, `must be ${API_VERSION}`)];
+    const twin = places.get(keyOf(kind, metadata.name))!;
+    if (twin < n) return [problem(`resources/${n}/metadata/name`, `is that of resource ${twin} too`)];
+    return check(roundExactNumbers(spec)).map(({ name, detail }) =>
+      problem(`resources/${n}/spec${name === '/' ? '' : name}`, detail),
+    );
+  });
+  requireSound(errors);
+}
+
+/** Where objects stand first, by kind and name. */
+function placesOf(asked: readonly Resource[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const [n, { kind, metadata }] of asked.entries()) {
+    const key = keyOf(kind, metadata.name);
+    if (!places.has(key)) places.set(key, n);
+  }
+  return places;
+}
+
+/** Throws 400 for what names something that is neither there nor in the manifest, and 403 for who may not do it. */
+async function requireMeaning(
+  steps: readonly Step[],
+  asked: readonly Resource[],
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<void> {
+  const roles = new Set(asked.filter(({ kind }) => kind === 'Role').map(({ metadata }) => metadata.name));
+  const { rules } = deps;
+  const role = (name: string) =>
+    rules.current.role(name) ?? (roles.has(name) ? { name, description: null, permissions: [] } : undefined);
+  const stored = await deps.connections.list();
+  const connections = new Map(stored.map((one) => [one.body.name, one]));
+  const collections = new Map<string, Collection>();
+  const services = servicesOf(asked);
+  const targets: Targets = {
+    services,
+    switchedOff: switchedOff(asked),
+    ...{ rules: { current: { role } }, principal, connections, collections },
+    catalog: catalogWith(deps.catalog(), collections),
+  };
+  const places = placesOf(asked);
+  const configured = new Set((await configuration(deps)).map((one) => keyOf(one.kind, one.name)));
+  const makes = namesToMake(steps, services, deps.catalog());
+  const errors: FieldError[] = [];
+  for (const step of steps) {
+    const { action, kind, name, after } = step;
+    if (action === 'skipped') continue;
+    requireRight(kind, principal);
+    await kind.requireRight?.(name, { before: step.before, after }, principal, deps);
+    if (!after) continue;
+    const n = places.get(keyOf(kind.kind, name));
+    if (configured.has(keyOf(kind.kind, name))) {
+      errors.push(problem(`resources/${n}/metadata/name`, 'is owned by the configuration: change it there'));
+      continue;
+    }
+    try {
+      step.prepared = await kind.prepare?.({ name, spec: after }, targets, deps);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'invalid-body') throw error;
+      if (makes.some((one) => isAbout(step, one))) step.isUnchecked = true;
+      else
+        errors.push(...(error.errors ?? []).map((one) => problem(`resources/${n}${one.name}`, one.detail)));
+    }
+  }
+  requireSound(errors);
+}
+
+/** The catalog with these collections, which may become more: it is made anew only then. */
+function catalogWith(
+  catalog: CatalogSnapshot,
+  collections: ReadonlyMap<string, Collection>,
+): () => CatalogSnapshot {
+  let size = 0;
+  let joined = catalog;
+  return () => {
+    if (size === collections.size) return joined;
+    size = collections.size;
+    const others = catalog.collections.filter(({ id }) => !collections.has(id));
+    joined = catalog.with({ collections: [...others, ...collections.values()] });
+    return joined;
+  };
+}
+
+/** Of an object without what each server gives itself. */
+export function fingerprintOf(kind: string, spec: object): string {
+  const own = kinds.get(kind)?.ownMembers ?? [];
+  return fingerprint(Object.fromEntries(Object.entries(spec).filter(([name]) => !own.includes(name))));
+}
+
+/** Equal for objects of equal content, whatever the order of their members. */
+export function fingerprint(value: unknown): string {
+  return createHash('sha256')
+    .update(stringifyExactly(sorted(value)))
+    .digest('hex');
+}
+
+/** Members in the order of their names, and none that says nothing. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(
+    members.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, member]) => [name, sorted(member)]),
+  );
+}

@@ -1,0 +1,153 @@
+import { actorOf, type Principal } from '../../core/http/operation.js';
+import { CONNECTION, type Connection, type StoredConnection } from '../../services/connections/connection.js';
+import { inSpan } from '../../services/telemetry/spans.js';
+import type { AdminDeps } from '../admin/deps.js';
+import { nameSources } from '../connections/admin/connection-sources.js';
+import {
+  APPLIED,
+  APPLIED_KIND,
+  type Applied,
+  fingerprintOf,
+  keyOf,
+  plan,
+  type Resource,
+  type Step,
+} from './apply.js';
+import type { Stores } from './kind.js';
+import { connection } from './publishing.js';
+
+/** What else is done in the transaction. */
+interface Also {
+  /** Uses nothing but these stores: they are locked. When it throws, nothing is written. */
+  record?(stores: Stores): Promise<unknown>;
+  /** What counts as applied from then on; the objects of the steps when absent. */
+  readonly applied?: Applied['objects'] | null;
+  /** Parent of the spans of the steps. */
+  readonly span?: unknown;
+}
+
+type Undo = () => Promise<unknown>;
+
+/**
+ * Writes all steps in one transaction, and remembers what the manifest holds. What takes a job is made before that, with
+ * the connections that it is made from, and taken back when anything fails.
+ */
+export async function carryOut(
+  steps: readonly Step[],
+  principal: Principal,
+  deps: AdminDeps,
+  also: Also = {},
+): Promise<void> {
+  const creations = steps.filter(({ action, kind }) => action === 'created' && kind.make);
+  if (creations.length === 0) return write(steps, principal, deps, also);
+  const undos: Undo[] = [];
+  try {
+    await connect(steps, undos, actorOf(principal), deps);
+    await make(creations, undos, actorOf(principal), deps);
+    await write(await planAgain(steps, principal, deps), principal, deps, also);
+  } catch (error) {
+    // Each is tried, whatever became of the one before: what is left is switched off.
+    for (const undo of undos.reverse()) await undo().catch(() => {});
+    await Promise.resolve(deps.settle()).catch(() => {});
+    throw error;
+  }
+}
+
+/** Writes connections before the others. Undoing leaves those alone that somebody has changed since. */
+async function connect(steps: readonly Step[], undos: Undo[], by: string, deps: AdminDeps): Promise<void> {
+  const changes = steps.filter(
+    ({ kind, action }) => kind === connection && (action === 'created' || action === 'updated'),
+  );
+  const names = new Set(changes.map(({ name }) => name));
+  const before = (await deps.connections.list()).filter(({ body }) => names.has(body.name));
+  for (const { name, prepared } of changes) {
+    const former = before.find(({ body }) => body.name === name);
+    if (former) await nameSources(former, prepared as StoredConnection, { by }, deps);
+  }
+  const put = (name: string, after: StoredConnection | undefined, stores: Stores) =>
+    connection.write(stores, name, after?.body, by, after);
+  const ours = await deps.state.atomically(async (stores) => {
+    const etags = new Map<string, string | undefined>();
+    for (const { name, prepared } of changes) {
+      const after = prepared as StoredConnection;
+      await put(name, after, stores);
+      etags.set(name, await etagOf(after.id, stores));
+    }
+    return etags;
+  });
+  for (const { name, prepared } of changes) {
+    const former = before.find(({ body }) => body.name === name);
+    const { id } = prepared as StoredConnection;
+    // Each alone: one that somebody publishes layers from by now stays, and holds up no other.
+    undos.push(() =>
+      deps.state.atomically(async (stores) => {
+        if ((await etagOf(id, stores)) === ours.get(name)) await put(name, former, stores);
+      }),
+    );
+  }
+  await deps.settle();
+}
+
+async function etagOf(id: string, { documents }: Stores): Promise<string | undefined> {
+  return (await documents.get<Connection>(CONNECTION, id))?.etag;
+}
+
+/** All at once: jobs take their turns. Throws what kept the first of them from its end. */
+async function make(creations: readonly Step[], undos: Undo[], by: string, deps: AdminDeps): Promise<void> {
+  const results = await Promise.allSettled(
+    creations.map(async ({ kind, prepared }) => undos.push(await kind.make!(prepared, by, deps))),
+  );
+  const failure = results.find((result) => result.status === 'rejected');
+  if (failure) throw failure.reason;
+}
+
+/** The same objects, checked where everything is that they name. Throws as `plan` does. */
+function planAgain(steps: readonly Step[], principal: Principal, deps: AdminDeps): Promise<Step[]> {
+  const resources = steps
+    .filter(({ place }) => place !== undefined)
+    .sort((a, b) => a.place! - b.place!)
+    .map(({ kind: { kind }, name, after }): Resource => ({ kind, metadata: { name }, spec: after! }));
+  const remove = steps.filter(({ after }) => !after).map(({ kind, name }) => keyOf(kind.kind, name));
+  return plan(resources, { prune: false, remove, principal }, deps);
+}
+
+async function write(
+  steps: readonly Step[],
+  principal: Principal,
+  deps: AdminDeps,
+  { record, applied: objects = objectsOf(steps), span }: Also,
+): Promise<void> {
+  const by = actorOf(principal);
+  const removals = steps.filter(({ action }) => action === 'deleted');
+  for (const step of removals) step.prepared = await step.kind.prepareRemoval?.(step.name, deps);
+  await deps.state.atomically(async (stores) => {
+    for (const { action, kind, name, after, prepared } of inTurn(steps))
+      if (action !== 'skipped')
+        await inSpan(span, nodeSpan(kind.kind, action), () => kind.write(stores, name, after, by, prepared));
+    if (objects === null) await stores.documents.remove(APPLIED_KIND, APPLIED);
+    else await stores.documents.put(APPLIED_KIND, APPLIED, { objects }, by);
+    await record?.(stores);
+  });
+  await deps.settle();
+  for (const kind of new Set(removals.map((step) => step.kind))) await kind.followRemoval?.(deps);
+}
+
+/** The span of one object of a manifest. */
+const nodeSpan = (kind: string, action: string) => ({
+  name: 'svc.spec.node',
+  attributes: { 'svc.operation': `${kind} ${action}` },
+});
+
+function objectsOf(steps: readonly Step[]): Applied['objects'] {
+  return Object.fromEntries(
+    steps.flatMap(({ kind, name, after }) =>
+      after ? [[keyOf(kind.kind, name), fingerprintOf(kind.kind, after)] as const] : [],
+    ),
+  );
+}
+
+/** What is removed goes the other way round: what stands on something before that. */
+function inTurn(steps: readonly Step[]): readonly Step[] {
+  const isRemoved = ({ action }: Step) => action === 'deleted';
+  return [...steps.filter((step) => !isRemoved(step)), ...steps.filter(isRemoved).reverse()];
+}

@@ -1,0 +1,69 @@
+import type { TSchema } from 'typebox';
+import type { Collection } from '../../core/catalog/collection.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { BodyProblem } from '../../core/http/body-problems.js';
+import type { Principal } from '../../core/http/operation.js';
+import type { StoredConnection } from '../../services/connections/connection.js';
+import type { State } from '../../stores/state/state.js';
+import type { AdminDeps } from '../admin/deps.js';
+import type { RuleTargets } from '../admin/rule-checks.js';
+
+/** Stores that are written in one transaction. */
+export type Stores = Parameters<Parameters<State['atomically']>[0]>[0];
+
+/** One object of the management state, without what only this server gave it. */
+export interface Entry {
+  readonly name: string;
+  readonly spec: object;
+}
+
+/** What a check may look at: what is there, and what the manifest makes. */
+export interface Targets extends RuleTargets {
+  readonly principal: Principal;
+  /** Connections by name, as the manifest makes or changes them. */
+  readonly connections: Map<string, StoredConnection>;
+  /** Collections that the manifest publishes, by id. */
+  readonly collections: Map<string, Collection>;
+  /** Services that the manifest puts layers into, by ids of their collections. */
+  readonly services: ReadonlyMap<string, string>;
+  /** Ids of collections whose layers the manifest switches off. */
+  readonly switchedOff: ReadonlySet<string>;
+}
+
+/** A kind of objects that manifests hold. */
+export interface Kind {
+  readonly kind: string;
+  /** Scope of the management operations that change such objects otherwise. */
+  readonly scope: string;
+  readonly schema: TSchema;
+  /** Members that a server gives once and keeps: another value is no difference. */
+  readonly ownMembers?: readonly string[];
+  list(deps: AdminDeps): Promise<Entry[]>;
+  /** Names of those that stand in the configuration: they are in no manifest. */
+  configured?(deps: AdminDeps): Promise<string[]>;
+  /** Throws `forbidden` for a caller who may not change the object from one spec to the other: see `layer-rights.ts`. */
+  requireRight?(
+    name: string,
+    change: { readonly before: object | undefined; readonly after: object | undefined },
+    principal: Principal,
+    deps: AdminDeps,
+  ): void | Promise<void>;
+  /** Throws `invalid-body` for what the schema cannot say. What it returns is given to `write`. */
+  prepare?(entry: Entry, targets: Targets, deps: AdminDeps): unknown;
+  /** Readies what an object stands on for its removal, before the transaction. What it returns is given to `write`. */
+  prepareRemoval?(name: string, deps: AdminDeps): Promise<unknown>;
+  /**
+   * Makes an object that takes a job, before the transaction and out of everybody's sight: `write` shows it. Objects that
+   * name it are checked when it is there. Resolves with what takes it back.
+   */
+  make?(prepared: unknown, by: string, deps: AdminDeps): Promise<() => Promise<void>>;
+  /** Does what objects that were removed leave to do after the transaction. */
+  followRemoval?(deps: AdminDeps): Promise<void>;
+  /** Makes or replaces an object; removes it when there is no spec. Uses nothing but these stores: they are locked. */
+  write(stores: Stores, name: string, spec: object | undefined, by: string, prepared: unknown): Promise<void>;
+}
+
+/** Refuses an object for one thing that is wrong with it. */
+export function wrong(one: BodyProblem): ApiError {
+  return new ApiError('invalid-body', `${one.name} ${one.detail}`, { errors: [one] });
+}

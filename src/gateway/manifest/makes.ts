@@ -1,0 +1,40 @@
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import type { Resource, Step } from './apply.js';
+
+/** What objects name that have to be made before those can be checked. */
+
+/** Services that layers are put into, by ids of their collections. */
+export function servicesOf(asked: readonly Resource[]): ReadonlyMap<string, string> {
+  return new Map(
+    asked.flatMap(({ kind, metadata, spec }) => {
+      const { service } = spec as { service?: string };
+      return kind === 'Layer' && service !== undefined ? [[metadata.name, service] as const] : [];
+    }),
+  );
+}
+
+/** Ids of collections whose layers are switched off. */
+export function switchedOff(asked: readonly Resource[]): ReadonlySet<string> {
+  return new Set(
+    asked.flatMap(({ kind, metadata, spec }) =>
+      kind === 'Layer' && (spec as { enabled?: boolean }).enabled === false ? [metadata.name] : [],
+    ),
+  );
+}
+
+/** Names of collections that have to be made before others can be checked, and of the services that they will be in. */
+export function namesToMake(
+  steps: readonly Step[],
+  services: ReadonlyMap<string, string>,
+  catalog: CatalogSnapshot,
+): string[] {
+  return steps
+    .filter(({ action, kind, name }) => action === 'created' && kind.make && !catalog.byId(name))
+    .flatMap(({ name }) => [name, services.get(name) ?? name]);
+}
+
+/** Whether an object that needs nothing made names this. */
+export function isAbout({ kind, name, after }: Step, one: string): boolean {
+  const { layer, service } = after as { layer?: string; service?: string };
+  return !kind.make && [name, layer, service].includes(one);
+}

@@ -1,0 +1,52 @@
+import { timingSafeEqual } from 'node:crypto';
+import { type BodyProblem, problem, requireSound } from '../../core/http/body-problems.js';
+import { signatureOf } from '../../core/values/signature.js';
+import type { AdminDeps } from '../admin/deps.js';
+import { fingerprint } from './apply.js';
+
+/** What stands in a release package beside its resources. */
+export interface Head {
+  readonly metadata: object;
+  readonly spec: { readonly targets: readonly { readonly environment: string }[] };
+  readonly digest: string;
+  readonly signature?: string | null | undefined;
+}
+
+/** SHA-256 of what a package says and holds, whatever the order of members. */
+export function digestOf({ metadata, spec }: Pick<Head, 'metadata' | 'spec'>, resources: unknown): string {
+  return `sha256:${fingerprint({ metadata, spec, resources })}`;
+}
+
+/** Throws `invalid-body` for a package that was changed, is signed otherwise than here, or is for others. */
+export function requireGenuine(head: Head, resources: unknown, releases: AdminDeps['releases']): void {
+  requireSound(
+    genuineProblems(head, resources, releases).map(({ name, detail }) => problem(`release${name}`, detail)),
+  );
+}
+
+/** What is wrong with the digest, the signature and the targets of a package, by members of its document. */
+export function genuineProblems(
+  head: Head,
+  resources: unknown,
+  { environment, key }: AdminDeps['releases'],
+): BodyProblem[] {
+  const { targets } = head.spec;
+  const isForHere = targets.length === 0 || targets.some((target) => target.environment === environment);
+  return [
+    head.digest === digestOf(head, resources)
+      ? undefined
+      : problem('digest', 'is not that of the package: it was changed'),
+    signatureProblem(head, key),
+    isForHere ? undefined : problem('spec/targets', `do not name ${environment}, which this is`),
+  ].filter((one) => one !== undefined);
+}
+
+function signatureProblem({ digest, signature }: Head, key: string) {
+  if (key === '')
+    return signature ? problem('signature', 'cannot be checked: releases.key is not set here') : undefined;
+  const expected = Buffer.from(signatureOf(digest, key)!);
+  const actual = Buffer.from(signature ?? '');
+  return actual.length === expected.length && timingSafeEqual(actual, expected)
+    ? undefined
+    : problem('signature', 'is not that of releases.key');
+}

@@ -1,0 +1,59 @@
+import Type from 'typebox';
+import { isDrawable } from '../../core/catalog/abilities.js';
+import { notFound } from '../../core/errors/errors.js';
+import { defineOperation, type Operation } from '../../core/http/operation.js';
+import * as pages from '../pages/index.js';
+import {
+  documentReply,
+  findNumbered,
+  META_FORMATS,
+  otherTypes,
+  type SurfaceDeps,
+} from '../surface/common.js';
+import { collectionsReply, finderParams } from '../surface/finder.js';
+import { mapCollectionDocument, mapCollectionsDocument } from './documents.js';
+import { COMMON, collectionId, MAPS_PATH } from './params.js';
+
+const CONTENT = { 'application/json': Type.Object({}), ...otherTypes(META_FORMATS) };
+
+/** The collections that have maps. */
+export function mapCollectionOperations({ visible, places }: SurfaceDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getCollections',
+      path: `${MAPS_PATH}/collections`,
+      summary: 'Collections that have maps',
+      params: finderParams,
+      tag: 'Collections',
+      formats: META_FORMATS,
+      responses: { 200: { description: 'Collections', content: CONTENT } },
+      run(x) {
+        return collectionsReply(x, places, visible(x.principal).collections.filter(isDrawable), {
+          document: (of) => mapCollectionsDocument(x, of),
+        });
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getCollection',
+      path: `${MAPS_PATH}/collections/{collectionId}`,
+      summary: 'One collection',
+      tag: 'Collections',
+      params: { collectionId },
+      formats: META_FORMATS,
+      responses: {
+        200: { description: 'Collection', content: CONTENT },
+        404: { description: 'No such collection, or there are no maps of it' },
+      },
+      run(x) {
+        const catalog = visible(x.principal);
+        const collection = findNumbered(catalog, x.params.collectionId);
+        if (!isDrawable(collection)) throw notFound('map of', collection.id);
+        const document = mapCollectionDocument(x, collection);
+        const page = () => pages.collectionPage(x, document, collection);
+        return documentReply(x, document, page);
+      },
+    }),
+  ];
+}

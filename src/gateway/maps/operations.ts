@@ -1,0 +1,131 @@
+import { isDrawable } from '../../core/catalog/abilities.js';
+import { notFound } from '../../core/errors/errors.js';
+import { defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
+import { list, pathString } from '../../core/http/params.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { openApiDocument } from '../http/openapi.js';
+import { PartialReplies } from '../http/replies/partial-replies.js';
+import * as pages from '../pages/index.js';
+import { findNumbered, META_FORMATS, selectCollections, surfaceBasics } from '../surface/common.js';
+import { mapCollectionOperations } from './collection-operations.js';
+import { datasetMembers, landingLinks } from './documents.js';
+import { drawMap, inStyle } from './draw.js';
+import { legendOperations } from './legend.js';
+import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './params.js';
+import { styleOperations } from './styles.js';
+import { symbolOperations } from './symbols.js';
+import { mapTilesetOperations } from './tilesets.js';
+import { type MapsDeps, viewerOperations } from './viewer.js';
+
+/** Classes that a test of their name covers. */
+export const MAPS_CONFORMANCE: readonly string[] = [
+  ...['core', 'landing-page', 'json', 'html'].map(
+    (name) => `http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/${name}`,
+  ),
+  'http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/collections',
+  'http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/tilesets-list',
+  ...[
+    'core',
+    'collection-map',
+    'dataset-map',
+    'styled-map',
+    'tilesets',
+    'collections-selection',
+    'crs',
+    'scaling',
+    'background',
+    'png',
+    'jpeg',
+    'tiff',
+  ].map((name) => `https://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/${name}`),
+];
+
+/** Rendered maps: OGC API Maps part 1. */
+export function mapsOperations(deps: MapsDeps): Operation[] {
+  const partial = new PartialReplies();
+  const operations: Operation[] = [];
+  const drawables = (x: Exchange) => deps.visible(x.principal).onEarth.collections.filter(isDrawable);
+  operations.push(
+    ...surfaceBasics({
+      ...COMMON,
+      path: MAPS_PATH,
+      title: 'Maps',
+      description: 'Rendered maps of every collection.',
+      conformance: MAPS_CONFORMANCE,
+      apiPaths: [`${MAPS_PATH}/openapi.json`],
+      formats: META_FORMATS,
+      links: (x) => landingLinks(x, drawables(x)),
+      members: (x) => datasetMembers(x, drawables(x)),
+      landingPage: pages.landingPage,
+      conformancePage: pages.conformancePage,
+      api: (x) =>
+        openApiDocument(
+          { title: 'Graticule Maps', description: 'OGC API Maps', serverUrl: x.baseUrl },
+          operations,
+        ),
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getDatasetMap',
+      path: `${MAPS_PATH}/map`,
+      summary: 'Map of several collections',
+      tag: 'Maps',
+      params: {
+        collections: list('collections', LIMITS.collectionsPerRequest, 'Ids or URLs; all when absent.'),
+        ...mapQuery,
+      },
+      formats: IMAGES,
+      responses: RESPONSES,
+      run(x) {
+        const collections = selectCollections(
+          x,
+          deps.visible(x.principal).onEarth,
+          x.params.collections,
+          isDrawable,
+        );
+        return partial.reply(x, () => drawMap(x, deps, collections, x.params));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getCollectionMap',
+      path: `${MAPS_PATH}/collections/{collectionId}/map`,
+      summary: 'Map of a collection',
+      tag: 'Maps',
+      params: { collectionId, ...mapQuery },
+      formats: IMAGES,
+      responses: RESPONSES,
+      run(x) {
+        const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
+        if (!isDrawable(collection)) throw notFound('map of', collection.id);
+        return partial.reply(x, () => drawMap(x, deps, [collection], x.params, { resource: collection }));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'maps.getStyledMap',
+      path: `${MAPS_PATH}/collections/{collectionId}/styles/{styleId}/map`,
+      summary: 'Styled map of a collection',
+      tag: 'Maps',
+      params: {
+        collectionId,
+        styleId: pathString('styleId', 'Identifier of a style of the collection.'),
+        ...mapQuery,
+      },
+      formats: IMAGES,
+      responses: { ...RESPONSES, 501: { description: 'Tile archives have no styles' } },
+      run(x) {
+        const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
+        const styled = inStyle(collection, x.params.styleId);
+        return partial.reply(x, () => drawMap(x, deps, [styled], x.params, { resource: collection }));
+      },
+    }),
+    ...mapCollectionOperations(deps),
+    ...styleOperations(deps),
+    ...mapTilesetOperations(deps),
+    ...legendOperations(deps),
+    ...viewerOperations(deps),
+    ...symbolOperations(deps.symbols),
+  );
+  return operations;
+}

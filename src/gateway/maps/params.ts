@@ -1,0 +1,184 @@
+import { Color } from '@maplibre/maplibre-gl-style-spec';
+import type { MapSettings } from '../../core/catalog/layer-settings.js';
+import { badParameter } from '../../core/errors/errors.js';
+import type { Box } from '../../core/geometry/box.js';
+import type { Crs } from '../../core/geometry/crs.js';
+import {
+  type Format,
+  JPEG_FORMAT,
+  PNG_FORMAT,
+  TIFF_FORMAT,
+  takesAny,
+  WEBP_FORMAT,
+} from '../../core/http/media.js';
+import type { Exchange } from '../../core/http/operation.js';
+import {
+  bboxParam,
+  datetimeParam,
+  flag,
+  integer,
+  numberedCollection,
+  positiveNumber,
+  type TimeRange,
+  text,
+} from '../../core/http/params.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { type AskedLook, lookParams } from '../../core/rasters/look-params.js';
+import { hexColor } from '../../core/styles/hex-color.js';
+import { crsParam } from '../surface/crs-params.js';
+
+/** What the operations of maps share. */
+
+export const MAPS_PATH = '/ogc/maps';
+export const COMMON = { surface: 'maps', protocol: 'OGC-Maps', permission: 'public', method: 'GET' } as const;
+
+export const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT, WEBP_FORMAT];
+const side = { min: 1, max: LIMITS.mapSide, default: undefined };
+
+/** Millimetres of a pixel where nothing is said (OGC 20-058, 8.5). */
+export const PIXEL_MM = 0.28;
+/** Symbols are drawn at most that many times larger, or smaller, than in a map of such pixels. */
+const MAX_SCALE = 8;
+const INCH_MM = 25.4;
+
+export function scaleOfDpi(dpi: number): number {
+  return (dpi * PIXEL_MM) / INCH_MM;
+}
+
+export const collectionId = numberedCollection;
+
+const TRANSPARENT = flag(
+  'transparent',
+  true,
+  'Whether the background is transparent (PNG and WebP). The service may say otherwise where this is absent.',
+);
+
+export const mapQuery = {
+  bbox: bboxParam,
+  bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox.'),
+  crs: crsParam('crs', 'CRS of the map.'),
+  width: integer('width', side, { description: 'Width in pixels.' }),
+  height: integer('height', side, { description: 'Height in pixels.' }),
+  quality: integer(
+    'quality',
+    { min: 1, max: 100, default: undefined },
+    { description: 'Quality of JPEG and WebP.' },
+  ),
+  datetime: datetimeParam,
+  scaleDenominator: positiveNumber(
+    'scale-denominator',
+    'Scale of the map, which gives its size: not together with width or height.',
+  ),
+  mmPerPixel: scaled(
+    'mm-per-pixel',
+    `Millimetres of a pixel where the map is shown, ${PIXEL_MM} by default: symbols are as large in all.`,
+    (mm) => PIXEL_MM / mm,
+  ),
+  dpi: scaled('dpi', 'The same as pixels per inch.', scaleOfDpi),
+  scale: scaled('scale', 'The same as a factor: 2 for a display of twice the pixels.', (factor) => factor),
+  ...lookParams,
+  transparent: {
+    ...TRANSPARENT,
+    parse: (raw: string | undefined) => (raw === undefined ? undefined : TRANSPARENT.parse(raw)),
+  },
+  bgcolor: {
+    ...text('bgcolor', { description: 'Background as 0xRRGGBB, or the name of a CSS colour.' }),
+    parse(raw: string | undefined) {
+      if (raw === undefined) return undefined;
+      const hex = /^(?:0x|#)?([0-9a-f]{6})$/i.exec(raw)?.[1];
+      const color = hex === undefined ? namedColor(raw) : `#${hex.toLowerCase()}`;
+      if (color === undefined)
+        throw badParameter(
+          'bgcolor',
+          `'${raw.slice(0, 40)}' is not a colour. Use 0xRRGGBB or a CSS name such as white`,
+        );
+      return color;
+    },
+  },
+};
+
+/** `#rrggbb` of a colour name of CSS; undefined for other words. */
+function namedColor(name: string): string | undefined {
+  const color = /^[a-z]+$/i.test(name) ? Color.parse(name.toLowerCase()) : undefined;
+  if (color?.a !== 1) return undefined;
+  return hexColor([color.r, color.g, color.b].map((part) => Math.round(part * 255)));
+}
+
+const IMAGE_CONTENT = Object.fromEntries(IMAGES.map(({ mediaType }) => [mediaType, null]));
+
+export const RESPONSES = {
+  200: { description: 'Map', content: IMAGE_CONTENT },
+  206: { description: 'Part of the map', content: IMAGE_CONTENT },
+  400: { description: 'A parameter is wrong' },
+  402: { description: 'The licence does not cover maps of a time' },
+  404: { description: 'Nothing that can be drawn' },
+  416: { description: 'The range is outside of the map' },
+};
+
+export interface MapParams extends AskedLook {
+  bbox: Box | undefined;
+  bboxCrs: Crs | undefined;
+  crs: Crs | undefined;
+  width: number | undefined;
+  height: number | undefined;
+  scaleDenominator: number | undefined;
+  /** How much larger symbols are than usual, in three ways. */
+  mmPerPixel: number | undefined;
+  dpi: number | undefined;
+  scale: number | undefined;
+  quality: number | undefined;
+  datetime: TimeRange | undefined;
+  transparent: boolean | undefined;
+  bgcolor: string | undefined;
+}
+
+/** A size of pixels. The value is how much larger symbols are, in pixels, than usual. */
+function scaled(name: string, description: string, factorOf: (value: number) => number) {
+  const param = positiveNumber(name, description);
+  return {
+    ...param,
+    parse(raw: string | undefined) {
+      const value = param.parse(raw);
+      if (value === undefined) return undefined;
+      const factor = factorOf(value);
+      if (factor > MAX_SCALE || factor < 1 / MAX_SCALE)
+        throw badParameter(name, `makes symbols more than ${MAX_SCALE} times larger or smaller than usual`);
+      return factor;
+    },
+  };
+}
+
+/** How much larger symbols are than usual. Throws 400 where it is said in two ways. */
+export function symbolScale({
+  mmPerPixel,
+  dpi,
+  scale,
+}: Pick<MapParams, 'mmPerPixel' | 'dpi' | 'scale'>): number {
+  const said = { 'mm-per-pixel': mmPerPixel, dpi, scale };
+  const [first, second] = Object.entries(said).filter(([, factor]) => factor !== undefined);
+  if (second) throw badParameter(second[0], `does not go with ${first![0]}`);
+  return first?.[1] ?? 1;
+}
+
+export function background(
+  format: Format,
+  { transparent, bgcolor }: Pick<MapParams, 'transparent' | 'bgcolor'>,
+  { defaultTransparent }: Pick<MapSettings, 'defaultTransparent'>,
+): string {
+  if (bgcolor) return bgcolor;
+  return (transparent ?? defaultTransparent) && format !== JPEG_FORMAT ? 'transparent' : '#ffffff';
+}
+
+const DEFAULT_FORMATS = { png: PNG_FORMAT, jpg: JPEG_FORMAT, webp: WEBP_FORMAT } as const;
+
+/** The format that was asked for, or that of the service where the client takes any. */
+export function formatOf(x: Exchange, { defaultFormat }: Pick<MapSettings, 'defaultFormat'>): Format {
+  const f = new URLSearchParams(x.query).get('f') ?? undefined;
+  return takesAny(f, x.header('accept')) ? DEFAULT_FORMATS[defaultFormat] : x.format;
+}
+
+export function imageName(format: Format): 'png' | 'jpeg' | 'tiff' | 'webp' {
+  if (format === JPEG_FORMAT) return 'jpeg';
+  if (format === WEBP_FORMAT) return 'webp';
+  return format === TIFF_FORMAT ? 'tiff' : 'png';
+}

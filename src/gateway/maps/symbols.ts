@@ -1,0 +1,115 @@
+import { badParameter, notFound } from '../../core/errors/errors.js';
+import { defineOperation, type Exchange, type Operation, type Param } from '../../core/http/operation.js';
+import { pathString } from '../../core/http/params.js';
+import { MAX_FONTS, unknownFont } from '../../core/styles/fonts.js';
+import type { Symbols } from '../../services/styles/symbols.js';
+import { COMMON, MAPS_PATH } from './params.js';
+
+const OF_MAPS = {
+  ...COMMON,
+  tag: 'Fonts and icons',
+} as const;
+
+const RANGE = 256;
+const LAST_CODE_POINT = 0x10ffff;
+
+const fontstack = {
+  ...pathString('fontstack', 'Names of fonts, with commas: `Noto Sans Regular`.'),
+  parse(raw: string | undefined): readonly string[] {
+    const fonts = (raw ?? '').split(',').map((name) => name.trim());
+    if (fonts.length > MAX_FONTS) throw badParameter('fontstack', `has at most ${MAX_FONTS} names`);
+    // Styles name fonts in the order of their preference.
+    const known = fonts.filter((name) => unknownFont([name]) === undefined);
+    if (known.length === 0) throw notFound('font', fonts.join(', ').slice(0, 100));
+    return known;
+  },
+};
+
+/** First code point of `256-511.pbf`. */
+const range = {
+  ...pathString('range', 'First and last of 256 code points, and `.pbf`: `0-255.pbf`.'),
+  parse(raw: string | undefined): number {
+    const [, from, to] = /^(\d{1,7})-(\d{1,7})(?:\.pbf)?$/.exec(raw ?? '') ?? [];
+    const first = Number(from);
+    if (
+      to === undefined ||
+      first % RANGE !== 0 ||
+      Number(to) !== first + RANGE - 1 ||
+      first > LAST_CODE_POINT
+    )
+      throw badParameter('range', 'must be 256 code points: 0-255.pbf, 256-511.pbf and so on');
+    return first;
+  },
+};
+
+/** The one sprite, at one of its sizes, and which part of it. */
+function spriteOf(title: string) {
+  return {
+    ...pathString(
+      'sprite',
+      `\`${title}.json\`, \`${title}.png\`, \`${title}@2x.json\` or \`${title}@2x.png\`.`,
+    ),
+    parse(raw: string | undefined) {
+      const [, name, twice, part] = /^([^.@]+)(@2x)?\.(json|png)$/.exec(raw ?? '') ?? [];
+      if (name !== title) throw notFound('sprite', (raw ?? '').slice(0, 100));
+      return { scale: twice ? 2 : 1, part: part as 'json' | 'png' } as const;
+    },
+  };
+}
+
+/** Where symbols are served. */
+interface SymbolPlace {
+  readonly about: Pick<Operation, 'surface' | 'protocol' | 'permission' | 'method' | 'tag'> &
+    Partial<Pick<Operation, 'openQuery' | 'failure'>>;
+  /** What ids of operations begin with. */
+  readonly ids: string;
+  readonly path: string;
+  /** Of the path. */
+  readonly params: Record<string, Param<string>>;
+  readonly sprite: string;
+  /** Throws where that place is not there for who asks. */
+  readonly require?: (x: Pick<Exchange, 'principal' | 'params'>) => void;
+}
+
+const MAPS: SymbolPlace = { about: OF_MAPS, ids: 'maps', path: MAPS_PATH, params: {}, sprite: 'default' };
+
+/** What MapLibre clients load beside a style: glyphs of fonts, and icons. */
+export function symbolOperations(symbols: Symbols, place = MAPS): Operation[] {
+  const { about, ids, path, params } = place;
+  return [
+    defineOperation({
+      ...about,
+      id: `${ids}.getGlyphs`,
+      path: `${path}/fonts/{fontstack}/{range}`,
+      summary: 'Glyphs of a font',
+      description: 'Fields of distances in the glyph format of MapLibre styles (`glyphs`).',
+      params: { ...params, fontstack, range },
+      responses: {
+        200: { description: 'Glyphs', content: { 'application/x-protobuf': null } },
+        400: { description: 'There is no such range' },
+        404: { description: 'There is no such font' },
+      },
+      run(x) {
+        place.require?.(x);
+        return symbols.glyphs(x, { fonts: x.params.fontstack, first: x.params.range });
+      },
+    }),
+    defineOperation({
+      ...about,
+      id: `${ids}.getSprite`,
+      path: `${path}/sprites/{sprite}`,
+      summary: 'Icons',
+      description:
+        'Places of the icons, or the picture of all, as the `sprite` of MapLibre styles asks for them.',
+      params: { ...params, sprite: spriteOf(place.sprite) },
+      responses: {
+        200: { description: 'Index or picture', content: { 'application/json': null, 'image/png': null } },
+        404: { description: 'There is no such sprite' },
+      },
+      run(x) {
+        place.require?.(x);
+        return symbols.sprite(x, x.params.sprite.scale, x.params.sprite.part);
+      },
+    }),
+  ];
+}

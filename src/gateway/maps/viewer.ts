@@ -1,0 +1,135 @@
+import Type from 'typebox';
+import { hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
+import type { Collection } from '../../core/catalog/collection.js';
+import { type PopupTemplate, popupTemplate } from '../../core/features/popup.js';
+import { contentTag } from '../../core/http/content-tag.js';
+import { HTML_FORMAT, JSON_FORMAT } from '../../core/http/media.js';
+import { defineOperation, type Operation } from '../../core/http/operation.js';
+import { list } from '../../core/http/params.js';
+import { html } from '../../core/http/reply.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { qualifiers } from '../../services/catalog/source-names.js';
+import { temporalField } from '../../services/filters/filters.js';
+import { instantsOf } from '../../services/rasters/granules.js';
+import type { Symbols } from '../../services/styles/symbols.js';
+import { badgesOf } from '../pages/catalog/collections.js';
+import { firstOnes } from '../pages/maps/map-data.js';
+import { type ViewedCollection, viewerPage } from '../pages/maps/viewer.js';
+import { pageHeaders } from '../pages/security.js';
+import { documentReply, type SurfaceDeps, selectCollections } from '../surface/common.js';
+import { find, finderParams } from '../surface/finder.js';
+
+/** Instants of one layer that a slider steps through. */
+const INSTANTS = 1000;
+
+export interface MapsDeps extends SurfaceDeps {
+  /** The document that says how the pop-ups of a layer look; null when nobody put one. */
+  popupInfo(layerId: number): Promise<object | null>;
+  /** Kept once for all surfaces that offer them. */
+  readonly symbols: Symbols;
+}
+
+/** Collections that a search for layers answers at once. */
+const SUGGESTIONS = 30;
+
+/** The page with the map viewer, and what its search for layers asks. */
+export function viewerOperations(deps: MapsDeps): Operation[] {
+  return [viewerOperation(deps), layerSearch(deps)];
+}
+
+function layerSearch({ visible, places }: MapsDeps): Operation {
+  return defineOperation({
+    surface: 'maps',
+    protocol: 'OGC-Maps',
+    permission: 'public',
+    method: 'GET',
+    id: 'maps.viewerLayers',
+    path: '/ogc/maps/viewer/layers',
+    summary: 'Search for layers of the map viewer',
+    description: `The first ${SUGGESTIONS} collections that match, with their sources.`,
+    tag: 'Maps',
+    params: { q: finderParams.q, kind: finderParams.kind, place: finderParams.place },
+    formats: [JSON_FORMAT],
+    responses: {
+      200: { description: 'Collections', content: { [JSON_FORMAT.mediaType]: Type.Object({}) } },
+    },
+    run(x) {
+      const { collections } = visible(x.principal).onEarth;
+      const params = { ...x.params, sort: 'title' as const, page: 1 };
+      const { total, hits } = find({ params, path: x.path }, places, collections);
+      const layers = hits.slice(0, SUGGESTIONS).map(({ collection, name }) => ({
+        id: collection.id,
+        title: collection.title,
+        source: name.source,
+        kind: badgesOf(collection)[0],
+      }));
+      return documentReply(x, { total, layers }, () => '');
+    },
+  });
+}
+
+function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
+  return defineOperation({
+    surface: 'maps',
+    protocol: 'OGC-Maps',
+    permission: 'public',
+    method: 'GET',
+    id: 'maps.viewer',
+    path: '/ogc/maps/viewer',
+    summary: 'Map viewer',
+    description: 'A page with a map of collections: layers, legend, values at a place, times.',
+    tag: 'Maps',
+    params: {
+      collections: list(
+        'collections',
+        LIMITS.collectionsPerRequest,
+        'Identifiers; a few that lie together when absent.',
+      ),
+    },
+    formats: [HTML_FORMAT],
+    responses: {
+      200: { description: 'The page', content: { 'text/html': Type.String() } },
+      404: { description: 'No such collection' },
+    },
+    async run({ baseUrl, principal, params }) {
+      const catalog = visible(principal).onEarth;
+      const selection = selectCollections({ baseUrl }, catalog, params.collections, () => true);
+      const layers = params.collections ? selection : firstOnes(catalog.collections);
+      const views = await Promise.all(
+        layers.map(async (one) =>
+          viewed(one, visiblePopup(one, popupTemplate(await popupInfo(one.layerId)))),
+        ),
+      );
+      const titles = qualifiers(catalog.collections);
+      const document = viewerPage({ baseUrl, views, titles, published: catalog.collections.length });
+      return {
+        ...html(document),
+        headers: pageHeaders(),
+        cacheControl: 'no-cache',
+        etag: contentTag(document),
+      };
+    },
+  });
+}
+
+/** The template without the attributes that the reader may not read. */
+function visiblePopup(collection: Collection, template: PopupTemplate | null): PopupTemplate | null {
+  if (!template || !hasFeatures(collection) || !collection.rule) return template;
+  const { source, rule } = collection;
+  const readable = new Set(source.fields.map(({ name }) => name));
+  const hidden = rule.stored.fields.filter(({ name }) => !readable.has(name));
+  const fields = template.fields.filter(({ name }) => !hidden.some((field) => field.name === name));
+  const isTold = hidden.some(({ name }) => template.title?.includes(`{${name}}`));
+  return { title: isTold ? null : template.title, fields };
+}
+
+function viewed(collection: Collection, popup: PopupTemplate | null): ViewedCollection {
+  const instants = hasCoverage(collection) ? instantsOf(collection) : [];
+  return {
+    collection,
+    // Of more, the newest are what readers look for.
+    instants: instants.slice(-INSTANTS),
+    timeProperty: hasFeatures(collection) ? temporalField(collection.source)?.name : undefined,
+    popup,
+  };
+}

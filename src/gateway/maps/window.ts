@@ -1,0 +1,136 @@
+import { type Collection, isUnmeasured } from '../../core/catalog/collection.js';
+import type { MapSettings } from '../../core/catalog/layer-settings.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { type Box, unwrapped } from '../../core/geometry/box.js';
+import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../../core/geometry/crs.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { mapSettings } from '../../services/catalog/layers/map-settings.js';
+import { inAxisOrder, storageExtent } from '../../services/features/storage-extent.js';
+import { boxInCrs, groundSize, pixelsAtScale } from '../../services/maps/ground.js';
+import { extentOf } from '../surface/tilesets.js';
+import { type MapParams, symbolScale } from './params.js';
+
+/** What is drawn: a box in the map's CRS and a size in pixels. */
+export interface MapWindow {
+  /** x,y ordered. Across the antimeridian the numbers go on beyond it: maxx is always greater than minx. */
+  bbox: Box;
+  crs: Crs;
+  width: number;
+  height: number;
+}
+
+type AskedWindow = Pick<
+  MapParams,
+  'bbox' | 'bboxCrs' | 'crs' | 'width' | 'height' | 'scaleDenominator' | 'mmPerPixel' | 'dpi' | 'scale'
+>;
+
+/** What is drawn of data of which nobody knows where it lies. */
+const WORLD: Box = [-180, -90, 180, 90];
+
+/** Smallest side of a box in CRS units; below it pixels cannot be told apart. */
+const MIN_SIDE = 1e-9;
+
+/**
+ * Puts the box that was asked for, or all of the collections, into the map's CRS, and derives what is missing of width
+ * and height from its shape or from the scale. A map of one collection, the `resource`, is in the CRS that this is stored
+ * in, others are in CRS84, unless another is asked for (OGC 20-058, /req/core/map-response). Throws 400 naming the
+ * parameter, and 404 when the collections are empty.
+ */
+export function mapWindow(
+  collections: readonly Collection[],
+  params: AskedWindow,
+  resource: Collection | undefined,
+): MapWindow {
+  for (const collection of collections)
+    requireReachable({ crs: params.crs, 'bbox-crs': params.bboxCrs }, collection);
+  const settings = mapSettings(collections[0]?.maps ?? {});
+  const crs = params.crs ?? resource?.storageCrs ?? CRS84;
+  const bbox = boxOf(collections, params, crs, resource);
+  const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
+  if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'has no area');
+  if (!bbox.every((side) => Math.abs(side) <= LIMITS.mapReach))
+    throw badParameter('bbox', 'reaches farther than any place on Earth');
+  const size =
+    params.scaleDenominator === undefined
+      ? sizeOf(params, spanX / spanY, settings)
+      : sizeAtScale(bbox, crs, params.scaleDenominator, params);
+  requireSize(size, settings);
+  return { bbox, crs, ...size };
+}
+
+/** What is drawn, in the map's CRS. */
+function boxOf(
+  collections: readonly Collection[],
+  params: AskedWindow,
+  crs: Crs,
+  resource: Collection | undefined,
+): Box {
+  if (!params.bbox) {
+    const stored = resource && crs.uri === resource.storageCrs.uri ? storageExtent(resource) : undefined;
+    if (stored) return withArea(unwrapped(stored), crs);
+    const extent = collections.some(isUnmeasured) ? WORLD : extentOf(collections);
+    if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
+    return withArea(boxInCrs('bbox', extent, CRS84, crs), crs);
+  }
+  const bboxCrs = params.bboxCrs ?? (resource ? defaultCrs(resource) : CRS84);
+  const box = normaliseBox('bbox', params.bbox, bboxCrs);
+  return boxInCrs('bbox', box, bboxCrs, crs);
+}
+
+/** The extent of a single point, or of points in a row, as a box around it: nobody asked for one without an area. */
+function withArea(box: Box, { geographic }: Crs): Box {
+  const [minx, miny, maxx, maxy] = box;
+  const [width, height] = [maxx - minx, maxy - miny];
+  if (width > MIN_SIDE && height > MIN_SIDE) return box;
+  const margin = Math.max(width, height) / 2 || (geographic ? 0.005 : 500);
+  const [x, y] = [width > MIN_SIDE ? 0 : margin, height > MIN_SIDE ? 0 : margin];
+  return [minx - x, miny - y, maxx + x, maxy + y];
+}
+
+/** The window as clients know boxes: in the axis order of the CRS; across the antimeridian minx is greater than maxx. */
+export function contentBox({ bbox, crs }: MapWindow): Box {
+  const [minx, miny, maxx, maxy] = bbox;
+  const crosses = crs.geographic && maxx > 180 && minx < 180 && maxx - minx < 360;
+  return inAxisOrder(crosses ? [minx, miny, maxx - 360, maxy] : bbox, crs);
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** Throws 400 for a map that its service does not make. */
+function requireSize({ width, height }: Size, { maxImageWidth, maxImageHeight }: MapSettings): void {
+  if (width > maxImageWidth) throw badParameter('width', `is above ${maxImageWidth} pixels`);
+  if (height > maxImageHeight) throw badParameter('height', `is above ${maxImageHeight} pixels`);
+}
+
+function sizeOf(params: AskedWindow, aspect: number, settings: MapSettings): Size {
+  const { width, height } = params;
+  const wide = (pixels: number) => bounded(pixels, settings.maxImageWidth);
+  const high = (pixels: number) => bounded(pixels, settings.maxImageHeight);
+  if (width !== undefined && height !== undefined) return { width, height };
+  if (width !== undefined) return { width, height: high(width / aspect) };
+  if (height !== undefined) return { width: wide(height * aspect), height };
+  const scale = symbolScale(params);
+  const widest = wide(settings.defaultImageWidth * scale);
+  const highest = high(settings.defaultImageHeight * scale);
+  return aspect >= widest / highest
+    ? { width: widest, height: high(widest / aspect) }
+    : { width: wide(highest * aspect), height: highest };
+}
+
+function bounded(pixels: number, most: number): number {
+  return Math.min(Math.max(Math.round(pixels), 1), most);
+}
+
+/** Pixels of a map of that scale, over the ground in its middle (/req/scaling/scale-denominator-definition). */
+function sizeAtScale(bbox: Box, crs: Crs, denominator: number, params: AskedWindow): Size {
+  for (const name of ['width', 'height'] as const)
+    if (params[name] !== undefined) throw badParameter(name, 'does not go with scale-denominator');
+  const scale = denominator / symbolScale(params);
+  const [width, height] = groundSize(bbox, crs.proj).map((metres) => pixelsAtScale(metres, scale));
+  if (Math.max(width!, height!) > LIMITS.mapSide)
+    throw badParameter('scale-denominator', `makes the map larger than ${LIMITS.mapSide} pixels`);
+  return { width: width!, height: height! };
+}

@@ -1,0 +1,73 @@
+import Type from 'typebox';
+import { TimestampSchema } from '../../admin/envelope.js';
+import { BASE_PATH, group, report } from '../../admin/kit.js';
+
+/** Version of the control plane's interface: clients refuse another major. */
+const CONTROL_PLANE_MAJOR = 1;
+
+const Version = Type.Object({
+  version: Type.String(),
+  metadataApiVersion: Type.String(),
+  serverTime: TimestampSchema,
+});
+
+const Flag = Type.Boolean();
+const Capabilities = Type.Object({
+  metadataApiVersions: Type.Array(Type.String()),
+  resourceKinds: Type.Array(Type.Enum(['Service', 'Layer', 'Relationship', 'Style', 'Connection'])),
+  manifestSupported: Flag,
+  manifestDryRunSupported: Flag,
+  manifestPruneSupported: Flag,
+  compatibility: Type.Object({
+    serverVersion: Type.String(),
+    releaseChannel: Type.Enum(['stable', 'lts', 'preview', 'alpha', 'beta', 'rc', 'nightly', 'dev']),
+    controlPlaneApi: Type.Object({ major: Type.Integer(), basePath: Type.String(), deprecated: Flag }),
+    metadataSchemas: Type.Array(Type.Object({ version: Type.String(), deprecated: Flag })),
+    features: Type.Object({
+      metadataResources: Flag,
+      manifestExport: Flag,
+      manifestApply: Flag,
+      manifestDryRun: Flag,
+      manifestPrune: Flag,
+    }),
+  }),
+});
+
+/** What clients check before they talk to the server. */
+export const capabilities = group(
+  { tag: 'Metadata and capabilities', scope: 'capabilities', envelope: 'wrapped', isForTenants: true },
+  [
+    report('GET /capabilities', 'Get Admin Capabilities', {
+      data: Capabilities,
+      answer: (_x, { server }) => ({
+        // Metadata resources are not served, and manifests have a form of ours (docs/manifest.md): no version, no kinds.
+        metadataApiVersions: [],
+        resourceKinds: [],
+        manifestSupported: false,
+        manifestDryRunSupported: false,
+        manifestPruneSupported: false,
+        compatibility: {
+          serverVersion: server.version,
+          releaseChannel: server.releaseChannel,
+          controlPlaneApi: { major: CONTROL_PLANE_MAJOR, basePath: BASE_PATH, deprecated: false },
+          metadataSchemas: [],
+          features: {
+            metadataResources: false,
+            manifestExport: false,
+            manifestApply: false,
+            manifestDryRun: false,
+            manifestPrune: false,
+          },
+        },
+      }),
+    }),
+    report('GET /version', 'Get Admin Version Info', {
+      data: Version,
+      answer: (_x, { server }) => ({
+        version: server.version,
+        metadataApiVersion: `v${CONTROL_PLANE_MAJOR}`,
+        serverTime: new Date().toISOString(),
+      }),
+    }),
+  ],
+);

@@ -1,0 +1,114 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors/errors.js';
+import type { TileUse } from '../../../services/tiles/cache/effectiveness.js';
+import { TimestampSchema } from '../../admin/envelope.js';
+import { action, group, report } from '../../admin/kit.js';
+import { filter } from '../../admin/params.js';
+
+const I = Type.Integer();
+const D = Type.Number();
+
+const CacheStatistics = Type.Object({
+  totalRequests: I,
+  cacheHits: I,
+  cacheMisses: I,
+  totalCacheMemoryBytes: I,
+  totalTimeSavedMs: I,
+  currentCacheSize: I,
+  hitRatio: D,
+  avgMissExecutionTimeMs: D,
+  byQueryType: Type.Record(Type.String(), Type.Object({ requests: I, hits: I, avgExecutionTimeMs: D })),
+  collectedAt: TimestampSchema,
+});
+
+const CacheItem = Type.Object({
+  key: Type.String(),
+  accessCount: I,
+  hitRatio: D,
+  avgExecutionTimeMs: D,
+  memoryBytes: I,
+  lastAccessed: TimestampSchema,
+});
+
+const CacheEffectiveness = Type.Object({
+  topAccessedKeys: Type.Array(CacheItem),
+  lowEfficiencyKeys: Type.Array(CacheItem),
+  largestItems: Type.Array(CacheItem),
+  evictionMetrics: Type.Object({
+    totalEvictions: I,
+    expirationEvictions: I,
+    memoryPressureEvictions: I,
+    manualEvictions: I,
+  }),
+});
+
+const cacheItem = (use: TileUse) => ({ ...use, lastAccessed: new Date(use.lastAccessed).toISOString() });
+
+const CacheInvalidated = Type.Object({
+  pattern: Type.String(),
+  entriesInvalidated: I,
+  invalidatedAt: TimestampSchema,
+});
+
+/** Figures of queries, resources, exceptions and caches. */
+export const performance = group({ tag: 'Performance', scope: 'performance', envelope: 'raw' }, [
+  report('GET /performance/database/query-cache/statistics', 'Get prepared statement cache statistics'),
+  report('GET /performance/enhanced/database/query-performance', 'Get database query performance statistics'),
+  report('GET /performance/enhanced/database/slow-queries', 'Get recent slow queries'),
+  report('GET /performance/enhanced/resources/tracking', 'Get resource tracking statistics'),
+  report('GET /performance/enhanced/resources/potential-leaks', 'Get potential resource leaks'),
+  action('POST /performance/enhanced/resources/scan-leaks', 'Scan for resource leaks'),
+  report('GET /performance/enhanced/exceptions/statistics', 'Get exception statistics'),
+  report('GET /performance/enhanced/exceptions/recent', 'Get recent exceptions'),
+  report('GET /performance/enhanced/cache/statistics', 'Get query-result cache statistics', {
+    description: 'The results that are kept are tiles.',
+    data: CacheStatistics,
+    answer(_x, { cache }) {
+      const { hits, misses, bytes, entries, meanMakingMs } = cache.status();
+      const requests = hits + misses;
+      return {
+        totalRequests: requests,
+        cacheHits: hits,
+        cacheMisses: misses,
+        totalCacheMemoryBytes: bytes,
+        totalTimeSavedMs: Math.round(hits * meanMakingMs),
+        currentCacheSize: entries,
+        hitRatio: requests === 0 ? 0 : hits / requests,
+        avgMissExecutionTimeMs: meanMakingMs,
+        byQueryType: { tile: { requests, hits, avgExecutionTimeMs: meanMakingMs } },
+        collectedAt: new Date().toISOString(),
+      };
+    },
+  }),
+  report('GET /performance/enhanced/cache/effectiveness', 'Get cache effectiveness metrics', {
+    description:
+      'The tiles in the memory of the gateway that answers. Low efficiency is much memory for little use; tiles that edits made stale count as evicted by hand.',
+    data: CacheEffectiveness,
+    async answer(_x, { cache }) {
+      const { mostUsed, leastUseful, largest } = await cache.uses();
+      const { evictions, expirations, deletions } = cache.status();
+      return {
+        topAccessedKeys: mostUsed.map(cacheItem),
+        lowEfficiencyKeys: leastUseful.map(cacheItem),
+        largestItems: largest.map(cacheItem),
+        evictionMetrics: {
+          totalEvictions: evictions + expirations + deletions,
+          expirationEvictions: expirations,
+          memoryPressureEvictions: evictions,
+          manualEvictions: deletions,
+        },
+      };
+    },
+  }),
+  action('DELETE /performance/enhanced/cache/invalidate', 'Invalidate query-result cache entries', {
+    params: { pattern: filter('pattern', 'Names of tiles; `*` stands for any characters.') },
+    data: CacheInvalidated,
+    errors: [400],
+    async answer({ params: { pattern } }, { cache }) {
+      if (!pattern) throw badParameter('pattern', 'is required');
+      const entriesInvalidated = await cache.invalidate({ kind: 'pattern', pattern });
+      return { pattern, entriesInvalidated, invalidatedAt: new Date().toISOString() };
+    },
+  }),
+  report('GET /performance/enhanced/summary', 'Get overall performance summary'),
+]);

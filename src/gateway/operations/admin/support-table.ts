@@ -1,0 +1,40 @@
+import { BASE_PATH, type Group, type Row } from '../../admin/kit.js';
+
+/** Which management operations work, as Markdown: made from the declarations themselves. */
+export function supportTable(groups: readonly Group[]): string {
+  const rows = groups.flatMap((group) => group.rows);
+  const built = rows.filter(works).length;
+  return [
+    '# Support of the management API',
+    '',
+    `${built} of ${rows.length} operations below \`${BASE_PATH}\` work; the others answer 501 with a problem document.`,
+    'This file is generated from the declarations: `node dist/gateway/start/support.js > docs/support.md`.',
+    ...[...byTag(groups)].flatMap(([tag, members]) => section(tag, members)),
+    '',
+  ].join('\n');
+}
+
+function byTag(groups: readonly Group[]): Map<string, Row[]> {
+  const tags = new Map<string, Row[]>();
+  for (const { tag, rows } of groups) tags.set(tag, [...(tags.get(tag) ?? []), ...rows]);
+  return tags;
+}
+
+function section(tag: string, rows: readonly Row[]): string[] {
+  const done = rows.filter(works).length;
+  const lines = rows.map(
+    (row) => `| ${row.method} | \`${row.path}\` | ${row.summary} | ${works(row) ? 'yes' : '-'} |`,
+  );
+  return [
+    '',
+    `## ${tag} (${done} of ${rows.length})`,
+    '',
+    '| Method | Path | Operation | Works |',
+    '|---|---|---|---|',
+    ...lines,
+  ];
+}
+
+function works(row: Row): boolean {
+  return row.implementation !== undefined;
+}

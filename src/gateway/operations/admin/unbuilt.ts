@@ -1,0 +1,216 @@
+import { action, group, report, resource, setting } from '../../admin/kit.js';
+import { importCoverages, importWcs } from '../../exchange/admin/import-coverages.js';
+import { importOgcFeatures } from '../../exchange/admin/import-ogc-features.js';
+import { scanSource } from '../../exchange/admin/import-scan.js';
+import { importWfs } from '../../exchange/admin/import-wfs.js';
+import { exportWmts } from '../../exchange/admin/import-wmts.js';
+import { discoverGeoServer } from '../../exchange/admin/migrations/import-geoserver.js';
+import { geoServerMigrations } from '../../exchange/admin/migrations/import-geoserver-jobs.js';
+import { discoverGeoServices } from '../../exchange/admin/migrations/import-geoservices.js';
+import { geoServicesImports } from '../../exchange/admin/migrations/import-geoservices-jobs.js';
+import { migrationBatches } from '../../exchange/admin/migrations/import-migrations.js';
+
+/** The groups of which nothing is built yet, as the contract lists them. One that is built gets a file of its own. */
+
+/** Alert zones, rules and delivery channels. */
+export const alerts = group({ tag: 'Alerts', scope: 'alerts', envelope: 'wrapped' }, [
+  ...resource('/alerts/zones/{zoneId}', {
+    list: 'List Alert Zones',
+    create: 'Create Alert Zone',
+    get: 'Get Alert Zone',
+    update: 'Update Alert Zone',
+    remove: 'Delete Alert Zone',
+  }),
+  ...resource('/alerts/rules/{ruleId}', {
+    list: 'List Alert Rules',
+    create: 'Create Alert Rule',
+    get: 'Get Alert Rule',
+    update: 'Update Alert Rule',
+    remove: 'Delete Alert Rule',
+  }),
+  report('POST /alerts/rules/test', 'Test Alert Rule'),
+  action('PUT /alerts/rules/{ruleId}/enabled', 'Set Alert Rule Enabled State'),
+  report('GET /alerts/rules/{ruleId}/health', 'Get Alert Rule Health'),
+  report('GET /alerts/channels', 'List Alert Channel States'),
+  action('POST /alerts/channels/{channel}/pause', 'Pause Alert Channel'),
+  action('POST /alerts/channels/{channel}/resume', 'Resume Alert Channel'),
+  action('POST /alerts/dispatch/redrive', 'Redrive Alert Dead-Letters'),
+  report('GET /alerts/rules/{ruleId}/events', 'List Alert Rule Events'),
+]);
+
+/** Evidence for controls, residency and encryption. */
+export const compliance = group({ tag: 'Compliance', scope: 'compliance', envelope: 'wrapped' }, [
+  report('GET /compliance/dashboard', 'Get Compliance Dashboard'),
+  report('GET /compliance/report', 'Export Compliance Report'),
+  report('POST /compliance/residency/evaluate', 'Evaluate Residency Policy'),
+  action('POST /compliance/encryption/rotate-key', 'Advance Compliance Key-Version Posture'),
+]);
+
+/** Deployment operations and their preflight. */
+export const deploy = group({ tag: 'Deploy', scope: 'deploy', envelope: 'raw' }, [
+  report('GET /deploy/preflight', 'Get Deploy Preflight'),
+  report('POST /deploy/plan', 'Plan Deploy Operation'),
+  ...resource('/deploy/operations/{operationId}', {
+    list: 'List Deploy Operations',
+    create: 'Create Deploy Operation',
+    get: 'Get Deploy Operation',
+  }),
+  action('POST /deploy/operations/{operationId}/submit', 'Submit Deploy Operation'),
+  action('POST /deploy/operations/{operationId}/rollback', 'Rollback Deploy Operation'),
+  action('POST /deploy/operations/{operationId}/promote', 'Promote Deploy Operation'),
+]);
+
+/** Sources that are queried where they are. */
+export const federation = group({ tag: 'Federation', scope: 'federation', envelope: 'raw' }, [
+  report('GET /federation/sources', 'List Federated Sources'),
+  report('GET /federation/sources/{id}/plan', 'Plan Federated Query'),
+]);
+
+/** Review of data collected in the field. */
+export const fieldWorkflows = group({ tag: 'Field workflows', scope: 'field-workflows', envelope: 'raw' }, [
+  report('GET /field-workflows/submissions', 'List Field Submissions'),
+  report('GET /field-workflows/submissions/{submissionId}', 'Get Field Submission'),
+  action('POST /field-workflows/submissions/{submissionId}/assignment', 'Assign Field Submission'),
+  action('POST /field-workflows/submissions/{submissionId}/decision', 'Decide Field Submission'),
+  action('POST /field-workflows/submissions/{submissionId}/comments', 'Comment On Field Submission'),
+  report('GET /field-workflows/exports', 'List Field Exports'),
+  action('POST /field-workflows/exports', 'Create Field Export'),
+]);
+
+/** Form packages for data collection. */
+export const forms = group({ tag: 'Forms', scope: 'forms', envelope: 'raw' }, [
+  ...resource('/forms/packages/{formId}', {
+    list: 'List Form Packages',
+    create: 'Create Form Package Draft',
+    get: 'Get Current Form Package',
+  }),
+  action('POST /forms/packages/generate', 'Generate Form Package'),
+  ...resource('/forms/packages/{formId}/versions/{packageVersion}', {
+    list: 'List Form Package Versions',
+    get: 'Get Form Package Version',
+    update: 'Update Form Package Draft',
+  }),
+  report('POST /forms/packages/{formId}/versions/{packageVersion}/validate', 'Validate Form Package Version'),
+  action('POST /forms/packages/{formId}/versions/{packageVersion}/publish', 'Publish Form Package Version'),
+  action('POST /forms/packages/{formId}/versions/{packageVersion}/reopen', 'Reopen Form Package Version'),
+]);
+
+/** Import from other servers, and records of migrations. */
+export const importServices = group({ tag: 'Import', scope: 'import-services', envelope: 'raw' }, [
+  scanSource,
+  discoverGeoServer,
+  ...geoServerMigrations,
+  discoverGeoServices,
+  ...geoServicesImports,
+  ...migrationBatches,
+  importOgcFeatures,
+  exportWmts,
+  importWcs,
+  importWfs,
+  importCoverages,
+]);
+
+/** Collected evidence about an incident. */
+export const investigations = group({ tag: 'Investigations', scope: 'investigations', envelope: 'raw' }, [
+  ...resource('/investigations/{investigationId}', {
+    list: 'List Investigations',
+    create: 'Create Investigation',
+    get: 'Get Investigation',
+  }),
+  action('PATCH /investigations/{investigationId}', 'Update Investigation'),
+  action('POST /investigations/{investigationId}/links', 'Link Resource To Investigation'),
+  action('DELETE /investigations/{investigationId}/links/{linkId}', 'Remove Investigation Link'),
+  action('POST /investigations/{investigationId}/pins', 'Pin Event To Investigation'),
+  action('DELETE /investigations/{investigationId}/pins/{pinId}', 'Remove Investigation Pin'),
+]);
+
+/** License, entitlements and capacity. */
+export const license = group({ tag: 'License', scope: 'license', envelope: 'wrapped' }, [
+  report('GET /license', 'Get License Status'),
+  action('POST /license', 'Upload License'),
+  report('GET /license/entitlements', 'Get License Entitlements'),
+  report('GET /license/status', 'Get Platform License Status'),
+  report('GET /license/features', 'Get License Feature Entitlements'),
+  action('POST /license/upload', 'Upload License File'),
+  report('GET /license/capacity', 'Get License Capacity State'),
+  action('POST /license/capacity/surge', 'Set License Surge Mode'),
+]);
+
+/** Networks for routing and their topology generations. */
+export const networkDatasets = group(
+  { tag: 'Network datasets', scope: 'network-datasets', envelope: 'raw' },
+  [
+    ...resource('/network-datasets/{id}', {
+      list: 'List Network Datasets',
+      create: 'Register Network Dataset',
+      get: 'Get Network Dataset',
+      update: 'Update Network Dataset',
+      remove: 'Delete Network Dataset',
+    }),
+    report('GET /network-datasets/{id}/generations', 'List Topology Generations'),
+    action('POST /network-datasets/{id}/generations', 'Allocate Draft Topology Generation'),
+    action('POST /network-datasets/{id}/generations/{generation}/edits', 'Apply Topology Edit Batch'),
+    action('POST /network-datasets/{id}/generations/{generation}/rebuild', 'Submit Topology Rebuild'),
+    report(
+      'GET /network-datasets/{id}/generations/{generation}/rebuild/{attempt}',
+      'Get Topology Rebuild Attempt',
+    ),
+    action('POST /network-datasets/{id}/promote', 'Promote Topology Generation'),
+    action('POST /network-datasets/{id}/rollback', 'Roll Back Topology Generation'),
+    report('GET /network-datasets/{id}/promotions', 'List Topology Promotions'),
+  ],
+);
+
+/** Errors, logs, alerts, findings and health as seen by operators. */
+export const observability = group({ tag: 'Observability', scope: 'observability', envelope: 'raw' }, [
+  report('GET /observability/errors', 'Get Recent Errors'),
+  report('GET /observability/telemetry', 'Get Telemetry Status'),
+  report('GET /observability/migrations', 'Get Migration Status'),
+  report('GET /observability/alerts', 'List Observability Alerts'),
+  report('GET /observability/alerts/{eventId}', 'Get Observability Alert'),
+  action('POST /observability/alerts/{eventId}/acknowledge', 'Acknowledge Observability Alert'),
+  action('POST /observability/alerts/{eventId}/resolve', 'Resolve Observability Alert'),
+  action('POST /observability/alerts/{eventId}/suppress', 'Suppress Observability Alert'),
+  ...resource('/observability/autonomy/policies/{rule}', {
+    list: 'List Ops Autonomy Policies',
+    get: 'Get Ops Autonomy Policy',
+    update: 'Set Ops Autonomy Policy',
+  }),
+  ...setting('/observability/autonomy/settings', {
+    get: 'Get Ops Autonomy Settings',
+    set: 'Set Ops Autonomy Settings',
+  }),
+  report('GET /observability/events', 'List Operate Events'),
+  report('GET /observability/findings', 'Get Ops Findings'),
+  action('POST /observability/findings/{findingId}/propose', 'Propose Ops Finding Action'),
+  report('GET /observability/logs', 'List Recent Server Logs'),
+  report('GET /observability/ops-health', 'Get Ops Health Snapshot'),
+  report('GET /observability/ops-health/history', 'Get Ops Health History'),
+]);
+
+/** Review of packages before they run. */
+export const packages = group({ tag: 'Packages', scope: 'packages', envelope: 'wrapped' }, [
+  report('POST /packages/validate', 'Validate Package'),
+  report('POST /packages/preview', 'Preview Package'),
+]);
+
+/** Convergence of the parts of a release. */
+export const platformRelease = group(
+  { tag: 'Platform release', scope: 'platform-release', envelope: 'raw' },
+  [action('POST /platform-release/converge', 'Converge Platform Release')],
+);
+
+/** 3D scene datasets. */
+export const scenes = group({ tag: 'Scenes', scope: 'scenes', envelope: 'raw' }, [
+  ...resource('/scenes/{id}', {
+    list: 'List Scene Datasets',
+    create: 'Register Scene Dataset',
+    get: 'Get Scene Dataset',
+    update: 'Update Scene Dataset',
+    remove: 'Deactivate Scene Dataset',
+  }),
+  action('POST /scenes/generate', 'Generate Scene From Feature Layer'),
+  action('POST /scenes/ingest/citygml', 'Ingest CityGML Scene'),
+  action('POST /scenes/ingest/pointcloud', 'Ingest Point Cloud Scene'),
+  report('GET /scenes/{id}/resolve', 'Resolve Scene Dataset'),
+]);

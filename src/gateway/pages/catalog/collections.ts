@@ -1,0 +1,165 @@
+import { byData, hasFeatures, isDrawable } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { html, type Markup } from '../../../core/values/html.js';
+import type { SourceName } from '../../../services/catalog/source-names.js';
+import { type Crumb, page } from '../layout.js';
+import { type Link, representationLine, resources, safeHref } from '../links.js';
+import { itemsUrl } from '../maps/map-data.js';
+import { count, shortened } from '../values.js';
+import { extentPicture } from './extent-picture.js';
+import { type Finder, finderCount, finderForm, finderPages } from './finder.js';
+
+/** A collection on a card. */
+export interface CollectionEntry {
+  readonly title: string;
+  readonly description?: string;
+  readonly source: string;
+  /** Heading that it stands under. */
+  readonly group: string;
+  /** CRS84: west, south, east, north. */
+  readonly extent84?: Box | undefined;
+  /** What it is, in a few words each. */
+  readonly badges: readonly string[];
+  /** The collection's own page. */
+  readonly href: string;
+  /** What can be had of it: items, tiles, map, coverage. Self and alternate links are not shown. */
+  readonly links: readonly Link[];
+}
+
+export interface CollectionsPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly title?: string;
+  readonly entries: readonly CollectionEntry[];
+  readonly finder: Finder;
+  readonly links: readonly Link[];
+}
+
+export function collectionsPage(input: CollectionsPage): string {
+  const { links, finder, entries, title = 'Collections' } = input;
+  const body = html`<h1>${title}</h1>
+${representationLine(links)}
+${collectionFinder({ finder, entries, baseUrl: input.baseUrl, level: 2 })}`;
+  return page({ ...input, title, body, alternates: links });
+}
+
+export interface CollectionFinder {
+  readonly finder: Finder;
+  readonly entries: readonly CollectionEntry[];
+  readonly baseUrl: string;
+  /** Heading level of the groups; cards have the next one. */
+  readonly level: 2 | 3;
+}
+
+/** The search form, what it finds on cards, grouped where the order is by source, and the pages. */
+export function collectionFinder({ finder, entries, baseUrl, level }: CollectionFinder): Markup {
+  const groups = finder.search.sort === 'source' ? groupsOf(entries) : [];
+  const cards =
+    groups.length > 1
+      ? groups.map(([name, own]) => groupOf(name, collectionCards(own, baseUrl, level === 2 ? 3 : 4), level))
+      : collectionCards(entries, baseUrl, level);
+  return html`${finderForm(finder, baseUrl)}
+<p class="lead finder-count">${finderCount(finder)}</p>
+${cards}
+${finderPages(finder, baseUrl)}`;
+}
+
+function groupsOf(entries: readonly CollectionEntry[]): [name: string, CollectionEntry[]][] {
+  const groups = new Map<string, CollectionEntry[]>();
+  for (const entry of entries) {
+    const group = groups.get(entry.group);
+    if (group) group.push(entry);
+    else groups.set(entry.group, [entry]);
+  }
+  return [...groups];
+}
+
+function groupOf(name: string, cards: Markup | undefined, level: 2 | 3): Markup {
+  const heading = html`<bdi>${name || 'Other files'}</bdi>`;
+  return html`<section class="group">${level === 2 ? html`<h2>${heading}</h2>` : html`<h3>${heading}</h3>`}${cards}</section>`;
+}
+
+/** A collection on a card, with its main links. */
+export function entryOf(collection: Collection, name: SourceName, baseUrl: string): CollectionEntry {
+  const { title, description, extent84 } = collection;
+  const place = whereabouts(collection, baseUrl);
+  return { title, description, extent84, badges: badgesOf(collection), ...name, ...place };
+}
+
+/** Where a collection is found on the data interfaces. */
+export function whereabouts(collection: Collection, baseUrl: string): { href: string; links: Link[] } {
+  const { layerId } = collection;
+  const tiles = { href: `${baseUrl}/ogc/tiles/collections/${layerId}`, rel: 'tiles', title: 'Tiles' };
+  if (!isDrawable(collection)) return { href: tiles.href, links: [tiles] };
+  const map = { href: `${baseUrl}/ogc/maps/collections/${layerId}/map`, rel: 'map', title: 'Map' };
+  const id = encodeURIComponent(collection.id);
+  if (hasFeatures(collection)) {
+    const items = { href: itemsUrl(collection, baseUrl), rel: 'items', title: 'Items' };
+    return { href: `${baseUrl}/ogc/features/collections/${id}`, links: [items, tiles, map] };
+  }
+  const href = `${baseUrl}/ogc/coverages/collections/${id}`;
+  return { href, links: [{ href: `${href}/coverage`, rel: 'coverage', title: 'Coverage' }, tiles, map] };
+}
+
+/** Cards of collections. */
+function collectionCards(
+  entries: readonly CollectionEntry[],
+  baseUrl: string,
+  level: 2 | 3 | 4,
+): Markup | undefined {
+  if (entries.length === 0) return undefined;
+  return html`<ul class="cards">${entries.map((entry) => card(entry, baseUrl, level))}</ul>`;
+}
+
+function card(entry: CollectionEntry, baseUrl: string, level: 2 | 3 | 4): Markup {
+  const { title, description, extent84, source, group } = entry;
+  const link = html`<a href="${safeHref(entry.href)}"><bdi>${title}</bdi></a>`;
+  const heading =
+    level === 2 ? html`<h2>${link}</h2>` : level === 3 ? html`<h3>${link}</h3>` : html`<h4>${link}</h4>`;
+  const links = resources(entry.links).filter((own) => !own.templated && own.title);
+  // The names of files that GDAL describes say nothing new.
+  const origin = source === group ? undefined : html`<p class="source"><bdi>${source}</bdi></p>`;
+  return html`<li class="card">
+${extentPicture(extent84, baseUrl)}
+<div class="card-text">${heading}
+${badgeLine(entry.badges)}
+${origin}
+${description && description !== title ? html`<p><bdi>${shortened(description, 160)}</bdi></p>` : undefined}
+${extent84 ? undefined : html`<p class="muted">No extent known</p>`}
+${links.length > 0 ? html`<ul class="inline">${links.map(cardLink)}</ul>` : undefined}
+</div></li>`;
+}
+
+function cardLink(link: Link): Markup {
+  return html`<li><a href="${safeHref(link.href)}">${link.title}</a></li>`;
+}
+
+export function badgeLine(badges: readonly string[]): Markup | undefined {
+  if (badges.length === 0) return undefined;
+  return html`<p class="badges">${badges.map((text) => html`<span class="badge">${text}</span> `)}</p>`;
+}
+
+/** What a collection is, in a few words. */
+export function badgesOf(collection: Collection): string[] {
+  return byData(collection, {
+    features: ({ source, featureCount }) => [
+      source.geometryType,
+      ...(featureCount === undefined ? [] : [`${count(featureCount)} features`]),
+    ],
+    coverage: ({ raster, bands }) => [
+      'Raster',
+      `${raster.width} × ${raster.height}`,
+      bandCount(bands.length),
+    ],
+    storedTiles: ({ format, minZoom, maxZoom }) => [
+      'Tile archive',
+      format.toUpperCase(),
+      `zoom ${minZoom}–${maxZoom}`,
+    ],
+  });
+}
+
+function bandCount(value: number): string {
+  return value === 1 ? '1 band' : `${value} bands`;
+}

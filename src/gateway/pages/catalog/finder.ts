@@ -1,0 +1,123 @@
+import type { Collection } from '../../../core/catalog/collection.js';
+import { html, type Markup } from '../../../core/values/html.js';
+import type {
+  CollectionKind,
+  CollectionOrder,
+  FoundCollection,
+} from '../../../services/catalog/collection-search.js';
+import { sitePath } from '../layout.js';
+import { count } from '../values.js';
+
+/** A list of collections as it was asked for, and the page of it that is shown. */
+export interface Finder {
+  readonly search: {
+    readonly q: string | undefined;
+    readonly kind: CollectionKind | undefined;
+    readonly place: string | undefined;
+    readonly sort: CollectionOrder;
+  };
+  /** False when no place is called as asked. */
+  readonly placeIsKnown: boolean;
+  /** All that could be found. */
+  readonly published: readonly Collection[];
+  readonly total: number;
+  readonly hits: readonly FoundCollection[];
+  readonly page: number;
+  readonly last: number;
+  /** Path of the page, without query. */
+  readonly path: string;
+}
+
+const KIND_NAMES: Record<CollectionKind, string> = {
+  point: 'Points',
+  line: 'Lines',
+  polygon: 'Polygons',
+  vector: 'All features',
+  raster: 'Rasters',
+  tiles: 'Tile archives',
+};
+
+const ORDER_NAMES: Record<CollectionOrder, string> = {
+  source: 'Source',
+  title: 'Title',
+  size: 'Size, largest first',
+};
+
+/** Lists shorter than this are read faster than they are searched. */
+const SEARCHED_FROM = 8;
+
+/** The search form; nothing where there is little to search. */
+export function finderForm({ search, published, path }: Finder, baseUrl: string): Markup | undefined {
+  if (published.length < SEARCHED_FROM) return undefined;
+  const { q = '', kind, place = '', sort } = search;
+  return html`<form class="finder" role="search" method="get" action="${`${sitePath(baseUrl)}${path}`}">
+<input type="hidden" name="f" value="html">
+<label class="finder-words"><span>Search</span><input type="search" name="q" value="${q}" placeholder="Name, attribute or source" maxlength="200" autocomplete="off"></label>
+<label><span>Kind</span><select name="kind">${option('', 'Any', kind ?? '')}${Object.entries(KIND_NAMES).map(([value, name]) => option(value, name, kind ?? ''))}</select></label>
+<label><span>Place</span><input name="place" value="${place}" placeholder="Country, region or w,s,e,n" maxlength="200" autocomplete="off"></label>
+<label><span>Sort by</span><select name="sort">${Object.entries(ORDER_NAMES).map(([value, name]) => option(value, name, sort))}</select></label>
+<button class="finder-button" type="submit">Search</button>
+</form>`;
+}
+
+function option(value: string, name: string, selected: string): Markup {
+  return value === selected
+    ? html`<option value="${value}" selected>${name}</option>`
+    : html`<option value="${value}">${name}</option>`;
+}
+
+/** Says how much is shown of how much. */
+export function finderCount(finder: Finder): string {
+  const { total, hits, page, published, placeIsKnown, search, last } = finder;
+  if (published.length === 0) return 'Nothing is published here yet.';
+  if (!placeIsKnown)
+    return `No country or region is called ${search.place}. West,south,east,north in degrees works too.`;
+  if (total === 0) return `None of ${count(published.length)} collections match.`;
+  const isAll = total === published.length;
+  const all = total === 1 ? 'One collection' : `${count(total)} collections`;
+  const what = isAll ? `${all}.` : `${all} of ${count(published.length)} match.`;
+  if (last === 1) return what;
+  const first = Math.ceil((page - 1) * pageSize(finder)) + 1;
+  return `${what.slice(0, -1)}; ${count(first)} to ${count(first + hits.length - 1)} on this page.`;
+}
+
+/** Every page but the last is full. */
+function pageSize({ page, last, hits, total }: Finder): number {
+  return page < last ? hits.length : (total - hits.length) / (last - 1);
+}
+
+/** Links to the pages before and after, and to the ends. */
+export function finderPages(finder: Finder, baseUrl: string): Markup | undefined {
+  const { page, last } = finder;
+  if (last === 1) return undefined;
+  const numbers = [...new Set([1, page - 1, page, page + 1, last])].filter((n) => n >= 1 && n <= last);
+  const steps = numbers.map((n, i) => {
+    const gap =
+      i > 0 && n - numbers[i - 1]! > 1
+        ? html`<li class="finder-number" aria-hidden="true">…</li>`
+        : undefined;
+    const link =
+      n === page
+        ? html`<a class="finder-number" href="${hrefOf(finder, baseUrl, n)}" aria-current="page">${n}</a>`
+        : html`<a class="finder-number" href="${hrefOf(finder, baseUrl, n)}">${n}</a>`;
+    return html`${gap}<li>${link}</li>`;
+  });
+  const next =
+    page < last
+      ? html`<a class="button" rel="next" href="${hrefOf(finder, baseUrl, page + 1)}">Next →</a>`
+      : undefined;
+  const previous =
+    page > 1
+      ? html`<a class="button" rel="prev" href="${hrefOf(finder, baseUrl, page - 1)}">← Previous</a>`
+      : undefined;
+  return html`<nav class="paging finder-pages" aria-label="Pages">${previous}<ol class="finder-numbers">${steps}</ol>${next}</nav>`;
+}
+
+function hrefOf({ search, path }: Finder, baseUrl: string, page: number): string {
+  const query = new URLSearchParams({ f: 'html' });
+  const { q, kind, place, sort } = search;
+  for (const [name, value] of Object.entries({ q, kind, place, sort: sort === 'source' ? undefined : sort }))
+    if (value !== undefined) query.set(name, value);
+  if (page > 1) query.set('page', String(page));
+  return `${sitePath(baseUrl)}${path}?${query}`;
+}

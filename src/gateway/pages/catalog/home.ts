@@ -1,0 +1,96 @@
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import type { MapData } from '../../../core/catalog/page-data.js';
+import { html, type Markup } from '../../../core/values/html.js';
+import { qualifiers } from '../../../services/catalog/source-names.js';
+import { page, section } from '../layout.js';
+import { anchor, type Link } from '../links.js';
+import { basemapData } from '../maps/basemap.js';
+import { firstOnes, mapLayers, unionOf, viewerUrl } from '../maps/map-data.js';
+import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
+import { count } from '../values.js';
+import { collectionFinder, entryOf } from './collections.js';
+import type { Finder } from './finder.js';
+
+/** An interface of the server, as the start page lists it. `path` starts with a slash. */
+export interface SurfaceEntry {
+  readonly title: string;
+  readonly path: string;
+  readonly description: string;
+}
+
+export interface HomePage {
+  readonly baseUrl: string;
+  readonly version: string;
+  readonly surfaces: readonly SurfaceEntry[];
+  readonly collections: readonly Collection[];
+  /** The list of them. */
+  readonly finder: Finder;
+  readonly links: readonly Link[];
+}
+
+/** The start page: some of what is published on one map, every interface, every collection. */
+export function homePage(input: HomePage): string {
+  const { baseUrl, collections, finder, surfaces, version, links } = input;
+  const entries = finder.hits.map(({ collection, name }) => entryOf(collection, name, baseUrl));
+  const body = html`<h1>Maps and data, ready to use</h1>
+<p class="lead">${leadText(collections.length)}</p>
+${collections.length > 0 ? entrances(input) : undefined}
+${collections.length > 0 ? homeMap(input) : undefined}
+${collections.length > 0 ? section('Collections', collectionFinder({ finder, entries, baseUrl, level: 3 })) : undefined}
+${section('Interfaces', surfaceCards(surfaces, baseUrl))}
+<p class="part muted">Graticule ${version}</p>`;
+  return page({
+    baseUrl,
+    title: 'Graticule',
+    crumbs: [],
+    body,
+    head: mapHead(baseUrl),
+    scripts: MAP_SCRIPTS,
+    alternates: links,
+  });
+}
+
+function entrances({ baseUrl, collections }: HomePage): Markup {
+  const live = collections.some(hasFeatures)
+    ? html` <a class="button" href="${`${baseUrl}/live`}">See changes as they come</a>`
+    : undefined;
+  return html`<p class="actions"><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}</p>`;
+}
+
+function leadText(total: number): string {
+  if (total === 0)
+    return 'Nothing is published yet. Start the server with a folder of data, or import a file.';
+  const what = total === 1 ? 'One collection' : `${count(total)} collections`;
+  return `${what}, each as features, vector tiles, map images or coverages, by open standards.`;
+}
+
+function homeMap({ baseUrl, collections }: HomePage): Markup {
+  const first = firstOnes(collections);
+  const layers = mapLayers(first, baseUrl);
+  const data: MapData = {
+    baseUrl,
+    bounds: unionOf(first.map((c) => c.extent84).filter((box) => box !== undefined)) ?? null,
+    layers,
+    basemap: basemapData(baseUrl),
+    features: null,
+  };
+  const ids = first.map(({ layerId }) => layerId).join(',');
+  const picture = `${baseUrl}/ogc/maps/map?f=png&collections=${ids}&width=1024&height=512`;
+  return mapFrame({
+    data,
+    label: first.length < collections.length ? 'Map of some of the collections' : 'Map of all collections',
+    picture,
+    switcher: true,
+    titles: qualifiers(collections),
+    large: true,
+  });
+}
+
+function surfaceCards(surfaces: readonly SurfaceEntry[], baseUrl: string): Markup {
+  const cards = surfaces.map(
+    ({ title, path, description }) =>
+      html`<li class="card"><div class="card-text"><h3>${anchor(`${baseUrl}${path}`, title)}</h3><p>${description}</p><p><code>${path}</code></p></div></li>`,
+  );
+  return html`<ul class="cards">${cards}</ul>`;
+}

@@ -1,0 +1,201 @@
+import { byData, hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
+import type {
+  ArchiveCollection,
+  Collection,
+  RasterCollection,
+  VectorCollection,
+} from '../../../core/catalog/collection.js';
+import type { MapData } from '../../../core/catalog/page-data.js';
+import { uriOf, urisOf } from '../../../core/geometry/crs.js';
+import type { BandInfo } from '../../../core/rasters/rasters.js';
+import type { Field } from '../../../core/sources/vector-source.js';
+import { html, type Markup } from '../../../core/values/html.js';
+import { badgeLine, badgesOf } from '../catalog/collections.js';
+import { type Crumb, page, section } from '../layout.js';
+import { anchor, type Link, linkList, representationLine, resources } from '../links.js';
+import { basemapData } from '../maps/basemap.js';
+import { itemsUrl, mapLayer, viewerUrl } from '../maps/map-data.js';
+import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
+import { positionSection } from '../maps/position.js';
+import { snippetSection } from '../snippets/index.js';
+import { liveUrl } from '../streams/live.js';
+import { table } from '../table.js';
+import { count, crsName, extentText, facts, propertyValue } from '../values.js';
+import { downloadSection, type SampleSizes } from './downloads.js';
+import { filterSection, statisticsSection } from './filter-builder.js';
+
+export interface CollectionPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly collection: Collection;
+  readonly links: readonly Link[];
+  /** Bytes of a feature by format, where they were measured. */
+  readonly sizes?: SampleSizes;
+}
+
+/** A collection of any kind: map, facts, fields or bands, links to every representation. */
+export function collectionPage(input: CollectionPage): string {
+  const { baseUrl, collection, links } = input;
+  const body = html`<h1><bdi>${collection.title}</bdi></h1>
+${badgeLine(badgesOf(collection))}
+${collection.description && collection.description !== collection.title ? html`<p class="lead"><bdi>${collection.description}</bdi></p>` : undefined}
+${collection.warning === undefined ? undefined : html`<p class="note" role="note">${collection.warning}</p>`}
+${representationLine(links)}
+${collectionMap(input)}
+${browse(input)}
+${hasFeatures(collection) ? [filterSection(baseUrl, collection), statisticsSection(baseUrl, collection)] : undefined}
+${hasCoverage(collection) ? positionSection(baseUrl, collection) : undefined}
+${downloadSection(input, input.sizes)}
+${snippetSection(input)}
+${section('Facts', collectionFacts(input))}
+${contents(collection)}
+${section('All links', linkList([...resources(links), ...onEarthLinks(input)]))}`;
+  return page({
+    ...input,
+    title: collection.title,
+    body,
+    head: mapHead(baseUrl),
+    scripts: [...MAP_SCRIPTS, 'take.js', ...OWN_SCRIPTS[collection.kind]],
+    alternates: links,
+  });
+}
+
+const OWN_SCRIPTS: Record<Collection['kind'], readonly string[]> = {
+  vector: ['filter.js'],
+  raster: ['position.js'],
+  archive: [],
+};
+
+/** What most readers came for, before everything else. */
+function browse({ baseUrl, collection }: CollectionPage): Markup | undefined {
+  const pages: Markup[] = [];
+  if (hasFeatures(collection))
+    pages.push(primary(`${itemsUrl(collection, baseUrl)}?f=html`, 'Browse and filter the features'));
+  if (!collection.storageCrs.isPlane)
+    pages.push(primary(viewerUrl(baseUrl, collection.id), 'Open in the map viewer'));
+  return pages.length > 0 ? html`<p class="actions">${pages}</p>` : undefined;
+}
+
+function primary(href: string, text: string): Markup {
+  return html`<a class="button" href="${href}">${text}</a> `;
+}
+
+/** Pages that draw on a map of the Earth. */
+function onEarthLinks(input: CollectionPage): Link[] {
+  return input.collection.storageCrs.isPlane ? [] : [viewerLink(input), ...liveLink(input)];
+}
+
+function viewerLink({ baseUrl, collection }: CollectionPage): Link {
+  return { href: viewerUrl(baseUrl, collection.id), rel: 'related', type: 'text/html', title: 'Map viewer' };
+}
+
+function liveLink({ baseUrl, collection }: CollectionPage): Link[] {
+  if (!hasFeatures(collection)) return [];
+  const type = 'text/html';
+  return [{ href: liveUrl(baseUrl, collection.id), rel: 'related', type, title: 'Changes as they come' }];
+}
+
+function collectionMap(input: CollectionPage): Markup {
+  const { baseUrl, collection } = input;
+  if (collection.storageCrs.isPlane) return planeFigure(baseUrl, collection);
+  const data: MapData = {
+    baseUrl,
+    bounds: collection.extent84 ?? null,
+    layers: [mapLayer(collection, baseUrl)],
+    basemap: basemapData(baseUrl),
+    features: null,
+  };
+  return mapFrame({
+    data,
+    label: `Map of ${collection.title}`,
+    picture: mapPicture(baseUrl, collection),
+    printed: { baseUrl, collection },
+  });
+}
+
+function collectionFacts({ baseUrl, collection }: CollectionPage): Markup {
+  const storageUri = uriOf(collection.storageCrs, baseUrl);
+  return facts([
+    ['Identifier', html`<code>${collection.id}</code>`],
+    ['Number on tiles and maps', collection.layerId],
+    ['Extent', collection.extent84 && extentText(collection.extent84)],
+    ['Storage CRS', crsAnchor(storageUri)],
+    ['CRSs on request', html`${urisOf(collection.crs, baseUrl).map((uri) => html`${crsAnchor(uri)} `)}`],
+    ...ownFacts(collection),
+  ]);
+}
+
+function crsAnchor(uri: string): Markup {
+  return anchor(uri, crsName(uri));
+}
+
+type Fact = readonly [string, Markup | string | number | undefined];
+
+function ownFacts(collection: Collection): Fact[] {
+  return byData(collection, { features: vectorFacts, coverage: rasterFacts, storedTiles: archiveFacts });
+}
+
+function vectorFacts({ source, featureCount }: VectorCollection): Fact[] {
+  return [
+    ['Geometry', source.hasZ ? `${source.geometryType} with heights` : source.geometryType],
+    ['Features', featureCount === undefined ? undefined : count(featureCount)],
+    ['Spatial index', source.hasIndex ? 'yes' : 'no'],
+  ];
+}
+
+function rasterFacts({ raster }: RasterCollection): Fact[] {
+  const [, pixelWidth, , , , pixelHeight] = raster.geoTransform;
+  return [
+    ['Size', `${count(raster.width)} × ${count(raster.height)} pixels`],
+    [
+      'Pixel',
+      `${Number(Math.abs(pixelWidth).toPrecision(8))} × ${Number(Math.abs(pixelHeight).toPrecision(8))} CRS units`,
+    ],
+    ['Blocks', `${raster.blockSize[0]} × ${raster.blockSize[1]}`],
+    ['Overviews', raster.overviewCount],
+    ['Format of the file', raster.driver],
+  ];
+}
+
+function archiveFacts({ format, minZoom, maxZoom, vectorLayers }: ArchiveCollection): Fact[] {
+  return [
+    ['Tiles', format.toUpperCase()],
+    ['Zoom levels', `${minZoom} to ${maxZoom}`],
+    [
+      'Layers in the tiles',
+      vectorLayers.length > 0 ? vectorLayers.map(({ id }) => id).join(', ') : undefined,
+    ],
+  ];
+}
+
+function contents(collection: Collection): Markup | undefined {
+  if (hasFeatures(collection)) return section('Fields', fieldTable(collection.source.fields));
+  return hasCoverage(collection) ? section('Bands', bandTable(collection.bands)) : undefined;
+}
+
+function fieldTable(fields: readonly Field[]): Markup | undefined {
+  if (fields.length === 0) return undefined;
+  const rows = fields.map(
+    (field) =>
+      html`<tr><th scope="row"><bdi>${field.name}</bdi></th><td>${field.type}</td><td>${field.nullable ? 'optional' : 'required'}</td></tr>`,
+  );
+  return table('Fields', ['Name', 'Type', 'Value'], rows);
+}
+
+function bandTable(bands: readonly BandInfo[]): Markup | undefined {
+  if (bands.length === 0) return undefined;
+  const rows = bands.map(
+    ({ band, type, description, colorInterpretation, unit, noData, statistics: s }) =>
+      html`<tr><th scope="row" class="num">${band}</th><td>${propertyValue(description || colorInterpretation)}</td><td>${type}</td><td>${propertyValue(unit)}</td><td class="num">${propertyValue(typeof noData === 'number' ? readable(noData) : noData)}</td><td class="num">${s ? `${round(s.min)} to ${round(s.max)}` : propertyValue(null)}</td><td class="num">${s ? round(s.mean) : propertyValue(null)}</td></tr>`,
+  );
+  return table('Bands', ['Band', 'Description', 'Type', 'Unit', 'No data', 'Range', 'Mean'], rows);
+}
+
+/** Values that stand for none are often the largest that a type has: their digits say nothing. */
+function readable(value: number): string {
+  return Math.abs(value) >= 1e15 ? value.toExponential(4) : String(value);
+}
+
+function round(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}

@@ -1,0 +1,54 @@
+import type { VectorCollection } from '../../../core/catalog/collection.js';
+import type { MapData } from '../../../core/catalog/page-data.js';
+import type { RowFeature } from '../../../core/features/item-rows.js';
+import { html, type Markup } from '../../../core/values/html.js';
+import { type Crumb, page, section } from '../layout.js';
+import { type Link, linkList, representationLine, resources } from '../links.js';
+import { basemapData } from '../maps/basemap.js';
+import { pageStyle } from '../maps/map-data.js';
+import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
+import { table } from '../table.js';
+import { propertyValue } from '../values.js';
+
+export interface ItemPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly collection: VectorCollection;
+  readonly feature: RowFeature;
+  readonly links: readonly Link[];
+  /** This feature as GeoJSON in CRS84. */
+  readonly geoJsonHref: string;
+}
+
+/** One feature: map and every property. */
+export function itemPage(input: ItemPage): string {
+  const { baseUrl, collection, feature, links } = input;
+  const title = `${collection.title} ${feature.id ?? ''}`.trim();
+  const body = html`<h1><bdi>${collection.title}</bdi> <span class="muted">${feature.id}</span></h1>
+${representationLine(links)}
+${itemMap(input)}
+${section('Properties', propertyTable(feature))}
+${section('Related', linkList(resources(links)))}`;
+  return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
+}
+
+function itemMap({ baseUrl, collection, geoJsonHref }: ItemPage): Markup | undefined {
+  if (collection.storageCrs.isPlane) return undefined;
+  const data: MapData = {
+    baseUrl,
+    bounds: collection.extent84 ?? null,
+    layers: [],
+    basemap: basemapData(baseUrl),
+    features: { href: geoJsonHref, title: collection.title, style: pageStyle(collection) },
+  };
+  return mapFrame({ data, label: 'Map of this feature', printed: { baseUrl, collection } });
+}
+
+function propertyTable({ properties }: RowFeature): Markup {
+  const entries = Object.entries(properties ?? {});
+  if (entries.length === 0) return html`<p>This feature has no properties.</p>`;
+  const rows = entries.map(
+    ([name, value]) => html`<tr><th scope="row"><bdi>${name}</bdi></th><td>${propertyValue(value)}</td></tr>`,
+  );
+  return table('Properties', ['Property', 'Value'], rows);
+}

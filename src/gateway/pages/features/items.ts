@@ -1,0 +1,119 @@
+import type { VectorCollection } from '../../../core/catalog/collection.js';
+import type { MapData } from '../../../core/catalog/page-data.js';
+import type { RowsForm } from '../../../core/features/item-rows.js';
+import { html, type Markup } from '../../../core/values/html.js';
+import { type Crumb, page } from '../layout.js';
+import { findLink, type Link, representationLine, safeHref } from '../links.js';
+import { basemapData } from '../maps/basemap.js';
+import { pageStyle } from '../maps/map-data.js';
+import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
+import { table } from '../table.js';
+import { count } from '../values.js';
+
+export interface ItemsPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly collection: VectorCollection;
+  /** How many features the page shows. */
+  readonly returned: number;
+  /** The features as rows of a table (`itemRows`); their geometries are drawn by the script. */
+  readonly rows: Markup;
+  /** Links of the items document; `prev` and `next` are taken from them. */
+  readonly links: readonly Link[];
+  /** Exactly these features as GeoJSON in CRS84. */
+  readonly geoJsonHref: string;
+  /** URL of the items resource without query; a feature's page is below it. */
+  readonly itemsHref: string;
+  /** Features before the page; absent when it was reached by a link that counts none. */
+  readonly offset: number | undefined;
+  readonly limit: number;
+  /** As the client sent it, to fill the form in. */
+  readonly bbox?: string;
+  readonly filter?: string;
+  /** Further parameters that the form keeps. */
+  readonly hidden?: readonly (readonly [name: string, value: string])[];
+  /** Features that match in all, when it was counted. */
+  readonly numberMatched?: number;
+}
+
+/** A page of features: map and table that point at each other, paging that works without scripts. */
+export function itemsPage(input: ItemsPage): string {
+  const { baseUrl, collection, returned, links } = input;
+  const title = `${collection.title}: items`;
+  const body = html`<h1><bdi>${collection.title}</bdi>: items</h1>
+<p class="lead">${rangeText(input)}</p>
+${representationLine(links)}
+${itemsForm(input)}
+${returned > 0 ? itemsMap(input) : undefined}
+${pagingLinks(links, 'Pages')}
+${returned > 0 ? itemsTable(input) : undefined}
+${returned > 0 ? pagingLinks(links, 'Pages, below the table') : undefined}`;
+  return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
+}
+
+function rangeText({ returned, offset, numberMatched }: ItemsPage): string {
+  const total = numberMatched === undefined ? '' : ` of ${count(numberMatched)}`;
+  if (returned > 0 && offset === undefined)
+    return `${count(returned)} features${total}, further on in the collection.`;
+  if (returned === 0) {
+    return offset
+      ? `No features from ${count(offset + 1)} on${total && `, ${count(numberMatched!)} in all`}.`
+      : 'No features match.';
+  }
+  const before = offset ?? 0;
+  return `Features ${count(before + 1)} to ${count(before + returned)}${total}.`;
+}
+
+function itemsForm({ itemsHref, limit, bbox, filter, hidden = [] }: ItemsPage): Markup {
+  return html`<form class="filter" method="get" action="${safeHref(itemsHref)}">
+<input type="hidden" name="f" value="html">${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<label>Filter <input name="filter" value="${filter ?? ''}" placeholder="name LIKE 'A%'" size="28" autocomplete="off" spellcheck="false"></label>
+<label>Bounding box <input name="bbox" value="${bbox ?? ''}" placeholder="west,south,east,north" size="28" inputmode="text" autocomplete="off" data-bbox></label>
+<label>Per page <input name="limit" type="number" min="1" max="2000" value="${limit}"></label>
+<button type="submit">Show</button>
+</form>`;
+}
+
+function itemsMap(input: ItemsPage): Markup {
+  const { baseUrl, collection, geoJsonHref } = input;
+  if (collection.storageCrs.isPlane) return planeFigure(baseUrl, collection);
+  const data: MapData = {
+    baseUrl,
+    bounds: collection.extent84 ?? null,
+    layers: [],
+    basemap: basemapData(baseUrl),
+    features: { href: geoJsonHref, title: collection.title, style: pageStyle(collection) },
+  };
+  return mapFrame({
+    data,
+    label: `Map of the features on this page`,
+    picture: mapPicture(baseUrl, collection),
+    printed: { baseUrl, collection },
+  });
+}
+
+function pagingLinks(links: readonly Link[], label: string): Markup | undefined {
+  const previous = findLink(links, 'prev') ?? findLink(links, 'previous');
+  const next = findLink(links, 'next');
+  if (!previous && !next) return undefined;
+  return html`<nav class="paging" aria-label="${label}">${step(previous, 'prev', '← Previous')}${step(next, 'next', 'Next →')}</nav>`;
+}
+
+function step(link: Link | undefined, rel: string, text: string): Markup {
+  if (!link) return html`<span class="off">${text}</span>`;
+  return html`<a class="button" rel="${rel}" href="${safeHref(link.href)}">${text}</a>`;
+}
+
+function itemsTable({ collection, rows }: ItemsPage): Markup {
+  const names = collection.source.fields.map((field) => field.name);
+  return html`<div class="items">${table('Features', ['id', ...names], [rows])}</div>`;
+}
+
+/** How the features of a collection become rows of its page. */
+export function rowsForm({ source }: VectorCollection, itemsHref: string): RowsForm {
+  const columns = source.fields.map(({ name, type }) => ({
+    name,
+    isNumber: type === 'integer' || type === 'number',
+  }));
+  return { kind: 'rows', columns, itemsHref: safeHref(itemsHref) };
+}

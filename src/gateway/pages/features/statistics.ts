@@ -1,0 +1,195 @@
+import type { VectorCollection } from '../../../core/catalog/collection.js';
+import { print } from '../../../core/cql2/print.js';
+import type { FieldStatistics, StatisticsResult } from '../../../core/features/field-statistics.js';
+import { type Clause, ClauseProblem, clauseExpression } from '../../../core/features/filter-clauses.js';
+import type { Field } from '../../../core/sources/vector-source.js';
+import { html, type Markup } from '../../../core/values/html.js';
+import { type Crumb, page } from '../layout.js';
+import { type Link, representationLine } from '../links.js';
+import { itemsUrl } from '../maps/map-data.js';
+import { table } from '../table.js';
+import { count, facts, shortened } from '../values.js';
+import { type Bar, columnChart } from './column-chart.js';
+
+export interface StatisticsPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly collection: VectorCollection;
+  readonly statistics: StatisticsResult;
+  readonly links: readonly Link[];
+}
+
+/** A page with the charts of all attributes. Pages of collections take its part `data-statistics` over. */
+export function statisticsPage(input: StatisticsPage): string {
+  const { collection, links } = input;
+  const body = html`<h1><bdi>${collection.title}</bdi>: statistics</h1>
+${representationLine(links)}
+<h2>Attributes</h2>
+${statisticsPart(input)}`;
+  return page({ ...input, title: `${collection.title}: statistics`, body, alternates: links });
+}
+
+const ofAll = ({ featureCount }: VectorCollection) =>
+  featureCount === undefined ? '' : `of ${count(featureCount)} `;
+
+function statisticsPart({ baseUrl, collection, statistics }: StatisticsPage): Markup {
+  const { read, complete, fields } = statistics;
+  const basis = complete
+    ? `Of all ${count(read)} features.`
+    : `Of the first ${count(read)} ${ofAll(collection)}features: the others were not read.`;
+  const parts = fields.map((one) => {
+    const field = collection.source.fields.find(({ name }) => name === one.name)!;
+    return fieldPart(one, field, itemsUrl(collection, baseUrl));
+  });
+  return html`<div data-statistics><p class="muted">${basis} Choose a bar for its features.</p><div class="stats">${parts}</div></div>`;
+}
+
+/** One bar of a chart, with the condition that it stands for. */
+interface Bin {
+  readonly label: string;
+  readonly count: number;
+  readonly clause: Clause;
+}
+
+function fieldPart(one: FieldStatistics, field: Field, items: string): Markup {
+  const bins = binsOf(one, field);
+  const name = field.title ?? field.name;
+  return html`<section class="stat" aria-label="${name}"><h3><bdi>${name}</bdi></h3>
+${facts(factsOf(one))}
+${bins.length === 0 ? undefined : chart(one, name, bins)}
+${bins.length === 0 ? undefined : binTable(one, field, bins, items)}</section>`;
+}
+
+function chart(one: FieldStatistics, name: string, bins: readonly Bin[]): Markup {
+  const bars: Bar[] = bins.map((bin) => ({
+    label: `${bin.label}: ${count(bin.count)}`,
+    value: bin.count,
+    data: JSON.stringify(bin.clause),
+  }));
+  const fullest = bins.reduce((best, bin) => (bin.count > best.count ? bin : best));
+  const what = one.kind === 'number' || one.kind === 'time' ? 'Histogram' : 'Frequent values';
+  const label = `${what} of ${name}: most features, ${count(fullest.count)}, at ${fullest.label}`;
+  return columnChart({ label, bars, first: bins[0]!.label, last: bins.at(-1)!.label });
+}
+
+function binTable(one: FieldStatistics, field: Field, bins: readonly Bin[], items: string): Markup {
+  const rows = bins.map(({ label, count: n, clause }) => {
+    const filter = filterText(clause, field);
+    const text = html`<bdi>${label}</bdi>`;
+    const target =
+      filter === undefined
+        ? text
+        : html`<a href="${`${items}?f=html&filter=${encodeURIComponent(filter)}`}" data-clause="${JSON.stringify(clause)}">${text}</a>`;
+    return html`<tr><th scope="row">${target}</th><td class="num">${count(n)}</td></tr>`;
+  });
+  const isHistogram = one.kind === 'number' || one.kind === 'time';
+  const name = field.title ?? field.name;
+  const label = isHistogram ? `Histogram of ${name} in numbers` : `Most frequent values of ${name}`;
+  return html`<details><summary>${label}</summary>${table(label, [isHistogram ? 'Range' : 'Value', 'Features'], rows)}</details>`;
+}
+
+/** Undefined for values that filters have no words for, such as years before the first. */
+function filterText(clause: Clause, field: Field): string | undefined {
+  try {
+    return print(clauseExpression(clause, field.type));
+  } catch (error) {
+    if (error instanceof ClauseProblem) return undefined;
+    throw error;
+  }
+}
+
+type Fact = readonly [string, Markup | string | number | undefined];
+
+function factsOf(one: FieldStatistics): Fact[] {
+  return [['Values', count(one.count)], ['Empty', count(one.nulls)], ...ownFacts(one)];
+}
+
+const QUANTILE_NAMES: Record<string, string> = {
+  '0.05': '5 % below',
+  '0.25': 'First quarter below',
+  '0.5': 'Median',
+  '0.75': 'Last quarter above',
+  '0.95': '5 % above',
+};
+
+function ownFacts(one: FieldStatistics): Fact[] {
+  switch (one.kind) {
+    case 'number':
+      return [
+        ['Least', one.min === null ? undefined : numberText(one.min)],
+        ['Greatest', one.max === null ? undefined : numberText(one.max)],
+        ['Mean', one.mean === null ? undefined : numberText(one.mean, 6)],
+        ['Standard deviation', one.stddev === null ? undefined : numberText(one.stddev, 6)],
+        ...one.quantiles.map(({ p, value }): Fact => [QUANTILE_NAMES[p]!, numberText(value, 6)]),
+        [
+          'Quantiles',
+          one.quantileValues < one.count - one.notFinite
+            ? `estimated from ${count(one.quantileValues)} values drawn at random`
+            : undefined,
+        ],
+        ['Not a finite number', one.notFinite === 0 ? undefined : count(one.notFinite)],
+      ];
+    case 'text':
+      return [
+        ['Different values', `${one.distinctExact ? '' : 'about '}${count(one.distinct)}`],
+        [
+          'Counts below',
+          one.topError === 0
+            ? undefined
+            : `too low by up to ${count(one.topError)}: rare values are forgotten`,
+        ],
+      ];
+    case 'time':
+      return [
+        ['First', one.min ?? undefined],
+        ['Last', one.max ?? undefined],
+      ];
+    case 'boolean':
+      return [];
+  }
+}
+
+function binsOf(one: FieldStatistics, field: Field): Bin[] {
+  const { name } = one;
+  const equal = (value: string): Clause => ({ field: name, op: '=', values: [value] });
+  switch (one.kind) {
+    case 'number':
+      return one.bins.map(({ from, to, count }) =>
+        field.type === 'integer' && to - from === 1
+          ? { label: numberText(from), count, clause: equal(String(from)) }
+          : {
+              label: `${numberText(from)} to ${numberText(to)}`,
+              count,
+              clause: { field: name, op: 'range', values: [String(from), String(to)] },
+            },
+      );
+    case 'time':
+      return one.bins.map(({ from, to, count }) => ({
+        label: `${from} to ${to}`,
+        count,
+        clause: { field: name, op: 'range', values: [from, to] },
+      }));
+    case 'boolean':
+      return [
+        { label: 'true', count: one.true, clause: equal('true') },
+        { label: 'false', count: one.false, clause: equal('false') },
+      ].filter(({ count }) => count > 0);
+    case 'text':
+      // Values of structures are not compared as texts, and bars of one feature each say nothing.
+      return field.type !== 'string' || one.top[0]?.count === 1
+        ? []
+        : one.top.map(({ value, count }) => ({
+            label: value === '' ? '(no letters)' : shortened(value),
+            count,
+            clause: equal(value),
+          }));
+  }
+}
+
+/** Digits in groups; very large and very small numbers with a power of ten. */
+export function numberText(value: number | string, digits = 12): string {
+  if (typeof value === 'string') return value;
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e15 || size < 1e-5)) return String(Number(value.toPrecision(digits)));
+  return new Intl.NumberFormat('en', { maximumSignificantDigits: digits }).format(value);
+}

@@ -1,0 +1,108 @@
+import type { RasterCollection } from '../../../core/catalog/collection.js';
+import type { BandInfo } from '../../../core/rasters/rasters.js';
+import { type AnyNumber, isExactNumber, toDouble } from '../../../core/values/exact-number.js';
+import { html, type Markup } from '../../../core/values/html.js';
+import { seriesChart } from '../features/series-chart.js';
+import { numberText } from '../features/statistics.js';
+import { type Crumb, page, section, sitePath } from '../layout.js';
+import { table } from '../table.js';
+import { count } from '../values.js';
+
+export interface PositionValues {
+  readonly place: readonly [number, number];
+  readonly steps: readonly {
+    readonly time: string | undefined;
+    readonly values: readonly (AnyNumber | null)[];
+  }[];
+  readonly matched: number;
+}
+
+export interface PositionPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly collection: RasterCollection;
+  readonly values: PositionValues;
+  readonly query: string;
+}
+
+/** The part of a raster's page that asks for the values at a place. It works without a script, too. */
+export function positionSection(baseUrl: string, collection: RasterCollection): Markup | undefined {
+  if (collection.storageCrs.isPlane) return undefined;
+  return section(
+    'Values at a place',
+    html`<div data-position-place>${positionForm(baseUrl, collection, '')}</div>`,
+  );
+}
+
+function positionForm(baseUrl: string, { id }: RasterCollection, value: string): Markup {
+  const action = `${sitePath(baseUrl)}/ogc/coverages/collections/${encodeURIComponent(id)}/position`;
+  return html`<form class="filter" method="get" action="${action}">
+<input type="hidden" name="f" value="html">
+<label>Longitude and latitude <input name="coords" value="${value}" placeholder="7.4 46.9" required autocomplete="off" maxlength="200"></label>
+<button type="submit">Show values</button>
+</form>
+<p class="muted">Or press on the map.</p>`;
+}
+
+/** A page with the values at a place. Pages of collections take its part `data-position` over. */
+export function positionPage(input: PositionPage): string {
+  const { baseUrl, collection, values } = input;
+  const body = html`<h1><bdi>${collection.title}</bdi>: values at a place</h1>
+${positionForm(baseUrl, collection, values.place.join(' '))}
+<h2>Values</h2>
+${positionPart(input)}`;
+  return page({ ...input, title: `${collection.title}: values at a place`, body });
+}
+
+function positionPart({ baseUrl, collection, values, query }: PositionPage): Markup {
+  const { place, steps, matched } = values;
+  const csv = new URLSearchParams(query);
+  csv.set('f', 'csv');
+  const href = `${baseUrl}/ogc/coverages/collections/${encodeURIComponent(collection.id)}/position?${csv}`;
+  const cut =
+    steps.length < matched
+      ? html`<p class="muted">The newest ${count(steps.length)} of ${count(matched)} times.</p>`
+      : undefined;
+  const isSeries = steps.some(({ time }) => time !== undefined);
+  const content = isSeries
+    ? [charts(collection, values), seriesTable(collection, values)]
+    : bandTable(collection, values);
+  return html`<div data-position><p>At ${place[0]} ${place[1]} (longitude, latitude). <a class="button" href="${href}">Values as CSV</a></p>${cut}${content}</div>`;
+}
+
+function charts({ bands }: RasterCollection, { steps }: PositionValues): Markup {
+  const parts = bands.map((band, i) => {
+    const points = steps.map(({ time, values }) => ({ time: time!, value: toDoubleOrNull(values[i]) }));
+    return html`<section class="stat" aria-label="${nameOf(band)}"><h3><bdi>${nameOf(band)}</bdi></h3>${seriesChart(nameOf(band), points)}</section>`;
+  });
+  return html`<div class="stats">${parts}</div>`;
+}
+
+function seriesTable({ bands }: RasterCollection, { steps }: PositionValues): Markup {
+  const rows = steps.map(
+    ({ time, values }) =>
+      html`<tr><th scope="row">${time}</th>${bands.map((_, i) => valueCell(values[i]))}</tr>`,
+  );
+  return html`<details><summary>Values by time</summary>${table('Values by time', ['Time', ...bands.map(nameOf)], rows)}</details>`;
+}
+
+function bandTable({ bands }: RasterCollection, { steps }: PositionValues): Markup {
+  const rows = bands.map(
+    (band, i) =>
+      html`<tr><th scope="row"><bdi>${nameOf(band)}</bdi></th>${valueCell(steps[0]?.values[i])}</tr>`,
+  );
+  return table('Values by band', ['Band', 'Value'], rows);
+}
+
+const toDoubleOrNull = (value: AnyNumber | null | undefined) => (value == null ? null : toDouble(value));
+
+/** Integers have all their digits. */
+function valueCell(value: AnyNumber | null | undefined): Markup {
+  if (value === null || value === undefined) return html`<td class="none">no data</td>`;
+  const text = isExactNumber(value) ? String(value) : numberText(value, Number.isInteger(value) ? 17 : 7);
+  return html`<td class="num">${text}</td>`;
+}
+
+function nameOf({ band, description, unit }: BandInfo): string {
+  return `${description || `Band ${band}`}${unit ? ` (${unit})` : ''}`;
+}

@@ -1,0 +1,142 @@
+import { hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import type { MapData, ProcessData, ProcessField } from '../../../core/catalog/page-data.js';
+import { html, type Markup, scriptJson } from '../../../core/values/html.js';
+import { section, sitePath } from '../layout.js';
+import { basemapData } from '../maps/basemap.js';
+import { mapFrame } from '../maps/map-frame.js';
+
+/** The form that a process is executed by. A script sends it; without one the page has the command. */
+
+/** A JSON Schema as far as a form asks for values of it. */
+export interface FieldSchema {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly anyOf?: readonly { readonly description?: string; readonly properties?: object }[];
+  readonly items?: FieldSchema;
+}
+
+export interface FormInput {
+  readonly title: string;
+  readonly description: string;
+  readonly schema: unknown;
+  readonly minOccurs?: number;
+}
+
+export interface ProcessFormPage {
+  readonly baseUrl: string;
+  readonly id: string;
+  readonly inputs: Readonly<Record<string, FormInput>>;
+  /** The output that may become a collection. */
+  readonly publishable: string | undefined;
+  /** What the reader may read. */
+  readonly collections: readonly Collection[];
+}
+
+const OPTIONAL = html` <span class="muted">(optional)</span>`;
+
+/** Collections that a field suggests. */
+const SUGGESTIONS = 500;
+
+export function processForm({ baseUrl, id, inputs, publishable, collections }: ProcessFormPage): Markup {
+  const path = `${sitePath(baseUrl)}/ogc/processes`;
+  const entries = Object.entries(inputs);
+  const types = Object.fromEntries(
+    entries.map(([name, { schema }]) => [name, typeOf(schema as FieldSchema)]),
+  );
+  const hasLayers = Object.values(types).some((type) => type === 'layer' || type === 'raster');
+  const hasBoxes = Object.values(types).includes('layer');
+  const data: ProcessData = {
+    execution: `${path}/processes/${encodeURIComponent(id)}/execution`,
+    jobs: `${path}/jobs`,
+    signIn: `${sitePath(baseUrl)}/account/sign-in`,
+    inputs: types,
+    output: publishable ?? null,
+    geometries: Object.fromEntries(
+      collections
+        .slice(0, SUGGESTIONS)
+        .filter(hasFeatures)
+        .map(({ id: name, source }) => [name, source.geometryColumn]),
+    ),
+  };
+  return html`<div data-process hidden>${section(
+    'Execute',
+    html`<script type="application/json" id="process-data">${scriptJson(data)}</script>
+<form class="builder process-form" aria-label="Execute ${id}">
+${entries.map(([name, input]) => fieldOf(name, input))}
+${publishable === undefined ? undefined : publishField()}
+<p role="alert" data-fault hidden></p>
+<p><button type="submit" class="button primary">Execute</button></p>
+</form>
+${hasLayers ? suggestions(collections) : undefined}
+${hasBoxes ? boxMap(baseUrl) : undefined}`,
+  )}</div>`;
+}
+
+function typeOf({ type, anyOf = [], enum: words }: FieldSchema): ProcessField {
+  if (anyOf.some(({ properties = {} }) => 'filter' in properties)) return 'layer';
+  if (anyOf.some(({ properties = {} }) => 'collection' in properties)) return 'raster';
+  if (words || type === 'string' || type === 'number' || type === 'integer' || type === 'boolean')
+    return 'value';
+  return 'json';
+}
+
+function fieldOf(name: string, input: FormInput): Markup {
+  const schema = input.schema as FieldSchema;
+  const isNeeded = input.minOccurs !== 0;
+  const label = html`<span><bdi>${input.title}</bdi>${isNeeded ? '' : OPTIONAL}</span>`;
+  const hint = html`<span class="muted">${input.description}</span>`;
+  const type = typeOf(schema);
+  if (type !== 'layer' && type !== 'raster')
+    return html`<label>${label}${control(name, schema, isNeeded)}${hint}</label>`;
+  const place = html`<label><span>Collection, or address of results</span><input name="${name}" list="process-collections" ${isNeeded ? 'required' : ''} autocomplete="off" spellcheck="false"></label>`;
+  if (type === 'raster') return html`<fieldset><legend>${label}</legend>${place}${hint}</fieldset>`;
+  return html`<fieldset><legend>${label}</legend>
+${place}
+<label><span>Filter (CQL2)${OPTIONAL}</span><input name="${name}:filter" autocomplete="off" spellcheck="false"></label>
+<label><span>Box${OPTIONAL}</span><input name="${name}:box" placeholder="west,south,east,north" autocomplete="off"></label>
+<button type="button" data-draw-box="${name}:box">Draw the box on the map</button>
+${hint}</fieldset>`;
+}
+
+function control(name: string, schema: FieldSchema, isNeeded: boolean): Markup {
+  const required = isNeeded ? 'required' : '';
+  const words = schema.enum ?? (schema.type === 'boolean' ? [true, false] : undefined);
+  if (words) {
+    const usual = schema.default === undefined ? 'not said' : `${String(schema.default)}, as usual`;
+    return html`<select name="${name}" ${required}>${isNeeded ? undefined : html`<option value="">${usual}</option>`}
+${words.map((word) => html`<option>${String(word)}</option>`)}</select>`;
+  }
+  const placeholder = schema.default === undefined ? '' : String(schema.default);
+  if (schema.type === 'number' || schema.type === 'integer') {
+    const step = schema.type === 'integer' ? '1' : 'any';
+    return html`<input type="number" name="${name}" step="${step}" min="${schema.minimum ?? ''}" max="${schema.maximum ?? ''}" placeholder="${placeholder}" ${required}>`;
+  }
+  if (schema.type === 'string')
+    return html`<input name="${name}" placeholder="${placeholder}" ${required} autocomplete="off">`;
+  return html`<textarea name="${name}" rows="3" placeholder="JSON" ${required} spellcheck="false"></textarea>`;
+}
+
+function publishField(): Markup {
+  return html`<label><span>New collection${OPTIONAL}</span><input name=":publish" pattern="[a-z_][a-z0-9_]*" maxlength="60" autocomplete="off">
+<span class="muted">Makes a collection of the result, of this name.</span></label>`;
+}
+
+function suggestions(collections: readonly Collection[]): Markup {
+  const options = collections
+    .slice(0, SUGGESTIONS)
+    .filter((one) => hasFeatures(one) || hasCoverage(one))
+    .map(({ id, title }) => html`<option value="${id}">${title}</option>`);
+  return html`<datalist id="process-collections">${options}</datalist>`;
+}
+
+function boxMap(baseUrl: string): Markup {
+  const data: MapData = {
+    ...{ baseUrl, bounds: null, layers: [], features: null },
+    basemap: basemapData(baseUrl),
+  };
+  return mapFrame({ data, label: 'Map to draw a box on' });
+}

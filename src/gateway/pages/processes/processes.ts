@@ -1,0 +1,97 @@
+import { html, type Markup } from '../../../core/values/html.js';
+import { crumbsOf } from '../crumbs.js';
+import type { PageRequest } from '../index.js';
+import { page, section } from '../layout.js';
+import { anchor, findLink, type Link, linkList, representationLine, resources } from '../links.js';
+import { mapHead } from '../maps/map-frame.js';
+import { table } from '../table.js';
+import { type FieldSchema, type FormInput, type ProcessFormPage, processForm } from './process-form.js';
+
+/** Pages of processes, made from the documents that are their JSON representation. */
+
+interface ProcessSummary {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly links: readonly Link[];
+}
+
+export function processesPage(
+  x: PageRequest,
+  { processes, links }: { processes: readonly ProcessSummary[]; links: readonly Link[] },
+): string {
+  const rows = processes.map(
+    (one) => html`<tr><td>${anchor(findLink(one.links, 'process')!.href, one.title)}</td>
+<td><code>${one.id}</code></td><td>${one.description}</td></tr>`,
+  );
+  const body = html`<h1>Processes</h1>
+<p class="lead">What this server does with features, its own and those that are sent.</p>
+${representationLine(links)}
+${table('Processes', ['Process', 'Id', 'What it does'], rows)}`;
+  return page({ ...whereOf(x), title: 'Processes', body, alternates: links });
+}
+
+export interface ProcessDocument extends ProcessSummary {
+  readonly inputs: Readonly<Record<string, FormInput>>;
+  readonly outputs: Readonly<Record<string, FormInput>>;
+}
+
+export function processPage(
+  x: PageRequest,
+  document: ProcessDocument,
+  { collections, publishable }: Pick<ProcessFormPage, 'collections' | 'publishable'>,
+): string {
+  const { id, title, description, inputs, outputs, links } = document;
+  const execute = links.find(({ rel }) => rel.endsWith('/execute'))!.href;
+  const command = `curl -X POST ${execute} -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify({ inputs: sampleOf(inputs) })}'`;
+  const body = html`<h1>${title}</h1>
+<p class="lead">${description}</p>
+${representationLine(links)}
+${processForm({ ...document, baseUrl: x.baseUrl, collections, publishable })}
+${section('Inputs', table('Inputs', ['Input', 'What it is', 'Values'], Object.entries(inputs).map(inputRow)))}
+${section('Outputs', table('Outputs', ['Output', 'What it is', 'Values'], Object.entries(outputs).map(inputRow)))}
+${section('By a program', html`<div class="code"><pre tabindex="0" role="region" aria-label="Command"><code>${command}</code></pre></div>`)}
+${section('Links', linkList(resources(links).filter(({ rel }) => !rel.endsWith('/execute'))))}`;
+  const scripts = ['process.js'];
+  const head = mapHead(x.baseUrl);
+  return page({ ...whereOf(x, { [id]: title }), title, body, head, scripts, alternates: links });
+}
+
+function inputRow([name, { title, description, schema, minOccurs }]: [string, FormInput]): Markup {
+  const isNeeded = minOccurs !== 0;
+  return html`<tr><th scope="row"><code>${name}</code>${isNeeded ? '' : html` <span class="type">optional</span>`}</th>
+<td><bdi>${title}</bdi>: ${description}</td><td>${valuesOf(schema)}</td></tr>`;
+}
+
+/** What a schema lets through, in words. */
+function valuesOf(value: unknown): string {
+  const schema = value as FieldSchema;
+  if (schema.anyOf) return schema.anyOf.map(({ description = '' }) => description).join(' ');
+  const parts = [schema.enum ? schema.enum.join(', ') : (schema.type ?? 'any')];
+  if (schema.minimum !== undefined) parts.push(`from ${schema.minimum}`);
+  if (schema.maximum !== undefined) parts.push(`to ${schema.maximum}`);
+  if (schema.default !== undefined) parts.push(`(${String(schema.default)} when absent)`);
+  return parts.join(' ');
+}
+
+/** Values for the inputs that are needed. */
+function sampleOf(inputs: ProcessDocument['inputs']): Record<string, unknown> {
+  const needed = Object.entries(inputs).filter(([, { minOccurs }]) => minOccurs !== 0);
+  return Object.fromEntries(needed.map(([name, { schema }]) => [name, sampleValue(schema as FieldSchema)]));
+}
+
+function sampleValue({
+  anyOf,
+  enum: [choice] = [],
+  type,
+  minimum = 0,
+  maximum = 1000,
+}: FieldSchema): unknown {
+  if (anyOf) return { collection: 'COLLECTION' };
+  if (type === 'number' || type === 'integer') return Math.max(minimum, Math.min(maximum, 1000));
+  return type === 'array' ? ['VALUE'] : (choice ?? 'VALUE');
+}
+
+function whereOf({ baseUrl, path }: PageRequest, titles?: Record<string, string>) {
+  return { baseUrl, crumbs: crumbsOf(baseUrl, path, titles) };
+}

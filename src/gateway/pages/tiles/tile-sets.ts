@@ -1,0 +1,70 @@
+import { html, type Markup } from '../../../core/values/html.js';
+import { type Crumb, page, section } from '../layout.js';
+import { anchor, type Link, linkList, representationLine } from '../links.js';
+import { crsName } from '../values.js';
+
+/** Item of a tilesets list (OGC 20-057, 8.2). */
+export interface TileSetEntry {
+  readonly title?: string;
+  readonly dataType: string;
+  readonly crs: string;
+  readonly tileMatrixSetURI?: string;
+  readonly tileMatrixSetId?: string;
+  readonly links: readonly Link[];
+}
+
+export interface TileSetsPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly title?: string;
+  readonly tilesets: readonly TileSetEntry[];
+  readonly links: readonly Link[];
+}
+
+/** Tile sets of a collection or of the whole dataset. */
+export function tileSetsPage(input: TileSetsPage): string {
+  const { tilesets, links, title = 'Tile sets' } = input;
+  const body = html`<h1>${title}</h1>
+<p class="lead">The same data, cut into tiles of different grids and formats.</p>
+${representationLine(links)}
+${tilesets.map((set) => section(tileSetName(set), tileSetBody(set)))}`;
+  return page({ ...input, title, body, alternates: links });
+}
+
+function tileSetName(set: TileSetEntry): string {
+  const grid = set.tileMatrixSetId ?? set.tileMatrixSetURI?.split('/').pop() ?? crsName(set.crs);
+  return set.title ? `${set.title}, ${grid}` : grid;
+}
+
+function tileSetBody(set: TileSetEntry): Markup {
+  return html`<p class="badges"><span class="badge">${set.dataType}</span> <span class="badge">${crsName(set.crs)}</span></p>${linkList(set.links)}`;
+}
+
+/** Item of the list of tile matrix sets. */
+export interface TileMatrixSetEntry {
+  readonly id: string;
+  readonly title?: string;
+  readonly uri?: string;
+  readonly links: readonly Link[];
+}
+
+export interface TileMatrixSetsPage {
+  readonly baseUrl: string;
+  readonly crumbs: readonly Crumb[];
+  readonly tileMatrixSets: readonly TileMatrixSetEntry[];
+  readonly links: readonly Link[];
+}
+
+export function tileMatrixSetsPage(input: TileMatrixSetsPage): string {
+  const { tileMatrixSets, links } = input;
+  const title = 'Tile matrix sets';
+  const body = html`<h1>${title}</h1>
+<p class="lead">Grids that tiles are served in.</p>
+${representationLine(links)}
+${tileMatrixSets.map((set) => section(set.title ?? set.id, matrixSetBody(set)))}`;
+  return page({ ...input, title, body, alternates: links });
+}
+
+function matrixSetBody(set: TileMatrixSetEntry): Markup {
+  return html`<p><code>${set.id}</code>${set.uri ? html` ${anchor(set.uri, 'Definition')}` : undefined}</p>${linkList(set.links)}`;
+}

@@ -1,0 +1,208 @@
+import type { Registry } from 'prom-client';
+import { ApiError } from '../../core/errors/errors.js';
+import { defineOperation, type Operation } from '../../core/http/operation.js';
+import { json, text } from '../../core/http/reply.js';
+import type { PoolStatus } from '../../core/tasks/tasks.js';
+import { requireNoTenant } from '../../services/access/rules/restrictions.js';
+import { exposition } from '../../services/telemetry/metrics.js';
+import { databaseQueryDuration } from '../../services/telemetry/store-metrics.js';
+
+export interface ProbeDeps {
+  registry: Registry;
+  /** Path of the scrape, or undefined when observability is off. */
+  metricsPath: string | undefined;
+  poolStatus(): PoolStatus[];
+  /** Resolves when the state database answers. */
+  pingState(): Promise<void>;
+  /** What stops the data folder from keeping what is written to it. */
+  dataFolder(): { lost?: string; full?: string };
+  databaseStatus(): Promise<{ name: string; up: boolean; published: boolean; reason: string }[]>;
+  /** For how long events of each store could not be taken over; 0 where they can. */
+  outboxStatus(): { name: string; failingMs: number }[];
+  catalogStatus(): {
+    generation: number;
+    collections: number;
+    quarantined: number;
+    /** What operators should know about data that is published all the same. */
+    warnings: { collection: string; warning: string }[];
+    /** What is not published and why; of many only the first. */
+    problems: { source: string; layer?: string; reason: string }[];
+  };
+  cacheStatistics(): unknown;
+  /** When the catalog was read last, and what for. */
+  cacheRefresh(): unknown;
+  license(): { validationState: string; activeEntitlements: readonly string[] };
+}
+
+export interface Check {
+  name: string;
+  healthy: boolean;
+  detail?: string;
+}
+
+const COMMON = {
+  surface: 'operations',
+  method: 'GET',
+  permission: 'public',
+  tag: 'Probes',
+  openQuery: true,
+} as const;
+const STATE_TIMEOUT_MS = 2000;
+const OUTBOX_SILENCE_MS = 60_000;
+
+/** Probes, performance snapshot and scrape. */
+export function probeOperations(deps: ProbeDeps): Operation[] {
+  const live = (path: string, id: string) =>
+    defineOperation({
+      ...COMMON,
+      protocol: 'Health',
+      id,
+      path,
+      summary: 'Liveness',
+      quiet: true,
+      responses: { 200: { description: 'The process runs', content: { 'text/plain': null } } },
+      run: () => ({ ...text('Healthy'), cacheControl: 'no-store' }),
+    });
+  const ready = defineOperation({
+    ...COMMON,
+    protocol: 'Health',
+    id: 'operations.ready',
+    path: '/healthz/ready',
+    summary: 'Readiness',
+    quiet: true,
+    responses: {
+      200: { description: 'Every dependency answers', content: { 'text/plain': null } },
+      503: { description: 'Some dependency does not answer' },
+    },
+    async run() {
+      const failing = (await readinessChecks(deps)).filter((check) => !check.healthy);
+      if (failing.length === 0) return { ...text('Ready'), cacheControl: 'no-store' };
+      const errors = failing.map(({ name, detail }) => ({ name, detail: detail ?? 'does not answer' }));
+      throw new ApiError('unavailable', `Not ready: ${failing.map((check) => check.name).join(', ')}.`, {
+        errors,
+        headers: { 'retry-after': '2' },
+      });
+    },
+  });
+  const snapshot = defineOperation({
+    ...COMMON,
+    protocol: 'Monitoring',
+    id: 'operations.snapshot',
+    path: '/healthz/metrics',
+    summary: 'Performance snapshot',
+    permission: 'admin:read',
+    responses: { 200: { description: 'Snapshot', content: { 'application/json': null } } },
+    async run({ principal }) {
+      requireNoTenant(principal);
+      const checks = await readinessChecks(deps);
+      const document = {
+        ready: checks.every((check) => check.healthy),
+        checks,
+        pools: deps.poolStatus(),
+        catalog: deps.catalogStatus(),
+        database: {
+          queries: queriesByType(),
+          sources: (await deps.databaseStatus()).map(({ name, up, published }) => ({ name, up, published })),
+        },
+        cache_refresh: deps.cacheRefresh(),
+        license: deps.license(),
+        tile_cache: deps.cacheStatistics(),
+        uptime_seconds: Math.round(process.uptime()),
+        generated_at: new Date().toISOString(),
+      };
+      return json(snakeCased(document));
+    },
+  });
+  const operations = [
+    live('/healthz/live', 'operations.live'),
+    live('/healthz', 'operations.healthz'),
+    live('/health', 'operations.health'),
+    ready,
+    snapshot,
+  ];
+  if (deps.metricsPath) operations.push(scrape(deps.metricsPath, deps.registry));
+  return operations;
+}
+
+function scrape(path: string, registry: Registry): Operation {
+  return defineOperation({
+    ...COMMON,
+    protocol: 'Monitoring',
+    id: 'operations.metrics',
+    path,
+    summary: 'Metrics in Prometheus text exposition',
+    permission: 'admin:read',
+    responses: { 200: { description: 'Metrics', content: { 'text/plain': null } } },
+    async run() {
+      return { ...text(await exposition(registry), registry.contentType), cacheControl: 'no-store' };
+    },
+  });
+}
+
+/** Store queries since the start, by kind. */
+function queriesByType() {
+  const types: Record<string, { count: number; totalMs: number; meanMs: number }> = {};
+  for (const { labels, count, sum } of databaseQueryDuration.samples()) {
+    const type = (types[labels['query_type']!] ??= { count: 0, totalMs: 0, meanMs: 0 });
+    type.count += count;
+    type.totalMs += sum;
+    type.meanMs = type.totalMs / type.count;
+  }
+  return types;
+}
+
+/** The same data with names in snake_case, as all of this document has them. */
+function snakeCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (value === null || typeof value !== 'object') return value;
+  const name = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [name(key), snakeCased(member)]));
+}
+
+/** What must answer before traffic comes. Catalog problems do not count: they are quarantined, not fatal. */
+async function readinessChecks(deps: ProbeDeps): Promise<Check[]> {
+  const pools = deps.poolStatus().map(({ name, healthy }): Check => ({ name: `pool:${name}`, healthy }));
+  const [state, databases] = await Promise.all([stateCheck(deps), databaseChecks(deps)]);
+  return [state, ...folderChecks(deps), ...pools, ...databases, outboxCheck(deps)];
+}
+
+function folderChecks(deps: ProbeDeps): Check[] {
+  const { lost, full } = deps.dataFolder();
+  return [
+    { name: 'data-folder', healthy: lost === undefined, ...(lost === undefined ? {} : { detail: lost }) },
+    { name: 'disk', healthy: full === undefined, ...(full === undefined ? {} : { detail: full }) },
+  ];
+}
+
+/** One failure may pass; who cannot read an outbox for long has subscribers who hear nothing. */
+function outboxCheck(deps: ProbeDeps): Check {
+  const silent = deps.outboxStatus().filter(({ failingMs }) => failingMs > OUTBOX_SILENCE_MS);
+  if (silent.length === 0) return { name: 'feature-change-outbox', healthy: true };
+  const stores = silent.map(({ name }) => name).join(', ');
+  return { name: 'feature-change-outbox', healthy: false, detail: `events are not taken over: ${stores}` };
+}
+
+/** Only databases with collections count: one that was down from the start is quarantined. */
+async function databaseChecks(deps: ProbeDeps): Promise<Check[]> {
+  const published = (await deps.databaseStatus()).filter((database) => database.published);
+  return published.map(({ name, up, reason }) => ({
+    name: `database:${name}`,
+    healthy: up,
+    ...(up ? {} : { detail: reason }),
+  }));
+}
+
+async function stateCheck(deps: ProbeDeps): Promise<Check> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('timed out')), STATE_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([deps.pingState(), late]);
+    return { name: 'state-database', healthy: true };
+  } catch (error) {
+    return { name: 'state-database', healthy: false, detail: (error as Error).message };
+  } finally {
+    clearTimeout(timer);
+  }
+}

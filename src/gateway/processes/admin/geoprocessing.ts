@@ -1,0 +1,41 @@
+import Type from 'typebox';
+import { integer } from '../../../core/http/params.js';
+import { rankProcesses } from '../../../services/processes/ranking.js';
+import { TimestampSchema, timestamp } from '../../admin/envelope.js';
+import { group, report } from '../../admin/kit.js';
+
+const I = Type.Integer();
+
+const Ranking = Type.Object({
+  count: I,
+  tools: Type.Array(
+    Type.Object({
+      rank: I,
+      processId: Type.String(),
+      invocationCount: I,
+      successCount: I,
+      failureCount: I,
+      lastInvokedAt: TimestampSchema,
+    }),
+  ),
+});
+
+const limit = integer(
+  'limit',
+  { min: 1, max: 1000, default: 20 },
+  { description: 'Most tools of the answer.' },
+);
+
+/** Use of geoprocessing tools. */
+export const geoprocessing = group({ tag: 'Geoprocessing', scope: 'geoprocessing', envelope: 'wrapped' }, [
+  report('GET /geoprocessing/tools/usage-ranking', 'Get geoprocessing tool usage ranking', {
+    params: { limit },
+    data: Ranking,
+    errors: [400],
+    async answer({ params }, { jobs }) {
+      const uses = await rankProcesses(jobs.store, params.limit);
+      const tools = uses.map((use) => ({ ...use, lastInvokedAt: timestamp(use.lastInvokedAt) }));
+      return { count: tools.length, tools };
+    },
+  }),
+]);

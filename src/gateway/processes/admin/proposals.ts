@@ -1,0 +1,161 @@
+import Type from 'typebox';
+import { ApiError } from '../../../core/errors/errors.js';
+import { actorOf } from '../../../core/http/operation.js';
+import { pathString } from '../../../core/http/params.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { Draft, Proposal } from '../../../services/processes/proposals.js';
+import type { SourceValue } from '../../../services/processes/source-input.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../../admin/envelope.js';
+import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { filter } from '../../admin/params.js';
+
+const S = Type.String();
+const Strings = Type.Array(S);
+const STATUSES = [
+  ...['Planned', 'AwaitingApproval', 'Executing', 'Submitted', 'Reconciling'],
+  ...['Succeeded', 'Failed', 'Rejected', 'RolledBack'],
+];
+
+/** What executions of processes are. */
+const KIND = 'Geoprocess';
+const KINDS = ['AdminConfigChange', 'Deploy', 'MetadataRelease', 'Seed', KIND];
+
+const members = {
+  proposalId: S,
+  kind: Type.Enum(KINDS),
+  status: Type.Enum(STATUSES),
+  riskLevel: Type.Enum(['Low', 'Medium', 'High']),
+  summary: S,
+  actionDiscriminator: OptionalStringSchema,
+  findingId: OptionalStringSchema,
+  autonomyRule: OptionalStringSchema,
+  requestedBy: OptionalStringSchema,
+  requestedByAgent: OptionalStringSchema,
+  createdAt: TimestampSchema,
+  updatedAt: TimestampSchema,
+};
+const Summary = Type.Object(members);
+const Detail = Type.Object({
+  ...members,
+  diff: Strings,
+  dryRun: Strings,
+  warnings: Strings,
+  blockingReasons: Strings,
+  guardrailTier: OptionalStringSchema,
+  executionOperationId: OptionalStringSchema,
+  resolvedBy: OptionalStringSchema,
+  resolvedAt: OptionalTimestampSchema,
+  resolutionReason: OptionalStringSchema,
+});
+
+const id = pathString('id', 'Id of a proposal.');
+const filters = {
+  kind: filter('kind', 'Only proposals of this kind.'),
+  status: filter('status', 'Only proposals of this status.'),
+  requestedBy: filter('requestedBy', 'Only proposals of this caller.'),
+};
+const RejectBody = Type.Object({ reason: Type.String({ maxLength: 2000 }) });
+
+/** Executions that wait for somebody to approve them. */
+export const proposals = group(
+  { tag: 'Proposals', scope: 'proposals', envelope: 'raw', isForTenants: true },
+  [
+    report('GET /proposals', 'List Operation Proposals', {
+      description: `Executions of processes that need approval (processes.approval), the newest first: ${LIMITS.proposalsListed} at most, of the newest ${LIMITS.proposalsRead}.`,
+      params: filters,
+      data: Type.Object({ proposals: Type.Array(Summary) }),
+      async answer({ params, principal }, deps) {
+        // Filters that name nothing are ignored.
+        const { kind = KIND, requestedBy } = params;
+        if (kind !== KIND && KINDS.includes(kind)) return { proposals: [] };
+        const status = STATUSES.find((name) => name === params.status);
+        const all = await deps.proposals.list(principal, { status, requestedBy });
+        return { proposals: all.map(summaryOf) };
+      },
+    }),
+    report('GET /proposals/{id}', 'Get Operation Proposal', {
+      params: { id },
+      data: Detail,
+      errors: [404],
+      answer: async ({ params, principal }, deps) => detailOf(await deps.proposals.get(params.id, principal)),
+    }),
+    action('POST /proposals/{id}/approve', 'Approve Operation Proposal', {
+      description:
+        'The process is executed with the rights that who proposed it has now, who cannot approve it.',
+      params: { id },
+      data: Detail,
+      errors: [403, 404, 409],
+      answer: async ({ params, principal }, deps) =>
+        detailOf(await deps.proposals.approve(params.id, principal)),
+    }),
+    action('POST /proposals/{id}/reject', 'Reject Operation Proposal', {
+      params: { id },
+      body: jsonBody(RejectBody),
+      data: Detail,
+      errors: [400, 404, 409],
+      async answer({ params, body, principal }, deps) {
+        const reason = body.reason.trim();
+        if (reason === '') throw new ApiError('invalid-body', 'reason: must say why.');
+        return detailOf(await deps.proposals.reject(params.id, reason, principal));
+      },
+    }),
+  ],
+);
+
+function summaryOf(proposal: Proposal) {
+  const { id: proposalId, process, proposer, collections, status, createdAt, updatedAt } = proposal;
+  return {
+    ...{ proposalId, kind: KIND, status },
+    riskLevel: collections.length > 0 ? 'Medium' : 'Low',
+    summary: `Execute ${process} for ${proposer.name}`,
+    actionDiscriminator: process,
+    ...{ findingId: null, autonomyRule: null, requestedBy: actorOf(proposer), requestedByAgent: null },
+    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+  };
+}
+
+function detailOf(proposal: Proposal & { readonly draft: Draft }) {
+  const { draft, collections, jobId, resolution, blockingReasons } = proposal;
+  return {
+    ...summaryOf(proposal),
+    diff: collections.map((collection) => `The collection ${collection} is made.`),
+    dryRun: readsOf(draft),
+    warnings: [],
+    blockingReasons,
+    ...{ guardrailTier: null, executionOperationId: jobId ?? null },
+    ...{ resolvedBy: resolution?.by ?? null, resolvedAt: optionalTimestamp(resolution?.at ?? null) },
+    resolutionReason: resolution?.reason ?? null,
+  };
+}
+
+/** What it would read, and with which values. */
+function readsOf({ process, execution: { plan, sources, values } }: Draft): string[] {
+  const calls = plan ? plan.steps : [{ process, sources, values }];
+  return calls.flatMap((call) => [
+    ...Object.entries(call.sources).map(([name, source]) => `${call.process}: ${name} is ${about(source)}`),
+    ...Object.entries(call.values).map(
+      ([name, value]) => `${call.process}: ${name} is ${JSON.stringify(value).slice(0, 200)}`,
+    ),
+  ]);
+}
+
+function about(input: SourceValue): string {
+  switch (input.kind) {
+    case 'collection':
+      return `the collection ${input.id}${input.filter === undefined ? '' : ', filtered'}`;
+    case 'result':
+      return `${input.output} of the job ${input.jobId}`;
+    case 'remote':
+      return input.url;
+    case 'step':
+      return `${input.output} of the step ${input.step}`;
+    default:
+      return 'sent by value';
+  }
+}

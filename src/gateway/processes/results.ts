@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { ApiError } from '../../core/errors/errors.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import { GEOJSON_FORMAT } from '../../core/http/media.js';
+import type { Exchange, Reply } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { readKept, stringifyExactly } from '../../core/values/json.js';
+import { partTask } from '../../services/exchange/exports/plan.js';
+import { openExport } from '../../services/exchange/exports/write.js';
+import type { ExecutionInput, ProcessResult, ResultFile } from '../../services/processes/execution.js';
+import type { Processes } from '../../services/processes/service.js';
+import type { JobRow } from '../../stores/jobs/jobs.js';
+import { FEATURES_PATH } from '../features/documents.js';
+import { fileReply } from '../http/replies/file-reply.js';
+import type { JobOutput } from '../pages/processes/jobs.js';
+import { COVERAGES_PATH } from '../rasters/documents.js';
+import { jobPath } from './documents.js';
+
+export interface ResultDeps {
+  processes: Processes;
+  pools: Pools;
+}
+
+const { mediaType: GEOJSON } = GEOJSON_FORMAT;
+
+/** The results of a job: a document, or one output as it is. */
+export async function resultsReply(x: Exchange, deps: ResultDeps, jobId: string): Promise<Reply> {
+  const { input, result } = await deps.processes.result(jobId, x.principal);
+  if (input.response === 'raw') return rawReply(x, deps, jobId, input, result);
+  const members = await documentParts(x, deps, jobId, input, result);
+  return { status: 200, mediaType: 'application/json', cacheControl: 'no-store', body: bodyOf(members) };
+}
+
+type Part = string | AsyncIterable<Uint8Array>;
+
+/** Names of the outputs that are asked for; all where none is. */
+function outputsOf({ outputs }: ExecutionInput, { values, files }: ProcessResult): string[] {
+  const all = [...Object.keys(values), ...Object.keys(files)];
+  const names = Object.keys(outputs);
+  return names.length === 0 ? all : all.filter((name) => names.includes(name));
+}
+
+async function documentParts(
+  x: Exchange,
+  deps: ResultDeps,
+  jobId: string,
+  input: ExecutionInput,
+  result: ProcessResult,
+): Promise<Part[]> {
+  const parts: Part[] = [];
+  let bytes = 0;
+  for (const name of outputsOf(input, result)) {
+    parts.push(`${parts.length === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+    const value = Object.hasOwn(result.values, name)
+      ? result.values[name]
+      : reference(x, jobId, name, input, result);
+    if (value !== undefined) parts.push(stringifyExactly(value));
+    else if (isPlainFile(result, name)) {
+      const file = await deps.processes.file(jobId, name, x.principal);
+      bytes += file.bytes;
+      parts.push(JSON.stringify(await inBase64(file, bytes)));
+    } else parts.push(await featuresOf(x, deps, jobId, name));
+  }
+  return parts.length === 0 ? ['{}'] : [...parts, '}'];
+}
+
+/** What a job came to, with links in place of its files: what subscribers are told. */
+export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: string) {
+  const input = readKept(input_json) as ExecutionInput;
+  const result = readKept(result_json!) as ProcessResult;
+  const entries = outputsOf(input, result).map((name) => {
+    const file = { transmissionMode: 'reference' as const };
+    const link = reference({ baseUrl }, id, name, { outputs: { [name]: file } }, result);
+    return [name, Object.hasOwn(result.values, name) ? result.values[name] : link] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** What the page of a job that succeeded links to. A map shows features as far as a browser takes them. */
+export function pageOutputs(job: JobRow, baseUrl: string): JobOutput[] {
+  const { files, collections, values } = readKept(job.result_json!) as ProcessResult;
+  const results = `${baseUrl}${jobPath(job.id)}/results`;
+  const outputs = Object.entries(files).map(([name, { mediaType, bytes, features }]) => ({
+    ...{ name, href: `${results}/${name}` },
+    title: features === undefined ? `${mediaType}, ${bytes} bytes` : `${features} features`,
+    isDrawn: features !== undefined && bytes <= LIMITS.processBodyBytes,
+  }));
+  const tables = Object.entries(collections).map(([name, id]) => ({
+    ...{ name: `collection ${id}`, href: `${baseUrl}${FEATURES_PATH}/collections/${id}` },
+    ...{ title: `${name}, published`, isDrawn: false },
+  }));
+  const others = { name: 'all values', href: results, title: 'the document', isDrawn: false };
+  return [...outputs, ...tables, ...(Object.keys(values).length > 0 ? [others] : [])];
+}
+
+/** Where an output is that is not to be written into the answer. */
+function reference(
+  { baseUrl }: Pick<Exchange, 'baseUrl'>,
+  jobId: string,
+  name: string,
+  { outputs }: Pick<ExecutionInput, 'outputs'>,
+  result: ProcessResult,
+): { href: string; type: string; title?: string } | undefined {
+  const collection = result.collections[name];
+  const isPlain = isPlainFile(result, name);
+  if (collection !== undefined)
+    return {
+      href: `${baseUrl}${isPlain ? COVERAGES_PATH : FEATURES_PATH}/collections/${collection}`,
+      ...{ type: 'application/json', title: `Collection ${collection}` },
+    };
+  const mode = outputs[name]?.transmissionMode ?? (isPlain ? 'reference' : 'value');
+  if (mode === 'value') return undefined;
+  return {
+    href: `${baseUrl}${jobPath(jobId)}/results/${name}`,
+    type: isPlain ? result.files[name]!.mediaType : GEOJSON,
+  };
+}
+
+/** A file that is no features: a raster, an export, a map. */
+function isPlainFile({ files }: ProcessResult, name: string): boolean {
+  return Object.hasOwn(files, name) && files[name]!.features === undefined;
+}
+
+/** A file as a qualified value (OGC 18-062r2, 7.11.2.4). Throws 413 for one that is too large for that. */
+async function inBase64({ path, mediaType }: ResultFile, bytes: number) {
+  if (bytes > LIMITS.processBodyBytes)
+    throw new ApiError('payload-too-large', `The outputs have ${bytes} bytes: ask for them by reference.`);
+  return { value: await readFile(path, 'base64'), mediaType, encoding: 'base64' };
+}
+
+/** One output as it is; several as the parts of one answer (OGC 18-062r2, table 11). */
+async function rawReply(
+  x: Exchange,
+  deps: ResultDeps,
+  jobId: string,
+  input: ExecutionInput,
+  result: ProcessResult,
+): Promise<Reply> {
+  const [name, ...others] = outputsOf(input, result);
+  if (name === undefined) return { status: 204 };
+  if (others.length > 0) return multipart(x, deps, jobId, [name, ...others], { input, result });
+  const link = reference(x, jobId, name, input, result);
+  if (link) return { status: 204, headers: { link: `<${link.href}>; rel="${name}"; type="${link.type}"` } };
+  if (!Object.hasOwn(result.values, name)) return outputReply(x, deps, jobId, name, false);
+  const body = stringifyExactly(result.values[name]);
+  return { status: 200, mediaType: 'application/json', cacheControl: 'no-store', body };
+}
+
+async function multipart(
+  x: Exchange,
+  deps: ResultDeps,
+  jobId: string,
+  names: readonly string[],
+  { input, result }: { input: ExecutionInput; result: ProcessResult },
+): Promise<Reply> {
+  const boundary = `graticule-${randomUUID()}`;
+  const parts: Part[] = [];
+  for (const name of names) {
+    const link = reference(x, jobId, name, input, result);
+    const isValue = Object.hasOwn(result.values, name);
+    const plain = isPlainFile(result, name) ? result.files[name]!.mediaType : undefined;
+    const type = link || isValue ? 'application/json' : (plain ?? GEOJSON);
+    const place = link ? `Content-Location: ${link.href}\r\n` : '';
+    parts.push(`--${boundary}\r\nContent-ID: <${name}>\r\nContent-Type: ${type}\r\n${place}\r\n`);
+    if (!link) parts.push(await partOf(x, deps, { jobId, name, result }));
+    parts.push('\r\n');
+  }
+  const body = bodyOf([...parts, `--${boundary}--\r\n`]);
+  return {
+    status: 200,
+    mediaType: `multipart/related; boundary=${boundary}`,
+    cacheControl: 'no-store',
+    body,
+  };
+}
+
+/** An output that is written into the answer. */
+async function partOf(
+  x: Exchange,
+  deps: ResultDeps,
+  { jobId, name, result }: { jobId: string; name: string; result: ProcessResult },
+): Promise<Part> {
+  if (Object.hasOwn(result.values, name)) return stringifyExactly(result.values[name]);
+  if (!isPlainFile(result, name)) return featuresOf(x, deps, jobId, name);
+  return createReadStream((await deps.processes.file(jobId, name, x.principal)).path);
+}
+
+/** An output as it is: features as GeoJSON, or as the file with them, all else as its file. */
+export async function outputReply(
+  x: Exchange,
+  deps: ResultDeps,
+  jobId: string,
+  output: string,
+  asFile: boolean,
+): Promise<Reply> {
+  const file = await deps.processes.file(jobId, output, x.principal);
+  if (asFile || file.features === undefined) return fileReply(x, file);
+  const body = await featuresOf(x, deps, jobId, output);
+  return { status: 200, mediaType: GEOJSON, cacheControl: 'no-store', body };
+}
+
+async function featuresOf(
+  x: Exchange,
+  { processes, pools }: ResultDeps,
+  jobId: string,
+  output: string,
+): Promise<AsyncIterable<Uint8Array>> {
+  const { path } = await processes.file(jobId, output, x.principal);
+  const [layer] = await pools.run('vector.inspect', { kind: 'geopackage', path }, { caller: x.caller });
+  const { source } = layer!;
+  const { fields } = source;
+  const task = partTask({ source, filter: undefined }, { format: 'geojson', crs: CRS84, fields });
+  return openExport(x, pools, { task, fields, crs: CRS84 });
+}
+
+/** A body of text alone is one; else it goes out part by part. */
+function bodyOf(parts: readonly Part[]): string | AsyncIterable<Uint8Array> {
+  if (parts.every((part) => typeof part === 'string')) return parts.join('');
+  return (async function* () {
+    for (const part of parts) {
+      if (typeof part === 'string') yield Buffer.from(part);
+      else yield* part;
+    }
+  })();
+}

@@ -1,0 +1,169 @@
+import { extname } from 'node:path';
+import Type, { type Static } from 'typebox';
+import { ApiError } from '../../../core/errors/errors.js';
+import { pathString } from '../../../core/http/params.js';
+import { callerOf } from '../../../services/access/identity/submitter.js';
+import {
+  EXTENSIONS,
+  type MultidimCoverage,
+  type MultidimFormat,
+} from '../../../services/catalog/rasters/multidim.js';
+import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
+import { PROVIDERS, type Provider, requireKey } from '../../../services/storage/places.js';
+import type { JobRow } from '../../../stores/jobs/jobs.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../../admin/envelope.js';
+import { action, BASE_PATH, group, report } from '../../admin/kit.js';
+import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+
+const S = Type.String();
+const I = Type.Integer();
+const FORMATS = Object.keys(EXTENSIONS) as MultidimFormat[];
+
+const View = Type.Object({
+  id: I,
+  layerId: I,
+  name: S,
+  description: OptionalStringSchema,
+  provider: Type.Enum([...PROVIDERS]),
+  bucket: S,
+  objectKey: S,
+  format: Type.Enum(FORMATS),
+  variables: Type.Array(S),
+  variableCount: nullable(I),
+  srid: nullable(I),
+  status: OptionalStringSchema,
+  metadataScannedAt: OptionalTimestampSchema,
+  createdAt: TimestampSchema,
+});
+
+const Register = Type.Object({
+  ...REGISTRATION,
+  provider: Type.Enum([...PROVIDERS]),
+  objectKey: Type.String({ minLength: 1 }),
+  format: Type.Enum(FORMATS),
+  variables: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 64 })),
+});
+
+const ScanJob = Type.Object({
+  jobId: S,
+  status: Type.Enum(['queued', 'provisioning', 'running', 'succeeded', 'failed', 'cancelled']),
+  statusUrl: S,
+  coverage: Type.Union([View, Type.Null()]),
+  error: OptionalStringSchema,
+});
+
+const byId = { id: longId('id', 'multidimensional coverage') };
+
+/** Files with more axes than x and y. */
+export const multidimCoverages = group(
+  { tag: 'Multidimensional coverages', scope: 'multidim-coverages', envelope: 'raw', isForTenants: true },
+  [
+    ...registrations({
+      path: '/multidim-coverages',
+      byId,
+      titles: ['Multidimensional Coverage', 'Multidimensional Coverages'],
+      description:
+        'The variables become bands; they are on one grid. Those of the first grid when none are named.',
+      view: View,
+      body: Register,
+      of: ({ rasters }) => rasters.multidim,
+      registrationOf,
+      describe: view,
+    }),
+    report('GET /multidim-coverages/jobs/{jobId}', 'Get Multidimensional Coverage Scan Job', {
+      params: { jobId: pathString('jobId', 'Id of the scan job.') },
+      data: ScanJob,
+      errors: [404, 503],
+      answer: async ({ params, principal }, deps) =>
+        jobView(
+          requireJob(await deps.rasters.multidim.job(params.jobId), principal, isInTenant, 'scan job'),
+          deps,
+        ),
+    }),
+    action('POST /multidim-coverages/{id}/refresh', 'Refresh Multidimensional Coverage Metadata', {
+      params: byId,
+      data: ScanJob,
+      status: 202,
+      errors: [404, 503],
+      async answer({ params, principal, operation, correlationId }, deps) {
+        const options = { ...callerOf(principal, operation), correlationId };
+        return jobView(await deps.rasters.multidim.refresh(params.id, options), deps);
+      },
+    }),
+  ],
+);
+
+function registrationOf({
+  createLayer = false,
+  description,
+  variables = [],
+  objectKey,
+  ...body
+}: Static<typeof Register>) {
+  requireKey('objectKey', objectKey);
+  const format = body.format as MultidimFormat;
+  if (!EXTENSIONS[format].includes(extname(objectKey).toLowerCase()))
+    throw new ApiError(
+      'invalid-request',
+      `objectKey of ${format} must end with ${EXTENSIONS[format].join(', ')}.`,
+    );
+  return {
+    ...body,
+    provider: body.provider as Provider,
+    format,
+    key: objectKey,
+    wanted: [...new Set(variables)],
+    createLayer,
+    description: description || null,
+  };
+}
+
+function view({ about, parts, ...coverage }: MultidimCoverage): Static<typeof View> {
+  const { id, layerId, name, description, scannedAt, createdAt } = coverage;
+  const isRead = parts.length > 0;
+  return {
+    id,
+    layerId,
+    name,
+    description,
+    provider: about.provider,
+    bucket: about.bucket,
+    objectKey: about.key,
+    format: about.format,
+    variables: isRead ? about.variables : about.wanted,
+    variableCount: isRead ? about.variableCount : null,
+    srid: parts[0]?.epsg ?? null,
+    status: isRead ? null : 'reader-not-enabled',
+    metadataScannedAt: optionalTimestamp(scannedAt),
+    createdAt: timestamp(createdAt),
+  };
+}
+
+const STATUS = {
+  Queued: 'queued',
+  Running: 'running',
+  Succeeded: 'succeeded',
+  Failed: 'failed',
+  Cancelled: 'cancelled',
+} as const;
+
+async function jobView(job: JobRow, { rasters }: AdminDeps): Promise<Static<typeof ScanJob>> {
+  const { id } = JSON.parse(job.input_json) as { id: number };
+  // It may be unregistered by now.
+  const coverage =
+    job.state === 'Succeeded' ? await rasters.multidim.get(id).catch(() => undefined) : undefined;
+  return {
+    jobId: job.id,
+    status: STATUS[job.state],
+    statusUrl: `${BASE_PATH}/multidim-coverages/jobs/${job.id}`,
+    coverage: coverage ? view(coverage) : null,
+    error: job.failure_message,
+  };
+}

@@ -1,0 +1,99 @@
+import Type, { type Static } from 'typebox';
+import type { ZarrStore } from '../../../services/catalog/rasters/zarr.js';
+import { PROVIDERS, type Provider, requireKey } from '../../../services/storage/places.js';
+import {
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  optionalTimestamp,
+  TimestampSchema,
+  timestamp,
+} from '../../admin/envelope.js';
+import { action, group } from '../../admin/kit.js';
+import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+
+const S = Type.String();
+const I = Type.Integer();
+
+const Variable = Type.Object({
+  name: S,
+  dataType: S,
+  shape: Type.Array(I),
+  chunks: Type.Array(I),
+  dimensionNames: Type.Array(S),
+  compressor: OptionalStringSchema,
+});
+
+const View = Type.Object({
+  id: I,
+  layerId: I,
+  name: S,
+  description: OptionalStringSchema,
+  provider: Type.Enum([...PROVIDERS]),
+  bucket: S,
+  rootPath: S,
+  zarrFormat: nullable(I),
+  variableCount: nullable(I),
+  primaryVariable: OptionalStringSchema,
+  srid: nullable(I),
+  variables: Type.Union([Type.Array(Variable), Type.Null()]),
+  metadataScannedAt: OptionalTimestampSchema,
+  createdAt: TimestampSchema,
+});
+
+const Register = Type.Object({
+  ...REGISTRATION,
+  provider: Type.Enum([...PROVIDERS]),
+  rootPath: Type.String({ minLength: 1 }),
+});
+
+const byId = { id: longId('id', 'Zarr store') };
+
+/** Zarr stores. */
+export const zarrStores = group(
+  { tag: 'Zarr stores', scope: 'zarr-stores', envelope: 'raw', isForTenants: true },
+  [
+    ...registrations({
+      path: '/zarr-stores',
+      byId,
+      titles: ['Zarr Store', 'Zarr Stores'],
+      description: 'The variables of its first grid become bands.',
+      view: View,
+      body: Register,
+      of: ({ rasters }) => rasters.zarr,
+      registrationOf,
+      describe: view,
+    }),
+    action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
+      params: byId,
+      data: View,
+      errors: [400, 404, 503],
+      answer: async ({ params }, { rasters }) => view(await rasters.zarr.refresh(params.id)),
+    }),
+  ],
+);
+
+function registrationOf({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
+  requireKey('rootPath', rootPath);
+  const provider = body.provider as Provider;
+  return { ...body, provider, key: rootPath, createLayer, description: description || null };
+}
+
+function view({ about, parts, ...store }: ZarrStore): Static<typeof View> {
+  const { id, layerId, name, description, scannedAt, createdAt } = store;
+  return {
+    id,
+    layerId,
+    name,
+    description,
+    provider: about.provider,
+    bucket: about.bucket,
+    rootPath: about.key,
+    zarrFormat: about.zarrFormat,
+    variableCount: about.arrays.length > 0 ? about.arrays.length : null,
+    primaryVariable: about.primary,
+    srid: parts[0]?.epsg ?? null,
+    variables: about.arrays.length > 0 ? about.arrays : null,
+    metadataScannedAt: optionalTimestamp(scannedAt),
+    createdAt: timestamp(createdAt),
+  };
+}

@@ -1,0 +1,59 @@
+import type { RasterCollection } from '../../core/catalog/collection.js';
+import { badParameter } from '../../core/errors/errors.js';
+import { type Box, wrapBox } from '../../core/geometry/box.js';
+import type { Crs } from '../../core/geometry/crs.js';
+import type { AxisRange, TimeRange } from '../../core/http/params.js';
+import type { RasterPosition, RasterSource } from '../../core/rasters/rasters.js';
+import { chooseRaster, levelOf } from '../../services/rasters/choose.js';
+import { shownTime } from '../../services/rasters/shown-time.js';
+import { windowIn84 } from '../../services/rasters/source-items.js';
+
+/** What narrows a coverage beside its place. */
+export interface Narrowing {
+  readonly datetime?: TimeRange | undefined;
+  readonly heights?: AxisRange | undefined;
+}
+
+/** What of a coverage is read. */
+export interface ReadSource {
+  readonly source: RasterSource;
+  readonly at?: RasterPosition;
+  /** Value of Content-Datetime; absent for what is of no time. */
+  readonly time?: string | undefined;
+}
+
+/**
+ * One step of the time axis and one level, or one acquisition batch of the rasters. A GeoTIFF holds one instant, so
+ * `datetime` must select one step; without it the newest is read. What is of no time is of every time.
+ */
+export function sourceAt(
+  collection: RasterCollection,
+  { datetime, heights }: Narrowing,
+  place: { bbox: Box; bboxCrs: Crs } | undefined,
+): ReadSource {
+  if (datetime) checkSelection(collection, datetime);
+  if (heights && levelOf(collection, heights) === undefined)
+    throw badParameter('subset', 'selects no level of this coverage; see its domain');
+  const window84 = windowOfPlace(place);
+  const choice = chooseRaster(collection, { window84, datetime, heights });
+  if (!choice) throw badParameter('datetime', 'selects nothing of this coverage; see its temporal extent');
+  const { source, at } = choice;
+  const time = shownTime([collection], { datetime, batch: datetime, window84 });
+  return at ? { source, at, time } : { source, time };
+}
+
+/** A window in CRS84; undefined for all of a coverage. */
+export function windowOfPlace(place: { bbox: Box; bboxCrs: Crs } | undefined): Box | undefined {
+  return (
+    place && (place.bboxCrs.geographic ? wrapBox(place.bbox) : windowIn84(place.bbox, place.bboxCrs.proj))
+  );
+}
+
+function checkSelection({ raster }: RasterCollection, { start, end }: TimeRange): void {
+  const selected = (raster.times ?? []).filter((time) => {
+    const instant = Date.parse(time);
+    return instant >= (start ?? instant) && instant <= (end ?? instant);
+  });
+  if (selected.length > 1)
+    throw badParameter('datetime', `selects ${selected.length} steps of the time axis; name one of them`);
+}

@@ -1,0 +1,88 @@
+import type { RasterCollection } from '../../core/catalog/collection.js';
+import type { Box } from '../../core/geometry/box.js';
+import type { Crs } from '../../core/geometry/crs.js';
+import type { Exchange, Reply } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { CoverageResult, CoverageTask } from '../../core/rasters/rasters.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { passingFile } from '../../services/catalog/passing-file.js';
+import { runTask } from '../../services/kit/run-task.js';
+import { withItsScenes } from '../../services/rasters/stac-imagery/windows.js';
+import { type Narrowing, type ReadSource, sourceAt, windowOfPlace } from './instant.js';
+import { estimatePixels } from './pixel-estimate.js';
+import type { Scaling } from './scaling.js';
+
+/** The values of a coverage, whatever protocol asks for them. */
+
+type TaskMembers = Pick<CoverageTask, 'bands' | 'resampling' | 'isWhole' | 'tolerance' | 'lercVersion'>;
+
+export interface CoverageRequest
+  extends Narrowing,
+    Readonly<{ [K in keyof TaskMembers]: TaskMembers[K] | undefined }> {
+  /** Default: the whole coverage. */
+  readonly place: { readonly bbox: Box; readonly bboxCrs: Crs } | undefined;
+  /** CRS of the response. */
+  readonly crs: Crs;
+  readonly scaling: Scaling;
+  readonly format: CoverageTask['format'];
+}
+
+export interface CoverageReading {
+  readonly result: CoverageResult;
+  /** Instant of the data; undefined for data without a time. */
+  readonly time: string | undefined;
+}
+
+/** Reads a window of a coverage. Rejects with `TaskFailure`: `no-data` for a window outside, `too-large`. */
+export async function readCoverage(
+  x: Exchange,
+  pools: Pools,
+  collection: RasterCollection,
+  { datetime, heights, place, crs, scaling, ...request }: CoverageRequest,
+): Promise<CoverageReading> {
+  const { time, ...source } = await findSource(x, pools, collection, { datetime, heights, place });
+  const task: CoverageTask = {
+    ...withoutAbsent(request),
+    ...source,
+    ...scaling,
+    ...(place ? { bbox: place.bbox, bboxCrs: crsText(collection, place.bboxCrs) } : {}),
+    crs: crsText(collection, crs),
+    pixels: estimatePixels(collection, { place, crs, scaling }),
+    maxSize: LIMITS.coverageSide,
+    maxBytes: request.format === 'lerc' ? LIMITS.lercBytes : LIMITS.coverageBytes,
+  };
+  const result = await runTask(x, pools, 'raster.coverage', task, { layerId: collection.layerId });
+  return { result, time };
+}
+
+/** The rasters of a window, after a search for scenes where the coverage is one of a STAC API. */
+export async function findSource(
+  { signal }: Pick<Exchange, 'signal'>,
+  pools: Pools,
+  collection: RasterCollection,
+  { place, ...narrowing }: Narrowing & Pick<CoverageRequest, 'place'>,
+): Promise<ReadSource> {
+  const window84 = windowOfPlace(place);
+  const { datetime } = narrowing;
+  return sourceAt(await withItsScenes(pools, collection, { window84, datetime, signal }), narrowing, place);
+}
+
+/** Opens the bytes of a coverage as the body of a reply. */
+export async function openCoverage({ file, data }: CoverageResult): Promise<NonNullable<Reply['body']>> {
+  return file === undefined ? data : passingFile(file);
+}
+
+/** True for a request that says how many pixels there are, or how large they are. */
+export function isScaled({ scaling }: CoverageRequest): boolean {
+  return Object.keys(scaling).length > 0;
+}
+
+/** The definition of a CRS for GDAL. That of the raster's own CRS is the raster's, which can say more than its code. */
+function crsText({ storageCrs, raster }: RasterCollection, crs: Crs): string {
+  return crs.uri === storageCrs.uri ? raster.crs : crs.proj;
+}
+
+function withoutAbsent<T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const present = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as { [K in keyof T]: Exclude<T[K], undefined> };
+}

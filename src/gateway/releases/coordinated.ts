@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import type { Static } from 'typebox';
+import { ApiError, notFound } from '../../core/errors/errors.js';
+import { actorOf, type Principal } from '../../core/http/operation.js';
+import type { StoredDocument } from '../../stores/state/documents.js';
+import type { AdminDeps } from '../admin/deps.js';
+
+import type { Stores } from '../manifest/kind.js';
+import { type Approval, type Body, viewOf } from './coordinated-view.js';
+import { type CoordinatedOperation, GATES, type Gate } from './operation-schemas.js';
+import { requirePackage } from './packages.js';
+import {
+  applyPackage,
+  idOf,
+  latest,
+  notRun,
+  operationOfKey,
+  packageFor,
+  refusalOf,
+  requireField,
+  restoreSnapshot,
+  waitsThere,
+} from './rollout.js';
+
+/** Coordinated releases: gates that are approved one after the other; the one of metadata applies the package. */
+
+const OPERATION = 'coordinated release';
+
+type View = Static<typeof CoordinatedOperation>;
+type Stored = StoredDocument<Body>;
+
+/** Throws `invalid-body` for what is not there, and `conflict` for another use of a key and a package that waits at its gates already. */
+export async function createCoordinated(
+  request: Body['request'],
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<View> {
+  const id = idOf(request, randomUUID());
+  const before = await operationOfKey<Body>(OPERATION, id, request, deps);
+  if (before) return viewOf(before);
+  const stored = await packageFor(request, deps);
+  const warnings = [...(await requireField(request, stored, deps)), ...notRun(request)];
+  const body: Body = {
+    ...{ request, status: 'AwaitingApproval', gates: {}, isApplied: false, blockers: [], warnings },
+    ...{ errorMessage: null, rollback: null },
+  };
+  const operation = await deps.state.documents.together([OPERATION], async (store) => {
+    const all = await store.list<Body>(OPERATION);
+    if (all.some((one) => one.id === id)) return undefined;
+    if (all.some((one) => isWaiting(one, request)))
+      throw new ApiError('conflict', 'A coordinated release of the package waits at its gates already.');
+    return store.create(OPERATION, id, body, actorOf(principal));
+  });
+  return viewOf(operation ?? (await operationOfKey<Body>(OPERATION, id, request, deps))!);
+}
+
+const isWaiting = ({ body }: Stored, { packageId, targetEnvironment }: Body['request']) =>
+  body.status === 'AwaitingApproval' &&
+  body.request.packageId === packageId &&
+  body.request.targetEnvironment === targetEnvironment;
+
+/** Throws `not-found`, and `invalid-request` for a gate that is not the next one, or objects that cannot be applied. */
+export async function approve(
+  id: string,
+  gate: Gate,
+  reason: string | undefined,
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<View> {
+  const { request } = (await required(id, deps)).body;
+  const approval: Approval = { by: actorOf(principal), at: Date.now(), reason: reason ?? null };
+  const change = (body: Body) => approved(body, gate, approval);
+  const isHere = request.targetEnvironment === deps.releases.environment;
+  if (gate === 'metadata' && isHere) await applied(id, change, principal, deps);
+  else await deps.state.documents.update<Body>(OPERATION, id, approval.by, change);
+  return viewOf(await required(id, deps));
+}
+
+/** The operation with this gate approved. */
+function approved(body: Body, gate: Gate, approval: Approval): Body {
+  const next = GATES.find((one) => !body.gates[one]);
+  if (body.status !== 'AwaitingApproval' || next === undefined)
+    throw new ApiError('invalid-request', `The release waits for no gate: it is ${body.status}.`);
+  if (next !== gate) throw new ApiError('invalid-request', `The gate to be approved now is ${next}.`);
+  const after: Body = { ...body, gates: { ...body.gates, [gate]: approval } };
+  if (gate !== 'metadata') return after;
+  return { ...after, status: 'ManualInterventionRequired', blockers: [waitsThere(body.request)] };
+}
+
+/** Applies the package; the approval and the objects become durable together. */
+async function applied(
+  id: string,
+  change: (body: Body) => Body,
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<void> {
+  const { body } = await required(id, deps);
+  // An approval out of order is told before what is wrong with the package.
+  change(body);
+  const stored = await requirePackage(body.request.packageId, deps);
+  const done = (before: Body): Body => ({
+    ...{ ...change(before), status: 'Succeeded', blockers: [], isApplied: true },
+  });
+  const record = ({ documents }: Stores) => documents.update<Body>(OPERATION, id, actorOf(principal), done);
+  try {
+    await applyPackage(stored, id, record, principal, deps);
+  } catch (error) {
+    // Another request may have approved it meanwhile; then that is what is wrong.
+    change((await required(id, deps)).body);
+    throw refusalOf(error, stored.body.resources, 'invalid-request');
+  }
+}
+
+/**
+ * Restores what was before; without anything that was applied, ends the operation. Again, it changes nothing. Where
+ * what was before cannot be applied any more, the operation tells why, and may be asked again. Throws `not-found`.
+ */
+export async function rollBack(
+  id: string,
+  reason: string | undefined,
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<View> {
+  const { body } = await required(id, deps);
+  const rollback: Approval = { by: actorOf(principal), at: Date.now(), reason: reason ?? null };
+  const change = (before: Body) => rolledBack(before, rollback);
+  if (body.status !== 'RolledBack') await (body.isApplied ? restored(id, change, principal, deps) : ended());
+  return viewOf(await required(id, deps));
+
+  async function ended() {
+    // Applied meanwhile: then there is something to restore.
+    const after = await deps.state.documents.update<Body>(OPERATION, id, rollback.by, (before) =>
+      before.isApplied ? before : change(before),
+    );
+    if (after.body.status !== 'RolledBack') await restored(id, change, principal, deps);
+  }
+}
+
+function rolledBack(body: Body, rollback: Approval): Body {
+  if (body.status === 'RolledBack') throw new ApiError('conflict', 'The release is rolled back already.');
+  return { ...body, status: 'RolledBack', rollback, errorMessage: null, blockers: [] };
+}
+
+async function restored(
+  id: string,
+  change: (body: Body) => Body,
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<void> {
+  const { documents } = deps.state;
+  const by = actorOf(principal);
+  try {
+    await restoreSnapshot(
+      id,
+      (stores) => stores.documents.update<Body>(OPERATION, id, by, change),
+      principal,
+      deps,
+    );
+  } catch (error) {
+    const isDone = (await required(id, deps)).body.status === 'RolledBack';
+    if (isDone) return;
+    const isRefused = error instanceof ApiError && ['invalid-body', 'conflict'].includes(error.code);
+    if (!isRefused) throw error;
+    const reasons = error.errors?.map(({ name, detail }) => `${name} ${detail}`) ?? [error.message];
+    const errorMessage = `What was before cannot be applied: ${reasons.join('; ')}`;
+    await documents.update<Body>(OPERATION, id, by, (before) =>
+      before.status === 'RolledBack'
+        ? before
+        : { ...before, status: 'ManualInterventionRequired', errorMessage },
+    );
+  }
+}
+
+/** The newest of a package. Throws `not-found` where there is none. */
+export async function coordinatedRelease(packageId: string, deps: AdminDeps): Promise<View> {
+  const stored = await latest<Body>(OPERATION, packageId, deps);
+  if (!stored) throw notFound('coordinated release of the package', packageId.slice(0, 128));
+  return viewOf(stored);
+}
+
+async function required(id: string, { state }: AdminDeps): Promise<Stored> {
+  const stored = await state.documents.get<Body>(OPERATION, id);
+  if (!stored) throw notFound(OPERATION, id.slice(0, 128));
+  return stored;
+}

@@ -1,0 +1,163 @@
+import { ApiError, notFound } from '../../core/errors/errors.js';
+import { actorOf, type Principal } from '../../core/http/operation.js';
+import { integer, pathString } from '../../core/http/params.js';
+import { permits } from '../../services/access/permissions.js';
+
+import { timestamp } from '../admin/envelope.js';
+import { group, implement, jsonBody, report, resource } from '../admin/kit.js';
+import { enumeration, filter } from '../admin/params.js';
+import { EXACT_MEMBERS } from '../manifest/schemas.js';
+import { bindingOf, entryOf, holdingsOf } from './inventory.js';
+import { createPackage, gitOpsManifest, packages, requirePackage, summaryOf, viewOf } from './packages.js';
+import { Prevalidation, PrevalidationRequest, prevalidation } from './prevalidation.js';
+import { rolloutRows } from './rollout-rows.js';
+import {
+  ARTIFACT_KINDS,
+  BindingQuery,
+  Bindings,
+  GitOpsManifest,
+  Inventory,
+  PACKAGE_STATES,
+  Package,
+  PackagePage,
+  PackageRequest,
+} from './schemas.js';
+
+/** As of a manifest that is applied. */
+const MAX_BYTES = 64 << 20;
+
+const byId = { packageId: pathString('packageId', 'Id of the package.') };
+const isAsked = (filter: string | undefined, value: string | null) =>
+  filter === undefined || filter.toLowerCase() === value?.toLowerCase();
+
+/** Release packages of metadata, and carrying them out. */
+export const releases = group({ tag: 'Metadata and capabilities', scope: 'releases', envelope: 'raw' }, [
+  report('GET /metadata/environments/{environment}/inventory', 'Get Metadata Semantic Inventory', {
+    description:
+      'What this environment holds: collections, fields, and the objects of its manifest. Other environments are other servers.',
+    params: {
+      environment: pathString('environment', 'Name of the environment: releases.environment.'),
+      artifactKind: enumeration('artifactKind', ARTIFACT_KINDS, 'Only entries of this kind.'),
+      resourceType: filter('resourceType', 'Only entries of this type, as Layer or Style.'),
+    },
+    data: Inventory,
+    errors: [400, 404],
+    async answer({ params: { environment, artifactKind, resourceType } }, deps) {
+      if (environment !== deps.releases.environment) throw notFound('environment', environment);
+      const holdings = await holdingsOf(deps);
+      const entries = holdings.artifacts
+        .map((one) => entryOf(one, holdings))
+        .filter((entry) => isAsked(artifactKind, entry.artifactKind))
+        .filter((entry) => isAsked(resourceType, entry.resourceType));
+      const { revision, etag } = holdings;
+      return { environment, revision, etag, generatedAt: timestamp(Date.now()), entries };
+    },
+  }),
+  report('POST /metadata/environment-bindings/query', 'Query Metadata Environment Bindings', {
+    body: jsonBody(BindingQuery),
+    data: Bindings,
+    errors: [400],
+    async answer({ body: { environments, semanticIds } }, deps) {
+      const holdings = await holdingsOf(deps);
+      const bindings = environments.flatMap((environment) =>
+        semanticIds.map((id) => bindingOf(id, environment, holdings, deps)),
+      );
+      return { requestedAt: timestamp(Date.now()), environments, bindings };
+    },
+  }),
+  ...resource(
+    '/metadata/release-packages/{packageId}',
+    {
+      list: 'List Metadata Release Packages',
+      create: 'Create Metadata Release Package',
+      get: 'Get Metadata Release Package',
+    },
+    {
+      list: implement({
+        params: {
+          status: enumeration('status', PACKAGE_STATES, 'Only packages in this state.'),
+          sourceEnvironment: filter('sourceEnvironment', 'Only packages of this environment.'),
+          targetEnvironment: filter('targetEnvironment', 'Only packages for this environment.'),
+          limit: integer(
+            'limit',
+            { min: 1, max: 200, default: 50 },
+            { description: 'Most items of a page.' },
+          ),
+          offset: integer(
+            'offset',
+            { min: 0, max: 1_000_000, default: 0 },
+            { description: 'Items that are left out before the first one.' },
+          ),
+        },
+        data: PackagePage,
+        errors: [400],
+        async answer({ params }, deps) {
+          const { status, sourceEnvironment, targetEnvironment, limit, offset } = params;
+          const all = (await packages(deps))
+            .map(summaryOf)
+            .filter((one) => isAsked(status, one.status) && isAsked(sourceEnvironment, one.sourceEnvironment))
+            .filter(
+              (one) =>
+                targetEnvironment === undefined ||
+                one.targetEnvironments.some((target) => isAsked(targetEnvironment, target)),
+            );
+          const items = all.slice(offset, offset + limit);
+          return { items, limit, offset, count: items.length, generatedAt: timestamp(Date.now()) };
+        },
+      }),
+      create: implement({
+        description:
+          'Takes what the environment holds now: all objects of its manifest, or what semanticIds names. With desiredRevision, 409 when the environment is at another one.',
+        body: jsonBody(PackageRequest),
+        data: Package,
+        status: 201,
+        errors: [400, 403, 404, 409],
+        location: ({ packageId }: { packageId: string }) => `/metadata/release-packages/${packageId}`,
+        async answer({ body, principal }, deps) {
+          requireManifest(principal);
+          return viewOf(await createPackage(body, actorOf(principal), deps));
+        },
+      }),
+      get: implement({
+        params: byId,
+        data: Package,
+        errors: [404],
+        answer: async ({ params }, deps) => viewOf(await requirePackage(params.packageId, deps)),
+      }),
+    },
+  ),
+  report(
+    'GET /metadata/release-packages/{packageId}/gitops-manifest',
+    'Get Metadata Release GitOps Manifest',
+    {
+      description:
+        'The package with its objects, digest and signature, as `graticule apply` takes it to another environment. Needs admin:manifest:read, too.',
+      params: byId,
+      data: GitOpsManifest,
+      errors: [403, 404],
+      async answer({ params, principal }, deps) {
+        requireManifest(principal);
+        return gitOpsManifest(await requirePackage(params.packageId, deps), deps);
+      },
+    },
+  ),
+  report('POST /metadata/prevalidate', 'Prevalidate Metadata Release Package Compatibility', {
+    description:
+      'What would keep a package from this environment: a package of its own by id, or one of another environment as its GitOps manifest. Of objects the first 20 errors are told, those of form before those of meaning; a missing right is told alone. Nothing changes.',
+    body: { ...jsonBody(PrevalidationRequest), maxBytes: MAX_BYTES, exactMembers: EXACT_MEMBERS },
+    data: Prevalidation,
+    envelope: 'wrapped',
+    errors: [400, 403, 404, 413],
+    answer({ body, principal }, deps) {
+      requireManifest(principal);
+      return prevalidation(body, principal, deps);
+    },
+  }),
+  ...rolloutRows,
+]);
+
+/** Throws `forbidden` for who may not read the manifest: a package must be no way around that. */
+function requireManifest(principal: Principal): void {
+  if (!permits(principal, 'admin:manifest:read'))
+    throw new ApiError('forbidden', 'Release packages hold the manifest: they need admin:manifest:read.');
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import type { Static } from 'typebox';
+import { ApiError, notFound } from '../../core/errors/errors.js';
+import { actorOf, type Principal } from '../../core/http/operation.js';
+import type { StoredDocument } from '../../stores/state/documents.js';
+import type { AdminDeps } from '../admin/deps.js';
+
+import { timestamp } from '../admin/envelope.js';
+import { holdingsOf } from './inventory.js';
+import type { ReleaseOperation, ReleaseRequest } from './operation-schemas.js';
+import type { StoredPackage } from './packages.js';
+import {
+  applyPackage,
+  idOf,
+  latest,
+  notRun,
+  operationOfKey,
+  packageFor,
+  refusalOf,
+  requireField,
+  waitsThere,
+} from './rollout.js';
+
+/** Operations that carry a package out at once, where they are made. */
+
+const OPERATION = 'release operation';
+
+interface Body {
+  readonly request: Static<typeof ReleaseRequest>;
+  readonly desiredRevision: string;
+  /** False: it waits to be applied in another environment. */
+  readonly isApplied: boolean;
+  readonly warnings: readonly string[];
+}
+
+/** Throws `invalid-body` for what is not there, and `conflict` for another revision, another use of a key, and objects that cannot be applied. */
+export async function createReleaseOperation(
+  request: Body['request'],
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<Static<typeof ReleaseOperation>> {
+  const id = idOf(request, randomUUID());
+  const before = await operationOfKey<Body>(OPERATION, id, request, deps);
+  if (before) return viewOf(before);
+  const stored = await packageFor(request, deps);
+  const isHere = request.targetEnvironment === deps.releases.environment;
+  const warnings = [...(await requireField(request, stored, deps)), ...notRun(request)];
+  const desiredRevision = String(request.desiredRevision ?? stored.body.view.sourceRevision);
+  const body: Body = { request, desiredRevision, isApplied: isHere, warnings };
+  if (isHere) await requireRevision(request, deps);
+  try {
+    if (isHere) await carriedOut(id, body, stored, principal, deps);
+    else await deps.state.documents.create(OPERATION, id, body, actorOf(principal));
+  } catch (error) {
+    // Another request with this key may have been first.
+    const first = await operationOfKey<Body>(OPERATION, id, request, deps);
+    if (!first) throw refusalOf(error, stored.body.resources, 'conflict');
+  }
+  return viewOf((await deps.state.documents.get<Body>(OPERATION, id))!);
+}
+
+function carriedOut(id: string, body: Body, stored: StoredPackage, principal: Principal, deps: AdminDeps) {
+  const by = actorOf(principal);
+  return applyPackage(
+    stored,
+    id,
+    ({ documents }) => documents.create(OPERATION, id, body, by),
+    principal,
+    deps,
+  );
+}
+
+async function requireRevision({ desiredRevision }: Body['request'], deps: AdminDeps): Promise<void> {
+  if (desiredRevision === undefined) return;
+  const { revision } = await holdingsOf(deps);
+  if (String(desiredRevision) !== String(revision))
+    throw new ApiError('conflict', `${deps.releases.environment} is at revision ${revision}.`);
+}
+
+/** The newest of a package. Throws `not-found` where there is none. */
+export async function releaseOperation(
+  packageId: string,
+  deps: AdminDeps,
+): Promise<Static<typeof ReleaseOperation>> {
+  const stored = await latest<Body>(OPERATION, packageId, deps);
+  if (!stored) throw notFound('release operation of the package', packageId.slice(0, 128));
+  return viewOf(stored);
+}
+
+function viewOf({ id, body, createdAt, createdBy, updatedAt }: StoredDocument<Body>) {
+  const { request, desiredRevision, isApplied } = body;
+  const { packageId, targetEnvironment } = request;
+  const warnings = [...body.warnings];
+  const blockers = isApplied ? [] : [waitsThere(request)];
+  const stage = isApplied ? ('Complete' as const) : ('MetadataApply' as const);
+  return {
+    ...{ operationId: id, kind: 'MetadataRelease' as const, priority: 'Normal' as const, target: null },
+    status: isApplied ? 'Succeeded' : 'ManualInterventionRequired',
+    ...{ currentPhase: stage, observedState: null, providerOperationId: null, requestedBy: createdBy },
+    ...{ reason: request.reason ?? null, correlationId: request.correlationId ?? null },
+    ...{ blockingReasons: blockers, warnings, errorMessage: null },
+    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+    completedAt: isApplied ? timestamp(updatedAt) : null,
+    metadataRelease: {
+      ...{ packageId, targetEnvironment, desiredRevision, currentStage: stage, deployOperationId: id },
+      ...{ gitOperationId: null, commitSha: null, prUrl: null, jobIds: [], blockers, warnings },
+      ...{ evidenceRefs: [], rollbackPlan: null },
+    },
+  };
+}

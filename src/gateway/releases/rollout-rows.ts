@@ -1,0 +1,85 @@
+import { pathString } from '../../core/http/params.js';
+import { action, jsonBody, report } from '../admin/kit.js';
+import { pathEnumeration } from '../admin/params.js';
+import { approve, coordinatedRelease, createCoordinated, rollBack } from './coordinated.js';
+import {
+  CoordinatedOperation,
+  CoordinatedRequest,
+  GATES,
+  Reason,
+  ReleaseOperation,
+  ReleaseRequest,
+} from './operation-schemas.js';
+import { createReleaseOperation, releaseOperation } from './release-operations.js';
+
+/** Operations that carry release packages out. */
+
+const byPackage = { packageId: pathString('packageId', 'Id of the package.') };
+const byOperation = { operationId: pathString('operationId', 'Id of the operation.') };
+const reason = jsonBody(Reason, false);
+
+export const rolloutRows = [
+  report('GET /metadata/releases/{packageId}/operation', 'Get Metadata Release Operation', {
+    description: 'The newest operation of the package.',
+    params: byPackage,
+    data: ReleaseOperation,
+    errors: [404],
+    answer: ({ params }, deps) => releaseOperation(params.packageId, deps),
+  }),
+  action('POST /metadata/coordinated-releases/operations', 'Create Coordinated Release Operation', {
+    description:
+      'A release that waits at three gates: container, data, metadata. Nothing changes before the last one. The same idempotencyKey gives the same operation.',
+    body: jsonBody(CoordinatedRequest),
+    data: CoordinatedOperation,
+    status: 201,
+    errors: [400, 409],
+    answer: ({ body, principal }, deps) => createCoordinated(body, principal, deps),
+  }),
+  action(
+    'POST /metadata/coordinated-releases/operations/{operationId}/approve/{gate}',
+    'Approve Coordinated Release Gate',
+    {
+      description:
+        'Approves the next gate: container, then data, then metadata. The gates of container and data are approvals alone; that of metadata applies the package where this is its target, all or nothing, and needs admin:manifest:write and the permission of each kind.',
+      params: {
+        ...byOperation,
+        gate: pathEnumeration('gate', GATES, 'The gate, which must be the next one.'),
+      },
+      body: reason,
+      data: CoordinatedOperation,
+      errors: [400, 403, 404],
+      answer: ({ params: { operationId, gate }, body, principal }, deps) =>
+        approve(operationId, gate, body?.reason, principal, deps),
+    },
+  ),
+  action(
+    'POST /metadata/coordinated-releases/operations/{operationId}/rollback',
+    'Roll Back Coordinated Release',
+    {
+      description:
+        'Makes the objects that the release changed as they were before, all or nothing, also where they were changed since; ends a release that has applied nothing. Again, it changes nothing.',
+      params: byOperation,
+      body: reason,
+      data: CoordinatedOperation,
+      errors: [400, 403, 404],
+      answer: ({ params, body, principal }, deps) =>
+        rollBack(params.operationId, body?.reason, principal, deps),
+    },
+  ),
+  report('GET /metadata/coordinated-releases/{packageId}/operation', 'Get Coordinated Release Operation', {
+    description: 'The newest coordinated release of the package.',
+    params: byPackage,
+    data: CoordinatedOperation,
+    errors: [404],
+    answer: ({ params }, deps) => coordinatedRelease(params.packageId, deps),
+  }),
+  action('POST /metadata/releases/operations', 'Create Metadata Release Operation', {
+    description:
+      'Applies a package of this server where targetEnvironment is this one, all or nothing; needs admin:manifest:write and the permission of each kind. For another environment it is recorded that the manifest waits to be applied there. The same idempotencyKey gives the same operation.',
+    body: jsonBody(ReleaseRequest),
+    data: ReleaseOperation,
+    status: 201,
+    errors: [400, 403, 409],
+    answer: ({ body, principal }, deps) => createReleaseOperation(body, principal, deps),
+  }),
+];

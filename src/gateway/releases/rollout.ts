@@ -1,0 +1,185 @@
+import { ApiError } from '../../core/errors/errors.js';
+import { problem, requireSound } from '../../core/http/body-problems.js';
+import { actorOf, type Principal } from '../../core/http/operation.js';
+import { permits } from '../../services/access/permissions.js';
+import type { StoredDocument } from '../../stores/state/documents.js';
+import type { AdminDeps } from '../admin/deps.js';
+
+import { fingerprint, lastApplied, plan, type Resource, type Step } from '../manifest/apply.js';
+import { carryOut } from '../manifest/carry-out.js';
+import type { Stores } from '../manifest/kind.js';
+import { holdingsOf } from './inventory.js';
+import { requirePackage, type StoredPackage } from './packages.js';
+
+/** Carrying a release package out in this environment, and going back. */
+
+const SNAPSHOT = 'release snapshot';
+
+/** What was there before: the objects that the package changed, and what the manifest counted as applied. */
+interface Snapshot {
+  readonly objects: readonly { kind: string; name: string; before: object | null }[];
+  readonly applied: Readonly<Record<string, string>> | null;
+}
+
+/** What operations of both kinds are asked for. */
+export interface ReleaseRequest {
+  readonly packageId: string;
+  readonly targetEnvironment: string;
+  readonly resourceSemanticId: string;
+  readonly newFieldName: string;
+  readonly newFieldType?: string | undefined;
+  readonly scriptId?: string | undefined;
+  readonly dataPopulateWorkloadId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Applies a package and keeps what was before, with what `record` writes, in one transaction. Throws as `plan` does. */
+export async function applyPackage(
+  { body }: StoredPackage,
+  operationId: string,
+  record: (stores: Stores) => Promise<unknown>,
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<void> {
+  requireApply(principal);
+  const steps = await plan(body.resources, { prune: false, principal }, deps);
+  const snapshot: Snapshot = { objects: changedBy(steps), applied: await lastApplied(deps) };
+  await carryOut(steps, principal, deps, {
+    async record(stores) {
+      await stores.documents.create(SNAPSHOT, operationId, snapshot, actorOf(principal));
+      await record(stores);
+    },
+  });
+}
+
+const changedBy = (steps: readonly Step[]): Snapshot['objects'] =>
+  steps
+    .filter(({ action }) => action !== 'skipped')
+    .map(({ kind, name, before }) => ({ kind: kind.kind, name, before: before ?? null }));
+
+/** Makes what an operation changed as it was before, with what `record` writes, in one transaction. Throws as `plan` does. */
+export async function restoreSnapshot(
+  operationId: string,
+  record: (stores: Stores) => Promise<unknown>,
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<void> {
+  requireApply(principal);
+  const { objects, applied } = (await deps.state.documents.get<Snapshot>(SNAPSHOT, operationId))!.body;
+  const request = objects.flatMap(({ kind, name, before }): Resource[] =>
+    before ? [{ kind, metadata: { name }, spec: before }] : [],
+  );
+  const remove = objects.filter(({ before }) => !before).map(({ kind, name }) => `${kind}/${name}`);
+  const steps = await plan(request, { prune: false, remove, principal }, deps);
+  await carryOut(steps, principal, deps, { applied, record });
+}
+
+/** Throws `forbidden` for who may not apply manifests: a package must be no way around that. */
+function requireApply(principal: Principal): void {
+  if (!permits(principal, 'admin:manifest:write'))
+    throw new ApiError('forbidden', 'To apply a release package needs admin:manifest:write.');
+}
+
+/** What is wrong with objects, of an error of `plan` about them; undefined for other errors. */
+export function refusals(
+  error: unknown,
+  objects: readonly Resource[],
+): { id: string | undefined; detail: string }[] | undefined {
+  if (!(error instanceof ApiError) || !['invalid-body', 'forbidden'].includes(error.code)) return undefined;
+  const problems = error.errors ?? [{ name: '', detail: error.message }];
+  return problems.map(({ name, detail }) => {
+    const object = objects[Number(/^\/resources\/(\d+)/.exec(name)?.[1])];
+    return { id: object && `${object.kind}/${object.metadata.name}`, detail };
+  });
+}
+
+/** An error of `plan` about the objects of a package, as one of a request that does not hold them. */
+export function refusalOf(
+  error: unknown,
+  objects: readonly Resource[],
+  code: 'conflict' | 'invalid-request',
+): unknown {
+  if (error instanceof ApiError && error.code === 'forbidden') return error;
+  const reasons = refusals(error, objects)?.map(({ id, detail }) => (id ? `${id} ${detail}` : detail));
+  return reasons ? new ApiError(code, `The package cannot be applied: ${reasons.join('; ')}.`) : error;
+}
+
+/** The package that is asked for. Throws `invalid-body` for what is none, and for one that does not lead there. */
+export async function packageFor(
+  { packageId, targetEnvironment }: ReleaseRequest,
+  deps: AdminDeps,
+): Promise<StoredPackage> {
+  const stored = await requirePackage(packageId, deps).catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 'not-found') return undefined;
+    throw error;
+  });
+  requireSound([stored ? undefined : problem('packageId', 'is no release package')]);
+  const targets = stored!.body.view.targetEnvironments;
+  const leads = targets.length === 0 || targets.includes(targetEnvironment);
+  requireSound([leads ? undefined : problem('targetEnvironment', 'is none of the package')]);
+  return stored!;
+}
+
+/**
+ * Throws `invalid-body` for a resource or a field that is neither here nor in the package, and `conflict` for a field
+ * of another type. Gives what is to be known about it.
+ */
+export async function requireField(
+  { resourceSemanticId, newFieldName, newFieldType }: ReleaseRequest,
+  { body }: StoredPackage,
+  deps: AdminDeps,
+): Promise<string[]> {
+  const { artifacts } = await holdingsOf(deps);
+  const { entries } = body.view;
+  const isThere = (id: string) => [...artifacts, ...entries].some(({ semanticId }) => semanticId === id);
+  const fieldId = `Field/${resourceSemanticId.slice(resourceSemanticId.indexOf('/') + 1)}/${newFieldName}`;
+  const neither = 'is neither here nor in the package';
+  requireSound([isThere(resourceSemanticId) ? undefined : problem('resourceSemanticId', neither)]);
+  requireSound([isThere(fieldId) ? undefined : problem('newFieldName', neither)]);
+  const here = artifacts.find(({ semanticId }) => semanticId === fieldId)?.field?.type;
+  const declared = entries.find(({ semanticId }) => semanticId === fieldId)?.sourceField;
+  const type = here ?? (declared as { fieldType?: string } | null | undefined)?.fieldType;
+  if (newFieldType !== undefined && newFieldType.toLowerCase() !== type?.toLowerCase())
+    throw new ApiError('conflict', `${fieldId} is of the type ${type}.`);
+  return here === undefined ? [`${fieldId} is in the package alone: its data is not here.`] : [];
+}
+
+/** What this server leaves to others. */
+export function notRun({ scriptId, dataPopulateWorkloadId }: ReleaseRequest): string[] {
+  return [
+    ...(scriptId === undefined ? [] : [`This server runs no scripts: run ${scriptId}.`]),
+    ...(dataPopulateWorkloadId === undefined
+      ? []
+      : [`This server runs no workloads: run ${dataPopulateWorkloadId}.`]),
+  ];
+}
+
+export const waitsThere = ({ packageId, targetEnvironment }: ReleaseRequest) =>
+  `${targetEnvironment} is another server: apply the manifest of the package ${packageId} there.`;
+
+/** Id of an operation: the same for the same key. */
+export function idOf({ idempotencyKey }: ReleaseRequest, random: string): string {
+  return idempotencyKey === undefined ? random : `key-${fingerprint(idempotencyKey).slice(0, 32)}`;
+}
+
+/** The operation that was made with this key. Throws `conflict` when that asked for something else. */
+export async function operationOfKey<T extends { readonly request: ReleaseRequest }>(
+  kind: string,
+  id: string,
+  request: ReleaseRequest,
+  { state }: AdminDeps,
+): Promise<StoredDocument<T> | undefined> {
+  const before = await state.documents.get<T>(kind, id);
+  if (before && fingerprint(before.body.request) !== fingerprint(request))
+    throw new ApiError('conflict', 'The idempotencyKey was used for another operation.');
+  return before;
+}
+
+/** The newest operation of a package. */
+export async function latest<T extends { readonly request: ReleaseRequest }>(
+  kind: string,
+  packageId: string,
+  { state }: AdminDeps,
+): Promise<StoredDocument<T> | undefined> {
+  return (await state.documents.list<T>(kind)).findLast(({ body }) => body.request.packageId === packageId);
+}

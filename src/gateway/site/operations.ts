@@ -1,0 +1,258 @@
+import Type from 'typebox';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { CatalogSnapshot, VectorCollection } from '../../core/catalog/collection.js';
+import { notFound } from '../../core/errors/errors.js';
+import { contentTag } from '../../core/http/content-tag.js';
+import { HTML_FORMAT, JSON_FORMAT } from '../../core/http/media.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Principal,
+  type Reply,
+} from '../../core/http/operation.js';
+import { list, pathString } from '../../core/http/params.js';
+import { html, text } from '../../core/http/reply.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { searchCollections } from '../../services/catalog/collection-search.js';
+import { qualifiers } from '../../services/catalog/source-names.js';
+import type { Places } from '../../services/exchange/places.js';
+import { homePage, type SurfaceEntry } from '../pages/catalog/home.js';
+import { docsListPage, docsViewerPage } from '../pages/docs.js';
+import { pageHeaders } from '../pages/security.js';
+import { livePage } from '../pages/streams/live.js';
+import { documentReply, selectCollections } from '../surface/common.js';
+import { chosenCollections, find, finderParams, wordsOf } from '../surface/finder.js';
+import { Assets } from './assets.js';
+import { type BasemapDeps, basemapOperations } from './basemap.js';
+import { capabilitiesOperation } from './capabilities.js';
+import { crsOperation } from './crs.js';
+import { homeDocument, homeLinks, INTERFACE_DOCUMENTS } from './documents.js';
+
+export interface SiteDeps extends BasemapDeps {
+  visible(principal: Principal): CatalogSnapshot;
+  /** Interfaces to list, in order. `path` starts with a slash. */
+  readonly surfaces: readonly SurfaceEntry[];
+  /** Directory that the console's build writes: scripts and style sheets. Read once. */
+  readonly publicDir: string;
+  readonly version: string;
+  readonly places: Places;
+}
+
+const SITE = { method: 'GET', surface: 'site', protocol: 'Site', permission: 'public' } as const;
+const HTML_ANSWER = { 'text/html': Type.String() };
+
+/** Start page, interface documents and the files that pages are made of. */
+export function siteOperations(deps: SiteDeps): Operation[] {
+  const assets = Assets.read(deps.publicDir);
+  return [
+    home(deps),
+    capabilitiesOperation(deps.version),
+    live(deps),
+    liveOne(deps),
+    docsList(),
+    docsViewer(),
+    asset(assets),
+    favicon(assets),
+    robots(),
+    ...basemapOperations(deps),
+    crsOperation(),
+  ];
+}
+
+function pageReply(document: string): Reply {
+  return { ...html(document), headers: pageHeaders(), cacheControl: 'no-cache', etag: contentTag(document) };
+}
+
+function home(deps: SiteDeps): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.home',
+    path: '/',
+    summary: 'Start page',
+    description: 'Lists every interface and every published collection; as HTML with a map of all layers.',
+    formats: [HTML_FORMAT, JSON_FORMAT],
+    params: finderParams,
+    responses: {
+      200: { description: 'The start page.', content: { ...HTML_ANSWER, 'application/json': null } },
+    },
+    run: (x) => {
+      const catalog = deps.visible(x.principal);
+      const { surfaces, version } = deps;
+      const { baseUrl } = x;
+      const chosen =
+        x.format === HTML_FORMAT
+          ? catalog.collections
+          : chosenCollections(x.params, deps.places, catalog.collections);
+      const document = homeDocument(chosen, surfaces, version, baseUrl);
+      return documentReply(x, document, () =>
+        homePage({
+          baseUrl,
+          version,
+          surfaces,
+          collections: catalog.collections,
+          finder: find(x, deps.places, catalog.collections),
+          links: homeLinks(baseUrl),
+        }),
+      );
+    },
+  });
+}
+
+/** Layers that the page follows when none are named. */
+const LIVE_LAYERS = 24;
+
+/** Collections that a search on the live page lists. */
+const LIVE_SUGGESTIONS = 30;
+
+function live({ visible }: SiteDeps): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.live',
+    path: '/live',
+    summary: 'Live map of collections of features',
+    params: {
+      collections: list(
+        'collections',
+        LIMITS.collectionsPerRequest,
+        `Identifiers of those to follow; the first ${LIVE_LAYERS} when absent.`,
+      ),
+      q: finderParams.q,
+    },
+    formats: [HTML_FORMAT],
+    responses: {
+      200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER },
+      404: { description: 'There is no such collection of features.' },
+    },
+    run: ({ baseUrl, principal, params }) => {
+      const catalog = visible(principal).onEarth;
+      const { vectors } = catalog;
+      const followed = params.collections
+        ? (selectCollections({ baseUrl }, catalog, params.collections, hasFeatures) as VectorCollection[])
+        : vectors.slice(0, LIVE_LAYERS);
+      const words = wordsOf(params.q);
+      const matches = searchCollections(vectors, { words, order: 'title' });
+      const choice = {
+        published: vectors.length,
+        titles: qualifiers(vectors),
+        q: params.q,
+        total: matches.length,
+        matches: matches.slice(0, LIVE_SUGGESTIONS).map(({ collection }) => collection),
+      };
+      return pageReply(livePage({ baseUrl, followed, choice }));
+    },
+  });
+}
+
+const collectionParam = pathString('collectionId', 'Identifier of a collection of features.');
+
+function liveOne({ visible }: SiteDeps): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.liveCollection',
+    path: '/live/{collectionId}',
+    summary: 'Live map of one collection',
+    params: { collectionId: collectionParam },
+    formats: [HTML_FORMAT],
+    responses: {
+      200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER },
+      404: { description: 'There is no such collection of features.' },
+    },
+    run: ({ baseUrl, principal, params }) => {
+      const { vectors } = visible(principal).onEarth;
+      const only = vectors.find(({ id }) => id === params.collectionId);
+      if (!only) throw notFound('collection of features', params.collectionId);
+      return pageReply(livePage({ baseUrl, only, followed: [only] }));
+    },
+  });
+}
+
+function docsList(): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.docs',
+    path: '/docs',
+    summary: 'Interface documents',
+    formats: [HTML_FORMAT],
+    responses: { 200: { description: 'Page that lists the interface documents.', content: HTML_ANSWER } },
+    run: ({ baseUrl }) => pageReply(docsListPage({ baseUrl, documents: INTERFACE_DOCUMENTS })),
+  });
+}
+
+const surfaceParam = pathString('surface', 'Interface: features, tiles, maps, coverages, stac or admin.');
+
+function docsViewer(): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.docsViewer',
+    path: '/docs/{surface}',
+    summary: 'Viewer of one interface document',
+    params: { surface: surfaceParam },
+    formats: [HTML_FORMAT],
+    responses: {
+      200: { description: 'Page with the viewer.', content: HTML_ANSWER },
+      404: { description: 'There is no such interface.' },
+    },
+    run: ({ baseUrl, params }) => {
+      const document = INTERFACE_DOCUMENTS.find(({ surface }) => surface === params.surface);
+      if (!document) throw notFound('interface document', params.surface);
+      return pageReply(docsViewerPage({ baseUrl, document }));
+    },
+  });
+}
+
+const fileParam = pathString('file', 'Name of a script, style sheet or image.');
+
+function asset(assets: Assets): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.asset',
+    path: '/assets/{file}',
+    summary: 'Script, style sheet or image of the pages',
+    params: { file: fileParam },
+    responses: {
+      200: { description: 'The file.' },
+      404: { description: 'There is no such file.' },
+    },
+    run: ({ params }) => assetReply(assets, params.file),
+  });
+}
+
+function favicon(assets: Assets): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.favicon',
+    path: '/favicon.ico',
+    summary: 'Icon of the site',
+    responses: { 200: { description: 'The icon, as SVG.' } },
+    run: () => assetReply(assets, 'mark.svg'),
+  });
+}
+
+function assetReply(assets: Assets, name: string): Reply {
+  const reply = assets.find(name);
+  if (!reply) throw notFound('file', name);
+  return reply;
+}
+
+/** Crawlers read the pages; tiles, images and item lists would only load the server. */
+const ROBOTS = `User-agent: *
+Disallow: /ogc/tiles/
+Disallow: /ogc/maps/
+Allow: /ogc/maps/viewer
+Disallow: /ogc/features/collections/*/items
+Disallow: /ogc/coverages/collections/*/coverage
+Disallow: /api/
+Disallow: /rest/
+`;
+
+function robots(): Operation {
+  return defineOperation({
+    ...SITE,
+    id: 'site.robots',
+    path: '/robots.txt',
+    summary: 'What crawlers should leave alone',
+    responses: { 200: { description: 'Robots exclusion rules (RFC 9309).' } },
+    run: (_: Exchange) => ({ ...text(ROBOTS), cacheControl: 'public, max-age=86400' }),
+  });
+}

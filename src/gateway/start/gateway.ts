@@ -1,0 +1,250 @@
+import type { Note } from '../../core/cluster/notes.js';
+import type { Operation } from '../../core/http/operation.js';
+import type { FirstKey } from '../../services/access/keys/api-keys.js';
+import { permits } from '../../services/access/permissions.js';
+import type { Catalog } from '../../services/catalog/catalog.js';
+import { type DataSettings, dataSettings } from '../../services/catalog/publish/settings.js';
+import { Idempotency } from '../../services/cluster/idempotency.js';
+import { certificateFiles, certificateProblem, watchCertificate } from '../../services/kit/certificate.js';
+import { configuredBasemap } from '../../services/maps/basemap.js';
+import { exception } from '../../services/telemetry/log.js';
+import { watchStatements } from '../../services/telemetry/store-metrics.js';
+import { readAreas } from '../../services/tiles/extent.js';
+import { startWebhooks, type Webhooks } from '../../services/webhooks/index.js';
+import { AuditBacklog } from '../../stores/audit/audit-backlog.js';
+import { auditTrail } from '../audit/admin/audit-trail.js';
+import { strayFailure } from '../geoservices/stray-requests.js';
+import { Dispatcher } from '../http/dispatch.js';
+import { Forwarding } from '../http/requests/forwarding.js';
+import { HttpServer } from '../http/server.js';
+import { jsonPage, pageHeaders, problemPage } from '../pages/for-browsers.js';
+import { useBasemap } from '../pages/maps/basemap.js';
+import { type Access, startAccess } from './access.js';
+import { type Data, startData } from './data.js';
+import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './foundation.js';
+import { type Management, startManagement } from './management.js';
+import { dataOperations, workerOperations } from './operations.js';
+
+/** A running gateway: one process, one event loop, one port. */
+export interface Gateway {
+  readonly port: number;
+  readonly catalog: Catalog;
+  readonly firstKey: FirstKey;
+  /** Takes over what another gateway tells. */
+  hear(note: Note): void;
+  /** Answers requests in flight within `graceMs`, refuses new ones, releases everything. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Assembles and starts a gateway. Rejects when the configuration, the state database or the port cannot be used. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config } = options;
+  const settings = dataSettings(config);
+  useBasemap(configuredBasemap(config.pages));
+  readAreas(settings.matrixSets);
+
+  let hearAll: (note: Note) => void = () => {};
+  const foundation = await layFoundation(options, (note) => hearAll(note));
+  const { pools, state, cluster, log } = foundation;
+  const telemetry = await startTelemetry(config, pools, log);
+  watchStatements(() => state.statements.value);
+  const data = await startData(foundation);
+  const access = await startAccess(foundation, data);
+  const management = manage(foundation, data, access);
+  const idempotency = new Idempotency(state.replies, foundation.instance, log, cluster);
+  const operations =
+    config.server.role === 'worker'
+      ? workerOperations(foundation, data, access)
+      : [...dataOperations(foundation, data, access, management), ...management.operations];
+
+  await publish(foundation, data, settings);
+  management.start();
+  const webhooks = sendWebhooks(foundation, data);
+  const { backlog, server } = await startServing(foundation, { operations, access, idempotency });
+  hearAll = (note) => hear(note, foundation, data);
+  await cluster.start();
+  const port = await server.listen(config.server.host, config.server.port);
+  const unwatch = await keepCertificate(server, foundation);
+  return {
+    port,
+    catalog: data.catalog,
+    firstKey: access.firstKey,
+    hear: hearAll,
+    async close(graceMs) {
+      unwatch();
+      server.refuse();
+      management.endWaits();
+      data.extents.close();
+      foundation.alerts.close();
+      // Streams are requests in flight: they end first. Edits in flight need the cluster.
+      await data.events.close();
+      await server.close(graceMs);
+      idempotency.close();
+      backlog.close();
+      await cluster.close();
+      await webhooks.close();
+      await management.close();
+      await data.edits.close();
+      data.display.close();
+      data.databases.close();
+      data.imagery.close();
+      data.versions.close();
+      await data.catalog.close();
+      await data.caching.close();
+      await pools.close();
+      await access.close();
+      await state.close();
+      await telemetry?.shutdown();
+    },
+  };
+}
+
+function manage(
+  foundation: Foundation,
+  data: Data,
+  { authenticator, tenants, limits, embedKeys, identity, certificates, presentRights }: Access,
+): Management {
+  const { tiles, control } = data.caching;
+  return startManagement({
+    ...foundation,
+    ...data,
+    visible: (principal) => data.visible.of(principal),
+    keys: authenticator.keys,
+    users: authenticator.users,
+    tenants,
+    limits,
+    embedKeys,
+    identity,
+    certificates: certificates.trust,
+    presentRights,
+    tiles,
+    cache: control,
+  });
+}
+
+/** The first catalog; sources that do not answer are asked again. */
+async function publish(
+  { requestReload }: Foundation,
+  { catalog, databases, display, imagery, layers, rules, styles }: Data,
+  settings: DataSettings,
+): Promise<void> {
+  // Before anything is published: no layer is open for a moment that a rule closes.
+  await Promise.all([rules.load(), layers.load()]);
+  await styles.load();
+  await display.load();
+  catalog.commit(await catalog.prepare(settings));
+  display.watch();
+  databases.watch(
+    (source) => requestReload(`${source} answers`, [{ source }]),
+    () => void display.look(),
+  );
+  imagery.watch((source) => requestReload(`${source.replace(/\?.*$/, '')} has other scenes`, [{ source }]));
+  catalog.retry((sources) => {
+    const names = sources.map((source) => source.replace(/\?.*$/, '')).join(', ');
+    const changes = sources.map((source) => ({ source }));
+    requestReload(`${names} ${sources.length === 1 ? 'is' : 'are'} tried again`, changes);
+  });
+}
+
+function sendWebhooks(
+  { config, pools, state, log, alerts, instance }: Foundation,
+  { events, catalog }: Data,
+): Webhooks {
+  return startWebhooks({
+    webhooks: config.events.webhooks,
+    cdn: config.cdn,
+    allow: config.remote.allow,
+    pools,
+    store: state.deliveries,
+    feed: events.feed,
+    log,
+    alerts,
+    instance,
+    catalog: () => catalog.current,
+  });
+}
+
+/** Takes over another certificate when its files have one, and sends plain HTTP to HTTPS. Returns how to stop watching. */
+async function keepCertificate(server: HttpServer, { config, log }: Foundation): Promise<() => void> {
+  const { host, tls } = config.server;
+  const files = certificateFiles(tls);
+  if (!files) return () => {};
+  if (tls.redirectPort !== 0) await server.redirectFrom(host, tls.redirectPort);
+  return watchCertificate(files, () => {
+    const problem = certificateProblem(files);
+    const renewed = problem === undefined ? server.renewCertificate() : Promise.reject(new Error(problem));
+    renewed.then(
+      () => log.write('http.certificate.renewed', {}),
+      (error: unknown) => log.write('http.certificate.failed', exception(error)),
+    );
+  });
+}
+
+async function startServing(foundation: Foundation, served: Omit<Served, 'backlog'>) {
+  const { dataDir, state, log } = foundation;
+  const onError = (error: unknown) => log.write('audit.failed', { Error: String(error) });
+  const backlog = new AuditBacklog(dataDir, state.audit, onError);
+  // Rows that the last run left come before those of this one.
+  await backlog.drain(true);
+  return { backlog, server: serve(foundation, { ...served, backlog }) };
+}
+
+interface Served {
+  operations: readonly Operation[];
+  access: Access;
+  idempotency: Idempotency;
+  backlog: AuditBacklog;
+}
+
+function serve(
+  { config, cluster, pools, state, log, dataFolder, serverMark }: Foundation,
+  { operations, access, idempotency, backlog }: Served,
+): HttpServer {
+  const { vendor, publicUrl, trustProxy, port, tls } = config.server;
+  // Browsers ask people for a certificate when servers do.
+  const asks = config.security.clientCertificates.mode !== 'Disabled';
+  const certificate = certificateFiles(asks ? tls : { ...tls, clientCa: '' });
+  const { authenticator } = access;
+  return new HttpServer({
+    dispatcher: new Dispatcher({
+      once: (request, work) => idempotency.once(request, work),
+      operations,
+      pools,
+      authenticate: (credentials) => authenticator.authenticate(credentials),
+      certificates: access.certificates.callers,
+      permits,
+      count: access.count,
+      current: () => cluster.pauses.current(),
+      currentForChanges: () => cluster.pauses.currentForChanges(),
+      serverMark,
+      lost: () => dataFolder.lost(),
+      ...(config.state.url === '' ? { full: () => dataFolder.full() } : {}),
+      audit: auditTrail({
+        state,
+        backlog,
+        onError: (error) => log.write('audit.failed', { Error: String(error) }),
+      }),
+    }),
+    log,
+    vendor,
+    ...(certificate ? { certificate } : {}),
+    strayFailure,
+    pages: { headers: pageHeaders(), jsonPage, problemPage },
+    forwarding: new Forwarding({
+      publicUrl: publicUrl || undefined,
+      trustProxy,
+      fallbackHost: `localhost:${port}`,
+      tagHeader: config.cdn.header,
+      isSecure: certificate !== undefined,
+    }),
+  });
+}
+
+function hear(note: Note, { alerts, cluster }: Foundation, { caching, events }: Data): void {
+  if ('fed' in note) return events.fed();
+  if ('alert' in note) return alerts.hear(note.alert);
+  if ('ask' in note || 'answerTo' in note) return cluster.peers.hear(note);
+  if ('announced' in note || 'applied' in note || 'members' in note) return cluster.hear(note);
+  caching.hear(note);
+  if ('change' in note) events.edited(note.collection);
+}

@@ -1,0 +1,139 @@
+import { adminAuth } from '../access/admin/admin-auth.js';
+import { apiKeys } from '../access/admin/api-keys.js';
+import { certificateParts, clientCertificates } from '../access/admin/client-certificates.js';
+import { embedKeys } from '../access/admin/embed-keys.js';
+import { fieldMasks } from '../access/admin/field-masks.js';
+import { identity } from '../access/admin/identity.js';
+import { oauth } from '../access/admin/oauth.js';
+import { oidc } from '../access/admin/oidc.js';
+import { rateLimits } from '../access/admin/rate-limits.js';
+import { roles } from '../access/admin/roles.js';
+import { rowPolicies } from '../access/admin/row-policies.js';
+import { tenants } from '../access/admin/tenants.js';
+import { users } from '../access/admin/users.js';
+import type { AdminDeps } from '../admin/deps.js';
+import { type AdminOperation, type Group, operationsOf } from '../admin/kit.js';
+import { audit } from '../audit/admin/audit.js';
+import { layerMetadata } from '../catalog/admin/layer-metadata.js';
+import { layers, singleLayer } from '../catalog/admin/layers.js';
+import { serviceOperations } from '../catalog/admin/service-operations.js';
+import { services, singleLayerMetadata } from '../catalog/admin/services.js';
+import { connections } from '../connections/admin/connections.js';
+import { imports } from '../exchange/admin/import.js';
+import { importFiles } from '../exchange/admin/import-files.js';
+import { migration, performanceEvidence } from '../exchange/admin/migrations/migration.js';
+import { migrationArtifacts } from '../exchange/admin/migrations/migration-artifacts.js';
+import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
+import { geocoding } from '../geocoding/admin/geocoding.js';
+import { jobDiagnostics, jobs } from '../jobs/admin/jobs.js';
+import { manifest } from '../manifest/operations.js';
+import { capabilities } from '../operations/admin/capabilities.js';
+import { configuration } from '../operations/admin/configuration.js';
+import { externalServices } from '../operations/admin/external-services.js';
+import { features } from '../operations/admin/features.js';
+import { operations } from '../operations/admin/operations.js';
+import { performance } from '../operations/admin/performance.js';
+import {
+  alerts,
+  compliance,
+  deploy,
+  federation,
+  fieldWorkflows,
+  forms,
+  importServices,
+  investigations,
+  license,
+  networkDatasets,
+  observability,
+  packages,
+  platformRelease,
+  scenes,
+} from '../operations/admin/unbuilt.js';
+import { geoprocessing } from '../processes/admin/geoprocessing.js';
+import { proposals } from '../processes/admin/proposals.js';
+import { cloudRasters } from '../rasters/admin/cloud-rasters.js';
+import { multidimCoverages } from '../rasters/admin/multidim-coverages.js';
+import { zarrStores } from '../rasters/admin/zarr-stores.js';
+import { releases } from '../releases/operations.js';
+import { replicas } from '../replicas/admin/replicas.js';
+import { featureEvents } from '../streams/admin/feature-events.js';
+import { streaming } from '../streams/admin/streaming.js';
+import { styles } from '../styles/admin/styles.js';
+import { cache } from '../tiles/admin/cache.js';
+import { cacheOperations } from '../tiles/admin/cache-operations.js';
+import { tileOperations } from '../tiles/admin/tile-operations.js';
+
+/** Every group of the management API, in the order of its documentation. */
+export const GROUPS: readonly Group[] = [
+  alerts,
+  apiKeys,
+  cache,
+  cloudRasters,
+  compliance,
+  configuration,
+  connections,
+  deploy,
+  embedKeys,
+  externalServices,
+  featureEvents,
+  features,
+  federation,
+  fieldMasks,
+  fieldWorkflows,
+  forms,
+  geocoding,
+  geoprocessing,
+  identity,
+  imports,
+  importFiles,
+  importServices,
+  migrationArtifacts,
+  investigations,
+  jobs,
+  layers,
+  license,
+  capabilities,
+  releases,
+  layerMetadata,
+  migration,
+  multidimCoverages,
+  networkDatasets,
+  oauth,
+  observability,
+  audit,
+  oidc,
+  cacheOperations,
+  serviceOperations,
+  operations,
+  packages,
+  platformRelease,
+  proposals,
+  performance,
+  rateLimits,
+  rowPolicies,
+  roles,
+  scenes,
+  adminAuth,
+  clientCertificates,
+  services,
+  replicas,
+  streaming,
+  styles,
+  tenants,
+  tileOperations,
+  users,
+  zarrStores,
+];
+
+/** Every operation below /api/v1/admin; the ones without an implementation answer 501. */
+export function adminOperations(deps: AdminDeps): AdminOperation[] {
+  return GROUPS.flatMap((group) => operationsOf(group, deps));
+}
+
+/** Operations of ours below the same path, beside those that the contract lists. */
+export function extensionOperations(deps: AdminDeps): AdminOperation[] {
+  return [
+    ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
+    ...[resumableUploads, jobDiagnostics, performanceEvidence],
+  ].flatMap((group) => operationsOf(group, deps));
+}

@@ -1,0 +1,448 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import type { Config, Setting } from '../../core/config/config.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { Operation, Principal } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { version } from '../../core/kit/version.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { seriesNumber } from '../../core/tiles/store-series.js';
+import { type AccessPolicy, isWhole } from '../../services/access/access.js';
+import type { CertificateTrust } from '../../services/access/certificates/trust.js';
+import type { IdentityParts } from '../../services/access/identity/identity-parts.js';
+import type { Users } from '../../services/access/identity/users.js';
+import type { ApiKeys } from '../../services/access/keys/api-keys.js';
+import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
+import { Sealing } from '../../services/access/keys/sealing.js';
+import { permits } from '../../services/access/permissions.js';
+import type { RateLimits } from '../../services/access/rate-limits.js';
+import type { Derivations } from '../../services/access/rules/derivations.js';
+import { PROCESS_PERMISSIONS, WRITE_FEATURES } from '../../services/access/rules/policy.js';
+import type { PresentRights } from '../../services/access/rules/present-rights.js';
+import { type AccessRules, givesRights } from '../../services/access/rules/rules.js';
+import type { Tenants } from '../../services/access/tenants.js';
+import type { AlertStream } from '../../services/alerts/alerts.js';
+import type { Attachments } from '../../services/attachments/service.js';
+import type { Catalog } from '../../services/catalog/catalog.js';
+import { ShownLayers } from '../../services/catalog/copies/shown-layers.js';
+import type { SourceChange } from '../../services/catalog/inspections/readings.js';
+import type { Layers } from '../../services/catalog/layers/layers.js';
+import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
+import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
+import { manageRasters } from '../../services/catalog/rasters/managed.js';
+import type { Cluster } from '../../services/cluster/cluster.js';
+import { SharedTurns } from '../../services/cluster/turns.js';
+import { type Connections, requireActive } from '../../services/connections/connections.js';
+import type { Edits } from '../../services/edits/edits.js';
+import { Merges } from '../../services/edits/merges.js';
+import { LayerCopies } from '../../services/exchange/copies/copies.js';
+import { Exports } from '../../services/exchange/exports/service.js';
+import { ImportService } from '../../services/exchange/import.js';
+import { MigrationBatches } from '../../services/exchange/migrations/batches.js';
+import { LayerWords } from '../../services/exchange/migrations/geoserver/layer-words.js';
+import { GeoServerMigrations } from '../../services/exchange/migrations/geoserver/migrations.js';
+import { BatchRelationships } from '../../services/exchange/migrations/relationships.js';
+import { CoverageImports } from '../../services/exchange/remote/coverages.js';
+import { geoServices } from '../../services/exchange/remote/geoservices.js';
+import { AttachmentImport } from '../../services/exchange/remote/geoservices-attachments.js';
+import { GeoServicesSettings } from '../../services/exchange/remote/geoservices-settings.js';
+import { objects } from '../../services/exchange/remote/objects.js';
+import { ogcFeatures } from '../../services/exchange/remote/ogc-features.js';
+import type { SecretSource } from '../../services/exchange/remote/secret-references.js';
+import { wfs } from '../../services/exchange/remote/wfs.js';
+import { ResumableUploads } from '../../services/exchange/resumable-uploads.js';
+import { TilePackages } from '../../services/exchange/tiles/packages.js';
+import { Tilesets } from '../../services/exchange/tiles/tilesets.js';
+import { WmtsImports } from '../../services/exchange/tiles/wmts.js';
+import { Uploads } from '../../services/exchange/uploads.js';
+import type { Geocoding } from '../../services/geocoding/service.js';
+import { JobEngine } from '../../services/jobs/engine.js';
+import { JobContinues } from '../../services/jobs/job-continues.js';
+import { sharePlaces } from '../../services/jobs/places.js';
+import { Callbacks } from '../../services/processes/callbacks.js';
+import { Proposals } from '../../services/processes/proposals.js';
+import { Processes } from '../../services/processes/service.js';
+import type { Replicas } from '../../services/replicas/service.js';
+import { objectUrl } from '../../services/storage/places.js';
+import type { Storage } from '../../services/storage/storage.js';
+import type { SessionDirectory } from '../../services/streams/directory.js';
+import type { Styles } from '../../services/styles/index.js';
+import type { Log } from '../../services/telemetry/log.js';
+import { exception } from '../../services/telemetry/log.js';
+import type { CacheControl } from '../../services/tiles/cache/cache-control.js';
+import type { TileCache } from '../../services/tiles/cache/tile-cache.js';
+import { TileJobs } from '../../services/tiles/jobs/service.js';
+import { warmTile } from '../../services/tiles/load.js';
+import { folderName } from '../../stores/database/private-files.js';
+import type { JobRow } from '../../stores/jobs/jobs.js';
+import type { State } from '../../stores/state/state.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import type { ConfigDocument } from '../admin/config-document.js';
+import type { AdminDeps } from '../admin/deps.js';
+import { exportDownload } from '../catalog/admin/export-download.js';
+import { rejectedRowsDownload } from '../exchange/admin/rejected-rows.js';
+import { openApiDocument } from '../http/openapi.js';
+import { statusInfo } from '../processes/documents.js';
+import { resultLinks } from '../processes/results.js';
+import { tileDownload } from '../tiles/admin/tile-download.js';
+import { adminOperations, extensionOperations } from './management-groups.js';
+
+export interface ManagementOptions {
+  config: Config;
+  settings: readonly Setting[];
+  dataDir: string;
+  state: State;
+  cluster: Cluster;
+  keys: ApiKeys;
+  users: Users;
+  tenants: Tenants;
+  limits: RateLimits;
+  embedKeys: EmbedKeys;
+  identity: IdentityParts;
+  certificates: CertificateTrust;
+  presentRights: PresentRights;
+  rules: AccessRules;
+  derivations: Derivations;
+  pools: Pools;
+  storage: Storage;
+  cache: CacheControl;
+  tiles: TileCache;
+  catalog: Catalog;
+  /** The catalog as a principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
+  log: Log;
+  alerts: AlertStream;
+  streams: SessionDirectory;
+  replicas: Replicas;
+  styles: Styles;
+  layers: Layers;
+  connections: Connections;
+  publishedLayers: PublishedLayers;
+  sourceLayers: SourceLayers;
+  edits: Edits;
+  attachments: Attachments;
+  geocoding: Geocoding;
+  /** Removes attachments of features that are no more, and bytes of none. */
+  sweepAttachments(): Promise<void>;
+  /** What a principal may do with a collection. */
+  access: AccessPolicy;
+}
+
+export interface Management {
+  readonly processes: Processes;
+  /**
+   * Resolves with a job once it has ended, or as it is after so many milliseconds, when the signal is aborted or when the
+   * server stops.
+   */
+  waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
+  readonly operations: readonly Operation[];
+  /** Ends the waits of requests for jobs. */
+  endWaits(): void;
+  /** True once requests wait for no job. */
+  isStopping(): boolean;
+  /** Begins to run jobs. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+/** The management API with everything it acts on: jobs, imports, cache, configuration. */
+export function startManagement(options: ManagementOptions): Management {
+  const { config, state, cluster, keys, pools, catalog, log, derivations } = options;
+  const jobs = new JobEngine(state.jobs, {
+    concurrency: config.jobs.atOnce,
+    places: sharePlaces(config.jobs.atOnce),
+    deadlinesMs: Object.fromEntries(
+      Object.entries(config.jobs.deadlines).map(([kind, minutes]) => [kind, minutes * 60_000]),
+    ),
+    limits: { kinds: config.jobs.limits, perOwner: config.jobs.perOwner, perTenant: config.jobs.perTenant },
+    folder: config.state.url === '' ? undefined : folderName(options.dataDir),
+    requireCaller: (caller) => options.presentRights.requireCaller(caller),
+    onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
+  });
+  /** All processes show what was made before its job succeeds. */
+  const publish = async (reason: string, changes: readonly SourceChange[] = []) => {
+    await state.announcements.add('catalog', { reason, changes });
+    await cluster.settle();
+  };
+  const merges = new Merges({
+    ...{ pools, edits: options.edits, dataDir: options.dataDir, catalog: () => catalog.current },
+    callers: { visible: options.visible, access: options.access },
+  });
+  const readMs = config.jobs.importSeconds * 1000;
+  const imports = new ImportService({
+    ...{ pools, readMs },
+    jobs,
+    dataDir: options.dataDir,
+    publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
+    isPublished: (id) => catalog.current.byId(id) !== undefined,
+    storeOf: (id, first) => storeFileOf(catalog.current.byId(id), first),
+    mayReplace(id, principal) {
+      const replaced = catalog.current.byId(id);
+      return replaced === undefined || isWhole(options.access(principal, replaced, 'write'));
+    },
+    forget: (id, job) => state.attachments.forgetAll(id, job),
+    recordSources: (id, sources) => derivations.record(id, sources, 'system'),
+    async withdraw({ id, file, source }) {
+      await state.attachments.forgetAll(id);
+      await derivations.record(id, [], 'system');
+      await publish(`${id} was removed`, [{ source: file, table: source.table }]);
+    },
+    merges,
+  });
+  const sealing = new Sealing(config.security.stateKey);
+  const { connections } = options;
+  const secrets: SecretSource = {
+    allowed: config.connections.secrets,
+    credentialsOf: (id, url) => connections.credentialsOf(id, url),
+  };
+  imports.addRemote(ogcFeatures(pools, secrets));
+  imports.addRemote(wfs(pools, sealing, secrets));
+  imports.addRemote(
+    objects(pools, async (id) => {
+      const connection = await connections.get(id);
+      requireActive(connection);
+      return connections.storeOf(connection);
+    }),
+  );
+  const settings = new GeoServicesSettings(options.layers, options.styles, () => catalog.current);
+  const attachmentImport = new AttachmentImport({
+    ...{ pools, attachments: options.attachments, store: state.attachments },
+    catalog: () => catalog.current,
+  });
+  imports.addRemote(geoServices(pools, secrets, settings, attachmentImport));
+  imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
+  const { cache, tiles, visible } = options;
+  const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
+  const processes = new Processes({
+    ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
+    ...{ storage: options.storage, reload: publish, derivations },
+    approval: config.processes.approval,
+    propose: (draft) => proposals.propose(draft),
+    spoolBytes: config.processes.spool,
+    pushDown: config.processes.pushDown,
+    memoryBytes: config.processes.memory,
+    callbacks: new Callbacks({
+      ...{ jobs, allowed: new AllowedHosts(config.remote.allow) },
+      documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },
+    }),
+  });
+  const proposals = new Proposals({
+    documents: state.documents,
+    jobs: state.jobs,
+    async execute({ process, execution, principal: proposer, ...draft }, id) {
+      const principal = await options.presentRights.of(proposer);
+      if (!permits(principal, PROCESS_PERMISSIONS.execute))
+        throw new ApiError('forbidden', `${principal.name} may not execute processes any more.`);
+      return processes.execute(processes.get(process), execution, principal, {
+        ...{ ...draft, id, idempotencyKey: id, isApproved: true, trace: undefined },
+      });
+    },
+  });
+  const resumableUploads = new ResumableUploads(options.dataDir, imports);
+  const tileJobs = new TileJobs({
+    pools,
+    jobs,
+    dataDir: options.dataDir,
+    storage: options.storage,
+    catalog: () => catalog.current,
+    ...{ visible, derivations },
+    cacheReach: tiles.reach,
+    warm: async (request) => warmTile({ tiles, pools }, request),
+    drop: async (layerId) =>
+      cache.invalidate(layerId === undefined ? { kind: 'all' } : { kind: 'layer', layerId }),
+    reload: publish,
+  });
+  const tilesets = new Tilesets({
+    dataDir: options.dataDir,
+    storage: options.storage,
+    collections: () => catalog.current.collections,
+    reload: publish,
+  });
+  const tilePackages = new TilePackages({ pools, jobs, tilesets });
+  const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing });
+  const shownLayers = new ShownLayers({
+    ...{ documents: state.documents, rasters: state.rasters, collections: state.collections, derivations },
+    catalog: () => catalog.current,
+  });
+  const rasters = manageRasters({
+    ...{ state, readMs },
+    catalog: () => catalog.current,
+    dataDir: options.dataDir,
+    storage: options.storage,
+    settle: async () => void (await cluster.settle()),
+    pools,
+    jobs,
+    urlOf: objectUrl(process.env),
+    storeOf: connections.storeFinder,
+    folders: () => catalog.sources,
+    ...{ shownLayers, derivations },
+  });
+  const coverageImports = new CoverageImports({
+    pools,
+    imports: rasters.imports,
+    collections: state.collections,
+    catalog: () => catalog.current,
+  });
+  const layerCopies = new LayerCopies({
+    ...{ connections, pools, jobs, imports, layers: options.layers, shownLayers, derivations },
+    documents: state.documents,
+    collections: state.collections,
+    catalog: () => catalog.current,
+  });
+  const deps: AdminDeps = {
+    access: options.access,
+    server: { version: version(), releaseChannel: 'preview' },
+    state,
+    turns: sharedTurns(options),
+    keys,
+    rules: options.rules,
+    users: options.users,
+    tenants: options.tenants,
+    limits: options.limits,
+    embedKeys: options.embedKeys,
+    identity: options.identity,
+    certificates: options.certificates,
+    settle: async () => void (await cluster.settle()),
+    catalog: () => catalog.current,
+    jobs,
+    imports,
+    exports,
+    visible,
+    uploads: new Uploads(cluster.peers, jobs, resumableUploads),
+    resumableUploads,
+    sealing,
+    tileJobs,
+    tilePackages,
+    tilesets,
+    wmtsImports,
+    rasters,
+    coverageImports,
+    migrationBatches: new MigrationBatches({
+      ...{ jobs, imports },
+      relationships: new BatchRelationships(options.layers, () => catalog.current),
+    }),
+    replicas: options.replicas,
+    geoServerMigrations: new GeoServerMigrations({
+      ...{ pools, jobs, imports, coverages: coverageImports },
+      dataDir: options.dataDir,
+      catalog: () => catalog.current,
+      words: new LayerWords(
+        options.layers,
+        options.styles,
+        pools,
+        () => catalog.current,
+        imports,
+        rasters.imports,
+      ),
+      secrets,
+      key: config.releases.key,
+    }),
+    styles: options.styles,
+    connections,
+    layers: options.layers,
+    geocoding: options.geocoding,
+    publishedLayers: options.publishedLayers,
+    derivations,
+    layerCopies,
+    proposals,
+    sourceLayers: options.sourceLayers,
+    pools,
+    cache,
+    alerts: options.alerts,
+    streams: options.streams,
+    config: configDocument(options.settings),
+    releases: config.releases,
+    permissions: () =>
+      new Set([
+        ...operations.map(({ permission }) => permission),
+        WRITE_FEATURES,
+        ...Object.values(PROCESS_PERMISSIONS),
+      ]),
+    openApi: (prefix) =>
+      openApiDocument(
+        {
+          title: 'Graticule management',
+          description: 'Management API',
+          serverUrl: config.server.publicUrl || prefix || '/',
+        },
+        operations,
+      ),
+  };
+  const operations: Operation[] = [
+    ...adminOperations(deps),
+    ...extensionOperations(deps),
+    tileDownload(tileJobs),
+    exportDownload(
+      async (id, owner) =>
+        (await deps.geoServerMigrations.evidence(id, owner)) ?? (await exports.file(id, owner)),
+    ),
+    rejectedRowsDownload(imports, merges),
+  ];
+  const sweepAttachments = () =>
+    options.sweepAttachments().catch((error: unknown) => log.write('attachments.left', exception(error)));
+  let sweeping: NodeJS.Timeout | undefined;
+  const closing = new AbortController();
+  const start = () => {
+    jobs.start();
+    void sweepAttachments();
+    sweeping = setInterval(() => void sweepAttachments(), LIMITS.attachmentSweepMs).unref();
+    Promise.all([
+      rasters.imports.sweep(),
+      imports.trim(),
+      resumableUploads.trim(),
+      options.geocoding.locators.sweep(),
+      exports.trim(),
+      processes.trim(),
+      layerCopies.takeUp(closing.signal),
+    ]).catch((error: unknown) => {
+      if (!closing.signal.aborted) log.write('import.files.left', exception(error));
+    });
+  };
+  const waitFor = (job: JobRow, ms: number, signal?: AbortSignal) => {
+    const end = AbortSignal.any([AbortSignal.timeout(ms), ...(signal ? [signal] : [])]);
+    return jobs.finishedForRequest(job.id, end).catch((error: unknown) => {
+      if (end.aborted || error instanceof JobContinues) return jobs.get(job.id);
+      throw error;
+    });
+  };
+  const lookAtCallers = () => void jobs.lookAtCallers();
+  const unfollow = options.rules.follow(lookAtCallers, givesRights);
+  cluster.announcements.on('lost-secret', lookAtCallers);
+  const close = () => {
+    closing.abort();
+    unfollow();
+    clearInterval(sweeping);
+    return jobs.stop();
+  };
+  return {
+    ...{ operations, processes, waitFor, start, close },
+    endWaits: () => jobs.endWaits(),
+    isStopping: () => jobs.isStopping,
+  };
+}
+
+/** Undefined for a server of one process, which has the state for itself. */
+function sharedTurns({ config, state, cluster }: ManagementOptions): SharedTurns | undefined {
+  if (config.server.processes === 1 && config.state.url === '') return undefined;
+  const { turns, announcements } = state;
+  return new SharedTurns({ turns, store: announcements, announcements: cluster.announcements });
+}
+
+/** The file of a store that has the table of a collection; see `ImportDeps.storeOf`. */
+function storeFileOf(collection: Collection | undefined, first: string): string | undefined {
+  if (!hasFeatures(collection) || collection.stac || collection.source.path === undefined) return undefined;
+  if (!existsSync(dirname(first))) return undefined;
+  const path = realpathSync(collection.source.path);
+  const folder = realpathSync(dirname(first));
+  return seriesNumber(join(folder, basename(first)), path) === undefined ? undefined : path;
+}
+
+function configDocument(settings: readonly Setting[]): ConfigDocument {
+  return {
+    environment: process.env['NODE_ENV'] ?? 'production',
+    contentRoot: resolve('.'),
+    settings,
+  };
+}

@@ -1,0 +1,80 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { byData } from '../../core/catalog/abilities.js';
+import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { isIn } from '../../core/files/folders.js';
+import { isPath } from '../../core/sources/sources.js';
+
+/** What was published, as a table for the person at the terminal. */
+export function publishedTable(
+  catalog: CatalogSnapshot,
+  baseUrl: string,
+  sources: readonly string[],
+): string {
+  const rows = catalog.collections.map((c) => [
+    String(c.layerId),
+    c.id,
+    kindOf(c),
+    sizeOf(c),
+    relativeFile(c.file),
+  ]);
+  const header = ['layer', 'collection', 'kind', 'size', 'source'];
+  const widths = header.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]!.length)));
+  const line = (row: string[]) => `  ${row.map((cell, i) => cell.padEnd(widths[i]!)).join('  ')}`.trimEnd();
+  const quarantined = catalog.quarantined.map(
+    ({ path, layer, reason }) =>
+      `  not published: ${relativeFile(path)}${layer ? ` (${layer})` : ''}: ${reason}`,
+  );
+  return [
+    '',
+    ...(rows.length > 0 ? [line(header), ...rows.map(line)] : ['  nothing is published yet']),
+    ...quarantined,
+    ...emptySources(catalog, sources).map((source) => `  nothing to publish in ${relativeFile(source)}`),
+    ...warningsOf(catalog).map((warning) => `  warning: ${warning}`),
+    '',
+    `  map       ${baseUrl}/`,
+    `  features  ${baseUrl}/ogc/features/`,
+    `  tiles     ${baseUrl}/ogc/tiles/`,
+    `  maps      ${baseUrl}/ogc/maps`,
+    `  coverages ${baseUrl}/ogc/coverages/`,
+    `  STAC      ${baseUrl}/stac`,
+    `  API docs  ${baseUrl}/docs`,
+    '',
+  ].join('\n');
+}
+
+/** Files and folders of which nothing is published, and nothing is said. */
+function emptySources({ collections, quarantined }: CatalogSnapshot, sources: readonly string[]): string[] {
+  const files = [...collections.map(({ file }) => file), ...quarantined.map(({ path }) => path)];
+  return sources.filter(isPath).filter((source) => {
+    const place = existsSync(source) ? realpathSync(source) : resolve(source);
+    return !files.some((file) => isIn(file, place));
+  });
+}
+
+/** What operators should know about data that is published all the same. */
+export function warningsOf({ collections }: CatalogSnapshot): string[] {
+  return collections.flatMap(({ id, warning }) => (warning === undefined ? [] : [`${id}: ${warning}`]));
+}
+
+function kindOf(collection: Collection): string {
+  return byData<string>(collection, {
+    features: ({ source }) => source.geometryType,
+    coverage: ({ bands }) => `raster, ${bands.length} band${bands.length === 1 ? '' : 's'}`,
+    storedTiles: ({ format }) => `${format} tiles`,
+  });
+}
+
+function sizeOf(collection: Collection): string {
+  return byData(collection, {
+    features: ({ countEstimated, featureCount }) => `${countEstimated ? '~' : ''}${featureCount} features`,
+    coverage: ({ raster }) => `${raster.width} x ${raster.height} px`,
+    storedTiles: ({ minZoom, maxZoom }) => `z${minZoom}-${maxZoom}`,
+  });
+}
+
+function relativeFile(path: string): string {
+  if (!isPath(path)) return path;
+  const short = relative(process.cwd(), path);
+  return short.startsWith('../../..') ? path : short || '.';
+}

@@ -1,0 +1,136 @@
+import Type from 'typebox';
+import { badParameter } from '../../../core/errors/errors.js';
+import { integer } from '../../../core/http/params.js';
+import { SERVICE_ID } from '../../../core/kit/service.js';
+import { epochOf, type FeedEvent, type FeedGap } from '../../../core/streams/events.js';
+import { parseJsonExactly } from '../../../core/values/json.js';
+import { isWithin } from '../../../services/access/rules/policy.js';
+import { objectIdOf } from '../../../services/streams/frames.js';
+import type { FeedBounds } from '../../../stores/streams/feed.js';
+import { OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
+import { group, report } from '../../admin/kit.js';
+import { time } from '../../admin/params.js';
+
+const S = Type.String();
+const I = Type.Integer();
+const Nothing = Type.Null();
+
+const Event = Type.Object({
+  Cursor: I,
+  EventId: S,
+  ServiceId: S,
+  LayerId: I,
+  ObjectId: I,
+  Operation: Type.Enum(['insert', 'update', 'delete']),
+  Protocol: S,
+  RequestId: S,
+  SourceId: OptionalStringSchema,
+  Timestamp: TimestampSchema,
+  ChangedAttributes: Type.Union([Type.Record(S, Type.Unknown()), Nothing]),
+  GeometryChanged: Type.Boolean(),
+  GeometryEnvelope: Type.Union([Type.Array(Type.Number()), Nothing]),
+  GeometryJson: OptionalStringSchema,
+  GeometrySrid: Type.Union([I, Nothing]),
+  PropertiesJson: OptionalStringSchema,
+});
+
+const Gap = Type.Object({
+  Cursor: I,
+  Reason: Type.Enum(['events-lost', 'cursor-expired', 'cursor-invalid']),
+  Collections: Type.Array(S),
+});
+
+const Page = Type.Object({
+  Events: Type.Array(Event),
+  NextCursor: Type.Union([I, Nothing]),
+  HasMore: Type.Boolean(),
+  Gaps: Type.Array(Gap, { description: 'Where events may be missing; empty when none are.' }),
+});
+
+/** Replay of feature changes. */
+export const featureEvents = group(
+  { tag: 'Feature events', scope: 'feature-events', envelope: 'raw', isForTenants: true },
+  [
+    report('GET /feature-events/replay', 'Replay feature-change events', {
+      description:
+        'Events of all collections as they were stored, oldest first; a caller of a tenant gets those of its layers. Geometries are in CRS84.',
+      params: {
+        cursor: integer(
+          'cursor',
+          { min: 0, max: Number.MAX_SAFE_INTEGER, default: undefined },
+          { description: 'Events after this one.' },
+        ),
+        from: time('from', 'Only edits of this time or later.'),
+        to: time('to', 'Only edits of this time or earlier.'),
+        limit: integer(
+          'limit',
+          { min: 1, max: 1000, default: 200 as number },
+          { description: 'Most events.' },
+        ),
+      },
+      data: Page,
+      errors: [400],
+      async answer({ params: { cursor, from, to, limit }, principal }, { state, catalog }) {
+        if (from !== undefined && to !== undefined && from > to) throw badParameter('from', "is after 'to'");
+        const bounds = await state.feed.bounds();
+        const problem = cursor === undefined ? undefined : problemOf(cursor, bounds);
+        const after = problem === 'cursor-invalid' ? 0 : (cursor ?? 0);
+        const { entries, more } = await state.feed.page({ after, from, to, limit });
+        const exists = (id: string, layerId = catalog().byId(id)?.layerId) =>
+          isWithin(principal, { id, layerId: layerId ?? Number.NaN });
+        const events = entries.filter((entry) => entry.kind === 'event');
+        return {
+          Events: events.filter(({ event }) => exists(event.collection, event.layerId)).map(eventView),
+          NextCursor: entries.at(-1)?.cursor ?? cursor ?? null,
+          HasMore: more,
+          Gaps: [
+            ...(problem ? [{ Cursor: cursor!, Reason: problem, Collections: [] }] : []),
+            ...entries
+              .filter((entry) => entry.kind === 'gap')
+              .map((gap) =>
+                gapView(
+                  gap,
+                  gap.collections.filter((id) => exists(id)),
+                ),
+              ),
+          ],
+        };
+      },
+    }),
+  ],
+);
+
+/** A cursor of another feed is none of this: everything that is kept follows. */
+function problemOf(cursor: number, { oldest, newest }: FeedBounds) {
+  if (cursor === 0) return undefined;
+  if (cursor > newest || epochOf(cursor) !== epochOf(newest)) return 'cursor-invalid' as const;
+  return cursor < oldest - 1 ? ('cursor-expired' as const) : undefined;
+}
+
+function gapView({ cursor }: FeedGap, collections: string[]) {
+  return { Cursor: cursor, Reason: 'events-lost' as const, Collections: collections };
+}
+
+function eventView({ cursor, event }: FeedEvent) {
+  const attributes = parseJsonExactly(event.attributes ?? '{}', 'all') as Record<string, unknown>;
+  const changed = event.changedAttributes.map((name) => [name, attributes[name] ?? null] as const);
+  const { geometry } = event;
+  return {
+    Cursor: cursor,
+    EventId: event.eventId,
+    ServiceId: SERVICE_ID,
+    LayerId: event.layerId,
+    ObjectId: objectIdOf(event.featureId),
+    Operation: event.operation,
+    Protocol: event.protocol,
+    RequestId: event.requestId,
+    SourceId: null,
+    Timestamp: event.time,
+    ChangedAttributes: Object.fromEntries(changed),
+    GeometryChanged: event.geometryChanged,
+    GeometryEnvelope: event.envelopeAfter ?? event.envelopeBefore ?? null,
+    GeometryJson: geometry ?? null,
+    GeometrySrid: geometry === undefined ? null : 4326,
+    PropertiesJson: event.attributes ?? null,
+  };
+}

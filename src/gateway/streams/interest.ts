@@ -1,0 +1,146 @@
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { CatalogSnapshot, VectorCollection } from '../../core/catalog/collection.js';
+import { unreadLayer } from '../../core/catalog/unread.js';
+import { and, Cql2Error, check, type Expression, parseJson, parseText } from '../../core/cql2/index.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import type { Box } from '../../core/geometry/box.js';
+import { envelope } from '../../core/geometry/box.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import { datetimeParam } from '../../core/http/params.js';
+import { SERVICE_ID } from '../../core/kit/service.js';
+import { JsonBoundsError, parseJsonText } from '../../core/values/json-bounds.js';
+import type { Interest } from '../../services/streams/scope.js';
+
+/** What a subscription names, as a control frame or a query has it; nothing of it is believed yet. */
+export interface AskedInterest {
+  serviceId?: unknown;
+  layers?: unknown;
+  bbox?: unknown;
+  bboxCrs?: unknown;
+  /** GeoJSON; in control frames only. */
+  polygon?: unknown;
+  filter?: unknown;
+  filterLang?: unknown;
+  datetime?: unknown;
+}
+
+const MAX_LAYERS = 256;
+/** Coordinates of frames, and so of boxes: longitude first. */
+const BOX_CRS: readonly unknown[] = [
+  undefined,
+  4326,
+  'EPSG:4326',
+  'CRS84',
+  'OGC:CRS84',
+  CRS84.uri,
+  'http://www.opengis.net/def/crs/EPSG/0/4326',
+];
+
+/**
+ * Checks what is asked against what may be read. Throws 400 naming the member; 401 when everything is asked for by one
+ * who is no administrator (`mayAll` false).
+ */
+export function readInterest(params: AskedInterest, visible: CatalogSnapshot, mayAll: boolean): Interest {
+  const { serviceId } = params;
+  if (serviceId !== undefined && serviceId !== SERVICE_ID)
+    throw badParameter('serviceId', `must be '${SERVICE_ID}'`);
+  const layers = layersOf(params.layers, visible);
+  if (!layers && serviceId === undefined && !mayAll)
+    throw new ApiError(
+      'unauthenticated',
+      'Name layers or a serviceId: only administrators may listen to everything.',
+    );
+  if (params.bbox !== undefined && params.polygon !== undefined)
+    throw badParameter('polygon', 'cannot be given together with bbox');
+  const only = [params.bbox, params.polygon, params.filter, params.datetime].some(
+    (value) => value !== undefined,
+  )
+    ? onlyLayer(layers, visible)
+    : undefined;
+  const area = only && areaOf(params.polygon, only);
+  return {
+    layers,
+    ...(serviceId === undefined ? {} : { service: SERVICE_ID }),
+    bbox: area?.bbox ?? boxOf(params.bbox, params.bboxCrs),
+    filter: only && and(area?.filter, filterOf(params, only)),
+    datetime:
+      params.datetime === undefined ? undefined : datetimeParam.parse(textOf('datetime', params.datetime)),
+  };
+}
+
+function layersOf(value: unknown, visible: CatalogSnapshot): number[] | undefined {
+  if (value === undefined) return undefined;
+  const list = Array.isArray(value) ? value : [value];
+  if (list.length === 0 || list.length > MAX_LAYERS)
+    throw badParameter('layers', `must name 1 to ${MAX_LAYERS} layers`);
+  for (const id of list) {
+    if (!Number.isSafeInteger(id)) throw badParameter('layers', 'must be numeric layer ids');
+    if (!hasFeatures(visible.byLayerId(id as number)))
+      throw unreadLayer(visible, id as number) ?? badParameter('layers', `there is no feature layer ${id}`);
+  }
+  return [...new Set(list as number[])];
+}
+
+/** Boxes, times and filters are about the attributes of one layer. */
+function onlyLayer(layers: number[] | undefined, visible: CatalogSnapshot): VectorCollection {
+  if (layers?.length !== 1)
+    throw badParameter('layers', 'bbox, polygon, filter and datetime need exactly one layer');
+  return visible.byLayerId(layers[0]!) as VectorCollection;
+}
+
+function boxOf(value: unknown, crs: unknown): Box | undefined {
+  if (!BOX_CRS.includes(crs)) throw badParameter('bboxCrs', 'must be EPSG:4326');
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value) || value.length !== 4 || !value.every(Number.isFinite))
+    throw badParameter('bbox', 'must be four numbers: west, south, east, north');
+  const [west, south, east, north] = value as [number, number, number, number];
+  if (south > north) throw badParameter('bbox', 'has its south above its north');
+  if (Math.abs(west) > 180 || Math.abs(east) > 180 || Math.abs(south) > 90 || Math.abs(north) > 90)
+    throw badParameter('bbox', 'must be within 180 degrees of longitude and 90 of latitude');
+  return [west, south, east, north];
+}
+
+/** Features that touch the polygon; its box finds them. */
+function areaOf(polygon: unknown, layer: VectorCollection): { bbox: Box; filter: Expression } | undefined {
+  if (polygon === undefined) return undefined;
+  const { type, coordinates } = (polygon ?? {}) as { type?: unknown; coordinates?: unknown };
+  if (type !== 'Polygon' && type !== 'MultiPolygon')
+    throw badParameter('polygon', 'must be a GeoJSON Polygon or MultiPolygon');
+  const touches = {
+    op: 's_intersects',
+    args: [{ property: layer.source.geometryColumn }, { type, coordinates }],
+  };
+  try {
+    const filter = check(parseJson(touches), { ...layer.source, filterCrs: CRS84 });
+    // A checked geometry has positions.
+    return { filter, bbox: envelope(coordinates)! };
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    throw badParameter('polygon', error.message);
+  }
+}
+
+function filterOf(
+  { filter, filterLang = 'cql2-text' }: AskedInterest,
+  layer: VectorCollection,
+): Expression | undefined {
+  if (filter === undefined) return undefined;
+  if (filterLang !== 'cql2-text' && filterLang !== 'cql2-json')
+    throw badParameter('filterLang', 'must be cql2-text or cql2-json');
+  try {
+    const json = filterLang === 'cql2-json';
+    const tree = json
+      ? parseJson(typeof filter === 'string' ? parseJsonText(filter, 'all') : filter)
+      : parseText(textOf('filter', filter));
+    return check(tree, { ...layer.source, filterCrs: CRS84 });
+  } catch (error) {
+    if (!(error instanceof Cql2Error || error instanceof SyntaxError || error instanceof JsonBoundsError))
+      throw error;
+    throw badParameter('filter', error.message);
+  }
+}
+
+function textOf(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw badParameter(name, 'must be text');
+  return value;
+}

@@ -1,0 +1,62 @@
+import { jsonFrame } from '../../services/streams/frames.js';
+import type { CloseReason, Session, Transport } from '../../services/streams/session.js';
+
+/** Frames that may wait to be written before the client counts as slow. */
+const MAX_WAITING = 32;
+
+/** Frames as server-sent events (HTML, 9.2): the name is the frame's type, the id what a client may resume after. */
+export class EventStream implements Transport, AsyncIterable<Uint8Array> {
+  readonly name = 'SSE';
+  #session: Session | undefined;
+  readonly #open: (transport: Transport) => Session | undefined;
+  #waiting: Uint8Array[] = [];
+  #wake: (() => void) | undefined;
+  #ended = false;
+
+  /** `open` makes the session when the body is asked for, which that of HEAD never is. */
+  constructor(signal: AbortSignal, open: (transport: Transport) => Session | undefined) {
+    this.#open = open;
+    signal.addEventListener('abort', () => this.#session?.close('ClientClosed'), { once: true });
+  }
+
+  send(frame: string, cursor: number | undefined): boolean {
+    const type = /^\{"type":"([\w-]+)"/.exec(frame)![1];
+    const id = cursor === undefined ? '' : `id: ${cursor}\n`;
+    this.#waiting.push(Buffer.from(`event: ${type}\n${id}data: ${frame}\n\n`));
+    this.#wake?.();
+    return this.#waiting.length < MAX_WAITING;
+  }
+
+  together(send: () => void): void {
+    send();
+  }
+
+  /** There are no close codes here: the last event tells the reason. */
+  close(reason: CloseReason): void {
+    if (reason !== 'ClientClosed')
+      this.send(jsonFrame('error', { code: 'session-closed', message: reason }), undefined);
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    this.#session = this.#open(this);
+    try {
+      for (;;) {
+        const chunks = this.#waiting.splice(0);
+        if (chunks.length > 0) {
+          yield Buffer.concat(chunks);
+          this.#session?.drained();
+        } else if (this.#ended || !this.#session) {
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.#session?.close('ClientClosed');
+    }
+  }
+}

@@ -1,0 +1,293 @@
+import Type, { type Static } from 'typebox';
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import { ApiError } from '../../../core/errors/errors.js';
+import type { Exchange, Reply } from '../../../core/http/operation.js';
+import { integer } from '../../../core/http/params.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { StyleError } from '../../../core/styles/check.js';
+import { importDrawingInfo } from '../../../core/styles/drawing-info/import.js';
+import type { UnsupportedSymbolizer } from '../../../core/styles/drawing-info/report.js';
+import type { SldDiagnostic, SldVersion } from '../../../core/styles/sld/report.js';
+import { type SuggestOptions, suggestStyle } from '../../../core/styles/suggest/suggest.js';
+import type { StylePut, Styles } from '../../../services/styles/index.js';
+import { sampleOf } from '../../../services/styles/sample.js';
+import { documentOfLayers, readSld, sldOf, targetOf } from '../../../services/styles/translations.js';
+import type { StoredStyle, StyleRevision } from '../../../stores/styles/styles.js';
+import type { AdminDeps } from '../../admin/deps.js';
+import {
+  dataSchema,
+  errorDocs,
+  OptionalStringSchema,
+  OptionalTimestampSchema,
+  timestamp,
+  wrap,
+} from '../../admin/envelope.js';
+import { bindDocument } from '../../admin/esri-documents.js';
+import { action, group, implement, jsonBody, report, setting } from '../../admin/kit.js';
+import { layerId, requireBounded } from '../../admin/layer-lookup.js';
+import { requireWhole } from '../../admin/layer-rights.js';
+import {
+  diagnosticHeaders,
+  Imported,
+  JsonObject,
+  OptionalObject,
+  requireField,
+  SuggestBody,
+  Suggested,
+  sldBody,
+  Unreadable,
+} from './style-documents.js';
+
+const REVISION = {
+  styleVersion: Type.Integer(),
+  revisedAt: OptionalTimestampSchema,
+  revisedBy: OptionalStringSchema,
+  changeSummary: OptionalStringSchema,
+};
+
+const LayerStyle = Type.Object({
+  mapLibreStyle: OptionalObject,
+  drawingInfo: OptionalObject,
+  ...REVISION,
+  unsupportedSymbolizers: Type.Union([
+    Type.Array(Type.Object({ code: Type.String(), symbolizerType: Type.String(), guidance: Type.String() })),
+    Type.Null(),
+  ]),
+  versions: Type.Optional(Type.Array(Type.Object(REVISION))),
+});
+
+const version = integer(
+  'version',
+  { min: 1, max: 2_147_483_647, default: undefined },
+  { description: 'An older version, as the versions of the answer have it.' },
+);
+
+const PutBody = Type.Object({
+  mapLibreStyle: Type.Optional(JsonObject),
+  drawingInfo: Type.Optional(JsonObject),
+  changeSummary: Type.Optional(Type.String({ maxLength: 1000 })),
+  changedBy: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+});
+
+type PutBody = Static<typeof PutBody>;
+
+/** Bytes of a request: a style within its bounds, as loosely written as people do. */
+const MAX_BODY = 4 * LIMITS.styleCharacters;
+
+/** Styles of layers. */
+export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped', isForTenants: true }, [
+  ...setting(
+    '/metadata/layers/{layerId}/style',
+    { get: 'Get Layer Style', set: 'Update Layer Style' },
+    {
+      get: implement({
+        description:
+          'The style in force, in version 0 the one that the layer has by itself, with the versions that are kept.',
+        params: { layerId, version },
+        data: LayerStyle,
+        errors: [400, 404, 503],
+        answer: ({ params }, deps) => get(params, deps),
+      }),
+      set: implement({
+        description:
+          'Replaces the style. A style that cannot be drawn is refused, with the place of each error as a JSON pointer.',
+        params: { layerId },
+        body: { ...jsonBody(PutBody), maxBytes: MAX_BODY },
+        data: LayerStyle,
+        errors: [400, 404, 413, 503],
+        async answer(x, deps) {
+          const { stored, unsupported } = await put(x, deps);
+          return { ...view(x.params.layerId, stored, deps), unsupportedSymbolizers: unsupported };
+        },
+      }),
+    },
+  ),
+  action('POST /metadata/layers/{layerId}/style/import-sld', 'Import SLD Layer Style', {
+    description:
+      'Reads SLD 1.0 or 1.1 and makes it the style of the layer, with a diagnostic for each thing that was lost.',
+    params: { layerId },
+    body: sldBody,
+    responses: {
+      200: { description: 'Success.', content: { 'application/json': dataSchema(Imported, 'wrapped') } },
+      ...errorDocs([400, 404, 413, 415, 503]),
+      422: {
+        description: 'Nothing of it can be drawn; the style of the layer stays as it was.',
+        content: { 'application/json': dataSchema(Unreadable, 'wrapped') },
+      },
+    },
+    reply: importSld,
+  }),
+  report('GET /metadata/layers/{layerId}/style/export-sld', 'Export Layer Style as SLD', {
+    description:
+      'The style in force as SLD 1.1. X-Sld-Diagnostic-Count says how many things were lost; X-Sld-Diagnostics has the first of them as JSON.',
+    params: { layerId },
+    responses: {
+      200: { description: 'The style.', content: { 'application/xml': null } },
+      ...errorDocs([404, 422, 503]),
+    },
+    async reply({ params }, { styles }) {
+      const collection = styles.styled(params.layerId);
+      const document = styles.documentOf(collection, await styles.current(params.layerId));
+      const { text, diagnostics } = sldOf(collection, document);
+      return {
+        status: 200,
+        mediaType: 'application/xml',
+        body: text,
+        headers: diagnosticHeaders(diagnostics),
+      };
+    },
+  }),
+  report('POST /metadata/layers/{layerId}/suggest-style', 'Suggest Layer Style', {
+    description: 'A style from a sample of the rows. Nothing is changed: put what is wanted.',
+    params: { layerId },
+    body: jsonBody(SuggestBody, false),
+    data: Suggested,
+    errors: [400, 403, 404, 503],
+    answer: suggest,
+  }),
+]);
+
+/** The style in force, or an older one: null where that was the one that the layer has by itself. */
+async function get({ layerId, version }: { layerId: number; version: number | undefined }, deps: AdminDeps) {
+  deps.styles.styled(layerId);
+  const versions = (await deps.styles.history(layerId)).map(revisionView);
+  if (version === undefined) return { ...view(layerId, await deps.styles.current(layerId), deps), versions };
+  const older = await deps.styles.version(layerId, version);
+  return { ...view(layerId, older, deps), mapLibreStyle: older.document, versions };
+}
+
+type StyleExchange<B> = Exchange<{ layerId: typeof layerId }, B>;
+
+/** A style and, of a drawingInfo, what of it could not be drawn. */
+interface Put {
+  readonly stored: StoredStyle;
+  readonly unsupported: readonly UnsupportedSymbolizer[];
+}
+
+/** A drawingInfo alone is translated; beside a style it is kept as it is. */
+async function put({ params, body, principal }: StyleExchange<PutBody>, { styles }: AdminDeps): Promise<Put> {
+  const { mapLibreStyle, changedBy, changeSummary } = body;
+  if (!mapLibreStyle && !body.drawingInfo)
+    throw new ApiError('invalid-body', 'One of mapLibreStyle and drawingInfo is required.');
+  if (body.drawingInfo) requireBounded(body.drawingInfo, '/drawingInfo');
+  const drawingInfo = body.drawingInfo && bindDocument('drawingInfo', body.drawingInfo, '/drawingInfo');
+  const collection = styles.styled(params.layerId);
+  const translated = mapLibreStyle ? undefined : importDrawingInfo(drawingInfo, targetOf(collection));
+  const document =
+    mapLibreStyle ?? (translated?.layers.length ? documentOfLayers(translated.layers) : undefined);
+  const stored = await putStyle(
+    params.layerId,
+    {
+      ...(document ? { document } : {}),
+      // What was said of an older style is not true of a new one.
+      drawingInfo: drawingInfo ?? null,
+      changedBy: changedBy ?? principal.name,
+      changeSummary: changeSummary ?? null,
+    },
+    mapLibreStyle ? '/mapLibreStyle' : '/drawingInfo',
+    styles,
+  );
+  return { stored, unsupported: translated?.unsupported ?? [] };
+}
+
+export async function putStyle(
+  id: number,
+  change: StylePut,
+  member: string,
+  styles: Styles,
+): Promise<StoredStyle> {
+  try {
+    return await styles.put(id, change);
+  } catch (error) {
+    throw error instanceof StyleError ? refusal(error, member) : error;
+  }
+}
+
+async function importSld(x: StyleExchange<unknown>, { styles, pools }: AdminDeps): Promise<Reply> {
+  const id = x.params.layerId;
+  const collection = styles.styled(id);
+  const read = await readSld(x, pools, x.body as Uint8Array, collection);
+  const { detectedVersion, name, layerCount, layers, diagnostics } = read;
+  if (layers.length === 0) return unreadable(detectedVersion, diagnostics);
+  const change = {
+    document: documentOfLayers(layers, name),
+    drawingInfo: null,
+    changedBy: x.principal.name,
+    changeSummary: `${detectedVersion === 'Sld10' ? 'SLD 1.0' : 'SLD 1.1'} was imported`,
+  };
+  try {
+    const { document: mapLibreStyle } = await styles.put(id, change);
+    const data = { detectedVersion, layerCount, mapLibreStyle, diagnostics };
+    return { status: 200, mediaType: 'application/json', body: JSON.stringify(wrap(data, 'wrapped')) };
+  } catch (error) {
+    if (!(error instanceof StyleError)) throw error;
+    const refused = error.problems.map(({ path, detail }) => ({
+      severity: 'Error' as const,
+      construct: path,
+      message: detail,
+    }));
+    return unreadable(detectedVersion, [...diagnostics, ...refused]);
+  }
+}
+
+/** SLD of which nothing can be drawn: the style of the layer stays as it was. */
+function unreadable(detectedVersion: SldVersion | undefined, diagnostics: readonly SldDiagnostic[]): Reply {
+  const message = 'The style cannot be drawn: see the diagnostics.';
+  const data = { detectedVersion: detectedVersion ?? null, diagnostics };
+  const body = JSON.stringify({ success: false, data, message, timestamp: new Date().toISOString() });
+  return { status: 422, mediaType: 'application/json', body };
+}
+
+async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: AdminDeps) {
+  const { styles, pools } = deps;
+  const collection = styles.styled(x.params.layerId);
+  // Legends show values of the sampled rows.
+  requireWhole([collection], 'read', x.principal, deps);
+  if (!hasFeatures(collection))
+    throw new ApiError('invalid-request', 'Styles are suggested for layers of features.');
+  const { classCount = 5, ...preferred } = x.body ?? {};
+  const samples = await sampleOf(x, pools, collection, preferred.preferredField);
+  requireField(
+    samples.map(({ field }) => field.name),
+    preferred.preferredField,
+  );
+  const { layers, drawingInfo, field, method, palette, legend, observations } = suggestStyle(
+    samples,
+    collection.source.geometryType,
+    { classCount, ...preferred } as SuggestOptions,
+  );
+  return {
+    mapLibreStyle: documentOfLayers(layers),
+    drawingInfo,
+    suggestedField: field,
+    classificationMethod: method ?? null,
+    paletteName: palette,
+    edition: 'community',
+    legend,
+    observations,
+  };
+}
+
+/** A style that cannot be drawn, as the answer to a request with it as the member of that JSON pointer. */
+function refusal({ problems }: StyleError, member: string): ApiError {
+  const errors = problems.map(({ path, detail }) => ({ name: `${member}${path}`, detail }));
+  return new ApiError('invalid-body', `${errors[0]!.name} ${errors[0]!.detail}`, { errors });
+}
+
+function view(id: number, stored: StoredStyle | undefined, { styles }: AdminDeps): Static<typeof LayerStyle> {
+  return {
+    mapLibreStyle: styles.documentOf(styles.styled(id), stored),
+    drawingInfo: stored?.drawingInfo ?? null,
+    ...revisionView(stored),
+    unsupportedSymbolizers: null,
+  };
+}
+
+function revisionView(revision: StyleRevision | undefined) {
+  return {
+    styleVersion: revision?.version ?? 0,
+    revisedAt: revision ? timestamp(revision.revisedAt) : null,
+    revisedBy: revision?.changedBy ?? null,
+    changeSummary: revision?.changeSummary ?? null,
+  };
+}

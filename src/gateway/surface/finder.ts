@@ -1,0 +1,156 @@
+import Type from 'typebox';
+import type { Collection } from '../../core/catalog/collection.js';
+import { badParameter } from '../../core/errors/errors.js';
+import type { Box } from '../../core/geometry/box.js';
+import { HTML_FORMAT } from '../../core/http/media.js';
+import type { Exchange, Param, Reply } from '../../core/http/operation.js';
+import {
+  type CollectionKind,
+  type CollectionOrder,
+  KINDS,
+  ORDERS,
+  searchCollections,
+} from '../../services/catalog/collection-search.js';
+import type { Places } from '../../services/exchange/places.js';
+import type { Finder } from '../pages/catalog/finder.js';
+import * as pages from '../pages/index.js';
+import { documentReply } from './common.js';
+
+/** Collections on one page. */
+const PAGE = 48;
+const MAX_WORDS = 10;
+const MAX_TEXT = 200;
+
+function text(name: string, description: string): Param<string | undefined> {
+  return {
+    name,
+    in: 'query',
+    description,
+    schema: Type.String({ maxLength: MAX_TEXT }),
+    parse(raw) {
+      if (raw !== undefined && raw.length > MAX_TEXT)
+        throw badParameter(name, `must have at most ${MAX_TEXT} characters`);
+      return raw?.trim() || undefined;
+    },
+  };
+}
+
+function choice<T extends string>(name: string, values: readonly T[], about: string): Param<T | undefined> {
+  return {
+    name,
+    in: 'query',
+    description: about,
+    schema: Type.String({ enum: [...values, ''] }),
+    parse(raw) {
+      if (raw === undefined || raw === '') return undefined;
+      if (!(values as readonly string[]).includes(raw))
+        throw badParameter(name, `must be one of ${values.join(', ')}`);
+      return raw as T;
+    },
+  };
+}
+
+const page: Param<number> = {
+  name: 'page',
+  in: 'query',
+  description: 'Page of the HTML list, from 1. Documents are not paged.',
+  schema: Type.Integer({ minimum: 1, default: 1 }),
+  parse(raw) {
+    if (raw === undefined) return 1;
+    if (!/^[1-9]\d{0,6}$/.test(raw)) throw badParameter('page', 'must be an integer from 1 to 9999999');
+    return Number(raw);
+  },
+};
+
+/** What a list of collections is searched by. */
+export const finderParams = {
+  q: text('q', 'Words in names, titles, descriptions, attributes or sources.'),
+  kind: choice('kind', KINDS, 'Kind of data.'),
+  place: text('place', 'Where the data is: a country or region by name, or west,south,east,north.'),
+  sort: choice('sort', ORDERS, 'Order of the list.'),
+  page,
+};
+
+export interface FinderParams {
+  q: string | undefined;
+  kind: CollectionKind | undefined;
+  place: string | undefined;
+  sort: CollectionOrder | undefined;
+  page: number;
+}
+
+/** What a search finds, and the page of it that is asked for. */
+export function find(
+  x: { params: FinderParams; path: string },
+  places: Places,
+  collections: readonly Collection[],
+): Finder {
+  const { q, kind, place, sort = 'source', page } = x.params;
+  const boxes = place === undefined ? undefined : boxesOf(place, places);
+  const result = searchCollections(collections, searchOf(x.params, boxes));
+  const last = Math.max(1, Math.ceil(result.length / PAGE));
+  const at = Math.min(page, last);
+  return {
+    search: { q, kind, place, sort },
+    placeIsKnown: place === undefined || boxes !== undefined,
+    published: collections,
+    total: result.length,
+    hits: result.slice((at - 1) * PAGE, at * PAGE),
+    page: at,
+    last,
+    path: x.path,
+  };
+}
+
+/** What a search looks for; nothing is in a place that is not known. */
+function searchOf({ q, kind, place, sort = 'source' }: FinderParams, boxes: readonly Box[] | undefined) {
+  return { words: wordsOf(q), kind, boxes: place === undefined ? undefined : (boxes ?? []), order: sort };
+}
+
+/**
+ * The collections that a document lists: all, or those that the search finds. Throws 400 for a place that is not known, and for
+ * `page`: documents are not paged.
+ */
+export function chosenCollections(
+  params: FinderParams,
+  places: Places,
+  collections: readonly Collection[],
+): readonly Collection[] {
+  const { q, kind, place, sort, page } = params;
+  if (page !== 1) throw badParameter('page', 'is only for the HTML page (f=html): documents list everything');
+  if ([q, kind, place, sort].every((term) => term === undefined)) return collections;
+  const boxes = place === undefined ? undefined : boxesOf(place, places);
+  if (place !== undefined && !boxes)
+    throw badParameter(
+      'place',
+      `'${place.slice(0, 60)}' is not a country or region of Natural Earth. Use one by its name, or west,south,east,north`,
+    );
+  return searchCollections(collections, searchOf(params, boxes)).map(({ collection }) => collection);
+}
+
+/** The words of a search. */
+export function wordsOf(q = ''): string[] {
+  return q.split(/\s+/).filter(Boolean).slice(0, MAX_WORDS);
+}
+
+function boxesOf(place: string, places: Places): readonly Box[] | undefined {
+  const numbers = place.split(',').map(Number);
+  if (numbers.length === 4 && numbers.every(Number.isFinite)) return [numbers as unknown as Box];
+  return places.find(place);
+}
+
+/** A list of collections that may be searched: a document, or as HTML a page of several. */
+export function collectionsReply<D extends pages.CollectionsDocument>(
+  x: Exchange<typeof finderParams>,
+  places: Places,
+  collections: readonly Collection[],
+  { document, xml }: { document(of: readonly Collection[]): D; xml?(document: D): string },
+): Reply {
+  if (x.format === HTML_FORMAT) {
+    const finder = find(x, places, collections);
+    const body = document(finder.hits.map(({ collection }) => collection));
+    return documentReply(x, body, () => pages.collectionsPage(x, body, finder));
+  }
+  const whole = document(chosenCollections(x.params, places, collections));
+  return documentReply(x, whole, () => '', xml && (() => xml(whole)));
+}

@@ -1,0 +1,306 @@
+import { attributionOf, hasFeatures, hasStoredTiles, hasVectorTiles } from '../../core/catalog/abilities.js';
+import {
+  type CatalogSnapshot,
+  type Collection,
+  isUnmeasured,
+  tileLevels,
+  type VectorCollection,
+} from '../../core/catalog/collection.js';
+import { notFound } from '../../core/errors/errors.js';
+import type { Box } from '../../core/geometry/box.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import { type Format, JSON_FORMAT, linkType, TILEJSON_FORMAT } from '../../core/http/media.js';
+import type { Exchange } from '../../core/http/operation.js';
+import type { FieldType } from '../../core/sources/vector-source.js';
+import type { VectorLayerMetadata } from '../../core/tiles/archives.js';
+import {
+  lastColumn,
+  type MatrixSets,
+  type TileLimits,
+  type TileMatrixSet,
+  WEB_MERCATOR_QUAD,
+} from '../../core/tiles/tile-matrix.js';
+import { limitsIn, setsFor } from '../../services/tiles/extent.js';
+import { isMade, matrixSetsOf, tileFormats } from '../../services/tiles/formats.js';
+import { tileFields } from '../../services/tiles/layer.js';
+import type { TileAddress } from '../../services/tiles/request.js';
+import { formatLinks, type Link, META_FORMATS } from './common.js';
+
+/** Tilesets (OGC 17-083r4, clause 8; OGC 20-057, clauses 8 and 9): of one collection, or of the dataset. */
+
+export const TILES_PATH = '/ogc/tiles';
+
+export const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
+
+/** The box in CRS84 around collections, undefined where that is not known; the whole turn of longitudes when one of them crosses the antimeridian. */
+export function extentOf(collections: readonly Collection[]): Box | undefined {
+  const boxes = collections.map((c) => c.extent84).filter((box): box is Box => box !== undefined);
+  if (boxes.length === 0 || collections.some(isUnmeasured)) return undefined;
+  if (boxes.length === 1) return boxes[0];
+  const wraps = boxes.some(([west, , east]) => west > east);
+  return [
+    wraps ? -180 : Math.min(...boxes.map((b) => b[0])),
+    Math.min(...boxes.map((b) => b[1])),
+    wraps ? 180 : Math.max(...boxes.map((b) => b[2])),
+    Math.max(...boxes.map((b) => b[3])),
+  ];
+}
+
+export interface TilesetSubject {
+  /** What the tiles are described as: of the data, or of maps of it, which are images only. */
+  as: 'data' | 'map';
+  collections: readonly Collection[];
+  /** Undefined for the dataset. */
+  collection: Collection | undefined;
+  /** True when the client has chosen the collections of the dataset. */
+  chosen?: boolean;
+}
+
+/** Throws 404 for an unknown set. */
+export function requireSet({ matrixSets }: CatalogSnapshot, id: string): TileMatrixSet {
+  const set = matrixSets.byId(id);
+  if (!set) throw notFound('tile matrix set', id.slice(0, 100));
+  return set;
+}
+
+/** Formats of a tileset's description. TileJSON can only tell of tiles in Web Mercator. */
+export function tilesetFormats({ as }: TilesetSubject, set: TileMatrixSet): readonly Format[] {
+  return set === WEB_MERCATOR_QUAD && as === 'data' ? [...META_FORMATS, TILEJSON_FORMAT] : META_FORMATS;
+}
+
+/** Where tilesets are described, below which their sets are. */
+function tilesetsPath({ as, collection }: Pick<TilesetSubject, 'as' | 'collection'>): string {
+  const path = as === 'map' ? '/ogc/maps' : TILES_PATH;
+  const owner = collection ? `${path}/collections/${collection.layerId}` : path;
+  return as === 'map' ? `${owner}/map/tiles` : `${owner}/tiles`;
+}
+
+export function mapTilesetsPath(collection: Collection | undefined): string {
+  return tilesetsPath({ as: 'map', collection });
+}
+
+/** Formats of the tiles, the best first. */
+export function formatsOf({ as, collections }: TilesetSubject): readonly Format[] {
+  const formats = tileFormats(collections);
+  return as === 'map' ? formats.filter(isImage) : formats;
+}
+
+const isImage = ({ mediaType }: Format) => mediaType.startsWith('image/');
+
+/** URL template of tiles, for a place such as `{tileMatrix}/{tileRow}/{tileCol}`. */
+export function tileTemplate(
+  x: Exchange,
+  set: TileMatrixSet,
+  subject: TilesetSubject,
+  { place, format }: { place: string; format: Format },
+): string {
+  const query = subject.chosen ? selection(subject, format) : '';
+  return `${x.baseUrl}${tilesetsPath({ as: 'data', collection: subject.collection })}/${set.id}/${place}?f=${format.name}${query}`;
+}
+
+/** The `collections` parameter of a dataset's tiles: vector tiles refuse rasters, so it names none there. */
+function selection({ collections }: TilesetSubject, format: Format): string {
+  const layers = collections.filter((c) => isImage(format) || hasFeatures(c));
+  return `&collections=${layers.map((c) => c.layerId).join(',')}`;
+}
+
+/** Limits of the tiles of collections in matrices; none where it is not known, or cannot be said, where the data lies. */
+function limitsOf(
+  set: TileMatrixSet,
+  collections: readonly Collection[],
+  zooms: readonly number[],
+): TileLimits[] {
+  const extent = extentOf(collections);
+  return extent ? limitsIn(set, zooms, extent, collections.some(hasVectorTiles)) : [];
+}
+
+/** Whether a tile lies outside of the limits that the tileset of the collections tells of. */
+export function isOutside(
+  { set, zoom, row, column }: TileAddress,
+  collections: readonly Collection[],
+): boolean {
+  if (!extentOf(collections)) return false;
+  if (!zoomsOf(set, collections).includes(zoom)) return true;
+  const [limits] = limitsOf(set, collections, [zoom]);
+  if (!limits) return false;
+  const { minTileRow, maxTileRow, minTileCol, maxTileCol } = limits;
+  const last = lastColumn(set.matrices[zoom]!, row, column);
+  return row < minTileRow || row > maxTileRow || last < minTileCol || column > maxTileCol;
+}
+
+/** What a list of tilesets says of one, which is enough to ask for its tiles. */
+function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
+  const extent = extentOf(subject.collections);
+  const limits = limitsOf(set, subject.collections, zoomsOf(set, subject.collections));
+  const formats = formatsOf(subject);
+  return {
+    title: subject.collection?.title ?? 'All collections',
+    dataType: subject.as === 'data' && subject.collections.some(hasVectorTiles) ? 'vector' : 'map',
+    crs: set.crsDocument,
+    tileMatrixSetId: set.id,
+    tileMatrixSetURI: set.uri,
+    tileMatrixSetLimits: limits.length > 0 ? limits : undefined,
+    mediaTypes: formats.map(({ mediaType }) => mediaType),
+    boundingBox: extent && boundingBox(extent),
+    links: [
+      {
+        href: `${x.baseUrl}${tilesetsPath(subject)}/${set.id}`,
+        rel: 'self',
+        type: 'application/json',
+        title: `Tileset ${set.id}`,
+      },
+      {
+        href: `${x.baseUrl}${TILES_PATH}/tileMatrixSets/${set.id}`,
+        rel: `${REL}/tiling-scheme`,
+        type: 'application/json',
+        title: set.title,
+      },
+      ...formats.map((format) => ({
+        href: tileTemplate(x, set, subject, { place: '{tileMatrix}/{tileRow}/{tileCol}', format }),
+        rel: 'item',
+        type: linkType(format),
+        title: `Tiles as ${format.name.toUpperCase()}`,
+        templated: true,
+      })),
+    ] as Link[],
+  };
+}
+
+/** The tilesets whose grids are made for where the data lies. */
+export function tilesetsDocument(x: Exchange, matrixSets: MatrixSets, subject: TilesetSubject) {
+  const { collection, collections } = subject;
+  const offered =
+    collection && !isMade(collection)
+      ? matrixSetsOf(collection, matrixSets)
+      : setsFor(extentOf(collections), matrixSets);
+  return {
+    tilesets: offered.map((set) => tilesetItem(x, set, subject)),
+    links: formatLinks(x, tilesetsPath(subject), META_FORMATS),
+  };
+}
+
+export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
+  const { collection, collections } = subject;
+  const item = tilesetItem(x, set, subject);
+  const extent = extentOf(collections);
+  const zooms = zoomsOf(set, collections);
+  return {
+    ...item,
+    description: collection?.description ?? '',
+    version: collection?.version,
+    attribution: attributionOf(collection),
+    centerPoint: extent && centerPoint(set, zooms, extent),
+    layers: collections.flatMap((one) => layersOf(set, one)),
+    links: [
+      ...formatLinks(x, `${tilesetsPath(subject)}/${set.id}`, tilesetFormats(subject, set), x.query),
+      // Its own page is among those above.
+      ...item.links.filter(({ rel }) => rel !== 'self'),
+      ...collections.flatMap((one) => geodataLinks(x, one)),
+    ] as Link[],
+  };
+}
+
+/** Where the data of the tiles can be had otherwise (OGC 20-057, 10.2). */
+function geodataLinks(x: Exchange, collection: Collection): Link[] {
+  const href = `${x.baseUrl}${TILES_PATH}/collections/${collection.layerId}`;
+  return [{ href, rel: `${REL}/geodata`, type: JSON_FORMAT.mediaType, title: collection.title }];
+}
+
+function boundingBox([west, south, east, north]: Box) {
+  return {
+    lowerLeft: [west, south],
+    upperRight: [east, north],
+    crs: CRS84.uri,
+    orderedAxes: ['Lon', 'Lat'],
+  };
+}
+
+/** Middle of an extent in CRS84, which may cross the antimeridian. */
+export function centreOf([west, south, east, north]: Box): [number, number] {
+  const turn = west > east ? 360 : 0;
+  const middle = (west + east + turn) / 2;
+  return [rounded(middle > 180 ? middle - 360 : middle), rounded((south + north) / 2)];
+}
+
+const rounded = (degrees: number) => Math.round(degrees * 1e7) / 1e7;
+
+/** Zoom level of WebMercatorQuad at which an extent fills about one screen. */
+export function levelOfExtent([west, , east]: Box): number {
+  const width = west > east ? east - west + 360 : east - west;
+  return Math.max(0, Math.min(16, Math.floor(Math.log2(360 / Math.max(width, 1e-9))) + 1));
+}
+
+/** Where to begin to look (17-083r4, 8.3.1.4): the middle, at the matrix that shows the whole. */
+function centerPoint(set: TileMatrixSet, zooms: readonly number[], extent: Box) {
+  const level = levelOfExtent(extent);
+  const zoom = zooms.find((place) => set.matrices[place]!.level >= level) ?? zooms.at(-1);
+  if (zoom === undefined) return undefined;
+  const { id, scaleDenominator, cellSize } = set.matrices[zoom]!;
+  return { coordinates: centreOf(extent), crs: CRS84.uri, tileMatrix: id, scaleDenominator, cellSize };
+}
+
+/** Places of the matrices that have tiles of any of the collections. */
+function zoomsOf(set: TileMatrixSet, collections: readonly Collection[]): number[] {
+  const ranges = collections.map(tileLevels);
+  return set.matrices.flatMap(({ level }, zoom) =>
+    ranges.some(({ first, last }) => level >= first && level <= last) ? [zoom] : [],
+  );
+}
+
+function layersOf(set: TileMatrixSet, collection: Collection): object[] {
+  if (hasStoredTiles(collection)) return collection.vectorLayers.map(archivedLayer);
+  const zooms = zoomsOf(set, [collection]);
+  const { id, title, description, extent84 } = collection;
+  return [
+    {
+      id,
+      title,
+      description: description || undefined,
+      dataType: hasFeatures(collection) ? 'vector' : 'coverage',
+      geometryDimension: hasFeatures(collection) ? dimensionOf(collection) : undefined,
+      minTileMatrix: set.matrices[zooms[0] ?? 0]!.id,
+      maxTileMatrix: set.matrices[zooms.at(-1) ?? 0]!.id,
+      boundingBox: extent84 && boundingBox(extent84),
+      propertiesSchema: hasFeatures(collection) ? propertiesSchema(collection) : undefined,
+    },
+  ];
+}
+
+function dimensionOf(collection: VectorCollection): number | undefined {
+  const type = collection.source.geometryType;
+  if (type.includes('Point')) return 0;
+  if (type.includes('Line')) return 1;
+  return type.includes('Polygon') ? 2 : undefined;
+}
+
+/** Types of values in vector tiles: what is neither number nor boolean is text. */
+const TYPES: Partial<Record<FieldType, string>> = {
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+};
+
+function propertiesSchema(collection: VectorCollection) {
+  const carried = tileFields(collection);
+  const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
+  const members = fields.map(({ name, type, title, description }) => {
+    return [name, { title, description, type: TYPES[type] ?? 'string' }] as const;
+  });
+  return { type: 'object', properties: Object.fromEntries(members) };
+}
+
+const SCHEMA_TYPES: Readonly<Record<string, string>> = {
+  number: 'number',
+  boolean: 'boolean',
+  string: 'string',
+};
+
+/** What the metadata of an archive says of a layer; MBTiles leaves the words for types open. */
+function archivedLayer({ id, description, fields }: VectorLayerMetadata) {
+  const properties = Object.entries(fields).map(([name, words]) => {
+    const type = SCHEMA_TYPES[words.toLowerCase()];
+    return [name, type ? { type } : { description: words }];
+  });
+  const propertiesSchema = { type: 'object', properties: Object.fromEntries(properties) };
+  return { id, title: id, description, dataType: 'vector', propertiesSchema };
+}

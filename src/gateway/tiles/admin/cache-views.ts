@@ -1,0 +1,40 @@
+import Type from 'typebox';
+import type { LevelStatus } from '../../../services/tiles/cache/levels.js';
+
+/** Without Redis, where one is configured, each gateway falls back to what it holds itself. */
+export function healthOf(levels: readonly LevelStatus[]): { isHealthy: boolean; isUsingFallback: boolean } {
+  return {
+    isHealthy: levels.every(({ healthy }) => healthy),
+    isUsingFallback: levels.some(({ name, healthy }) => name === 'redis' && !healthy),
+  };
+}
+
+export function redisOf(levels: readonly LevelStatus[]): LevelStatus | undefined {
+  return levels.find(({ name }) => name === 'redis');
+}
+
+export const ServerInfoSchema = Type.Union([
+  Type.Null(),
+  Type.Object({
+    isConnected: Type.Boolean(),
+    redisVersion: Type.Union([Type.String(), Type.Null()]),
+    connectedClients: Type.Union([Type.Integer(), Type.Null()]),
+    databaseSize: Type.Union([Type.Integer(), Type.Null()]),
+    uptimeSeconds: Type.Union([Type.Integer(), Type.Null()]),
+    usedMemory: Type.Union([Type.String(), Type.Null()]),
+  }),
+]);
+
+/** What Redis tells of itself; null without Redis. */
+export function serverInfoOf(redis: LevelStatus | undefined) {
+  if (!redis) return null;
+  const { healthy, entries, server } = redis;
+  return {
+    isConnected: healthy,
+    redisVersion: server?.version ?? null,
+    connectedClients: server?.clients ?? null,
+    databaseSize: entries ?? null,
+    uptimeSeconds: server?.uptimeSeconds ?? null,
+    usedMemory: server?.usedMemory ?? null,
+  };
+}

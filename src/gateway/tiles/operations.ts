@@ -1,0 +1,128 @@
+import { defineOperation, type Operation } from '../../core/http/operation.js';
+import { matrixSetDocument } from '../../core/tiles/tile-matrix/document.js';
+import { openApiDocument } from '../http/openapi.js';
+import * as pages from '../pages/index.js';
+import { datasetLinks, documentReply, findNumbered, META_FORMATS, surfaceBasics } from '../surface/common.js';
+import { collectionsReply, finderParams } from '../surface/finder.js';
+import { requireSet, TILES_PATH } from '../surface/tilesets.js';
+import { TILES_CONFORMANCE } from './conformance.js';
+import { tiledCollectionDocument, tiledCollectionsDocument, tileMatrixSetsDocument } from './documents.js';
+import { COMMON, collectionId, DOCUMENT, METADATA, type TilesDeps, tileMatrixSetId } from './params.js';
+import { tileOperations } from './tile-operations.js';
+import { tilesetOperations } from './tileset-operations.js';
+import { xyzOperations } from './xyz-operations.js';
+
+export type { TilesDeps } from './params.js';
+
+/** Vector and map tiles: OGC API Tiles part 1. */
+export function tilesOperations(deps: TilesDeps): Operation[] {
+  const operations: Operation[] = [];
+  operations.push(
+    ...surfaceBasics({
+      ...COMMON,
+      path: TILES_PATH,
+      landingPath: `${TILES_PATH}/`,
+      title: 'Tiles',
+      description:
+        'Vector tiles (MVT) and image tiles (PNG, WebP) of every collection, and tile archives as they are.',
+      conformance: TILES_CONFORMANCE,
+      apiPaths: [`${TILES_PATH}/openapi.json`],
+      formats: META_FORMATS,
+      links: (x) => [
+        {
+          href: `${x.baseUrl}${TILES_PATH}/collections`,
+          rel: 'data',
+          type: 'application/json',
+          title: 'Collections',
+        },
+        ...datasetLinks(x),
+        {
+          href: `${x.baseUrl}${TILES_PATH}/tileMatrixSets`,
+          rel: 'http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes',
+          type: 'application/json',
+          title: 'Tile matrix sets',
+        },
+      ],
+      landingPage: pages.landingPage,
+      conformancePage: pages.conformancePage,
+      api: (x) =>
+        openApiDocument(
+          { title: 'Graticule Tiles', description: 'OGC API Tiles', serverUrl: x.baseUrl },
+          operations,
+        ),
+    }),
+    ...collectionOperations(deps),
+    ...tilesetOperations(deps),
+    ...tileOperations(deps),
+    ...matrixSetOperations(deps),
+    ...xyzOperations(deps),
+  );
+  return operations;
+}
+
+function collectionOperations({ visible, places }: TilesDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getCollections',
+      path: `${TILES_PATH}/collections`,
+      summary: 'Collections that have tiles',
+      params: finderParams,
+      tag: 'Collections',
+      formats: META_FORMATS,
+      responses: DOCUMENT,
+      run(x) {
+        return collectionsReply(x, places, visible(x.principal).collections, {
+          document: (of) => tiledCollectionsDocument(x, of),
+        });
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getCollection',
+      path: `${TILES_PATH}/collections/{collectionId}`,
+      summary: 'One collection',
+      tag: 'Collections',
+      params: { collectionId },
+      formats: META_FORMATS,
+      responses: METADATA,
+      run(x) {
+        const collection = findNumbered(visible(x.principal), x.params.collectionId);
+        const document = tiledCollectionDocument(x, collection);
+        return documentReply(x, document, () => pages.collectionPage(x, document, collection));
+      },
+    }),
+  ];
+}
+
+function matrixSetOperations({ catalog }: TilesDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getTileMatrixSets',
+      path: `${TILES_PATH}/tileMatrixSets`,
+      summary: 'Tile matrix sets',
+      tag: 'Tile matrix sets',
+      formats: META_FORMATS,
+      responses: METADATA,
+      run(x) {
+        const document = tileMatrixSetsDocument(x, catalog().matrixSets);
+        return documentReply(x, document, () => pages.documentPage(x, 'Tile matrix sets', document));
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getTileMatrixSet',
+      path: `${TILES_PATH}/tileMatrixSets/{tileMatrixSetId}`,
+      summary: 'A tile matrix set',
+      tag: 'Tile matrix sets',
+      params: { tileMatrixSetId },
+      formats: META_FORMATS,
+      responses: METADATA,
+      run(x) {
+        const document = matrixSetDocument(requireSet(catalog(), x.params.tileMatrixSetId));
+        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+      },
+    }),
+  ];
+}

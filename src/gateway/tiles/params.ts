@@ -1,0 +1,110 @@
+import Type from 'typebox';
+import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { notFound } from '../../core/errors/errors.js';
+import type { Format } from '../../core/http/media.js';
+import {
+  datetimeParam,
+  integer,
+  list,
+  numberedCollection,
+  pathInteger,
+  pathString,
+  positiveNumber,
+  subsetParam,
+} from '../../core/http/params.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { lookParams } from '../../core/rasters/look-params.js';
+import type { TileMatrixSet } from '../../core/tiles/tile-matrix.js';
+import type { TileCache } from '../../services/tiles/cache/tile-cache.js';
+import { matrixSetsOf } from '../../services/tiles/formats.js';
+import type { SurfaceDeps } from '../surface/common.js';
+import { crsParam, filterParams } from '../surface/crs-params.js';
+
+export interface TilesDeps extends SurfaceDeps {
+  tiles: TileCache;
+}
+
+/** What the declarations of all operations of the surface share. */
+export const COMMON = {
+  surface: 'tiles',
+  protocol: 'OGC-Tiles',
+  permission: 'public',
+  method: 'GET',
+} as const;
+
+export const collectionId = numberedCollection;
+export const tileMatrixSetId = pathString(
+  'tileMatrixSetId',
+  'Identifier of a tile matrix set, for example WebMercatorQuad.',
+);
+export const tileMatrix = pathString('tileMatrix', 'Identifier of a matrix: the zoom level.');
+export const tileRow = pathInteger(
+  'tileRow',
+  'Row of the tile, 0 at the corner of origin: the top of most sets.',
+);
+export const tileCol = pathInteger('tileCol', 'Column of the tile, 0 at the left.');
+export const collections = list(
+  'collections',
+  LIMITS.collectionsPerRequest,
+  'Ids, numbers or URLs of the collections to show; all when absent.',
+);
+const SIDE = { min: 1, max: LIMITS.mapSide, default: undefined };
+
+export const tileQuery = {
+  datetime: datetimeParam,
+  subset: subsetParam,
+  crs: crsParam('crs', 'CRS of the tile: only that of the tile matrix set.'),
+  subsetCrs: crsParam('subset-crs', 'CRS of subset.'),
+  ...filterParams,
+  scale: integer(
+    'scale',
+    { min: 1, max: 2, default: 1 },
+    {
+      description:
+        'Of images: 2 gives twice the pixels per side, and symbols twice as large, for dense screens.',
+    },
+  ),
+  width: integer('width', SIDE, { description: 'Width of an image, in place of that of the tile matrix.' }),
+  height: integer('height', SIDE, {
+    description: 'Height of an image, in place of that of the tile matrix.',
+  }),
+  scaleDenominator: positiveNumber(
+    'scale-denominator',
+    'Scale of an image, which gives its size: not together with width, height or scale.',
+  ),
+  properties: list('properties', 1000, 'Only these attributes of each feature.'),
+  ...lookParams,
+};
+
+export const DOCUMENT = {
+  200: { description: 'Document', content: { 'application/json': Type.Object({}) } },
+};
+export const METADATA = {
+  ...DOCUMENT,
+  400: { description: 'A parameter is wrong' },
+  404: { description: 'Not found' },
+  406: { description: 'Format not acceptable' },
+};
+export const tileResponses = (formats: readonly Format[]) => ({
+  200: {
+    description: 'Tile',
+    content: Object.fromEntries(formats.map(({ mediaType }) => [mediaType, null])),
+  },
+  204: { description: 'Nothing is in this tile; PNG and WebP are transparent images then' },
+  400: { description: 'Tile matrix or coordinates outside the set' },
+  404: {
+    description:
+      'No such collection, or it has no tiles in this tile matrix set, or the tile is outside of its limits',
+  },
+  406: { description: 'Format not acceptable' },
+});
+
+/** Throws 404 when the collection has no tiles in the set. */
+export function requireTileset(
+  { matrixSets }: CatalogSnapshot,
+  collection: Collection,
+  set: TileMatrixSet,
+): void {
+  if (!matrixSetsOf(collection, matrixSets).includes(set))
+    throw notFound(`tileset of ${collection.id}`, set.id);
+}

@@ -1,0 +1,75 @@
+import { attributionOf, hasCoverage, hasStoredTiles } from '../../core/catalog/abilities.js';
+import { type Collection, tileLevels, type VectorCollection } from '../../core/catalog/collection.js';
+import { uncrossed, withinMercator } from '../../core/geometry/box.js';
+import { type Format, isVectorFormat } from '../../core/http/media.js';
+import type { Exchange } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { FieldType } from '../../core/sources/vector-source.js';
+import { WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
+import { tileFields } from '../../services/tiles/layer.js';
+import {
+  centreOf,
+  extentOf,
+  formatsOf,
+  levelOfExtent,
+  type TilesetSubject,
+  tileTemplate,
+} from '../surface/tilesets.js';
+
+/**
+ * TileJSON 3.0.0 of the WebMercatorQuad tileset: the vector tiles, or the images where there are none. `template` is
+ * the URL of its tiles, that of the tileset when absent; `format` is theirs, the first that there is when absent.
+ */
+export function tileJson(
+  x: Exchange,
+  subject: TilesetSubject,
+  { template, format = formatsOf(subject)[0]! }: { template?: string; format?: Format | undefined } = {},
+) {
+  const { collection, collections } = subject;
+  const { minzoom, maxzoom } = zoomsOf(collections);
+  const whole = extentOf(collections);
+  const extent = whole && withinMercator(whole);
+  const [longitude, latitude] = extent ? centreOf(extent) : [0, 0];
+  const zoom = Math.min(Math.max(extent ? levelOfExtent(extent) : 0, minzoom), maxzoom);
+  return {
+    tilejson: '3.0.0',
+    name: collection?.title ?? 'All collections',
+    description: collection?.description || undefined,
+    attribution: attributionOf(collection),
+    version: '1.0.0',
+    scheme: 'xyz',
+    tiles: [template ?? tileTemplate(x, WEB_MERCATOR_QUAD, subject, { place: '{z}/{y}/{x}', format })],
+    minzoom,
+    maxzoom,
+    // Readers of TileJSON know no box across the antimeridian.
+    bounds: extent && uncrossed(extent),
+    center: extent && [longitude, latitude, zoom],
+    ...(isVectorFormat(format)
+      ? { encoding: format.name, vector_layers: collections.flatMap(layersOf) }
+      : {}),
+  };
+}
+
+function zoomsOf(collections: readonly Collection[]): { minzoom: number; maxzoom: number } {
+  const ranges = collections.map(tileLevels);
+  const minzoom = Math.min(LIMITS.tileZoom, ...ranges.map(({ first }) => first));
+  const maxzoom = Math.max(0, ...ranges.map(({ last }) => last));
+  return { minzoom: Math.max(0, minzoom), maxzoom: Math.min(LIMITS.tileZoom, maxzoom) };
+}
+
+function layersOf(collection: Collection) {
+  if (hasCoverage(collection)) return [];
+  const { minzoom, maxzoom } = zoomsOf([collection]);
+  if (hasStoredTiles(collection))
+    return collection.vectorLayers.map((layer) => ({ minzoom, maxzoom, ...layer }));
+  const { id, title, description } = collection;
+  return [{ id, description: description || title, fields: fieldsOf(collection), minzoom, maxzoom }];
+}
+
+const TYPES: Partial<Record<FieldType, string>> = { integer: 'Number', number: 'Number', boolean: 'Boolean' };
+
+function fieldsOf(collection: VectorCollection): Record<string, string> {
+  const carried = tileFields(collection);
+  const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
+  return Object.fromEntries(fields.map(({ name, type }) => [name, TYPES[type] ?? 'String']));
+}

@@ -1,0 +1,157 @@
+import Type from 'typebox';
+import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import {
+  type Format,
+  JPEG_FORMAT,
+  MLT_FORMAT,
+  MVT_FORMAT,
+  PNG_FORMAT,
+  TILEJSON_FORMAT,
+  VECTOR_FORMATS,
+  WEBP_FORMAT,
+} from '../../core/http/media.js';
+import { defineOperation, type Exchange, memoOf, type Operation } from '../../core/http/operation.js';
+import { choice, list, pathInteger, pathString } from '../../core/http/params.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { lookParams } from '../../core/rasters/look-params.js';
+import { WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
+import { isMade, TILE_FORMATS, tileFormats } from '../../services/tiles/formats.js';
+import { documentReply, selectCollections } from '../surface/common.js';
+import { COMMON, type TilesDeps, tileQuery, tileResponses } from './params.js';
+import { planTile, replyWithTile, type TilePlan, tileAddress } from './tile.js';
+import { requestOf } from './tile-operations.js';
+import { tileJson } from './tilejson.js';
+
+const XYZ_PATH = '/tiles';
+
+/** Collections in a path: `roads` or `roads,buildings`, names or numbers. */
+const layers = {
+  ...pathString('layers', 'Names or numbers of collections, with commas.'),
+  parse: (raw: string | undefined) => list('layers', LIMITS.collectionsPerRequest, '').parse(raw) ?? [],
+};
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  mvt: MVT_FORMAT,
+  pbf: MVT_FORMAT,
+  mlt: MLT_FORMAT,
+  png: PNG_FORMAT,
+  jpg: JPEG_FORMAT,
+  jpeg: JPEG_FORMAT,
+  webp: WEBP_FORMAT,
+};
+
+/** Row of the tile, and perhaps its format as a file would have it: `5`, `5.mvt`, `5@2x.png`. */
+const row = {
+  ...pathString('y', 'Row, 0 at the top; perhaps with @2x and .mvt, .pbf, .mlt, .png, .jpg or .webp.'),
+  parse(raw: string | undefined) {
+    const [, digits, twice, ending] = /^(\d{1,10})(@2x)?(?:\.([a-z]{3,4}))?$/.exec(raw ?? '') ?? [];
+    const format = ending === undefined ? undefined : FORMATS[ending];
+    if (digits === undefined || (ending !== undefined && !format))
+      throw badParameter(
+        'y',
+        'must be a whole number >= 0, perhaps with @2x and .mvt, .pbf, .mlt, .png, .jpg or .webp',
+      );
+    return { y: Number(digits), scale: twice ? 2 : 1, format };
+  },
+};
+
+/** Of the tiles that TileJSON tells of. */
+const encoding = choice(
+  'encoding',
+  ['mvt', 'mlt'],
+  'Encoding of vector tiles: mvt when absent, or that of the archive.',
+);
+
+const { datetime, subset, filter, filterLang, filterCrs, properties } = tileQuery;
+
+/** TileJSON and Web Mercator tiles by zoom, column and row, in the order that web maps write them. */
+export function xyzOperations(deps: TilesDeps): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getTileJson',
+      path: `${XYZ_PATH}/{layers}`,
+      summary: 'TileJSON of collections',
+      tag: 'TileJSON',
+      params: { layers, datetime, encoding },
+      formats: [{ ...TILEJSON_FORMAT, accepts: ['application/json'] }],
+      responses: {
+        200: { description: 'TileJSON 3.0', content: { [TILEJSON_FORMAT.mediaType]: Type.Object({}) } },
+        404: { description: 'No such collection' },
+      },
+      run(x) {
+        const collections = collectionsOf(x, deps.visible(x.principal), x.params.layers);
+        const [collection] = collections.length === 1 ? collections : [];
+        const names = collections.map(({ id }) => id).join(',');
+        const format = encodingOf(collections, x.params.encoding);
+        const ending = format && format !== tileFormats(collections)[0] ? `.${format.name}` : '';
+        const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}${ending}${timeOf(x.query)}`;
+        const subject = { as: 'data', collections, collection } as const;
+        return documentReply(x, tileJson(x, subject, { template, format }), () => '');
+      },
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'tiles.getXyzTile',
+      path: `${XYZ_PATH}/{layers}/{z}/{x}/{y}`,
+      summary: 'A tile by zoom, column and row',
+      tag: 'TileJSON',
+      params: {
+        layers,
+        z: pathInteger('z', 'Zoom level.'),
+        x: pathInteger('x', 'Column.'),
+        y: row,
+        ...{ datetime, subset, filter, filterLang, filterCrs, properties },
+        ...lookParams,
+      },
+      // Maps of the web ask for whatever is in view: nothing there is no failure.
+      responses: { ...tileResponses(TILE_FORMATS), 404: { description: 'No such collection' } },
+      memo: memoOf<TilePlan>(),
+      run(x) {
+        const catalog = deps.visible(x.principal);
+        const make = () => {
+          const collections = collectionsOf(x, catalog, x.params.layers);
+          const { z, x: column, y } = x.params;
+          const at = tileAddress(WEB_MERCATOR_QUAD, String(z), y.y, column);
+          return requestOf(collections, at, formatOf(collections, y.format), {
+            ...x.params,
+            scale: y.scale,
+          });
+        };
+        return replyWithTile(x, deps, planTile(x, catalog, make, { negotiated: false, limited: false }));
+      },
+    }),
+  ];
+}
+
+/** The encoding of vector tiles that is asked for; undefined leaves it to the server. Throws 400 where there are none. */
+function encodingOf(collections: readonly Collection[], name: string | undefined): Format | undefined {
+  const format = VECTOR_FORMATS.find((one) => one.name === name);
+  if (format && !tileFormats(collections).includes(format))
+    throw badParameter('encoding', 'is for collections that have vector tiles');
+  return format;
+}
+
+/** The time that tiles are described for is that of their URLs. */
+function timeOf(query: string): string {
+  const time = query.split('&').find((part) => part.startsWith('datetime='));
+  return time ? `?${time}` : '';
+}
+
+/** An archive cannot be put together with others. */
+function collectionsOf(
+  x: Pick<Exchange, 'baseUrl'>,
+  catalog: CatalogSnapshot,
+  names: readonly string[],
+): Collection[] {
+  return selectCollections(x, catalog, names, names.length > 1 ? isMade : () => true);
+}
+
+function formatOf(collections: readonly Collection[], extension: Format | undefined): Format {
+  const offered = tileFormats(collections);
+  const format = extension ?? offered[0]!;
+  if (offered.includes(format)) return format;
+  const names = offered.map(({ name }) => name).join(', ');
+  throw new ApiError('not-acceptable', `Tiles of these collections are ${names} only.`);
+}

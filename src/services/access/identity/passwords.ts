@@ -1,0 +1,51 @@
+import { ApiError } from '../../../core/errors/errors.js';
+
+/** Argon2id as OWASP advises: 19 MiB, two passes, one lane. */
+const COST = { type: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+/** Passwords that are looked at side by side: each takes a thread of the process, and memory. */
+const AT_ONCE = 2;
+const MOST_WAITING = 100;
+
+export const PASSWORD_LENGTH = { least: 12, most: 256 } as const;
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** A hash of the password with a salt of its own, in the notation of PHC. */
+export function hashPassword(password: string): Promise<string> {
+  return inTurn(async () => (await argon()).hash(password, COST));
+}
+
+/**
+ * Whether the password is the one of the hash. Without a hash it takes as long, and is false: who asks cannot tell an
+ * unknown user from a wrong password.
+ */
+export async function isPassword(password: string, hash: string | null): Promise<boolean> {
+  const isRight = await inTurn(async () => (await argon()).verify(hash ?? (await decoy()), password));
+  return hash !== null && isRight;
+}
+
+let decoyHash: Promise<string> | undefined;
+
+async function decoy(): Promise<string> {
+  decoyHash ??= argon().then(({ hash }) => hash('no password at all', COST));
+  return decoyHash;
+}
+
+/** Loaded by the first who needs it. */
+async function argon(): Promise<Pick<typeof import('argon2'), 'hash' | 'verify'>> {
+  return (await import('argon2')).default;
+}
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (waiting.length >= MOST_WAITING)
+    throw new ApiError('unavailable', 'Too many passwords wait to be looked at.');
+  if (running >= AT_ONCE) await new Promise<void>((go) => waiting.push(go));
+  running++;
+  try {
+    return await work();
+  } finally {
+    running--;
+    waiting.shift()?.();
+  }
+}

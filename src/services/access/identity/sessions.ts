@@ -1,0 +1,70 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { SessionStore, StoredSession } from '../../../stores/access/sessions.js';
+import type { StoredUser } from '../../../stores/access/users.js';
+
+/** Hours after which a session ends, whatever happens; and after which one that nobody uses does. */
+const LIFETIME_MS = 12 * 3_600_000;
+const IDLE_MS = 2 * 3_600_000;
+const SWEEP_MS = 3_600_000;
+
+export interface SignIn {
+  readonly user: StoredUser;
+  /** The provider; absent for a password. */
+  readonly providerKey?: string;
+  readonly claims?: StoredSession['claims'];
+}
+
+/** Sessions of browsers. The secret is in the cookie alone. */
+export class Sessions {
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly store: SessionStore,
+    private readonly settle: () => Promise<void>,
+  ) {}
+
+  /** Sweeps what has ended from time to time. */
+  start(onError: (error: unknown) => void): void {
+    const sweep = () => this.store.sweep(Date.now(), Date.now() - IDLE_MS).catch(onError);
+    this.#timer = setInterval(() => void sweep(), SWEEP_MS).unref();
+  }
+
+  /** A new session, whose secret nobody has but the caller: one that was there before sign-in does not live on. */
+  async open({
+    user,
+    providerKey,
+    claims = {},
+  }: SignIn): Promise<{ secret: string; session: StoredSession }> {
+    const secret = randomBytes(32).toString('base64url');
+    const now = Date.now();
+    const session: StoredSession = {
+      ...{ hash: sessionHash(secret), userId: user.id, providerKey: providerKey ?? null, claims },
+      ...{ createdAt: now, usedAt: now, expiresAt: now + LIFETIME_MS },
+    };
+    await this.store.add(session);
+    return { secret, session };
+  }
+
+  /** Undefined for one that has ended. */
+  async find(secretHash: string): Promise<StoredSession | undefined> {
+    const session = await this.store.get(secretHash);
+    const now = Date.now();
+    return session && session.expiresAt > now && session.usedAt > now - IDLE_MS ? session : undefined;
+  }
+
+  touch(uses: ReadonlyMap<string, number>): Promise<void> {
+    return this.store.touch(uses);
+  }
+
+  async end(secretHash: string): Promise<void> {
+    if (await this.store.remove(secretHash)) await this.settle();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+export function sessionHash(secret: string): string {
+  return hash('sha256', `session ${secret}`, 'hex');
+}

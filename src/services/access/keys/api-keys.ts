@@ -1,0 +1,145 @@
+import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { notFound } from '../../../core/errors/errors.js';
+import type { ApiKeyStore, StoredApiKey } from '../../../stores/access/api-keys.js';
+
+/** A key and its plain text, which exists only in this answer. */
+export interface IssuedKey {
+  key: StoredApiKey;
+  secret: string;
+}
+
+/** How the first key came to be, for the start-up message. */
+export type FirstKey =
+  | { from: 'stored' }
+  | { from: 'environment'; weak: boolean; revoked: boolean }
+  | { from: 'generated'; secret: string };
+
+export interface NewApiKey {
+  name: string;
+  permissions: readonly string[];
+  expiresAt?: number;
+}
+
+const ENVIRONMENT = 'environment';
+const KEY_MARK = 'grt_';
+/** Characters of a key that are shown: the mark and 48 of 256 random bits. */
+const PREFIX_LENGTH = KEY_MARK.length + 8;
+/** Below this a key that a person chose could be guessed from its hash. */
+const STRONG_LENGTH = 24;
+
+/**
+ * SHA-256 of a key, hex. Generated keys hold 256 random bits: there is nothing that a slow hash would
+ * protect, and a slow one on the way of each request would be a way to keep the server busy.
+ */
+export function keyHash(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
+
+/** When a credential ends; null: never. */
+interface Ends {
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+/** Of keys of all kinds, and of clients. */
+export function keyStatus(
+  { expiresAt, revokedAt }: Ends,
+  now = Date.now(),
+): 'active' | 'expired' | 'revoked' {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
+}
+
+/** Issues, rotates and revokes API keys. `settle` resolves when every process has let go of lost secrets. */
+export class ApiKeys {
+  constructor(
+    readonly store: ApiKeyStore,
+    private readonly settle: () => Promise<void>,
+  ) {}
+
+  list(): Promise<StoredApiKey[]> {
+    return this.store.list();
+  }
+
+  /** Throws `not-found`. */
+  async get(id: string): Promise<StoredApiKey> {
+    return (await this.store.get(id)) ?? fail(id);
+  }
+
+  async create(request: NewApiKey, by: string): Promise<IssuedKey> {
+    const secret = newSecret();
+    const key = record(request, secret, by, secret.slice(0, PREFIX_LENGTH));
+    await this.store.add(key);
+    return { key, secret };
+  }
+
+  /** A new secret for the same key. Once this resolves, the old one is refused everywhere. Throws `not-found`, also for a revoked key. */
+  async rotate(id: string): Promise<IssuedKey> {
+    const secret = newSecret();
+    const changed = { hash: keyHash(secret), prefix: secret.slice(0, PREFIX_LENGTH) };
+    const key = (await this.store.rotate(id, changed, Date.now())) ?? fail(id);
+    await this.settle();
+    return { key, secret };
+  }
+
+  /** Once this resolves, the key is refused everywhere. Revoking twice changes nothing. Throws `not-found`. */
+  async revoke(id: string): Promise<StoredApiKey> {
+    const key = (await this.store.revoke(id, Date.now())) ?? (await this.get(id));
+    await this.settle();
+    return key;
+  }
+
+  /**
+   * Makes sure that somebody can administer the server: the key given in the environment (which replaces the
+   * one given before), else, when there is no key at all, a generated one.
+   */
+  async ensureFirst(fromEnvironment: string | undefined): Promise<FirstKey> {
+    if (fromEnvironment) return this.#adopt(fromEnvironment);
+    if (!(await this.store.isEmpty())) return { from: 'stored' };
+    const { secret } = await this.create({ name: 'first administrator', permissions: ['*'] }, 'system');
+    return { from: 'generated', secret };
+  }
+
+  async #adopt(secret: string): Promise<FirstKey> {
+    // The person chose it: showing a part of it could give much of it away.
+    const chosen = record({ name: 'SVC_ADMIN_KEY', permissions: ['*'] }, secret, ENVIRONMENT, 'env');
+    const keys = await this.store.list();
+    for (const { id, hash, createdBy, revokedAt } of keys) {
+      // Told by its hash: another server of the state, which starts too, may have stored it by now.
+      const isReplaced = createdBy === ENVIRONMENT && revokedAt === null && hash !== chosen.hash;
+      if (isReplaced) await this.revoke(id);
+    }
+    await this.store.add(chosen);
+    return {
+      from: 'environment',
+      weak: secret.length < STRONG_LENGTH,
+      revoked: keys.some(({ hash, revokedAt }) => hash === chosen.hash && revokedAt !== null),
+    };
+  }
+}
+
+function newSecret(): string {
+  return KEY_MARK + randomBytes(32).toString('base64url');
+}
+
+function record(request: NewApiKey, secret: string, by: string, prefix: string): StoredApiKey {
+  const now = Date.now();
+  return {
+    id: randomUUID(),
+    name: request.name,
+    prefix,
+    hash: keyHash(secret),
+    permissions: [...new Set(request.permissions)],
+    createdAt: now,
+    createdBy: by,
+    updatedAt: now,
+    expiresAt: request.expiresAt ?? null,
+    lastUsedAt: null,
+    rotatedAt: null,
+    revokedAt: null,
+  };
+}
+
+function fail(id: string): never {
+  throw notFound('API key', id);
+}

@@ -1,0 +1,144 @@
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import type { ChangedCollection } from '../../../core/catalog/catalog-change.js';
+import {
+  type CatalogSnapshot,
+  type Collection,
+  type VectorCollection,
+  whole,
+} from '../../../core/catalog/collection.js';
+import type { LostRestrictions } from './marker.js';
+import { isLost, isUsable } from './policy.js';
+import type { RuleSet } from './rules.js';
+
+/** A rule that cannot be kept any more: the layer is closed for those whom it is about. */
+export interface Finding {
+  readonly collection: string;
+  readonly role: string;
+  readonly message: string;
+}
+
+/** The rules that name attributes which are gone, or are of another type by now. */
+function findFindings(rules: RuleSet, shown: VectorCollection): Finding[] {
+  const collection = whole(shown);
+  return [
+    ...rules
+      .rowPolicies(collection)
+      .filter((policy) => !isUsable(policy, collection))
+      .map((policy) => finding(collection.id, policy, 'a policy for rows')),
+    ...rules
+      .masks(collection)
+      .filter((mask) => isLost(mask, collection))
+      .map((mask) => finding(collection.id, mask, 'a field mask')),
+  ];
+}
+
+function finding(
+  collection: string,
+  { role, attribute }: { role: string; attribute: string | null },
+  by: string,
+): Finding {
+  const message = `${collection} is closed for the role ${role}: ${by} names ${attribute === null ? 'attributes' : `'${attribute}'`} that the layer does not have, or not of that type.`;
+  return { collection, role, message };
+}
+
+/** Tells each finding once, for as long as it lasts. */
+export class FindingWatch {
+  /** By collection; only those that have any. */
+  #last: ReadonlyMap<string, readonly Finding[]> = new Map();
+
+  constructor(private readonly tell: (finding: Finding) => void) {}
+
+  /** The rules changed. */
+  look(rules: RuleSet, { vectors }: CatalogSnapshot): void {
+    const all = vectors.map((one) => [one.id, findFindings(rules, one)] as const);
+    this.#show(new Map(all.filter(([, findings]) => findings.length > 0)));
+  }
+
+  /** Collections changed. */
+  follow(rules: RuleSet, changed: readonly ChangedCollection[]): void {
+    const current = new Map(this.#last);
+    for (const { before, after } of changed) {
+      if (before) current.delete(before.id);
+      const findings = hasFeatures(after) ? findFindings(rules, after) : [];
+      if (after && findings.length > 0) current.set(after.id, findings);
+    }
+    this.#show(current);
+  }
+
+  #show(current: ReadonlyMap<string, readonly Finding[]>): void {
+    const messages = new Set([...this.#last.values()].flat().map(({ message }) => message));
+    this.#last = current;
+    for (const one of [...current.values()].flat()) if (!messages.has(one.message)) this.tell(one);
+  }
+}
+
+/** Reports the collections that are closed as they have the table or file of a restricted layer, once for as long as that lasts. */
+export class RenameWatch {
+  readonly #closed = new Set<string>();
+
+  constructor(private readonly tell: (collection: string, former: string, message: string) => void) {}
+
+  /** The rules changed. */
+  look(rules: RuleSet, { collections }: CatalogSnapshot): void {
+    for (const one of collections) this.#look(rules, one);
+  }
+
+  /** Collections changed. */
+  follow(rules: RuleSet, changed: readonly ChangedCollection[]): void {
+    for (const { before, after } of changed)
+      if (after) this.#look(rules, after);
+      else if (before) this.#closed.delete(before.id);
+  }
+
+  #look(rules: RuleSet, collection: Collection): void {
+    const { id } = collection;
+    const [former] = rules.findFormer(collection);
+    if (former === undefined) this.#closed.delete(id);
+    else if (!this.#closed.has(id)) {
+      this.#closed.add(id);
+      this.tell(id, former, describeRename(id, former));
+    }
+  }
+}
+
+/** The warnings of collections that are closed until an operator decides. */
+export function describeRenames(
+  rules: RuleSet,
+  { collections }: CatalogSnapshot,
+): { collection: string; warning: string }[] {
+  return collections.flatMap((one) =>
+    rules
+      .findFormer(one)
+      .slice(0, 1)
+      .map((former) => ({ collection: one.id, warning: describeRename(one.id, former) })),
+  );
+}
+
+function describeRename(id: string, former: string): string {
+  return `${id} is closed: it has the table or file of the restricted layer ${former} under another name. Only administrators have access. Restore the former name, or set the rules that ${id} needs and then its access policy.`;
+}
+
+/** Maximum names in a message. */
+const MAX_NAMES = 20;
+
+/** Reports the layers that are closed because their state was lost, once for as long as that lasts. */
+export class LossWatch {
+  #last: ReadonlySet<string> = new Set();
+
+  constructor(private readonly tell: (message: string) => void) {}
+
+  look(lost: LostRestrictions): void {
+    const names = lost.names();
+    if (names.some((name) => !this.#last.has(name))) this.tell(describeLoss(lost, names));
+    this.#last = new Set(names);
+  }
+}
+
+function describeLoss({ marks }: LostRestrictions, names: readonly string[]): string {
+  const cause = marks.some(({ state }) => state === null)
+    ? 'The seal of restricted.json does not fit (the file was changed, or security.stateKey was), or another state wrote it.'
+    : 'Another state than the present one restricted layers.';
+  const shown = names.slice(0, MAX_NAMES).join(', ');
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+  return `${cause} Only administrators have access to: ${shown}${more}. Restore the former state, or set an access policy for each layer (for all layers of a service: for the service).`;
+}

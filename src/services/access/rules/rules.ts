@@ -1,0 +1,350 @@
+import {
+  ANY,
+  BUILT_IN_ROLES,
+  CLOSED,
+  type DataAccess,
+  type FieldMask,
+  type LayerName,
+  labelsOf,
+  namesOfLayer,
+  OPEN,
+  type Role,
+  type RowPolicy,
+  type RuleScope,
+  SERVICE,
+} from '../../../core/access/access.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
+import type { Announcements } from '../../cluster/announcements.js';
+import { HashKey } from '../keys/hash-key.js';
+import type { Sealing } from '../keys/sealing.js';
+import type { HiddenParts, HidingSettings } from './hidden.js';
+import { type LostRestrictions, NOTHING_LOST, type RuleDocuments, serviceAccessId } from './marker.js';
+import { claimsIn } from './row-filter.js';
+
+/** Kinds of the documents that rules are kept in, by what they are called in messages. */
+export const RULE_KINDS = {
+  role: 'role',
+  rows: 'row-level policy',
+  mask: 'field mask policy',
+  access: 'access policy',
+} as const;
+
+/** Kind of the documents that name the sources of copies, by the ids of these. */
+export const DERIVATION_KIND = 'derivation';
+
+const KINDS: ReadonlySet<string> = new Set([...Object.values(RULE_KINDS), DERIVATION_KIND]);
+
+/** Whether documents of a kind are rules for layers. */
+export const isRule = (kind: string) => KINDS.has(kind);
+/** Whether documents of a kind say what their holders may do, beside the rules for layers. */
+export const givesRights = (kind: string) => kind === RULE_KINDS.role || !isRule(kind);
+
+/** A source of a copy, as it was when the copy was made. */
+export interface SourceLayer extends LayerName {
+  /**
+   * What its settings hid from everybody (`hiddenBySettings`), and the copy lacks; absent where that is not known. States of
+   * before 2026-11-29 have a hash of it.
+   */
+  readonly hidden?: HiddenParts | string;
+  /** The copy is a second layer of the table of the source. */
+  readonly isTable?: true;
+  /** The file of the copy is that of the source, under another name. */
+  readonly isTwin?: true;
+}
+
+export interface Derivation {
+  readonly sources: readonly SourceLayer[];
+  /** What an administrator chose to hide in a second layer of a table. */
+  readonly chosen?: HidingSettings;
+}
+
+interface Rules extends RuleDocuments {
+  readonly roles: readonly Role[];
+  readonly rows: readonly RowPolicy[];
+  readonly masks: readonly FieldMask[];
+  readonly derivations?: ReadonlyMap<string, Derivation>;
+  /** Access of layers without an access policy of their own or of their service; open when absent. */
+  readonly defaultAccess?: DataAccess;
+  /** What a lost state restricted. */
+  readonly lost?: LostRestrictions;
+  /** What masks hash with; absent where none does, or it cannot be read. */
+  readonly hashKey?: string | undefined;
+}
+
+/** What rules look at in a collection. */
+export type RuledLayer = Pick<Collection, 'id' | 'layerId' | 'service'>;
+
+/** All rules at one moment. Immutable: a change makes a new one. */
+export class RuleSet {
+  readonly #roles: ReadonlyMap<string, Role>;
+  readonly #rows: ByLayer<RowPolicy>;
+  readonly #masks: ByLayer<FieldMask>;
+  readonly #access: ReadonlyMap<string, DataAccess>;
+  readonly #derivations: ReadonlyMap<string, Derivation>;
+  readonly #defaultAccess: DataAccess;
+  /** Restrictions of another state that nobody has set again in this one. */
+  readonly lost: LostRestrictions;
+  /** Types of claims that policies compare with. */
+  readonly claimTypes: readonly string[];
+  /** Those of them whose values are not only looked for in a list. */
+  readonly exactClaimTypes: ReadonlySet<string>;
+  /** Names of the roles that row policies or masks apply to. */
+  readonly limitingRoles: ReadonlySet<string>;
+  readonly hashKey: string | undefined;
+
+  constructor(
+    /** Counts changes. */
+    readonly version: number,
+    rules: Rules,
+  ) {
+    this.#roles = new Map([...BUILT_IN_ROLES, ...rules.roles].map((role) => [role.name, role]));
+    this.#rows = new ByLayer(rules.rows);
+    this.#masks = new ByLayer(rules.masks);
+    this.#access = rules.access;
+    this.#derivations = rules.derivations ?? new Map();
+    this.#defaultAccess = rules.defaultAccess ?? OPEN;
+    this.lost = rules.lost ?? NOTHING_LOST;
+    this.hashKey = rules.hashKey;
+    this.claimTypes = [...new Set(rules.rows.flatMap(claimsOf))].sort();
+    const isListed = ({ filter, comparison }: RowPolicy) => !filter && comparison === 'in';
+    this.exactClaimTypes = new Set(rules.rows.filter((policy) => !isListed(policy)).flatMap(claimsOf));
+    this.limitingRoles = new Set([...rules.rows, ...rules.masks].map(({ role }) => role));
+  }
+
+  /** Names of all roles, the built-in ones first. */
+  get roleNames(): string[] {
+    return [...this.#roles.keys()];
+  }
+
+  role(name: string): Role | undefined {
+    return this.#roles.get(name);
+  }
+
+  /** Permission labels that roles give; roles that do not exist give none. */
+  labelsOf(roles: readonly string[]): readonly string[] {
+    const grants = roles.flatMap((name) => this.#roles.get(name)?.permissions ?? []);
+    return [...new Set(grants.flatMap(labelsOf))];
+  }
+
+  get accessOfService(): DataAccess {
+    return this.#access.get(ANY) ?? (this.lost.hasService(SERVICE) ? CLOSED : this.#defaultAccess);
+  }
+
+  /** Who reads and writes a service that says it, else the default one. */
+  accessOfNamed(service: string): DataAccess {
+    const own = this.#access.get(serviceAccessId(service));
+    return own ?? (this.lost.hasService(service) ? CLOSED : this.accessOfService);
+  }
+
+  /** Who reads and writes a collection: as its layer says, else its service, else the default one. */
+  accessOf(layer: RuledLayer): DataAccess {
+    if (this.isLost(layer)) return CLOSED;
+    return this.#access.get(this.accessIdOf(layer)) ?? this.#defaultAccess;
+  }
+
+  /**
+   * True if a lost state restricted a collection, or its table or file belongs to a restricted layer (`findFormer`). Only
+   * administrators have access then.
+   */
+  isLost({ id, layerId, service = SERVICE }: RuledLayer): boolean {
+    if (this.#hasPolicy({ id, layerId })) return false;
+    return this.lost.hasLayer(id, service) || this.#formerOf(id).length > 0;
+  }
+
+  /** The restricted layers whose table or file a collection has under another name; empty if the collection has a policy. */
+  findFormer({ id, layerId }: RuledLayer): readonly string[] {
+    return this.#hasPolicy({ id, layerId }) ? [] : this.#formerOf(id);
+  }
+
+  #hasPolicy(layer: Pick<RuledLayer, 'id' | 'layerId'>): boolean {
+    return namesOfLayer(layer).some((name) => this.#access.has(name));
+  }
+
+  #formerOf(id: string): readonly string[] {
+    return this.lost.findFormer(id, this.sourcesOf(id));
+  }
+
+  /** Under which id the access of a collection is kept; that of the default service where nothing is kept. */
+  accessIdOf({ id, layerId, service = SERVICE }: RuledLayer): string {
+    const ids = [...namesOfLayer({ id, layerId }), serviceAccessId(service)];
+    return ids.find((one) => this.#access.has(one)) ?? ANY;
+  }
+
+  /** The layers that a collection is a copy of. */
+  sourcesOf(id: string): readonly SourceLayer[] {
+    return this.#derivations.get(id)?.sources ?? [];
+  }
+
+  /** What an administrator chose to hide in a second layer of a table. */
+  chosenOf(id: string): HidingSettings | undefined {
+    return this.#derivations.get(id)?.chosen;
+  }
+
+  /** Policies for rows of a collection, by whatever role. */
+  rowPolicies(collection: RuledLayer): readonly RowPolicy[] {
+    return this.#rows.of(collection);
+  }
+
+  masks(collection: RuledLayer): readonly FieldMask[] {
+    return this.#masks.of(collection);
+  }
+}
+
+/** Types of the claims that a policy looks at. */
+function claimsOf({ claimType, filter }: RowPolicy): string[] {
+  const types = claimType === null ? [] : [claimType];
+  try {
+    return filter ? [...types, ...claimsIn(filter)] : types;
+  } catch {
+    // It closes its layers, whatever is claimed.
+    return types;
+  }
+}
+
+/** Rules by the layers that they name. */
+class ByLayer<R extends RuleScope> {
+  readonly #rules = new Map<string, R[]>();
+
+  constructor(rules: readonly R[]) {
+    for (const rule of rules) {
+      const before = this.#rules.get(rule.layer);
+      if (before) before.push(rule);
+      else this.#rules.set(rule.layer, [rule]);
+    }
+  }
+
+  of({ id, layerId, service: own = SERVICE }: RuledLayer): readonly R[] {
+    const names = [ANY, ...namesOfLayer({ id, layerId })];
+    const named = names.flatMap((name) => this.#rules.get(name) ?? []);
+    return named.filter(({ service }) => service === ANY || service === own);
+  }
+}
+
+export const NO_RULES = new RuleSet(0, { roles: [], rows: [], masks: [], access: new Map() });
+
+/** What a change of access was about; `all` when too much was missed to say what. */
+export type AccessSubjects = readonly { readonly kind: string; readonly id: string }[] | 'all';
+
+export interface RuleChange {
+  readonly before: RuleSet;
+  readonly after: RuleSet;
+  readonly subjects: AccessSubjects;
+}
+
+/** Whether somebody has to hear of changes of documents of a kind. */
+export type Concern = (kind: string) => boolean;
+
+const concernsAll: Concern = () => true;
+
+export interface RuleOptions {
+  /** Access of layers without an access policy; open when absent. */
+  readonly defaultAccess?: DataAccess;
+  /** Keeps the restrictions beside the data, and returns those of lost states. */
+  readonly marker?: { update(rules: RuleDocuments): Promise<LostRestrictions> };
+}
+
+/** The rules in force, kept as documents and followed by every process of the state. */
+export class AccessRules {
+  #current = NO_RULES;
+  #lost: Rules['lost'];
+  readonly #documents: DocumentStore;
+  readonly #hashKey: HashKey;
+  readonly #listeners = new Set<{ changed(change: RuleChange): void; readonly concerns: Concern }>();
+  readonly #others: { load(): Promise<void>; readonly concerns: Concern }[] = [];
+  #rules: Rules | undefined;
+
+  constructor(
+    documents: DocumentStore,
+    announcements: Pick<Announcements, 'on'>,
+    sealing: Sealing,
+    private readonly options: RuleOptions = {},
+  ) {
+    this.#documents = documents;
+    this.#hashKey = new HashKey(documents, sealing);
+    announcements.on('access', (subjects) => this.load(subjects as AccessSubjects));
+  }
+
+  get current(): RuleSet {
+    return this.#current;
+  }
+
+  /** Calls back after each change that concerns the listener; returns how to stop that. */
+  follow(changed: (change: RuleChange) => void, concerns: Concern = concernsAll): () => void {
+    const listener = { changed, concerns };
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Loads something else after each change that concerns it, before the change counts as taken over. */
+  loadWith(load: () => Promise<void>, concerns: Concern): void {
+    this.#others.push({ load, concerns });
+  }
+
+  /** Writes the marker again after settings of layers or the catalog have changed. Before the first load there is nothing to write. */
+  async mark(): Promise<void> {
+    if (!this.#rules) return;
+    const lost = await this.options.marker?.update(this.#rules);
+    if (this.#current !== NO_RULES && isOther(lost, this.#lost)) this.#apply(this.#rules, lost, 'all');
+  }
+
+  /** Takes a change over: loads what it is about, and tells whom it concerns. */
+  async load(subjects: AccessSubjects = 'all'): Promise<void> {
+    const concerned = this.#others.filter(({ concerns }) => isAbout(subjects, concerns));
+    const others = Promise.all(concerned.map((one) => one.load()));
+    if (isAbout(subjects, isRule)) return this.#loadRules(subjects, others);
+    await others;
+    this.#tell({ before: this.#current, after: this.#current, subjects });
+  }
+
+  async #loadRules(subjects: AccessSubjects, others: Promise<unknown>): Promise<void> {
+    const list = <T>(kind: string) => this.#documents.list<T>(kind);
+    const [roles, rows, masks, access, derivations] = await Promise.all([
+      list<Role>(RULE_KINDS.role),
+      list<RowPolicy>(RULE_KINDS.rows),
+      list<FieldMask>(RULE_KINDS.mask),
+      list<DataAccess>(RULE_KINDS.access),
+      list<Derivation>(DERIVATION_KIND),
+    ]);
+    await others;
+    const hashes = masks.some(({ body }) => body.treatment === 'hash');
+    const hashKey = hashes ? await this.#hashKey.read() : undefined;
+    const { defaultAccess = OPEN, marker } = this.options;
+    const rules: Rules = {
+      roles: roles.map(bodyOf),
+      rows: rows.map(bodyOf),
+      masks: masks.map(bodyOf),
+      access: new Map(access.map(({ id, body }) => [id, body])),
+      derivations: new Map(derivations.map(({ id, body }) => [id, body])),
+      defaultAccess,
+      hashKey,
+    };
+    this.#rules = rules;
+    // What was lost is not known before the first look at the marker. Later changes apply at once, as those of the catalog do.
+    if (this.#current !== NO_RULES) this.#apply(rules, this.#lost, subjects);
+    // A change is settled when its marker is written: the data would be open without the state.
+    const lost = await marker?.update(rules);
+    if (this.#current === NO_RULES || isOther(lost, this.#lost)) this.#apply(rules, lost, subjects);
+  }
+
+  #apply(rules: Rules, lost: Rules['lost'], subjects: AccessSubjects): void {
+    this.#lost = lost;
+    const before = this.#current;
+    const after = new RuleSet(before.version + 1, { ...rules, ...(lost ? { lost } : {}) });
+    this.#current = after;
+    this.#tell({ before, after, subjects });
+  }
+
+  #tell(change: RuleChange): void {
+    for (const { changed, concerns } of this.#listeners)
+      if (isAbout(change.subjects, concerns)) changed(change);
+  }
+}
+
+const isOther = (one: Rules['lost'], other: Rules['lost']) =>
+  (one ?? NOTHING_LOST).signature !== (other ?? NOTHING_LOST).signature;
+
+const isAbout = (subjects: AccessSubjects, concerns: Concern) =>
+  subjects === 'all' || subjects.some(({ kind }) => concerns(kind));
+
+const bodyOf = <T>({ body }: StoredDocument<T>): T => body;

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import type { Alert } from '../../core/cluster/notes.js';
+import type { Principal, Socket, SocketEvents } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Held } from '../access/keys/held-keys.js';
+import type { Peers } from '../cluster/peers.js';
+import { opsNotifications } from '../telemetry/event-metrics.js';
+
+/** Where alerts are told. */
+export interface Alerts {
+  notify(alert: Alert): void;
+}
+
+/** One who listens, as operators see it. */
+export interface AlertSubscriberView {
+  readonly subscriberId: string;
+  readonly clientLabel: string | null;
+  readonly connectedAt: number;
+}
+
+const CODES = { AdminDisconnect: 1008, ServerShutdown: 1001, SlowConsumer: 1013 } as const;
+const LIST = 'alert subscribers';
+const END = 'end an alert subscriber';
+const nothing = (): void => undefined;
+
+/** One WebSocket that alerts go to. What it does not read waits, up to a bound. */
+class AlertSubscriber {
+  readonly id = randomUUID();
+  readonly connectedAt = Date.now();
+  #blocked = false;
+  readonly #waiting: string[] = [];
+
+  constructor(
+    private readonly socket: Socket,
+    readonly principal: Principal,
+    readonly clientLabel: string | undefined,
+  ) {}
+
+  send(frame: string): void {
+    if (!this.#blocked) this.#blocked = !this.socket.send(frame, false);
+    else if (this.#waiting.length < LIMITS.streamBuffer) this.#waiting.push(frame);
+    else this.close('SlowConsumer');
+  }
+
+  drained(): void {
+    this.#blocked = false;
+    for (const frame of this.#waiting.splice(0)) this.send(frame);
+  }
+
+  close(reason: keyof typeof CODES): void {
+    this.#waiting.length = 0;
+    this.socket.close(CODES[reason], reason);
+  }
+}
+
+/** The stream of alerts: what any gateway of the server notices reaches the subscribers of all. */
+export class AlertStream implements Alerts {
+  readonly #subscribers = new Map<string, AlertSubscriber>();
+  readonly #peers: Peers;
+  readonly #tell: (alert: Alert) => void;
+  readonly #heartbeat: NodeJS.Timeout;
+
+  /** `tell` brings an alert to the other gateways of the server. */
+  constructor(peers: Peers, tell: (alert: Alert) => void, heartbeatMs: number = LIMITS.heartbeatMs) {
+    this.#peers = peers;
+    this.#tell = tell;
+    peers.answer(LIST, () => this.#list());
+    peers.answer(END, (id) => this.#disconnect(String(id)));
+    this.#heartbeat = setInterval(() => this.#all('heartbeat', {}), heartbeatMs).unref();
+  }
+
+  get isFull(): boolean {
+    return this.#subscribers.size >= LIMITS.alertSubscribers;
+  }
+
+  notify(alert: Alert): void {
+    this.hear(alert);
+    this.#tell(alert);
+  }
+
+  /** An alert of another gateway. */
+  hear({ kind, severity, subject, message }: Alert): void {
+    const outcome = this.#subscribers.size > 0 ? 'delivered' : 'unheard';
+    opsNotifications.cell(kind, severity, outcome).inc();
+    this.#all('alert', { alertId: randomUUID(), kind, severity, subject, message });
+  }
+
+  /** Alerts go to this socket from now on. */
+  subscribe(socket: Socket, principal: Principal, clientLabel: string | undefined): SocketEvents {
+    const subscriber = new AlertSubscriber(socket, principal, clientLabel);
+    this.#subscribers.set(subscriber.id, subscriber);
+    const message = 'Alerts follow.';
+    subscriber.send(frameOf('status', { status: 'connected', message, subscriberId: subscriber.id }));
+    return {
+      // Subscribers only listen.
+      message: nothing,
+      drained: () => subscriber.drained(),
+      closed: () => void this.#subscribers.delete(subscriber.id),
+    };
+  }
+
+  /** The subscribers of this gateway, for who watches their keys. */
+  *held(): Generator<Held> {
+    for (const { id, principal, connectedAt } of this.#subscribers.values())
+      yield { principal, connectedAt, end: () => void this.#disconnect(id) };
+  }
+
+  /** Subscribers of all gateways of the server. */
+  async list(): Promise<AlertSubscriberView[]> {
+    return (await this.#peers.ask<AlertSubscriberView[]>(LIST)).flat();
+  }
+
+  /** Ends one with AdminDisconnect, whichever gateway has it; false when none has. */
+  async disconnect(subscriberId: string): Promise<boolean> {
+    return (await this.#peers.ask<boolean>(END, subscriberId)).includes(true);
+  }
+
+  #list(): AlertSubscriberView[] {
+    return [...this.#subscribers.values()].map(({ id, clientLabel, connectedAt }) => ({
+      subscriberId: id,
+      clientLabel: clientLabel ?? null,
+      connectedAt,
+    }));
+  }
+
+  #disconnect(subscriberId: string): boolean {
+    const subscriber = this.#subscribers.get(subscriberId);
+    subscriber?.close('AdminDisconnect');
+    return subscriber !== undefined;
+  }
+
+  #all(type: 'alert' | 'heartbeat', members: Record<string, unknown>): void {
+    if (this.#subscribers.size === 0) return;
+    const frame = frameOf(type, members);
+    for (const subscriber of this.#subscribers.values()) subscriber.send(frame);
+  }
+
+  close(): void {
+    clearInterval(this.#heartbeat);
+    for (const subscriber of this.#subscribers.values()) subscriber.close('ServerShutdown');
+    this.#subscribers.clear();
+  }
+}
+
+function frameOf(type: string, members: Record<string, unknown>): string {
+  return JSON.stringify({ type, timestamp: new Date().toISOString(), ...members });
+}

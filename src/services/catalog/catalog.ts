@@ -1,0 +1,486 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasFeatures, isDrawable } from '../../core/catalog/abilities.js';
+import { type CatalogChange, compareSnapshots } from '../../core/catalog/catalog-change.js';
+import {
+  CatalogSnapshot,
+  type Collection,
+  type RasterCollection,
+  type VectorCollection,
+} from '../../core/catalog/collection.js';
+import type { CollectionChange, FileWrites } from '../../core/edits/edits.js';
+import type { Box } from '../../core/geometry/box.js';
+import { around, aroundOnGlobe, globeExtent, uncrossed } from '../../core/geometry/box.js';
+import type { Activity } from '../../core/sources/activity.js';
+import type { VectorSource } from '../../core/sources/vector-source.js';
+import type { LayerStyle } from '../../core/styles/model.js';
+import type { Storage } from '../storage/storage.js';
+import { Inspections } from './inspections/inspections.js';
+import { type SourceChange, SourceReader, SourceReadings } from './inspections/readings.js';
+import { type CatalogLayers, NO_LAYERS, withLayers } from './publish/catalog-layers.js';
+import { FileVersions } from './publish/file-versions.js';
+import { publish } from './publish/index.js';
+import { GivenNames } from './publish/names.js';
+import type { DataSettings } from './publish/settings.js';
+import type { PublishDeps } from './publish/source.js';
+import { SourceWatcher } from './source-watcher.js';
+
+/** Folders of the data folder that are published: stores, and archives that jobs made. */
+export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
+
+/** What keys of published archives in a bucket begin with. */
+const PUBLISHED = 'published/';
+
+/** How often a source is asked for again whose host did not answer. */
+const RETRY_MS = 15_000;
+/** Edits remembered per collection: those that can be under way while the catalog is read again. */
+const KEPT_EDITS = 4096;
+
+export interface CatalogDeps
+  extends Omit<PublishDeps, 'versionOf' | 'statedCrs' | 'taken' | 'given' | 'inspections'> {
+  /** Absent: no inspection is kept for the next process. */
+  inspections?: Inspections;
+  /** See `FileWrites.content`; undefined where it is not known. */
+  contentOf?(path: string): string | undefined;
+  /** Told of all collections before they are published. */
+  recordCopies?(collections: readonly Collection[]): Promise<void>;
+  /** Where jobs publish archives; absent where the data folder has them all. */
+  storage?: Pick<Storage, 'isShared' | 'keys' | 'locate'>;
+}
+
+/** What is told of changes of the catalog. */
+export interface CatalogFollower {
+  /** A reload took the place of what was published before. */
+  replaced?(change: CatalogChange): void;
+  /** A committed edit was taken over; `collection` is what it was before. */
+  changed?(collection: VectorCollection, change: CollectionChange): void;
+}
+
+type StyledCollection = VectorCollection | RasterCollection;
+
+interface Reading {
+  readonly settings: DataSettings;
+  /** Counts readings in the order in which they began. */
+  readonly begun: number;
+  /** Contents of the files that were read, by path. */
+  readonly contents: Map<string, string>;
+  /** New files that are left to a further reading. */
+  readonly postponed: readonly string[];
+}
+
+/** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
+export class Catalog {
+  #current = new CatalogSnapshot([], [], 0);
+  /** What sources held when they were read last. */
+  #read = this.#current;
+  /** Published beside the sources. */
+  #layers: CatalogLayers = NO_LAYERS;
+  /** Both, without the edits since. */
+  #published = this.#current;
+  /** By id, as they were read, with the edits since: without settings, styles and judgements. */
+  readonly #plain = new Map<string, Collection>();
+  #watcher: SourceWatcher | undefined;
+  #changed: (paths: readonly string[]) => void = () => {};
+  /** Contents of files that edits told of before anybody read them. */
+  readonly #foreign = new Map<string, string>();
+  #retries: NodeJS.Timeout | undefined;
+  /** Edits by collection and cursor. */
+  readonly #edits = new Map<string, Map<number, CollectionChange>>();
+  /** Styles that were put, by layer. */
+  readonly #styles = new Map<number, LayerStyle>();
+  readonly #styled = new WeakMap<Collection, StyledCollection>();
+  readonly #files: FileVersions;
+  readonly #deps: CatalogDeps;
+  readonly #inspections: Inspections;
+  readonly #followers: CatalogFollower[] = [];
+  #replacedAt = new Date();
+  /** What snapshots were read with, and in which order that began. */
+  readonly #readings = new WeakMap<CatalogSnapshot, Reading>();
+  #isPrivate: (collection: Collection) => boolean = () => false;
+  #settled: (collection: Collection) => Collection = (collection) => collection;
+  readonly #sourceReadings = new SourceReadings();
+  readonly #names = new GivenNames();
+  /** Keys of published objects when they were last listed. */
+  #objects: string[] | undefined;
+  #begun = 0;
+  /** The newest reading that was shown. */
+  #shown = 0;
+
+  constructor(deps: CatalogDeps) {
+    this.#deps = deps;
+    this.#inspections = deps.inspections ?? new Inspections(deps.pools);
+    this.#files = new FileVersions(deps.contentOf);
+  }
+
+  get current(): CatalogSnapshot {
+    return this.#current;
+  }
+
+  /** The collections as sources and operators publish them, before settings, styles and edits. Changes before `current` does. */
+  get published(): CatalogSnapshot {
+    return this.#published;
+  }
+
+  /** When the last reload took its place. */
+  get replacedAt(): Date {
+    return this.#replacedAt;
+  }
+
+  /** Folders, files and databases that are published, since the last reload. */
+  get sources(): readonly string[] {
+    return this.#readings.get(this.#published)?.settings.sources ?? [];
+  }
+
+  /** Tells these of changes from now on, in this order. */
+  follow(...followers: readonly CatalogFollower[]): void {
+    this.#followers.push(...followers);
+  }
+
+  /**
+   * Reads the sources beside the running catalog; nothing changes until `commit`. With `changes`, only the sources that
+   * changed are read. Without settings, those of what is published now. Calls `onProgress` after each source that was read.
+   */
+  async prepare(
+    settings = this.#readings.get(this.#published)?.settings,
+    changes?: readonly SourceChange[],
+    onProgress?: () => void,
+  ): Promise<CatalogSnapshot> {
+    if (!settings) throw new Error('nothing was published before');
+    this.#begun += 1;
+    const contents = new Map(changes && this.#readings.get(this.#published)?.contents);
+    const reader = new SourceReader(this.#sourceReadings, this.#begun, changes, onProgress);
+    const reading: Reading = { settings, begun: this.#begun, contents, postponed: reader.postponed };
+    const { sources, ...rest } = settings;
+    const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
+    const snapshot = await publish(
+      {
+        sources,
+        own: [...own.filter((path) => existsSync(path)), ...(await this.#publishedObjects())],
+      },
+      reader,
+      {
+        ...this.#deps,
+        inspections: this.#inspections,
+        taken: this.#layers.ids,
+        given: this.#names,
+        statedCrs: rest.crs ?? {},
+        versionOf: (path) => {
+          const version = this.#files.of(path);
+          reading.contents.set(path, this.#files.contentAt(path)!);
+          return version;
+        },
+      },
+      this.#current.generation + 1,
+      rest,
+    );
+    await this.#deps.recordCopies?.(snapshot.collections);
+    this.#readings.set(snapshot, reading);
+    return snapshot;
+  }
+
+  /** Archives that jobs published in the bucket that servers share; those in the folder are among its files. */
+  async #publishedObjects(): Promise<string[]> {
+    const { storage } = this.#deps;
+    if (!storage?.isShared) return [];
+    const keys = await storage.keys(PUBLISHED).catch((error: unknown) => {
+      // While the object store is away, what was there stays published; a server that starts needs it.
+      if (this.#objects) return this.#objects;
+      throw error;
+    });
+    this.#objects = keys;
+    return keys.map((key) => storage.locate(key));
+  }
+
+  /** New files that a reading left to a further one, which is to be asked for once the snapshot is shown. */
+  postponedOf(snapshot: CatalogSnapshot): readonly string[] {
+    return this.#readings.get(snapshot)?.postponed ?? [];
+  }
+
+  /** Reads the sources that changed, all when none are named, and shows them. */
+  async refresh(changes?: readonly SourceChange[]): Promise<void> {
+    let snapshot: CatalogSnapshot;
+    do snapshot = await this.prepare(undefined, changes);
+    while (this.#begunOf(snapshot) < this.#shown);
+    this.commit(snapshot);
+    const postponed = this.postponedOf(snapshot);
+    if (postponed.length > 0) await this.refresh(postponed.map((source) => ({ source })));
+  }
+
+  #begunOf(snapshot: CatalogSnapshot): number {
+    return this.#readings.get(snapshot)?.begun ?? 0;
+  }
+
+  /**
+   * Edits that were committed while the snapshot was being made are in it, or are added now. False when one was shown
+   * whose reading began later: that may have seen more, so the sources are to be read again.
+   */
+  commit(snapshot: CatalogSnapshot): boolean {
+    const begun = this.#begunOf(snapshot);
+    const isNewest = begun >= this.#shown;
+    this.#shown = Math.max(this.#shown, begun);
+    this.#read = snapshot;
+    this.#show();
+    this.#replacedAt = new Date();
+    this.#watcher?.addSources();
+    return isNewest;
+  }
+
+  /** Shows other layers beside what was read of the sources, which is not read again. */
+  layLayers(layers: CatalogLayers): void {
+    this.#layers = layers;
+    // At start they are shown with the sources, all at once.
+    if (this.#shown > 0) this.#show();
+  }
+
+  /** What is published as it was stays what it became by edits, styles and settings. */
+  #show(): void {
+    const former = this.#published;
+    const reading = this.#readings.get(this.#read);
+    this.#published = withLayers(this.#read, this.#layers, reading?.settings.tiles);
+    if (reading) this.#readings.set(this.#published, reading);
+    const before = this.#current;
+    const collections = this.#published.collections.map((one) => {
+      const shown = former.byId(one.id) === one ? before.byId(one.id) : undefined;
+      if (shown) return shown;
+      this.#plain.set(one.id, this.#withEdits(one));
+      return this.#dress(one.id);
+    });
+    for (const id of this.#plain.keys()) if (!this.#published.byId(id)) this.#plain.delete(id);
+    this.#current = this.#published.with({ collections });
+    this.#tellReplaced(before);
+  }
+
+  #tellReplaced(before: CatalogSnapshot): void {
+    const change = compareSnapshots(before, this.#current);
+    for (const follower of this.#followers) follower.replaced?.(change);
+  }
+
+  #withEdits(collection: Collection): Collection {
+    const edits = this.#edits.get(collection.id);
+    if (!edits || !hasFeatures(collection)) return collection;
+    const content = this.#contentOf(collection.file);
+    // A file that took the place of another one counts its edits anew.
+    for (const [cursor, change] of edits) {
+      const { writes } = change;
+      if (isRead(collection, change) || (writes && content && writes.content !== content))
+        edits.delete(cursor);
+    }
+    return [...edits.values()].reduce(edited, collection);
+  }
+
+  /** From now on these collections are private: not everybody may read all of them. */
+  judge(isPrivate: (collection: Collection) => boolean): void {
+    this.#isPrivate = isPrivate;
+    this.#redress();
+  }
+
+  /** From now on collections are what this makes of them as they were read. Called again when that changes. */
+  settle(settled: (collection: Collection) => Collection): void {
+    this.#settled = settled;
+    this.#redress();
+  }
+
+  /** Takes over styles, unless newer ones of their layers are there; they outlive reloads. */
+  restyle(styles: readonly LayerStyle[]): void {
+    const restyled = new Map<string, Collection>();
+    for (const style of styles) {
+      const set = this.#styles.get(style.layerId);
+      if (set && set.revision >= style.revision) continue;
+      this.#styles.set(style.layerId, style);
+      const collection = this.#current.byLayerId(style.layerId);
+      if (collection) restyled.set(collection.id, this.#dress(collection.id));
+    }
+    if (restyled.size > 0) this.#current = this.#current.replacing(restyled);
+  }
+
+  #redress(): void {
+    const before = this.#current;
+    this.#current = this.#dressed(before);
+    if (this.#current !== before) this.#tellReplaced(before);
+  }
+
+  /** The same snapshot when no collection is another than before. */
+  #dressed(snapshot: CatalogSnapshot): CatalogSnapshot {
+    const collections = snapshot.collections.map(({ id }) => this.#dress(id));
+    const isSame = collections.every((one, i) => one === snapshot.collections[i]);
+    return isSame ? snapshot : snapshot.with({ collections });
+  }
+
+  /** The object that is shown now, where it would be no other. */
+  #dress(id: string): Collection {
+    const shown = this.#current.byId(id);
+    const dressed = this.#judged(this.#settled(this.#withStyle(this.#plain.get(id)!)));
+    return shown && isSame(shown, dressed) ? shown : dressed;
+  }
+
+  #judged(collection: Collection): Collection {
+    const { isPrivate, ...open } = collection;
+    if (this.#isPrivate(collection) === (isPrivate ?? false)) return collection;
+    return isPrivate ? open : { ...collection, isPrivate: true as const };
+  }
+
+  #withStyle(collection: Collection): Collection {
+    if (!isDrawable(collection)) return collection;
+    const put = this.#styles.get(collection.layerId);
+    if (!put?.style || put.kind !== collection.kind) return collection;
+    const before = this.#styled.get(collection);
+    if (before && before.style === put.style) return before;
+    const styled = { ...collection, style: put.style } as StyledCollection;
+    this.#styled.set(collection, styled);
+    return styled;
+  }
+
+  /** Shows another state of a collection. */
+  #replace(collection: Collection): void {
+    this.#plain.set(collection.id, collection);
+    this.#current = this.#current.replacing(new Map([[collection.id, this.#dress(collection.id)]]));
+  }
+
+  /**
+   * Takes over what a committed edit, of this process or another, did to a collection. Does nothing and
+   * returns false the second time.
+   */
+  touch(id: string, change: CollectionChange): boolean {
+    const collection = this.#current.byId(id);
+    const plain = this.#plain.get(id);
+    const published = this.#published.byId(id);
+    if (!hasFeatures(collection) || !hasFeatures(plain) || !hasFeatures(published)) return true;
+    const edits = this.#edits.get(id) ?? new Map<number, CollectionChange>();
+    this.#edits.set(id, edits);
+    if (change.writes) {
+      this.#files.leftByUs(collection.file, change.writes);
+      // The file was replaced: what is shown of it counts for nothing, and the next reading is of the new one.
+      if (change.writes.content !== (this.#contentOf(published.file) ?? change.writes.content)) {
+        edits.set(change.cursor, change);
+        this.#tellForeign(collection.file, change.writes.content);
+        return true;
+      }
+    }
+    if (isRead(published, change)) return true;
+    const told = edits.get(change.cursor);
+    // In a file that another program restored, cursors come a second time.
+    if (told && isSameCommit(told, change)) return false;
+    edits.set(change.cursor, change);
+    if (edits.size > KEPT_EDITS) edits.delete(edits.keys().next().value!);
+    this.#replace(edited(plain, change));
+    for (const follower of this.#followers) follower.changed?.(collection, change);
+    return true;
+  }
+
+  /** The content of which a file is published. */
+  #contentOf(file: string): string | undefined {
+    return this.#readings.get(this.#published)?.contents.get(file);
+  }
+
+  /** Edits that go on keep the watcher from its rest. */
+  #tellForeign(file: string, content: string): void {
+    if (this.#foreign.get(file) === content) return;
+    this.#foreign.set(file, content);
+    this.#changed([file]);
+  }
+
+  /** The edits of a file were moved from its log into the file. */
+  rest(file: string, writes: FileWrites): void {
+    this.#files.leftByUs(file, writes);
+  }
+
+  /**
+   * Takes over an extent that was measured at a cursor, and the number of features if they were counted; false when edits
+   * have come since. An extent that could not be told in time stays as it is, which holds all that lies there.
+   */
+  measured(id: string, cursor: number, extent84: Box | undefined, count?: number): boolean {
+    const plain = this.#plain.get(id);
+    if (!hasFeatures(plain) || plain.cursor !== cursor) return false;
+    const { countEstimated, ...rest } = plain;
+    const collection = count === undefined ? plain : { ...rest, featureCount: count };
+    const isUnknown = !extent84 && collection.featureCount !== 0;
+    if (isUnknown && count === undefined) return true;
+    this.#replace(isUnknown ? collection : { ...collection, extent84: extent84 && globeExtent(extent84) });
+    return true;
+  }
+
+  /** Somebody wrote to the table of a collection. Its count is an estimate then, unless it is known to be right. */
+  noteActivity(id: string, activity: Activity, isDoubtful: boolean): void {
+    const plain = this.#plain.get(id);
+    if (hasFeatures(plain))
+      this.#replace({ ...plain, activity, ...(isDoubtful ? { countEstimated: true } : {}) });
+  }
+
+  /**
+   * Calls `changed` once after published files changed and came to rest; edits of ours are no such changes. Sources that
+   * a reload adds are watched from then on.
+   */
+  watch(changed: (paths: readonly string[]) => void): void {
+    this.#changed = changed;
+    this.#watcher = new SourceWatcher({
+      ...{ changed, dataDir: this.#deps.dataDir },
+      sources: () => this.sources,
+      isKnown: (path) => this.#files.isKnown(path),
+    });
+  }
+
+  /** Calls `again` from time to time with the sources that are quarantined because their host did not answer. */
+  retry(again: (sources: readonly string[]) => void): void {
+    this.#retries = setInterval(() => {
+      const passing = this.#current.quarantined.filter((one) => one.passing);
+      if (passing.length > 0) again(passing.map(({ path }) => path));
+    }, RETRY_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#retries);
+    this.#inspections.close();
+    await this.#watcher?.close();
+  }
+}
+
+/**
+ * Whether a collection as it was read holds an edit. A file that another program restored has older cursors, but more
+ * commits: edits that it lost were committed before.
+ */
+function isRead({ cursor, commits }: VectorCollection, change: CollectionChange): boolean {
+  const { writes } = change;
+  if (writes && commits && writes.log === commits.log) return writes.after <= commits.count;
+  return change.cursor <= cursor;
+}
+
+function isSameCommit({ writes: one }: CollectionChange, { writes: other }: CollectionChange): boolean {
+  return one?.log === other?.log && one?.after === other?.after;
+}
+
+/** Whether two states of a collection have the same members. */
+function isSame(one: Collection, other: Collection): boolean {
+  const members = Object.keys(one) as (keyof Collection)[];
+  return (
+    members.length === Object.keys(other).length && members.every((member) => one[member] === other[member])
+  );
+}
+
+/** A collection after an edit. Its extent only grows here: `ExtentRefresh` finds it anew where it may have shrunk. */
+function edited(collection: VectorCollection, change: CollectionChange): VectorCollection {
+  const { featureCount = 0, countEstimated, cursor } = collection;
+  return {
+    ...collection,
+    cursor: Math.max(cursor, change.cursor),
+    featureCount: Math.max(0, featureCount + (change.features ?? 0)),
+    countEstimated: countEstimated || change.features === undefined,
+    extent84: grown(collection, change.extent84 && globeExtent(change.extent84)),
+  };
+}
+
+/** True if edges of the geometries take the shorter way around the Earth, across 180 degrees too. */
+const isOnGlobe = ({ source }: { source: VectorSource & { geography?: boolean } }) =>
+  source.geography === true;
+
+function grown(collection: VectorCollection, box: Box | undefined): Box | undefined {
+  const { extent84: extent } = collection;
+  const by = box && !isOnGlobe(collection) ? uncrossed(box) : box;
+  if (!extent || !by) return extent ?? by;
+  if (by[0] > by[2] || (isOnGlobe(collection) && extent[0] > extent[2])) return aroundOnGlobe([extent, by]);
+  const [west, south, east, north] = extent;
+  const low = Math.min(south, by[1]);
+  const high = Math.max(north, by[3]);
+  // An extent across the antimeridian keeps its sides unless the new box lies beside it.
+  if (west > east) return by[0] >= west || by[2] <= east ? [west, low, east, high] : [-180, low, 180, high];
+  return around(extent, by);
+}

@@ -1,0 +1,123 @@
+import { SERVICE } from '../../../core/access/access.js';
+import type { CatalogSnapshot, Collection } from '../../../core/catalog/collection.js';
+import { placesOfRaster } from '../../../core/catalog/raster-sources.js';
+import { isDatabase } from '../../../core/sources/database-url.js';
+import { objectAddress } from '../../../core/sources/object-stores.js';
+import { mapInLanes } from '../../../core/values/lanes.js';
+import type { CollectionStore } from '../../../stores/catalog/collections.js';
+import type { RasterStore } from '../../../stores/rasters/rasters.js';
+import type { DocumentStore } from '../../../stores/state/documents.js';
+import type { Derivations } from '../../access/rules/derivations.js';
+import type { RuledLayer, SourceLayer } from '../../access/rules/rules.js';
+import {
+  CONNECTION,
+  type Connection,
+  providerOf,
+  type StoredConnection,
+} from '../../connections/connection.js';
+import { LAYER_COPY } from '../../connections/connections.js';
+import { isBucketProvider, objectStoreOf } from '../../connections/object-store.js';
+import { serviceAddress } from '../../connections/service-address.js';
+import {
+  type DataPlace,
+  findPlace,
+  findPlaces,
+  overlap,
+  placeOfService,
+  placeOfUrl,
+} from '../publish/data-places.js';
+import { STAT_LANES } from '../publish/source-identities.js';
+import type { LayerCopy } from './layer-copy.js';
+
+export interface ShownLayersDeps {
+  readonly documents: Pick<DocumentStore, 'list'>;
+  readonly rasters: Pick<RasterStore, 'list'>;
+  readonly collections: Pick<CollectionStore, 'find' | 'slugOf'>;
+  readonly derivations: Pick<Derivations, 'sourcesOf'>;
+  catalog(): CatalogSnapshot;
+}
+
+interface PlacedLayer {
+  readonly layer: RuledLayer;
+  readonly places: readonly DataPlace[];
+}
+
+/** Finds the layers that show data: a further layer of the data is a copy of them, and no way round their rules. */
+export class ShownLayers {
+  /** A look at all published files that goes on: registrations at the same time share it. */
+  #look: { readonly catalog: CatalogSnapshot; readonly layers: Promise<PlacedLayer[]> } | undefined;
+
+  constructor(private readonly deps: ShownLayersDeps) {}
+
+  /** The layers that show something of a place, but for the one of the id `except`, and the layers that they are copies of. */
+  async at(place: DataPlace, except?: string): Promise<SourceLayer[]> {
+    const all = [
+      ...(await this.#published()),
+      ...(await this.#registered()),
+      ...(await this.#copied()),
+      ...this.#awaited(),
+    ];
+    const shown = all.filter(({ places }) => places.some((one) => overlap(one, place)));
+    const byId = new Map(shown.map(({ layer }) => [layer.id, this.deps.catalog().byId(layer.id) ?? layer]));
+    return this.deps.derivations.sourcesOf([...byId.values()]).filter(({ id }) => id !== except);
+  }
+
+  #published(): Promise<PlacedLayer[]> {
+    const catalog = this.deps.catalog();
+    if (this.#look?.catalog === catalog) return this.#look.layers;
+    const place = async (layer: Collection) => ({ layer, places: await findPlaces(layer) });
+    const layers = mapInLanes(catalog.collections, STAT_LANES, place).finally(() => {
+      if (this.#look?.layers === layers) this.#look = undefined;
+    });
+    this.#look = { catalog, layers };
+    return layers;
+  }
+
+  /** Rasters of a connection that is switched off are in no catalog. */
+  async #registered(): Promise<PlacedLayer[]> {
+    const rasters = await this.deps.rasters.list();
+    const find = async ({ kind, layerId, parts }: (typeof rasters)[number]): Promise<PlacedLayer[]> => {
+      const id = kind === 'import' ? undefined : await this.deps.collections.slugOf(layerId);
+      if (id === undefined) return [];
+      const paths = parts.flatMap(({ source }) => placesOfRaster(source));
+      return [{ layer: { id, layerId }, places: await Promise.all(paths.map((path) => findPlace(path))) }];
+    };
+    return (await mapInLanes(rasters, STAT_LANES, find)).flat();
+  }
+
+  async #copied(): Promise<PlacedLayer[]> {
+    const { documents, collections } = this.deps;
+    const copies = await documents.list<LayerCopy>(LAYER_COPY);
+    if (copies.length === 0) return [];
+    const stored = await documents.list<Connection>(CONNECTION);
+    const connections = new Map(stored.map((one) => [one.id, one]));
+    const placed = copies.map(async ({ id, body }): Promise<PlacedLayer[]> => {
+      const [connection, layerId] = [connections.get(body.connectionId), await collections.find(id)];
+      if (!connection || layerId === undefined) return [];
+      const service = body.settings.service ?? SERVICE;
+      return [{ layer: { id, layerId, service }, places: [placeOfCopy(connection, body)] }];
+    });
+    return (await Promise.all(placed)).flat();
+  }
+
+  /** Layers whose source cannot be read now. */
+  #awaited(): PlacedLayer[] {
+    return this.deps
+      .catalog()
+      .quarantined.flatMap(({ path, awaited = [] }) =>
+        isDatabase(path) ? [] : awaited.map((layer) => ({ layer, places: [{ path }] })),
+      );
+  }
+}
+
+/** The place of what a connection to a bucket or a service leads to. */
+export function placeOfCopy({ body }: StoredConnection, { table }: Pick<LayerCopy, 'table'>): DataPlace {
+  if (!isBucketProvider(providerOf(body))) return placeOfService(serviceAddress(body), table);
+  return placeOfUrl(objectAddress(objectStoreOf(body, ''), table));
+}
+
+/** The place of a bucket. */
+export function placeOfBucket({ body }: StoredConnection): DataPlace {
+  const { endpoint, bucket } = objectStoreOf(body, '');
+  return placeOfUrl(`${endpoint}/${bucket}`);
+}

@@ -1,0 +1,268 @@
+import { setTimeout } from 'node:timers/promises';
+import { DEFAULT_TABLES, type TableRule } from '../../core/catalog/table-rule.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { withoutPassword } from '../../core/sources/database-url.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { DiscoveredDatabase, Patience, VectorLayerInfo } from '../../core/tasks/vector-tasks.js';
+import { errorRecovery } from '../telemetry/process-metrics.js';
+
+/** How often databases are asked whether they answer. */
+const CHECK_MS = 2000;
+const PING_DEADLINE_MS = 5000;
+const DISCOVER_DEADLINE_MS = 60_000;
+/** The first look at the tables goes past slow views; a second one, beside the server, has time for them. */
+const QUICK: Patience = { tableMs: 1000, allMs: 1500 };
+const PATIENT: Patience = { tableMs: 30_000, allMs: 540_000 };
+const PATIENT_DEADLINE_MS = 600_000;
+const STATUS_MS = 2000;
+/** A check that is younger is taken for the state of now. */
+const FRESH_MS = 500;
+
+interface DatabaseState {
+  /** What was found when the database answered last. */
+  contents?: DiscoveredDatabase;
+  up: boolean;
+  /** Why it is down. */
+  reason: string;
+  /** True when it was down as its tables were asked for: they are to be asked for again. */
+  awaited: boolean;
+  checkedAt: number;
+  /** When it went down. */
+  downSince: number;
+  checking?: Promise<void>;
+  /** True while its tables are read for longer than a start waits. */
+  isSlow: boolean;
+  /** What was found after that wait; taken by the next reading. */
+  late?: DiscoveredDatabase;
+  /** True during the second look at slow views. */
+  isLookedAt: boolean;
+  /** Views that were slow in a second look, too. */
+  readonly slowViews: Set<string>;
+}
+
+export interface DatabaseStatus {
+  /** The database's URL without passwords. */
+  name: string;
+  up: boolean;
+  /** Whether collections of it are published. */
+  published: boolean;
+  reason: string;
+}
+
+/**
+ * The databases among the sources: what they hold, and whether they answer. One that is down keeps its collections,
+ * whose requests fail until it is back; one that was down from the start is published when it comes up.
+ */
+export class Databases {
+  readonly #databases = new Map<string, DatabaseState>();
+  /** Those that operators connected: their layers are there whether they answer or not. */
+  #connected: ReadonlySet<string> = new Set();
+  readonly #pools: Pools;
+  #tables: TableRule = DEFAULT_TABLES;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    pools: Pools,
+    /** Milliseconds for which a start or a reload waits for the tables of a database that has not listed any yet. */
+    private readonly firstMs: number,
+  ) {
+    this.#pools = pools;
+  }
+
+  /** Forgets databases that are no sources any more. `tables`: which tables of the others are listed from now on. */
+  keep(urls: readonly string[], tables = DEFAULT_TABLES): void {
+    this.#tables = tables;
+    for (const url of this.#databases.keys())
+      if (!urls.includes(url) && !this.#connected.has(url)) this.#databases.delete(url);
+  }
+
+  /** Looks after these databases too, which operators connected, and after no others of that kind. */
+  connect(urls: readonly string[]): void {
+    for (const url of this.#connected) if (!urls.includes(url)) this.#databases.delete(url);
+    this.#connected = new Set(urls);
+    for (const url of urls) if (!this.#databases.has(url)) this.#databases.set(url, newState());
+  }
+
+  /** What a database holds; while it is down, what it held. Rejects with `TaskFailure`. */
+  async discover(url: string): Promise<DiscoveredDatabase> {
+    const database = this.#databases.get(url) ?? newState();
+    this.#databases.set(url, database);
+    const { late } = database;
+    if (late) {
+      database.late = undefined;
+      database.contents = late;
+      this.#lookLonger(url, database);
+      return late;
+    }
+    if (database.isSlow) throw slow();
+    try {
+      const options = { deadlineMs: DISCOVER_DEADLINE_MS };
+      const reading = this.#pools.run(
+        'vector.discover',
+        { database: url, patience: QUICK, tables: this.#tables },
+        options,
+      );
+      const found = await (database.contents ? reading : this.#first(database, reading));
+      database.contents = withSlowViews(found, database.contents);
+      note(database, undefined);
+      this.#lookLonger(url, database);
+      return database.contents;
+    } catch (error) {
+      if (database.isSlow) throw error;
+      note(database, error);
+      database.awaited = !database.up;
+      if (database.contents && !database.up) return database.contents;
+      throw error;
+    }
+  }
+
+  /** Waits a short time: views that are slow to count must not delay other sources. What comes later is kept. */
+  async #first(database: DatabaseState, reading: Promise<DiscoveredDatabase>): Promise<DiscoveredDatabase> {
+    const end = new AbortController();
+    const timer = setTimeout(this.firstMs, undefined, { signal: end.signal }).catch(() => undefined);
+    const contents = await Promise.race([reading, timer]).finally(() => end.abort());
+    if (contents) return contents;
+    database.isSlow = true;
+    reading
+      .then(
+        (found) => {
+          note(database, undefined);
+          database.late = found;
+          database.awaited = true;
+        },
+        (error: unknown) => {
+          note(database, error);
+          // It is asked again when it answers pings.
+          database.awaited = true;
+        },
+      )
+      .finally(() => {
+        database.isSlow = false;
+      });
+    throw slow();
+  }
+
+  /** Reads the views that were too slow for the first look; the next reading takes what is found. */
+  #lookLonger(url: string, database: DatabaseState): void {
+    const slow = slowIn(database.contents!).filter((layer) => !database.slowViews.has(layer));
+    if (slow.length === 0 || database.isLookedAt) return;
+    database.isLookedAt = true;
+    this.#pools
+      .run(
+        'vector.discover',
+        { database: url, patience: PATIENT, tables: this.#tables },
+        { deadlineMs: PATIENT_DEADLINE_MS },
+      )
+      .then(
+        (found) => {
+          for (const layer of slowIn(found)) database.slowViews.add(layer);
+          database.late = withSlowViews(found, database.contents);
+          database.awaited = true;
+        },
+        // The next reload tries again.
+        () => undefined,
+      )
+      .finally(() => {
+        database.isLookedAt = false;
+      });
+  }
+
+  /**
+   * Looks after the databases; `returned` is called for one whose tables are to be asked for again, `reconnected` for one
+   * that operators connected.
+   */
+  watch(returned: (name: string) => void, reconnected: () => void = () => {}): void {
+    this.#timer = setInterval(() => void this.#look(returned, reconnected), CHECK_MS).unref();
+  }
+
+  async #look(returned: (name: string) => void, reconnected: () => void): Promise<void> {
+    for (const [url, database] of this.#databases) {
+      const wasUp = database.up;
+      await this.#check(url, database);
+      if (!wasUp && database.up && this.#connected.has(url)) reconnected();
+      if (!database.awaited || !database.up) continue;
+      database.awaited = false;
+      returned(withoutPassword(url));
+    }
+  }
+
+  /** The state of every database now; of one that takes long to answer, the last that is known. */
+  async status(): Promise<DatabaseStatus[]> {
+    const checks = Promise.all([...this.#databases].map(([url, database]) => this.#check(url, database)));
+    const late = new AbortController();
+    await Promise.race([checks, setTimeout(STATUS_MS, undefined, { signal: late.signal }).catch(() => {})]);
+    late.abort();
+    return [...this.#databases].map(([url, { up, reason, contents }]) => ({
+      name: withoutPassword(url),
+      up,
+      reason,
+      published: contents !== undefined || this.#connected.has(url),
+    }));
+  }
+
+  #check(url: string, database: DatabaseState): Promise<void> {
+    if (performance.now() - database.checkedAt < FRESH_MS) return Promise.resolve();
+    database.checking ??= this.#pools
+      .run('vector.ping', { database: url }, { deadlineMs: PING_DEADLINE_MS })
+      .then(
+        () => note(database, undefined),
+        (error: unknown) => note(database, error),
+      )
+      .finally(() => {
+        database.checking = undefined;
+      });
+    return database.checking;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+function newState(): DatabaseState {
+  const times = { checkedAt: 0, downSince: 0 };
+  return {
+    ...{ up: true, reason: '', awaited: false, ...times, isSlow: false, isLookedAt: false },
+    slowViews: new Set(),
+  };
+}
+
+const slowIn = ({ problems }: DiscoveredDatabase): string[] =>
+  problems.flatMap(({ layer, isSlow }) => (isSlow && layer !== undefined ? [layer] : []));
+
+/** A view that was read before, and is too slow for this look, stays as it was. */
+function withSlowViews(
+  found: DiscoveredDatabase,
+  former: DiscoveredDatabase | undefined,
+): DiscoveredDatabase {
+  const slow = new Set(slowIn(found));
+  if (slow.size === 0 || !former) return found;
+  const nameOf = ({ source: { schema, table, geometryColumn } }: VectorLayerInfo) =>
+    [`${schema}.${table}`, `${schema}.${table}.${geometryColumn}`].find((name) => slow.has(name));
+  const views = former.layers.filter((layer) => nameOf(layer) !== undefined);
+  const names = new Set(views.map(nameOf));
+  const problems = found.problems.filter(({ layer, isSlow }) => !isSlow || !names.has(layer));
+  return { ...found, layers: [...found.layers, ...views], problems };
+}
+
+function slow(): TaskFailure {
+  return new TaskFailure(
+    'deadline-exceeded',
+    'The database has not listed its tables in time. They are published as soon as it has.',
+  );
+}
+
+/** Failures that say nothing of the database leave its state as it was. */
+function note(database: DatabaseState, error: unknown): void {
+  if (error === undefined) {
+    if (!database.up) errorRecovery.cell('database').observe(performance.now() - database.downSince);
+    database.up = true;
+  } else if (error instanceof TaskFailure && DOWN.has(error.code)) {
+    if (database.up) database.downSince = performance.now();
+    database.up = false;
+    database.reason = error.code === 'store-unavailable' ? 'does not answer' : 'does not answer in time';
+  }
+  database.checkedAt = performance.now();
+}
+
+const DOWN: ReadonlySet<string> = new Set(['store-unavailable', 'deadline-exceeded']);

@@ -1,0 +1,22 @@
+import { basename } from 'node:path';
+import type { VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
+
+/** What people are told of the CRS of data that names none. */
+
+export function planeNote({ extent }: VectorLayerInfo, file: string): string {
+  const sides = extent ? ` and ${sidesOf(extent)} cannot be degrees` : '';
+  return `No coordinate reference system is named,${sides}: it is drawn in its own plane, and is on no map of the Earth. ${howToState(file)}`;
+}
+
+export function guessNote(crs: string, reason: string, file: string): string {
+  return `No coordinate reference system is named: ${crs} was guessed, as ${reason}. If that is wrong: ${howToState(file, 'state it')}`;
+}
+
+export function sidesOf([minx, miny, maxx, maxy]: readonly [number, number, number, number]): string {
+  return `x ${minx} to ${maxx}, y ${miny} to ${maxy}`;
+}
+
+function howToState(file: string, what = 'State it'): string {
+  const name = basename(file);
+  return `${what} with --crs ${/[\s'"#]/.test(name) ? JSON.stringify(`${name}=EPSG:n`) : `${name}=EPSG:n`}, data.crs of the configuration, or a .prj file beside it.`;
+}

@@ -1,0 +1,80 @@
+import type { Collection } from '../../../core/catalog/collection.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { describeCrs, transformBox } from '../../../native/index.js';
+
+/** Guesses the CRS of data that names none by what lies beside it. */
+
+export interface Guess {
+  crs: string;
+  reason: string;
+}
+
+/** Part of the data that must lie within its neighbours. */
+const WITHIN = 0.7;
+/** Degrees, along each side, within which neighbours in the same CRS say something, and those in others. */
+const SAME_SIDE = 40;
+const OTHER_SIDE = 6;
+
+/**
+ * The CRS in which data of this extent lies where its neighbours do: one of theirs, else web Mercator or a UTM zone.
+ * Undefined where none fits, or several do.
+ */
+export function guessCrs(extent: Box, neighbours: readonly Collection[]): Guess | undefined {
+  const near = neighbours.filter(({ extent84, storageCrs }) => extent84 && !storageCrs.isPlane);
+  return only(sameAsNeighbours(extent, near)) ?? only(usualNear(extent, near));
+}
+
+function only(guesses: readonly Guess[]): Guess | undefined {
+  const systems = new Set(guesses.map(({ crs }) => crs));
+  return systems.size === 1 ? guesses[0] : undefined;
+}
+
+function sameAsNeighbours(extent: Box, near: readonly Collection[]): Guess[] {
+  return near.flatMap(({ storageCrs: { proj, geographic }, extent84, title }) => {
+    if (geographic || !isSmall(extent84!, SAME_SIDE) || !liesIn(extent, proj, extent84!)) return [];
+    return [{ crs: proj, reason: `in it the data lies where '${title}' does, which is in it` }];
+  });
+}
+
+function usualNear(extent: Box, near: readonly Collection[]): Guess[] {
+  return near.flatMap(({ extent84, title }) => {
+    if (!isSmall(extent84!, OTHER_SIDE)) return [];
+    return ['EPSG:3857', ...utmZones(extent84!)]
+      .filter((crs) => liesIn(extent, crs, extent84!))
+      .map((crs) => ({ crs, reason: `in it the data lies where '${title}' does` }));
+  });
+}
+
+/** The zones of UTM (WGS 84) that a box reaches into. */
+function utmZones([west, south, east, north]: Box): string[] {
+  const zone = (longitude: number) => Math.min(60, Math.max(1, Math.floor((longitude + 180) / 6) + 1));
+  const band = (south + north) / 2 < 0 ? 32_700 : 32_600;
+  const zones = [];
+  for (let at = zone(west); at <= zone(east); at++) zones.push(`EPSG:${band + at}`);
+  return zones;
+}
+
+function isSmall([west, south, east, north]: Box, side: number): boolean {
+  return east >= west && east - west <= side && north - south <= side;
+}
+
+function liesIn(extent: Box, crs: string, place: Box): boolean {
+  try {
+    const box = transformBox(extent, crs, 'OGC:CRS84');
+    if (!box.every(Number.isFinite)) return false;
+    const { areaOfUse } = describeCrs(crs);
+    return shareWithin(box, place) >= WITHIN && (!areaOfUse || shareWithin(box, areaOfUse) > 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Part of a box, 0 to 1, that lies in another; points and lines count as boxes of a hair's breadth. */
+function shareWithin(box: Box, [west, south, east, north]: Box): number {
+  const hair = 1e-9;
+  const [minx, miny, maxx, maxy] = [box[0] - hair, box[1] - hair, box[2] + hair, box[3] + hair];
+  const width = Math.min(maxx, east + hair) - Math.max(minx, west - hair);
+  const height = Math.min(maxy, north + hair) - Math.max(miny, south - hair);
+  if (width <= 0 || height <= 0) return 0;
+  return (width * height) / ((maxx - minx) * (maxy - miny));
+}

@@ -1,0 +1,13 @@
+import type { MapSettings } from '../../../core/catalog/layer-settings.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+
+const DEFAULTS: MapSettings = {
+  ...{ maxImageWidth: LIMITS.mapSide, maxImageHeight: LIMITS.mapSide },
+  ...{ defaultImageWidth: LIMITS.mapSideDefault, defaultImageHeight: LIMITS.mapSideDefault },
+  ...{ defaultDpi: 96, defaultFormat: 'png', defaultTransparent: true, maxFeaturesPerLayer: 0 },
+};
+
+/** How maps are made, with what the settings leave open. */
+export function mapSettings(settings: Partial<MapSettings>): MapSettings {
+  return { ...DEFAULTS, ...settings };
+}

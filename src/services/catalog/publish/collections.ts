@@ -1,0 +1,167 @@
+import type { Collection } from '../../../core/catalog/collection.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { globeExtent, liesOnGlobe } from '../../../core/geometry/box.js';
+import { CRS84, CRS84H, type Crs } from '../../../core/geometry/crs.js';
+import type { RasterInfo } from '../../../core/rasters/rasters.js';
+import { defaultRasterStyle, defaultStyle } from '../../../core/styles/default-style.js';
+import type { VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
+import type { ArchiveInfo } from '../../../core/tiles/archives.js';
+import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
+import { crsOfEpsg, ownCrs, parseCrs } from '../../../native/crs.js';
+import { describeCrs } from '../../../native/index.js';
+import { stylesOfFile } from '../../styles/of-files.js';
+import { sidesOf } from '../inspections/crs-notes.js';
+
+/** Makes the collection once its identifiers are known. */
+export type MakeCollection = (id: string, layerId: number) => Collection;
+
+export type Versions = Pick<Collection, 'version' | 'origin' | 'readAt'>;
+
+/** Throws for a CRS that cannot be used. */
+export function vectorCollection(
+  layer: VectorLayerInfo,
+  file: string,
+  { version, origin, readAt }: Versions,
+  note?: string,
+): MakeCollection {
+  const storageCrs = crsOfData(layer.source.crs);
+  const { extent84, extent } = layer;
+  const warning = [note ?? warningOf(layer), ...(layer.remarks ?? [])]
+    .filter((text) => text !== undefined)
+    .join(' ');
+  // What is served of a foreign file is a copy: edits of it would never reach the file.
+  const isCopy = layer.source.path !== undefined && layer.source.path !== file;
+  return (id, layerId) => ({
+    kind: 'vector',
+    id,
+    layerId,
+    title: layer.title && layer.title !== layer.source.table ? layer.title : titleOf(layer.source.table),
+    description: layer.description ?? '',
+    extent84: storageCrs.isPlane ? undefined : extent84 && globeExtent(extent84),
+    ...(storageCrs.isPlane && extent ? { extent } : {}),
+    ...(warning === '' ? {} : { warning }),
+    ...(layer.takenFor ? { takenFor: layer.takenFor } : {}),
+    storageCrs,
+    crs: advertised(storageCrs, layer.source.hasZ),
+    file,
+    ...(layer.identity === undefined ? {} : { identity: layer.identity }),
+    version,
+    origin,
+    readAt,
+    // Edits are told to streams in longitudes and latitudes.
+    source: {
+      ...layer.source,
+      rows: layer.featureCount,
+      ...(isCopy || storageCrs.isPlane ? { writable: false } : {}),
+    },
+    featureCount: layer.featureCount,
+    cursor: layer.cursor,
+    ...(layer.commits ? { commits: layer.commits } : {}),
+    countEstimated: layer.countEstimated,
+    ...(layer.activity ? { activity: layer.activity } : {}),
+    ...stylesOfFile(defaultStyle(layer.source.geometryType, id), layer.styles),
+    ...(layer.stac ? { stac: layer.stac } : {}),
+  });
+}
+
+/** `file` is what the data comes from, without passwords. */
+export function rasterCollection(
+  raster: RasterInfo,
+  name: string,
+  file: string,
+  version: string,
+): MakeCollection {
+  const storageCrs = crsOfData(raster.crs);
+  return (id, layerId) => ({
+    kind: 'raster',
+    id,
+    layerId,
+    title: titleOf(name),
+    description: `${raster.width} x ${raster.height} pixels, ${raster.bands.length} band${raster.bands.length === 1 ? '' : 's'}, ${raster.driver}`,
+    extent84: globeExtent(raster.extent84),
+    storageCrs,
+    crs: advertised(storageCrs),
+    file,
+    version,
+    origin: version,
+    raster,
+    bands: raster.bands,
+    style: defaultRasterStyle(raster.bands),
+  });
+}
+
+export function archiveCollection(archive: ArchiveInfo, name: string, version: string): MakeCollection {
+  return (id, layerId) => ({
+    kind: 'archive',
+    id,
+    layerId,
+    title: archive.title && archive.title !== name ? archive.title : titleOf(name),
+    description: archive.description ?? '',
+    extent84: globeExtent(archive.extent84),
+    storageCrs: WEB_MERCATOR,
+    // Tiles are served as they are stored: in no other CRS.
+    crs: [WEB_MERCATOR],
+    file: archive.path,
+    version,
+    origin: version,
+    container: archive.container,
+    format: archive.format,
+    minZoom: archive.minZoom,
+    maxZoom: archive.maxZoom,
+    vectorLayers: archive.vectorLayers,
+    attribution: archive.attribution,
+  });
+}
+
+/** The EPSG code of a CRS that a file spells out, when PROJ is sure of it. */
+function identifiedCrs(wkt: string): Crs | undefined {
+  try {
+    const { authority, code } = describeCrs(wkt);
+    return authority === 'EPSG' ? crsOfEpsg(Number(code)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The CRS that data is in. Fails for one that PROJ cannot read. */
+function crsOfData(text: string): Crs {
+  const crs = text === 'OGC:CRS84' ? CRS84 : (parseCrs(text) ?? identifiedCrs(text));
+  if (crs) return crs;
+  try {
+    const { wkt, isGeographic, axisSwapped } = describeCrs(text);
+    const isPlane = wkt.startsWith('ENGCRS');
+    return ownCrs(text, wkt, { geographic: isGeographic, northFirst: axisSwapped, isPlane });
+  } catch {
+    throw new TaskFailure(
+      'source-unreadable',
+      'Its coordinate reference system is not one that PROJ can read.',
+    );
+  }
+}
+
+/** Sides of a box that stand for NaN and infinity, as stores measure it. */
+const NOT_FINITE = 1e308;
+
+/** What people must know of the coordinates of a layer. */
+function warningOf({ extent84, beyond }: VectorLayerInfo): string | undefined {
+  const box = beyond ?? (extent84 && !liesOnGlobe(extent84) ? extent84 : undefined);
+  if (!box) return undefined;
+  if (box.some((side) => Math.abs(side) >= NOT_FINITE))
+    return 'Coordinates contradict the coordinate reference system or are not finite numbers. Geometries with NaN or infinity cannot be read and are shown as null.';
+  return `Coordinates contradict the coordinate reference system: ${sidesOf(box)}.`;
+}
+
+/** CRS84 (and with heights CRS84h), the storage CRS, and the two that maps use; no repeats. */
+function advertised(storage: Crs, hasZ = false): Crs[] {
+  if (storage.isPlane) return [storage];
+  const list = [CRS84, ...(hasZ ? [CRS84H] : []), storage, crsOfEpsg(4326), WEB_MERCATOR].filter(
+    (crs) => crs !== undefined,
+  );
+  return list.filter((crs, i) => list.findIndex((other) => other.uri === crs.uri) === i);
+}
+
+/** A name as words. */
+export function titleOf(name: string): string {
+  const words = name.replace(/[_-]+/g, ' ').trim();
+  return words ? words[0]!.toUpperCase() + words.slice(1) : name;
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { realpathSync, statSync } from 'node:fs';
+import { extname } from 'node:path';
+import type { FileWrites } from '../../../core/edits/edits.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { commitCount } from '../../../core/files/commit-count.js';
+import { fileState } from '../../../core/files/file-state.js';
+import { worldFilesOf } from '../../../core/files/world-files.js';
+import { isCsv } from '../../../core/values/csv.js';
+import { sidecarsOf } from '../inspections/sidecar-crs.js';
+import { isCopied, RASTER, TABLES } from './formats.js';
+
+interface FileVersion {
+  /** The state in which the file has its version. */
+  state: string;
+  readonly version: string;
+  /** See `FileWrites.content`. */
+  readonly content: string;
+  /** Commits that the version has, as far as they are known. */
+  commits: number | undefined;
+  /** The state in which the last of our commits left it. */
+  ourState?: string;
+  /** Commits of ours beyond these, before which there was another. */
+  readonly later: FileWrites[];
+}
+
+/**
+ * Versions of published files: what tells a changed file from an unchanged one without reading it. A file that edits
+ * of ours changed keeps its version, because whoever keeps something of the file is told where they were.
+ */
+export class FileVersions {
+  /** By path. */
+  readonly #versions = new Map<string, FileVersion>();
+
+  constructor(private readonly contentOf: (path: string) => string | undefined = () => undefined) {}
+
+  /** The version of a file. Throws when there is none. */
+  of(path: string): string {
+    const state = currentState(path);
+    if (state === undefined) throw new TaskFailure('source-missing', 'The file does not exist.');
+    const current = this.#versions.get(path);
+    if (current?.state === state) return current.version;
+    const version = createHash('sha1').update(`${path}\u0000${state}`).digest('hex').slice(0, 12);
+    const content = this.#contentOf(path);
+    this.#versions.set(path, { state, version, content, commits: commitCount(path), later: [] });
+    return version;
+  }
+
+  /**
+   * Takes the state in which our writes left a file for one of the version, unless another program wrote to the file
+   * between them. By the time that this is told the file may be another one.
+   */
+  leftByUs(path: string, writes: FileWrites): void {
+    const version = this.#versions.get(path);
+    if (!version || version.content !== writes.content) return;
+    version.commits ??= writes.before;
+    // Those of several processes are told in any order.
+    version.later.push(writes);
+    version.later.sort((one, other) => one.before - other.before);
+    while (version.later[0] && version.later[0].before <= version.commits) {
+      const { after, state = currentState(path) } = version.later.shift()!;
+      // What is told late says nothing of the present state.
+      if (state !== undefined && after >= version.commits) version.ourState = state;
+      version.commits = Math.max(version.commits, after);
+    }
+    if (version.later.length === 0 && version.ourState !== undefined) version.state = version.ourState;
+  }
+
+  /** The content that a file had when its version was made. */
+  contentAt(path: string): string | undefined {
+    return this.#versions.get(path)?.content;
+  }
+
+  /** Whether a file is in the state in which it was read, or in which we left it. */
+  isKnown(path: string): boolean {
+    const state = currentState(path);
+    return state !== undefined && this.#versions.get(realpathSync(path))?.state === state;
+  }
+
+  #contentOf(path: string): string {
+    const { dev, ino } = statSync(path);
+    return this.contentOf(path) ?? `${dev}/${ino}#0`;
+  }
+}
+
+const currentState = (path: string) => fileState(path, companionsOf(path));
+
+/** Endings of the other files of a format of several. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  '.shp': ['dbf', 'shx', 'cpg'],
+  '.tab': ['dat', 'map', 'id'],
+  '.mif': ['mid'],
+};
+
+/** Files that are read with a file. */
+function companionsOf(path: string): string[] {
+  const extension = extname(path).toLowerCase();
+  if (TABLES.has(extension)) return [`${path}-wal`];
+  if (isCsv(path)) return [`${path}.cpg`, ...sidecarsOf(path)];
+  if (RASTER.has(extension)) return [...worldFilesOf(path), ...sidecarsOf(path)];
+  if (!isCopied(path)) return [];
+  const stem = path.slice(0, -extension.length);
+  const parts = PARTS[extension] ?? [];
+  return [...parts.map((name) => `${stem}.${name}`), ...sidecarsOf(path)];
+}

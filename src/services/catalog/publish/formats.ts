@@ -1,0 +1,115 @@
+import { basename, extname } from 'node:path';
+import type { ArchiveContainer } from '../../../core/tiles/archives.js';
+
+/** Files of tables by the store that reads them where they are. */
+export const TABLES: ReadonlyMap<string, string> = new Map([['.gpkg', 'geopackage']]);
+
+/** Extensions of what GDAL reads. */
+export const RASTER = new Set([
+  '.tif',
+  '.tiff',
+  '.jp2',
+  '.img',
+  '.asc',
+  '.vrt',
+  '.hgt',
+  '.dt0',
+  '.dt1',
+  '.dt2',
+  // By a world file; pictures of no place are named.
+  ...['.png', '.jpg', '.jpeg', '.webp', '.gif'],
+]);
+/** Files that may hold several grids, with axes of time and level. */
+export const GRIDDED = new Set(['.nc', '.nc4', '.cdf', '.h5', '.hdf5', '.he5']);
+/** Vector files of which a copy is made. */
+export const OGR = new Set([
+  ...['.geojson', '.json', '.geojsonl', '.ndjson', '.geojsons', '.topojson'],
+  ...['.shp', '.fgb', '.csv', '.tsv', '.psv', '.gml', '.kml', '.gpx'],
+  ...['.dxf', '.dgn', '.tab', '.mif', '.xlsx', '.ods', '.parquet', '.geoparquet'],
+]);
+/** ZIP archives of such files. */
+export const ZIPPED = new Set(['.zip', '.shz', '.kmz']);
+const GZIP = '.gz';
+
+export const ARCHIVE: ReadonlyMap<string, ArchiveContainer> = new Map([
+  ['.mbtiles', 'mbtiles'],
+  ['.pmtiles', 'pmtiles'],
+]);
+
+/** Folders that are one source: of grids, and of tables. */
+export const GRID_FOLDER = '.zarr';
+export const TABLE_FOLDER = '.gdb';
+
+const OTHER_ARCHIVE = 'Archives of this kind are not opened: unpack it.';
+const DATABASE = 'Databases of this kind are not read: copy its layers into a GeoPackage (ogr2ogr).';
+const OPENSTREETMAP =
+  'OpenStreetMap extracts are not read: load it into PostGIS (osm2pgsql) or a GeoPackage.';
+const POINT_CLOUD = 'Point clouds are not published.';
+const WAVELETS =
+  'Rasters of this kind need a library that is not free: translate it to GeoTIFF or JPEG 2000.';
+
+/** Files that hold data of places, but are not read, and what to do about it. */
+const NOT_READ: ReadonlyMap<string, string> = new Map([
+  ...['.7z', '.rar', '.tar', '.tgz', '.bz2', '.xz', '.zst', '.tar.gz'].map(
+    (end) => [end, OTHER_ARCHIVE] as const,
+  ),
+  ...['.sqlite', '.sqlite3', '.mdb', '.accdb', '.e00'].map((end) => [end, DATABASE] as const),
+  ...['.osm', '.osm.pbf', '.osm.gz', '.o5m'].map((end) => [end, OPENSTREETMAP] as const),
+  ...['.las', '.laz', '.e57', '.ply'].map((end) => [end, POINT_CLOUD] as const),
+  ...['.ecw', '.sid'].map((end) => [end, WAVELETS] as const),
+  ...['.grib', '.grib2', '.grb', '.grb2'].map(
+    (end) => [end, 'GRIB is not read: translate it to netCDF or GeoTIFF (gdal_translate).'] as const,
+  ),
+  ['.hdf', 'HDF4 is not read: translate it to netCDF or GeoTIFF (gdal_translate).'],
+  ['.dwg', 'DWG is not read: save it as DXF.'],
+  ['.xls', 'Excel files of the old kind are not read: save it as .xlsx.'],
+  ['.jml', 'OpenJUMP files are not read: save it as GeoPackage.'],
+  ['.000', 'Nautical charts (S-57) are not read: copy their layers into a GeoPackage (ogr2ogr).'],
+]);
+
+/** Why files of this name are not published, although they hold data of places. Undefined for all others. */
+export function reasonNotRead(path: string): string | undefined {
+  const name = basename(path).toLowerCase();
+  const [, two = '', one = ''] = /((?:\.[^.]+)?)(\.[^.]+)$/.exec(name) ?? [];
+  const reason = NOT_READ.get(two + one) ?? NOT_READ.get(one);
+  if (reason !== undefined) return reason;
+  return one === GZIP && holdsRaster(two) ? 'Compressed rasters are not read: unpack it.' : undefined;
+}
+
+function holdsRaster(extension: string): boolean {
+  return [RASTER, GRIDDED, TABLES, ARCHIVE, new Set(['.shp'])].some((set) => set.has(extension));
+}
+
+/** Whether a copy is made of a file: what is served of it then is the copy. */
+export function isCopied(path: string): boolean {
+  const extension = extname(path).toLowerCase();
+  return OGR.has(extension) || ZIPPED.has(extension) || isTableFolder(path) || isGzipped(path);
+}
+
+/** A vector file that gzip has compressed: `roads.geojson.gz`. Shapefiles are several files. */
+export function isGzipped(path: string): boolean {
+  if (extname(path).toLowerCase() !== GZIP) return false;
+  const inner = extname(path.slice(0, -GZIP.length)).toLowerCase();
+  return OGR.has(inner) && !SEVERAL_FILES.has(inner);
+}
+const SEVERAL_FILES = new Set(['.shp', '.tab', '.mif', '.xlsx', '.ods', '.parquet', '.geoparquet']);
+
+export function isZipped(path: string): boolean {
+  return ZIPPED.has(extname(path).toLowerCase());
+}
+
+export function isTableFolder(path: string): boolean {
+  return path.toLowerCase().endsWith(TABLE_FOLDER);
+}
+
+/** Whether a file is one of those that are published. */
+export function isSource(path: string): boolean {
+  const extension = extname(path).toLowerCase();
+  return isCopied(path) || [TABLES, RASTER, GRIDDED, ARCHIVE].some((set) => set.has(extension));
+}
+
+/** Its name without what tells the format. */
+export function nameOf(path: string): string {
+  const name = basename(path, extname(path));
+  return isGzipped(path) ? basename(name, extname(name)) : name;
+}

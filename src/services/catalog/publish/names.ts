@@ -1,0 +1,124 @@
+import type { AwaitedCollection, Collection, Quarantined } from '../../../core/catalog/collection.js';
+import { countBy } from '../../../core/features/count-by.js';
+import { collectionId } from '../../kit/slug.js';
+import type { Draft } from './source.js';
+
+/** Ids of collections that outlive their catalog: rules and settings name layers by them. */
+export interface CollectionNames {
+  /** Number of an id. `holder` names the source that has the id from now on. */
+  layerIdOf(id: string, holder?: string): Promise<number>;
+  /** Ids by the sources that have them. */
+  holders(): Promise<ReadonlyMap<string, string>>;
+  /** Ids of these sources, of all when absent. */
+  findNames(holders?: readonly string[]): Promise<ReadonlyMap<string, KnownName>>;
+}
+
+/** The id of a collection, and its number. */
+export interface KnownName {
+  readonly id: string;
+  readonly layerId: number;
+}
+
+/** Sources that are looked for one by one; of more, all that are known are read. */
+const MAX_SEARCHED = 200;
+
+/** Ids that drafts got. A draft that was not read again keeps its own, and the state is not asked. */
+export class GivenNames {
+  readonly #given = new WeakMap<Draft, KnownName>();
+  readonly #slugs = new WeakMap<Draft, string>();
+
+  get(draft: Draft): KnownName | undefined {
+    return this.#given.get(draft);
+  }
+
+  set(draft: Draft, name: KnownName): void {
+    this.#given.set(draft, name);
+  }
+
+  slugOf(draft: Draft): string {
+    let name = this.#slugs.get(draft);
+    if (name === undefined) this.#slugs.set(draft, (name = collectionId(draft.name)));
+    return name;
+  }
+}
+
+/**
+ * Readable ids: the layer's name, with that of its file or schema in front when two layers share it. A source keeps the id
+ * that it has, whatever comes beside it: under another id, rules for the layer would not apply to it any more.
+ */
+export async function assignIds(
+  drafts: readonly Draft[],
+  { layerIdOf, findNames }: Pick<CollectionNames, 'layerIdOf' | 'findNames'>,
+  taken: ReadonlySet<string> = new Set(),
+  awaited: Iterable<string> = [],
+  given = new GivenNames(),
+): Promise<Collection[]> {
+  const holders = new Map(
+    drafts.filter((draft) => !given.get(draft)).map((draft) => [draft, holderOf(draft)] as const),
+  );
+  const searched = holders.size > MAX_SEARCHED ? undefined : [...holders.values()];
+  const held = holders.size === 0 ? new Map<string, KnownName>() : await findNames(searched);
+  // Another source must not take the id of a collection that comes back: rules name it by this id.
+  const names = new Set([...taken, ...awaited]);
+  const kept = new Map<Draft, KnownName>();
+  for (const draft of drafts) {
+    const name = given.get(draft) ?? held.get(holders.get(draft)!);
+    if (name === undefined || names.has(name.id)) continue;
+    names.add(name.id);
+    kept.set(draft, name);
+  }
+  let uses: ReadonlyMap<string, number> | undefined;
+  const collections: Collection[] = [];
+  for (const draft of drafts) {
+    let name = kept.get(draft);
+    if (!name) {
+      const id = freeId(draft, (uses ??= countBy(drafts, (one) => given.slugOf(one))), names);
+      names.add(id);
+      // Only what changes is written.
+      name = { id, layerId: await layerIdOf(id, holders.get(draft) ?? holderOf(draft)) };
+    }
+    given.set(draft, name);
+    collections.push(draft.make(name.id, name.layerId));
+  }
+  return collections;
+}
+
+/** The sources that could not be read, with the names of what they held before. */
+export async function withAwaited(
+  quarantined: readonly Quarantined[],
+  { layerIdOf, holders }: Pick<CollectionNames, 'layerIdOf' | 'holders'>,
+): Promise<Quarantined[]> {
+  if (!quarantined.some(({ isUnread }) => isUnread)) return [...quarantined];
+  const collections = [...(await holders())].map(([holder, id]) => ({ id, ...parseHolder(holder) }));
+  const findAwaited = ({ path, layer }: Quarantined): Promise<AwaitedCollection[]> =>
+    Promise.all(
+      collections
+        .filter((one) => one.file === path && (layer === undefined || namesOf(layer).includes(one.layer)))
+        .map(async ({ id }) => ({ id, layerId: await layerIdOf(id) })),
+    );
+  return Promise.all(
+    quarantined.map(async (one) => (one.isUnread ? { ...one, awaited: await findAwaited(one) } : one)),
+  );
+}
+
+function freeId(draft: Draft, uses: ReadonlyMap<string, number>, names: ReadonlySet<string>): string {
+  const plain = collectionId(draft.name);
+  const base = uses.get(plain)! > 1 ? collectionId(`${draft.group}-${draft.name}`) : plain;
+  let id = base;
+  for (let n = 2; names.has(id); n++) id = `${base}-${n}`;
+  return id;
+}
+
+/** The file or the database that a draft comes from, and its layer there. */
+function holderOf({ name, group, make }: Draft): string {
+  return JSON.stringify([make('', 0).file, group, name]);
+}
+
+/** The file or database of a holder, and the layer there. */
+function parseHolder(holder: string): { file: string; layer: string } {
+  const [file, group, name] = JSON.parse(holder) as [string, string, string];
+  return { file, layer: `${group}.${name}` };
+}
+
+/** A column of geometries is a part of the name of its collection: `town.trees.crown` holds `trees_crown`. */
+const namesOf = (layer: string): string[] => [layer, layer.replace(/(\..*)\.([^.]*)$/, '$1_$2')];

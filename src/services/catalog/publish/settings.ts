@@ -1,0 +1,33 @@
+import type { TileSettings } from '../../../core/catalog/collection.js';
+import type { TableRule } from '../../../core/catalog/table-rule.js';
+import type { Config } from '../../../core/config/config.js';
+import type { StatedCrs } from '../../../core/geometry/stated-crs.js';
+import { MatrixSets } from '../../../core/tiles/tile-matrix.js';
+import { requireStatedCrs } from '../inspections/sidecar-crs.js';
+import { configuredMatrixSets } from '../tiles/matrix-sets.js';
+import { requireTileSettings } from '../tiles/settings.js';
+
+/** What of the configuration says which data is published, and how. */
+export interface DataSettings {
+  readonly sources: readonly string[];
+  /** Tiles by collection. */
+  readonly tiles?: Readonly<Record<string, TileSettings>>;
+  /** CRS by file. */
+  readonly crs?: StatedCrs;
+  readonly matrixSets?: MatrixSets;
+  /** Tables of databases. */
+  readonly tables?: TableRule;
+}
+
+/** Throws a `ConfigError` that names what is wrong. */
+export function dataSettings({ data, tiles, postgis }: Config): Required<DataSettings> {
+  requireTileSettings(tiles.collections);
+  requireStatedCrs(data.crs);
+  return {
+    sources: data.sources,
+    tiles: tiles.collections,
+    crs: data.crs,
+    matrixSets: new MatrixSets(configuredMatrixSets(tiles.matrixSets)),
+    tables: { include: postgis.include, exclude: postgis.exclude, maxTables: postgis.maxTables },
+  };
+}

@@ -1,0 +1,69 @@
+import type { Quarantined } from '../../../core/catalog/collection.js';
+import type { Box } from '../../../core/geometry/box.js';
+import type { StatedCrs } from '../../../core/geometry/stated-crs.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import type { StacImagery } from '../../rasters/stac-imagery/searches.js';
+import type { Databases } from '../databases.js';
+import type { Inspections } from '../inspections/inspections.js';
+import type { Registered } from '../rasters/layers.js';
+import type { MakeCollection } from './collections.js';
+import type { CollectionNames, GivenNames } from './names.js';
+
+export const INSPECT_DEADLINE_MS = 60_000;
+
+export interface PublishDeps extends CollectionNames {
+  pools: Pools;
+  /** Inspections of files, as far as they are kept. */
+  inspections: Pick<Inspections, 'start' | 'end'>;
+  databases: Databases;
+  /** Sources that are imagery of STAC APIs. */
+  imagery: Pick<StacImagery, 'read' | 'keep'>;
+  /** Ids that no collection of a source may have. */
+  taken: ReadonlySet<string>;
+  /** Ids that were given to what is read. */
+  given: GivenNames;
+  /** Rasters that operators registered. */
+  registered(): Promise<Registered>;
+  /** Changes whenever a file does. Throws when there is none. */
+  versionOf(path: string): string;
+  /** What operators state of the CRS of files. */
+  statedCrs: StatedCrs;
+  /** Told how much of a file is converted, from 0 to 1. */
+  onConversion?(file: string, fraction: number): void;
+  /** Folder for what is derived from sources: converted files. */
+  dataDir: string;
+}
+
+/** A collection before it has its final id. */
+export interface Draft {
+  name: string;
+  /** Stands in front of the name when two collections share it. */
+  group: string;
+  /** Its table in a file of several. */
+  table?: string;
+  make: MakeCollection;
+}
+
+/** Data whose place is not known. */
+export interface Unplaced {
+  draft: Draft;
+  file: string;
+  /** In the units of its own plane. */
+  extent: Box;
+  /** The same in this CRS, with what people are told of it. */
+  in(crs: string, note: string): Promise<Draft>;
+}
+
+/** What one source holds. */
+export interface Found {
+  collections: Draft[];
+  quarantined: Quarantined[];
+  /** Of the collections those that are in a plane of their own. */
+  unplaced?: Unplaced[];
+  /** Files that are part of a mosaic. */
+  members?: string[];
+  /** Other files belong to it, whose changes do not show in this one. */
+  dependsOnOthers?: boolean;
+  /** Something of it could not be read for a reason that may pass. */
+  isPassing?: boolean;
+}

@@ -1,0 +1,42 @@
+import type { RemoteRaster } from '../../../core/rasters/rasters.js';
+import { type ObjectStore, objectAddress } from '../../../core/sources/object-stores.js';
+import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
+
+/** What a cloud raster remembers of its registration. */
+export interface CloudAbout {
+  provider: 'AwsS3' | 'AzureBlob';
+  bucket: string;
+  objectKey: string;
+  /** Connection that it is read by; else the environment says where the store is and who reads it. */
+  connectionId?: string;
+}
+
+/** Finds the bucket of a connection, with its secret: undefined for one that is gone or switched off. */
+export type StoreOf = (connectionId: string) => Promise<ObjectStore | undefined>;
+
+/** How an object of a bucket is read. */
+export function remoteRaster(store: ObjectStore, key: string): RemoteRaster {
+  const { credentials } = store;
+  return { kind: 'remote', url: objectAddress(store, key), ...(credentials && { credentials }) };
+}
+
+export function connectionOf({ kind, about }: RegisteredRaster): string | undefined {
+  return kind === 'cloud' ? (about as CloudAbout).connectionId : undefined;
+}
+
+/** Registered rasters as they are read now; those of a connection that is switched off, or gone, are left out. */
+export async function connectedRasters(
+  rasters: readonly RegisteredRaster[],
+  storeOf: StoreOf,
+): Promise<RegisteredRaster[]> {
+  const ids = new Set(rasters.flatMap((raster) => connectionOf(raster) ?? []));
+  const stores = new Map(await Promise.all([...ids].map(async (id) => [id, await storeOf(id)] as const)));
+  return rasters.flatMap((raster) => {
+    const id = connectionOf(raster);
+    if (id === undefined) return [raster];
+    const store = stores.get(id);
+    if (!store) return [];
+    const source = remoteRaster(store, (raster.about as CloudAbout).objectKey);
+    return [{ ...raster, parts: raster.parts.map((part) => ({ ...part, source })) }];
+  });
+}

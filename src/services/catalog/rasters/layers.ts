@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasCoverage } from '../../../core/catalog/abilities.js';
+import type { Collection, Quarantined, RasterCollection } from '../../../core/catalog/collection.js';
+import { isDistant, placeOfRaster } from '../../../core/catalog/raster-sources.js';
+import type { RasterInfo } from '../../../core/rasters/rasters.js';
+import type { FileStyle } from '../../../core/styles/model.js';
+import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
+import { type MosaicPart, mismatch, mosaicOf } from '../../rasters/mosaic.js';
+import { stylesOfFile } from '../../styles/of-files.js';
+import { rasterCollection } from '../publish/collections.js';
+
+/** Layers of registered rasters: what the catalog publishes beside files and databases. */
+
+/** What is published of the registered rasters. */
+export interface Registered {
+  readonly rasters: readonly RegisteredRaster[];
+  /** The collection identifier of a layer, when it has one. */
+  slugOf(layerId: number): Promise<string | undefined>;
+}
+
+/** What a raster brings along, besides its data. */
+export interface RasterBaggage {
+  /** Styles that are offered beside the one in force. */
+  readonly styles?: readonly FileStyle[];
+}
+
+/** Where an imported raster is kept. */
+export function importedPath(dataDir: string, place: string): string {
+  return join(dataDir, 'rasters', place);
+}
+
+/** The collections with the registered rasters among them: joined to the layer that they name, or a layer of their own. */
+export async function withRegistered(
+  collections: readonly Collection[],
+  { rasters, slugOf }: Registered,
+  dataDir: string,
+): Promise<{ collections: Collection[]; quarantined: Quarantined[] }> {
+  const byLayer = new Map<number, Collection>();
+  const quarantined: Quarantined[] = [];
+  for (const layerId of new Set(rasters.map((raster) => raster.layerId))) {
+    const members = rasters.filter((raster) => raster.layerId === layerId);
+    const present = collections.find((one) => one.layerId === layerId);
+    const slug = present?.id ?? (await slugOf(layerId));
+    if (slug === undefined) continue;
+    const layer = joined(present, members, dataDir, quarantined);
+    if (layer) byLayer.set(layerId, layer(slug, layerId));
+  }
+  const remaining = collections.map((one) => byLayer.get(one.layerId) ?? one);
+  const added = [...byLayer.values()].filter(({ id }) => !collections.some((one) => one.id === id));
+  return { collections: [...remaining, ...added], quarantined };
+}
+
+/** Rasters of one layer as one collection; those that cannot be part of it are quarantined. */
+function joined(
+  present: Collection | undefined,
+  members: readonly RegisteredRaster[],
+  dataDir: string,
+  quarantined: Quarantined[],
+): ((id: string, layerId: number) => RasterCollection) | undefined {
+  const parts: MosaicPart[] = hasCoverage(present) ? [partOf(present)] : [];
+  const used: RegisteredRaster[] = [];
+  for (const member of members) {
+    const part = readable(member, dataDir);
+    const problem =
+      present && !hasCoverage(present) ? 'Its layer holds no rasters.' : problemOf(part, parts[0]?.raster);
+    if (problem !== undefined)
+      quarantined.push({ path: part?.path ?? member.place, layer: member.name, reason: problem });
+    else if (part?.raster) {
+      parts.push({ id: `${member.id}`, raster: part.raster, ...acquiredOf(member, part.raster) });
+      used.push(member);
+    }
+  }
+  if (used.length === 0) return undefined;
+  return collectionOf(present as RasterCollection | undefined, used, parts);
+}
+
+function collectionOf(
+  present: RasterCollection | undefined,
+  used: readonly RegisteredRaster[],
+  parts: readonly MosaicPart[],
+) {
+  const [only] = parts;
+  const raster = parts.length === 1 ? { ...only!.raster, acquired: only!.acquired } : mosaicOf(parts);
+  const styles = used.flatMap(({ about }) => (about as RasterBaggage).styles ?? []);
+  const text = [
+    ...used.map(({ id, scannedAt, acquired }) => `${id} ${scannedAt} ${acquired}`),
+    ...(styles.length === 0 ? [] : [JSON.stringify(styles)]),
+  ].join();
+  const version = createHash('sha1').update(`${text} ${present?.version}`).digest('hex').slice(0, 12);
+  const file = present?.file ?? placeOfRaster(only!.raster.source);
+  const make = rasterCollection(raster, used[0]!.name, file, version);
+  return (id: string, layerId: number): RasterCollection => {
+    const plain = make(id, layerId) as RasterCollection;
+    const rasterIds = used.map(({ id: number }) => number);
+    const collection = { ...plain, ...stylesOfFile(plain.style, styles), rasterIds };
+    if (present) return { ...collection, title: present.title };
+    const { name, description } = used[0]!;
+    return { ...collection, title: name, ...(description ? { description } : {}) };
+  };
+}
+
+function partOf({ id, raster }: RasterCollection): MosaicPart {
+  return { id, raster, ...(raster.acquired === undefined ? {} : { acquired: raster.acquired }) };
+}
+
+function acquiredOf({ acquired }: RegisteredRaster, raster: RasterInfo): { acquired?: string } {
+  const instant = acquired ?? raster.acquired;
+  return instant === undefined ? {} : { acquired: instant };
+}
+
+interface Readable {
+  /** Absent when the file is gone. */
+  raster?: RasterInfo;
+  path: string;
+}
+
+/** Undefined for a raster that no reader knows, which is no failure. */
+function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Readable | undefined {
+  const [raster] = parts;
+  if (!raster) return undefined;
+  const isElsewhere = kind !== 'import' || isDistant(raster.source);
+  if (isElsewhere) return { raster, path: placeOfRaster(raster.source) };
+  const path = importedPath(dataDir, place);
+  return existsSync(path) ? { raster: { ...raster, source: { kind: 'file', path } }, path } : { path };
+}
+
+function problemOf(part: Readable | undefined, first: RasterInfo | undefined): string | undefined {
+  if (!part) return undefined;
+  if (!part.raster) return 'The imported file is gone.';
+  return first && mismatch(first, part.raster);
+}

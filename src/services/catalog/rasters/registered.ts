@@ -1,0 +1,216 @@
+import { rm } from 'node:fs/promises';
+import { hasCoverage } from '../../../core/catalog/abilities.js';
+import type { CatalogSnapshot, Quarantined } from '../../../core/catalog/collection.js';
+import { isDistant } from '../../../core/catalog/raster-sources.js';
+import { layerFailure } from '../../../core/catalog/unread.js';
+import { ApiError, notFound } from '../../../core/errors/errors.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { RasterInfo } from '../../../core/rasters/rasters.js';
+import type { NewRaster, RasterChange, RegisteredRaster } from '../../../stores/rasters/rasters.js';
+import type { RegisteredKind } from '../../../stores/schema/schema.js';
+import type { State } from '../../../stores/state/state.js';
+import type { CopyRight, Derivations } from '../../access/rules/derivations.js';
+import type { SourceLayer } from '../../access/rules/rules.js';
+import { collectionId } from '../../kit/slug.js';
+import { mismatch } from '../../rasters/mosaic.js';
+import { absentObject, type FoundObject, type ObjectPlace } from '../../storage/places.js';
+import type { Storage } from '../../storage/storage.js';
+import type { ShownLayers } from '../copies/shown-layers.js';
+import { findPlace } from '../publish/data-places.js';
+import { connectedRasters, type StoreOf } from './connected.js';
+import { importedPath, type Registered } from './layers.js';
+
+export interface RegisteredDeps {
+  state: Pick<State, 'rasters' | 'collections'>;
+  catalog(): CatalogSnapshot;
+  dataDir: string;
+  storage: Pick<Storage, 'remove'>;
+  shownLayers: Pick<ShownLayers, 'at'>;
+  derivations: Pick<Derivations, 'extend' | 'record'>;
+  /** Waits until every process shows what was registered. */
+  settle(): Promise<void>;
+}
+
+/** Who registers a raster. */
+export interface Registrant {
+  readonly by: string;
+  readonly right: CopyRight;
+}
+
+/** Largest id that a request may give to a new layer: those after it are given by the server, and stay 32 bit. */
+const MAX_NEW_LAYER = 1_000_000;
+
+/** What the state database holds of registered rasters, for the catalog. */
+export async function registeredIn(
+  { rasters, collections }: RegisteredDeps['state'],
+  storeOf: StoreOf,
+): Promise<Registered> {
+  return {
+    rasters: await connectedRasters(await rasters.list(), storeOf),
+    slugOf: (layerId) => collections.slugOf(layerId),
+  };
+}
+
+/** Rasters that operators register with layers. A raster is durable, and published, once a method has resolved. */
+export class RegisteredRasters {
+  constructor(readonly deps: RegisteredDeps) {}
+
+  list<A>(kind: RegisteredKind, layerId: number): Promise<RegisteredRaster<A>[]> {
+    return this.deps.state.rasters.list<A>({ kind, layerId });
+  }
+
+  /** Those of all layers. */
+  all<A>(kind: RegisteredKind): Promise<RegisteredRaster<A>[]> {
+    return this.deps.state.rasters.list<A>({ kind });
+  }
+
+  /** Throws `not-found`. */
+  async get<A>(kind: RegisteredKind, id: number): Promise<RegisteredRaster<A>> {
+    return (await this.deps.state.rasters.get<A>(kind, id)) ?? missing(kind, id);
+  }
+
+  /**
+   * Throws `not-found` for a layer that is not there, unless it may be made, and `invalid-request` for one that cannot
+   * hold rasters.
+   */
+  async requireLayer(layerId: number, mayMake: boolean): Promise<void> {
+    const catalog = this.deps.catalog();
+    const collection = catalog.byLayerId(layerId);
+    if (collection && !hasCoverage(collection))
+      throw new ApiError('invalid-request', `Layer ${layerId} ('${collection.id}') holds no rasters.`);
+    if (collection) return;
+    if ((await this.deps.state.rasters.list({ layerId })).length > 0) return;
+    if (!mayMake) throw layerFailure(catalog, layerId);
+    const slug = await this.deps.state.collections.slugOf(layerId);
+    if (slug === undefined && (layerId < 1 || layerId > MAX_NEW_LAYER))
+      throw new ApiError('invalid-request', `layerId of a new layer must be 1 to ${MAX_NEW_LAYER}.`);
+  }
+
+  /** Throws `conflict` when the layer has a raster of that kind and place. */
+  async refuseTwice(kind: RegisteredKind, layerId: number, place: string): Promise<void> {
+    const there = await this.deps.state.rasters.list({ kind, layerId });
+    if (there.some((one) => one.place === place)) twice(layerId);
+  }
+
+  /** Throws `invalid-request` when a raster does not go together with those of its layer. */
+  requireFit(layerId: number, raster: RasterInfo | undefined): void {
+    const collection = this.deps.catalog().byLayerId(layerId);
+    if (!raster || !hasCoverage(collection)) return;
+    const problem = mismatch(collection.raster, raster);
+    if (problem !== undefined) throw new ApiError('invalid-request', problem);
+  }
+
+  /**
+   * Reads an object for a new registration in a layer. Returns the layers that show it already: the layer becomes a copy of
+   * them. Throws `not-found` if one of them does not exist for the caller, as for a missing object.
+   */
+  async readNew<T>(
+    object: Pick<ObjectPlace, 'bucket' | 'key'>,
+    { right, layerId }: Pick<Registrant, 'right'> & { layerId: number },
+    { find, read }: { find(): Promise<FoundObject>; read(path: string): Promise<T> },
+  ): Promise<{ read: T; sources: SourceLayer[] }> {
+    const { path, container } = await find();
+    const id = await this.deps.state.collections.slugOf(layerId);
+    const sources = await this.deps.shownLayers.at(await findPlace(path), id);
+    right.require(sources, absentObject(object));
+    try {
+      return { read: await read(path), sources };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'invalid-request') throw error;
+      // Why an object cannot be read tells that it is there.
+      if (right.has(await this.deps.shownLayers.at(await findPlace(container)))) throw error;
+      throw absentObject(object);
+    }
+  }
+
+  /** Makes a layer a copy of those that show something of a path or URL, which it is going to show. */
+  async nameSources(layerId: number, path: string, by: string): Promise<void> {
+    const id = await this.deps.state.collections.slugOf(layerId);
+    if (id === undefined) return;
+    await this.deps.derivations.extend(id, await this.deps.shownLayers.at(await findPlace(path), id), by);
+  }
+
+  /** Throws `conflict` for a place that the layer has. */
+  async add<A>(
+    raster: NewRaster<A>,
+    { sources, by }: { sources: readonly SourceLayer[]; by: string },
+  ): Promise<RegisteredRaster<A>> {
+    const { state, settle, derivations } = this.deps;
+    const id = await this.#makeLayer(raster.layerId, raster.name);
+    await derivations.extend(id, sources, by);
+    const added = (await state.rasters.add(raster)) ?? twice(raster.layerId);
+    await settle();
+    return added;
+  }
+
+  /** Throws `not-found`. */
+  async change<A>(kind: RegisteredKind, id: number, to: RasterChange): Promise<RegisteredRaster<A>> {
+    const changed = (await this.deps.state.rasters.change<A>(id, to)) ?? missing(kind, id);
+    await this.deps.settle();
+    return changed;
+  }
+
+  /** Removes the registration, and of an import the file. Throws `not-found`. */
+  async remove(kind: RegisteredKind, id: number): Promise<void> {
+    const { place, parts, layerId } = await this.get(kind, id);
+    if (!(await this.deps.state.rasters.remove(kind, id))) missing(kind, id);
+    await this.deps.settle();
+    await this.#forgetSources(layerId);
+    // Last: a file without a row is swept at the next start, a row without a file would be a broken layer.
+    if (kind !== 'import') return;
+    const { storage, dataDir } = this.deps;
+    if (parts[0] && isDistant(parts[0].source)) await storage.remove(`rasters/${place}`);
+    else await rm(importedPath(dataDir, place), { force: true });
+  }
+
+  /** A layer that is gone is a copy of no other. */
+  async #forgetSources(layerId: number): Promise<void> {
+    const { state, catalog, derivations } = this.deps;
+    const isAwaited = ({ awaited = [] }: Quarantined) => awaited.some((one) => one.layerId === layerId);
+    if (catalog().byLayerId(layerId) || catalog().quarantined.some(isAwaited)) return;
+    if ((await state.rasters.list({ layerId })).length > 0) return;
+    const id = await state.collections.slugOf(layerId);
+    if (id !== undefined) await derivations.record(id, [], 'system');
+  }
+
+  /** Returns the id of the collection. */
+  async #makeLayer(layerId: number, name: string): Promise<string> {
+    const { collections } = this.deps.state;
+    const base = collectionId(name);
+    for (let n = 1; ; n++) {
+      const id = await collections.slugOf(layerId);
+      if (id !== undefined) return id;
+      await collections.take(layerId, n === 1 ? base : `${base}-${n}`);
+    }
+  }
+}
+
+/** What is wrong with a raster itself is the request's fault; all else is ours, and may pass. */
+export function refusalOf(error: unknown): unknown {
+  if (!(error instanceof TaskFailure)) return error;
+  switch (error.code) {
+    case 'invalid-input':
+    case 'source-unreadable':
+    case 'source-missing':
+    case 'too-large':
+    case 'no-data':
+      return new ApiError('invalid-request', error.message, { cause: error.cause_ });
+    default:
+      return error;
+  }
+}
+
+const WORDS: Readonly<Record<RegisteredKind, string>> = {
+  import: 'imported raster',
+  cloud: 'cloud raster',
+  multidim: 'multidimensional coverage',
+  zarr: 'Zarr store',
+};
+
+function missing(kind: RegisteredKind, id: number): never {
+  throw notFound(WORDS[kind], `${id}`);
+}
+
+function twice(layerId: number): never {
+  throw new ApiError('conflict', `Layer ${layerId} has this one already.`);
+}

@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { LayerName } from '../../core/access/access.js';
+import { shownField } from '../../core/access/field-masks.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type {
+  AwaitedCollection,
+  CatalogSnapshot,
+  Collection,
+  Quarantined,
+  ReadRule,
+  VectorCollection,
+} from '../../core/catalog/collection.js';
+import type { Expression } from '../../core/cql2/ast.js';
+import { and } from '../../core/cql2/index.js';
+import type { Principal } from '../../core/http/operation.js';
+import type { Field, Mask, VectorSource } from '../../core/sources/vector-source.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { Access, AccessPolicy } from '../access/access.js';
+import { isWithin } from '../access/rules/policy.js';
+import { stylesWithout } from '../styles/visible-styles.js';
+import { Measurements } from './visible-facts.js';
+
+/** Audiences whose view of one catalog is kept. */
+const MAX_VIEWS = 1000;
+
+/** What decides what a principal may read. */
+export interface Reading {
+  readonly policy: AccessPolicy;
+  /** Changes with the rules. */
+  version(): number;
+  /** Principals of one audience read the same. */
+  audienceOf(principal: Principal): string;
+  /** Tells if a collection whose source cannot be read is shown to a principal. Default: shown. */
+  readonly awaited?: (principal: Principal, collection: AwaitedCollection) => 'shown' | 'refused' | 'hidden';
+  /** The layers that a collection is a copy of; none when absent. */
+  sourcesOf?(id: string): readonly LayerName[];
+}
+
+/** A policy that never changes. */
+export function fixedReading(policy: AccessPolicy): Reading {
+  const audienceOf = ({ kind, id, permissions }: Principal) => JSON.stringify([kind, id, permissions]);
+  return { policy, version: () => 0, audienceOf };
+}
+
+/**
+ * The catalog as each principal may read it: collections that may not be read are left out, masked attributes are no
+ * fields, and hidden rows are excluded by the collection's row filter. Every surface takes its collections from here, so
+ * a rule holds on all of them; and because a restricted collection has a version of its own, caches keep them apart.
+ */
+export class VisibleCatalog {
+  readonly #reading: Reading;
+  readonly #current: () => CatalogSnapshot;
+  #of: CatalogSnapshot | undefined;
+  #version = Number.NaN;
+  readonly #views = new LRUCache<string, CatalogSnapshot>({ max: MAX_VIEWS });
+  readonly #measurements: Measurements | undefined;
+  #last: { principal: Principal; visible: CatalogSnapshot } | undefined;
+
+  /** Without pools nobody counts what rules leave. */
+  constructor(current: () => CatalogSnapshot, reading: Reading, pools?: Pick<Pools, 'run'>) {
+    this.#current = current;
+    this.#reading = reading;
+    this.#measurements = pools && new Measurements(pools, () => this.#forget());
+  }
+
+  #forget(): void {
+    this.#views.clear();
+    this.#last = undefined;
+  }
+
+  /** The whole catalog itself when nothing is kept from this principal. */
+  of(principal: Principal): CatalogSnapshot {
+    const snapshot = this.#current();
+    const version = this.#reading.version();
+    if (this.#of !== snapshot || this.#version !== version) {
+      this.#of = snapshot;
+      this.#version = version;
+      this.#forget();
+    }
+    if (this.#last?.principal === principal) return this.#last.visible;
+    const audience = this.#reading.audienceOf(principal);
+    let visible = this.#views.get(audience);
+    if (!visible) this.#views.set(audience, (visible = this.#restricted(snapshot, principal)));
+    this.#last = { principal, visible };
+    return visible;
+  }
+
+  #withSources(collection: Collection, snapshot: CatalogSnapshot): Collection {
+    const sources = this.#reading.sourcesOf?.(collection.id) ?? [];
+    const derivedFrom = sources.flatMap(({ id }) => snapshot.byId(id) ?? []);
+    return derivedFrom.length > 0 ? { ...collection, derivedFrom } : collection;
+  }
+
+  /** A source that could not be read, with the collections of before that a principal may read. Others are refused as if they were there. */
+  #unread(one: Quarantined, principal: Principal, refused: AwaitedCollection[]): Quarantined {
+    const { awaited = [] } = one;
+    const within = awaited.filter((collection) => isWithin(principal, collection));
+    const shown = within.filter((collection) => {
+      const outcome = this.#reading.awaited?.(principal, collection) ?? 'shown';
+      if (outcome === 'refused') refused.push(collection);
+      return outcome === 'shown';
+    });
+    return shown.length === awaited.length ? one : { ...one, awaited: shown };
+  }
+
+  #restricted(snapshot: CatalogSnapshot, principal: Principal): CatalogSnapshot {
+    const { policy } = this.#reading;
+    const refused: AwaitedCollection[] = [];
+    const collections = snapshot.collections.flatMap((collection) => {
+      if (collection.isDisabled) return [];
+      const access = policy(principal, collection, 'read');
+      if (access.allowed)
+        return [narrowed(this.#withSources(collection, snapshot), access, this.#measurements)];
+      // Layers of other tenants are not there: a refusal would tell of them.
+      if (isWithin(principal, collection)) refused.push(collection);
+      return [];
+    });
+    const same =
+      collections.length === snapshot.collections.length &&
+      collections.every((collection, i) => collection === snapshot.collections[i]);
+    const quarantined = snapshot.quarantined.map((one) => this.#unread(one, principal, refused));
+    if (same && quarantined.every((one, i) => one === snapshot.quarantined[i])) return snapshot;
+    const why = principal.kind === 'anonymous' ? 'unauthenticated' : 'forbidden';
+    return snapshot.with({ collections, quarantined, refused: { collections: refused, why } });
+  }
+}
+
+/**
+ * A collection of which only some rows and fields are to be read. One that is narrowed already becomes narrower:
+ * `scope` says for whom it is so.
+ */
+export function narrowed(
+  collection: Collection,
+  { filter, fields, masks }: Pick<Access, 'filter' | 'fields' | 'masks'>,
+  measurements: Measurements | undefined,
+  scope: ReadRule['scope'] = 'caller',
+): Collection {
+  if (!hasFeatures(collection) || (filter === undefined && fields === undefined)) return collection;
+  const name = nameOf([filter ?? null, fields ?? null, ...(masks ? [[...masks]] : [])]);
+  const { source, version, origin, rule } = collection;
+  const stored = withMasks(rule?.stored ?? source, masks);
+  const rows = and(rule?.rows, filter);
+  const within = filter === undefined ? undefined : withinRows(collection, stored, rows!, measurements);
+  const measure = within ? within.measure : rule?.measure;
+  return {
+    ...(within?.collection ?? collection),
+    version: `${version}-${name}`,
+    origin: `${origin}-${name}`,
+    source: fields ? shownSource(source, fields, masks) : source,
+    ...(fields ? stylesWithout(collection, hiddenOf(collection, fields)) : {}),
+    rule: { scope, rows, stored, version: rule?.version ?? version, ...(measure ? { measure } : {}) },
+  };
+}
+
+function withMasks(source: VectorSource, masks: Access['masks']): VectorSource {
+  return masks ? { ...source, fields: source.fields.map((field) => withMask(field, masks)) } : source;
+}
+
+function withMask(field: Field, masks: ReadonlyMap<string, Mask>): Field {
+  const mask = masks.get(field.name);
+  return mask ? { ...field, mask } : field;
+}
+
+/** The source as it is told of: without hidden fields, and with masked ones as they are shown. */
+function shownSource(source: VectorSource, names: readonly string[], masks: Access['masks']): VectorSource {
+  const fields = withMasks(source, masks).fields.filter(({ name, mask }) => mask || names.includes(name));
+  return { ...source, fields: fields.map(shownField) };
+}
+
+const nameOf = (parts: unknown) =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+
+function hiddenOf({ source }: VectorCollection, fields: readonly string[]): string[] {
+  return source.fields.map(({ name }) => name).filter((name) => !fields.includes(name));
+}
+
+/** Counts, places and words that were made of all rows are not told to who has only some. */
+function withinRows(
+  collection: VectorCollection,
+  stored: VectorSource,
+  rows: Expression,
+  measurements: Measurements | undefined,
+): { collection: VectorCollection; measure?: ReadRule['measure'] } {
+  const {
+    extent84: _,
+    extent: _all,
+    countEstimated: _count,
+    warning: _warning,
+    stac: _stac,
+    ...rest
+  } = collection;
+  const key = `${collection.id} ${collection.version} ${collection.cursor} ${collection.activity ?? ''} ${nameOf(rows)}`;
+  const facts = measurements?.factsOf(key);
+  const { featureCount, extent84, extent } = facts ?? {};
+  return {
+    collection: { ...rest, featureCount, extent84, ...(extent ? { extent } : {}) },
+    ...(measurements && !facts
+      ? { measure: () => measurements.measure(key, { ...collection, source: stored }, rows) }
+      : {}),
+  };
+}

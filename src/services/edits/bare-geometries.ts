@@ -1,0 +1,88 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { TaskFailure } from '../../core/errors/failure.js';
+
+/** Files of nothing but geometries, as CSV, which OGR reads. */
+
+/** Longest geometry that OGR reads from a line. */
+const MOST_CHARACTERS = 9_000_000;
+
+export function holdsBareGeometries(path: string): boolean {
+  return ['.wkt', '.wkb'].includes(extname(path).toLowerCase());
+}
+
+/**
+ * Writes the geometries of a file into a CSV file with one column: WKT, one after another, or WKB, a single one or lines of
+ * hexadecimal digits. Fails with `source-unreadable` where there are none, or one is too long.
+ */
+export async function writeAsCsv(path: string, output: string): Promise<void> {
+  const isText = extname(path).toLowerCase() === '.wkt';
+  const geometries = isText ? wktOf(path) : wkbOf(path);
+  await pipeline(Readable.from(csvOf(isText ? 'wkt' : 'wkb', geometries)), createWriteStream(output));
+}
+
+async function* csvOf(column: string, geometries: AsyncIterable<string>): AsyncGenerator<string> {
+  yield `id,${column}\n`;
+  let id = 0;
+  for await (const geometry of geometries) yield `${++id},"${geometry.replaceAll('"', '""')}"\n`;
+  if (id === 0) throw new TaskFailure('source-unreadable', 'The file holds no geometry.');
+}
+
+const linesOf = (path: string) => createInterface({ input: createReadStream(path), crlfDelay: Infinity });
+
+/** A geometry ends where its brackets do, on the line of its name or on a later one. EWKT's SRID is left out. */
+async function* wktOf(path: string): AsyncGenerator<string> {
+  let text = '';
+  let depth = 0;
+  for await (const line of linesOf(path)) {
+    if (text === '' && line.trim() === '') continue;
+    text += ` ${line.replace(/^\uFEFF/, '').trim()}`;
+    for (const character of line) depth += character === '(' ? 1 : character === ')' ? -1 : 0;
+    requireLength(text);
+    if (depth > 0) continue;
+    yield text
+      .replace(/^\s*SRID=\d+;/i, '')
+      .replace(/;\s*$/, '')
+      .trim();
+    text = '';
+    depth = 0;
+  }
+  if (text !== '') throw new TaskFailure('source-unreadable', 'The last geometry of the file is cut off.');
+}
+
+async function* wkbOf(path: string): AsyncGenerator<string> {
+  if (await isBinary(path)) {
+    let digits = '';
+    for await (const chunk of createReadStream(path)) {
+      digits += (chunk as Buffer).toString('hex');
+      requireLength(digits);
+    }
+    yield digits;
+    return;
+  }
+  for await (const line of linesOf(path)) {
+    const digits = line.trim().replace(/^(\\x|0x)/i, '');
+    requireLength(digits);
+    if (digits !== '') yield digits;
+  }
+}
+
+/** The order of bytes, with which WKB begins, is no digit. */
+async function isBinary(path: string): Promise<boolean> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, 0);
+    return bytesRead === 1 && buffer[0]! <= 1;
+  } finally {
+    await file.close();
+  }
+}
+
+function requireLength(geometry: string): void {
+  if (geometry.length > MOST_CHARACTERS)
+    throw new TaskFailure('too-large', `A geometry of the file has more than ${MOST_CHARACTERS} characters.`);
+}

@@ -1,0 +1,131 @@
+import { ApiError } from '../../../core/errors/errors.js';
+import type { RemoteLayer, SourceKind } from '../../../core/exchange/ingest.js';
+import { isObjectKey } from '../../../core/sources/object-stores.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import type { CopyChoice } from '../../catalog/copies/layer-copy.js';
+import type { StoredConnection } from '../../connections/connection.js';
+import { providerOf } from '../../connections/connection.js';
+import { type Connections, requireActive } from '../../connections/connections.js';
+import { formatOf, isBucketProvider } from '../../connections/object-store.js';
+import { remoteFailure } from '../../connections/remote-failure.js';
+import { serviceAddress } from '../../connections/service-address.js';
+import { absentObject } from '../../storage/places.js';
+import { GEOSERVICES } from '../remote/geoservices.js';
+import type { GeoServicesSource } from '../remote/geoservices-source.js';
+import { OBJECT, type ObjectSource } from '../remote/objects.js';
+import { OGC_FEATURES, type OgcFeaturesSource } from '../remote/ogc-features.js';
+import { WFS, type WfsSource } from '../remote/wfs.js';
+
+/** What a job imports it by. */
+export type CopySource =
+  | { jobKind: typeof OGC_FEATURES; remote: OgcFeaturesSource }
+  | { jobKind: typeof WFS; remote: WfsSource }
+  | { jobKind: typeof GEOSERVICES; remote: GeoServicesSource }
+  | { jobKind: typeof OBJECT; remote: ObjectSource };
+
+/** Where a layer belongs, and the CRS that it is stored in. */
+export interface CopyPlace {
+  readonly srid: number;
+  /** That of the layer as it is when absent. */
+  readonly service?: string | undefined;
+  readonly disabled?: true;
+}
+
+export interface CopySourceDeps {
+  readonly connections: Pick<Connections, 'service' | 'requestTo'>;
+  readonly pools: Pick<Pools, 'run'>;
+}
+
+const REQUEST_MS = 120_000;
+const PAGE = 1000;
+const RETRIES = 3;
+/** Of a whole collection, whose pages are read one after another. */
+const COLLECTION_SECONDS = 86_400;
+
+/** Layers of other services are seen by discovery alone. */
+const COPIED: ReadonlySet<string> = new Set(['ogc-api-features', 'ogc-wfs', 'arcgis-geoservices-rest']);
+
+/** Finds what is to be copied. Throws `invalid-body` for what is not there, and `unavailable` while nobody answers. */
+export async function copySource(
+  { connections, pools }: CopySourceDeps,
+  connection: StoredConnection,
+  { schema, table }: CopyChoice,
+  place: CopyPlace,
+): Promise<CopySource> {
+  requireActive(connection);
+  const provider = providerOf(connection.body);
+  if (isBucketProvider(provider)) return objectSource(connection, { schema, table });
+  if (!COPIED.has(provider))
+    throw new ApiError(
+      'invalid-request',
+      `Layers of '${connection.body.name}' (${provider}) are listed, and not published: they are no features.`,
+    );
+  const service = await connections.service(connection);
+  const layer = layerNamed(service.layers, { schema, table }, provider);
+  const serviceUrl = serviceAddress(connection.body).href;
+  const credentials = { connection: connection.id };
+  if (provider === 'ogc-api-features') {
+    const bounds = { maxFeatures: 0, maxPages: 1_000_000, timeoutSeconds: COLLECTION_SECONDS };
+    const remote = { serviceUrl, collectionId: layer.name, pageSize: PAGE, ...bounds, credentials };
+    return { jobKind: OGC_FEATURES, remote };
+  }
+  if (provider === 'ogc-wfs') {
+    const request = await connections.requestTo(connection, REQUEST_MS);
+    const { version, geoJson } = await pools.run('ingest.wfsPlan', request).catch((error: unknown) => {
+      throw remoteFailure('table', error);
+    });
+    const title = (layer.title ?? layer.name).slice(0, 200);
+    const type = { serviceUrl, version, typeName: layer.name, title, geoJson, srid: layer.srid };
+    const reading = { pageSize: PAGE, requestMs: REQUEST_MS, maxRetries: RETRIES };
+    return { jobKind: WFS, remote: { ...type, ...reading, credentials } };
+  }
+  const { srid: targetSrid, ...where } = place;
+  const reading = { where: '1=1', maxRetries: RETRIES, requestMs: REQUEST_MS };
+  // The connection may name one layer of the service.
+  const { search } = new URL(serviceUrl);
+  const layerOf = { serviceUrl: service.url + search, layerId: layer.layerId! };
+  const remote = { ...layerOf, targetSrid, ...reading, ...where, credentials };
+  return { jobKind: GEOSERVICES, remote };
+}
+
+/** Layers of GeoServices go by their numbers. */
+export const tableOf = ({ name, layerId }: RemoteLayer): string =>
+  layerId === undefined ? name : String(layerId);
+
+function layerNamed(
+  layers: readonly RemoteLayer[],
+  { schema, table }: CopyChoice,
+  provider: SourceKind | string,
+): RemoteLayer {
+  const layer = schema === provider ? layers.find((one) => tableOf(one) === table) : undefined;
+  if (!layer) throw absentLayer({ schema, table });
+  return layer;
+}
+
+const absentLayer = ({ schema, table }: CopyChoice): ApiError =>
+  wrong('table', `There is no layer ${table} of ${schema}.`);
+
+/** The error for what is missing, or does not exist for the caller. */
+export function absentSource({ body }: StoredConnection, { schema, table }: CopyChoice): ApiError {
+  return isBucketProvider(providerOf(body))
+    ? absentObject({ bucket: schema, key: table })
+    : absentLayer({ schema, table });
+}
+
+/** Whether the object is there, the copy finds out. */
+function objectSource({ id, body }: StoredConnection, { schema, table }: CopyChoice): CopySource {
+  if (schema !== body.databaseName)
+    absent('schema', `The connection leads to the bucket ${body.databaseName}.`);
+  if (!isObjectKey(table)) absent('table', 'A key of an object has no parts . and ..');
+  const format = formatOf(table);
+  if (format?.isCopied !== true)
+    absent('table', 'Only FlatGeobuf, GeoParquet, GeoPackage and GeoJSON are published from buckets.');
+  return { jobKind: OBJECT, remote: { connection: id, key: table } };
+}
+
+function absent(name: string, detail: string): never {
+  throw wrong(name, detail);
+}
+
+const wrong = (name: string, detail: string): ApiError =>
+  new ApiError('invalid-body', detail, { errors: [{ name: `/${name}`, detail }] });

@@ -1,0 +1,45 @@
+import type { ExportFormat as Driver } from '../../../core/exchange/ogr.js';
+
+/** What the data of a layer is exported as. */
+export interface ExportFormat {
+  readonly mediaType: string;
+  readonly ending: string;
+  /** OGR driver that writes the file; absent where the store writes it itself. */
+  readonly driver?: Driver;
+  /** Its coordinates are longitudes and latitudes. */
+  readonly inDegrees?: true;
+  /** Ids of features would be lost: they become a field. */
+  readonly idAsField?: true;
+}
+
+export const EXPORT_FORMATS = {
+  csv: { mediaType: 'text/csv', ending: 'csv' },
+  shapefile: {
+    mediaType: 'application/zip',
+    ending: 'zip',
+    driver: 'ESRI Shapefile',
+    idAsField: true,
+  },
+  gpkg: { mediaType: 'application/geopackage+sqlite3', ending: 'gpkg', driver: 'GPKG' },
+  geojson: { mediaType: 'application/geo+json', ending: 'geojson' },
+  flatgeobuf: {
+    mediaType: 'application/vnd.flatgeobuf',
+    ending: 'fgb',
+    driver: 'FlatGeobuf',
+    idAsField: true,
+  },
+  kml: {
+    mediaType: 'application/vnd.google-earth.kml+xml',
+    ending: 'kml',
+    driver: 'KML',
+    inDegrees: true,
+    idAsField: true,
+  },
+} as const satisfies Record<string, ExportFormat>;
+
+export type ExportName = keyof typeof EXPORT_FORMATS;
+export const EXPORT_NAMES = Object.keys(EXPORT_FORMATS) as ExportName[];
+
+export function formatOf(name: ExportName): ExportFormat {
+  return EXPORT_FORMATS[name];
+}

@@ -1,0 +1,156 @@
+import { plainFields } from '../../../core/access/field-masks.js';
+import { readable, type VectorCollection } from '../../../core/catalog/collection.js';
+import { and, bboxFilter } from '../../../core/cql2/index.js';
+import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import type { FeatureQuery, ItemsTask } from '../../../core/features/features.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../../../core/geometry/crs.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { type Field, hasIntegerIds } from '../../../core/sources/vector-source.js';
+import { resolveCrs } from '../../../native/crs.js';
+import { geoServicesFilter } from '../../geoservices/filter.js';
+import { type ExportFormat, type ExportName, formatOf } from './formats.js';
+
+/** What is asked for, as the request says it. */
+export interface ExportRequest {
+  format: ExportName;
+  /** A condition in SQL. */
+  where?: string;
+  /** Longitudes and latitudes, or the coordinates of data without a place on Earth. */
+  bbox?: Box;
+  /** Names of attributes; all when absent. */
+  outFields?: string[];
+  outSR?: string;
+  /** Of CSV: texts that spreadsheets take for formulas get an apostrophe in front. */
+  guardsFormulas?: boolean;
+}
+
+/** How a collection is read for an export. */
+export interface ExportPlan {
+  readonly format: ExportName;
+  readonly collection: VectorCollection;
+  readonly query: FeatureQuery;
+  readonly fields: readonly Field[];
+  readonly crs: Crs;
+  readonly task: ItemsTask;
+}
+
+/** Decimal places that keep a tenth of a millimetre. */
+const IN_DEGREES = 9;
+const IN_METRES = 4;
+/** Bytes that are read, and sent, at a time; and features. */
+const PART_BYTES = 524_288;
+const PART_FEATURES = 5000;
+
+/** Throws 400 naming the parameter. `collection` is what the caller may read. */
+export function planExport(collection: VectorCollection, request: ExportRequest): ExportPlan {
+  const crs = outputCrs(collection, request);
+  const format = formatOf(request.format);
+  const chosen = chosenFields(collection, request.outFields);
+  const { query, fields } = withKey(format, queryOf(collection, request), chosen);
+  const isCsv = request.format === 'csv';
+  const part = partTask(query, { format: isCsv ? 'csv' : 'geojson', crs, fields });
+  const task = isCsv && request.guardsFormulas ? { ...part, guardsFormulas: true } : part;
+  if (format.driver === 'ESRI Shapefile' && collection.source.geometryType === 'GeometryCollection')
+    throw badParameter('format', 'cannot be shapefile: it has no geometry collections');
+  return { format: request.format, collection, query, fields, crs, task };
+}
+
+/** Reads keys that are not integers as a field, for formats whose features have integers as ids or none. */
+export function withKey(
+  { driver }: ExportFormat,
+  query: FeatureQuery,
+  fields: readonly Field[],
+): { query: FeatureQuery; fields: readonly Field[] } {
+  const { source } = query;
+  const { idColumn, idType, numbers } = source;
+  const isField = source.fields.some(({ name }) => name === idColumn);
+  if (!driver || hasIntegerIds(source) || isField) return { query, fields };
+  // Columns of `character(n)` are read as text, without the blanks at their end.
+  const sqlType = idType === 'uuid' ? 'uuid' : 'character';
+  const key: Field = numbers?.key ?? { name: idColumn, type: 'string', nullable: false, sqlType };
+  const keyed = { ...source, fields: [key, ...source.fields] };
+  return { query: { ...query, source: keyed }, fields: [key, ...fields] };
+}
+
+/** Reads the first part of what is written as a whole. */
+export function partTask(
+  query: FeatureQuery,
+  { format, crs, fields }: Pick<ExportPlan, 'crs' | 'fields'> & Pick<ItemsTask, 'format'>,
+): ItemsTask {
+  return {
+    ...query,
+    format,
+    crs: crs.proj,
+    swapAxes: false,
+    precision: crs.geographic ? IN_DEGREES : IN_METRES,
+    fields: fields.map(({ name }) => name),
+    limit: PART_FEATURES,
+    maxBytes: PART_BYTES,
+    offset: 0,
+  };
+}
+
+function outputCrs(collection: VectorCollection, { format, outSR }: ExportRequest): Crs {
+  const output = outSR === undefined ? undefined : resolveCrs('outSR', outSR);
+  requireReachable({ outSR: output }, collection);
+  const { storageCrs } = collection;
+  if (formatOf(format).inDegrees) {
+    if (output && output.epsg !== CRS84.epsg)
+      throw badParameter('outSR', `must be 4326: ${format} has longitudes and latitudes`);
+    requireReachable({ format: CRS84 }, collection);
+    return CRS84;
+  }
+  return output ?? (format === 'geojson' ? defaultCrs(collection) : storageCrs);
+}
+
+function chosenFields({ source }: VectorCollection, names: string[] | undefined): readonly Field[] {
+  if (!names || names.includes('*')) return source.fields;
+  const missing = names.find(
+    (name) => name !== source.idColumn && !source.fields.some((field) => field.name === name),
+  );
+  if (missing !== undefined) throw badParameter('outFields', `there is no field '${missing.slice(0, 60)}'`);
+  return source.fields.filter(({ name }) => names.includes(name));
+}
+
+function queryOf(collection: VectorCollection, { where, bbox }: ExportRequest): FeatureQuery {
+  const { source, filter: rows } = readable(collection);
+  const crs = defaultCrs(collection);
+  const schema = { ...source, fields: [...plainFields(collection.source.fields)], filterCrs: crs };
+  const own = geoServicesFilter(where === undefined ? {} : { where }, schema, collection.storageCrs);
+  const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, crs), crs.proj);
+  const filter = and(rows, box, own);
+  return { source, filter };
+}
+
+/** Whether a collection has as many features as it says, and all of them are asked for. */
+export function countOf({ collection, query }: ExportPlan): number | undefined {
+  const all = query.filter === undefined && !collection.countEstimated;
+  return all ? collection.featureCount : undefined;
+}
+
+/** Above this an export is a job. */
+export const isLong = (features: number) => features > LIMITS.exportFeatures;
+
+/** Name of the file, from that of the collection. */
+export function fileName({ collection, format }: ExportPlan): string {
+  return `${layerName(collection)}.${formatOf(format).ending}`;
+}
+
+/** A name that every format takes for its layer. */
+export function layerName({ id }: Pick<VectorCollection, 'id'>): string {
+  return (
+    id
+      .replace(/\W/g, '_')
+      .replace(/^(?=\d)/, '_')
+      .slice(0, 60) || 'layer'
+  );
+}
+
+/** What OGR cannot write is the fault of what was asked for, not of the server. */
+export function refusal(format: ExportName): ApiError {
+  return new ApiError(
+    'unprocessable',
+    `The layer cannot be written as ${format}: its geometries or values do not fit. Another format may take them.`,
+  );
+}

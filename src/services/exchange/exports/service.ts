@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import type { CatalogSnapshot, VectorCollection } from '../../../core/catalog/collection.js';
+import { unreadNamed } from '../../../core/catalog/unread.js';
+import { ApiError, notFound } from '../../../core/errors/errors.js';
+import { makeFolder } from '../../../core/files/own-folder.js';
+import { type Principal, withoutSession } from '../../../core/http/operation.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import type { JobRow } from '../../../stores/jobs/jobs.js';
+import { passingFile } from '../../catalog/passing-file.js';
+import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
+import type { JobContext, JobKind } from '../../jobs/kinds.js';
+import { removeOldFiles } from '../../kit/old-files.js';
+import { runTask, type TaskContext } from '../../kit/run-task.js';
+import { type ExportName, formatOf } from './formats.js';
+import { countOf, type ExportPlan, type ExportRequest, fileName, isLong, planExport } from './plan.js';
+import { findExportLosses, openExport, writeExport } from './write.js';
+
+export interface ExportDeps {
+  pools: Pools;
+  jobs: JobEngine;
+  dataDir: string;
+  /** The catalog as this principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
+}
+
+/** What a job of an export is given: it reads what its principal may read then. */
+interface ExportInput {
+  collection: string;
+  request: ExportRequest;
+  principal: Principal;
+}
+
+export interface ExportFile {
+  path: string;
+  name: string;
+  mediaType: string;
+  bytes: number;
+  features: number;
+}
+
+const KIND = 'export';
+const DAY_MS = 86_400_000;
+/** Milliseconds after which the folder of a request belongs to nobody. */
+const STRAY_MS = 3_600_000;
+
+/** Exports of the features of a layer: answered at once where they are few, else as jobs that leave a file. */
+export class Exports {
+  readonly #deps: ExportDeps;
+  readonly #folder: string;
+
+  constructor(deps: ExportDeps) {
+    this.#deps = deps;
+    this.#folder = join(resolve(deps.dataDir), 'exports');
+    deps.jobs.register(this.#kind());
+  }
+
+  /** Features that an export holds. */
+  async count(x: TaskContext, plan: ExportPlan): Promise<number> {
+    return countOf(plan) ?? (await runTask(x, this.#deps.pools, 'vector.count', plan.query));
+  }
+
+  /** The bytes of a short export; `length` is there if a file of them was made. */
+  async open(
+    x: TaskContext,
+    plan: ExportPlan,
+  ): Promise<{ body: AsyncIterable<Uint8Array>; length?: number; notes: readonly string[] }> {
+    const { pools } = this.#deps;
+    if (!formatOf(plan.format).driver) {
+      return { notes: await findExportLosses(x, pools, plan), body: await openExport(x, pools, plan) };
+    }
+    const folder = join(this.#folder, `request-${randomUUID()}`);
+    await makeFolder(folder, 0o700);
+    try {
+      const path = join(folder, `${plan.collection.layerId}.${endingOf(plan.format)}`);
+      const { notes } = await writeExport(x, pools, plan, path);
+      return { length: (await stat(path)).size, body: await passingFile(path), notes };
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async submit(
+    collection: VectorCollection,
+    request: ExportRequest,
+    principal: Principal,
+    options: SubmitOptions,
+  ): Promise<JobRow> {
+    await this.trim();
+    const input: ExportInput = { collection: collection.id, request, principal: withoutSession(principal) };
+    const resources = [`collection:${collection.id}`];
+    return (await this.#deps.jobs.submit(KIND, input, { resources, ...options })).job;
+  }
+
+  /** The file of a job of this owner. Throws `not-found`, and `conflict` for one that has not ended. */
+  async file(id: string, owner: string): Promise<ExportFile> {
+    const job = await this.#deps.jobs.get(id);
+    if (job.kind !== KIND || job.owner !== owner) throw notFound('export', id.slice(0, 100));
+    if (job.state === 'Queued' || job.state === 'Running')
+      throw new ApiError('conflict', `The export is not ready: ${job.state}.`);
+    const file = job.result_json ? (JSON.parse(job.result_json) as ExportFile) : undefined;
+    if (!file || !existsSync(file.path))
+      throw new ApiError('not-found', 'This export has no file, or it was removed.');
+    return file;
+  }
+
+  /** Removes files of jobs that are past their time, and what requests of a killed server left. */
+  async trim(now = Date.now()): Promise<void> {
+    const lifeOf = (name: string) => (name.startsWith('request-') ? STRAY_MS : LIMITS.exportDays * DAY_MS);
+    await removeOldFiles(this.#folder, lifeOf, now);
+  }
+
+  #kind(): JobKind<ExportInput, ExportFile> {
+    return {
+      kind: KIND,
+      title: 'Export of a layer',
+      console: 'ExtractTransformLoad',
+      operationType: 6,
+      resumable: true,
+      lane: KIND,
+      ofFolder: true,
+      run: (context) => this.#run(context),
+      cleanup: async (_input, id, { state }) => {
+        if (state !== 'Succeeded') await rm(join(this.#folder, id), { recursive: true, force: true });
+      },
+    };
+  }
+
+  async #run(context: JobContext<ExportInput>): Promise<ExportFile> {
+    const { id, input, signal } = context;
+    const catalog = this.#deps.visible(input.principal);
+    const collection = catalog.byId(input.collection);
+    if (!hasFeatures(collection))
+      throw unreadNamed(catalog, input.collection) ?? notFound('layer', input.collection);
+    const plan = planExport(collection, input.request);
+    const x: TaskContext = { signal, timing: () => {} };
+    const total = await this.count(x, plan);
+    const folder = join(this.#folder, id);
+    // What a run before left is not whole, or not told of.
+    await rm(folder, { recursive: true, force: true });
+    await makeFolder(folder, 0o700);
+    const path = join(folder, fileName(plan));
+    const progress = (read: number, fraction: number) =>
+      context.progress(Math.max(fraction, Math.min(0.6, (0.6 * read) / Math.max(1, total))));
+    const { features, notes } = await context.step('export', `Writing ${total} features`, () =>
+      writeExport(x, this.#deps.pools, plan, path, progress),
+    );
+    for (const note of notes) await context.warn(note);
+    const { mediaType } = formatOf(plan.format);
+    const { size: bytes } = await stat(path);
+    const name = fileName(plan);
+    await context.artifact({
+      ...{ label: name, kind: 'layer-export', content_type: mediaType },
+      ...{ size_bytes: bytes, location: path },
+    });
+    return { path, name, mediaType, bytes, features };
+  }
+}
+
+export { isLong };
+
+const endingOf = (format: ExportName) => formatOf(format).ending;

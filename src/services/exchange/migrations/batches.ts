@@ -1,0 +1,256 @@
+import { ApiError, notFound } from '../../../core/errors/errors.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { JobOutcomeRow, JobRow } from '../../../stores/jobs/jobs.js';
+import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
+import { type JobContext, JobStopped } from '../../jobs/kinds.js';
+import { nextToEnd } from '../../jobs/next-end.js';
+import type { ImportService } from '../import.js';
+import type { ImportResult, RemoteInput } from '../import-input.js';
+import { GEOSERVICES } from '../remote/geoservices.js';
+import type { GeoServicesReport, GeoServicesSource } from '../remote/geoservices-source.js';
+import type { BatchRelationships, RelatedLayer } from './relationships.js';
+
+/** A layer of a batch, and the layers of it that must be there first, by their `id`. */
+export interface BatchLayer {
+  /** The source's id for it. */
+  readonly id: string;
+  readonly input: RemoteInput<GeoServicesSource>;
+  readonly dependsOn: readonly string[];
+}
+
+export interface Batch {
+  readonly sourceKind: string;
+  readonly sourceUrl: string | null;
+  readonly sourceDisplayName: string | null;
+  readonly layers: readonly BatchLayer[];
+  /** Whether relationships between them are taken over. */
+  readonly applyRelationships: boolean;
+  /** The manifest that was reviewed, as it came. */
+  readonly manifest: string | null;
+}
+
+/** What became of a layer: a job, or none and why. */
+type Child = { readonly jobId: string } | { readonly state: 'failed' | 'cancelled'; readonly reason: string };
+
+/** Kept after each change. */
+interface Saved {
+  /** By the place of the layer in the batch. */
+  readonly children: Readonly<Record<number, Child>>;
+  readonly relationshipsApplied: boolean;
+}
+
+const NOTHING: Saved = { children: {}, relationshipsApplied: false };
+
+export interface BatchChild {
+  readonly layer: BatchLayer;
+  readonly state: 'pending' | 'running' | 'succeeded' | 'failed' | 'needs-review' | 'cancelled';
+  readonly note: string | null;
+  readonly jobId: string | null;
+}
+
+export interface BatchView {
+  readonly job: JobRow;
+  readonly batch: Batch;
+  readonly relationshipsApplied: boolean;
+  readonly children: readonly BatchChild[];
+}
+
+const KIND = 'migration-batch';
+
+export interface BatchDeps {
+  readonly jobs: JobEngine;
+  readonly imports: Pick<ImportService, 'submitRemote'>;
+  readonly relationships: Pick<BatchRelationships, 'apply'>;
+}
+
+/** Imports of many layers of GeoServices, each a job of its own, in the order that they depend on each other. */
+export class MigrationBatches {
+  readonly #deps: BatchDeps;
+
+  constructor(deps: BatchDeps) {
+    this.#deps = deps;
+    deps.jobs.register<Batch, { layers: number }>({
+      kind: KIND,
+      title: 'Migrate layers of another server',
+      console: 'ExtractTransformLoad',
+      operationType: 1,
+      resumable: true,
+      ofFolder: true,
+      waits: true,
+      lane: KIND,
+      run: (context) => new BatchRun(deps, context).run(),
+      refuseRetry: async () => 'Begin a batch of the layers that are missing.',
+    });
+  }
+
+  async start(batch: Batch, options: SubmitOptions): Promise<BatchView> {
+    const { job } = await this.#deps.jobs.submit(KIND, batch, options);
+    return { job, batch, relationshipsApplied: false, children: [] };
+  }
+
+  /** Throws `not-found`. */
+  async get(id: string): Promise<BatchView> {
+    const job = await this.#deps.jobs.get(id).catch(() => undefined);
+    if (job?.kind !== KIND) throw notFound('migration batch', id);
+    const batch = JSON.parse(job.input_json) as Batch;
+    const saved = job.checkpoint_json === null ? NOTHING : (JSON.parse(job.checkpoint_json) as Saved);
+    const isOver = job.state !== 'Queued' && job.state !== 'Running';
+    const ids = Object.values(saved.children).flatMap((child) => ('jobId' in child ? [child.jobId] : []));
+    const jobs = await this.#deps.jobs.store.outcomes(ids);
+    const children = batch.layers.map((layer, i) => viewOf(layer, saved.children[i], jobs, isOver));
+    return { job, batch, relationshipsApplied: saved.relationshipsApplied, children };
+  }
+}
+
+function viewOf(
+  layer: BatchLayer,
+  child: Child | undefined,
+  jobs: ReadonlyMap<string, JobOutcomeRow>,
+  isOver: boolean,
+): BatchChild {
+  if (child === undefined) {
+    const note = isOver ? 'The batch ended before it was begun.' : null;
+    return { layer, state: isOver ? 'cancelled' : 'pending', note, jobId: null };
+  }
+  if (!('jobId' in child)) return { layer, state: child.state, note: child.reason, jobId: null };
+  const job = jobs.get(child.jobId);
+  if (!job) throw notFound('job', child.jobId);
+  return { layer, jobId: child.jobId, ...outcomeOf(job) };
+}
+
+function outcomeOf({
+  state,
+  failure_message,
+  warnings_json,
+}: JobOutcomeRow): Pick<BatchChild, 'state' | 'note'> {
+  switch (state) {
+    case 'Queued':
+      return { state: 'pending', note: null };
+    case 'Running':
+      return { state: 'running', note: null };
+    case 'Succeeded': {
+      const [warning] = JSON.parse(warnings_json) as string[];
+      return warning === undefined
+        ? { state: 'succeeded', note: null }
+        : { state: 'needs-review', note: warning };
+    }
+    default:
+      return { state: state === 'Failed' ? 'failed' : 'cancelled', note: failure_message };
+  }
+}
+
+/** One run of a batch: begins the jobs of its layers, some at a time, and waits for them. */
+class BatchRun {
+  readonly #children: Record<number, Child>;
+  /** Layers whose job has ended, and whether they are there. */
+  readonly #outcomes = new Map<string, boolean>();
+
+  constructor(
+    private readonly deps: BatchDeps,
+    private readonly context: JobContext<Batch>,
+  ) {
+    this.#children = { ...((context.saved ?? NOTHING) as Saved).children };
+  }
+
+  async run(): Promise<{ layers: number }> {
+    const { layers } = this.context.input;
+    try {
+      while (this.#outcomes.size < layers.length) {
+        await this.#beginSome();
+        await this.#waitForOne();
+        this.context.progress(this.#outcomes.size / layers.length);
+      }
+    } catch (error) {
+      if (error instanceof JobStopped && error.reason === 'cancelled') await this.#cancelAll();
+      throw error;
+    }
+    if (this.context.input.applyRelationships) await this.#relate();
+    const failures = [...this.#outcomes.values()].filter((isThere) => !isThere).length;
+    if (failures > 0)
+      throw new ApiError('unprocessable', `${failures} of ${layers.length} layers were not imported.`);
+    return { layers: layers.length };
+  }
+
+  /** Begins the jobs of layers whose turn it is, as many as there is room for. */
+  async #beginSome(): Promise<void> {
+    const { layers } = this.context.input;
+    for (const [i, layer] of layers.entries()) {
+      if (this.#children[i] !== undefined || this.#outcomes.has(layer.id)) continue;
+      const missing = layer.dependsOn.find((id) => this.#outcomes.get(id) === false);
+      if (missing !== undefined) {
+        await this.#set(i, {
+          state: 'cancelled',
+          reason: `It depends on ${missing}, which was not imported.`,
+        });
+        return;
+      }
+      if (!layer.dependsOn.every((id) => this.#outcomes.get(id))) continue;
+      if (this.#pending().length >= LIMITS.batchJobs) return;
+      await this.#set(i, await this.#begin(layer, i));
+    }
+  }
+
+  /** The same job again where an earlier run began it. */
+  async #begin({ input }: BatchLayer, ordinal: number): Promise<Child> {
+    const { context, deps } = this;
+    const options = { ...context.submitter, idempotencyKey: `${context.id}:${ordinal}` };
+    try {
+      const { id } = await deps.imports.submitRemote(GEOSERVICES, input, options);
+      return { jobId: id };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status >= 500) throw error;
+      return { state: 'failed', reason: error.message };
+    }
+  }
+
+  async #set(ordinal: number, child: Child): Promise<void> {
+    this.#children[ordinal] = child;
+    await this.#save(false);
+  }
+
+  #save(relationshipsApplied: boolean): Promise<void> {
+    return this.context.checkpoint({ children: this.#children, relationshipsApplied } satisfies Saved);
+  }
+
+  async #relate(): Promise<void> {
+    const { context, deps } = this;
+    const ends: RelatedLayer[] = [];
+    for (const [i, layer] of context.input.layers.entries()) {
+      const child = this.#children[i];
+      if (!this.#outcomes.get(layer.id) || !child || !('jobId' in child)) continue;
+      const { result_json: result } = await deps.jobs.get(child.jobId);
+      const { report } = JSON.parse(result!) as ImportResult;
+      ends.push({ ...layer, relationships: (report as GeoServicesReport).relationships });
+    }
+    const work = () => deps.relationships.apply(ends, context.signal);
+    for (const warning of await context.step('relate', 'Taking over relationships', work))
+      await context.warn(warning);
+    await this.#save(true);
+  }
+
+  /** Jobs that have not ended, and layers that never became one. */
+  #pending(): [BatchLayer, Child][] {
+    const { layers } = this.context.input;
+    return layers.flatMap((layer, i) => {
+      const child = this.#children[i];
+      return child === undefined || this.#outcomes.has(layer.id)
+        ? []
+        : [[layer, child] satisfies [BatchLayer, Child]];
+    });
+  }
+
+  async #waitForOne(): Promise<void> {
+    const pending = this.#pending();
+    const jobless = pending.find(([, child]) => !('jobId' in child));
+    if (jobless) return void this.#outcomes.set(jobless[0].id, false);
+    const ids = pending.flatMap(([, child]) => ('jobId' in child ? [child.jobId] : []));
+    const { id, state } = await nextToEnd(this.deps.jobs, ids, this.context.signal);
+    const [layer] = pending[ids.indexOf(id)]!;
+    this.#outcomes.set(layer.id, state === 'Succeeded');
+  }
+
+  async #cancelAll(): Promise<void> {
+    for (const [, child] of this.#pending())
+      if ('jobId' in child) await this.deps.jobs.cancel(child.jobId).catch(() => {});
+  }
+}

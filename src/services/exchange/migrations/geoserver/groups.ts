@@ -1,0 +1,95 @@
+import type { GeoServerCatalog, GeoServerGroup } from '../../../../core/exchange/geoserver.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import { freeName, nameOf } from './names.js';
+import type { MigrationRequest } from './request.js';
+
+/** A group of layers, which becomes a service. */
+export interface GroupPlan {
+  /** The source's id for it: `topp:world`. */
+  readonly id: string;
+  /** Name of the service. */
+  readonly service: string;
+  readonly title: string | null;
+  readonly abstract: string | null;
+  /** Ids of the layers here, from the lowest to the highest. */
+  readonly collections: readonly string[];
+  /** What of it does not come along. */
+  readonly warnings: readonly string[];
+}
+
+/** A layer that comes along, as groups see it. */
+interface Member {
+  readonly id: string;
+  readonly collection: string;
+  readonly styleId: string | null;
+}
+
+export const groupsById = ({ groups }: GeoServerCatalog): ReadonlyMap<string, GeoServerGroup> =>
+  new Map(groups.map((one) => [one.id, one]));
+
+/** What is in a group, and whether that is all of it. */
+interface Members {
+  /** Ids, from the lowest to the highest. */
+  readonly layers: readonly string[];
+  readonly isWhole: boolean;
+}
+
+/** Layers of a group, those of the groups in it too: each once, and each group where it comes first. */
+export function membersOf(group: GeoServerGroup, groups: ReadonlyMap<string, GeoServerGroup>): Members {
+  const layers = new Set<string>();
+  const inner = new Set([group.id]);
+  const rest = group.members.toReversed();
+  for (let left = LIMITS.geoServerGroupMembers; left > 0 && rest.length > 0; left--) {
+    const { kind, id } = rest.pop()!;
+    if (kind === 'layer') layers.add(id);
+    else if (!inner.has(id)) {
+      inner.add(id);
+      for (const one of groups.get(id)?.members.toReversed() ?? []) rest.push(one);
+    }
+  }
+  return { layers: [...layers], isWhole: rest.length === 0 };
+}
+
+/** Services that groups of these layers become. */
+export function groupsOf(
+  layers: readonly Member[],
+  catalog: GeoServerCatalog,
+  request: MigrationRequest,
+): GroupPlan[] {
+  const names = new Set<string>();
+  const byId = new Map(layers.map((one) => [one.id, one]));
+  const groups = groupsById(catalog);
+  return catalog.groups.flatMap((group) => {
+    const members = membersOf(group, groups);
+    const plans = members.layers.flatMap((id) => byId.get(id) ?? []);
+    if (plans.length === 0) return [];
+    return [
+      {
+        ...{ id: group.id, service: freeName(nameOf(group, request), names) },
+        ...{ title: group.title ?? null, abstract: group.abstract ?? null },
+        collections: plans.map(({ collection }) => collection),
+        warnings: warningsOf(group, members, plans),
+      },
+    ];
+  });
+}
+
+function warningsOf(
+  { members, mode }: GeoServerGroup,
+  { layers, isWhole }: Members,
+  plans: readonly Member[],
+) {
+  const absent = layers.filter((id) => !plans.some((one) => one.id === id));
+  const styles = members.flatMap(({ id, style }) => {
+    const layer = plans.find((one) => one.id === id);
+    return style !== undefined && layer && layer.styleId !== style ? [`${id} in the style ${style}`] : [];
+  });
+  return [
+    ...(isWhole ? [] : [`It has more members than ${LIMITS.geoServerGroupMembers}, which come along.`]),
+    ...(absent.length === 0 ? [] : [`These of its layers do not come along: ${absent.join(', ')}.`]),
+    ...(styles.length === 0
+      ? []
+      : [`It draws ${styles.join(', ')}: maps of several layers draw each in its own style.`]),
+    ...(mode === 'EO' ? ['Its footprints are not told apart.'] : []),
+  ];
+}

@@ -1,0 +1,25 @@
+import type { GeoServerLayer } from '../../../../core/exchange/geoserver.js';
+import { tableName } from '../../../catalog/table-name.js';
+import type { MigrationRequest } from './request.js';
+
+/** `topp:tasmania roads` as `topp_tasmania_roads`. */
+export function nameOf(
+  { workspace, name }: Pick<GeoServerLayer, 'workspace' | 'name'>,
+  request: MigrationRequest,
+): string {
+  const { workspaceNames, defaultWorkspace } = request;
+  const source = workspace ?? defaultWorkspace;
+  const prefix = Object.hasOwn(workspaceNames, source) ? workspaceNames[source]! : source;
+  return tableName(prefix === '' ? name : `${prefix}_${name}`);
+}
+
+/** Names that differ in the source may be one here: the second of them gets a number. */
+export function freeName(name: string, names: Set<string>): string {
+  for (let n = 1; ; n++) {
+    const ending = n === 1 ? '' : `_${n}`;
+    const free = name.slice(0, 60 - ending.length) + ending;
+    if (names.has(free)) continue;
+    names.add(free);
+    return free;
+  }
+}

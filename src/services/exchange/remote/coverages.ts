@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
+import type { Download, DownloadTask, RemoteCoverage, RemoteRequest } from '../../../core/exchange/ingest.js';
+import { makeFolder } from '../../../core/files/own-folder.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import type { CollectionStore } from '../../../stores/catalog/collections.js';
+import type { JobRow } from '../../../stores/jobs/jobs.js';
+import type { RasterImportInput, RasterImportOutcome, RasterImports } from '../../catalog/rasters/import.js';
+import type { SubmitOptions } from '../../jobs/engine.js';
+import { collectionId } from '../../kit/slug.js';
+
+export interface CoverageImportsDeps {
+  pools: Pick<Pools, 'run'>;
+  imports: RasterImports;
+  collections: Pick<CollectionStore, 'find' | 'idOf'>;
+  catalog(): CatalogSnapshot;
+}
+
+/** What a coverage becomes here. */
+export interface CoverageTarget {
+  /** Layer that it joins; a layer of its own when absent. */
+  layerId?: number | undefined;
+  name: string;
+  description: string | null;
+}
+
+export interface ImportedCoverage {
+  layerId: number;
+  rasterId: number;
+  bytes: number;
+  warnings: string[];
+}
+
+/** Imports of whole coverages of other servers: each is downloaded, and then imported as an upload is. */
+export class CoverageImports {
+  constructor(private readonly deps: CoverageImportsDeps) {}
+
+  /** Whether a layer of that name is there: a second import would mix two coverages. */
+  isTaken({ layerId, name }: CoverageTarget): boolean {
+    return layerId === undefined && this.deps.catalog().byId(collectionId(name)) !== undefined;
+  }
+
+  /** Rejects with a `TaskFailure` or `ApiError`; then nothing stays of it. */
+  async run(
+    request: RemoteRequest,
+    target: CoverageTarget,
+    options: SubmitOptions & { signal: AbortSignal },
+  ): Promise<{ job: JobRow; imported?: ImportedCoverage }> {
+    const { signal, ...rest } = options;
+    const ask = (task: DownloadTask) => this.deps.pools.run('ingest.coverage', task, { signal });
+    const { id, layerId, bytes } = await this.begin(request, target, rest, ask);
+    const job = await this.deps.imports.finishedForRequest(id, signal);
+    if (job.state !== 'Succeeded') return { job };
+    const { rasterId } = JSON.parse(job.result_json!) as RasterImportOutcome;
+    return {
+      job,
+      imported: { layerId, rasterId, bytes, warnings: JSON.parse(job.warnings_json) as string[] },
+    };
+  }
+
+  /** The import that was begun with the same key before. */
+  before(options: SubmitOptions): Promise<JobRow | undefined> {
+    return this.deps.imports.before(options);
+  }
+
+  /** Downloads a coverage by `ask`, and submits the job that imports it. Rejects as `run` does. */
+  async begin(
+    request: RemoteRequest,
+    target: CoverageTarget,
+    options: SubmitOptions,
+    ask: (task: DownloadTask) => Promise<Download>,
+  ): Promise<{ id: string; layerId: number; bytes: number }> {
+    const { imports, collections } = this.deps;
+    await makeFolder(imports.uploads);
+    const file = join(imports.uploads, `${randomUUID()}.tif`);
+    const { bytes } = await ask({ ...request, path: file, maxBytes: LIMITS.uploadBytes });
+    const layerId = target.layerId ?? (await collections.idOf(collectionId(target.name)));
+    const { name, description } = target;
+    const input = { file, layerId, name, description, acquired: null };
+    const job = await imports.submit(input, options).catch(async (error) => {
+      await imports.discard(file);
+      throw error;
+    });
+    // A job of the same key was there, with a file of its own.
+    if ((JSON.parse(job.input_json) as RasterImportInput).file !== file) await imports.discard(file);
+    return { id: job.id, layerId, bytes };
+  }
+}
+
+/** The name of a coverage here, when none is given. */
+export function nameOf({ id, title }: RemoteCoverage): string {
+  return (title ?? id).slice(0, 256);
+}

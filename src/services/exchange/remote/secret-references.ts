@@ -1,0 +1,38 @@
+import type { RemoteRequest } from '../../../core/exchange/ingest.js';
+import { type Credentials, requestOf } from '../../connections/remote-credentials.js';
+import { secretAt } from '../../connections/secrets.js';
+
+/** Secrets stand in no job: it names where they are, and reads them when it runs. */
+export interface SecretReferences {
+  mode?: 'none' | 'basic' | 'token' | 'arcgis-token' | undefined;
+  username?: string | undefined;
+  passwordReference?: string | undefined;
+  tokenReference?: string | undefined;
+  /** Id of the connection whose credentials these are. */
+  connection?: string | undefined;
+}
+
+/** Where jobs find secrets when they run. */
+export interface SecretSource {
+  /** References that may be followed. */
+  readonly allowed: readonly string[];
+  /** Credentials of a connection for its own server. Throws `unavailable` while there are none, and for a URL of another. */
+  credentialsOf(connection: string, url: URL): Promise<Credentials>;
+}
+
+/** A request with the secrets that are there now. */
+export async function requestWith(
+  url: URL,
+  { mode, username, passwordReference, tokenReference, connection }: SecretReferences,
+  requestMs: number,
+  { allowed, credentialsOf }: SecretSource,
+): Promise<RemoteRequest> {
+  if (connection !== undefined) return requestOf(url, await credentialsOf(connection, url), requestMs);
+  if (mode === 'none') return requestOf(url, {}, requestMs);
+  const read = (reference: string | undefined) =>
+    reference === undefined ? undefined : secretAt(reference, allowed);
+  const [password, token] = await Promise.all([read(passwordReference), read(tokenReference)]);
+  return token === undefined
+    ? requestOf(url, { mode, username, ...(password === undefined ? {} : { password }) }, requestMs)
+    : requestOf(url, { mode: mode ?? 'arcgis-token', token }, requestMs);
+}

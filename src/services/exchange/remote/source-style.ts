@@ -1,0 +1,33 @@
+import { StyleError } from '../../../core/styles/check.js';
+import type { StyleLayer } from '../../../core/styles/model.js';
+import type { StyledCollection, StylePut, Styles } from '../../styles/index.js';
+import { documentOfLayers } from '../../styles/translations.js';
+
+/** Who puts settings and styles that an import takes over. */
+export const IMPORT = 'import';
+
+/** Draws a layer as its source does, and tells what of that is not possible. A style that somebody put stays. */
+export async function putSourceStyle(
+  styles: Styles,
+  { layerId }: StyledCollection,
+  layers: readonly StyleLayer[],
+  change: Omit<StylePut, 'document' | 'changedBy'>,
+): Promise<string[]> {
+  if (layers.length === 0) return [];
+  if (await hasOwnStyle(styles, layerId)) return [STYLE_STAYS];
+  try {
+    await styles.put(layerId, { ...change, document: documentOfLayers(layers), changedBy: IMPORT });
+    return [];
+  } catch (error) {
+    if (!(error instanceof StyleError)) throw error;
+    return ['The style of the layer cannot be drawn, and was left out.'];
+  }
+}
+
+/** Whether somebody has put a style, other than imports. */
+export async function hasOwnStyle(styles: Styles, layerId: number): Promise<boolean> {
+  const current = await styles.current(layerId);
+  return current !== undefined && current.changedBy !== IMPORT;
+}
+
+export const STYLE_STAYS = 'The layer has a style already, which stays.';

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasStoredTiles } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import { ApiError } from '../../../core/errors/errors.js';
+import { makeFolder } from '../../../core/files/own-folder.js';
+import { ARCHIVE_MEDIA_TYPES } from '../../../core/tiles/archives.js';
+import type { Storage } from '../../storage/storage.js';
+import { publishedArchives } from '../../tiles/jobs/service.js';
+
+export interface TilesetsDeps {
+  dataDir: string;
+  storage: Pick<Storage, 'isShared' | 'take' | 'locate'>;
+  /** What is published. */
+  collections(): readonly Collection[];
+  /** Publishes what lies in the folder of published archives. */
+  reload(reason: string): Promise<void>;
+}
+
+/** Tilesets that were imported: PMTiles archives among the published ones, by the names of their collections. */
+export class Tilesets {
+  constructor(private readonly deps: TilesetsDeps) {}
+
+  /** The folder of archives that are being made. */
+  get drafts(): string {
+    return join(this.deps.dataDir, 'archives');
+  }
+
+  /** Throws `conflict` for the id of a collection that is no imported tileset. */
+  refuseTaken(name: string): void {
+    const present = this.deps.collections().find(({ id }) => id === name);
+    if (present && !this.#isImported(present, name))
+      throw new ApiError(
+        'conflict',
+        `There is a collection '${name}' already, which is no imported tileset.`,
+      );
+  }
+
+  /** The collection that an import has made; undefined while it is not shown here. */
+  collectionOf(name: string): Collection | undefined {
+    return this.deps.collections().find((one) => this.#isImported(one, name));
+  }
+
+  #isImported(collection: Collection, name: string): boolean {
+    const { storage, dataDir } = this.deps;
+    const place = storage.isShared
+      ? storage.locate(`published/${fileOf(name)}`)
+      : join(publishedArchives(dataDir), fileOf(name));
+    return hasStoredTiles(collection) && collection.file === place;
+  }
+
+  /**
+   * Publishes an archive that a job has completed, in the place of the one of its name. May be called again: a file that is
+   * not there any more was moved by a run before.
+   */
+  async publish(path: string, name: string, signal: AbortSignal): Promise<void> {
+    const { storage, dataDir, reload } = this.deps;
+    const file = fileOf(name);
+    if (existsSync(path)) {
+      if (storage.isShared)
+        await storage.take(path, `published/${file}`, { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
+      else {
+        const folder = publishedArchives(dataDir);
+        await makeFolder(folder);
+        await rename(path, join(folder, file));
+      }
+    }
+    await reload(`${file} was published`);
+  }
+}
+
+const fileOf = (name: string) => `${name}.pmtiles`;

@@ -1,0 +1,110 @@
+import { plainFields } from '../../core/access/field-masks.js';
+import {
+  and,
+  type CheckOptions,
+  Cql2Error,
+  check,
+  checkOperand,
+  type Expression,
+  parseJson,
+  parseJsonOperand,
+  parseText,
+  parseTextOperand,
+  temporalFilter,
+} from '../../core/cql2/index.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { TimeRange } from '../../core/http/params.js';
+import type { Field } from '../../core/sources/vector-source.js';
+import { parseJsonText } from '../../core/values/json-bounds.js';
+
+/** Parameters that narrow what is read of a collection, as parts of one CQL2 tree. */
+
+export interface FilterText {
+  /** In CQL2 JSON it may have been parsed already, within bounds. */
+  text: unknown;
+  language: 'cql2-text' | 'cql2-json';
+}
+
+/** Parses a filter; what may stand in it is for `checkFilter` to say. A wrong one is 400 naming `parameter`. */
+export function parseFilter(parameter: string, { text, language }: FilterText): Expression {
+  return named(parameter, () =>
+    language === 'cql2-text' ? parseText(String(text)) : parseJson(jsonOf(text)),
+  );
+}
+
+/** Makes a filter fit for a store. One that names what a collection does not have is 400 naming `parameter`. */
+export function checkFilter(parameter: string, tree: Expression, options: CheckOptions): Expression {
+  return named(parameter, () => check(tree, options));
+}
+
+/** A value of CQL2 that is worked out of a feature, fit for a store, and what it is. A wrong one is 400 naming `parameter`. */
+export function readValue(
+  parameter: string,
+  { text, language }: FilterText,
+  options: CheckOptions,
+): ReturnType<typeof checkOperand> {
+  return named(parameter, () => {
+    const tree = language === 'cql2-text' ? parseTextOperand(String(text)) : parseJsonOperand(jsonOf(text));
+    return checkOperand(tree, options);
+  });
+}
+
+function named<T>(parameter: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    throw new ApiError('invalid-parameter', `${parameter}: ${error.message}`, {
+      errors: [{ name: parameter, detail: error.message }],
+    });
+  }
+}
+
+function jsonOf(text: unknown): unknown {
+  if (typeof text !== 'string') return text;
+  try {
+    return parseJsonText(text, 'all');
+  } catch (error) {
+    throw new Cql2Error(`is not JSON: ${(error as Error).message.slice(0, 120)}`);
+  }
+}
+
+/** The property that `datetime` selects by: the one that the layer's settings name, else the first one that is an instant. */
+export function temporalField({ fields }: { fields: readonly Field[] }): Field | undefined {
+  const plain = plainFields(fields);
+  return (
+    plain.find(({ bound }) => bound === 'start') ??
+    plain.find(({ bound }) => bound === 'end') ??
+    plain.find(({ type }) => type === 'date' || type === 'date-time')
+  );
+}
+
+/** A collection without temporal property matches every instant (OGC 17-069r4, 7.15.4). */
+export function during(
+  collection: { fields: readonly Field[] },
+  range: TimeRange | undefined,
+): Expression | undefined {
+  const field = temporalField(collection);
+  if (!range || !field) return undefined;
+  const ends = collection.fields.find(({ bound }) => bound === 'end');
+  if (!ends || ends === field) return within(field, range);
+  // It has begun before the range ends, and ends after the range begins, or goes on.
+  const { start, startMicros, end, endMicros } = range;
+  const begun = within(field, { end, endMicros }) ?? hasValue(field);
+  const lasts = within(ends, { start, startMicros });
+  return and(begun, lasts && { op: 'or', args: [lasts, { op: 'isNull', args: [{ property: ends.name }] }] });
+}
+
+const hasValue = ({ name }: Field): Expression => ({
+  op: 'not',
+  args: [{ op: 'isNull', args: [{ property: name }] }],
+});
+
+function within(field: Field, range: Moments): Expression | undefined {
+  if (range.start === undefined && range.end === undefined) return undefined;
+  const known = Object.entries(range).filter(([, value]) => value !== undefined);
+  return temporalFilter(field.name, field.type as 'date' | 'date-time', Object.fromEntries(known));
+}
+
+/** A range, or one of its ends. */
+type Moments = { readonly [Member in keyof TimeRange]?: TimeRange[Member] | undefined };

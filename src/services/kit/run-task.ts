@@ -1,0 +1,67 @@
+import { TaskFailure } from '../../core/errors/failure.js';
+import type { Caller } from '../../core/kit/callers.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Loss } from '../../core/rasters/rasters.js';
+import type { Pools, TaskInput, TaskName, TaskOutput } from '../../core/tasks/tasks.js';
+import type { Hold } from '../../core/values/presence.js';
+import * as metrics from '../telemetry/metrics.js';
+import type { RequestSpan } from '../telemetry/spans.js';
+import { countTask } from '../telemetry/task-metrics.js';
+import { inTaskSpan } from '../telemetry/task-spans.js';
+
+/** The part of a request that a task needs. */
+export interface TaskContext {
+  /** Aborted when nobody waits for the result any more; absent when somebody always does. */
+  readonly signal?: AbortSignal;
+  readonly span?: unknown;
+  /** Whom the task is done for; the server itself when absent. */
+  readonly caller?: Caller;
+  /** Of a request that others may be told is lost. */
+  readonly hold?: Hold;
+  timing(stage: string, milliseconds: number): void;
+}
+
+export interface RunOptions {
+  /** Neither the client's leaving nor the deadline makes this task's result unknown: it is waited for. */
+  toTheEnd?: boolean;
+  /** Asks the task to end early, and its result is waited for all the same. */
+  stop?: AbortSignal;
+  /** The answer that it is for has begun: it is not refused for what waits before it. */
+  begun?: boolean;
+  /** The layer that it is of, for its span, where its input does not tell. */
+  layerId?: number | 'several';
+}
+
+/** Runs a worker task for a request: deadline, abort, metrics, span and Server-Timing in one place. */
+export async function runTask<N extends TaskName>(
+  x: TaskContext,
+  pools: Pools,
+  name: N,
+  input: TaskInput<N>,
+  { toTheEnd = false, begun = false, stop, layerId }: RunOptions = {},
+): Promise<TaskOutput<N>> {
+  const started = performance.now();
+  let output: TaskOutput<N> | undefined;
+  let outcome = 'failed';
+  let admission = 'admitted';
+  try {
+    const bounds = toTheEnd ? { stop } : { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
+    output = await inTaskSpan(x.span as RequestSpan | undefined, { name, input, layerId }, (traced) =>
+      pools.run(name, input, { begun, caller: x.caller, ...bounds, ...traced }),
+    );
+    outcome = 'ok';
+    metrics.scenesLost.cell().inc((output as Loss | null)?.lost?.length ?? 0);
+    return output;
+  } catch (error) {
+    if (error instanceof TaskFailure && (error.code === 'queue-full' || error.code === 'too-many'))
+      admission = 'refused';
+    throw error;
+  } finally {
+    const ms = performance.now() - started;
+    metrics.operationDuration.cell(name).observe(ms);
+    metrics.operations.cell(name, outcome).inc();
+    metrics.admissions.cell(admission).inc();
+    countTask({ name, input, output, ms });
+    x.timing(name.replace('.', '-'), ms);
+  }
+}

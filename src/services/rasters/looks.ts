@@ -1,0 +1,71 @@
+import { hasCoverage } from '../../core/catalog/abilities.js';
+import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { bandsOf } from '../../core/rasters/band-math/index.js';
+import type { AskedLook } from '../../core/rasters/look-params.js';
+import type { RasterLook } from '../../core/rasters/raster-look.js';
+
+const NAMES = ['expression', 'rescale', 'colormap', 'bands', 'nodata'] as const;
+
+/**
+ * How these parameters want the raster among the collections to be shown; undefined when they say nothing. Throws 400
+ * naming the parameter that does not go with the raster, or with another one.
+ */
+export function rasterLook(
+  collections: readonly Collection[],
+  request: Partial<AskedLook>,
+): RasterLook | undefined {
+  const name = NAMES.find((one) => request[one] !== undefined);
+  if (name === undefined) return undefined;
+  const rasters = collections.filter(hasCoverage);
+  if (rasters.length !== 1) throw badParameter(name, 'needs a request for one raster');
+  const { expression, rescale, colormap, bands, nodata } = request;
+  requireBands(rasters[0]!, request);
+  const count = expression?.length ?? bands?.length;
+  if (colormap && count === 3) throw badParameter('colormap', 'is of one band or expression');
+  if (rescale?.length === 3 && (count === 1 || colormap))
+    throw badParameter('rescale', 'has three pairs for one band or expression');
+  return {
+    ...(bands ? { bands } : {}),
+    ...(expression ? { expressions: expression } : {}),
+    ...(rescale ? { rescale } : {}),
+    ...(colormap ? { colormap } : {}),
+    ...(nodata === undefined ? {} : { nodata }),
+  };
+}
+
+/** Why a raster cannot be shown that way; undefined when it can. */
+export function lookProblem(
+  collection: Collection,
+  { expressions: expression, ...look }: RasterLook,
+): string | undefined {
+  try {
+    rasterLook([collection], { expression, ...look } as Partial<AskedLook>);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error.message;
+    throw error;
+  }
+}
+
+function requireBands(
+  { bands: ownBands }: RasterCollection,
+  { expression, bands, rescale, colormap }: Partial<AskedLook>,
+): void {
+  if (expression && bands) throw badParameter('bands', 'does not go with expression, which names its bands');
+  const used = expression ? bandsOf(expression) : (bands ?? []);
+  const name = expression ? 'expression' : 'bands';
+  if (expression && used.length === 0) throw badParameter(name, 'names no band');
+  if (used.length > LIMITS.lookBands) throw badParameter(name, `names more than ${LIMITS.lookBands} bands`);
+  const missing = used.find((band) => band > ownBands.length);
+  if (missing !== undefined)
+    throw badParameter(name, `there is no band ${missing}: the raster has ${ownBands.length}`);
+  const quantities = expression ?? rescale ?? colormap;
+  const isIndexed = ownBands[0]?.colorInterpretation === 'Palette';
+  if (quantities && isIndexed)
+    throw badParameter(
+      expression ? 'expression' : rescale ? 'rescale' : 'colormap',
+      'the raster has a colour table: its values are no quantities',
+    );
+}

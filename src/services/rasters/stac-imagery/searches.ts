@@ -1,0 +1,232 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { BandInfo, RasterInfo, RasterSource } from '../../../core/rasters/rasters.js';
+import type { Scene, SceneSearch, SceneSearchTask } from '../../../core/stac/stac-scenes.js';
+import { type StacSource, stacSource } from '../../../core/stac/stac-source.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import { commonCrs, mergedSample, renewAddresses, sceneRaster } from './mosaic.js';
+import { searchInTurn } from './waiting.js';
+
+/** How often sources are looked at whose search is old. */
+const LOOK_MS = 5000;
+/** So long a source that failed is not searched again. */
+const FAILED_MS = 60_000;
+const INSPECT_DEADLINE_MS = 60_000;
+/** Scenes that are tried until one can be read. */
+const TRIES = 8;
+
+/** Scenes that are looked at where others are searched for each window. */
+const SAMPLE_SCENES = 20;
+
+/** What a source of a STAC API was when it was searched last. */
+export interface Imagery {
+  readonly source: StacSource;
+  readonly search: SceneSearch;
+  /** One of its scenes: its pixels are those of the mosaic. */
+  readonly sample: RasterInfo;
+  /** Stamp of the scene that was read last to see whether the bands are still these. */
+  readonly sampleStamp: string;
+  /** Bands of the mosaic. */
+  readonly bands: readonly BandInfo[];
+  /** CRS of the mosaic: it stays what it was first. */
+  readonly crs: string;
+}
+
+type Sampled = Pick<Imagery, 'sample' | 'sampleStamp' | 'bands'>;
+
+interface Entry {
+  readonly imagery: Imagery;
+  /** When it is searched again. */
+  due: number;
+}
+
+interface Failure {
+  readonly error: unknown;
+  readonly until: number;
+}
+
+/** Sources that are imagery of STAC APIs: searched when they are published, and again from time to time. */
+export class StacImagery {
+  readonly #entries = new Map<string, Entry>();
+  readonly #failures = new Map<string, Failure>();
+  /** Searches that are made now. */
+  readonly #searches = new Map<string, Promise<Imagery>>();
+  readonly #pools: Pick<Pools, 'run'>;
+  /** What may be remembered; all before the first `keep`. */
+  #addresses: ReadonlySet<string> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pools: Pick<Pools, 'run'>) {
+    this.#pools = pools;
+  }
+
+  /** Forgets what is no source any more. */
+  keep(addresses: readonly string[]): void {
+    this.#addresses = new Set(addresses);
+    for (const map of [this.#entries, this.#failures, this.#searches])
+      for (const address of map.keys()) if (!this.#isSource(address)) map.delete(address);
+  }
+
+  #isSource(address: string): boolean {
+    return this.#addresses?.has(address) ?? true;
+  }
+
+  /** What a source was when it was searched last, or is now where it was not. Rejects with `TaskFailure`. */
+  async read(address: string): Promise<Imagery> {
+    const source = stacSource(address);
+    const before = this.#entries.get(address);
+    if (before) return before.imagery;
+    const failure = this.#failures.get(address);
+    if (failure && failure.until > Date.now()) throw failure.error;
+    return this.#search(source);
+  }
+
+  /** Searches once for all who ask meanwhile. */
+  #search(source: StacSource): Promise<Imagery> {
+    const { address } = source;
+    const running = this.#searches.get(address);
+    if (running) return running;
+    const search = this.#searched(source);
+    this.#searches.set(address, search);
+    const end = (remember: () => void) => {
+      // Another one may have begun, or nobody wants it any more.
+      if (this.#searches.get(address) !== search) return;
+      this.#searches.delete(address);
+      if (this.#isSource(address)) remember();
+    };
+    search.then(
+      (imagery) =>
+        end(() => {
+          this.#failures.delete(address);
+          this.#entries.set(address, { imagery, due: Date.now() + source.refreshMs });
+        }),
+      (error: unknown) =>
+        end(() => {
+          const before = this.#entries.get(address);
+          // What it was stays, and it is asked again after the same time.
+          if (before) before.due = Date.now() + source.refreshMs;
+          else this.#failures.set(address, { error, until: Date.now() + FAILED_MS });
+        }),
+    );
+    return search;
+  }
+
+  async #searched(source: StacSource): Promise<Imagery> {
+    const before = this.#entries.get(source.address)?.imagery;
+    const search = await searchInTurn(this.#pools, {
+      ...searchTask(source),
+      ...(source.search === 'window' && { isDescribed: true, maxScenes: SAMPLE_SCENES }),
+    });
+    if (search.scenes.length === 0) {
+      // All that there was may have been withdrawn.
+      if (before && search.refused === 0) return { ...before, search };
+      throw nothing(search);
+    }
+    const sampled = await this.#sampled(source, search, before);
+    const crs = before?.crs ?? source.crs ?? commonCrs({ source, search, ...sampled });
+    const isSame = before && sceneStamp(before.search.scenes) === sceneStamp(search.scenes);
+    if (isSame) renewAddresses(source, before.search.scenes, search);
+    const { scenes } = isSame ? before.search : search;
+    return { ...sampled, source, search: { ...search, scenes }, crs };
+  }
+
+  /** The scene that was read before, while it is there; else another one, where its bands are others. */
+  async #sampled(source: StacSource, search: SceneSearch, before: Imagery | undefined): Promise<Sampled> {
+    if (before && search.scenes.some((scene) => sceneStamp([scene]) === before.sampleStamp)) return before;
+    try {
+      const { sample, scene } = await this.#sample(source, search);
+      const sampleStamp = sceneStamp([scene]);
+      // Pixels do not move when scenes come and go.
+      if (before && typesOf(before.sample) === typesOf(sample)) return { ...before, sampleStamp };
+      return { sample, sampleStamp, bands: await this.#bands({ source, search, sample }) };
+    } catch (error) {
+      if (!before) throw error;
+      return before;
+    }
+  }
+
+  /** The first scene that can be read. */
+  async #sample(source: StacSource, { scenes }: SceneSearch): Promise<{ sample: RasterInfo; scene: Scene }> {
+    let failure: unknown;
+    for (const scene of scenes.slice(0, TRIES)) {
+      try {
+        return { sample: await this.#inspect(sceneRaster(source, scene)), scene };
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Those of the sample; of values that are merged, what becomes of them where the sample lies. */
+  async #bands(imagery: Pick<Imagery, 'source' | 'search' | 'sample'>): Promise<readonly BandInfo[]> {
+    const merged = mergedSample(imagery);
+    return merged ? (await this.#inspect(merged)).bands : imagery.sample.bands;
+  }
+
+  #inspect(source: RasterSource): Promise<RasterInfo> {
+    return this.#pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
+  }
+
+  /** Searches again what is old; `changed` is called for a source that is another than before then. */
+  watch(changed: (address: string) => void): void {
+    const look = () => {
+      for (const [address, { imagery, due }] of this.#entries) {
+        if (due > Date.now() || this.#searches.has(address)) continue;
+        this.#search(imagery.source).then(
+          (now) => {
+            if (this.#isSource(address) && isOther(imagery, now)) changed(address);
+          },
+          () => {},
+        );
+      }
+    };
+    this.#timer = setInterval(look, LOOK_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+const typesOf = ({ bands }: Pick<RasterInfo, 'bands'>) => bands.map(({ type }) => type).join();
+
+/** Whether what is published is to be another. */
+function isOther(before: Imagery, now: Imagery): boolean {
+  if (typesOf(before.sample) !== typesOf(now.sample)) return true;
+  // Scenes for windows are searched for then.
+  return now.source.search === 'static' && sceneStamp(before.search.scenes) !== sceneStamp(now.search.scenes);
+}
+
+export function searchTask({
+  url,
+  maxScenes,
+  collections,
+  assets,
+  bbox,
+  datetime,
+  filter,
+  merge,
+}: StacSource): SceneSearchTask {
+  const prefers = merge === 'newest' || merge === 'lowest-cloud' ? merge : undefined;
+  const query = { collections, assets, bbox, datetime, filter, prefers };
+  return { url, timeoutMs: LIMITS.stacSearchMs, maxScenes, query };
+}
+
+function nothing({ refused, problems }: SceneSearch): TaskFailure {
+  const reason =
+    refused === 0 ? 'It finds nothing.' : `None of its ${refused} items can be used: ${problems[0]}`;
+  return new TaskFailure('source-unreadable', `The search gives no scenes. ${reason}`);
+}
+
+/** Names the scenes, whatever their signatures are. */
+export function sceneStamp(scenes: readonly Scene[]): string {
+  return scenes
+    .map(({ collection, id, bbox, epsg, acquired, cloudCover, self, hrefs }) =>
+      [
+        ...[collection, id, bbox, epsg, acquired, cloudCover, self],
+        ...hrefs.map((href) => href.replace(/[?#].*$/s, '')),
+      ].join(' '),
+    )
+    .join('\n');
+}

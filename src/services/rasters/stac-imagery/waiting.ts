@@ -1,0 +1,42 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { SceneSearch, SceneSearchTask } from '../../../core/stac/stac-scenes.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import { Turns } from '../../kit/turns.js';
+
+export type Runner = Pick<Pools, 'run'>;
+
+const turns = new WeakMap<Runner, Turns>();
+
+/** Searches a STAC API when it is its turn: geocoding and imports need places of the ingest thread, too. */
+export async function searchInTurn(pools: Runner, task: SceneSearchTask): Promise<SceneSearch> {
+  const own = turns.get(pools) ?? new Turns(LIMITS.stacSearches);
+  turns.set(pools, own);
+  const giveBack = await own.take();
+  try {
+    return await pools.run('ingest.stacScenes', task);
+  } finally {
+    giveBack();
+  }
+}
+
+/** Waits for work that goes on for others: no longer than a request may take, nor than its client is there. */
+export function waitFor<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () =>
+      end(() => reject(new TaskFailure('deadline-exceeded', 'The STAC API did not answer in time.')));
+    const left = () => end(() => reject(new TaskFailure('cancelled', 'Nobody waits for the scenes.')));
+    const timer = setTimeout(late, LIMITS.requestDeadlineMs);
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', left);
+      settle();
+    };
+    signal?.addEventListener('abort', left, { once: true });
+    if (signal?.aborted) left();
+    work.then(
+      (value) => end(() => resolve(value)),
+      (error: unknown) => end(() => reject(error)),
+    );
+  });
+}

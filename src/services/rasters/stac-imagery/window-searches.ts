@@ -1,0 +1,100 @@
+import { LRUCache } from 'lru-cache';
+import { faultOfOthers, TaskFailure } from '../../../core/errors/failure.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { Scene } from '../../../core/stac/stac-scenes.js';
+import type { StacSource } from '../../../core/stac/stac-source.js';
+import { searchTask } from './searches.js';
+import { type Runner, searchInTurn } from './waiting.js';
+
+/** What was found for one address, cell and time. */
+interface Entry {
+  /** Undefined until a search has ended well. */
+  scenes?: readonly Scene[];
+  /** Of the search that ended last. */
+  failure?: unknown;
+  /** The search that is made now. */
+  search?: Promise<readonly Scene[]>;
+  /** When what is here is old. */
+  until: number;
+}
+
+/** Searches of one process. */
+interface Searches {
+  readonly entries: LRUCache<string, Entry>;
+  /** How many are made now, or wait for their turn. */
+  pending: number;
+}
+
+const searches = new WeakMap<Runner, Searches>();
+
+function searchesOf(pools: Runner): Searches {
+  const own = searches.get(pools) ?? { entries: newEntries(), pending: 0 };
+  searches.set(pools, own);
+  return own;
+}
+
+function newEntries(): LRUCache<string, Entry> {
+  return new LRUCache({
+    max: LIMITS.stacWindows,
+    maxSize: LIMITS.stacWindowBytes,
+    sizeCalculation: ({ scenes = [] }, key) => scenes.reduce((sum, one) => sum + sizeOf(one), 2 * key.length),
+  });
+}
+
+/** Bytes of a scene without its strings. */
+const SCENE_BYTES = 300;
+
+/** Bytes of memory, about. */
+function sizeOf({ id, collection, acquired = '', self = '', hrefs }: Scene): number {
+  const texts = [id, collection, acquired, self, ...hrefs];
+  return texts.reduce((sum, { length }) => sum + 2 * length, SCENE_BYTES);
+}
+
+/** So long a search that failed is not made again. */
+const FAILED_MS = 3000;
+
+/** The scenes of a box; those of the search before at once, where there was one, while it is made again. */
+export async function scenesIn(
+  pools: Runner,
+  source: StacSource & { bbox: Box },
+  time: string | undefined,
+): Promise<readonly Scene[]> {
+  const own = searchesOf(pools);
+  const key = JSON.stringify([source.address, source.bbox, time]);
+  const before = own.entries.get(key);
+  if (before && (before.search || before.until > Date.now())) return scenesOf(before);
+  if (own.pending >= LIMITS.stacWindowSearches) {
+    if (before?.scenes) return before.scenes;
+    throw new TaskFailure('queue-full', 'Too many windows are searched for at once; try again soon.');
+  }
+  const { datetime: _, ...anyTime } = source;
+  const task = searchTask({ ...anyTime, ...(time === undefined ? {} : { datetime: time }) });
+  own.pending += 1;
+  const search = searchInTurn(pools, task).then(({ scenes }) => scenes);
+  const entry: Entry = { ...before, search, until: 0 };
+  own.entries.set(key, entry);
+  search
+    .then(
+      (scenes) => own.entries.set(key, { scenes, until: Date.now() + source.refreshMs }),
+      (failure: unknown) => {
+        // While the API does not answer, what it found before stays.
+        const { scenes } = entry;
+        own.entries.set(key, { ...(scenes && { scenes }), failure, until: Date.now() + FAILED_MS });
+      },
+    )
+    .finally(() => {
+      own.pending -= 1;
+    });
+  return scenesOf(entry);
+}
+
+async function scenesOf({ scenes, search, failure }: Entry): Promise<readonly Scene[]> {
+  if (scenes) return scenes;
+  try {
+    if (search) return await search;
+  } catch (error) {
+    throw faultOfOthers(error);
+  }
+  throw faultOfOthers(failure);
+}

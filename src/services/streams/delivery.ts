@@ -1,0 +1,408 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import type { Box } from '../../core/geometry/box.js';
+import type { Principal } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { epochOf, type FeedEntry, type FeedEvent, type FeedGap } from '../../core/streams/events.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import * as metrics from '../telemetry/event-metrics.js';
+import type { CursorProblem, Feed } from './feed.js';
+import { ChangeBodies, jsonFrame } from './frames.js';
+import type { Group } from './group.js';
+import { Groups } from './groups.js';
+import type { Listener, Scope } from './scope.js';
+import type { Change, Session } from './session.js';
+import { SnapshotTurns, sendSnapshot } from './snapshot.js';
+import type { Subscription } from './subscription.js';
+import { type Candidates, type Hearing, hearings } from './views.js';
+
+export interface DeliveryDeps {
+  feed: Feed;
+  pools: Pools;
+  visible(principal: Principal): CatalogSnapshot;
+  /** See `Pauses.current`; absent: what may be seen by whom is always known. */
+  current?(): Promise<void> | undefined;
+  sessions(): Iterable<Session>;
+  /** A subscription has got all that it asked for. */
+  over(session: Session, subscription: Subscription): void;
+}
+
+const RETRY_MS = 500;
+
+/**
+ * Brings entries of the feed to the subscriptions that want them. All who are up to date get an entry in one pass; who is
+ * behind, because it resumes or begins with a snapshot, reads the feed at its own pace until it has caught up.
+ */
+export class Delivery {
+  readonly #deps: DeliveryDeps;
+  readonly #groups = new Groups();
+  readonly #snapshots = new SnapshotTurns();
+  readonly #owners = new Map<Subscription, Session>();
+  /** Subscriptions that read store or feed by themselves. */
+  readonly #following = new WeakSet<Subscription>();
+  readonly #waiting: FeedEntry[] = [];
+  readonly #stop: () => void;
+  #passing = false;
+  /** Counts changes of what may be seen by whom. */
+  #judged = 0;
+  #passed: number;
+  /** As `passed`, with those that are being passed: who is live by now misses them. */
+  #begun: number;
+
+  constructor(deps: DeliveryDeps) {
+    this.#deps = deps;
+    this.#passed = deps.feed.head;
+    this.#begun = this.#passed;
+    this.#stop = deps.feed.listen((entries) => {
+      for (const entry of entries) this.#waiting.push(entry);
+      if (!this.#passing) void this.#pass();
+    });
+  }
+
+  /** Cursor up to which entries have been passed to all who are live. */
+  get passed(): number {
+    return this.#passed;
+  }
+
+  /** Begins to deliver: after a cursor, or from now on. */
+  add(session: Session, subscription: Subscription, cursor: number | undefined): void {
+    this.#owners.set(subscription, session);
+    void this.#begin(session, subscription, cursor);
+  }
+
+  delete(subscription: Subscription): void {
+    subscription.pause();
+    this.#owners.delete(subscription);
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  /**
+   * What may be seen by whom has changed: what was judged by then and is not sent yet is judged again, so that nobody is
+   * told of what is hidden from them by now.
+   */
+  rejudge(): void {
+    this.#judged += 1;
+    for (const session of this.#deps.sessions()) if (session.hasPending) session.fallBack(this.#passed + 1);
+  }
+
+  /** Snapshot, gap, older entries: whatever comes before the subscription is up to date. */
+  async #begin(session: Session, subscription: Subscription, cursor: number | undefined): Promise<void> {
+    const { feed } = this.#deps;
+    this.#following.add(subscription);
+    if (cursor !== undefined) await this.#catchUp(cursor, subscription);
+    if (subscription.ended) return;
+    const problem = cursor === undefined ? undefined : feed.problemOf(cursor);
+    if (problem) this.#tellGap(session, subscription, problem, cursor!);
+    if (
+      subscription.mode === 'snapshot' ||
+      (subscription.mode === 'snapshot-then-delta' && (problem || cursor === undefined))
+    ) {
+      const reason = problem ? (`cursor-${problem}` as const) : 'initial';
+      if (!(await this.#snapshot(session, subscription, reason))) return;
+      if (subscription.mode === 'snapshot') return this.#deps.over(session, subscription);
+    }
+    await this.#follow(session, subscription);
+  }
+
+  /** Another process may have told what this one has not read yet: only who has read it can say that there is no such cursor. */
+  async #catchUp(cursor: number, subscription: Subscription): Promise<void> {
+    const { feed } = this.#deps;
+    while (cursor > feed.head && epochOf(cursor) === epochOf(feed.head) && !subscription.ended) {
+      const isRead = await feed.catchUp().then(
+        () => true,
+        () => false,
+      );
+      if (isRead) return;
+      await sleep(RETRY_MS, undefined, { ref: false });
+    }
+  }
+
+  #tellGap(session: Session, subscription: Subscription, problem: CursorProblem, requested: number): void {
+    const { feed } = this.#deps;
+    // What is kept is still told; of another feed nothing can be.
+    subscription.position = problem === 'expired' ? feed.oldest - 1 : this.#passed;
+    session.send(
+      jsonFrame('gap', {
+        subscriptionId: subscription.id,
+        sequence: subscription.next(),
+        reason: `cursor-${problem}`,
+        requestedCursor: requested,
+        oldestCursor: feed.oldest,
+        cursor: subscription.position,
+        timestamp: new Date().toISOString(),
+      }),
+    );
+  }
+
+  /** What the store holds now. Changes since then follow; they may tell again what the snapshot told. */
+  async #snapshot(session: Session, subscription: Subscription, reason: string): Promise<boolean> {
+    subscription.pause();
+    // What is being passed now is in the store already, and is not told besides.
+    subscription.position = this.#begun;
+    const { pools, current } = this.#deps;
+    const visible = () => this.#deps.visible(session.principal);
+    for (;;) {
+      try {
+        await current?.();
+        await sendSnapshot({ session, subscription, reason, visible, current, pools }, this.#snapshots);
+        return !subscription.ended;
+      } catch {
+        // The store does not answer, or rules changed: the client waits, or leaves. A snapshot that was begun is begun again.
+        await sleep(RETRY_MS, undefined, { ref: false });
+        if (subscription.ended) return false;
+      }
+    }
+  }
+
+  /** Reads the feed at the pace of the client until it has caught up with those who are live. */
+  async #follow(session: Session, subscription: Subscription): Promise<void> {
+    this.#following.add(subscription);
+    while (!subscription.ended && !subscription.live) await this.#step(session, subscription);
+    this.#following.delete(subscription);
+  }
+
+  async #step(session: Session, subscription: Subscription): Promise<void> {
+    await session.writable();
+    if (subscription.ended) return;
+    if (subscription.position >= this.#begun) {
+      this.#groups.admit(subscription, session);
+      return;
+    }
+    const problem = this.#deps.feed.problemOf(subscription.position);
+    if (problem) {
+      this.#tellGap(session, subscription, problem, subscription.position);
+      if (subscription.mode === 'snapshot-then-delta')
+        return void (await this.#snapshot(session, subscription, `cursor-${problem}`));
+    }
+    try {
+      if (await this.#replay(session, subscription))
+        await this.#snapshot(session, subscription, 'cursor-expired');
+    } catch {
+      await sleep(RETRY_MS, undefined, { ref: false });
+    }
+  }
+
+  /** One batch of older entries; true when events were lost among them and a new snapshot is wanted. */
+  async #replay(session: Session, subscription: Subscription): Promise<boolean> {
+    const { feed, current } = this.#deps;
+    await current?.();
+    const read = await feed.after(subscription.position, LIMITS.replayBatch);
+    // Trimmed while it was being read: the next step tells the gap.
+    if (feed.problemOf(subscription.position)) return false;
+    // No further than the others are, or what waits to be passed would be passed twice.
+    const entries = read.filter(({ cursor }) => cursor <= this.#begun);
+    const judged = this.#judged;
+    const hearings = await this.#hear(
+      entries,
+      () => [subscription],
+      () => session,
+    );
+    if (subscription.ended) return false;
+    let hasLoss = false;
+    let at = 0;
+    while (at < entries.length) {
+      // Several may catch up on one session: each goes on when what the others sent has been read.
+      while (session.blocked) await session.writable();
+      if (subscription.ended) return false;
+      // The rest is read, and judged, again.
+      if (judged !== this.#judged) break;
+      session.transport.together(() => {
+        for (; at < entries.length && !session.blocked; at++) {
+          const entry = entries[at]!;
+          if (entry.kind === 'gap') hasLoss = this.#tellLost(entry, subscription, session) || hasLoss;
+          else this.#tellAgain(entry, hearings.get(entry)?.[0], session);
+        }
+      });
+    }
+    subscription.position = entries[at - 1]?.cursor ?? subscription.position;
+    return hasLoss;
+  }
+
+  #tellAgain(entry: FeedEvent, hearing: Hearing<Subscription> | undefined, session: Session): void {
+    if (!hearing) return;
+    const { listener: subscription, appearance, scope } = hearing;
+    session.replay(subscription, new ChangeBodies(entry).text(appearance, scope), entry.cursor);
+    metrics.replayDelivered.cell(session.transport.name).inc();
+  }
+
+  /** Passes entries to all who are live, batch by batch. */
+  async #pass(): Promise<void> {
+    this.#passing = true;
+    while (this.#waiting.length > 0) {
+      if (this.#deps.current) await this.#catchUpRules(this.#deps.current);
+      this.#groups.settle();
+      const batch = this.#waiting.splice(0, LIMITS.replayBatch);
+      const last = batch[batch.length - 1]!.cursor;
+      this.#begun = last;
+      const hearings = await this.#heardBy(batch).catch(() => undefined);
+      if (hearings) this.#passBatch(batch, hearings);
+      else this.#setBack(batch);
+      this.#passed = last;
+      // What goes to many at once is written when the turn ends.
+      if (this.#waiting.length > 0) await nextTurn();
+    }
+    this.#passing = false;
+  }
+
+  /** Resolves when what may be seen by whom is known. */
+  async #catchUpRules(current: () => Promise<void> | undefined): Promise<void> {
+    for (let waits = current(); waits; waits = current())
+      await waits.catch(() => sleep(RETRY_MS, undefined, { ref: false }));
+  }
+
+  /** As all who are live may hear of a batch when this resolves. */
+  async #heardBy(batch: readonly FeedEntry[]): Promise<Map<FeedEvent, Hearing<Group>[]>> {
+    for (;;) {
+      const judged = this.#judged;
+      const list = await this.#hear(
+        batch,
+        (layerId, boxes) => this.#groups.of(layerId, boxes),
+        ({ members }) => members.values().next().value,
+      );
+      if (judged === this.#judged) return list;
+    }
+  }
+
+  /** Session by session: all that one is told of a batch goes out together. */
+  #passBatch(batch: readonly FeedEntry[], hearings: ReadonlyMap<FeedEvent, readonly Hearing<Group>[]>): void {
+    let news = new Map<Session, Change[]>();
+    for (const entry of batch) {
+      if (entry.kind === 'gap') {
+        this.#send(news);
+        news = new Map();
+        this.#passGap(entry);
+      } else {
+        this.#gather(entry, hearings.get(entry), news);
+      }
+    }
+    this.#send(news);
+  }
+
+  #gather(entry: FeedEvent, list: readonly Hearing<Group>[] = [], news: Map<Session, Change[]>): void {
+    const bodies = new ChangeBodies(entry);
+    const { cursor, event } = entry;
+    const featureKey = `${event.layerId} ${event.featureId}`;
+    for (const { listener: group, scope, appearance } of list) {
+      const body = bodies.text(appearance, scope);
+      if (group.members.size > 1) {
+        this.#groups.tell(group, body, cursor);
+        continue;
+      }
+      for (const [subscription, session] of group.members) {
+        const change = { subscription, featureKey, body, cursor };
+        const changes = news.get(session);
+        if (changes) changes.push(change);
+        else news.set(session, [change]);
+      }
+    }
+  }
+
+  #send(news: ReadonlyMap<Session, readonly Change[]>): void {
+    for (const [session, changes] of news) {
+      session.transport.together(() => {
+        // Who fell behind meanwhile gets the rest from the feed.
+        for (const change of changes) if (change.subscription.live) session.change(change);
+      });
+    }
+  }
+
+  /** Filters could not be asked: everybody reads this part of the feed again, each at its pace. */
+  #setBack(batch: readonly FeedEntry[]): void {
+    for (const session of this.#deps.sessions()) session.fallBack(batch[0]!.cursor);
+  }
+
+  async #hear<L extends Listener>(
+    entries: readonly FeedEntry[],
+    audience: (layerId: number, boxes: readonly Box[]) => readonly L[],
+    sessionOf: (listener: L) => Session | undefined,
+  ): Promise<Map<FeedEvent, Hearing<L>[]>> {
+    const candidates: Candidates<L>[] = [];
+    for (const entry of entries) {
+      if (entry.kind !== 'event') continue;
+      const { layerId, envelopeBefore, envelopeAfter } = entry.event;
+      const boxes = [envelopeBefore, envelopeAfter].filter((box) => box !== undefined);
+      const listeners: L[] = [];
+      const scopes: Scope[] = [];
+      for (const listener of audience(layerId, boxes)) {
+        const session = sessionOf(listener);
+        const scope = session && listener.scope(layerId, this.#deps.visible(session.principal));
+        if (!scope) continue;
+        listeners.push(listener);
+        scopes.push(scope);
+      }
+      if (scopes.length > 0) candidates.push({ entry, listeners, scopes });
+    }
+    const heard = await hearings(candidates, this.#deps.pools);
+    await this.#deps.current?.();
+    return heard;
+  }
+
+  /** Events of a store were lost: who listens to it is told, and gets a new snapshot when it asked for one. */
+  #passGap(gap: FeedGap): void {
+    // Who has not read what came before it hears of it later, from the feed.
+    for (const session of this.#deps.sessions()) if (session.hasPending) session.fallBack(gap.cursor);
+    // Groups stay as they are: the rest of the batch goes to those that were found for it.
+    const groups = new Set<Group>();
+    for (const [subscription, session] of this.#owners) {
+      const { group } = subscription;
+      if (!group || !this.#concerns(subscription, session, gap.collections)) continue;
+      if (subscription.mode === 'snapshot-then-delta') {
+        subscription.pause();
+        this.#tellLost(gap, subscription, session);
+        void this.#renew(session, subscription);
+      } else groups.add(group as Group);
+    }
+    for (const group of groups) tellGroup(group, gap);
+  }
+
+  async #renew(session: Session, subscription: Subscription): Promise<void> {
+    this.#following.add(subscription);
+    if (await this.#snapshot(session, subscription, 'cursor-expired'))
+      await this.#follow(session, subscription);
+  }
+
+  /** True when the subscription wants a new snapshot for it. */
+  #tellLost({ collections, cursor, time }: FeedGap, subscription: Subscription, session: Session): boolean {
+    if (!this.#concerns(subscription, session, collections)) return false;
+    session.send(lossFrame(subscription, { collections, cursor, time }, subscription.next()));
+    return subscription.mode === 'snapshot-then-delta';
+  }
+
+  #concerns(subscription: Subscription, session: Session, collections: readonly string[]): boolean {
+    const visible = this.#deps.visible(session.principal);
+    return collections.some((id) => {
+      const collection = visible.byId(id);
+      return collection && subscription.scope(collection.layerId, visible) !== undefined;
+    });
+  }
+
+  /** The client has read: what it missed is read from the feed. */
+  catchUp(session: Session): void {
+    for (const subscription of session.subscriptions.values())
+      if (!subscription.live && !this.#following.has(subscription)) void this.#follow(session, subscription);
+  }
+}
+
+const lossFrame = (
+  { id: subscriptionId }: Pick<Subscription, 'id'>,
+  { collections, cursor, time }: Pick<FeedGap, 'collections' | 'cursor' | 'time'>,
+  sequence: number | undefined,
+) =>
+  jsonFrame('gap', {
+    subscriptionId,
+    sequence,
+    reason: 'events-lost',
+    collections,
+    cursor,
+    timestamp: time,
+  });
+
+/** Events of a store were lost: all members of a group hear of it, under one number. */
+function tellGroup(group: Group, gap: FeedGap): void {
+  const [[only]] = group.members as unknown as [[Subscription, Session]];
+  const frame = lossFrame(group, gap, group.members.size > 1 ? group.next() : only.next());
+  for (const session of group.members.values()) session.send(frame);
+}

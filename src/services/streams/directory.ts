@@ -1,0 +1,101 @@
+import { print } from '../../core/cql2/index.js';
+import type { Peers } from '../cluster/peers.js';
+import * as metrics from '../telemetry/event-metrics.js';
+import type { Hub } from './hub.js';
+import type { Interest } from './scope.js';
+import type { Session, TransportName } from './session.js';
+
+/** A session as operators see it. */
+export interface SessionView {
+  sessionId: string;
+  transport: TransportName;
+  clientLabel: string | null;
+  /** RFC 3339. */
+  connectedAt: string;
+  durationSeconds: number;
+  hasFilter: boolean;
+  filterSummary: string | null;
+  serviceIdFilter: string | null;
+  layerIdFilter: number[] | null;
+  lastQueuedCursor: number;
+}
+
+/** Sessions of one gateway. */
+export interface Sessions {
+  slowConsumerDrops: number;
+  heartbeatsSent: number;
+  sessions: SessionView[];
+}
+
+const LIST = 'stream sessions';
+const END = 'end a stream session';
+/** Characters of a filter that are shown. */
+const SUMMARY = 500;
+
+/** The sessions of all gateways of the server. */
+export class SessionDirectory {
+  readonly #peers: Peers;
+
+  constructor(hub: Hub, peers: Peers) {
+    this.#peers = peers;
+    peers.answer(LIST, () => sessionsOf(hub));
+    peers.answer(END, (id) => hub.disconnect(String(id)));
+  }
+
+  /** Counts of all gateways are added up. */
+  async list(): Promise<Sessions> {
+    const parts = await this.#peers.ask<Sessions>(LIST);
+    return {
+      slowConsumerDrops: parts.reduce((sum, part) => sum + part.slowConsumerDrops, 0),
+      heartbeatsSent: parts.reduce((sum, part) => sum + part.heartbeatsSent, 0),
+      sessions: parts.flatMap(({ sessions }) => sessions),
+    };
+  }
+
+  /** Ends a session with AdminDisconnect; false when there is none of this id. */
+  async disconnect(sessionId: string): Promise<boolean> {
+    return (await this.#peers.ask<boolean>(END, sessionId)).includes(true);
+  }
+}
+
+function sessionsOf(hub: Hub): Sessions {
+  const drops = metrics.slowConsumerDrops.samples().reduce((sum, { value }) => sum + value, 0);
+  return {
+    slowConsumerDrops: drops,
+    heartbeatsSent: metrics.heartbeatsSent.cell().value,
+    sessions: [...hub.sessions.values()].map(sessionView),
+  };
+}
+
+function sessionView(session: Session): SessionView {
+  const interests = [...session.subscriptions.values()].map(({ interest }) => interest);
+  const summary = interests
+    .map(summaryOf)
+    .filter((text) => text !== '')
+    .join('; ');
+  const layers = interests.every((interest) => interest.layers)
+    ? [...new Set(interests.flatMap((interest) => interest.layers!))]
+    : [];
+  const services = [...new Set(interests.map(({ service }) => service))];
+  return {
+    sessionId: session.id,
+    transport: session.transport.name,
+    clientLabel: session.clientLabel ?? null,
+    connectedAt: new Date(session.connectedAt).toISOString(),
+    durationSeconds: (Date.now() - session.connectedAt) / 1000,
+    hasFilter: summary !== '',
+    filterSummary: summary === '' ? null : summary.slice(0, SUMMARY),
+    serviceIdFilter: services.length === 1 ? (services[0] ?? null) : null,
+    layerIdFilter: layers.length > 0 ? layers : null,
+    lastQueuedCursor: session.lastCursor,
+  };
+}
+
+function summaryOf({ bbox, filter, datetime }: Interest): string {
+  const parts = [
+    bbox && `bbox ${bbox.join(',')}`,
+    filter !== undefined && `filter ${print(filter).slice(0, SUMMARY)}`,
+    datetime && `datetime ${JSON.stringify(datetime)}`,
+  ];
+  return parts.filter((part) => typeof part === 'string').join(' ');
+}

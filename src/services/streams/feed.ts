@@ -1,0 +1,141 @@
+import { LIMITS, OUTBOX_EVENTS } from '../../core/kit/limits.js';
+import { epochOf, type FeedEntry } from '../../core/streams/events.js';
+import type { FeedBounds } from '../../stores/streams/feed.js';
+
+/** Where the entries are kept; the state database. */
+export interface FeedLog {
+  after(cursor: number, limit: number): Promise<FeedEntry[]>;
+  bounds(): Promise<FeedBounds>;
+}
+
+/** Why a cursor cannot be gone on from: its entries are gone, or it is none of this feed's. */
+export type CursorProblem = 'expired' | 'invalid';
+
+type Listener = (entries: readonly FeedEntry[]) => void;
+
+const BATCH = 500;
+
+/**
+ * The feed as one process sees it. The newest entries are kept in memory, so that followers who were away for a moment
+ * cost no read of the database. Listeners get every entry once, in the order of cursors, without holes.
+ */
+export class Feed {
+  readonly #log: FeedLog;
+  readonly #listeners = new Set<Listener>();
+  /** The newest entries, oldest first, up to `#head`. */
+  #recent: FeedEntry[] = [];
+  #recentBytes = 0;
+  #head: number;
+  #oldest: number;
+  #catchingUp: Promise<void> | undefined;
+  #behind = false;
+
+  private constructor(
+    log: FeedLog,
+    { oldest, newest }: FeedBounds,
+    /** How many entries are kept. */
+    readonly capacity: number,
+  ) {
+    this.#log = log;
+    this.#head = newest;
+    this.#oldest = oldest;
+  }
+
+  static async open(log: FeedLog, limit: number = OUTBOX_EVENTS): Promise<Feed> {
+    return new Feed(log, await log.bounds(), limit);
+  }
+
+  /** Cursor of the newest entry. */
+  get head(): number {
+    return this.#head;
+  }
+
+  get oldest(): number {
+    return this.#oldest;
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes entries that were appended just now. Where others came between, they are read first. */
+  accept(entries: readonly FeedEntry[]): void {
+    const fresh = entries.filter(({ cursor }) => cursor > this.#head);
+    if (fresh.length === 0) return;
+    if (fresh[0]!.cursor === this.#head + 1 && !this.#catchingUp) this.#add(fresh);
+    else void this.catchUp();
+  }
+
+  /** Reads what other processes appended. Rejects when the log cannot be read. */
+  catchUp(): Promise<void> {
+    this.#behind = true;
+    this.#catchingUp ??= this.#read().finally(() => {
+      this.#catchingUp = undefined;
+    });
+    return this.#catchingUp;
+  }
+
+  async #read(): Promise<void> {
+    while (this.#behind) {
+      this.#behind = false;
+      const entries = await this.#log.after(this.#head, BATCH);
+      if (entries.length > 0) this.#add(entries);
+      if (entries.length === BATCH) this.#behind = true;
+    }
+  }
+
+  #add(entries: readonly FeedEntry[]): void {
+    for (const entry of entries) {
+      this.#recent.push(entry);
+      this.#recentBytes += bytesOf(entry);
+    }
+    this.#head = entries[entries.length - 1]!.cursor;
+    this.#oldest = Math.max(this.#oldest, this.#head - this.capacity + 1);
+    this.#forget();
+    for (const listener of this.#listeners) listener(entries);
+  }
+
+  /** Drops the older half when there is too much: each entry is moved once at most. */
+  #forget(): void {
+    if (this.#recent.length <= OUTBOX_EVENTS && this.#recentBytes <= LIMITS.feedBytes) return;
+    const dropped = this.#recent.splice(0, Math.ceil(this.#recent.length / 2));
+    for (const entry of dropped) this.#recentBytes -= bytesOf(entry);
+  }
+
+  /** Whether one can go on after this cursor; undefined when one can. */
+  problemOf(cursor: number): CursorProblem | undefined {
+    if (cursor > this.#head || epochOf(cursor) !== epochOf(this.#head)) return 'invalid';
+    return cursor < this.#oldest - 1 ? 'expired' : undefined;
+  }
+
+  /** Entries after a cursor, oldest first; none at the head. From memory when they are there: then it is an array. */
+  after(cursor: number, limit: number): readonly FeedEntry[] | Promise<readonly FeedEntry[]> {
+    if (cursor >= this.#head) return [];
+    const first = this.#recent[0]?.cursor ?? this.#head + 1;
+    if (cursor >= first - 1) return this.#recent.slice(cursor - first + 1, cursor - first + 1 + limit);
+    return this.#fromLog(cursor, limit);
+  }
+
+  /** Entries may have been trimmed by now, by age or by other processes: `problemOf` tells it from then on. */
+  async #fromLog(cursor: number, limit: number): Promise<readonly FeedEntry[]> {
+    const beyond = this.#head + 1;
+    const entries = await this.#log.after(cursor, limit);
+    const first = entries[0]?.cursor ?? beyond;
+    if (first > cursor + 1) this.#oldest = Math.max(this.#oldest, first);
+    return entries;
+  }
+}
+
+function bytesOf(entry: FeedEntry): number {
+  if (entry.kind === 'gap') return 256;
+  const { geometry, attributes, geometryBefore, attributesBefore } = entry.event;
+  return (
+    512 +
+    2 *
+      [geometry, attributes, geometryBefore, attributesBefore].reduce(
+        (sum, text) => sum + (text?.length ?? 0),
+        0,
+      )
+  );
+}

@@ -1,0 +1,57 @@
+import type { Box } from '../../core/geometry/box.js';
+import { Audience } from './audience.js';
+import { Group } from './group.js';
+import type { Session } from './session.js';
+import type { Subscription } from './subscription.js';
+
+/** The live subscriptions, each in one group. */
+export class Groups {
+  readonly #audience = new Audience<Group>();
+  readonly #byKey = new Map<string, Set<Group>>();
+  /** Not yet compared with the others. */
+  readonly #fresh = new Set<Group>();
+  /** Told something since they were looked at last. */
+  readonly #recipients = new Set<Group>();
+
+  /** From now on the subscription is live; on its own until `settle`. */
+  admit(subscription: Subscription, session: Session): void {
+    const group = new Group(subscription, session, (empty) => this.#forget(empty));
+    this.#audience.add(group);
+    if (group.key !== undefined) this.#fresh.add(group);
+  }
+
+  #forget(group: Group): void {
+    this.#audience.delete(group);
+    this.#fresh.delete(group);
+    this.#recipients.delete(group);
+    const alike = this.#byKey.get(group.key!);
+    if (alike?.delete(group) && alike.size === 0) this.#byKey.delete(group.key!);
+  }
+
+  /** Who may have an interest in a change of a layer between these boxes. */
+  of(layerId: number, boxes: readonly Box[]): Group[] {
+    return this.#audience.of(layerId, boxes);
+  }
+
+  /** A change for several. */
+  tell(group: Group, body: string, cursor: number): void {
+    group.tell(body, cursor);
+    this.#recipients.add(group);
+  }
+
+  /** To be called between batches: who reads slowly goes on alone, and who gets the same as others joins them. */
+  settle(): void {
+    for (const group of this.#recipients)
+      for (const [one, session] of group.releaseSlow()) this.admit(one, session);
+    this.#recipients.clear();
+    for (const group of this.#fresh) {
+      if (group.isBlocked) continue;
+      this.#fresh.delete(group);
+      const alike = this.#byKey.get(group.key!) ?? new Set();
+      this.#byKey.set(group.key!, alike);
+      const mates = [...alike].find((other) => !other.isBlocked && other.sequence === group.sequence);
+      if (mates) mates.absorb(group);
+      else alike.add(group);
+    }
+  }
+}

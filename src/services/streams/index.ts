@@ -1,0 +1,130 @@
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { ChangedCollection } from '../../core/catalog/catalog-change.js';
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import type { EditNote, Note } from '../../core/cluster/notes.js';
+import type { Principal } from '../../core/http/operation.js';
+import type { Retention } from '../../core/streams/events.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { FeedStore } from '../../stores/streams/feed.js';
+import type { Alerts } from '../alerts/alerts.js';
+import type { DataVersions } from '../catalog/data-versions.js';
+import type { Log } from '../telemetry/log.js';
+import { exception } from '../telemetry/log.js';
+import { Changes } from './changes.js';
+import { Feed } from './feed.js';
+import { Hub } from './hub.js';
+import { Listeners } from './listeners.js';
+import { Outboxes } from './outboxes.js';
+import { Relay } from './relay.js';
+import type { SessionLimits } from './session-quotas.js';
+import { StoreWatch, type WatchedStore } from './store-watch.js';
+
+export interface EventsOptions {
+  pools: Pools;
+  store: FeedStore;
+  /** Tells when others write to a file. */
+  versions: DataVersions;
+  log: Log;
+  alerts: Alerts;
+  /** Names this process among those that share the state database. */
+  instance: string;
+  sessions: SessionLimits;
+  retention: Retention;
+  visible(principal: Principal): CatalogSnapshot;
+  /** See `Pauses.current`. */
+  current?(): Promise<void> | undefined;
+  catalog(): CatalogSnapshot;
+  /** Tells the other gateways of this server. */
+  tell(note: Note): void;
+  /** Told of what events say of a database's collections: edits of this server too, of which it may know already. */
+  changed(note: EditNote): void;
+}
+
+/** The way of events in one gateway: from the outboxes into the feed, and from there to who listens. */
+export interface Events {
+  readonly feed: Feed;
+  readonly hub: Hub;
+  /** Collections were published, changed or taken away: takes events over from their stores, or no longer. */
+  follow(changed: readonly ChangedCollection[]): void;
+  /** A collection was edited, here or by another gateway. */
+  edited(collectionId: string): void;
+  /** Other gateways appended to the feed. */
+  fed(): void;
+  /** See `Relay.status`. */
+  outboxStatus(): { name: string; failingMs: number }[];
+  close(): Promise<void>;
+}
+
+/** How often the files of others are looked at. */
+const LOOK_MS = 1000;
+/** How often databases are looked at, though their notifications should tell of everything. */
+const DATABASE_LOOK_MS = 5000;
+
+export async function startEvents(options: EventsOptions): Promise<Events> {
+  const { pools, store, log, alerts, visible, sessions, tell } = options;
+  const feed = await Feed.open(store, options.retention.count);
+  const { current } = options;
+  const hub = new Hub({ feed, pools, visible, sessions, alerts, ...(current ? { current } : {}) });
+  const changes = new Changes(options.changed);
+  const relay = new Relay({
+    pools,
+    store,
+    log,
+    alerts,
+    instance: options.instance,
+    retention: options.retention,
+    appended(entries) {
+      feed.accept(entries);
+      tell({ fed: entries[entries.length - 1]!.cursor });
+    },
+  });
+  const outboxes = new Outboxes();
+  feed.listen((entries) => {
+    for (const entry of entries) {
+      const collection = entry.kind === 'gap' ? entry.collections[0] : entry.event.collection;
+      const outbox = collection === undefined ? undefined : outboxes.ofCollection(collection);
+      // Who watches files sees who else writes to them.
+      if (outbox?.source.database !== undefined) changes.take(outbox.key, entry);
+    }
+  });
+  const listeners = new Listeners(log, (key) => relay.wake(key));
+  const storeWatch = new StoreWatch(options.versions);
+  let files: readonly WatchedStore[] = [];
+  const behind = (error: unknown) => log.write('feed.unreadable', exception(error));
+  const catchUp = () => void feed.catchUp().catch(behind);
+  const unfollow = store.follow(catchUp);
+  const look = () => {
+    for (const key of storeWatch.findChanged(files)) relay.wake(key);
+  };
+  const lookAtDatabases = () => {
+    for (const { key, source } of outboxes.all) if (source.database !== undefined) relay.wake(key);
+  };
+  const timers = [setInterval(look, LOOK_MS), setInterval(lookAtDatabases, DATABASE_LOOK_MS)];
+  for (const timer of timers) timer.unref();
+  return {
+    feed,
+    hub,
+    follow(changed) {
+      const { added, removed } = outboxes.apply(changed);
+      if (added.length === 0 && removed.length === 0) return;
+      files = outboxes.all.flatMap(({ key, source: { path } }) =>
+        path === undefined ? [] : [{ key, path }],
+      );
+      relay.change(added, removed);
+      listeners.change(added, removed);
+    },
+    edited(collectionId) {
+      const collection = options.catalog().byId(collectionId);
+      if (hasFeatures(collection)) relay.wake(collection.file);
+    },
+    fed: catchUp,
+    outboxStatus: () => relay.status(),
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      unfollow();
+      listeners.close();
+      hub.close();
+      await relay.close();
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { plainFields } from '../../core/access/field-masks.js';
+import { hasFeatures } from '../../core/catalog/abilities.js';
+import type { CatalogSnapshot, ReadRule, VectorCollection } from '../../core/catalog/collection.js';
+import { and, Cql2Error, check, type Expression } from '../../core/cql2/index.js';
+import type { Box } from '../../core/geometry/box.js';
+import { CRS84 } from '../../core/geometry/crs.js';
+import type { TimeRange } from '../../core/http/params.js';
+import type { Field, VectorSource } from '../../core/sources/vector-source.js';
+import { keepJson, stringifyExactly } from '../../core/values/json.js';
+import { during } from '../filters/filters.js';
+
+/** What a subscriber wants to hear of. */
+export interface Interest {
+  /** Layer ids; all that may be read when absent. */
+  readonly layers: readonly number[] | undefined;
+  /** The service that was named. */
+  readonly service?: string | undefined;
+  /** CRS84; west > east crosses the antimeridian. */
+  readonly bbox: Box | undefined;
+  /** Checked against the one layer of the interest. */
+  readonly filter: Expression | undefined;
+  readonly datetime: TimeRange | undefined;
+}
+
+/** What a subscription may see of one collection, at the moment of a catalog. */
+export interface Scope {
+  readonly collection: VectorCollection;
+  /** JSON of the filter that features must pass; undefined when all do. */
+  readonly filter: string | undefined;
+  /** The attributes that are shown, by their names; undefined: all, as they are. */
+  readonly fields: ReadonlyMap<string, Field> | undefined;
+  /** Names the fields, for answers that are made once for all who may read the same. */
+  readonly mask: string;
+}
+
+/** Characters of the filter of an interest as JSON. */
+export const filterLength = ({ filter }: Interest): number =>
+  filter === undefined ? 0 : keepJson(filter).length;
+
+/**
+ * The scopes of an interest: one for each collection that it speaks of and its principal may read. `former`: those of an
+ * earlier catalog. An edit makes a new collection of which nothing changes that scopes depend on.
+ */
+export function scopesOf(
+  interest: Interest,
+  visible: CatalogSnapshot,
+  former?: ReadonlyMap<number, Scope>,
+): Map<number, Scope> {
+  const scopes = new Map<number, Scope>();
+  for (const collection of visible.collections) {
+    if (!hasFeatures(collection)) continue;
+    if (interest.layers && !interest.layers.includes(collection.layerId)) continue;
+    const before = former?.get(collection.layerId);
+    if (before && isSameView(before.collection, collection, interest.filter !== undefined))
+      scopes.set(collection.layerId, { ...before, collection });
+    else if (mayAsk(interest.filter, collection))
+      scopes.set(collection.layerId, scopeOf(interest, collection));
+  }
+  return scopes;
+}
+
+/** Whether nothing that scopes depend on differs. `isExact`: also where the same was made once more. */
+function isSameView(one: VectorCollection, other: VectorCollection, isExact: boolean): boolean {
+  if (one.source === other.source && one.rule === other.rule) return true;
+  return isExact && viewOf(one) === viewOf(other);
+}
+
+const views = new WeakMap<VectorCollection, string>();
+
+/** Names all that a scope depends on; computed once for a collection of a catalog. */
+function viewOf(collection: VectorCollection): string {
+  let view = views.get(collection);
+  if (view === undefined) {
+    const { source, rule } = collection;
+    view = stringifyExactly([source, rule?.rows ?? null, rule?.stored ?? null]);
+    views.set(collection, view);
+  }
+  return view;
+}
+
+/** A filter that names what may not be read any more would tell it by what it lets through. */
+function mayAsk(filter: Expression | undefined, { source }: VectorCollection): boolean {
+  if (filter === undefined) return true;
+  try {
+    check(filter, { ...source, filterCrs: CRS84 });
+    return true;
+  } catch (error) {
+    if (!(error instanceof Cql2Error)) throw error;
+    return false;
+  }
+}
+
+export function scopeOf({ filter, datetime }: Interest, collection: VectorCollection): Scope {
+  const { rule, source } = collection;
+  const whole = and(rule?.rows, filter, during(source, datetime));
+  const fields = rule && shownOf(source, rule);
+  return {
+    collection,
+    filter: whole === undefined ? undefined : keepJson(whole),
+    fields,
+    mask: fields ? JSON.stringify([...fields.values()].map(({ name, mask = null }) => [name, mask])) : '',
+  };
+}
+
+/** Undefined when that is all of them, as they are stored. */
+function shownOf({ fields }: VectorSource, { stored }: ReadRule): Map<string, Field> | undefined {
+  const isWhole = fields.length === stored.fields.length && plainFields(fields) === fields;
+  if (isWhole) return undefined;
+  const names = new Set(fields.map(({ name }) => name));
+  return new Map(stored.fields.flatMap((field) => (names.has(field.name) ? [[field.name, field]] : [])));
+}
+
+/** Somebody with an interest: a subscription, or several that are told together. */
+export interface Listener {
+  readonly interest: Interest;
+  /** What of a layer may be seen now; undefined: nothing. */
+  scope(layerId: number, visible: CatalogSnapshot): Scope | undefined;
+}

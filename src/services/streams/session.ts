@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto';
+import type { Principal } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import * as metrics from '../telemetry/event-metrics.js';
+import { type Addressee, changeFrame } from './frames.js';
+import type { Visitor } from './session-quotas.js';
+import type { Subscription } from './subscription.js';
+
+export type TransportName = 'WebSocket' | 'SSE';
+export type CloseReason =
+  | 'ClientClosed'
+  | 'ServerShutdown'
+  | 'AdminDisconnect'
+  | 'SlowConsumer'
+  | 'ControlError'
+  /** A layer that the client subscribes to cannot be read yet; a later connection can subscribe to it. */
+  | 'SourceUnavailable';
+
+/** How clients are told the same at once. */
+export interface Shared {
+  /** Frames of one form are the same for all who take it. */
+  readonly form: string;
+  frame(addressee: Addressee, body: string): string | Uint8Array;
+  /** As `Transport.send`, of a frame made by `frame`. */
+  send(frame: string | Uint8Array): boolean;
+  /** To all who joined the topic; false when it is too large for that. */
+  publish(topic: string, frame: string | Uint8Array): boolean;
+  join(topic: string): void;
+  leave(topic: string): void;
+  /** Bytes that the client has not read. */
+  unread(): number;
+}
+
+/** The way to one client. */
+export interface Transport {
+  readonly name: TransportName;
+  /**
+   * Takes a frame, JSON text. `cursor` is what a client may resume after once it has it. False when the client does not
+   * read as fast: nothing more is sent before `Session.drained`.
+   */
+  send(frame: string, cursor: number | undefined): boolean;
+  readonly shared?: Shared;
+  /** Sends frames together until the callback ends. */
+  together(send: () => void): void;
+  close(reason: CloseReason): void;
+}
+
+/**
+ * What becomes of a client that does not keep up: it gets everything, later; or the latest of each feature only. One that
+ * does not read at all is disconnected.
+ */
+export type SlowPolicy = (typeof SLOW_POLICIES)[number];
+export const SLOW_POLICIES = ['drop', 'coalesce'] as const;
+
+/** A change for a subscription; it is numbered when it is sent. */
+export interface Change {
+  readonly subscription: Subscription;
+  readonly featureKey: string;
+  readonly body: string;
+  readonly cursor: number;
+}
+
+export interface SessionHooks {
+  closed(session: Session, reason: CloseReason): void;
+  /** The client is too far behind to be told as things happen: its subscriptions are not live any more. */
+  behind(session: Session): void;
+}
+
+/** One connected client with its subscriptions, and the frames that it has not taken yet: never more than a few. */
+export class Session {
+  readonly id = randomUUID();
+  readonly connectedAt = Date.now();
+  readonly subscriptions = new Map<string, Subscription>();
+  clientLabel: string | undefined;
+  policy: SlowPolicy = 'drop';
+  closed = false;
+  /** Cursor of the last change that was sent. */
+  lastCursor = 0;
+  #blocked = false;
+  #blockedAt = 0;
+  #pending: Change[] = [];
+  #byFeature = new Map<string, Change>();
+  #waiting: (() => void)[] = [];
+
+  constructor(
+    readonly transport: Transport,
+    readonly visitor: Visitor,
+    private readonly hooks: SessionHooks,
+  ) {}
+
+  get principal(): Principal {
+    return this.visitor.principal;
+  }
+
+  /** Sends a frame that is no change: answers, snapshots, heartbeats. They are few, or paced by `writable`. */
+  send(frame: string, cursor?: number): void {
+    if (this.closed) return;
+    if (!this.transport.send(frame, cursor)) this.#block();
+  }
+
+  #block(): void {
+    if (!this.#blocked) this.#blockedAt = performance.now();
+    this.#blocked = true;
+  }
+
+  /** Sends a change, or keeps it until the client has read what it was sent. */
+  change(change: Change): void {
+    if (this.closed || change.subscription.ended) return;
+    if (this.#blocked) this.#keep(change);
+    else this.#sendChange(change.subscription, change.body, change.cursor);
+  }
+
+  #sendChange(subscription: Subscription, body: string, cursor: number): void {
+    this.lastCursor = cursor;
+    const { shared } = this.transport;
+    const sent = shared
+      ? shared.send(shared.frame(subscription, body))
+      : this.transport.send(changeFrame(subscription, body), cursor);
+    if (!sent) this.#block();
+  }
+
+  /** Sends a frame that others get too. */
+  sendShared(frame: string | Uint8Array): void {
+    if (!this.closed && !this.transport.shared!.send(frame)) this.#block();
+  }
+
+  /** Whether the client has something left to read, frames included that went to many at once. */
+  senseBacklog(): boolean {
+    if (!this.#blocked && this.transport.shared!.unread() > 0) this.#block();
+    return this.#blocked;
+  }
+
+  #keep(change: Change): void {
+    if (this.policy === 'coalesce') this.#dropEarlier(change);
+    if (this.#pending.length >= LIMITS.streamBuffer) return this.fallBack(change.cursor);
+    this.#pending.push(change);
+    if (this.policy === 'coalesce') this.#byFeature.set(changeKey(change), change);
+  }
+
+  /**
+   * Forgets what waits: it is read again from the feed once the client has read. `cursor` is the first entry that was
+   * not told to anybody here.
+   */
+  fallBack(cursor: number): void {
+    for (const subscription of this.subscriptions.values()) {
+      if (!subscription.live) continue;
+      const first = this.#pending.find((change) => change.subscription === subscription);
+      subscription.position = (first?.cursor ?? cursor) - 1;
+      subscription.pause();
+    }
+    this.#pending = [];
+    this.#byFeature.clear();
+    this.hooks.behind(this);
+  }
+
+  /** Cursor that all its subscriptions have come to, when those that are live have come to `passed`. */
+  reached(passed: number): number {
+    let least = passed;
+    for (const { live, position } of this.subscriptions.values())
+      if (!live) least = Math.min(least, position);
+    return least;
+  }
+
+  /** Whether changes wait for the client to read. */
+  get hasPending(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  /** Sends a change of the past; `writable` paces them. */
+  replay(subscription: Subscription, body: string, cursor: number): void {
+    if (!this.closed && !subscription.ended) this.#sendChange(subscription, body, cursor);
+  }
+
+  /** Milliseconds since the client read the last time although something waits for it; 0 while nothing does. */
+  get stalledMs(): number {
+    return this.#blocked ? performance.now() - this.#blockedAt : 0;
+  }
+
+  /** The latest of a feature goes to the end, in the order of cursors, and what waited of it is not sent. */
+  #dropEarlier(change: Change): void {
+    const waiting = this.#byFeature.get(changeKey(change));
+    if (!waiting) return;
+    metrics.slowConsumerDrops.cell(this.transport.name).inc();
+    this.#pending.splice(this.#pending.indexOf(waiting), 1);
+  }
+
+  /** The client has read: what waits is sent. */
+  drained(): void {
+    this.#blocked = false;
+    this.transport.together(() => {
+      let sent = 0;
+      for (; sent < this.#pending.length && !this.#blocked; sent++) {
+        const { subscription, body, cursor } = this.#pending[sent]!;
+        if (!subscription.ended) this.#sendChange(subscription, body, cursor);
+      }
+      for (const change of this.#pending.splice(0, sent)) this.#byFeature.delete(changeKey(change));
+    });
+    if (!this.#blocked) for (const go of this.#waiting.splice(0)) go();
+  }
+
+  /** Whether the client has something left to read before more is sent to it. */
+  get blocked(): boolean {
+    return this.#blocked && !this.closed;
+  }
+
+  /** Resolves once the client has read what it was sent, or is gone. Others may have sent it more by then. */
+  writable(): Promise<void> {
+    if (!this.#blocked || this.closed) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Idempotent. */
+  close(reason: CloseReason): void {
+    if (this.closed) return;
+    this.closed = true;
+    for (const subscription of this.subscriptions.values()) subscription.ended = true;
+    this.#pending = [];
+    this.#byFeature.clear();
+    for (const go of this.#waiting.splice(0)) go();
+    this.hooks.closed(this, reason);
+    this.transport.close(reason);
+  }
+}
+
+function changeKey({ subscription, featureKey }: Change): string {
+  return `${subscription.id}\u0000${featureKey}`;
+}

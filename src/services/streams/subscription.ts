@@ -1,0 +1,71 @@
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import type { Addressee } from './frames.js';
+import { filterLength, type Interest, type Listener, type Scope, scopesOf } from './scope.js';
+
+/** `snapshot` ends with what is there now; `snapshot-then-delta` goes on with what changes. */
+export type StreamMode = 'delta' | 'snapshot' | 'snapshot-then-delta';
+
+/** One interest of one session. Everything that it was sent came from before `position`. */
+export class Subscription implements Listener, Addressee {
+  /** Cursor of the last entry of the feed that was looked at for this subscription. */
+  position: number;
+  /** Number of the next frame; its group knows it while there is one. */
+  sequence = 0;
+  /** Those it is told with while entries are delivered as they come; undefined while older ones are being read. */
+  group: { leave(subscription: Subscription): void } | undefined;
+  ended = false;
+  /** The id as JSON. */
+  readonly idText: string;
+  /** Characters of its filter as JSON. */
+  readonly filterLength: number;
+  #scopes: Map<number, Scope> | undefined;
+  #catalog: CatalogSnapshot | undefined;
+
+  constructor(
+    readonly id: string,
+    readonly interest: Interest,
+    readonly mode: StreamMode,
+    position: number,
+    /** Whether its frames carry their number. */
+    readonly numbered = true,
+  ) {
+    this.position = position;
+    this.idText = JSON.stringify(id);
+    this.filterLength = filterLength(interest);
+  }
+
+  /** True while entries are delivered as they come. */
+  get live(): boolean {
+    return this.group !== undefined;
+  }
+
+  /** From now on entries are not delivered as they come. */
+  pause(): void {
+    this.group?.leave(this);
+  }
+
+  /** What frames depend on, but for their numbers and who may read what. */
+  get key(): string {
+    const { layers, bbox, filter, datetime } = this.interest;
+    return JSON.stringify([
+      this.id,
+      this.numbered,
+      layers ?? null,
+      bbox ?? null,
+      filter ?? null,
+      datetime ?? null,
+    ]);
+  }
+
+  next(): number | undefined {
+    return this.numbered ? this.sequence++ : undefined;
+  }
+
+  scope(layerId: number, visible: CatalogSnapshot): Scope | undefined {
+    if (this.#catalog !== visible) {
+      this.#scopes = scopesOf(this.interest, visible, this.#scopes);
+      this.#catalog = visible;
+    }
+    return this.#scopes!.get(layerId);
+  }
+}

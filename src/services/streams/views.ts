@@ -1,0 +1,152 @@
+import type { FeatureEvent } from '../../core/edits/edits.js';
+import type { Box } from '../../core/geometry/box.js';
+import { boxesTouch } from '../../core/geometry/box.js';
+import type { VectorSource } from '../../core/sources/vector-source.js';
+import type { EventImage, FeedEntry, FeedEvent, MatchSchema } from '../../core/streams/events.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import type { Listener, Scope } from './scope.js';
+import { shownChanges } from './shown.js';
+
+/** What an event is for one who sees only part of the data: a feature that enters the part is inserted. */
+export type Appearance = 'insert' | 'update' | 'delete' | 'leave';
+
+/** One who is to hear of an entry, and how. */
+export interface Hearing<L extends Listener = Listener> {
+  readonly listener: L;
+  readonly scope: Scope;
+  readonly appearance: Appearance;
+}
+
+/** An event with those who may have an interest in it, before filters are asked. */
+export interface Candidates<L extends Listener = Listener> {
+  readonly entry: FeedEvent;
+  readonly listeners: readonly L[];
+  /** What each of them may see of the event's collection. */
+  readonly scopes: readonly Scope[];
+}
+
+/** Filters of one collection that images of its events are put to, by one task. */
+interface Question {
+  readonly schema: MatchSchema;
+  readonly filters: Map<string, number>;
+  readonly images: EventImage[];
+}
+
+/** The answer to: does the image before (0) or after (1) the event pass the filter? */
+type Passed = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
+
+/** Who hears of which events, and how, in the order of the events. Filters are asked in a worker, all of a batch at once. */
+export async function hearings<L extends Listener>(
+  batch: readonly Candidates<L>[],
+  pools: Pools,
+): Promise<Map<FeedEvent, Hearing<L>[]>> {
+  const passed = batch.some(({ scopes }) => scopes.some(({ filter }) => filter !== undefined))
+    ? await askFilters(batch, pools)
+    : () => true;
+  const byEvent = new Map<FeedEvent, Hearing<L>[]>();
+  // The hottest loop of the streams: everybody who may want an event comes through here.
+  for (const { entry, listeners, scopes } of batch) {
+    const list: Hearing<L>[] = [];
+    for (let i = 0; i < scopes.length; i++) {
+      const listener = listeners[i]!;
+      const scope = scopes[i]!;
+      const appearance = appearanceTo(entry, listener, scope, passed);
+      if (appearance) list.push({ listener, scope, appearance });
+    }
+    byEvent.set(entry, list);
+  }
+  return byEvent;
+}
+
+function appearanceTo(
+  entry: FeedEvent,
+  listener: Listener,
+  scope: Scope,
+  passed: Passed,
+): Appearance | undefined {
+  const { event } = entry;
+  const { bbox } = listener.interest;
+  const before = event.operation !== 'insert' && sees(entry, 0, bbox, scope, passed);
+  const after = event.operation !== 'delete' && sees(entry, 1, bbox, scope, passed);
+  const appearance = appearanceOf(event, before, after);
+  return appearance === 'update' && !showsIn(event, scope) ? undefined : appearance;
+}
+
+function sees(entry: FeedEvent, side: 0 | 1, bbox: Box | undefined, scope: Scope, passed: Passed): boolean {
+  if (bbox) {
+    const envelope = side === 0 ? entry.event.envelopeBefore : entry.event.envelopeAfter;
+    if (!envelope || !boxesTouch(bbox, envelope)) return false;
+  }
+  return scope.filter === undefined || passed(entry, side, scope.filter);
+}
+
+function appearanceOf({ operation }: FeatureEvent, before: boolean, after: boolean): Appearance | undefined {
+  if (after) return before ? 'update' : 'insert';
+  if (!before) return undefined;
+  return operation === 'delete' ? 'delete' : 'leave';
+}
+
+/** A change of nothing that is shown is none. */
+function showsIn(event: FeatureEvent, { fields }: Scope): boolean {
+  return (
+    event.geometryChanged ||
+    !fields ||
+    event.changedAttributes.length === 0 ||
+    shownChanges(event, fields).length > 0
+  );
+}
+
+async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<Passed> {
+  const questions = new Map<number, Question>();
+  const places = new Map<FeedEntry, number>();
+  for (const { entry, scopes } of batch) {
+    const filters = new Set(scopes.flatMap(({ filter }) => filter ?? []));
+    if (filters.size === 0) continue;
+    const { collection } = scopes[0]!;
+    const question = questions.get(collection.layerId) ?? {
+      schema: schemaOf(collection.rule?.stored ?? collection.source),
+      filters: new Map<string, number>(),
+      images: [],
+    };
+    questions.set(collection.layerId, question);
+    for (const filter of filters)
+      if (!question.filters.has(filter)) question.filters.set(filter, question.filters.size);
+    places.set(entry, question.images.length);
+    question.images.push(imageBefore(entry.event), imageAfter(entry.event));
+  }
+  const answers = new Map(
+    await Promise.all(
+      [...questions].map(async ([layerId, { schema, filters, images }]) => {
+        const answer = await pools.run('vector.match', { schema, filters: [...filters.keys()], images });
+        return [layerId, answer.passed] as const;
+      }),
+    ),
+  );
+  return (entry, side, filter) => {
+    const { layerId } = (entry as FeedEvent).event;
+    const { filters, images } = questions.get(layerId)!;
+    return answers.get(layerId)![filters.get(filter)! * images.length + places.get(entry)! + side] === 1;
+  };
+}
+
+/** The feature as it was. Of an insert there is nothing to ask; the image after stands for it. */
+export function imageBefore(event: FeatureEvent): EventImage {
+  const { featureId: id, attributes = '{}', attributesBefore, geometry, geometryBefore } = event;
+  if (event.operation !== 'update') return { id, geometry: geometry ?? null, attributes };
+  const before = geometryBefore === 'null' ? null : (geometryBefore ?? geometry ?? null);
+  // JSON objects are put together as text, so that no digit is lost: of two members of one name the last counts.
+  return { id, geometry: before, attributes: merged(attributes, attributesBefore) };
+}
+
+function imageAfter({ featureId: id, geometry, attributes = '{}' }: FeatureEvent): EventImage {
+  return { id, geometry: geometry ?? null, attributes };
+}
+
+function schemaOf({ idColumn, geometryColumn, fields }: VectorSource): MatchSchema {
+  return { idColumn, geometryColumn, fields };
+}
+
+function merged(object: string, over: string | undefined): string {
+  if (over === undefined || over === '{}') return object;
+  return object === '{}' ? over : `${object.slice(0, -1)},${over.slice(1)}`;
+}

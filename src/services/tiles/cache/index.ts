@@ -1,0 +1,115 @@
+import { hostname } from 'node:os';
+import type { CatalogChange } from '../../../core/catalog/catalog-change.js';
+import type { CacheNote, CacheScope, EditNote, RestedNote } from '../../../core/cluster/notes.js';
+import type { Config } from '../../../core/config/config.js';
+import type { AnnouncementStore } from '../../../stores/database/announcements.js';
+import type { Catalog } from '../../catalog/catalog.js';
+import type { Cluster } from '../../cluster/cluster.js';
+import type { Log } from '../../telemetry/log.js';
+import type { CacheControl } from './cache-control.js';
+import { cacheControl, drop } from './control.js';
+import { openLevels } from './open-levels.js';
+import { dropReplaced } from './replaced.js';
+import { TileCache } from './tile-cache.js';
+
+export interface CachingOptions {
+  config: Config['cache'];
+  /** Absolute: names this server among those of one Redis. */
+  dataDir: string;
+  log: Log;
+  catalog: Catalog;
+  cluster: Pick<Cluster, 'announcements' | 'settle'>;
+  announcements: Pick<AnnouncementStore, 'add'>;
+  /** Tells the other gateways of this server. */
+  tell(note: CacheNote): void;
+}
+
+/** The cache of a gateway, and how it keeps up with what others change. */
+export interface Caching {
+  readonly tiles: TileCache;
+  readonly control: CacheControl;
+  /** Takes over an edit of this gateway, or one that events tell of, and tells all others. */
+  edited(note: EditNote): void;
+  /** Takes over that the log of an edited file was moved into the file, and tells all others. */
+  rested(note: RestedNote): void;
+  /** Takes over what another gateway tells. */
+  hear(note: CacheNote): void;
+  /** Follows a reload of the catalog. */
+  replaced(change: CatalogChange): void;
+  close(): Promise<void>;
+}
+
+/** Opens the cache with its levels. Never rejects for a level that cannot be used. */
+export async function startCaching({
+  config,
+  dataDir,
+  log,
+  catalog,
+  cluster,
+  announcements,
+  tell,
+}: CachingOptions): Promise<Caching> {
+  const levels = await openLevels(config, log);
+  const tiles = new TileCache(config.tileBytes, levels);
+  const parts = {
+    tiles,
+    levels,
+    catalog: () => catalog.current,
+  };
+  /** False for an edit that is known already, from the events of its database or by a note. */
+  const take = ({ collection, change }: EditNote): boolean => {
+    if (!catalog.touch(collection, change)) return false;
+    levels.edited(collection, change);
+    const layerId = parts.catalog().byId(collection)?.layerId;
+    if (layerId !== undefined) tiles.dropCollection(layerId, change.areas);
+    return true;
+  };
+  const hear = (note: CacheNote) => {
+    if ('change' in note) take(note);
+    else if ('rested' in note) catalog.rest(note.rested, note.writes);
+    else void drop(note.dropped, parts).catch(() => {});
+  };
+  cluster.announcements.on('cache', async (scopes) => {
+    const all: CacheScope[] = [{ kind: 'all' }];
+    for (const scope of scopes === 'all' ? all : (scopes as CacheScope[])) await drop(scope, parts);
+  });
+  const originOf = (note: CacheNote) =>
+    'change' in note ? parts.catalog().byId(note.collection)?.origin : undefined;
+  const servers = config.redis.url
+    ? new (await import('./redis-notes.js')).RedisNotes(
+        config.redis.url,
+        `${hostname()}:${dataDir}`,
+        ({ note, origin }) => {
+          if (originOf(note) === origin) hear(note);
+        },
+      )
+    : undefined;
+  const tellAll = (note: CacheNote) => {
+    tell(note);
+    servers?.tell(note, originOf(note));
+  };
+  return {
+    tiles,
+    hear,
+    control: cacheControl(parts, async (scope) => {
+      servers?.tell({ dropped: scope });
+      await announcements.add('cache', scope);
+      await cluster.settle();
+    }),
+    edited(note) {
+      if (take(note)) tellAll(note);
+    },
+    rested(note) {
+      hear(note);
+      tell(note);
+    },
+    replaced({ after, changed }) {
+      levels.replaced(changed);
+      dropReplaced(tiles, changed, after);
+    },
+    async close() {
+      servers?.close();
+      await levels.close();
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
+import type { Format } from '../../../core/http/media.js';
+import type { Exchange, Params, Reply } from '../../../core/http/operation.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { DataVersions } from '../../catalog/data-versions.js';
+
+/** The answer that a target (path and query) got last, and all that it hangs on. */
+export interface ItemReply {
+  readonly file: string;
+  /** Of the file, before it was read. */
+  readonly version: number;
+  readonly catalog: CatalogSnapshot;
+  readonly format: Format;
+  readonly baseUrl: string;
+  /** Of the answer and what is kept with it. */
+  readonly bytes: number;
+  /** Undefined once its room was given to others. */
+  reply: Reply | undefined;
+}
+
+/** A request whose operation remembers the answer that its target got. */
+type ItemExchange = Pick<Exchange<Params, unknown, ItemReply>, 'memo' | 'format' | 'baseUrl'>;
+
+/** What a kept answer costs beyond its body. */
+const OVERHEAD = 1024;
+
+/**
+ * Answers out of GeoPackage files that are given again while nobody has written to the file, whoever that may be: a
+ * client that reads after a write always sees it.
+ */
+export class ItemReplies {
+  /** The oldest first. */
+  readonly #entries = new Set<ItemReply>();
+  #bytes = 0;
+
+  constructor(private readonly versions: DataVersions) {}
+
+  /** The answer that this target got last, if it would be the same now. */
+  find(x: ItemExchange, catalog: CatalogSnapshot): Reply | undefined {
+    const hit = x.memo.value;
+    if (!hit?.reply || hit.catalog !== catalog || hit.format !== x.format) return undefined;
+    if (hit.baseUrl !== x.baseUrl || this.versions.of(hit.file) !== hit.version) return undefined;
+    return hit.reply;
+  }
+
+  /** Runs `read`, which makes the answer from this file, and keeps what it gives. */
+  async fill(
+    x: ItemExchange,
+    catalog: CatalogSnapshot,
+    file: string,
+    read: () => Promise<Reply>,
+  ): Promise<Reply> {
+    const version = this.versions.of(file);
+    const reply = await read();
+    const { body } = reply;
+    if (version === undefined || typeof body !== 'string' || body.length > LIMITS.keptItemBytes) return reply;
+    const constant = { block: undefined, secondForm: 'any' as const };
+    const again = { ...reply, body: Buffer.from(body), constant };
+    const { format, baseUrl } = x;
+    const bytes = 2 * body.length + OVERHEAD;
+    const entry = { file, version, catalog, format, baseUrl, bytes, reply: again };
+    this.#add(entry);
+    x.memo.value = entry;
+    return reply;
+  }
+
+  #add(entry: ItemReply): void {
+    this.#entries.add(entry);
+    this.#bytes += entry.bytes;
+    for (const oldest of this.#entries) {
+      if (this.#bytes <= LIMITS.keptItemsBytes) break;
+      oldest.reply = undefined;
+      this.#entries.delete(oldest);
+      this.#bytes -= oldest.bytes;
+    }
+  }
+}

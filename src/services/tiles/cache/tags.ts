@@ -1,0 +1,80 @@
+import type { Box } from '../../../core/geometry/box.js';
+import { tileBox, tileLimits, WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
+import { extentInSet } from '../extent.js';
+import type { TileRequest } from '../request.js';
+
+/**
+ * Names by which a content delivery network (CDN) finds the tiles that an edit touches: every tile has that of all tiles,
+ * those of its collections, and one for each collection and cell. A cell is a tile of WebMercatorQuad down to
+ * `CELL_ZOOM`, and stands for all tiles within it; tiles of other sets share one name for each collection.
+ */
+
+/** Every tile has it. */
+export const ALL_TILES = 'tiles';
+
+/** Side of a cell: 150 km at the equator. */
+const CELL_ZOOM = 8;
+/** Part of a tile by which the symbols of a feature may reach over its edge. */
+const REACH = 1 / 4;
+/** An edit that touches more cells than that is one of the whole collection. */
+const MOST_CELLS = 500;
+
+/** Of all tiles of a collection. */
+export function collectionTag(layerId: number): string {
+  return `c${layerId}`;
+}
+
+function cellTag(layerId: number, zoom: number, row: number, column: number): string {
+  return `c${layerId}-${zoom}-${row}-${column}`;
+}
+
+/** Of the tiles of a collection in sets other than WebMercatorQuad. */
+function otherSetsTag(layerId: number): string {
+  return `c${layerId}-other`;
+}
+
+/** The names of a tile. */
+export function tileTags({ collections, at }: Pick<TileRequest, 'collections' | 'at'>): readonly string[] {
+  const depth = Math.max(0, at.zoom - CELL_ZOOM);
+  const [zoom, row, column] = [at.zoom - depth, at.row >> depth, at.column >> depth];
+  return [
+    ALL_TILES,
+    ...collections.flatMap(({ layerId }) => [
+      collectionTag(layerId),
+      at.set === WEB_MERCATOR_QUAD ? cellTag(layerId, zoom, row, column) : otherSetsTag(layerId),
+    ]),
+  ];
+}
+
+/** The names of the tiles that an edit touches, or may: areas in CRS84, anywhere when absent. */
+export function editTags(layerId: number, areas: readonly Box[] | undefined): readonly string[] {
+  const tags = new Set([otherSetsTag(layerId)]);
+  for (const area of areas ?? []) {
+    for (const tag of cellTags(layerId, area)) if (tags.size <= MOST_CELLS) tags.add(tag);
+  }
+  return areas && tags.size <= MOST_CELLS ? [...tags] : [collectionTag(layerId)];
+}
+
+function* cellTags(layerId: number, area: Box): Generator<string> {
+  const extent = extentInSet(WEB_MERCATOR_QUAD, area);
+  if (!extent) return;
+  for (let zoom = 0; zoom <= CELL_ZOOM; zoom++) {
+    const [minx, , maxx] = tileBox(WEB_MERCATOR_QUAD, zoom, 0, 0);
+    const reach = (maxx - minx) * REACH;
+    const window = tileLimits(WEB_MERCATOR_QUAD, zoom, [
+      extent[0] - reach,
+      extent[1] - reach,
+      extent[2] + reach,
+      extent[3] + reach,
+    ]);
+    if (!window) continue;
+    for (let row = window.minTileRow; row <= window.maxTileRow; row++)
+      for (let column = window.minTileCol; column <= window.maxTileCol; column++)
+        yield cellTag(layerId, zoom, row, column);
+  }
+}
+
+/** As the header has them: separated by spaces in Surrogate-Key and xkey, by commas in Cache-Tag and Edge-Cache-Tag. */
+export function joinTags(header: string, tags: readonly string[]): string {
+  return tags.join(/cache-tag$/i.test(header) ? ',' : ' ');
+}

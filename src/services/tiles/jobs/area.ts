@@ -1,0 +1,69 @@
+import type { Box } from '../../../core/geometry/box.js';
+import { around, commonBox, plainBoxes, uncrossed } from '../../../core/geometry/box.js';
+import { matrixSize, type TileMatrixSet, tileLimits } from '../../../core/tiles/tile-matrix.js';
+import { extentInSet } from '../extent.js';
+
+/** Rows and columns of one zoom, bounds included. */
+export interface TileRange {
+  minRow: number;
+  maxRow: number;
+  minColumn: number;
+  maxColumn: number;
+}
+
+/** The ranges of tiles that an area in CRS84 touches at a zoom: two where it crosses the antimeridian, none repeated. */
+export function rangesOf(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
+  // Elsewhere than in a set of longitudes, both parts may lie anywhere: all columns are looked at.
+  const [first, second] = plainBoxes(area84).flatMap((part) => rangeOf(set, zoom, part));
+  if (!first || !second) return first ? [first] : [];
+  const apart = first.minColumn > second.maxColumn;
+  if (apart) return [second, first];
+  const minRow = Math.min(first.minRow, second.minRow);
+  const maxRow = Math.max(first.maxRow, second.maxRow);
+  return [{ minRow, maxRow, minColumn: 0, maxColumn: matrixSize(set, zoom).columns - 1 }];
+}
+
+function rangeOf(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
+  const extent = extentInSet(set, area84);
+  const limits = extent && tileLimits(set, zoom, extent);
+  if (!limits) return [];
+  return [
+    {
+      minRow: limits.minTileRow,
+      maxRow: limits.maxTileRow,
+      minColumn: limits.minTileCol,
+      maxColumn: limits.maxTileCol,
+    },
+  ];
+}
+
+/** What two areas in CRS84 have in common; undefined when that is nothing. */
+export function intersection(a: Box, b: Box): Box | undefined {
+  const south = Math.max(a[1], b[1]);
+  const north = Math.min(a[3], b[3]);
+  if (south > north) return undefined;
+  // Across the antimeridian the common part may be two boxes: the longitudes of the narrower area then stand for it.
+  if (a[0] > a[2] || b[0] > b[2]) {
+    const narrower = width(a) <= width(b) ? a : b;
+    return [narrower[0], south, narrower[2], north];
+  }
+  return commonBox(a, b);
+}
+
+function width([west, , east]: Box): number {
+  return west <= east ? east - west : 360 - west + east;
+}
+
+/** The area that holds both; a whole turn where one crosses the antimeridian. */
+export function union(a: Box | undefined, b: Box | undefined): Box | undefined {
+  if (!a || !b) return a ?? b;
+  return around(uncrossed(a), uncrossed(b));
+}
+
+export function countTiles(ranges: readonly TileRange[]): number {
+  return ranges.reduce(
+    (sum, { minRow, maxRow, minColumn, maxColumn }) =>
+      sum + (maxRow - minRow + 1) * (maxColumn - minColumn + 1),
+    0,
+  );
+}

@@ -1,0 +1,28 @@
+import type { WrittenContainer } from '../../../core/tiles/archives.js';
+import type { TileSelection } from './tally.js';
+
+/** What a tile job may do, in the words of the contract. */
+export const TILE_OPERATIONS = [
+  'seed',
+  'warm',
+  'invalidate',
+  'purge',
+  'archive',
+  'publish',
+  'expire',
+  'delete',
+] as const;
+export type TileOperation = (typeof TILE_OPERATIONS)[number];
+
+/** What is kept of a tile job. */
+export interface TileJobInput extends TileSelection {
+  operation: TileOperation;
+  layerId?: number;
+  serviceId?: string;
+  generationId?: string;
+  /** Kind of archive. */
+  container: WrittenContainer;
+}
+
+export const isMaking = (operation: TileOperation) => operation === 'seed' || operation === 'warm';
+export const isArchiving = (operation: TileOperation) => operation === 'archive' || operation === 'publish';

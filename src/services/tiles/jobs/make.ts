@@ -1,0 +1,155 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { hasTilesAt } from '../../../core/catalog/collection.js';
+import { ApiError } from '../../../core/errors/errors.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { Reply } from '../../../core/http/operation.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import { compress, decompress } from '../../uploads/compression.js';
+import type { TileRequest } from '../request.js';
+import type { Tile } from '../tile.js';
+import { inOrder } from './in-order.js';
+import { occupancy } from './occupied.js';
+import type { Position } from './tally.js';
+import { type Occupied, type WalkStep, walk } from './walk.js';
+import type { TileWork } from './work.js';
+
+export interface MakingOptions {
+  pools: Pools;
+  signal: AbortSignal;
+  concurrency: number;
+  /** Where to begin; the beginning when absent. */
+  from: Position | undefined;
+  /** Where to end, at the side of a block; the end when absent. */
+  to?: Position;
+  make(request: TileRequest, signal: AbortSignal): Promise<Tile>;
+  /** Resolves when there is room for one more tile. */
+  room(): Promise<void>;
+  /** Milliseconds of all pauses together before tiles are made again that lack rasters; a minute when absent. */
+  lossPatience?: number;
+}
+
+/** What became of an address, or of several that are empty together. */
+export interface MadeStep {
+  /** Where to go on behind it. */
+  position: Position;
+  /** Addresses. */
+  count: number;
+  at?: { zoom: number; row: number; column: number };
+  /** Absent for empty addresses and failures. */
+  body?: Uint8Array;
+  failure?: Error;
+  /** It lacks rasters that could not be read. */
+  isLossy?: boolean;
+}
+
+/** Pauses between attempts, milliseconds: together longer than a database takes to start again. */
+const PAUSES = [100, 500, 2000, 5000, 10_000];
+const LOSS_PATIENCE = 60_000;
+/** What may be otherwise when it is tried again. */
+const PASSING: ReadonlySet<string> = new Set([
+  'queue-full',
+  'worker-lost',
+  'store-unavailable',
+  'unavailable',
+  'deadline-exceeded',
+]);
+
+/**
+ * Makes the tiles of a selection zoom by zoom, in the order of the Hilbert curve. A tile that cannot be made is told as
+ * a failure, one that lacks rasters after it was tried again as lossy; rejects when the store stays away, and on abort.
+ */
+export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncGenerator<MadeStep> {
+  const patience = { left: options.lossPatience ?? LOSS_PATIENCE };
+  for (const [zoom, ranges] of work.ranges) {
+    if (options.from && zoom < options.from.zoom) continue;
+    if (options.to && zoom > options.to.zoom) return;
+    const from = options.from?.zoom === zoom ? options.from.next : 0;
+    const to = options.to?.zoom === zoom ? options.to.next : undefined;
+    const { level } = work.set.matrices[zoom]!;
+    const collections = work.collections.filter((collection) => hasTilesAt(collection, level));
+    // Without a collection at this zoom nothing lies anywhere.
+    const occupied =
+      collections.length > 0 ? occupancy(work, collections, options.pools, options.signal) : NOWHERE;
+    const steps = walk({ set: work.set, zoom, ranges, from, to, occupied });
+    yield* inOrder(steps, options.concurrency, (step) =>
+      makeStep({ ...work, collections }, zoom, step, { ...options, patience }),
+    );
+  }
+}
+
+const NOWHERE: Occupied = async (boxes) => boxes.map(() => false);
+
+interface PatientOptions extends MakingOptions {
+  /** Shared by all tiles: a raster that is damaged is so in each of them. */
+  patience: { left: number };
+}
+
+async function makeStep(
+  work: TileWork,
+  zoom: number,
+  step: WalkStep,
+  options: PatientOptions,
+): Promise<MadeStep> {
+  options.signal.throwIfAborted();
+  const position = { zoom, next: step.next };
+  if ('skipped' in step) return { position, count: step.skipped };
+  const { row, column } = step;
+  const at = { zoom, row, column };
+  const request: TileRequest = {
+    format: work.format,
+    collections: work.collections,
+    at: { set: work.set, ...at },
+  };
+  try {
+    const { reply, empty, isLossy } = await patiently(request, options);
+    const body = empty ? undefined : await archived(reply);
+    return { position, count: 1, at, body, isLossy };
+  } catch (error) {
+    if (options.signal.aborted || !(error instanceof ApiError || error instanceof TaskFailure)) throw error;
+    if (error.code === 'store-unavailable' || error.code === 'source-missing') throw error;
+    return { position, count: 1, at, failure: error };
+  }
+}
+
+/** Archives hold gzip, whatever the tile was read from. */
+async function archived({ body, encoding }: Reply): Promise<Uint8Array> {
+  const tile = body as Uint8Array;
+  if (encoding === undefined || encoding === 'gzip') return tile;
+  return compress(await decompress(tile, encoding), 'gzip');
+}
+
+async function patiently(request: TileRequest, options: PatientOptions): Promise<Tile> {
+  const { signal, patience } = options;
+  for (let attempt = 0; ; attempt++) {
+    const wait = PAUSES[attempt];
+    try {
+      await options.room();
+      const tile = await options.make(request, signal);
+      if (!tile.isLossy || wait === undefined || wait > patience.left) return tile;
+      patience.left -= wait;
+    } catch (error) {
+      const code = (error as { code?: unknown }).code;
+      if (wait === undefined || typeof code !== 'string' || !PASSING.has(code)) throw error;
+    }
+    await pause(wait, undefined, { signal });
+  }
+}
+
+/** Milliseconds between looks at the queues. */
+const LOOK_MS = 5;
+
+/** Lets who waits for an answer go first: nothing is begun while anything is queued. */
+export function yielding(pools: Pools, signal: AbortSignal): () => Promise<void> {
+  return async () => {
+    while (pools.status().some(({ name, queued }) => queued > 0 && name !== 'archive')) {
+      signal.throwIfAborted();
+      await pause(LOOK_MS);
+    }
+  };
+}
+
+/** Tiles made at a time: one thread is left to those who wait for answers. */
+export function tileConcurrency(pools: Pools): number {
+  const threads = pools.status().find(({ name }) => name === 'vector')?.workers ?? 1;
+  return Math.max(1, threads - 1);
+}

@@ -1,0 +1,51 @@
+import { ApiError } from '../../../core/errors/errors.js';
+import type { JobContext } from '../../jobs/kinds.js';
+import * as metrics from '../../telemetry/metrics.js';
+import type { TileJobInput } from './input.js';
+import type { Tally } from './tally.js';
+
+/** Milliseconds between notes of how far a job is. */
+const NOTE_MS = 1000;
+
+/** Counts, for the metrics of this process, the addresses that are done in it after so many; all but the first when absent. */
+export function counting(counted?: number): (tally: Tally) => void {
+  return ({ processed }) => {
+    metrics.tilesProcessed.cell().inc(processed - (counted ?? processed));
+    counted = processed;
+  };
+}
+
+/** Notes how far the job is, now and then; its work is this part of the whole. */
+export function noting(context: JobContext<TileJobInput>, share = 1): (tally: Tally, rate: number) => void {
+  let last = performance.now();
+  return (tally, rate) => {
+    context.progress(share * partDone(tally));
+    if (performance.now() - last < NOTE_MS) return;
+    last = performance.now();
+    const state = { tally: { ...tally }, rate: Math.round(rate) };
+    // A note that fails because the job was taken away ends the run by its signal.
+    context.checkpoint(state).catch(() => {});
+  };
+}
+
+/** Notes how far the last part of the whole is. What is counted was counted before. */
+export function notingRest(context: JobContext<TileJobInput>, share: number): (tally: Tally) => void {
+  return (tally) => context.progress(1 - share + share * partDone(tally));
+}
+
+function partDone({ processed, total }: Tally): number {
+  return total === 0 ? 1 : processed / total;
+}
+
+/** Failures stay with the job; without a single tile the job has failed. */
+export async function tellFailures(
+  context: Pick<JobContext, 'log' | 'warn'>,
+  failures: readonly string[],
+  tally: Tally,
+): Promise<void> {
+  for (const failure of failures) await context.log('warning', failure);
+  if (tally.lossy > 0) await context.warn(`${tally.lossy} tiles lack rasters that could not be read.`);
+  if (tally.failed === 0) return;
+  if (tally.tiles === 0) throw new ApiError('unavailable', failures[0] ?? 'No tile could be made.');
+  await context.warn(`${tally.failed} tiles could not be made.`);
+}

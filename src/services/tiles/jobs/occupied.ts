@@ -1,0 +1,44 @@
+import { hasFeatures } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import { isVectorFormat } from '../../../core/http/media.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import type { Occupied } from './walk.js';
+import type { TileWork } from './work.js';
+
+/** How far content of a tile may lie outside it, as a part of the side: clip buffers, symbols of maps. */
+const MARGIN_MVT = 1 / 32;
+const MARGIN_IMAGE = 1 / 8;
+
+/**
+ * Asks the spatial indexes where anything lies. Undefined when a collection can be anywhere in its extent: rasters,
+ * archives.
+ */
+export function occupancy(
+  { set, format }: TileWork,
+  collections: readonly Collection[],
+  pools: Pools,
+  signal: AbortSignal,
+): Occupied | undefined {
+  if (!collections.every(hasFeatures)) return undefined;
+  const sources = collections.map((collection) => collection.rule?.stored ?? collection.source);
+  const margin = isVectorFormat(format) ? MARGIN_MVT : MARGIN_IMAGE;
+  return async (boxes) => {
+    const wide = boxes.map(([minx, miny, maxx, maxy]) => {
+      const by = Math.max(maxx - minx, maxy - miny) * margin;
+      return [minx - by, miny - by, maxx + by, maxy + by] as const;
+    });
+    const answers = boxes.map(() => false);
+    for (const source of sources) {
+      if (!answers.includes(false)) break;
+      const answer = await pools.run(
+        'vector.occupied',
+        { source, crs: set.crs.proj, boxes: wide },
+        { signal },
+      );
+      answer.forEach((occupied, i) => {
+        if (occupied) answers[i] = true;
+      });
+    }
+    return answers;
+  };
+}

@@ -1,0 +1,80 @@
+import type { PartState } from '../../jobs/kinds.js';
+import { countTiles } from './area.js';
+import { newTally, type Position, type Tally } from './tally.js';
+import { type Block, blockEnd, clipped, orderOf } from './walk.js';
+import type { TileWork } from './work.js';
+
+/** A stretch of the walk through the tiles of a job. */
+export interface TilePart {
+  from: Position;
+  to: Position;
+}
+
+/** What became of the tiles of a part. */
+export interface PartResult {
+  tally: Tally;
+  failures: string[];
+}
+
+/** Addresses of a part at least: a second's work of tiles, and some seconds' of maps. */
+export const PART_TILES = 512;
+/** Parts of a job at most. */
+const PARTS = 2000;
+
+/** Cuts the walk into stretches of about the same number of addresses, which hold each tile once. */
+export function cutWork(work: TileWork, tiles = Math.max(PART_TILES, work.total / PARTS)): TilePart[] {
+  const parts: TilePart[] = [];
+  let from: Position = { zoom: work.selection.minZoom, next: 0 };
+  let count = 0;
+  for (const { position, addresses } of blocks(work, tiles)) {
+    count += addresses;
+    if (count < tiles) continue;
+    parts.push({ from, to: position });
+    from = position;
+    count = 0;
+  }
+  const { maxZoom } = work.selection;
+  const end = { zoom: maxZoom, next: 4 ** orderOf(work.set, maxZoom) };
+  if (count > 0) parts.push({ from, to: end });
+  return parts;
+}
+
+/** Blocks of the walk that hold at most so many addresses each, in its order, with the place behind each. */
+function* blocks(work: TileWork, tiles: number): Generator<{ position: Position; addresses: number }> {
+  for (const [zoom, ranges] of work.ranges) {
+    const order = orderOf(work.set, zoom);
+    const addressesOf = (block: Block) => countTiles(ranges.flatMap((range) => clipped(block, range)));
+    const visit = function* (block: Block): Generator<{ position: Position; addresses: number }> {
+      const addresses = addressesOf(block);
+      if (addresses === 0) return;
+      if (addresses > tiles && block.level > 0) {
+        for (const quarter of quarters(block, order)) yield* visit(quarter);
+      } else {
+        yield { position: { zoom, next: blockEnd(block, order) }, addresses };
+      }
+    };
+    yield* visit({ level: order, row: 0, column: 0 });
+  }
+}
+
+/** In the order of the Hilbert curve. */
+function quarters({ level, row, column }: Block, order: number): Block[] {
+  return [0, 1, 2, 3]
+    .map((i) => ({ level: level - 1, row: row * 2 + (i >> 1), column: column * 2 + (i & 1) }))
+    .sort((a, b) => blockEnd(a, order) - blockEnd(b, order));
+}
+
+/** The tally of all parts together, of those that run as far as they have told. */
+export function tallyOf(states: readonly PartState[], total: number): Tally {
+  const sum = newTally(total);
+  for (const { result, progress } of states) {
+    const tally = (result as PartResult | undefined)?.tally ?? (progress as Tally | undefined);
+    if (!tally) continue;
+    sum.processed += tally.processed;
+    sum.tiles += tally.tiles;
+    sum.bytes += tally.bytes;
+    sum.failed += tally.failed;
+    sum.lossy += tally.lossy ?? 0;
+  }
+  return sum;
+}

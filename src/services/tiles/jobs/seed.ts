@@ -1,0 +1,27 @@
+import { ApiError } from '../../../core/errors/errors.js';
+import type { MakingOptions } from './make.js';
+import { makeTiles } from './make.js';
+import { TileProgress } from './progress.js';
+import type { Tally } from './tally.js';
+import type { TileWork } from './work.js';
+
+export interface SeedOptions extends MakingOptions {
+  progress(tally: Tally, tilesPerSecond: number): void;
+}
+
+/** No cache keeps what lacks something. */
+const NOT_KEPT = new ApiError('unavailable', 'It lacks rasters that could not be read.');
+
+/** Has the tiles of a selection made and kept. What is in the cache costs a look-up. */
+export async function seedTiles(
+  work: TileWork,
+  options: SeedOptions,
+): Promise<{ tally: Tally; failures: string[] }> {
+  const most = work.selection.maxTiles ?? Number.POSITIVE_INFINITY;
+  const progress = new TileProgress(work.total, undefined, options.progress);
+  for await (const step of makeTiles(work, options)) {
+    progress.count(step.isLossy ? { ...step, body: undefined, isLossy: false, failure: NOT_KEPT } : step);
+    if (progress.tally.tiles >= most) break;
+  }
+  return { tally: progress.tally, failures: progress.failures };
+}

@@ -1,0 +1,131 @@
+import type { Box } from '../../../core/geometry/box.js';
+import { around } from '../../../core/geometry/box.js';
+import { firstColumn, matrixSize, type TileMatrixSet, tileBox } from '../../../core/tiles/tile-matrix.js';
+import { hilbertIndex } from '../../../core/values/hilbert.js';
+import { countTiles, type TileRange } from './area.js';
+
+/** Says of boxes in the CRS of the set whether anything may lie in each. */
+export type Occupied = (boxes: readonly Box[]) => Promise<readonly boolean[]>;
+
+export interface WalkOptions {
+  set: TileMatrixSet;
+  zoom: number;
+  ranges: readonly TileRange[];
+  /** Tiles before this place of the walk are left out. */
+  from: number;
+  /** Tiles from this place on are left out; none when absent. */
+  to?: number;
+  /** Absent where nothing can be said: every tile is visited. */
+  occupied: Occupied | undefined;
+}
+
+/** A tile to make, or a number of tiles that are empty. `next` is where a walk goes on behind it. */
+export type WalkStep = { row: number; column: number; next: number } | { skipped: number; next: number };
+
+/** A square of 2^level tiles a side, at a multiple of its size. */
+export interface Block {
+  level: number;
+  /** In blocks of this size. */
+  row: number;
+  column: number;
+}
+
+/** Levels that a block is split by at once: 64 parts, asked for together. */
+const SPLIT = 3;
+
+/**
+ * Visits the tiles of one zoom in the order of the Hilbert curve, which is that of PMTiles ids. Blocks in which nothing
+ * lies are passed over whole: what is not there cannot be in a tile, whatever its zoom.
+ */
+export async function* walk(options: WalkOptions): AsyncGenerator<WalkStep> {
+  const order = orderOf(options.set, options.zoom);
+  // A zoom of one tile is one block, which is never divided.
+  if (options.from >= 4 ** order) return;
+  yield* visit({ level: order, row: 0, column: 0 }, { ...options, order });
+}
+
+/** Levels of the smallest square block, at the top left corner, that holds all tiles of a zoom. */
+export function orderOf(set: TileMatrixSet, zoom: number): number {
+  const { columns, rows } = matrixSize(set, zoom);
+  return Math.ceil(Math.log2(Math.max(columns, rows, 1)));
+}
+
+type Walk = WalkOptions & { order: number };
+
+async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
+  if (block.level === 0) {
+    yield single(block, options);
+    return;
+  }
+  const parts = split(block, options);
+  const occupied = await options.occupied?.(parts.map((part) => boxOf(part, options)));
+  for (const [i, part] of parts.entries()) {
+    if (occupied?.[i] === false) {
+      const skipped = countTiles(options.ranges.flatMap((range) => clipped(part, range)));
+      yield { skipped, next: blockEnd(part, options.order) };
+    } else {
+      yield* visit(part, options);
+    }
+  }
+}
+
+/** Columns that a set merges into one tile near the poles are visited once, as the first of them. */
+function single(block: Block, options: Walk): WalkStep {
+  const { row, column } = block;
+  const first = firstColumn(options.set.matrices[options.zoom]!, row, column);
+  const before = { ...block, column: column - 1 };
+  const isDone = column > first && options.ranges.some((range) => clipped(before, range).length > 0);
+  const next = blockEnd(block, options.order);
+  return isDone ? { skipped: 1, next } : { row, column: first, next };
+}
+
+/** Place of the first tile behind a block. */
+export function blockEnd(block: Block, order: number): number {
+  return (hilbertIndex(order - block.level, block.column, block.row) + 1) * 4 ** block.level;
+}
+
+/** The parts of a block that lie in a range and not all before the beginning, in their order. */
+function split(block: Block, options: Walk): Block[] {
+  const by = Math.min(SPLIT, block.level);
+  const level = block.level - by;
+  const parts: { part: Block; end: number }[] = [];
+  for (let i = 0; i < 4 ** by; i++) {
+    const row = block.row * 2 ** by + Math.floor(i / 2 ** by);
+    const part = { level, row, column: block.column * 2 ** by + (i % 2 ** by) };
+    if (!options.ranges.some((range) => clipped(part, range).length > 0)) continue;
+    const behind = blockEnd(part, options.order);
+    const isWithin = behind > options.from && behind - 4 ** level < (options.to ?? Number.POSITIVE_INFINITY);
+    if (isWithin) parts.push({ part, end: behind });
+  }
+  return parts.sort((a, b) => a.end - b.end).map(({ part }) => part);
+}
+
+/** The tiles of a block within a range; none when they do not meet. */
+export function clipped({ level, row, column }: Block, range: TileRange): TileRange[] {
+  const side = 2 ** level;
+  const part = {
+    minRow: Math.max(row * side, range.minRow),
+    maxRow: Math.min((row + 1) * side - 1, range.maxRow),
+    minColumn: Math.max(column * side, range.minColumn),
+    maxColumn: Math.min((column + 1) * side - 1, range.maxColumn),
+  };
+  return part.minRow <= part.maxRow && part.minColumn <= part.maxColumn ? [part] : [];
+}
+
+/** Extent of what of a block lies in the ranges. */
+function boxOf(block: Block, { set, zoom, ranges }: Walk): Box {
+  const parts = ranges.flatMap((range) => clipped(block, range));
+  const first = tileBox(
+    set,
+    zoom,
+    Math.min(...parts.map((p) => p.minRow)),
+    Math.min(...parts.map((p) => p.minColumn)),
+  );
+  const last = tileBox(
+    set,
+    zoom,
+    Math.max(...parts.map((p) => p.maxRow)),
+    Math.max(...parts.map((p) => p.maxColumn)),
+  );
+  return around(first, last);
+}

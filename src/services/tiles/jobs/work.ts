@@ -1,0 +1,92 @@
+import { hasFeatures, hasStoredTiles } from '../../../core/catalog/abilities.js';
+import { type CatalogSnapshot, type Collection, isUnmeasured } from '../../../core/catalog/collection.js';
+import { unreadNamed } from '../../../core/catalog/unread.js';
+import { ApiError } from '../../../core/errors/errors.js';
+import type { Box } from '../../../core/geometry/box.js';
+import {
+  type Format,
+  isVectorFormat,
+  JPEG_FORMAT,
+  PNG_FORMAT,
+  VECTOR_FORMATS,
+  WEBP_FORMAT,
+} from '../../../core/http/media.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
+import { MADE_FORMATS, tileFormats } from '../formats.js';
+import { countTiles, intersection, rangesOf, type TileRange, union } from './area.js';
+import type { TileSelection } from './tally.js';
+
+/** A selection with what its names stand for. */
+export interface TileWork {
+  readonly selection: TileSelection;
+  readonly set: TileMatrixSet;
+  readonly format: Format;
+  readonly collections: readonly Collection[];
+  /** CRS84. */
+  readonly area: Box;
+  /** Ranges of tiles by zoom. */
+  readonly ranges: ReadonlyMap<number, readonly TileRange[]>;
+  /** Addresses in all ranges. */
+  readonly total: number;
+}
+
+const WORLD: Box = [-180, -90, 180, 90];
+const FORMATS: readonly Format[] = [...VECTOR_FORMATS, ...[PNG_FORMAT, WEBP_FORMAT, JPEG_FORMAT]];
+
+/** The format that tiles of these collections are made in when none is named. */
+export function usualFormat(collections: readonly Collection[]): string {
+  const [first] = collections;
+  if (hasStoredTiles(first)) return first.format;
+  return collections.some(hasFeatures) ? 'mvt' : 'png';
+}
+
+/** Throws `invalid-request` for what does not exist or does not go together. */
+export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): TileWork {
+  const collections = selection.collections.map((id) => {
+    const collection = catalog.byId(id);
+    if (collection) return collection;
+    throw unreadNamed(catalog, id) ?? refused(`There is no collection '${id.slice(0, 100)}'.`);
+  });
+  if (collections.length === 0) refused('There is no collection to make tiles of.');
+  if (collections.length > LIMITS.collectionsPerRequest)
+    refused(`A tile holds ${LIMITS.collectionsPerRequest} collections at most.`);
+  const set = catalog.matrixSets.byId(selection.tileMatrixSetId);
+  if (!set) return refused(`There is no tile matrix set '${selection.tileMatrixSetId.slice(0, 100)}'.`);
+  const { minZoom, maxZoom } = selection;
+  const last = set.matrices.length - 1;
+  if (minZoom > maxZoom || maxZoom > last)
+    refused(`Zooms of ${set.id} are 0 to ${last}, the first not above the last.`);
+  const format = formatOf(selection.format || usualFormat(collections), collections, set);
+  // Where it could not be found out what a rule leaves, tiles may be anywhere.
+  const extentOf = (one: Collection) => (isUnmeasured(one) ? WORLD : one.extent84);
+  const extent = collections.reduce<Box | undefined>((sum, one) => union(sum, extentOf(one)), undefined);
+  if (!extent) return refused('The collections hold nothing.');
+  const area = selection.bbox ? intersection(extent, selection.bbox) : extent;
+  const zooms = Array.from({ length: area ? maxZoom - minZoom + 1 : 0 }, (_, i) => minZoom + i);
+  const ranges = new Map(zooms.map((zoom) => [zoom, rangesOf(set, zoom, area!)]));
+  const total = [...ranges.values()].reduce((sum, part) => sum + countTiles(part), 0);
+  return { selection, set, format, collections, area: area ?? extent, ranges, total };
+}
+
+function formatOf(name: string, collections: readonly Collection[], set: TileMatrixSet): Format {
+  const format = FORMATS.find((one) => one.name === name);
+  const [first] = collections;
+  if (collections.some(hasStoredTiles)) {
+    if (collections.length > 1) refused('A tile archive does not go together with other collections.');
+    if (format && !tileFormats(collections).includes(format))
+      refused(`Tiles of '${first!.id}' are ${namesOf(tileFormats(collections))}.`);
+    if (set !== WEB_MERCATOR_QUAD) refused('Tiles of an archive are those of WebMercatorQuad.');
+  } else if (!MADE_FORMATS.some((one) => one === format)) {
+    refused(`Tiles are made as ${namesOf(MADE_FORMATS)}.`);
+  } else if (format && isVectorFormat(format) && !collections.some(hasFeatures)) {
+    refused('A raster collection has no vector tiles; ask for png or webp.');
+  }
+  return format ?? refused(`There are no tiles of format '${name.slice(0, 40)}'.`);
+}
+
+const namesOf = (formats: readonly Format[]) => formats.map(({ name }) => name).join(', ');
+
+function refused(message: string): never {
+  throw new ApiError('invalid-request', message);
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiError } from '../../core/errors/errors.js';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { makeFolder } from '../../core/files/own-folder.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { plainText } from '../../core/values/percent.js';
+import { endingOf, type Upload } from './upload.js';
+
+/** A file of another server that is to be fetched. */
+export interface RemoteFile {
+  url: string;
+  /** Its name; the last part of the URL's path when absent. */
+  fileName?: string | undefined;
+  /** Folder to write it into, under a name of ours. */
+  directory: string;
+  maxBytes: number;
+  /** File name endings that are taken. */
+  extensions: ReadonlySet<string>;
+}
+
+export interface FetchOptions {
+  signal: AbortSignal;
+  /** Told now and then how many bytes are there. */
+  onBytes?(bytes: number): void;
+}
+
+/** Milliseconds between two looks at how much has arrived. */
+const LOOK_MS = 500;
+
+/**
+ * Downloads a file. Throws 400 naming `sourceUrl` or `fileName` for what may not or cannot be read, 413 for a file that is too
+ * large, and 503 when the other server does not answer in time; then nothing stays on disk.
+ */
+export async function fetchFile(
+  { url: text, fileName, directory, maxBytes, extensions }: RemoteFile,
+  pools: Pick<Pools, 'run'>,
+  { signal, onBytes }: FetchOptions,
+): Promise<Omit<Upload, 'fields'>> {
+  const url = sourceUrl('sourceUrl', text);
+  const name = fileName ?? plainText(url.pathname.split('/').at(-1)!);
+  const extension = endingOf(name);
+  if (!extensions.has(extension))
+    throw wrong(
+      fileName === undefined ? 'sourceUrl' : 'fileName',
+      `names no file that is imported; send a fileName that ends in one of: ${[...extensions].join(', ')}`,
+    );
+  await makeFolder(directory);
+  const path = join(directory, randomUUID() + extension);
+  const look = setInterval(
+    () =>
+      void stat(path).then(
+        ({ size }) => onBytes?.(size),
+        () => {},
+      ),
+    LOOK_MS,
+  );
+  try {
+    const task = { url: url.href, path, maxBytes, timeoutMs: LIMITS.downloadMs };
+    const { bytes } = await pools.run('ingest.download', task, { signal });
+    onBytes?.(bytes);
+    return { path, fileName: name, mediaType: '', size: bytes };
+  } catch (error) {
+    throw refusalOf(error);
+  } finally {
+    clearInterval(look);
+  }
+}
+
+/** An http or https URL without credentials. Throws 400 naming the member. */
+export function sourceUrl(member: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw wrong(member, 'must be an http or https URL');
+  if (url.username !== '' || url.password !== '') throw wrong(member, 'must hold no credentials');
+  return url;
+}
+
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof TaskFailure)) return error;
+  switch (error.code) {
+    case 'invalid-input':
+    case 'source-unreadable':
+    case 'source-missing':
+      return wrong('sourceUrl', error.message);
+    case 'too-large':
+      return new ApiError('payload-too-large', error.message, { cause: error });
+    default:
+      return error;
+  }
+}
+
+function wrong(name: string, detail: string): ApiError {
+  return new ApiError('invalid-body', `${name}: ${detail}`, { errors: [{ name, detail }] });
+}

@@ -1,0 +1,52 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Config, ConfigError } from '../../../core/config/config.js';
+import { version } from '../../../core/kit/version.js';
+import type { AllowedHosts } from '../../../workers/storage/remote/allowed.js';
+import { joinTags } from '../../tiles/cache/tags.js';
+import { post } from '../post.js';
+import type { Receiving } from '../sink.js';
+import type { Purge } from './purges.js';
+
+/** Tags of one request: what the usual networks take. */
+const TAGS_AT_ONCE = 30;
+/** Within a second all servers follow an edit: a purge before that could be answered by one that still has the old tile. */
+const SETTLE_MS = 1000;
+
+/** Where a CDN takes purges. */
+export class PurgeReceiver implements Receiving {
+  readonly #url: URL;
+  readonly #settings: Config['cdn'];
+  readonly #allowed: AllowedHosts;
+
+  /** Throws `ConfigError` for a URL that nothing may be sent to. */
+  constructor(settings: Config['cdn'], allowed: AllowedHosts) {
+    const { url } = settings.purge;
+    if (!URL.canParse(url)) throw new ConfigError(['cdn.purge.url is no URL']);
+    this.#url = new URL(url);
+    this.#settings = settings;
+    this.#allowed = allowed;
+    const problem = allowed.problemOfReceiver(this.#url);
+    if (problem !== undefined) throw new ConfigError([`cdn.purge.url: ${problem}`]);
+  }
+
+  /** Rejects unless each request is answered 2xx in time; all of them are sent again then, which does no harm. */
+  async send(_eventId: string, body: string, signal: AbortSignal): Promise<void> {
+    const { tags, time } = JSON.parse(body) as Purge;
+    await pause(Math.min(SETTLE_MS, Math.max(0, time + SETTLE_MS - Date.now())), undefined, { signal });
+    for (let i = 0; i < tags.length; i += TAGS_AT_ONCE)
+      await this.#purge(tags.slice(i, i + TAGS_AT_ONCE), signal);
+  }
+
+  #purge(tags: readonly string[], signal: AbortSignal): Promise<void> {
+    const { header, method, credential } = this.#settings.purge;
+    const body = header === '' ? JSON.stringify({ tags }) : '';
+    const [name, ...value] = credential.split(':');
+    const headers = {
+      'user-agent': `graticule/${version()}`,
+      'content-length': Buffer.byteLength(body),
+      ...(header === '' ? { 'content-type': 'application/json' } : { [header]: joinTags(header, tags) }),
+      ...(credential === '' ? {} : { [name!.trim()]: value.join(':').trim() }),
+    };
+    return post({ url: this.#url, method, headers, body, allowed: this.#allowed, signal });
+  }
+}

@@ -1,0 +1,101 @@
+import { sql } from 'kysely';
+import type { StateDb } from '../schema/database.js';
+import { lock, vocabularyOf } from '../schema/vocabulary.js';
+
+/** How a bucket fills: to `capacity` tokens, in so many milliseconds when it is empty. */
+export interface BucketSize {
+  readonly capacity: number;
+  readonly windowMs: number;
+}
+
+/** Tokens that were taken from a bucket, and those that are left in it. */
+export interface TakenTokens {
+  readonly taken: number;
+  readonly left: number;
+}
+
+/** Tokens that were taken when the bucket was changed last, and the milliseconds since then. */
+interface Spent {
+  readonly spent: number;
+  readonly age: number;
+}
+
+/** Tokens that are missing from a bucket now. A larger bucket has all the more left; a smaller one is empty at most. */
+function spentNow({ spent, age }: Spent, { capacity, windowMs }: BucketSize): number {
+  const filled = (Math.max(0, Number(age)) / windowMs) * capacity;
+  return Math.min(capacity, Math.max(0, spent - filled));
+}
+
+/** Buckets of tokens that all processes of a state take from: what is left of rate limits. */
+export class RateBucketStore {
+  constructor(private readonly db: StateDb) {}
+
+  /** Takes tokens, as many as there are; a bucket that is not there is full. */
+  take(key: string, wanted: number, size: BucketSize): Promise<TakenTokens> {
+    return this.db.transaction().execute(async (trx) => {
+      const { now } = vocabularyOf(trx);
+      await lock(trx, 'rate bucket', key);
+      const row = await new RateBucketStore(trx).#row(key);
+      const before = row ? spentNow(row, size) : 0;
+      const taken = Math.min(wanted, Math.floor(size.capacity - before));
+      const spent = before + taken;
+      const left = size.capacity - spent;
+      await trx
+        .insertInto('rate_buckets')
+        .values({ key, tokens: left, spent, filled_at: now() })
+        .onConflict((c) => c.column('key').doUpdateSet({ tokens: left, spent, filled_at: now() }))
+        .execute();
+      return { taken, left };
+    });
+  }
+
+  /** Gives a token back. */
+  async putBack(key: string): Promise<void> {
+    await this.db.transaction().execute(async (trx) => {
+      // Who takes writes what it has read before.
+      await lock(trx, 'rate bucket', key);
+      await trx
+        .updateTable('rate_buckets')
+        .set({ spent: sql<number>`CASE WHEN spent > 1 THEN spent - 1 ELSE 0 END` })
+        .where('key', '=', key)
+        .execute();
+    });
+  }
+
+  /** Tokens that are left, without taking any; undefined for a bucket that nobody took from. */
+  async left(key: string, size: BucketSize): Promise<number | undefined> {
+    const row = await this.#row(key);
+    return row && size.capacity - spentNow(row, size);
+  }
+
+  /** Tokens that are left in the emptiest of the buckets whose keys have this prefix; undefined without such buckets. */
+  async leastLeft(prefix: string, size: BucketSize): Promise<number | undefined> {
+    const { now } = vocabularyOf(this.db);
+    const rows = await this.db
+      .selectFrom('rate_buckets')
+      .select(['spent', sql<number>`${now()} - filled_at`.as('age')])
+      .where(sql<string>`substr(key, 1, ${prefix.length})`, '=', prefix)
+      .execute();
+    return rows.length === 0
+      ? undefined
+      : size.capacity - Math.max(...rows.map((row) => spentNow(row, size)));
+  }
+
+  #row(key: string): Promise<Spent | undefined> {
+    const { now } = vocabularyOf(this.db);
+    return this.db
+      .selectFrom('rate_buckets')
+      .select(['spent', sql<number>`${now()} - filled_at`.as('age')])
+      .where('key', '=', key)
+      .executeTakeFirst();
+  }
+
+  /** Forgets buckets that nobody took from for so long that they are full again. */
+  async sweep(ageMs: number): Promise<void> {
+    const { now } = vocabularyOf(this.db);
+    await this.db
+      .deleteFrom('rate_buckets')
+      .where('filled_at', '<', sql<number>`${now()} - ${ageMs}`)
+      .execute();
+  }
+}

@@ -1,0 +1,239 @@
+import { type Selectable, sql, type Updateable } from 'kysely';
+import { ApiError } from '../../core/errors/errors.js';
+import { StateError } from '../../workers/state/link.js';
+import { auditResource } from '../audit/audit-scope.js';
+import { announce } from '../database/announcements.js';
+import type { StateDb } from '../schema/database.js';
+import type { UserSource, UserTable } from '../schema/schema.js';
+import { vocabularyOf } from '../schema/vocabulary.js';
+
+/** A user as it is stored: the password is not, only its hash. */
+export interface StoredUser {
+  readonly id: string;
+  readonly name: string;
+  readonly displayName: string;
+  readonly email: string | null;
+  readonly passwordHash: string | null;
+  readonly roles: readonly string[];
+  readonly claims: Readonly<Record<string, readonly string[]>>;
+  readonly source: UserSource;
+  readonly providerId: string | null;
+  readonly subject: string | null;
+  readonly tenantId: string | null;
+  readonly isActive: boolean;
+  readonly failures: number;
+  readonly lockedUntil: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** What users are listed by. */
+export interface UserSearch {
+  readonly source?: UserSource;
+  readonly role?: string;
+  readonly active?: boolean;
+  readonly tenantId?: string;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** When wrong passwords lock a user, and for how long. */
+export interface Lockout {
+  /** The failure from which on the user is locked. */
+  readonly free: number;
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** Further failures after which the lock is the longest. */
+  readonly doublings: number;
+}
+
+/** What a change sets; what is absent stays. */
+export type UserChange = Partial<
+  Pick<StoredUser, 'displayName' | 'email' | 'passwordHash' | 'roles' | 'claims' | 'tenantId' | 'isActive'>
+>;
+
+/** Users. What they may do changes with them, so each change announces itself. */
+export class UserStore {
+  constructor(private readonly db: StateDb) {}
+
+  async list({
+    source,
+    role,
+    active,
+    tenantId,
+    offset,
+    limit,
+  }: UserSearch): Promise<{ users: StoredUser[]; total: number }> {
+    const all = this.db
+      .selectFrom('users')
+      .$if(source !== undefined, (q) => q.where('source', '=', source!))
+      .$if(active !== undefined, (q) => q.where('is_active', '=', Number(active)))
+      .$if(tenantId !== undefined, (q) => q.where('tenant_id', '=', tenantId!))
+      .$if(role !== undefined, (q) => q.where(vocabularyOf(this.db).hasElement('roles_json', role!)));
+    const { total } = await all
+      .select(({ fn }) => fn.countAll<number>().as('total'))
+      .executeTakeFirstOrThrow();
+    const rows = await all
+      .selectAll()
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(limit)
+      .offset(offset)
+      .execute();
+    return { users: rows.map(stored), total: Number(total) };
+  }
+
+  async get(id: string): Promise<StoredUser | undefined> {
+    const row = await this.db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst();
+    return row && stored(row);
+  }
+
+  async byName(name: string): Promise<StoredUser | undefined> {
+    const row = await this.db
+      .selectFrom('users')
+      .selectAll()
+      .where('name', '=', name.toLowerCase())
+      .executeTakeFirst();
+    return row && stored(row);
+  }
+
+  async bySubject(providerId: string, subject: string): Promise<StoredUser | undefined> {
+    const row = await this.db
+      .selectFrom('users')
+      .selectAll()
+      .where('provider_id', '=', providerId)
+      .where('subject', '=', subject)
+      .executeTakeFirst();
+    return row && stored(row);
+  }
+
+  /** Throws `conflict` when the name is taken. */
+  async add(user: StoredUser): Promise<void> {
+    auditResource(user.id, { name: user.name, roles: user.roles });
+    try {
+      await this.db.transaction().execute(async (trx) => {
+        await trx.insertInto('users').values(rowOf(user)).execute();
+        await announce(trx, 'access', { kind: 'user', id: user.id });
+      });
+    } catch (error) {
+      if (error instanceof StateError && error.duplicate)
+        throw new ApiError('conflict', `There is a user '${user.name}' already.`);
+      throw error;
+    }
+  }
+
+  /** Undefined when there is none. A new password, other roles and the like end what was known of the user before. */
+  update(id: string, change: UserChange): Promise<StoredUser | undefined> {
+    return this.db.transaction().execute(async (trx) => {
+      const row = await trx
+        .updateTable('users')
+        .set({ ...columnsOf(change), updated_at: Date.now() })
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst();
+      if (!row) return undefined;
+      auditResource(id, Object.fromEntries(Object.keys(change).map((name) => [name, 'changed'])));
+      await announce(trx, 'access', { kind: 'user', id });
+      return stored(row);
+    });
+  }
+
+  /**
+   * Counts a wrong password within the statement: those that are looked at side by side count as many. From `free` failures
+   * on each doubles the time for which the user is locked. A user that is locked already stays as it is.
+   */
+  async countFailure(
+    id: string,
+    now: number,
+    { free, firstMs, longestMs, doublings }: Lockout,
+  ): Promise<void> {
+    const failures = sql<number>`failures + 1`;
+    const locked = sql<number>`CASE
+      WHEN ${failures} < ${sql.lit(free)} THEN 0
+      WHEN ${failures} >= ${sql.lit(free + doublings)} THEN CAST(${now} AS BIGINT) + ${sql.lit(longestMs)}
+      ELSE CAST(${now} AS BIGINT) + ${sql.lit(firstMs)} * (1 << CAST(${failures} - ${sql.lit(free)} AS INTEGER)) END`;
+    await this.db
+      .updateTable('users')
+      .set({ failures, locked_until: locked })
+      .where('id', '=', id)
+      .where('locked_until', '<=', now)
+      .execute();
+  }
+
+  /** Notes that the password was right. */
+  async clearFailures(id: string, now: number): Promise<void> {
+    await this.db
+      .updateTable('users')
+      .set({ failures: 0, locked_until: 0 })
+      .where('id', '=', id)
+      .where('locked_until', '<=', now)
+      .execute();
+  }
+
+  /** With all sessions. False when there was none. */
+  remove(id: string): Promise<boolean> {
+    return this.db.transaction().execute(async (trx) => {
+      await trx.deleteFrom('sessions').where('user_id', '=', id).execute();
+      const { numDeletedRows } = await trx.deleteFrom('users').where('id', '=', id).executeTakeFirst();
+      if (numDeletedRows === 0n) return false;
+      await announce(trx, 'access', { kind: 'user', id });
+      return true;
+    });
+  }
+}
+
+function columnsOf(change: UserChange): Updateable<UserTable> {
+  const { displayName, email, passwordHash, roles, claims, tenantId, isActive } = change;
+  return {
+    ...(displayName === undefined ? {} : { display_name: displayName }),
+    ...(email === undefined ? {} : { email }),
+    // Who has a new password has not failed with it yet.
+    ...(passwordHash === undefined ? {} : { password_hash: passwordHash, failures: 0, locked_until: 0 }),
+    ...(roles === undefined ? {} : { roles_json: JSON.stringify(roles) }),
+    ...(claims === undefined ? {} : { claims_json: JSON.stringify(claims) }),
+    ...(tenantId === undefined ? {} : { tenant_id: tenantId }),
+    ...(isActive === undefined ? {} : { is_active: Number(isActive) }),
+  };
+}
+
+function rowOf(user: StoredUser): UserTable {
+  return {
+    id: user.id,
+    name: user.name.toLowerCase(),
+    display_name: user.displayName,
+    email: user.email,
+    password_hash: user.passwordHash,
+    roles_json: JSON.stringify(user.roles),
+    claims_json: JSON.stringify(user.claims),
+    source: user.source,
+    provider_id: user.providerId,
+    subject: user.subject,
+    tenant_id: user.tenantId,
+    is_active: Number(user.isActive),
+    failures: user.failures,
+    locked_until: user.lockedUntil,
+    created_at: user.createdAt,
+    updated_at: user.updatedAt,
+  };
+}
+
+function stored(row: Selectable<UserTable>): StoredUser {
+  return {
+    id: row.id,
+    name: row.name,
+    displayName: row.display_name,
+    email: row.email,
+    passwordHash: row.password_hash,
+    roles: JSON.parse(row.roles_json) as string[],
+    claims: JSON.parse(row.claims_json) as Record<string, string[]>,
+    source: row.source,
+    providerId: row.provider_id,
+    subject: row.subject,
+    tenantId: row.tenant_id,
+    isActive: row.is_active !== 0,
+    failures: row.failures,
+    lockedUntil: row.locked_until,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

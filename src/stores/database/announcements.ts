@@ -1,0 +1,99 @@
+import { type Selectable, sql } from 'kysely';
+import type { StateDb } from '../schema/database.js';
+import type { AnnouncementTable } from '../schema/schema.js';
+import { lock } from '../schema/vocabulary.js';
+import { signalAll } from './signals.js';
+
+/** What announcements are about. */
+export type Topic =
+  /** Sources or rasters of the catalog changed; the subject has the reason, and the changes where they are known. */
+  | 'catalog'
+  /** A layer, named by its id, has a new version of its style. */
+  | 'style'
+  /** Settings of a layer or service changed; the subject names the kind and the id. */
+  | 'layer'
+  /** A secret is not valid any more. */
+  | 'lost-secret'
+  /** Cached answers were dropped by an operator; the subject is their scope. */
+  | 'cache'
+  /** A rule of access, a user or a credential changed; the subject names the kind and the id. */
+  | 'access'
+  /** A connection or a layer that operators published changed; the subject names the kind and the id. */
+  | 'publishing';
+
+/** A change of the state that every process which shares it must take over. */
+export interface Announcement {
+  /** Counts the announcements of a state. They become visible in this order. */
+  readonly version: number;
+  readonly topic: Topic;
+  readonly subject: unknown;
+}
+
+/** Announcements that are kept. Who missed more reads everything anew. */
+const KEPT = 1000;
+
+/** What processes of one state have to tell each other for certain. */
+export class AnnouncementStore {
+  constructor(
+    private readonly db: StateDb,
+    private readonly kept: number = KEPT,
+  ) {}
+
+  /** For changes that have no row of their own. Resolves with its version once it is durable. */
+  add(topic: Topic, subject: unknown): Promise<number> {
+    return this.db.transaction().execute((trx) => announce(trx, topic, subject, this.kept));
+  }
+
+  /** The version of the newest; 0 before the first. */
+  async newest(): Promise<number> {
+    const { newest } = await this.db
+      .selectFrom('announcements')
+      .select(({ fn }) => fn.max('version').as('newest'))
+      .executeTakeFirstOrThrow();
+    return newest ?? 0;
+  }
+
+  /** Those after a version that are kept, oldest first. */
+  async after(version: number): Promise<Announcement[]> {
+    const rows = await this.db
+      .selectFrom('announcements')
+      .selectAll()
+      .where('version', '>', version)
+      .orderBy('version')
+      .execute();
+    return rows.map(announcement);
+  }
+}
+
+/**
+ * Announces, in a transaction and as its last statement, what it changes. No other transaction announces anything until
+ * it ends, so versions become visible in their order.
+ */
+export async function announce(
+  trx: StateDb,
+  topic: Topic,
+  subject: unknown,
+  kept: number = KEPT,
+): Promise<number> {
+  await lock(trx, 'announcements');
+  const { version } = await trx
+    .insertInto('announcements')
+    .values({
+      version: sql<number>`(SELECT coalesce(max(version), 0) + 1 FROM announcements)`,
+      topic,
+      subject_json: JSON.stringify(subject),
+      at: Date.now(),
+    })
+    .returning('version')
+    .executeTakeFirstOrThrow();
+  await trx
+    .deleteFrom('announcements')
+    .where('version', '<=', version - kept)
+    .execute();
+  await signalAll(trx, 'announcements');
+  return version;
+}
+
+function announcement({ version, topic, subject_json }: Selectable<AnnouncementTable>): Announcement {
+  return { version, topic: topic as Topic, subject: JSON.parse(subject_json) };
+}

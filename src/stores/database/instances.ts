@@ -1,0 +1,88 @@
+import { type Selectable, sql } from 'kysely';
+import type { StateDb } from '../schema/database.js';
+import type { InstanceTable } from '../schema/schema.js';
+import { vocabularyOf } from '../schema/vocabulary.js';
+import { hasEnded, isOfThisMachine } from './instance.js';
+
+/** A gateway process that shares the state. */
+export interface Instance {
+  readonly name: string;
+  /** Names the server whose gateways tell each other by their supervisor. */
+  readonly server: string;
+  readonly host: string;
+  /** The release that it runs. */
+  readonly release: string;
+  /** Version of the last announcement that it had taken over at its last heartbeat. */
+  readonly applied: number;
+}
+
+/** Milliseconds between heartbeats. */
+export const BEAT_MS = 4000;
+/** Milliseconds without a heartbeat after which a process is not waited for any more. */
+export const SILENCE_MS = 3 * BEAT_MS;
+/** Rows of processes that ended without a word are removed. */
+const REMOVED_AFTER_MS = 3_600_000;
+
+/** Processes that share the state, as far as they are alive. */
+export class InstanceStore {
+  constructor(private readonly db: StateDb) {}
+
+  /** Adds a process, or says that it is alive. */
+  async beat({ name, server, host, release, applied }: Instance): Promise<void> {
+    const { now } = vocabularyOf(this.db);
+    await this.db
+      .insertInto('instances')
+      .values({ name, server, host, release, applied, started_at: now(), heartbeat_at: now() })
+      .onConflict((c) => c.column('name').doUpdateSet({ applied, heartbeat_at: now() }))
+      .execute();
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.db.deleteFrom('instances').where('name', '=', name).execute();
+  }
+
+  /**
+   * Processes that were heard of lately. Those of this machine that share a file are seen to run, so that an idle server
+   * need not write.
+   */
+  async alive(): Promise<Instance[]> {
+    const { now, database } = vocabularyOf(this.db);
+    const rows = await this.db
+      .selectFrom('instances')
+      .selectAll()
+      .select(sql<number>`${now()} - heartbeat_at`.as('silent_ms'))
+      .orderBy('name')
+      .execute();
+    const isSeen = (name: string) => database === 'SQLite' && isOfThisMachine(name);
+    return rows
+      .filter(({ name, silent_ms }) => !hasEnded(name) && (isSeen(name) || silent_ms < SILENCE_MS))
+      .map(instance);
+  }
+
+  async isAlive(instance: string): Promise<boolean> {
+    return (await this.alive()).some(({ name }) => name === instance);
+  }
+
+  /** Whether others tell that a process is alive by its heartbeats alone. */
+  needsHeartbeats(alive: readonly Pick<Instance, 'name'>[]): boolean {
+    if (vocabularyOf(this.db).database === 'PostgreSQL') return true;
+    return alive.some(({ name }) => !isOfThisMachine(name));
+  }
+
+  /** Removes the rows of processes that ended for certain, or are silent for long. */
+  async sweep(): Promise<void> {
+    const { now } = vocabularyOf(this.db);
+    const rows = await this.db.selectFrom('instances').select('name').execute();
+    const ended = rows.map(({ name }) => name).filter(hasEnded);
+    await this.db
+      .deleteFrom('instances')
+      .where((w) =>
+        w.or([w('name', 'in', ended), w('heartbeat_at', '<', sql<number>`${now()} - ${REMOVED_AFTER_MS}`)]),
+      )
+      .execute();
+  }
+}
+
+function instance({ name, server, host, release, applied }: Selectable<InstanceTable>): Instance {
+  return { name, server, host, release, applied };
+}

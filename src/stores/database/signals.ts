@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { StateDb } from '../schema/database.js';
+import { vocabularyOf } from '../schema/vocabulary.js';
+
+/** Parts of the state whose changes processes wait for. */
+export const STATE_PARTS = ['announcements', 'feed', 'jobs', 'deliveries', 'instances'] as const;
+export type StatePart = (typeof STATE_PARTS)[number];
+
+/** How changes by other processes come to be known. */
+export type Hearing =
+  /** Another connection wrote to the file: the state thread says so, without saying where. */
+  | 'file'
+  /** PostgreSQL notifies at each commit, while a process listens. */
+  | 'notifications';
+
+/** Milliseconds between looks at everything while no notifications are heard. */
+const LOOK_MS = 1000;
+
+/**
+ * Wakes those who wait for changes of the state, so that none of them asks the database in vain. A listener can be called
+ * though nothing changed; after a change it is called within a second.
+ */
+export class StateSignals {
+  /** Names this connection to the state among those that are notified. */
+  readonly id = randomUUID();
+  readonly #listeners = new Map<StatePart, Set<() => void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #isHeard: boolean;
+
+  constructor(readonly hearing: Hearing) {
+    this.#isHeard = hearing === 'file';
+  }
+
+  /** Whether changes by other processes are heard now. */
+  get isHeard(): boolean {
+    return this.#isHeard;
+  }
+
+  /** Calls back after changes of a part of the state. Returns how to stop that. */
+  on(part: StatePart, listener: () => void): () => void {
+    const listeners = this.#listeners.get(part) ?? new Set();
+    this.#listeners.set(part, listeners.add(listener));
+    this.#watch();
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.#listeners.delete(part);
+      this.#watch();
+    };
+  }
+
+  wake(part: StatePart): void {
+    for (const listener of [...(this.#listeners.get(part) ?? [])]) listener();
+  }
+
+  /** Anything may have changed. */
+  wakeAll(): void {
+    for (const part of [...this.#listeners.keys()]) this.wake(part);
+  }
+
+  /** Says whether notifications arrive from now on. What came before them may have been missed. */
+  setHeard(isHeard: boolean): void {
+    this.#isHeard = isHeard;
+    this.#watch();
+    if (isHeard) this.wakeAll();
+  }
+
+  close(): void {
+    this.#listeners.clear();
+    this.#watch();
+  }
+
+  #watch(): void {
+    const isNeeded = !this.#isHeard && this.#listeners.size > 0;
+    if (isNeeded) this.#timer ??= setInterval(() => this.wakeAll(), LOOK_MS).unref();
+    else {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+  }
+}
+
+/** The signals of the database that a store, or a transaction, works on. */
+export function getSignals(db: StateDb): StateSignals {
+  return (db.getExecutor().adapter as unknown as { signals: StateSignals }).signals;
+}
+
+/** Wakes the other processes once what was written is committed; called in the transaction, or after a statement. */
+export async function signalOthers(db: StateDb, part: StatePart): Promise<void> {
+  const statement = vocabularyOf(db).notify(`${part} ${getSignals(db).id}`);
+  if (statement) await db.executeQuery(statement);
+}
+
+/**
+ * As `signalOthers`, and wakes this process. In a file that has one connection, its statements wait for the end of the
+ * transaction.
+ */
+export async function signalAll(db: StateDb, part: StatePart): Promise<void> {
+  const statement = vocabularyOf(db).notify(part);
+  if (statement) await db.executeQuery(statement);
+  else getSignals(db).wake(part);
+}
+
+/** Wakes those who wait here for what a notification names. The sender of one ignores it. */
+export function hearSignal(signals: StateSignals, payload: string): void {
+  const [part, sender] = payload.split(' ');
+  if (sender === signals.id) return;
+  const known = STATE_PARTS.find((one) => one === part);
+  if (known) signals.wake(known);
+}

@@ -1,0 +1,252 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Selectable } from 'kysely';
+import type { Expression } from '../../core/cql2/ast.js';
+import type { FeatureInput } from '../../core/edits/edits.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import { keepJson, readKept } from '../../core/values/json.js';
+import { jsonTexts } from '../../core/values/json-text.js';
+import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
+import { auditResource } from '../audit/audit-scope.js';
+import type { StateDb } from '../schema/database.js';
+import type { ConflictStatus, ReplicaConflictTable } from '../schema/schema.js';
+import { lock } from '../schema/vocabulary.js';
+
+export const CONFLICT_TYPES = [
+  'attribute',
+  'geometry',
+  'deleteUpdate',
+  'updateDelete',
+  'duplicateInsert',
+  'deleteDelete',
+] as const;
+export type ConflictType = (typeof CONFLICT_TYPES)[number];
+
+/** A feature as it was, is, or should be. */
+export interface FeatureState {
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** GeoJSON in CRS84; null without one. */
+  readonly geometry: unknown;
+}
+
+export interface FieldChange {
+  readonly field: string;
+  readonly baseValue: unknown;
+  readonly clientValue: unknown;
+  readonly serverValue: unknown;
+  readonly changedOnClient: boolean;
+  readonly changedOnServer: boolean;
+}
+
+/** What the client asked for, and the bounds that it had. */
+export interface ClientEdit {
+  readonly type: 'create' | 'update' | 'delete';
+  readonly feature?: FeatureInput;
+  /** CRS of its geometry, as PROJ reads it. */
+  readonly crs: string;
+  readonly filter?: Expression;
+  readonly visible?: readonly string[];
+  readonly writable?: readonly string[];
+}
+
+/** What is known when a conflict is met; it does not change. */
+export interface ConflictBody {
+  readonly type: ConflictType;
+  readonly collection: string;
+  /** The object id with all its digits; absent in conflicts of older servers, whose ids are numbers. */
+  readonly featureId?: string;
+  /** Cursor of the feed up to which the server's changes are known. */
+  readonly generation: number;
+  readonly base: FeatureState | null;
+  readonly client: FeatureState | null;
+  readonly server: FeatureState | null;
+  readonly fieldChanges: readonly FieldChange[];
+  readonly geometryChanged: boolean;
+  /** Both sides mean the same: nobody has to decide. */
+  readonly settled?: true;
+  readonly userId: string;
+  readonly syncId: string;
+  readonly edit: ClientEdit;
+}
+
+export interface NewConflict {
+  readonly layerId: number;
+  readonly objectId: ObjectId;
+  readonly body: ConflictBody;
+}
+
+export const RESOLUTIONS = [
+  'acceptClient',
+  'keepServer',
+  'mergeFields',
+  'chooseGeometry',
+  'rejectClient',
+  'defer',
+] as const;
+export type ResolutionAction = (typeof RESOLUTIONS)[number];
+
+export interface Resolution {
+  readonly action: ResolutionAction;
+  readonly at: number;
+  readonly by: string;
+  readonly generation: number;
+  /** The client's edit is in the data now, whole. */
+  readonly clientEditApplied: boolean;
+}
+
+export interface Conflict extends NewConflict {
+  readonly id: string;
+  readonly replicaId: string;
+  readonly status: ConflictStatus;
+  readonly superseded: boolean;
+  /** A resolution was begun, and nobody knows whether it was carried out. */
+  readonly outcomeUnknown: boolean;
+  readonly detectedAt: number;
+  readonly resolution: Resolution | null;
+}
+
+/** Edits of replicas that met edits of others. */
+export class ReplicaConflictStore {
+  constructor(private readonly db: StateDb) {}
+
+  /**
+   * Records conflicts of an upload, all or none; undefined when the replica would have too many. An edit that is sent again
+   * is in conflict once; a later edit of a feature supersedes the earlier ones that nobody has decided.
+   */
+  add(replicaId: string, conflicts: readonly NewConflict[]): Promise<Conflict[] | undefined> {
+    return this.db.transaction().execute(async (trx) => {
+      await lock(trx, 'replica', replicaId);
+      const open = await trx
+        .selectFrom('replica_conflicts')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('replica_id', '=', replicaId)
+        .where('status', '<>', 'resolved')
+        .executeTakeFirstOrThrow();
+      if (Number(open.count) + conflicts.length > LIMITS.replicaConflicts) return undefined;
+      const rows: Conflict[] = [];
+      for (const conflict of conflicts) rows.push(await addOne(trx, replicaId, conflict));
+      return rows;
+    });
+  }
+
+  async list(replicaId: string, status?: ConflictStatus): Promise<Conflict[]> {
+    const rows = await this.db
+      .selectFrom('replica_conflicts')
+      .selectAll()
+      .where('replica_id', '=', replicaId)
+      .$if(status !== undefined, (q) => q.where('status', '=', status!))
+      .orderBy('detected_at')
+      .orderBy('id')
+      .execute();
+    return rows.map(conflictOf);
+  }
+
+  async get(replicaId: string, id: string): Promise<Conflict | undefined> {
+    const row = await this.db
+      .selectFrom('replica_conflicts')
+      .selectAll()
+      .where('id', '=', id)
+      .where('replica_id', '=', replicaId)
+      .executeTakeFirst();
+    return row && conflictOf(row);
+  }
+
+  /** Says, before it is carried out, that a resolution may have been. */
+  async begin(id: string): Promise<void> {
+    await this.db.updateTable('replica_conflicts').set({ outcome_unknown: 1 }).where('id', '=', id).execute();
+  }
+
+  /** Nothing was carried out after all. */
+  async giveUp(id: string): Promise<void> {
+    await this.db.updateTable('replica_conflicts').set({ outcome_unknown: 0 }).where('id', '=', id).execute();
+  }
+
+  /** Undefined when somebody else has resolved it meanwhile. */
+  resolve(
+    id: string,
+    status: 'resolved' | 'deferred',
+    resolution: Resolution,
+  ): Promise<Conflict | undefined> {
+    return this.db.transaction().execute(async (trx) => {
+      const row = await trx
+        .updateTable('replica_conflicts')
+        .set({ status, resolution_json: JSON.stringify(resolution), outcome_unknown: 0 })
+        .where('id', '=', id)
+        .where('status', '<>', 'resolved')
+        .returningAll()
+        .executeTakeFirst();
+      auditResource(id, { action: resolution.action });
+      return row && conflictOf(row);
+    });
+  }
+}
+
+async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Promise<Conflict> {
+  const { layerId, objectId, body } = conflict;
+  const digest = digestOf(body);
+  // Databases take a bigint for a number, and keep its digits.
+  const column = objectId as number;
+  const ofFeature = () =>
+    db
+      .selectFrom('replica_conflicts')
+      .selectAll()
+      .where('replica_id', '=', replicaId)
+      .where('layer_id', '=', layerId)
+      .where('object_id', '=', column)
+      .where('status', '<>', 'resolved');
+  const same = await ofFeature().where('digest', '=', digest).executeTakeFirst();
+  if (same) return conflictOf(same);
+  await db
+    .updateTable('replica_conflicts')
+    .set({ superseded: 1 })
+    .where('replica_id', '=', replicaId)
+    .where('layer_id', '=', layerId)
+    .where('object_id', '=', column)
+    .where('status', '<>', 'resolved')
+    .execute();
+  const now = Date.now();
+  const resolution: Resolution | null = body.settled
+    ? { action: 'keepServer', at: now, by: 'server', generation: body.generation, clientEditApplied: false }
+    : null;
+  const row = await db
+    .insertInto('replica_conflicts')
+    .values({
+      ...{ id: randomUUID(), replica_id: replicaId, layer_id: layerId, object_id: column, digest },
+      ...{ superseded: 0, outcome_unknown: 0, status: body.settled ? 'resolved' : 'pending' },
+      ...{ detected_at: now, body_json: keepJson(body) },
+      resolution_json: resolution && JSON.stringify(resolution),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return conflictOf(row);
+}
+
+/** Names what the client asked for, against which state of the server. */
+const digestOf = ({ edit, server, type }: ConflictBody) =>
+  createHash('sha256')
+    .update(keepJson([type, edit.type, edit.feature ?? null, server]))
+    .digest('hex');
+
+function conflictOf(row: Selectable<ReplicaConflictTable>): Conflict {
+  const body = bodyIn(row.body_json);
+  return {
+    id: row.id,
+    replicaId: row.replica_id,
+    layerId: row.layer_id,
+    objectId: readObjectId(body.featureId) ?? row.object_id,
+    status: row.status,
+    superseded: row.superseded === 1,
+    outcomeUnknown: row.outcome_unknown === 1,
+    detectedAt: row.detected_at,
+    body,
+    resolution: row.resolution_json === null ? null : (JSON.parse(row.resolution_json) as Resolution),
+  };
+}
+
+/** Older servers kept the attributes of the client's feature as values, not as JSON texts. */
+function bodyIn(json: string): ConflictBody {
+  const body = readKept(json) as ConflictBody;
+  const { feature } = body.edit as { feature?: FeatureInput & { properties?: Record<string, unknown> } };
+  if (!feature?.properties) return body;
+  const { properties, ...rest } = feature;
+  return { ...body, edit: { ...body.edit, feature: { ...rest, values: jsonTexts(properties) } } };
+}

@@ -1,0 +1,41 @@
+import { type Migration, Migrator, sql } from 'kysely';
+import type { StateDb } from '../schema/database.js';
+import { vocabularyOf } from '../schema/vocabulary.js';
+import { MIGRATIONS } from './migrations.js';
+
+/**
+ * Makes what is missing of the state's tables. A newer release may have made more: this one goes on beside it while what
+ * it knows is still there, which the state itself says. Rejects otherwise.
+ */
+export async function migrate(db: StateDb, steps: Record<string, Migration> = MIGRATIONS): Promise<void> {
+  if ((await laterSteps(db, steps)).length > 0) return requireKnown(await neededStep(db), steps);
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => steps } });
+  const { error } = await migrator.migrateToLatest();
+  // A newer release was quicker.
+  if (error && (await laterSteps(db, steps)).length > 0) return requireKnown(await neededStep(db), steps);
+  if (error) throw error;
+}
+
+/** Steps that a newer release made. */
+export async function laterSteps(
+  db: StateDb,
+  steps: Record<string, Migration> = MIGRATIONS,
+): Promise<string[]> {
+  if (!(await vocabularyOf(db).hasTable(db, 'kysely_migration'))) return [];
+  const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration ORDER BY name`.execute(db);
+  return rows.map(({ name }) => name).filter((name) => !(name in steps));
+}
+
+/** The last step that took away or changed what releases before it use. */
+async function neededStep(db: StateDb): Promise<string | undefined> {
+  if (!(await vocabularyOf(db).hasTable(db, 'compatibility'))) return undefined;
+  const { rows } = await sql<{ needs: string }>`SELECT needs FROM compatibility`.execute(db);
+  return rows[0]?.needs;
+}
+
+function requireKnown(step: string | undefined, steps: Record<string, Migration>): void {
+  if (step !== undefined && step in steps) return;
+  throw new Error(
+    `The state was made by a newer version, which this one cannot work beside: it needs step ${step}.`,
+  );
+}

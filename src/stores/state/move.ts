@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { type CompiledQuery, sql } from 'kysely';
+import { AuditStore } from '../audit/audit.js';
+import type { StateDb } from '../schema/database.js';
+import type { StateTables } from '../schema/schema.js';
+import { type NumberedTable, vocabularyOf } from '../schema/vocabulary.js';
+import { newestCursor } from '../streams/feed.js';
+import { laterSteps } from './migrate.js';
+
+/** Why a state cannot be moved; a sentence for who asked. Nothing has changed. */
+export class MoveError extends Error {
+  override readonly name = 'MoveError';
+}
+
+/** Not those of running servers: when a state is moved, none runs. */
+type Table = Exclude<keyof StateTables, 'instances' | 'announcements' | 'turns'>;
+type Row = Record<string, string | number | null>;
+
+/** All tables, those that others refer to first, with the columns that tell their rows apart. */
+const KEYS: Readonly<Record<Table, readonly string[]>> = {
+  collection_ids: ['id'],
+  collections: ['slug'],
+  api_keys: ['id'],
+  audit: ['id'],
+  jobs: ['id'],
+  job_logs: ['id'],
+  job_steps: ['job_id', 'ordinal'],
+  job_artifacts: ['id'],
+  job_parts: ['job_id', 'ordinal'],
+  documents: ['kind', 'id'],
+  feed: ['cursor'],
+  outboxes: ['source'],
+  sinks: ['name'],
+  deliveries: ['id'],
+  registered_rasters: ['id'],
+  styles: ['layer_id', 'version'],
+  replies: ['principal', 'key_hash'],
+  users: ['id'],
+  sessions: ['hash'],
+  rate_buckets: ['key'],
+  tenant_usage: ['tenant_id', 'day'],
+  embed_usage: ['integration_id', 'tenant_id', 'origin', 'service', 'layer', 'event_type'],
+  replicas: ['id'],
+  replica_syncs: ['id'],
+  replica_conflicts: ['id'],
+  attachment_contents: ['key'],
+  attachments: ['id'],
+};
+const NUMBERED: readonly NumberedTable[] = [
+  'collection_ids',
+  'job_logs',
+  'deliveries',
+  'registered_rasters',
+  'attachments',
+];
+
+const PAGE = 500;
+
+/**
+ * Copies a state into one that is empty: rows, numbers and cursors stay as they are, and so does the audit chain. One
+ * transaction of the target: it has all or nothing, and whoever was interrupted begins again. Both are read back and
+ * compared before the commit. Returns the rows of each table. Rejects with `MoveError`.
+ */
+export async function moveState(
+  from: StateDb,
+  to: StateDb,
+  told: (table: Table, rows: number) => void = () => {},
+): Promise<Record<string, number>> {
+  return await snapshot(from, (source) =>
+    to.transaction().execute(async (target) => {
+      for (const db of [source, target]) await requireAlone(db);
+      await requireKnown(source);
+      await requireEmpty(target);
+      const counts: Record<string, number> = {};
+      for (const table of Object.keys(KEYS) as Table[]) {
+        counts[table] = await copyTable(table, source, target);
+        told(table, counts[table]);
+      }
+      for (const table of NUMBERED)
+        await vocabularyOf(target).setHighestNumber(
+          target,
+          table,
+          await vocabularyOf(source).highestNumber(source, table),
+        );
+      await vocabularyOf(target).setNewestCursor(target, await newestCursor(source));
+      await compare(source, target);
+      return counts;
+    }),
+  );
+}
+
+/** All statements see the state of one moment. */
+function snapshot<T>(db: StateDb, read: (db: StateDb) => Promise<T>): Promise<T> {
+  return db.transaction().execute(async (trx) => {
+    if (vocabularyOf(trx).database === 'PostgreSQL')
+      await sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`.execute(trx);
+    return read(trx);
+  });
+}
+
+/** A server that has one of them open would go on writing. Who has a file open is for the caller to know. */
+async function requireAlone(db: StateDb): Promise<void> {
+  if (vocabularyOf(db).database !== 'PostgreSQL') return;
+  const { rows } = await sql<{ pid: number }>`
+    SELECT pid FROM pg_stat_activity
+    WHERE application_name = 'graticule' AND datname = current_database() AND pid <> pg_backend_pid()
+  `.execute(db);
+  if (rows.length > 0)
+    throw new MoveError('A server has the state in PostgreSQL open: stop all servers of it.');
+}
+
+/** Of what a newer version added nothing would be copied. */
+async function requireKnown(db: StateDb): Promise<void> {
+  const [step] = await laterSteps(db);
+  if (step !== undefined)
+    throw new MoveError(`A newer version made the state (step ${step}): use that version's command.`);
+}
+
+async function requireEmpty(db: StateDb): Promise<void> {
+  for (const table of Object.keys(KEYS) as Table[]) {
+    const { rows } = await sql`SELECT 1 FROM ${sql.table(table)} LIMIT 1`.execute(db);
+    if (rows.length > 0) throw new MoveError(`The other state is not empty: its table ${table} has rows.`);
+  }
+}
+
+async function copyTable(table: Table, source: StateDb, target: StateDb): Promise<number> {
+  let count = 0;
+  for await (const rows of pagesOf(table, source)) {
+    await target.executeQuery(insertion(table, rows, target));
+    count += rows.length;
+  }
+  return count;
+}
+
+function insertion(table: Table, rows: readonly Row[], db: StateDb): CompiledQuery {
+  const columns = Object.keys(rows[0]!);
+  const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`);
+  return sql`
+    INSERT INTO ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))}) VALUES ${sql.join(values)}
+  `.compile(db);
+}
+
+/** Rows in the order of their key. Texts are in the order of their bytes in both databases. */
+async function* pagesOf(table: Table, db: StateDb): AsyncGenerator<Row[]> {
+  const key = KEYS[table];
+  const columns = sql.join(key.map((column) => sql.ref(column)));
+  let last: Row | undefined;
+  do {
+    const after = last;
+    const rest = after ? sql`WHERE (${columns}) > (${sql.join(key.map((column) => after[column]))})` : sql``;
+    const { rows } = await sql<Row>`
+      SELECT * FROM ${sql.table(table)} ${rest} ORDER BY ${columns} LIMIT ${PAGE}
+    `.execute(db);
+    if (rows.length > 0) yield rows;
+    last = rows.length === PAGE ? rows.at(-1) : undefined;
+  } while (last);
+}
+
+/** Rejects unless the other database gives back what was written, and its audit chain holds. */
+async function compare(source: StateDb, target: StateDb): Promise<void> {
+  for (const table of Object.keys(KEYS) as Table[])
+    if ((await digest(table, source)) !== (await digest(table, target)))
+      throw new MoveError(`The table ${table} reads otherwise in the other database.`);
+  if ((await newestCursor(source)) !== (await newestCursor(target)))
+    throw new MoveError('The feed of the other state has another end.');
+  const [before, after] = [await new AuditStore(source).verify(), await new AuditStore(target).verify()];
+  if (JSON.stringify(before) !== JSON.stringify(after))
+    throw new MoveError('The audit chain does not hold in the other database.');
+}
+
+async function digest(table: Table, db: StateDb): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const rows of pagesOf(table, db))
+    for (const row of rows)
+      hash.update(
+        JSON.stringify(
+          Object.keys(row)
+            .sort()
+            .map((column) => row[column]),
+        ),
+      );
+  return hash.digest('hex');
+}

@@ -1,0 +1,181 @@
+import { join, resolve } from 'node:path';
+import {
+  type Dialect,
+  HandleEmptyInListsPlugin,
+  Kysely,
+  type KyselyPlugin,
+  replaceWithNoncontingentExpression,
+  sql,
+} from 'kysely';
+import type { Config } from '../../core/config/config.js';
+import { StateLink } from '../../workers/state/link.js';
+import { ApiKeyStore } from '../access/api-keys.js';
+import { EmbedUsageStore } from '../access/embed-usage.js';
+import { RateBucketStore } from '../access/rate-buckets.js';
+import { SessionStore } from '../access/sessions.js';
+import { TenantUsageStore } from '../access/tenant-usage.js';
+import { UserStore } from '../access/users.js';
+import { AttachmentStore } from '../attachments/attachments.js';
+import { AuditStore } from '../audit/audit.js';
+import { CollectionStore } from '../catalog/collections.js';
+import { AnnouncementStore } from '../database/announcements.js';
+import { StateDialect } from '../database/dialect.js';
+import { InstanceStore } from '../database/instances.js';
+import type { PostgresBounds } from '../database/postgres-dialect.js';
+import { makeDataFolder, makeStateFile, STATE_FILE } from '../database/private-files.js';
+import { getSignals, type StateSignals } from '../database/signals.js';
+import { getStatementCount, type StatementCount } from '../database/statement-count.js';
+import { TurnStore } from '../database/turns.js';
+import { JobStore } from '../jobs/jobs.js';
+import { RasterStore } from '../rasters/rasters.js';
+import { ReplicaConflictStore } from '../replicas/replica-conflicts.js';
+import { ReplicaStore } from '../replicas/replicas.js';
+import { type StateDb, within } from '../schema/database.js';
+import { vocabularyOf } from '../schema/vocabulary.js';
+import { DeliveryStore } from '../streams/deliveries.js';
+import { FeedStore } from '../streams/feed.js';
+import { ReplyStore } from '../streams/replies.js';
+import { StyleStore } from '../styles/styles.js';
+import { DocumentStore } from './documents.js';
+import { migrate } from './migrate.js';
+
+/** What the server remembers. Every method is a round trip to the state thread or to PostgreSQL; none blocks the gateway. */
+export interface State {
+  readonly collections: CollectionStore;
+  readonly apiKeys: ApiKeyStore;
+  readonly audit: AuditStore;
+  readonly jobs: JobStore;
+  readonly documents: DocumentStore;
+  readonly feed: FeedStore;
+  readonly deliveries: DeliveryStore;
+  readonly rasters: RasterStore;
+  readonly styles: StyleStore;
+  readonly replies: ReplyStore;
+  readonly instances: InstanceStore;
+  readonly announcements: AnnouncementStore;
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly turns: TurnStore;
+  readonly rateBuckets: RateBucketStore;
+  readonly tenantUsage: TenantUsageStore;
+  readonly embedUsage: EmbedUsageStore;
+  readonly replicas: ReplicaStore;
+  readonly replicaConflicts: ReplicaConflictStore;
+  readonly attachments: AttachmentStore;
+  readonly signals: StateSignals;
+  readonly statements: Readonly<StatementCount>;
+  /** Runs changes of documents, styles and ids that become durable together, or not at all. */
+  atomically<T>(
+    work: (stores: Pick<State, 'collections' | 'documents' | 'rasters' | 'styles'>) => Promise<T>,
+  ): Promise<T>;
+  /** Rejects when the database does not answer, or takes no changes; for readiness. */
+  check(): Promise<void>;
+  /** Finishes what was posted, then releases the file. */
+  close(): Promise<void>;
+}
+
+/** Opens the state that a configuration names. */
+export async function openStateOf(config: Config): Promise<State> {
+  return storesOf(await openStateDb(config));
+}
+
+/** As `openStateOf`, for those who work on all tables alike. */
+export function openStateDb({ data, state }: Pick<Config, 'data' | 'state'>): Promise<StateDb> {
+  const directory = resolve(data.directory);
+  if (state.url === '') return openFile(join(directory, STATE_FILE));
+  makeDataFolder(directory);
+  return openPostgres(state.url, state);
+}
+
+/**
+ * Opens the state database, creating and migrating it as needed. Several processes may open one file.
+ * `worker` is the script of the state thread, for programs that do not run from the build output.
+ * Rejects when the file is no database, or a newer version changed what this one needs.
+ */
+export async function openState(path: string, worker?: URL): Promise<State> {
+  return storesOf(await openFile(path, worker));
+}
+
+export async function openFile(path: string, worker?: URL): Promise<StateDb> {
+  makeStateFile(path);
+  return migrated(new StateDialect(await StateLink.open(path, worker)));
+}
+
+/**
+ * Opens the state in a PostgreSQL database, creating and migrating its tables as needed. Servers on many machines may
+ * open one database. Rejects when the database does not answer, or a newer version changed what this one needs.
+ */
+export async function openPostgresState(url: string, bounds: PostgresBounds): Promise<State> {
+  return storesOf(await openPostgres(url, bounds));
+}
+
+export async function openPostgres(url: string, bounds: PostgresBounds): Promise<StateDb> {
+  // Only those servers load the client that need it.
+  const { PostgresStateDialect } = await import('../database/postgres-dialect.js');
+  // PostgreSQL has no empty lists.
+  const lists = new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression });
+  return migrated(new PostgresStateDialect(url, bounds), [lists]);
+}
+
+async function migrated(dialect: Dialect, plugins: KyselyPlugin[] = []): Promise<StateDb> {
+  const db: StateDb = new Kysely({ dialect, plugins });
+  try {
+    await migrate(db);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return db;
+}
+
+function storesOf(db: StateDb): State {
+  return {
+    collections: new CollectionStore(db),
+    apiKeys: new ApiKeyStore(db),
+    audit: new AuditStore(db),
+    jobs: new JobStore(db),
+    documents: new DocumentStore(db),
+    feed: new FeedStore(db),
+    deliveries: new DeliveryStore(db),
+    rasters: new RasterStore(db),
+    styles: new StyleStore(db),
+    replies: new ReplyStore(db),
+    instances: new InstanceStore(db),
+    announcements: new AnnouncementStore(db),
+    users: new UserStore(db),
+    sessions: new SessionStore(db),
+    turns: new TurnStore(db),
+    rateBuckets: new RateBucketStore(db),
+    tenantUsage: new TenantUsageStore(db),
+    embedUsage: new EmbedUsageStore(db),
+    replicas: new ReplicaStore(db),
+    replicaConflicts: new ReplicaConflictStore(db),
+    attachments: new AttachmentStore(db),
+    signals: getSignals(db),
+    statements: getStatementCount(db),
+    atomically: (work) =>
+      within(db, (trx) =>
+        work({
+          collections: new CollectionStore(trx),
+          documents: new DocumentStore(trx),
+          rasters: new RasterStore(trx),
+          styles: new StyleStore(trx),
+        }),
+      ),
+    check: () => requireWritable(db),
+    close() {
+      getSignals(db).close();
+      return db.destroy();
+    },
+  };
+}
+
+/** A failover may lead to a standby, which answers all that only reads. */
+async function requireWritable(db: StateDb): Promise<void> {
+  if (vocabularyOf(db).database === 'SQLite') return void (await sql`select 1`.execute(db));
+  const { rows } = await sql<{
+    setting: string;
+  }>`select current_setting('transaction_read_only') as setting`.execute(db);
+  if (rows[0]?.setting === 'on')
+    throw new Error('read-only: a standby, or default_transaction_read_only is on');
+}

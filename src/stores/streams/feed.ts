@@ -1,0 +1,208 @@
+import { type Insertable, type Selectable, sql } from 'kysely';
+import { LIMITS } from '../../core/kit/limits.js';
+import { EPOCH_SIZE, type FeedEntry, type Retention, USUAL_RETENTION } from '../../core/streams/events.js';
+import { isHeldByAnother } from '../database/instance.js';
+import { getSignals, signalOthers } from '../database/signals.js';
+import type { StateDb } from '../schema/database.js';
+import type { FeedTable } from '../schema/schema.js';
+import { vocabularyOf } from '../schema/vocabulary.js';
+
+/** An entry before the feed numbers it. */
+export type NewEntry = {
+  [K in FeedEntry['kind']]: Omit<Extract<FeedEntry, { kind: K }>, 'cursor'>;
+}[FeedEntry['kind']];
+
+/** How far an outbox has been taken over. */
+export interface OutboxPosition {
+  readonly cursor: number;
+  /** Id of the event of that cursor, to tell whether the outbox is still the same; null before the first. */
+  readonly eventId: string | null;
+}
+
+export interface FeedBounds {
+  /** Cursor of the oldest entry that is kept; one beyond `newest` when there is none. */
+  readonly oldest: number;
+  /** Cursor of the newest entry that there ever was. */
+  readonly newest: number;
+}
+
+export interface PageOfFeed {
+  readonly after: number;
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+  readonly limit: number;
+}
+
+/** Entries inserted by one statement. */
+const CHUNK = 500;
+
+/**
+ * The feed: events of all outboxes under one cursor, and how far each outbox has been taken over, both changed in one
+ * transaction. An outbox is read by the instance that holds its lease.
+ */
+export class FeedStore {
+  constructor(private readonly db: StateDb) {}
+
+  /**
+   * Leases an outbox, or prolongs the lease. Undefined while another instance holds it, unless that is known to have
+   * ended. One that is not known yet begins after `start`.
+   */
+  claim(source: string, instance: string, start: number, leaseMs: number) {
+    return this.db.transaction().execute(async (db) => {
+      const { now, forUpdate } = vocabularyOf(db);
+      const lease = { owner: instance, lease_expires_at: sql<number>`${now()} + ${leaseMs}` };
+      const find = () =>
+        forUpdate(db.selectFrom('outboxes').selectAll().where('source', '=', source))
+          .select(sql<number>`lease_expires_at - ${now()}`.as('left_ms'))
+          .executeTakeFirst();
+      let last = await find();
+      if (!last) {
+        const { numInsertedOrUpdatedRows } = await db
+          .insertInto('outboxes')
+          .values({ source, cursor: start, event_id: null, ...lease })
+          .onConflict((c) => c.doNothing())
+          .executeTakeFirst();
+        if (numInsertedOrUpdatedRows) return { cursor: start, eventId: null, takenOver: false };
+        // Another server was quicker.
+        last = (await find())!;
+      }
+      if (isHeldByAnother(last, instance)) return undefined;
+      await db.updateTable('outboxes').set(lease).where('source', '=', source).execute();
+      return {
+        cursor: last.cursor,
+        eventId: last.event_id,
+        takenOver: last.owner !== null && last.owner !== instance,
+      };
+    });
+  }
+
+  /** Lets others take the outbox over at once. */
+  async release(source: string, instance: string): Promise<void> {
+    await this.db
+      .updateTable('outboxes')
+      .set({ owner: null, lease_expires_at: 0 })
+      .where('source', '=', source)
+      .where('owner', '=', instance)
+      .execute();
+  }
+
+  /** Appends what was read of an outbox up to `last`; returns the cursor of the first entry. Undefined: the lease is lost. */
+  append(
+    source: string,
+    instance: string,
+    entries: readonly NewEntry[],
+    last: OutboxPosition,
+    { count, ageMs }: Retention = USUAL_RETENTION,
+  ): Promise<number | undefined> {
+    return this.db.transaction().execute(async (db) => {
+      const moved = await db
+        .updateTable('outboxes')
+        .set({ cursor: last.cursor, event_id: last.eventId })
+        .where('source', '=', source)
+        .where('owner', '=', instance)
+        .executeTakeFirst();
+      if (moved.numUpdatedRows === 0n) return undefined;
+      const first = await vocabularyOf(db).takeCursors(db, entries.length);
+      const rows = entries.map((entry, i) => rowOf(entry, first + i));
+      for (let i = 0; i < rows.length; i += CHUNK)
+        await db
+          .insertInto('feed')
+          .values(rows.slice(i, i + CHUNK))
+          .execute();
+      const newest = first + entries.length - 1;
+      await db
+        .deleteFrom('feed')
+        .where((w) => w.or([w('cursor', '<=', newest - count), w('at', '<', Date.now() - ageMs)]))
+        .execute();
+      await signalOthers(db, 'feed');
+      return first;
+    });
+  }
+
+  /** Calls back when other processes may have appended. Returns how to stop that. */
+  follow(listener: () => void): () => void {
+    return getSignals(this.db).on('feed', listener);
+  }
+
+  /** Entries after a cursor, oldest first. */
+  async after(cursor: number, limit: number): Promise<FeedEntry[]> {
+    const rows = await this.db
+      .selectFrom('feed')
+      .selectAll()
+      .where('cursor', '>', cursor)
+      .orderBy('cursor')
+      .limit(limit)
+      .execute();
+    return rows.map(entryOf);
+  }
+
+  /**
+   * A page of entries after a cursor, oldest first. `from` and `to` (milliseconds, both included) are about the times of
+   * the edits. `more` tells whether further ones fit.
+   */
+  async page({ after, from, to, limit }: PageOfFeed): Promise<{ entries: FeedEntry[]; more: boolean }> {
+    const { entryTime } = vocabularyOf(this.db);
+    const { rows } = await sql<Selectable<FeedTable> & { total: number }>`
+      WITH page AS (
+        SELECT cursor, length(entry_json) AS size FROM feed
+        WHERE cursor > ${after}
+          AND ${entryTime} BETWEEN ${isoOf(from, '')} AND ${isoOf(to, '~')}
+        ORDER BY cursor LIMIT ${limit + 1}),
+      sized AS (
+        SELECT cursor, sum(size) OVER (ORDER BY cursor) - size AS before, row_number() OVER (ORDER BY cursor) AS place
+        FROM page)
+      SELECT feed.*, (SELECT count(*) FROM page) AS total FROM sized JOIN feed USING (cursor)
+      WHERE place <= ${limit} AND before < ${LIMITS.replayBytes} ORDER BY cursor
+    `.execute(this.db);
+    return { entries: rows.map(entryOf), more: rows.length < (rows[0]?.total ?? 0) };
+  }
+
+  /** Cursor up to which an outbox has been taken over; undefined while nobody has begun. */
+  async positionOf(source: string): Promise<number | undefined> {
+    const row = await this.db
+      .selectFrom('outboxes')
+      .select('cursor')
+      .where('source', '=', source)
+      .executeTakeFirst();
+    return row?.cursor;
+  }
+
+  bounds(): Promise<FeedBounds> {
+    return boundsIn(this.db);
+  }
+}
+
+/** The newest cursor that the feed ever gave. */
+export async function newestCursor(db: StateDb): Promise<number> {
+  const { rows } = await sql<{ newest: number }>`SELECT ${vocabularyOf(db).newestCursor} AS newest`.execute(
+    db,
+  );
+  return rows[0]!.newest;
+}
+
+async function boundsIn(db: StateDb): Promise<FeedBounds> {
+  const { rows } = await sql<{ oldest: number | null; newest: number }>`
+    SELECT (SELECT min(cursor) FROM feed) AS oldest, ${vocabularyOf(db).newestCursor} AS newest
+  `.execute(db);
+  const { oldest, newest } = rows[0]!;
+  return { oldest: oldest ?? newest + 1, newest };
+}
+
+/** As times are written in events; without one, what sorts before or after all of them. */
+function isoOf(time: number | undefined, without: string): string {
+  return time === undefined ? without : new Date(time).toISOString();
+}
+
+function rowOf(entry: NewEntry, cursor: number): Insertable<FeedTable> {
+  const collection = entry.kind === 'event' ? entry.event.collection : null;
+  return { cursor, at: Date.now(), collection, entry_json: JSON.stringify(entry) };
+}
+
+function entryOf({ cursor, entry_json }: Selectable<FeedTable>): FeedEntry {
+  return { ...(JSON.parse(entry_json) as NewEntry), cursor } as FeedEntry;
+}
+
+/** Where the cursors of a new feed begin: some epoch between 1 and 2^20 - 1. */
+export function firstCursor(): number {
+  return (1 + Math.floor(Math.random() * (2 ** 20 - 1))) * EPOCH_SIZE;
+}

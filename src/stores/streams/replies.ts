@@ -1,0 +1,162 @@
+import { LIMITS } from '../../core/kit/limits.js';
+import { InstanceStore } from '../database/instances.js';
+import type { StateDb } from '../schema/database.js';
+import { lock } from '../schema/vocabulary.js';
+
+/** A request with an idempotency key, as it is told from others. */
+export interface KeyedRequest {
+  /** Id of the principal: keys of one client mean nothing for another. */
+  readonly principal: string;
+  /** Hash of the key. */
+  readonly keyHash: string;
+  /** Method, path and query. */
+  readonly target: string;
+}
+
+export interface StoredReply {
+  /** Hash of the request's body. */
+  readonly bodyHash: string;
+  /** The answer, sealed; null for one that was too large to keep. */
+  readonly sealed: string | null;
+}
+
+/** What is stored of the first request with a key. */
+export type FirstRequest =
+  | { readonly state: 'new' | 'running' | 'lost'; readonly target: string }
+  | ({ readonly state: 'answered'; readonly target: string } & StoredReply);
+
+/** No process has this name. */
+const NOBODY = '';
+const DAY_MS = 86_400_000;
+
+/** Answers to requests with an idempotency key, for a day. */
+export class ReplyStore {
+  /** When the last claim was made: no two have the same time. */
+  #claimedAt = 0;
+
+  constructor(readonly db: StateDb) {}
+
+  /** The time of a new claim, in milliseconds since 1970, which tells it from the others of this process. */
+  nextClaim(): number {
+    this.#claimedAt = Math.max(Date.now(), this.#claimedAt + 1);
+    return this.#claimedAt;
+  }
+
+  /** Claims a key for a request of this instance (`new`), or tells what became of the request that had it first. */
+  async begin(
+    { principal, keyHash, target }: KeyedRequest,
+    instance: string,
+    claimedAt = this.nextClaim(),
+  ): Promise<FirstRequest> {
+    return this.db.transaction().execute(async (trx) => {
+      await lock(trx, 'replies', principal, keyHash);
+      const first = await trx
+        .selectFrom('replies')
+        .selectAll()
+        .where('principal', '=', principal)
+        .where('key_hash', '=', keyHash)
+        .where('created_at', '>', claimedAt - DAY_MS)
+        .executeTakeFirst();
+      if (first?.body_hash)
+        return { state: 'answered', target: first.target, bodyHash: first.body_hash, sealed: first.sealed };
+      if (first) {
+        const isAlive = await new InstanceStore(trx).isAlive(first.instance);
+        // Who is told so may send it with another key: from now on nobody may carry it out.
+        if (!isAlive) await lose(trx, { principal, keyHash });
+        return { state: isAlive ? 'running' : 'lost', target: first.target };
+      }
+      const request = { target, instance, created_at: claimedAt, body_hash: null, sealed: null };
+      await trx
+        .insertInto('replies')
+        .values({ principal, key_hash: keyHash, ...request })
+        .onConflict((c) => c.columns(['principal', 'key_hash']).doUpdateSet(request))
+        .execute();
+      return { state: 'new', target };
+    });
+  }
+
+  async finish({ principal, keyHash }: KeyedRequest, { bodyHash, sealed }: StoredReply): Promise<void> {
+    await this.db
+      .updateTable('replies')
+      .set({ body_hash: bodyHash, sealed })
+      .where('principal', '=', principal)
+      .where('key_hash', '=', keyHash)
+      .execute();
+  }
+
+  /** Takes a claim of `begin` back that may have been committed though it failed: nothing was done under it. */
+  withdraw({ principal, keyHash }: KeyedRequest, instance: string, claimedAt: number): Promise<void> {
+    return this.db.transaction().execute(async (trx) => {
+      // The claim may only now be committed.
+      await lock(trx, 'replies', principal, keyHash);
+      await trx
+        .deleteFrom('replies')
+        .where('principal', '=', principal)
+        .where('key_hash', '=', keyHash)
+        .where('instance', '=', instance)
+        .where('created_at', '=', claimedAt)
+        .where('body_hash', 'is', null)
+        .execute();
+    });
+  }
+
+  /** Nobody knows what became of a request. */
+  lose(request: KeyedRequest): Promise<void> {
+    return lose(this.db, request);
+  }
+
+  /** Whether a request is still this instance's to carry out: nobody was told that it is lost. */
+  holds({ principal, keyHash }: KeyedRequest, instance: string): Promise<boolean> {
+    return this.db.transaction().execute(async (trx) => {
+      // Who is telling so now has told it before this says that it is held.
+      await lock(trx, 'replies', principal, keyHash);
+      const row = await trx
+        .selectFrom('replies')
+        .select('instance')
+        .where('principal', '=', principal)
+        .where('key_hash', '=', keyHash)
+        .executeTakeFirst();
+      return row?.instance === instance;
+    });
+  }
+
+  /** Forgets a request that changed nothing: it may come again. */
+  async release({ principal, keyHash }: KeyedRequest): Promise<void> {
+    await this.db
+      .deleteFrom('replies')
+      .where('principal', '=', principal)
+      .where('key_hash', '=', keyHash)
+      .execute();
+  }
+
+  /** Removes what is older than a day, and the oldest beyond `LIMITS.idempotencyKeys`. */
+  async prune(): Promise<void> {
+    const newest = this.db
+      .selectFrom('replies')
+      .select('created_at')
+      .orderBy('created_at', 'desc')
+      .limit(1)
+      .offset(LIMITS.idempotencyKeys);
+    await this.db
+      .deleteFrom('replies')
+      .where((where) =>
+        where.or([
+          where('created_at', '<=', Date.now() - DAY_MS),
+          where('created_at', '<=', newest as never),
+        ]),
+      )
+      .execute();
+  }
+}
+
+async function lose(
+  db: StateDb,
+  { principal, keyHash }: Pick<KeyedRequest, 'principal' | 'keyHash'>,
+): Promise<void> {
+  await db
+    .updateTable('replies')
+    .set({ instance: NOBODY })
+    .where('principal', '=', principal)
+    .where('key_hash', '=', keyHash)
+    .execute();
+}

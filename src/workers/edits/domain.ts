@@ -1,0 +1,127 @@
+import type { ExtentResult } from '../../core/features/features.js';
+import type { Box } from '../../core/geometry/box.js';
+import { imageWithin, plainBoxes } from '../../core/geometry/box.js';
+import { describeCrs, transformBox, transformPoints } from '../../native/index.js';
+
+/** Metres of a degree along the equator. */
+const DEGREE_METRES = 111_320;
+/** Degrees that longitudes may reach, as data across the antimeridian is often written, and latitudes. */
+const [LONGITUDE, LATITUDE] = [360.000001, 90.000001];
+/** Metres that no projected coordinate reaches, false eastings with the number of a zone in front included. */
+const FARTHEST_METRES = 1e8;
+
+/** Coordinates that can be of places on Earth in a CRS, with a margin. In the units of the CRS, x,y ordered. */
+export function crsDomain(crs: string): Box {
+  const { isGeographic, metresPerUnit } = unitOf(crs);
+  if (!isGeographic) {
+    const far = FARTHEST_METRES / metresPerUnit;
+    return [-far, -far, far, far];
+  }
+  // Some geographic CRS count in grads.
+  const unit = Math.round((metresPerUnit / DEGREE_METRES) * 100) / 100;
+  return [-LONGITUDE / unit, -LATITUDE / unit, LONGITUDE / unit, LATITUDE / unit];
+}
+
+/** Degrees beyond the area that a CRS is made for within which its coordinates are still taken for meant. */
+const AREA_MARGIN = 15;
+
+/** Coordinates of the area that a projected CRS is made for, with a margin; undefined where PROJ cannot tell them. */
+function areaDomain(crs: string): Box | undefined {
+  try {
+    const { areaOfUse } = describeCrs(crs);
+    if (!areaOfUse || areaOfUse[0] > areaOfUse[2]) return undefined;
+    const [west, south, east, north] = areaOfUse;
+    const area: Box = [
+      Math.max(-180, west - AREA_MARGIN),
+      Math.max(-89, south - AREA_MARGIN),
+      Math.min(180, east + AREA_MARGIN),
+      Math.min(89, north + AREA_MARGIN),
+    ];
+    const box = transformBox(area, 'OGC:CRS84', crs);
+    return box.every(Number.isFinite) ? box : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface SensibleExtent {
+  /** In the units of the CRS; undefined when nothing lies in its domain. */
+  extent: Box | undefined;
+  /** Box around everything, where that is more. */
+  beyond?: Box;
+}
+
+/**
+ * The extent of what a table holds, or of what of it lies where its CRS can have coordinates at all: one broken row must
+ * not hide all others on every map. Yields domains to measure the extent within, and is sent what was found.
+ */
+export function* sensibleExtent(
+  all: Box | undefined,
+  crs: string,
+): Generator<Box, SensibleExtent, Box | undefined> {
+  if (!all || isSensible(all, crs)) return { extent: all };
+  const inDomain = yield crsDomain(crs);
+  if (!inDomain || isSensible(inDomain, crs)) return { extent: inDomain, beyond: all };
+  const area = areaDomain(crs);
+  const inArea = area && (yield area);
+  // Around a pole corners of a box may have no place although all that is in it does.
+  return inArea ? { extent: inArea, beyond: all } : { extent: inDomain };
+}
+
+function isSensible([minx, miny, maxx, maxy]: Box, crs: string): boolean {
+  return haveAPlace(Float64Array.of(minx, miny, maxx, miny, maxx, maxy, minx, maxy), crs);
+}
+
+/** Of a plan of its own, which PROJ does not place on Earth, the units are taken for metres. */
+function unitOf(crs: string): { isGeographic: boolean; metresPerUnit: number } {
+  try {
+    const { isGeographic, metresPerUnit } = describeCrs(crs);
+    return { isGeographic, metresPerUnit: metresPerUnit > 0 ? metresPerUnit : 1 };
+  } catch {
+    return { isGeographic: false, metresPerUnit: 1 };
+  }
+}
+
+/** False for boxes with sides that are no numbers, too. */
+export function liesWithin([minx, miny, maxx, maxy]: Box, [west, south, east, north]: Box): boolean {
+  return minx >= west && miny >= south && maxx <= east && maxy <= north;
+}
+
+/** Whether positions, as x,y pairs, have a place on Earth: PROJ's inverse of a projection fails far outside of it. */
+export function haveAPlace(positions: Float64Array, crs: string): boolean {
+  const domain = crsDomain(crs);
+  for (let i = 0; i < positions.length; i += 2) {
+    const [x, y] = [positions[i]!, positions[i + 1]!];
+    if (!liesWithin([x, y, x, y], domain)) return false;
+  }
+  if (unitOf(crs).isGeographic) return true;
+  const degrees = positions.slice();
+  try {
+    transformPoints(degrees, crs, 'OGC:CRS84');
+  } catch {
+    return false;
+  }
+  return degrees.every(Number.isFinite);
+}
+
+/** An extent as stores answer it. `crossing` is the same as a box across 180 degrees, where the store has one. */
+export function measuredIn(extent: Box | undefined, crs: string, crossing?: Box): ExtentResult {
+  if (!extent) return {};
+  const extent84 = extentInDegrees(extent, crs, crossing);
+  return extent84 ? { extent, extent84 } : { extent };
+}
+
+/** An extent in degrees, as a box across 180 degrees where `crossing` is one; undefined for one that cannot be said in degrees. */
+export function extentInDegrees(extent: Box, crs: string, crossing?: Box): Box | undefined {
+  if (crossing) {
+    const [west, east] = plainBoxes(crossing).map((half) => extentInDegrees(half, crs));
+    return west && east && [west[0], Math.min(west[1], east[1]), east[2], Math.max(west[3], east[3])];
+  }
+  if (crs === 'EPSG:4326' || crs === 'OGC:CRS84') return extent;
+  try {
+    const box = imageWithin(extent, (part) => transformBox(part, crs, 'OGC:CRS84'));
+    return box.every(Number.isFinite) ? box : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import type { MergeCounts, MergeResult, MergeTask } from '../../../core/edits/merges.js';
+import type { Cancellation } from '../../threads/cancellation.js';
+import { Refusal } from '../session.js';
+import { writeReport } from './report.js';
+import type { MergeSession } from './session.js';
+import { Spool } from './spool.js';
+import { resultOf, writeRows } from './write.js';
+
+const NOTHING: MergeCounts = { inserted: 0, updated: 0, unchanged: 0, deleted: 0, rejected: 0 };
+
+/**
+ * Writes the rows of a merge in one transaction of a store: rows, events and the answer become durable together, or not
+ * at all. A merge that has committed before answers as it did then.
+ */
+export async function runMerge(
+  task: MergeTask,
+  begin: () => Promise<MergeSession>,
+  cancellation?: Cancellation,
+): Promise<MergeResult> {
+  try {
+    const session = await begin();
+    try {
+      return await inSession(session, task, cancellation);
+    } catch (error) {
+      // The first failure is the one to tell; a connection that is gone has rolled back by itself.
+      await session.edits.rollback().catch(() => {});
+      throw error;
+    }
+  } catch (error) {
+    // The store takes none of it: the transaction could not begin, or a rule that is looked at last was broken.
+    if (!(error instanceof Refusal)) throw error;
+    return { ...NOTHING, rejections: [], refusal: error.message };
+  }
+}
+
+async function inSession(
+  session: MergeSession,
+  task: MergeTask,
+  cancellation: Cancellation | undefined,
+): Promise<MergeResult> {
+  const receipt = await session.receipt();
+  if (receipt !== undefined) {
+    await session.edits.rollback();
+    return JSON.parse(receipt) as MergeResult;
+  }
+  const spool = Spool.open(task.spool);
+  try {
+    const written = await writeRows({ session, task, spool, cancellation });
+    const isRefused = 'row' in written;
+    if (spool.rejectedCount > 0) writeReport(spool, task.report);
+    if (isRefused) {
+      await session.edits.rollback();
+      const { rejected, rejections } = resultOf(NOTHING, spool);
+      return { ...NOTHING, rejected, rejections, refusal: `Row ${written.row}: ${written.reason}` };
+    }
+    await session.keepReceipt(JSON.stringify(written));
+    cancellation?.check();
+    const writes = await session.edits.commit();
+    const { change } = written;
+    return change && writes ? { ...written, change: { ...change, writes } } : written;
+  } finally {
+    spool.close();
+  }
+}

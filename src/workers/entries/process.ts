@@ -1,0 +1,47 @@
+import { workerData } from 'piscina';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { FeatureProcessOrder, FeatureProcessTasks } from '../../core/processes/feature-processes.js';
+import type { TaskInput, TaskOutput } from '../../core/tasks/tasks.js';
+import { processFeatures } from '../processes/features.js';
+import { computeGeometries } from '../processes/geometries/service.js';
+import { writeMapPage } from '../processes/map-page.js';
+import { stageFeatures } from '../processes/stage.js';
+import { limitConnections } from '../providers/postgis/connections/database.js';
+import { boundStatements } from '../providers/postgis/connections/session.js';
+import { Cancellation } from '../threads/cancellation.js';
+import { answer } from '../threads/failure.js';
+import { lowerPriority, PROCESS_NICENESS } from '../threads/niceness.js';
+import type { OneThreadMessage } from '../threads/one-thread.js';
+
+/** Thread of a host: a task keeps it until it is done, and yields to all that answers requests. */
+
+/** What a thread is told when it starts. */
+export interface ProcessThreadData {
+  /** Connections that it may open to each database, and where it counts them. */
+  connections: number;
+  counts: SharedArrayBuffer;
+}
+
+const { connections, counts } = workerData as ProcessThreadData;
+limitConnections(connections, counts);
+boundStatements(LIMITS.processStatementMs, LIMITS.processClientMs);
+lowerPriority(PROCESS_NICENESS);
+
+/** What the host adds to each task. */
+type Counted = Pick<FeatureProcessOrder, 'count'>;
+
+const TASKS: {
+  [N in keyof FeatureProcessTasks]: (
+    input: TaskInput<N> & Counted,
+    cancellation: Cancellation,
+  ) => TaskOutput<N> | Promise<TaskOutput<N>>;
+} = {
+  'process.geometry': computeGeometries,
+  'process.stage': stageFeatures,
+  'process.features': processFeatures,
+  'process.map-page': writeMapPage,
+};
+
+export default function runTask({ name, input, flag }: OneThreadMessage<keyof FeatureProcessTasks>) {
+  return answer(async () => TASKS[name](input as never, new Cancellation(flag)));
+}

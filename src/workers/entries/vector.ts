@@ -1,0 +1,241 @@
+import { workerData } from 'piscina';
+import { TaskFailure } from '../../core/errors/failure.js';
+import type { AnalyticsQuery, AnalyticsResult } from '../../core/features/analytics.js';
+import { featureSetOf } from '../../core/features/feature-set.js';
+import { type FeatureQuery, NO_LOSSES } from '../../core/features/features.js';
+import { BodyError, readBody } from '../../core/http/body.js';
+import type { Retention } from '../../core/streams/events.js';
+import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks/tasks.js';
+import Database from '../../native/sqlite.js';
+import { keepEvents } from '../edits/retention.js';
+import { mergeRows } from '../exchange/merges/rows.js';
+import { bufferAggregate } from '../features/analytics/buffer-aggregate.js';
+import { clusters } from '../features/analytics/clusters.js';
+import { density } from '../features/analytics/density.js';
+import { h3 } from '../features/analytics/h3.js';
+import { spatialJoin } from '../features/analytics/spatial-join.js';
+import { bins } from '../features/bins/bins.js';
+import { classBreaks } from '../features/bins/class-breaks.js';
+import { readItems } from '../features/items.js';
+import { match } from '../features/match.js';
+import { unpacked } from '../features/sources.js';
+import { fieldStatistics } from '../features/statistics/field-statistics.js';
+import { geocodeFeatures } from '../geocoding/features.js';
+import { geocode } from '../geocoding/find.js';
+import { locatorInfo } from '../geocoding/index-file.js';
+import { placeById, reverseGeocode } from '../geocoding/reverse.js';
+import { suggest } from '../geocoding/suggest.js';
+import { allowHosts } from '../providers/archive/remote.js';
+import type { FeatureStore } from '../providers/feature-store.js';
+import { closeAll } from '../providers/geopackage/connection.js';
+import { storeId } from '../providers/geopackage/edits/outbox.js';
+import { closeWriters, emptyWriteAheadLog } from '../providers/geopackage/edits/writer.js';
+import { findSlowViews } from '../providers/geopackage/schema/slow-views.js';
+import { keepLedgerIn, takeFindings } from '../providers/kept-sqlite.js';
+import { keepOverviewsIn } from '../providers/overviews/file.js';
+import { tableActivity } from '../providers/postgis/connections/activity.js';
+import { limitConnections } from '../providers/postgis/connections/database.js';
+import { capture } from '../providers/postgis/edits/capture.js';
+import { validateTable } from '../providers/postgis/edits/validate.js';
+import { discover, ping } from '../providers/postgis/schema/discover.js';
+import { tableLayers } from '../providers/postgis/schema/table-layers.js';
+import { databaseTables, fingerprints, tableIdentities } from '../providers/postgis/schema/tables.js';
+import { inspect, otherTables, storeOf } from '../providers/store.js';
+import { stacIndex, stacState } from '../stac/index.js';
+import { stacIngest } from '../stac/ingest/index.js';
+import { stacFile, stacSearch } from '../stac/search.js';
+import { Cancellation, type CancellationFlag } from '../threads/cancellation.js';
+import { answer, preciseNow, toFailure, workSince } from '../threads/failure.js';
+import { lowerPriority } from '../threads/niceness.js';
+import { moved } from '../threads/thread.js';
+import { archive, archiveTiles } from '../tiles/archive.js';
+import { drop, keepLayerStyles, load } from '../tiles/load.js';
+import { occupied } from '../tiles/occupied.js';
+import { buildOverview } from '../tiles/overviews/build.js';
+import { vectorTile } from '../tiles/tile.js';
+import { transcode } from '../tiles/transcode.js';
+
+/**
+ * Thread side of the vector pool: Piscina calls the default export with each task. Tasks that read files keep the
+ * thread until they are done; tasks that wait for a database run beside each other.
+ */
+
+export type VectorTaskName = Extract<TaskName, `vector.${string}`>;
+
+/** What a thread is told when it starts. */
+export interface VectorThreadData {
+  /** Connections that it may open to each database. */
+  connections: number;
+  /** Where it counts them. */
+  counts: SharedArrayBuffer;
+  /** Where overviews of tables lie; none are made without it. */
+  overviews: string | undefined;
+  /** Hosts that remote archives may be read from. */
+  remoteHosts: readonly string[];
+  retention: Retention;
+  niceness: number;
+  /** Data folder, for the ledger of SQLite files; none is kept without it. */
+  dataDir: string | undefined;
+}
+
+export interface VectorMessage {
+  name: VectorTaskName;
+  input: unknown;
+  /** Of a task whose work is to be measured. */
+  traceparent?: string;
+  /** Raised when nobody waits for the answer any more. */
+  flag?: CancellationFlag;
+}
+
+const { connections, counts, remoteHosts, overviews, retention, niceness, dataDir } =
+  workerData as VectorThreadData;
+limitConnections(connections, counts);
+allowHosts(remoteHosts);
+keepOverviewsIn(overviews);
+keepEvents(retention);
+keepLedgerIn(dataDir);
+
+// Linux gives each thread a priority of its own: encoding yields to the event loop when cores are short.
+lowerPriority(niceness);
+
+const TASKS: {
+  [N in VectorTaskName]: (
+    input: TaskInput<N>,
+    cancellation?: Cancellation,
+  ) => TaskOutput<N> | Promise<TaskOutput<N>>;
+} = {
+  'vector.inspect': inspect,
+  'vector.otherTables': otherTables,
+  'vector.slowViews': findSlowViews,
+  'vector.discover': discover,
+  'vector.capture': capture,
+  'vector.ping': ping,
+  'vector.tables': databaseTables,
+  'vector.validate': validateTable,
+  'vector.layers': tableLayers,
+  'vector.fingerprints': fingerprints,
+  'vector.activity': tableActivity,
+  'vector.table-identities': tableIdentities,
+  'vector.tile': vectorTile,
+  'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
+  'vector.occupied': occupied,
+  'vector.items': readItems,
+  'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
+  'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
+  'vector.losses': async (task, cancellation) =>
+    (await storeOf(task.source).losses?.(task, cancellation)) ?? NO_LOSSES,
+  'vector.groups': (task, cancellation) => grouping(task).groups(task, cancellation),
+  'vector.groupCount': (task, cancellation) => grouping(task).groupCount(task, cancellation),
+  'vector.classBreaks': (task, cancellation) => classBreaks(task, grouping(task).groups, cancellation),
+  'vector.bins': (task, cancellation) => bins(task, grouping(task).groups, cancellation),
+  'vector.top': (task, cancellation) => grouping(task).top(task, cancellation),
+  'vector.body': body,
+  'vector.extent': (query, cancellation) => storeOf(query.source).extent(query, cancellation),
+  // The library of styles is large, and most threads never need it.
+  'vector.sld': async (task) => (await import('../styles/sld.js')).readSld(task),
+  'vector.styleProblems': async ({ json }) =>
+    (await import('../../core/styles/check.js')).layerProblems(JSON.parse(json)),
+  'vector.edit': (task) => storeOf(task.source).edit(task),
+  'vector.emptyLog': ({ path }) => emptyWriteAheadLog(path),
+  'vector.fileFindings': takeFindings,
+  'vector.mergeRows': mergeRows,
+  'vector.merge': merge,
+  'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
+  'vector.storeId': storeId,
+  'vector.match': match,
+  'vector.archive': archive,
+  'vector.archiveTiles': archiveTiles,
+  'vector.transcode': transcode,
+  'vector.load': load,
+  'vector.drop': drop,
+  'vector.layerStyles': keepLayerStyles,
+  'vector.h3': inForm(h3),
+  'vector.clusters': inForm(clusters),
+  'vector.spatialJoin': inForm(spatialJoin),
+  'vector.bufferAggregate': inForm(bufferAggregate),
+  'vector.density': inForm(density),
+  'vector.statistics': (task, cancellation) => fieldStatistics(task, cancellation),
+  'vector.locator': locatorInfo,
+  'vector.geocode': geocode,
+  'vector.suggest': suggest,
+  'vector.geocodeFeatures': geocodeFeatures,
+  'vector.reverseGeocode': reverseGeocode,
+  'vector.place': placeById,
+  'vector.stacIngest': stacIngest,
+  'vector.stacState': stacState,
+  'vector.stacIndex': stacIndex,
+  'vector.stacSearch': stacSearch,
+  'vector.stacFile': stacFile,
+};
+
+/** Analytics whose features may be those of a feature set. */
+function inForm<T extends AnalyticsQuery>(
+  run: (task: T, cancellation?: Cancellation) => Promise<AnalyticsResult>,
+) {
+  return async (task: T, cancellation?: Cancellation): Promise<AnalyticsResult> => {
+    const result = await run(task, cancellation);
+    return task.asFeatureSet ? featureSetOf(result) : result;
+  };
+}
+
+function merge(task: TaskInput<'vector.merge'>, cancellation?: Cancellation) {
+  const store = storeOf(task.source);
+  if (!store.merge) throw new TaskFailure('invalid-input', 'The store of this collection takes no files.');
+  return store.merge(task, cancellation);
+}
+
+/** What a store computes of groups, whole. */
+type GroupStore = Required<Pick<FeatureStore, 'groups' | 'groupCount' | 'top'>>;
+
+function grouping({ source }: Pick<FeatureQuery, 'source'>): GroupStore {
+  const { groups, groupCount, top } = storeOf(source);
+  if (!groups || !groupCount || !top)
+    throw new TaskFailure('invalid-input', 'The store of this collection computes no statistics of groups.');
+  return { groups, groupCount, top };
+}
+
+function body({ parts, reading }: TaskInput<'vector.body'>): unknown {
+  try {
+    return readBody(Buffer.concat(parts), reading);
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    throw new TaskFailure(error.tooLarge ? 'too-large' : 'invalid-input', error.message);
+  }
+}
+
+export default async function runTask({ name, input, flag, traceparent }: VectorMessage) {
+  const start = traceparent === undefined ? 0 : preciseNow();
+  const result = await answer(() => attempt(name, unpacked(input), flag && new Cancellation(flag)));
+  if (traceparent !== undefined) result.work = workSince(start);
+  return moved(result, buffersOf);
+}
+
+async function attempt(name: VectorTaskName, input: unknown, cancellation?: Cancellation): Promise<unknown> {
+  try {
+    return await TASKS[name](input as never, cancellation);
+  } catch (error) {
+    const failure = failureOf(error);
+    // A connection that met a broken page goes on believing in it when the file is whole again.
+    if (failure.code === 'source-unreadable') {
+      closeAll();
+      closeWriters();
+    }
+    throw failure;
+  }
+}
+
+function failureOf(error: unknown): TaskFailure {
+  // The time of a statement was over: our functions look at it once a row.
+  if (error instanceof Database.SqliteError && error.code === 'SQLITE_INTERRUPT')
+    return new TaskFailure('deadline-exceeded', 'The query takes too long.', error.stack);
+  return toFailure(error);
+}
+
+/** Whole buffers at the top level of a result; parts of Node's shared pool cannot move. */
+function buffersOf(value: unknown): ArrayBuffer[] {
+  const candidates = value instanceof Uint8Array ? [value] : Object.values(value ?? {});
+  return candidates
+    .filter((part): part is Uint8Array => part instanceof Uint8Array && part.byteLength > 0)
+    .filter((part) => part.byteLength === part.buffer.byteLength)
+    .map((part) => part.buffer as ArrayBuffer);
+}

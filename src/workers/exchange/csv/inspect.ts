@@ -1,0 +1,67 @@
+import type { CsvInspection, CsvTextColumn } from '../../../core/values/csv.js';
+import { plainFile } from '../../gdal/gdal.js';
+import type { CsvGeometry } from './columns.js';
+import { type CsvReading, readingOf } from './reading.js';
+import { recordsOf } from './text.js';
+
+/** Body of task `ogr.inspectCsv`: reads the whole file. */
+export async function inspectCsv({ path }: { path: string }): Promise<CsvInspection> {
+  await plainFile(path);
+  const reading = await readingOf(path);
+  const { encoding, encodingReason, separator, commas, geometry } = reading;
+  const texts = await textsAmongNumbers(reading);
+  const inspection = { encoding, encodingReason, separator, commas, texts };
+  return geometry ? { ...inspection, geometry: wordsOf(geometry) } : inspection;
+}
+
+const LIKE_A_NUMBER = /^[+-]?\d*\.?\d+([eE][+-]?\d+)?$/;
+
+function wordsOf(geometry: CsvGeometry): string {
+  if (geometry.encoding === 'coordinates') return `the columns ${geometry.x} and ${geometry.y}`;
+  return `the column ${geometry.column}, ${geometry.encoding}`;
+}
+
+interface Tally {
+  numbers: number;
+  others: number;
+  /** The first value that makes the column one of texts. */
+  first?: Omit<CsvTextColumn, 'column'>;
+}
+
+async function textsAmongNumbers(reading: CsvReading): Promise<CsvTextColumn[]> {
+  const tallies = reading.columns.map((): Tally => ({ numbers: 0, others: 0 }));
+  const commas = new Set(reading.commas.map((column) => reading.columns.indexOf(column)));
+  let number = 0;
+  for await (const record of recordsOf(reading)) {
+    if (number > 0)
+      for (const [i, tally] of tallies.entries()) {
+        if (record[i] && !commas.has(i)) count(tally, record[i], number);
+      }
+    number++;
+  }
+  return tallies.flatMap(({ numbers, others, first }, i) => {
+    if (!first || numbers < others) return [];
+    return [{ column: reading.columns[i]!, ...first }];
+  });
+}
+
+function count(tally: Tally, value: string, record: number): void {
+  if (LIKE_A_NUMBER.test(value)) tally.numbers++;
+  else tally.others++;
+  if (tally.first) return;
+  const reason = reasonOf(value);
+  if (reason !== undefined) tally.first = { value, record, reason };
+}
+
+/** Digits that a number in JSON surely keeps: the native `gr_text_type` has the same rules. */
+const MOST_DIGITS = 15;
+
+/** Why a value is no number that keeps what it says; undefined for one that does. */
+function reasonOf(value: string): string | undefined {
+  if (!LIKE_A_NUMBER.test(value)) return 'is no number';
+  if (value.startsWith('+')) return 'has a plus sign';
+  if (/^-?0\d/.test(value)) return 'has a leading zero';
+  const [mantissa = '', exponent] = value.split(/e/i);
+  if (mantissa.replace(/\D/g, '').length > MOST_DIGITS) return 'has more digits than a number keeps';
+  return exponent !== undefined && !mantissa.includes('.') ? 'may be a code' : undefined;
+}

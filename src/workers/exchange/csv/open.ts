@@ -1,0 +1,41 @@
+import { basename, join } from 'node:path';
+import { noteDataset } from '../../gdal/dataset-notes.js';
+import { type Dataset, gdal } from '../../gdal/gdal.js';
+import { openInScratch } from '../../gdal/scratch.js';
+import type { Exactness } from '../geojson/values.js';
+import { writeNormal } from './normal.js';
+import { type CsvReading, isPlain, readingOf } from './reading.js';
+
+/**
+ * Opens a CSV file. All columns are read as texts: OGR's driver would take `007` for 7. What it cannot read is written
+ * anew, into a folder that is removed with the dataset.
+ */
+export async function openCsv(path: string, exactness: Exactness): Promise<Dataset> {
+  const reading = await readingOf(path);
+  const dataset = await openReading(path, reading, exactness);
+  const { encoding, encodingReason, isGuess } = reading;
+  if (isGuess)
+    noteDataset(
+      dataset,
+      `The text was read as ${encoding}, because ${encodingReason}. A .cpg file beside it states another encoding.`,
+    );
+  return dataset;
+}
+
+async function openReading(path: string, reading: CsvReading, exactness: Exactness): Promise<Dataset> {
+  // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
+  if (isPlain(reading) && !exactness.keepsValues)
+    return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));
+  return openInScratch('csv', async (folder) => {
+    const copy = join(folder, basename(path));
+    await writeNormal(reading, copy, exactness);
+    return gdal.drivers.get('CSV').open(copy, 'r', optionsOf(reading));
+  });
+}
+
+function optionsOf({ geometry }: CsvReading): Record<string, string> {
+  const options = { AUTODETECT_TYPE: 'NO', KEEP_GEOM_COLUMNS: 'NO' };
+  if (!geometry) return options;
+  if (geometry.encoding !== 'coordinates') return { ...options, GEOM_POSSIBLE_NAMES: geometry.column };
+  return { ...options, X_POSSIBLE_NAMES: geometry.x, Y_POSSIBLE_NAMES: geometry.y };
+}

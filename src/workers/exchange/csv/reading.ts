@@ -1,0 +1,69 @@
+/** How a CSV file is read, and why. */
+
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { type CsvGeometry, geometryOf } from './columns.js';
+import { type CsvText, recordsOf, textOf } from './text.js';
+
+/** Records by which columns are judged before all are read. */
+const SAMPLE = 200;
+
+export interface CsvReading extends CsvText {
+  columns: string[];
+  geometry: CsvGeometry | undefined;
+  /** Columns of numbers with a decimal comma. */
+  commas: string[];
+}
+
+export async function readingOf(path: string): Promise<CsvReading> {
+  const text = await textOf(path);
+  const { columns, records } = await headOf(text);
+  const samples = columns.map((_, i) => records.find((record) => record[i])?.[i] ?? '');
+  const geometry = geometryOf(columns, samples);
+  const likely = columns.filter((_, i) => isWithCommas(records.map((record) => record[i] ?? '')));
+  const commas = text.separator === ',' || likely.length === 0 ? [] : await withCommas(text, columns, likely);
+  return { ...text, columns, geometry, commas: agreed(commas, geometry) ? commas : [] };
+}
+
+/** Whether OGR's driver reads the text as it is. */
+export function isPlain({ encoding, geometry, commas }: CsvReading): boolean {
+  const isKnown = geometry?.encoding !== 'GeoJSON' && geometry?.encoding !== 'latitude, longitude';
+  return encoding === 'utf-8' && isKnown && commas.length === 0;
+}
+
+async function headOf(text: CsvText): Promise<{ columns: string[]; records: string[][] }> {
+  const records: string[][] = [];
+  for await (const record of recordsOf(text)) {
+    if (records.push(record) > SAMPLE) break;
+  }
+  const columns = records.shift();
+  if (!columns) throw new TaskFailure('source-unreadable', 'The file is empty.');
+  return { columns, records };
+}
+
+const WITH_COMMA = /^\s*[+-]?\d+,\d+\s*$/;
+const NUMBER = /^\s*([+-]?\d+(,\d+)?)?\s*$/;
+
+function isWithCommas(values: readonly string[]): boolean {
+  return values.some((value) => WITH_COMMA.test(value)) && values.every((value) => NUMBER.test(value));
+}
+
+/** Of these columns those whose values are numbers with decimal commas all through the file. */
+async function withCommas(
+  text: CsvText,
+  columns: readonly string[],
+  likely: readonly string[],
+): Promise<string[]> {
+  const places = new Map(likely.map((column) => [column, columns.indexOf(column)]));
+  let isHead = true;
+  for await (const record of recordsOf(text)) {
+    if (isHead) isHead = false;
+    else for (const [column, i] of places) if (!NUMBER.test(record[i] ?? '')) places.delete(column);
+    if (places.size === 0) break;
+  }
+  return [...places.keys()];
+}
+
+/** A comma before three digits may part thousands: coordinates tell what it is, as nothing else in a file of places does. */
+function agreed(commas: readonly string[], geometry: CsvGeometry | undefined): boolean {
+  return geometry?.encoding !== 'coordinates' || commas.includes(geometry.x) || commas.includes(geometry.y);
+}

@@ -1,0 +1,138 @@
+/** The text of a CSV file: its encoding, its separator, its records. */
+
+import { isUtf8 } from 'node:buffer';
+import { createReadStream } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { analyse } from 'chardet';
+import { parse } from 'csv-parse';
+import { TaskFailure } from '../../../core/errors/failure.js';
+
+/** Bytes by which encodings are told apart. */
+const HEAD_BYTES = 1 << 20;
+/** Bytes in which the line of names has to be. */
+const NAMES_BYTES = 1 << 18;
+/** Characters of one record. */
+const RECORD_SIZE = 64 << 20;
+
+export interface CsvText {
+  path: string;
+  /** A label of the Encoding Standard. */
+  encoding: string;
+  /** Why it is read in that encoding. */
+  encodingReason: string;
+  /** True when neither the file nor another says so. */
+  isGuess: boolean;
+  separator: string;
+}
+
+export async function textOf(path: string): Promise<CsvText> {
+  const { encoding, reason: encodingReason, isGuess = false } = await encodingOf(path);
+  const head = new TextDecoder(encoding).decode(await headOf(path, NAMES_BYTES));
+  return { path, encoding, encodingReason, isGuess, separator: separatorOf(head) };
+}
+
+/** Records (RFC 4180), the line of names first. Fails with `source-unreadable`. */
+export async function* recordsOf({ path, encoding, separator }: CsvText): AsyncGenerator<string[]> {
+  const records = parse({
+    delimiter: separator,
+    relax_quotes: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: RECORD_SIZE,
+  });
+  // Failures of either end both, and reach who reads the records.
+  pipeline(Readable.from(decoded(path, encoding)), records, () => {});
+  try {
+    yield* records as AsyncIterable<string[]>;
+  } catch (error) {
+    throw new TaskFailure('source-unreadable', `The text is not CSV: ${(error as Error).message}`);
+  }
+}
+
+async function* decoded(path: string, encoding: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder(encoding);
+  for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>)
+    yield decoder.decode(bytes, { stream: true });
+  yield decoder.decode();
+}
+
+async function encodingOf(path: string): Promise<{ encoding: string; reason: string; isGuess?: boolean }> {
+  const named = await namedEncoding(path);
+  if (named) return { encoding: named, reason: 'the .cpg file beside it says so' };
+  const head = await headOf(path, HEAD_BYTES);
+  if (head[0] === 0xff && head[1] === 0xfe)
+    return { encoding: 'utf-16le', reason: 'its byte order mark says so' };
+  if (head[0] === 0xfe && head[1] === 0xff)
+    return { encoding: 'utf-16be', reason: 'its byte order mark says so' };
+  if (await isUtf8File(path)) return { encoding: 'utf-8', reason: 'all of it is valid' };
+  return { encoding: likelyEncoding(head), reason: 'it is not UTF-8 and this fits best', isGuess: true };
+}
+
+/** Encodings that the Encoding Standard has; ISO 8859-1 is read as windows-1252, as it says. */
+export function likelyEncoding(head: Uint8Array): string {
+  const match = analyse(head).find(({ name }) => name !== 'ASCII' && name !== 'UTF-8' && isEncoding(name));
+  return match ? new TextDecoder(match.name).encoding : 'windows-1252';
+}
+
+function isEncoding(label: string): boolean {
+  try {
+    return new TextDecoder(label).encoding !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** What `data.csv.cpg` beside `data.csv` says: a label, or the number of a code page. */
+async function namedEncoding(path: string): Promise<string | undefined> {
+  const text = await readFile(`${path}.cpg`, 'latin1').catch(() => undefined);
+  return text === undefined ? undefined : encodingOfLabel(text);
+}
+
+/** The encoding that a .cpg file names: by a label, or by the number of a code page. */
+export function encodingOfLabel(text: string): string | undefined {
+  const label = text.trim().replace(/^(?:cp|ansi ?)?(\d{3,4})$/i, 'windows-$1');
+  return label && isEncoding(label) ? new TextDecoder(label).encoding : undefined;
+}
+
+/** A character may begin in one chunk and end in the next: its bytes are kept until then. */
+async function isUtf8File(path: string): Promise<boolean> {
+  let rest: Uint8Array = Buffer.alloc(0);
+  for await (const chunk of createReadStream(path, { highWaterMark: HEAD_BYTES }) as AsyncIterable<Buffer>) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const whole = endOfCharacters(bytes);
+    if (!isUtf8(bytes.subarray(0, whole))) return false;
+    rest = bytes.subarray(whole);
+  }
+  return isUtf8(rest);
+}
+
+/** Where the last character ends that is surely whole. */
+export function endOfCharacters(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!;
+    if (byte < 0x80) return bytes.length - back + 1;
+    if (byte >= 0xc0) return bytes.length - back;
+  }
+  return bytes.length;
+}
+
+async function headOf(path: string, size: number): Promise<Uint8Array> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The separator that is most often in the first line, outside of quotes: as OGR's driver finds it. */
+function separatorOf(text: string): string {
+  const line = (/^(?:[^"\r\n]|"[^"]*")*/.exec(text)?.[0] ?? '').replace(/"[^"]*"/g, '');
+  const counts = [',', ';', '\t', '|'].map((separator) => ({
+    separator,
+    count: line.split(separator).length - 1,
+  }));
+  return counts.reduce((most, one) => (one.count > most.count ? one : most)).separator;
+}

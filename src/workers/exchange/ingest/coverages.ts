@@ -1,0 +1,108 @@
+import { open, readFile, rm, stat } from 'node:fs/promises';
+import type {
+  CoveragePlan,
+  CoveragePlanTask,
+  Download,
+  DownloadTask,
+  RemoteCoverage,
+} from '../../../core/exchange/ingest.js';
+import { resourceBelow } from '../../../core/http/resource-url.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { exceptionOf, parseXml } from '../../files/xml.js';
+import { refused } from '../../storage/remote/allowed.js';
+import { wellAnswered } from './discover/index.js';
+import { collectionsOf, linkOf } from './discover/ogc-api.js';
+import { type Asking, download, get } from './http.js';
+import { type Json, linksOf, object, objects, parseObject, string } from './json.js';
+import { selectIds } from './select-ids.js';
+import { planWcs } from './wcs.js';
+
+/** Body of task `ingest.coveragePlan`. Fails with `source-missing` for an id that the server does not have. */
+export async function planCoverages(task: CoveragePlanTask, asking: Asking): Promise<CoveragePlan> {
+  return task.protocol === 'wcs' ? planWcs(task, asking) : planApi(task, asking);
+}
+
+const GEOTIFF = /tiff/i;
+
+/** OGC API Coverages: collections with a link to their coverage. */
+async function planApi(task: CoveragePlanTask, asking: Asking): Promise<CoveragePlan> {
+  const url = resourceBelow(task.url, 'collections');
+  const headers = { ...task.headers, accept: 'application/json' };
+  const read = async (address: string) =>
+    parseObject(wellAnswered(await get({ ...task, url: address, headers }, asking), address).bytes);
+  const listed: Json[] = [];
+  const seen = new Set<string>();
+  for (let next: string | undefined = url; next !== undefined && !seen.has(next); ) {
+    if (seen.size === LIMITS.remoteFolders) throw refused('its list of collections does not end');
+    seen.add(next);
+    const page: Json = await read(next);
+    listed.push(...collectionsOf(page));
+    const following: string | undefined = linkOf(linksOf(page, next), 'next')?.href;
+    if (following !== undefined && new URL(following).origin !== new URL(url).origin)
+      throw refused('its list of collections goes on at another server');
+    next = following;
+  }
+  const having = listed.filter((one) => coverageLink(one, url) !== undefined);
+  const ids = selectIds(
+    having.map((one) => string(one['id'])!),
+    task.ids,
+  );
+  return {
+    version: '',
+    coverages: having.filter((one) => ids.includes(string(one['id'])!)).map((one) => ofCollection(one, url)),
+  };
+}
+
+function coverageLink(collection: Json, base: string): string | undefined {
+  const links = linksOf(collection, base).filter(({ rel }) => /(^|\/)coverage$/.test(rel));
+  return (links.find(({ type }) => GEOTIFF.test(type ?? '')) ?? links[0])?.href;
+}
+
+function ofCollection(collection: Json, base: string): RemoteCoverage {
+  const url = new URL(coverageLink(collection, base)!);
+  if (url.origin !== new URL(base).origin) throw refused('the link to a coverage leads to another server');
+  url.searchParams.set('f', 'geotiff');
+  return {
+    id: string(collection['id'])!,
+    title: string(collection['title']),
+    description: string(collection['description']),
+    bands: Object.keys(object(object(collection['schema'])['properties'])),
+    crs: string(collection['storageCrs']) ?? objects(collection['crs']).map(String)[0],
+    url: url.href,
+  };
+}
+
+/** Beginnings of TIFF and BigTIFF, in both orders of bytes. */
+const MAGIC = new Set(['49492a00', '4d4d002a', '49492b00', '4d4d002b']);
+/** Bytes of a report that is read for its reason. */
+const REPORT_BYTES = 65_536;
+
+/** Body of task `ingest.coverage`: a whole coverage onto the disk. Fails with `source-unreadable` for what is no TIFF. */
+export async function downloadCoverage(task: DownloadTask, asking: Asking): Promise<Download> {
+  const headers = { ...task.headers, accept: 'image/tiff;application=geotiff, image/tiff;q=0.9' };
+  const answer = await download({ ...task, headers }, asking);
+  if (await isTiff(task.path)) return answer;
+  const reason = await reasonIn(task.path);
+  await rm(task.path, { force: true });
+  throw refused(reason ?? `it answers ${answer.mediaType ?? 'without a media type'} in place of a GeoTIFF`);
+}
+
+async function isTiff(path: string): Promise<boolean> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    return bytesRead === 4 && MAGIC.has(buffer.toString('hex'));
+  } finally {
+    await file.close();
+  }
+}
+
+async function reasonIn(path: string): Promise<string | undefined> {
+  if ((await stat(path)).size > REPORT_BYTES) return undefined;
+  try {
+    const exception = exceptionOf(parseXml(await readFile(path)));
+    return exception === undefined ? undefined : `it answers: ${exception}`;
+  } catch {
+    return undefined;
+  }
+}

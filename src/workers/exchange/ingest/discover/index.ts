@@ -1,0 +1,192 @@
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { Discovery, RemoteRequest, RemoteService } from '../../../../core/exchange/ingest.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import { exceptionOf, parseXml } from '../../../files/xml.js';
+import { refused } from '../../../storage/remote/allowed.js';
+import { type Asking, get, type RemoteAnswer } from '../http.js';
+import { type Json, linksOf, parseObject } from '../json.js';
+import { serviceOf as serviceOfCapabilities } from './capabilities.js';
+import { entriesOf, layerOf, serviceOf } from './geoservices.js';
+import { collectionsOf, isLanding, linkOf, servicesOf } from './ogc-api.js';
+
+/** Body of task `ingest.discover`. Fails with `source-unreadable` where nothing is found that it knows. */
+export async function discover(request: RemoteRequest, asking: Asking): Promise<Discovery> {
+  const end = Date.now() + request.timeoutMs;
+  const { origin } = new URL(request.url);
+  const read: Read = async (url, accept) => {
+    const left = end - Date.now();
+    if (left <= 0) throw new TaskFailure('deadline-exceeded', `${new URL(url).host} did not answer in time.`);
+    // Credentials are for the server that was named, wherever its links lead.
+    const headers = { accept, ...(new URL(url).origin === origin ? request.headers : {}) };
+    return wellAnswered(await get({ ...request, url, timeoutMs: left, headers }, asking), url);
+  };
+  if (/\/rest\/services(\/|$)|\/(Feature|Map|Image)Server(\/\d+)?$/i.test(new URL(request.url).pathname))
+    return ofGeoServices(request.url, read);
+  return ofOpenServices(request.url, read);
+}
+
+type Read = (url: string, accept: string) => Promise<RemoteAnswer>;
+
+const JSON_TYPES = 'application/json';
+const XML_TYPES = 'application/xml, text/xml;q=0.9';
+
+/** Fails for what is no success. */
+export function wellAnswered(answer: RemoteAnswer, url: string): RemoteAnswer {
+  const { host } = new URL(url);
+  if (answer.status >= 500 || answer.status === 429)
+    throw new TaskFailure('store-unavailable', `${host} answers ${answer.status}.`);
+  if (answer.status !== 200) throw refused(`${host} answers ${answer.status}`);
+  return answer;
+}
+
+async function ofGeoServices(address: string, read: Read): Promise<Discovery> {
+  const url = new URL(address);
+  url.search = '';
+  const [, service = url.href, layer] = /^(.*Server)(?:\/(\d+))?\/?$/i.exec(url.href) ?? [];
+  const resource = await readResource(
+    layer === undefined ? url.href.replace(/\/$/, '') : service,
+    address,
+    read,
+  );
+  if (/Server\/?$/i.test(service)) {
+    const found = serviceOf(service.replace(/\/$/, ''), resource);
+    if (layer === undefined) return { url: found.url, isCatalog: false, services: [found], warnings: [] };
+    const own = await readResource(`${service}/${layer}`, address, read);
+    const layers = layerOf(own, found.srid);
+    return { url: `${service}/${layer}`, isCatalog: false, services: [{ ...found, layers }], warnings: [] };
+  }
+  return ofCatalog(url.href.replace(/\/$/, ''), resource, (folder) => readResource(folder, address, read));
+}
+
+async function ofCatalog(
+  url: string,
+  catalog: Json,
+  readFolder: (url: string) => Promise<Json>,
+): Promise<Discovery> {
+  const { services, folders } = entriesOf(url, catalog);
+  const warnings: string[] = [];
+  for (const folder of folders.slice(0, LIMITS.remoteFolders)) {
+    const root = url.replace(/(\/rest\/services).*$/i, '$1');
+    services.push(...entriesOf(url, await readFolder(`${root}/${folder}`)).services);
+  }
+  if (folders.length > LIMITS.remoteFolders)
+    warnings.push(`The catalog has ${folders.length} folders; ${LIMITS.remoteFolders} were read.`);
+  return { url, isCatalog: true, services, warnings };
+}
+
+/** A resource as JSON; parameters of the address, such as a token, go along. */
+async function readResource(resource: string, address: string, read: Read): Promise<Json> {
+  const url = new URL(resource);
+  url.search = new URL(address).search;
+  url.searchParams.set('f', 'json');
+  const document = parseObject((await read(url.href, JSON_TYPES)).bytes);
+  requireNoError(document);
+  return document;
+}
+
+/** GeoServices answer 200 to failures, and say so in the body. */
+export function requireNoError(document: Json): void {
+  const { error } = document;
+  if (typeof error !== 'object' || error === null) return;
+  const { message, code } = error as Json;
+  throw refused(`it answers ${String(code).slice(0, 10)}: ${String(message).slice(0, 300)}`);
+}
+
+async function ofOpenServices(address: string, read: Read): Promise<Discovery> {
+  const url = new URL(address);
+  const service = queryValue(url, 'service');
+  if (service !== undefined) return ofCapabilities(address, [service], read);
+  const answer = await read(address, `${JSON_TYPES}, ${XML_TYPES};q=0.5`).catch(later);
+  if (answer && /xml/.test(answer.mediaType)) {
+    const { name, root } = parseXml(answer.bytes);
+    const found = serviceOfCapabilities(address, name, root);
+    if (found) return { url: address, isCatalog: false, services: [found], warnings: [] };
+  }
+  if (answer && /json/.test(answer.mediaType)) {
+    const document = parseObject(answer.bytes);
+    const links = linksOf(document, address);
+    if (isLanding(document, links)) return ofLanding(address, document, read);
+  }
+  return ofCapabilities(address, ['WFS', 'WMS', 'WMTS'], read);
+}
+
+/** What a server says to a request that it may not know is not its last word; that it may not be asked, is. */
+function later(error: unknown): undefined {
+  if (error instanceof TaskFailure && /answers \d/.test(error.message)) return undefined;
+  throw error;
+}
+
+async function ofLanding(url: string, landing: Json, read: Read): Promise<Discovery> {
+  const data = linkOf(linksOf(landing, url), 'data')?.href;
+  const inline = collectionsOf(landing);
+  const warnings: string[] = [];
+  const collections =
+    inline.length > 0 || data === undefined ? inline : await allCollections(data, read, warnings);
+  const services = servicesOf(data ?? url, landing, collections).map((one) => ({ ...one, url }));
+  if (services.length === 0)
+    warnings.push('The API has no collections of features, tiles, maps or STAC items.');
+  return { url, isCatalog: services.length > 1, services, warnings };
+}
+
+/** Lists of collections have pages too. */
+async function allCollections(first: string, read: Read, warnings: string[]): Promise<Json[]> {
+  const collections: Json[] = [];
+  const seen = new Set<string>();
+  for (let next: string | undefined = first; next !== undefined; ) {
+    if (seen.has(next) || seen.size === LIMITS.remoteFolders) {
+      warnings.push(
+        `The list of collections has more pages than ${seen.size}, or leads back to one of them.`,
+      );
+      break;
+    }
+    seen.add(next);
+    const page: Json = parseObject((await read(next, JSON_TYPES)).bytes);
+    collections.push(...collectionsOf(page));
+    const following: string | undefined = linkOf(linksOf(page, next), 'next')?.href;
+    next =
+      following !== undefined && new URL(following).origin === new URL(first).origin ? following : undefined;
+  }
+  return collections;
+}
+
+async function ofCapabilities(address: string, kinds: readonly string[], read: Read): Promise<Discovery> {
+  const services: RemoteService[] = [];
+  const reasons: string[] = [];
+  for (const kind of kinds) {
+    const url = capabilitiesUrl(address, kind);
+    try {
+      const document = parseXml((await read(url, XML_TYPES)).bytes);
+      const found = serviceOfCapabilities(baseOf(address), document.name, document.root);
+      const isSame = found && services.some((one) => one.kind === found.kind);
+      if (found && !isSame) services.push(found);
+      else if (!found) reasons.push(`${kind}: ${exceptionOf(document) ?? `it answers ${document.name}`}`);
+    } catch (error) {
+      if (!(error instanceof TaskFailure) || error.code !== 'source-unreadable') throw error;
+      reasons.push(`${kind}: ${error.message}`);
+    }
+  }
+  if (services.length === 0)
+    throw refused(`no service was found there (${reasons.join('; ').slice(0, 600)})`);
+  return { url: baseOf(address), isCatalog: services.length > 1, services, warnings: [] };
+}
+
+/** The address without the parameters of OGC's services: others, such as `map`, stay. */
+export function baseOf(address: string): string {
+  const url = new URL(address);
+  for (const name of [...url.searchParams.keys()])
+    if (/^(service|request|version|acceptversions)$/i.test(name)) url.searchParams.delete(name);
+  return url.href;
+}
+
+export function capabilitiesUrl(address: string, service: string, version?: string): string {
+  const url = new URL(baseOf(address));
+  url.searchParams.set('SERVICE', service.toUpperCase());
+  url.searchParams.set('REQUEST', 'GetCapabilities');
+  if (version !== undefined) url.searchParams.set('VERSION', version);
+  return url.href;
+}
+
+function queryValue(url: URL, name: string): string | undefined {
+  const [, value] = [...url.searchParams].find(([key]) => key.toLowerCase() === name) ?? [];
+  return value !== undefined && /^w(fs|ms|mts)$/i.test(value) ? value : undefined;
+}

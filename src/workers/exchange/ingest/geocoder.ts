@@ -1,0 +1,89 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { GeocoderAnswer, GeocoderRequest } from '../../../core/exchange/ingest.js';
+import type { Place } from '../../../core/geocoding/geocoding.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { refused } from '../../storage/remote/allowed.js';
+import { requireNoError, wellAnswered } from './discover/index.js';
+import { type Asking, get } from './http.js';
+import { type Json, object, objects, parseObject, string } from './json.js';
+
+/**
+ * Body of task `ingest.geocoder`: asks the GeocodeServer of another server. Fails as `get` does, and with `source-unreadable`
+ * for what is no answer of one.
+ */
+export async function askGeocoder(
+  { url: base, verb, parameters, ...request }: GeocoderRequest,
+  asking: Asking,
+): Promise<GeocoderAnswer> {
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/${verb}`;
+  for (const [name, value] of Object.entries({ ...parameters, f: 'json' })) url.searchParams.set(name, value);
+  const headers = { accept: 'application/json' };
+  const answer = await get({ ...request, url: url.href, headers }, asking);
+  const document = parseObject(wellAnswered(answer, url.href).bytes);
+  if (verb === 'reverseGeocode' && isNothing(document)) return { candidates: [], suggestions: [] };
+  requireNoError(document);
+  switch (verb) {
+    case 'findAddressCandidates':
+      return { candidates: listOf(document, 'candidates').flatMap(candidateOf), suggestions: [] };
+    case 'suggest':
+      return { candidates: [], suggestions: listOf(document, 'suggestions').flatMap(suggestionOf) };
+    case 'reverseGeocode':
+      return { candidates: reverseOf(document), suggestions: [] };
+  }
+}
+
+/** Servers answer 400 where there is no address. */
+const isNothing = (document: Json) => object(document['error'])['code'] === 400;
+
+function listOf(document: Json, name: string): Json[] {
+  if (!Array.isArray(document[name])) throw refused(`it answers without ${name}`);
+  return objects(document[name]).slice(0, LIMITS.geocodeCandidates);
+}
+
+function candidateOf(candidate: Json): GeocoderAnswer['candidates'] {
+  const place = placeOf(
+    text(candidate, 'address'),
+    object(candidate['location']),
+    object(candidate['attributes']),
+  );
+  const score = Number(candidate['score']);
+  return place && Number.isFinite(score) ? [{ place, score: Math.min(100, Math.max(0, score)) }] : [];
+}
+
+function suggestionOf(suggestion: Json): GeocoderAnswer['suggestions'] {
+  const [text_, key] = [string(suggestion['text']), string(suggestion['magicKey'])];
+  if (text_ === undefined || suggestion['isCollection'] === true) return [];
+  return [
+    {
+      text: text_.slice(0, LIMITS.geocodeValue),
+      key: key !== undefined && key.length <= LIMITS.geocodeValue ? key : '',
+    },
+  ];
+}
+
+function reverseOf(document: Json): GeocoderAnswer['candidates'] {
+  const address = object(document['address']);
+  const label = text(address, 'Match_addr') || text(address, 'LongLabel') || text(address, 'Address');
+  const place = placeOf(label, object(document['location']), address);
+  if (!place) throw new TaskFailure('source-unreadable', 'The other geocoder answers without a location.');
+  return [{ place, score: 100 }];
+}
+
+/** A place in WGS 84, which was asked for; undefined without coordinates. */
+function placeOf(label: string, { x, y }: Json, attributes: Json): Place | undefined {
+  if (!isDegrees(x, 180) || !isDegrees(y, 90)) return undefined;
+  const of = (...names: string[]) =>
+    names.map((name) => text(attributes, name)).find((one) => one !== '') ?? '';
+  return {
+    ...{ id: 0, label, x, y, rank: 0, language: of('LangCode'), name: of('PlaceName') },
+    ...{ houseNumber: of('AddNum'), street: of('StName'), neighborhood: of('Nbrhd', 'Neighborhood') },
+    ...{ city: of('City'), subregion: of('Subregion'), region: of('Region'), postal: of('Postal') },
+    ...{ country: of('CntryName'), countryCode: of('Country', 'CountryCode'), type: of('Type', 'Addr_type') },
+  };
+}
+
+const isDegrees = (value: unknown, most: number): value is number =>
+  typeof value === 'number' && Math.abs(value) <= most;
+
+const text = (json: Json, name: string) => (string(json[name]) ?? '').slice(0, LIMITS.geocodeValue);

@@ -1,0 +1,162 @@
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { GeoServerGap } from '../../../../core/exchange/geoserver.js';
+import type { RemoteRequest } from '../../../../core/exchange/ingest.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import { mapInLanes } from '../../../../core/values/lanes.js';
+import { parseXml, type XmlNode } from '../../../files/xml.js';
+import { refused } from '../../../storage/remote/allowed.js';
+import { type Asking, get, type RemoteAnswer } from '../http.js';
+import { type Json, parseObject } from '../json.js';
+
+/** Names that lead to a resource, from the root of the REST API. */
+export type Path = readonly string[];
+
+/** What is asked for, and how. */
+interface Resource {
+  readonly path: Path;
+  readonly extension: string;
+  readonly accept: string;
+  /** Whether it is of the REST API of the tile cache, which a server may be without. */
+  readonly isOfTileCache?: boolean;
+}
+
+const JSON_FORM = { extension: '.json', accept: 'application/json' } as const;
+const TILE_CACHE = 'gwc';
+const TRIES = 2;
+/** Half of a pair: no UTF-8 has it. */
+const LONE_SURROGATE = /\p{Cs}/u;
+
+/**
+ * Reads resources of a REST API within bounds. URLs are built of names: what an answer links to is not followed, as it
+ * may lead anywhere. A resource that cannot be read is a gap; a server that is away, or late, fails the whole.
+ */
+export class GeoServerReading {
+  readonly gaps: GeoServerGap[] = [];
+  readonly #end: number;
+  #requests = 0;
+  #bytes = 0;
+  #isSpent = false;
+
+  constructor(
+    private readonly request: RemoteRequest,
+    private readonly asking: Asking,
+  ) {
+    this.#end = Date.now() + request.timeoutMs;
+  }
+
+  /** The answer to the first request, which tells whether there is a server that may be read. Fails where there is none. */
+  async first(path: Path): Promise<Json> {
+    const answer = await this.#answer({ path, ...JSON_FORM });
+    if (answer.status === 401 || answer.status === 403)
+      throw new TaskFailure('access-denied', `${this.#host} refuses the user name and password.`);
+    return parseObject(successful(answer).bytes);
+  }
+
+  /** A resource as JSON; undefined, with a gap, where it cannot be read. */
+  object(path: Path): Promise<Json | undefined> {
+    return this.#read({ path, ...JSON_FORM }, ({ bytes }) => parseObject(bytes));
+  }
+
+  /** A resource as text. */
+  text(path: Path, extension: string, accept: string): Promise<string | undefined> {
+    return this.#read({ path, extension, accept }, (answer) => {
+      requireNoPage(answer);
+      return answer.bytes.toString('utf8');
+    });
+  }
+
+  /**
+   * What is read out of a document of the tile cache, whose root has that name; undefined where there is none, with a gap
+   * where it cannot be read for another reason. It is XML: of its JSON, the documentation itself advises against.
+   */
+  tileCache<T>(path: Path, name: RegExp, read: (root: XmlNode) => T): Promise<T | undefined> {
+    const resource = { path, extension: '.xml', accept: 'application/xml', isOfTileCache: true } as const;
+    return this.#read(resource, (answer) => {
+      requireNoPage(answer);
+      const document = parseXml(answer.bytes);
+      if (!name.test(document.name)) throw refused(`it answers ${document.name.slice(0, 100)}`);
+      return read(document.root);
+    });
+  }
+
+  gap(path: Path, reason: string): undefined {
+    this.gaps.push({ path: path.join('/'), reason });
+    return undefined;
+  }
+
+  /** Does something with each, several at a time, and keeps their order. */
+  each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+    return mapInLanes(items, LIMITS.geoServerLanes, work);
+  }
+
+  get #host(): string {
+    return new URL(this.request.url).host;
+  }
+
+  async #read<T>(resource: Resource, read: (answer: RemoteAnswer) => T): Promise<T | undefined> {
+    if (this.#isSpent) return undefined;
+    const { path, isOfTileCache = false } = resource;
+    try {
+      const answer = await this.#answer(resource);
+      return isOfTileCache && answer.status === 404 ? undefined : read(successful(answer));
+    } catch (error) {
+      if (!(error instanceof TaskFailure)) throw error;
+      if (error.code !== 'source-unreadable' && error.code !== 'too-large') throw error;
+      return this.gap(isOfTileCache ? [TILE_CACHE, ...path] : path, error.message);
+    }
+  }
+
+  async #answer(resource: Resource): Promise<RemoteAnswer> {
+    const url = this.#urlOf(resource);
+    const headers = { ...this.request.headers, accept: resource.accept };
+    for (let n = 1; ; n++) {
+      this.#spend();
+      const timeoutMs = this.#end - Date.now();
+      if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${this.#host} did not answer in time.`);
+      try {
+        const answer = await get({ url, timeoutMs, headers }, this.asking, LIMITS.geoServerAnswerBytes);
+        this.#bytes += answer.bytes.length;
+        return answer;
+      } catch (error) {
+        // A connection that was kept may be closed by the time that it is used.
+        const isPassing = error instanceof TaskFailure && error.code === 'store-unavailable';
+        if (!isPassing || n === TRIES) throw error;
+      }
+    }
+  }
+
+  #urlOf({ path, extension, isOfTileCache = false }: Resource): string {
+    const names = path.map((name) => {
+      if (name === '.' || name === '..' || LONE_SURROGATE.test(name))
+        throw refused('its name cannot stand in a URL');
+      return encodeURIComponent(name);
+    });
+    const url = new URL(this.request.url);
+    const root = isOfTileCache ? url.pathname.replace(/rest$/, `${TILE_CACHE}/rest`) : url.pathname;
+    url.pathname = `${root}/${names.join('/')}${extension}`;
+    if (url.href.length > LIMITS.urlBytes) throw refused('its URL is too long');
+    return url.href;
+  }
+
+  /** Beyond the bounds nothing more is read: the answer has what was read until then. */
+  #spend(): void {
+    this.#requests++;
+    if (this.#requests <= LIMITS.geoServerRequests && this.#bytes <= LIMITS.geoServerBytes) return;
+    this.#isSpent = true;
+    throw new TaskFailure(
+      'too-large',
+      `The server has more than is read at once (${LIMITS.geoServerRequests} resources, ${LIMITS.geoServerBytes} bytes); the rest is left out.`,
+    );
+  }
+}
+
+function requireNoPage({ mediaType }: RemoteAnswer): void {
+  if (/html/.test(mediaType)) throw refused('it answers HTML');
+}
+
+function successful(answer: RemoteAnswer): RemoteAnswer {
+  if (answer.status === 401 || answer.status === 403)
+    throw refused(`it may not be read with these credentials (${answer.status})`);
+  if (answer.status !== 200) throw refused(`it answers ${answer.status}`);
+  return answer;
+}

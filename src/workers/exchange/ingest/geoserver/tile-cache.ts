@@ -1,0 +1,106 @@
+import type {
+  GeoServerCatalog,
+  GeoServerGridset,
+  GeoServerTileLayer,
+} from '../../../../core/exchange/geoserver.js';
+import type { Box } from '../../../../core/geometry/box.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import { MAX_MATRICES } from '../../../../core/tiles/tile-matrix/document.js';
+import { METRES_PER_DEGREE, PIXEL_METRES } from '../../../../core/tiles/tile-matrix.js';
+import { child, children, textOf, type XmlNode } from '../../../files/xml.js';
+import { refused } from '../../../storage/remote/allowed.js';
+import type { GeoServerReading } from './reading.js';
+
+/** The tile cache of a GeoServer (GeoWebCache): its gridsets, and the layers whose tiles lie in them. */
+
+/** Gridsets and tile layers; none of either where there is no tile cache. */
+export async function readTileCache(
+  reading: GeoServerReading,
+): Promise<Pick<GeoServerCatalog, 'gridsets' | 'tileLayers'>> {
+  const names = await reading.tileCache(['gridsets'], /^gridSets$/, (root) => namesOf(root, 'gridSet'));
+  if (names === undefined) return { gridsets: [], tileLayers: [] };
+  if (names.length > LIMITS.geoServerGridsets)
+    reading.gap(
+      ['gwc', 'gridsets'],
+      `Only ${LIMITS.geoServerGridsets} of ${names.length} gridsets are read.`,
+    );
+  const gridsets = await reading.each(names.slice(0, LIMITS.geoServerGridsets), (name) =>
+    reading.tileCache(['gridsets', name], /^gridSet$/, (root) => gridsetOf(name, root)),
+  );
+  const ids = (await reading.tileCache(['layers'], /^layers$/, (root) => namesOf(root, 'layer'))) ?? [];
+  const tileLayers = await reading.each(ids, (id) =>
+    reading.tileCache(['layers', id], /Layer$/, (root) => tileLayerOf(id, root)),
+  );
+  return {
+    gridsets: gridsets.filter((gridset) => gridset !== undefined),
+    tileLayers: tileLayers.filter((layer) => layer !== undefined),
+  };
+}
+
+const namesOf = (list: XmlNode, entry: string): string[] =>
+  children(list, entry).flatMap((one) => textOf(one, 'name') ?? []);
+
+const textsOf = (list: XmlNode, entry: string): string[] =>
+  children(list, entry).flatMap((one) => textOf(one) ?? []);
+
+const numbersOf = (list: XmlNode): number[] => textsOf(list, 'double').map(Number);
+
+/** Fails with `source-unreadable` for a definition that is not whole. */
+function gridsetOf(name: string, gridset: XmlNode): GeoServerGridset {
+  const srid = Number(textOf(gridset, 'srs', 'number'));
+  const metresPerUnit = Number(textOf(gridset, 'metersPerUnit') ?? (srid === 4326 ? METRES_PER_DEGREE : 1));
+  const cells = cellsOf(gridset, metresPerUnit);
+  const names = textsOf(child(gridset, 'scaleNames'), 'string');
+  const isWhole =
+    isPositive(srid) && isPositive(metresPerUnit) && cells.length > 0 && cells.every(isPositive);
+  if (!isWhole) throw refused('the gridset has no CRS or no scales');
+  if (cells.length > MAX_MATRICES) throw refused(`the gridset has more than ${MAX_MATRICES} scales`);
+  return {
+    name,
+    description: textOf(gridset, 'description'),
+    srid,
+    isNorthFirst: textOf(gridset, 'yCoordinateFirst') === 'true',
+    box: boxOf(gridset),
+    isTopLeft: textOf(gridset, 'alignTopLeft') === 'true',
+    metresPerUnit,
+    tileWidth: tileSideOf(gridset, 'tileWidth'),
+    tileHeight: tileSideOf(gridset, 'tileHeight'),
+    levels: cells.map((cellSize, i) => ({ name: names[i] ?? `${name}:${i}`, cellSize })),
+  };
+}
+
+/** A gridset has cells, or the scale denominators of which those follow. */
+function cellsOf(gridset: XmlNode, metresPerUnit: number): number[] {
+  const cells = numbersOf(child(gridset, 'resolutions'));
+  if (cells.length > 0) return cells;
+  const pixel = Number(textOf(gridset, 'pixelSize') ?? PIXEL_METRES);
+  return numbersOf(child(gridset, 'scaleDenominators')).map((scale) => (scale * pixel) / metresPerUnit);
+}
+
+const isPositive = (number: number) => Number.isFinite(number) && number > 0;
+
+function boxOf(gridset: XmlNode): Box {
+  const [minx = Number.NaN, miny = Number.NaN, maxx = Number.NaN, maxy = Number.NaN] = numbersOf(
+    child(gridset, 'extent', 'coords'),
+  );
+  const isBox = [minx, miny, maxx, maxy].every(Number.isFinite) && minx < maxx && miny < maxy;
+  if (!isBox) throw refused('the gridset has no extent');
+  return [minx, miny, maxx, maxy];
+}
+
+function tileSideOf(gridset: XmlNode, name: string): number {
+  const side = Number(textOf(gridset, name) ?? 256);
+  if (!Number.isInteger(side) || side < 1) throw refused(`the gridset has no ${name}`);
+  return side;
+}
+
+function tileLayerOf(id: string, layer: XmlNode): GeoServerTileLayer {
+  return {
+    id,
+    isEnabled: textOf(layer, 'enabled') !== 'false',
+    formats: textsOf(child(layer, 'mimeFormats'), 'string'),
+    gridsets: children(child(layer, 'gridSubsets'), 'gridSubset').flatMap(
+      (one) => textOf(one, 'gridSetName') ?? [],
+    ),
+  };
+}

@@ -1,0 +1,71 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { RemoteLayer, RemoteRequest, RemoteService } from '../../../core/exchange/ingest.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { layerOf, serviceOf } from './discover/geoservices.js';
+import { requireNoError, wellAnswered } from './discover/index.js';
+import { type Asking, get } from './http.js';
+import { integer, type Json, parseObject } from './json.js';
+
+/** Resources of a service, by their paths below it. */
+type Read = (path: string, parameters?: Readonly<Record<string, string>>) => Promise<Json>;
+
+/**
+ * Body of task `ingest.geoservices`: a service with the resources of its layers and how many features they have.
+ * `timeoutMs` is for all requests together. Fails as `get` does, and with `source-unreadable` for what is no service.
+ */
+export async function describeService(request: RemoteRequest, asking: Asking): Promise<RemoteService> {
+  const read = readerOf(request, asking);
+  const resource = await read('');
+  if (!Array.isArray(resource['layers']))
+    throw new TaskFailure('source-unreadable', 'It is no service with layers.');
+  const url = new URL(request.url);
+  url.search = '';
+  const service = serviceOf(url.href, resource);
+  if (service.layers.length > LIMITS.remoteFolders)
+    throw new TaskFailure('too-large', `The service has more than ${LIMITS.remoteFolders} layers.`);
+  const layers: RemoteLayer[] = [];
+  for (const entry of service.layers) layers.push(await layerByResource(entry, service.srid, read));
+  return { ...service, layers };
+}
+
+function readerOf(request: RemoteRequest, asking: Asking): Read {
+  const end = Date.now() + request.timeoutMs;
+  return async (path, parameters = {}) => {
+    const url = new URL(request.url);
+    url.pathname += path;
+    for (const [name, value] of Object.entries({ ...parameters, f: 'json' }))
+      url.searchParams.set(name, value);
+    const timeoutMs = end - Date.now();
+    if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${url.host} did not answer in time.`);
+    const headers = { accept: 'application/json', ...request.headers };
+    const answer = await get({ ...request, url: url.href, timeoutMs, headers }, asking);
+    const document = parseObject(wellAnswered(answer, url.href).bytes);
+    requireNoError(document);
+    return document;
+  };
+}
+
+/** A layer by its own resource, and its features counted: groups and layers of rasters have none. */
+async function layerByResource(
+  entry: RemoteLayer,
+  srid: number | undefined,
+  read: Read,
+): Promise<RemoteLayer> {
+  const path = `/${entry.layerId}`;
+  const [own = entry] = layerOf(await read(path), srid);
+  const isOfFeatures = own.layerType === 'Feature Layer' || own.layerType === 'Table';
+  if (!isOfFeatures) return own;
+  const featureCount = await countOf(path, read);
+  return featureCount === undefined ? own : { ...own, featureCount };
+}
+
+/** Undefined for a layer that cannot be queried. */
+async function countOf(path: string, read: Read): Promise<number | undefined> {
+  try {
+    const { count } = await read(`${path}/query`, { where: '1=1', returnCountOnly: 'true' });
+    return integer(count);
+  } catch (error) {
+    if (error instanceof TaskFailure && error.code === 'source-unreadable') return undefined;
+    throw error;
+  }
+}

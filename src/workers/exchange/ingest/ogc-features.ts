@@ -1,0 +1,86 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { ItemsPage, ItemsPageTask, ItemsPlan, ItemsPlanTask } from '../../../core/exchange/ingest.js';
+import { resourceBelow } from '../../../core/http/resource-url.js';
+import { refused } from '../../storage/remote/allowed.js';
+import { wellAnswered } from './discover/index.js';
+import { linkOf } from './discover/ogc-api.js';
+import { type Asking, get } from './http.js';
+import { documentText, integer, linksOf, parseObject, string } from './json.js';
+import { append, featuresOf, splitFeatures } from './pages.js';
+
+const GEOJSON = 'application/geo+json, application/json;q=0.9';
+
+/** Body of task `ingest.itemsPlan`: where the items of a collection are, and whether they can be filtered. */
+export async function planItems(task: ItemsPlanTask, asking: Asking): Promise<ItemsPlan> {
+  const url = resourceBelow(task.url, 'collections', task.collectionId);
+  const answer = await get(
+    { ...task, url, headers: { ...task.headers, accept: 'application/json' } },
+    asking,
+  );
+  if (answer.status === 404)
+    throw new TaskFailure('source-missing', `The server has no collection '${task.collectionId}'.`);
+  const document = parseObject(wellAnswered(answer, url).bytes);
+  const link = linkOf(
+    linksOf(document, url).filter(({ type }) => type === undefined || /json/.test(type)),
+    'items',
+  );
+  if (!link) throw new TaskFailure('source-missing', 'The collection has no link to its items as GeoJSON.');
+  const isFiltered = task.isFiltered && (await canFilter(task, asking));
+  return {
+    items: link.href,
+    title: string(document['title']),
+    description: string(document['description']),
+    isFiltered,
+  };
+}
+
+/** Whether the server declares filters in CQL2 text: one that does not may pass over them in silence. */
+async function canFilter(task: ItemsPlanTask, asking: Asking): Promise<boolean> {
+  const url = resourceBelow(task.url, 'conformance');
+  const answer = await get(
+    { ...task, url, headers: { ...task.headers, accept: 'application/json' } },
+    asking,
+  );
+  if (answer.status !== 200) return false;
+  const { conformsTo } = parseObject(answer.bytes);
+  const classes = Array.isArray(conformsTo) ? conformsTo.map(String) : [];
+  const has = (end: string) => classes.some((one) => one.endsWith(end));
+  return has('/conf/features-filter') && has('/conf/cql2-text');
+}
+
+/** Body of task `ingest.itemsPage`: appends one page of features to a file. */
+export async function readItems(task: ItemsPageTask, asking: Asking): Promise<ItemsPage> {
+  const answer = await get({ ...task, headers: { ...task.headers, accept: GEOJSON } }, asking);
+  if (answer.status === 400) return { ...NOTHING, offset: task.offset, refusal: refusalOf(answer.bytes) };
+  wellAnswered(answer, task.url);
+  if (!/json/.test(answer.mediaType))
+    return { ...NOTHING, offset: task.offset, mediaType: answer.mediaType || 'no media type' };
+  const page = parseObject(answer.bytes);
+  const features = featuresOf(page);
+  const returned = integer(page['numberReturned']);
+  if (returned !== undefined && returned !== features.length)
+    throw refused(`a page says that it has ${returned} features, and has ${features.length}`);
+  const texts = splitFeatures(documentText(answer.bytes)).slice(0, task.limit);
+  const written = await append(task.output, task.offset, texts);
+  const next = linksOf(page, task.url).find(({ rel }) => rel === 'next')?.href;
+  return {
+    ...written,
+    returned: features.length,
+    matched: integer(page['numberMatched']),
+    ...(next === undefined ? {} : { next }),
+  };
+}
+
+const NOTHING = { count: 0, returned: 0, ids: [], matched: undefined };
+
+function refusalOf(bytes: Buffer): string {
+  try {
+    const { detail, description, title, message } = parseObject(bytes);
+    return (string(detail) ?? string(description) ?? string(message) ?? string(title) ?? 'no reason').slice(
+      0,
+      300,
+    );
+  } catch {
+    return 'no reason';
+  }
+}

@@ -1,0 +1,156 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import type { PageIdsTask } from '../../../core/exchange/ingest.js';
+import { GEOJSON_GEOMETRIES } from '../../../core/geometry/geojson-types.js';
+import { compactJson, elementsIn, type JsonText, membersIn } from '../../../core/values/json-text.js';
+import { refused } from '../../storage/remote/allowed.js';
+import { isObject, type Json } from './json.js';
+
+/** Bytes that are written at once. */
+const BLOCK = 1 << 20;
+
+export interface Appended {
+  /** Where the next page begins in the file. */
+  readonly offset: number;
+  readonly count: number;
+  /** Of the features that have one, as JSON. */
+  readonly ids: readonly string[];
+}
+
+/** The parts of a feature as JSON, digit by digit as its server wrote them. */
+export interface FeatureJson {
+  readonly id?: JsonText | undefined;
+  readonly geometry: JsonText;
+  readonly properties: JsonText;
+}
+
+/**
+ * Writes features as lines of a GeoJSON text sequence, from a place on: what was there is of a page that was not finished.
+ * They are on the disk when it resolves, so that a job may say that it has them.
+ */
+export async function append(
+  path: string,
+  offset: number,
+  features: Iterable<FeatureJson>,
+): Promise<Appended> {
+  const file = await open(path, offset === 0 ? 'w' : 'r+');
+  try {
+    await file.truncate(offset);
+    const written = await write(file, offset, features);
+    await file.datasync();
+    return written;
+  } finally {
+    await file.close();
+  }
+}
+
+async function write(file: FileHandle, start: number, features: Iterable<FeatureJson>): Promise<Appended> {
+  const ids: string[] = [];
+  let offset = start;
+  let count = 0;
+  let block = '';
+  const flush = async () => {
+    const { bytesWritten } = await file.write(block, offset);
+    offset += bytesWritten;
+    block = '';
+  };
+  for (const feature of features) {
+    const { id } = feature;
+    if (id !== undefined && id !== 'null') ids.push(id);
+    block += `${lineOf(feature)}\n`;
+    count++;
+    if (block.length >= BLOCK) await flush();
+  }
+  await flush();
+  return { offset, count, ids };
+}
+
+/** Body of task `ingest.pageIds`. */
+export async function readPageIds({ path, begin, end, idProperty }: PageIdsTask): Promise<string[] | null> {
+  const text = await textBetween(path, begin, end);
+  if (text === undefined) return null;
+  return text.split('\n').flatMap((line) => {
+    if (line === '') return [];
+    const members = membersIn(line) ?? new Map<string, JsonText>();
+    const value =
+      idProperty === undefined ? members.get('id') : propertyIn(members.get('properties'), idProperty);
+    return value === undefined || value === 'null' ? [] : [value];
+  });
+}
+
+/** A property of a feature as JSON. */
+export const propertyIn = (properties: JsonText | undefined, name: string): JsonText | undefined =>
+  properties === undefined ? undefined : membersIn(properties)?.get(name);
+
+async function textBetween(path: string, begin: number, end: number): Promise<string | undefined> {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (!file) return undefined;
+  try {
+    if ((await file.stat()).size < end) return undefined;
+    if (begin === end) return '';
+    const { buffer } = await file.read(Buffer.alloc(end - begin), 0, end - begin, begin);
+    return buffer.toString('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+/** Only what a feature consists of: links, boxes and a CRS of its own are the page's business. */
+function lineOf({ id, geometry, properties }: FeatureJson): string {
+  const key = id !== undefined && /^["\d-]/.test(id) ? `"id":${id},` : '';
+  return `{"type":"Feature",${key}"geometry":${compactJson(geometry)},"properties":${compactJson(properties)}}`;
+}
+
+/** Body of task `ingest.collect`. */
+export async function collect({ path, output }: { path: string; output: string }): Promise<null> {
+  const { size } = await stat(path);
+  // Lines are divided by commas: the last one has none behind it.
+  const lines = createReadStream(path, { encoding: 'utf8', end: size - 2 });
+  const collection = async function* (parts: AsyncIterable<string>) {
+    yield '{"type":"FeatureCollection","features":[\n';
+    for await (const part of parts) yield part.replaceAll('\n', ',\n');
+    yield '\n]}\n';
+  };
+  await pipeline(lines, collection, createWriteStream(output));
+  return null;
+}
+
+/** The features of the text of a page that `featuresOf` has checked. */
+export function splitFeatures(page: string): FeatureJson[] {
+  const features = membersIn(page)?.get('features');
+  return (elementsIn(features ?? '[]') ?? []).map(splitFeature);
+}
+
+/** The parts of the text of a feature. */
+export function splitFeature(feature: JsonText): FeatureJson {
+  const members = membersIn(feature)!;
+  return {
+    id: members.get('id'),
+    geometry: members.get('geometry') ?? 'null',
+    properties: isNull(members.get('properties')) ? '{}' : members.get('properties')!,
+  };
+}
+
+const isNull = (json: JsonText | undefined) => json === undefined || json === 'null';
+
+/** The features of a page. Fails with `source-unreadable` for a page that is no FeatureCollection. */
+export function featuresOf(page: Json): Json[] {
+  const { type, features } = page;
+  if (type !== 'FeatureCollection' || !Array.isArray(features))
+    throw refused('a page is no GeoJSON FeatureCollection');
+  for (const feature of features)
+    if (!isObject(feature) || feature['type'] !== 'Feature' || !isGeometry(feature['geometry']))
+      throw refused('a page holds something that is no GeoJSON feature');
+  return features as Json[];
+}
+
+const GEOMETRIES: ReadonlySet<string> = new Set(GEOJSON_GEOMETRIES);
+
+function isGeometry(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  return isObject(value) && GEOMETRIES.has(String(value['type']));
+}

@@ -1,0 +1,74 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { RemoteProblem, RemoteReason } from '../../../core/errors/remote-problems.js';
+import type {
+  RemoteRequest,
+  RemoteService,
+  ServiceAnswer,
+  ServiceTask,
+  SourceKind,
+} from '../../../core/exchange/ingest.js';
+import { baseOf, discover } from './discover/index.js';
+import type { Asking } from './http.js';
+import { unanswered } from './unanswered.js';
+
+/** Body of task `ingest.service`: fails only when it is cancelled. */
+export async function describeKind(
+  { kind, ...request }: ServiceTask,
+  asking: Asking,
+): Promise<ServiceAnswer> {
+  const url = new URL(request.url);
+  try {
+    const { services, isCatalog } = await discover({ ...request, url: addressOf(kind, request) }, asking);
+    return chosen(kind, services, isCatalog) ?? { problem: absent(kind, url, services) };
+  } catch (error) {
+    if (!(error instanceof TaskFailure) || error.code === 'cancelled') throw error;
+    return { problem: problemOf(error, url) };
+  }
+}
+
+/** What is known is asked for at once. */
+function addressOf(kind: SourceKind, { url: address }: RemoteRequest): string {
+  const [, service] = /^ogc-(wfs|wms|wmts)$/.exec(kind) ?? [];
+  if (service === undefined) return address;
+  const url = new URL(baseOf(address));
+  url.searchParams.set('SERVICE', service.toUpperCase());
+  return url.href;
+}
+
+/** A catalog of GeoServices names services, and has no layers of its own. */
+function chosen(
+  kind: SourceKind,
+  services: readonly RemoteService[],
+  isCatalog: boolean,
+): RemoteService | undefined {
+  const service = services.find((one) => one.kind === kind);
+  return isCatalog && kind === 'arcgis-geoservices-rest' ? undefined : service;
+}
+
+function absent(kind: SourceKind, { host }: URL, services: readonly RemoteService[]): RemoteProblem {
+  const names = services.map((one) => (one.kind === kind ? one.url : one.kind)).slice(0, 20);
+  const others = names.length === 0 ? 'nothing that can be connected' : names.join(', ');
+  return {
+    reason: 'service-missing',
+    message: `There is no ${kind} at this address of ${host}; there is ${others}.`,
+  };
+}
+
+/** By the status of the answer; GeoServices have their own for tokens. */
+const STATUSES: Readonly<Record<string, [RemoteReason, string]>> = {
+  401: ['password', 'does not accept the credentials'],
+  498: ['password', 'does not accept the token'],
+  499: ['password', 'wants a token'],
+  403: ['rights', 'lets this user see nothing there'],
+  404: ['service-missing', 'has nothing at this address'],
+  410: ['service-missing', 'has nothing at this address any more'],
+};
+
+function problemOf(failure: TaskFailure, url: URL): RemoteProblem {
+  const [, status = ''] = /answers (\d{3})/.exec(failure.message) ?? [];
+  const [reason, words] = STATUSES[status] ?? [];
+  if (reason !== undefined) return { reason, message: `${url.host} ${words} (${status}).` };
+  if (failure.code === 'source-unreadable') return { reason: 'service-missing', message: failure.message };
+  if (status !== '') return { reason: 'other', message: failure.message };
+  return unanswered(failure, url);
+}

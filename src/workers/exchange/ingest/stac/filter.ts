@@ -1,0 +1,69 @@
+/** How a filter is said to a STAC API: as CQL2 where it takes that, else by the query extension where that can say it. */
+
+import { type Expression, isCall, isNumber, isProperty, type Operand } from '../../../../core/cql2/ast.js';
+import { parseText, toJson } from '../../../../core/cql2/index.js';
+import { stringifyExactly } from '../../../../core/values/json.js';
+import { refused } from '../../../storage/remote/allowed.js';
+import type { Json } from '../json.js';
+
+type Conformance = (end: RegExp) => boolean;
+
+/** Parameters of a search by GET, whose values are text there, or by POST. Fails with `source-unreadable` for what the API cannot be told. */
+export function filterParameters(filter: string, isPost: boolean, conforms: Conformance): Json {
+  if (conforms(/\bitem-search#filter(:|$)|\/item-search#filter$/))
+    // Bodies have filters as CQL2 JSON.
+    return isPost
+      ? { filter: toJson(parseText(filter)), 'filter-lang': 'cql2-json' }
+      : { filter, 'filter-lang': 'cql2-text' };
+  if (!conforms(/\/item-search#query$/))
+    throw refused('it does not say that it filters, by CQL2 (item-search#filter) or item-search#query');
+  const query = Object.fromEntries(
+    [...comparisons(parseText(filter))].map(([name, operators]) => [name, Object.fromEntries(operators)]),
+  );
+  return { query: isPost ? query : stringifyExactly(query) };
+}
+
+/** Operators of the query extension. */
+const OPERATORS: Record<string, string> = {
+  ...{ '=': 'eq', '<>': 'neq', '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte', in: 'in' },
+};
+/** The same comparison from the other side. */
+const TURNED: Record<string, string> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '=': '=', '<>': '<>' };
+
+type Comparisons = Map<string, Map<string, Operand>>;
+
+/** By property, then by operator. */
+function comparisons(tree: Expression, all: Comparisons = new Map()): Comparisons {
+  if (tree.op === 'and') {
+    for (const part of tree.args) comparisons(isExpression(part) ? part : beyond(), all);
+    return all;
+  }
+  const [left, right] = tree.args;
+  const isTurned = right !== undefined && typeof right === 'object' && isProperty(right);
+  const [name, value] = isTurned ? [right, left] : [left, right];
+  const operator = OPERATORS[isTurned ? (TURNED[tree.op] ?? '') : tree.op];
+  if (operator === undefined || typeof name !== 'object' || !isProperty(name) || !isPlain(value, operator))
+    throw beyondQuery();
+  const operators = all.get(name.property) ?? new Map<string, Operand>();
+  if (operators.has(operator)) throw beyondQuery();
+  all.set(name.property, operators.set(operator, value));
+  return all;
+}
+
+const isExpression = (one: Operand): one is Expression => typeof one === 'object' && isCall(one);
+
+function isPlain(value: Operand | undefined, operator: string): value is Operand {
+  if (operator !== 'in') return value !== undefined && isTextOrNumber(value);
+  return Array.isArray(value) && value.every(isTextOrNumber);
+}
+
+const isTextOrNumber = (one: Operand) => typeof one === 'string' || isNumber(one);
+
+const beyondQuery = () =>
+  refused(
+    'it filters by item-search#query alone, which takes comparisons of properties with values, joined by AND',
+  );
+
+function beyond(): never {
+  throw beyondQuery();
+}

@@ -1,0 +1,102 @@
+/** Pages of a STAC API: GET with a query or POST with JSON, and what leads from one to the next. */
+
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import type { SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
+import { stringifyExactly } from '../../../../core/values/json.js';
+import { requireBounds } from '../../../../core/values/json-bounds.js';
+import { refused } from '../../../storage/remote/allowed.js';
+import { wellAnswered } from '../discover/index.js';
+import { type Asking, get } from '../http.js';
+import { isObject, type Json, objects, parseObject } from '../json.js';
+
+/** What is asked for one page. */
+export interface PageRequest {
+  readonly url: string;
+  /** Sent by POST. */
+  readonly body?: Json | undefined;
+}
+
+export interface Page {
+  readonly document: Json;
+  /** Where relative addresses in it begin. */
+  readonly url: string;
+}
+
+/** Asks for JSON documents of an API until its time, or its bytes, are used up. */
+export class Documents {
+  readonly #end: number;
+  #bytes = 0;
+
+  constructor(
+    readonly task: SceneSearchTask,
+    readonly asking: Asking,
+  ) {
+    this.#end = Date.now() + task.timeoutMs;
+  }
+
+  /** Fails with `source-unreadable` for what is no JSON object, and as `get` does. */
+  async read({ url, body }: PageRequest): Promise<Page> {
+    const { host } = new URL(url);
+    const timeoutMs = this.#end - Date.now();
+    if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${host} did not answer in time.`);
+    const request = { url, timeoutMs, headers: { accept: 'application/geo+json, application/json;q=0.9' } };
+    const json = body === undefined ? {} : { json: stringifyExactly(body) };
+    const answer = await get({ ...request, ...json }, this.asking, LIMITS.stacAnswerBytes);
+    this.#bytes += answer.bytes.length;
+    if (this.#bytes > LIMITS.stacSearchBytes)
+      throw new TaskFailure('too-large', `${host} answers with more than ${LIMITS.stacSearchBytes} bytes.`);
+    if (answer.status === 400 || answer.status === 422)
+      throw refused(`${host} does not take the search: ${reasonOf(answer.bytes)}`);
+    wellAnswered(answer, url);
+    if (!/json/.test(answer.mediaType))
+      throw refused(
+        `${host} answers ${answer.mediaType.slice(0, 60) || 'no media type'} where JSON should be`,
+      );
+    return { document: parseObject(answer.bytes), url };
+  }
+}
+
+function reasonOf(bytes: Buffer): string {
+  try {
+    const { detail, description, message, title } = parseObject(bytes);
+    const reason = [detail, description, message, title].find((one) => one !== undefined);
+    return (typeof reason === 'string' ? reason : JSON.stringify(reason ?? 'no reason')).slice(0, 200);
+  } catch {
+    return 'no reason';
+  }
+}
+
+/** What the link to the next page asks for; undefined on the last one. Only the origin of the search is sent bodies. */
+export function nextRequest(
+  { document, url }: Page,
+  before: PageRequest,
+  { origin }: URL,
+): PageRequest | undefined {
+  const link = objects(document['links']).find(({ rel }) => rel === 'next');
+  if (!link) return undefined;
+  const { href, method, body, merge } = link;
+  if (typeof href !== 'string' || href.length > LIMITS.stacNextBytes || !URL.canParse(href, url))
+    throw refused('its link to the next page is no URL');
+  const next = new URL(href, url);
+  if (String(method ?? 'GET').toUpperCase() !== 'POST') return { url: next.href };
+  if (next.origin !== origin)
+    throw refused('its link to the next page sends what is searched for to another host');
+  const own = isObject(body) ? body : {};
+  const whole = merge === true ? { ...before.body, ...own } : own;
+  checkBody(whole);
+  return { url: next.href, body: whole };
+}
+
+function checkBody(body: Json): void {
+  try {
+    const text = Buffer.from(stringifyExactly(body));
+    if (text.length > LIMITS.stacNextBytes)
+      throw refused(`its link to the next page has a body of more than ${LIMITS.stacNextBytes} bytes`);
+    requireBounds(text, { depth: LIMITS.textDepth, values: Infinity, names: Infinity, string: Infinity });
+  } catch (error) {
+    if (error instanceof TaskFailure) throw error;
+    // A `RangeError` of what is nested deeper than the stack.
+    throw refused('its link to the next page has a body that is nested too deep');
+  }
+}

@@ -1,0 +1,111 @@
+/** What a mosaic needs of a STAC item; nothing of it is believed before it is looked at. */
+
+import type { Box } from '../../../../core/geometry/box.js';
+import type { Scene } from '../../../../core/stac/stac-scenes.js';
+import type { AllowedHosts } from '../../../storage/remote/allowed.js';
+import { boxOf, type Json, linksOf, object, string } from '../json.js';
+
+const MAX_ID = 500;
+const MAX_HREF = 8192;
+/** Other addresses of one asset. */
+const MAX_ALTERNATES = 16;
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,18})?(Z|[+-]\d{2}:\d{2})$/i;
+
+/** The scene of an item, or why it is none. `page` is the address that it came from. */
+export function sceneOf(
+  item: Json,
+  page: string,
+  assets: readonly string[],
+  allowed: Pick<AllowedHosts, 'problemOf'>,
+): Scene | string {
+  const { id } = item;
+  if (!isId(id)) return 'An item has no usable id.';
+  const collection = isId(item['collection']) ? item['collection'] : '';
+  const bbox = placeOf(item);
+  if (!bbox) return `Item ${id} has no usable bbox.`;
+  const self = linksOf(item, page).find(({ rel, href }) => rel === 'self' && /^https?:/.test(href))?.href;
+  const hrefs: string[] = [];
+  for (const asset of assets) {
+    const addresses = addressesOf(object(object(item['assets'])[asset]), self ?? page);
+    if (addresses.length === 0) return `Item ${id} has no asset '${asset}' with an address.`;
+    const problems = addresses.map((href) =>
+      /^https?:/.test(href) ? allowed.problemOf(new URL(href)) : undefined,
+    );
+    const readable = problems.indexOf(undefined);
+    if (readable < 0) return `Asset '${asset}' of item ${id} may not be read: ${problems[0]}.`;
+    hrefs.push(addresses[readable]!);
+  }
+  const properties = object(item['properties']);
+  const acquired = instantOf(properties['datetime']) ?? instantOf(properties['start_datetime']);
+  const cloudCover = properties['eo:cloud_cover'];
+  const epsg = epsgOf(properties, object(object(item['assets'])[assets[0]!]));
+  return {
+    ...{ id, collection, bbox, hrefs },
+    ...(acquired === undefined ? {} : { acquired }),
+    ...(typeof cloudCover === 'number' && cloudCover >= 0 && cloudCover <= 100 ? { cloudCover } : {}),
+    ...(self === undefined ? {} : { self }),
+    ...(epsg === undefined ? {} : { epsg }),
+  };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must not be there.
+const UNPRINTABLE = /[\u0000-\u001f\u007f]/;
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_ID && !UNPRINTABLE.test(value);
+}
+
+/** Its bbox, else the box of its geometry. */
+function placeOf(item: Json): Box | undefined {
+  const box = boxOf(item['bbox']) ?? boxAround(object(item['geometry'])['coordinates']);
+  if (!box) return undefined;
+  const [west, south, east, north] = box;
+  const isOnGlobe = Math.max(Math.abs(west), Math.abs(east)) <= 180 && south >= -90 && north <= 90;
+  return isOnGlobe && south <= north ? box : undefined;
+}
+
+/** Around all positions, however deep they lie. */
+function boxAround(coordinates: unknown): Box | undefined {
+  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
+  const left: unknown[] = [coordinates];
+  while (left.length > 0) {
+    const one = left.pop();
+    if (!Array.isArray(one)) continue;
+    const [x, y] = one;
+    if (typeof x === 'number' && typeof y === 'number') {
+      [west, south] = [Math.min(west, x), Math.min(south, y)];
+      [east, north] = [Math.max(east, x), Math.max(north, y)];
+    } else for (const part of one) left.push(part);
+  }
+  return west <= east ? [west, south, east, north] : undefined;
+}
+
+/** Its own, then those of the extension for alternate assets, in their order. */
+function addressesOf(asset: Json, base: string): string[] {
+  const alternates = Object.values(object(asset['alternate'])).slice(0, MAX_ALTERNATES);
+  return [asset, ...alternates.map(object)].flatMap(({ href }) => addressOf(href, base) ?? []);
+}
+
+/** Absolute: over HTTP, or in a store. */
+function addressOf(href: unknown, base: string): string | undefined {
+  if (typeof href !== 'string' || href.length > MAX_HREF || !URL.canParse(href, base)) return undefined;
+  if (/^(s3|az):\/\//i.test(href)) return href;
+  const url = new URL(href, base);
+  return /^https?:$/.test(url.protocol) ? url.href : undefined;
+}
+
+function instantOf(value: unknown): string | undefined {
+  const text = string(value);
+  if (text === undefined || !RFC3339.test(text) || Number.isNaN(Date.parse(text))) return undefined;
+  return new Date(Date.parse(text)).toISOString();
+}
+
+/** Projection extension: `proj:code` from 2.0 on, `proj:epsg` before; the asset's before that of the item. */
+function epsgOf(properties: Json, asset: Json): number | undefined {
+  for (const one of [asset, properties]) {
+    const [, code] = /^EPSG:(\d{4,6})$/i.exec(string(one['proj:code']) ?? '') ?? [];
+    const epsg = code === undefined ? one['proj:epsg'] : Number(code);
+    if (Number.isInteger(epsg) && (epsg as number) > 0) return epsg as number;
+  }
+  return undefined;
+}

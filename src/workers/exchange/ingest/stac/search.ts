@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { exceptionText } from '../../../../core/errors/exception-text.js';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import { around, type Box } from '../../../../core/geometry/box.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
+import { refused } from '../../../storage/remote/allowed.js';
+import type { Asking } from '../http.js';
+import { boxOf, integer, isObject, type Json, linksOf, object } from '../json.js';
+import { filterParameters } from './filter.js';
+import { Documents, nextRequest, type Page, type PageRequest } from './paging.js';
+import { sceneOf } from './scene.js';
+
+/** Items that are asked for at once. */
+const PAGE_ITEMS = 250;
+
+/**
+ * Body of task `ingest.stacScenes`. Fails with `source-unreadable` for what is no STAC API or does not take the search, with
+ * `store-unavailable`, `deadline-exceeded` and `too-large`.
+ */
+export async function searchScenes(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
+  try {
+    return await search(task, asking);
+  } catch (error) {
+    if (error instanceof TaskFailure) throw error;
+    // Whatever trips over its answers: that is no fault of who asks, nor of this server.
+    throw new TaskFailure(
+      'source-unreadable',
+      'The STAC API answers what cannot be read.',
+      exceptionText(error),
+    );
+  }
+}
+
+async function search(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
+  const documents = new Documents(task, asking);
+  const landing = await landingOf(documents);
+  const extent = task.isDescribed ? await extentOf(documents, landing) : undefined;
+  const taken = new Scenes(task, asking);
+  const requests = new Set<string>();
+  const first = searchRequest(landing, task);
+  let request: PageRequest | undefined = first;
+  while (request && !taken.isFull) {
+    const key = createHash('sha256').update(JSON.stringify(request)).digest('base64');
+    if (requests.has(key)) {
+      taken.tell('Its pages lead in a circle: only the items before were read.');
+      break;
+    }
+    if (requests.size === LIMITS.stacPages) {
+      taken.tell(`It has more than ${LIMITS.stacPages} pages: only the items of these were read.`);
+      break;
+    }
+    requests.add(key);
+    const page = await documents.read(request);
+    taken.add(page);
+    request = nextRequest(page, request, new URL(first.url));
+  }
+  return { ...taken.result(request !== undefined), ...(extent && { extent }) };
+}
+
+/** Landing pages change rarely. */
+const landings = new LRUCache<string, Page>({ max: 100, ttl: 600_000 });
+
+async function landingOf(documents: Documents): Promise<Page> {
+  const { url } = documents.task;
+  const before = landings.get(url);
+  if (before) return before;
+  const landing = await documents.read({ url });
+  if (linksOf(landing.document, url).some(({ rel }) => rel === 'search')) landings.set(url, landing);
+  return landing;
+}
+
+/** Around the collections; undefined where one does not say where it lies. */
+async function extentOf(documents: Documents, { document, url }: Page): Promise<Box | undefined> {
+  const data = linksOf(document, url).find(({ rel }) => rel === 'data')?.href;
+  if (data === undefined) return undefined;
+  let extent: Box | undefined;
+  for (const id of documents.task.query.collections) {
+    const { pathname } = new URL(data);
+    const address = new URL(`${pathname}/${encodeURIComponent(id)}`, data).href;
+    const own = boxOfCollection((await documents.read({ url: address })).document);
+    if (!own) return undefined;
+    extent = extent ? around(extent, own) : own;
+  }
+  return extent;
+}
+
+function boxOfCollection({ extent }: Json): Box | undefined {
+  const { bbox } = object(object(extent)['spatial']);
+  const [west, south, east, north] = boxOf(Array.isArray(bbox) ? bbox[0] : undefined) ?? [0, 0, 0, 0];
+  if (!(west >= -180 && east <= 180 && west < east && south < 85 && north > -85 && south < north))
+    return undefined;
+  // Many CRS have no place for the poles.
+  return [west, Math.max(-85, south), east, Math.min(85, north)];
+}
+
+/** Where the search is, and what is asked of it. Fails where there is none. */
+function searchRequest({ document, url }: Page, { query, maxScenes }: SceneSearchTask): PageRequest {
+  const links = Array.isArray(document['links']) ? document['links'].filter(isObject) : [];
+  const searches = links.filter(({ rel }) => rel === 'search');
+  const isPost = (link: Json) => String(link['method'] ?? 'GET').toUpperCase() === 'POST';
+  const link = searches.find((one) => !isPost(one)) ?? searches[0];
+  const [target] = link ? linksOf({ links: [link] }, url) : [];
+  if (!link || !target) throw refused('it has no link to a search: it is no STAC API');
+  const conforms = conformanceOf(document);
+  const filter = query.filter === undefined ? {} : filterParameters(query.filter, isPost(link), conforms);
+  const parameters = { ...parametersOf(query, maxScenes, conforms), ...filter };
+  if (isPost(link)) return { url: target.href, body: parameters };
+  const to = new URL(target.href);
+  for (const [name, value] of Object.entries(parameters)) to.searchParams.set(name, textOf(value));
+  return { url: to.href };
+}
+
+function conformanceOf({ conformsTo }: Json): (end: RegExp) => boolean {
+  const classes = Array.isArray(conformsTo) ? conformsTo.map(String) : [];
+  return (end) => classes.some((one) => end.test(one));
+}
+
+function parametersOf(
+  { collections, bbox, datetime, prefers }: SceneQuery,
+  maxScenes: number,
+  conforms: (end: RegExp) => boolean,
+): Json {
+  const order = { newest: '-properties.datetime', 'lowest-cloud': '+properties.eo:cloud_cover' };
+  return {
+    collections,
+    limit: Math.min(maxScenes, PAGE_ITEMS),
+    ...(bbox && { bbox }),
+    ...(datetime === undefined ? {} : { datetime }),
+    ...(prefers && conforms(/\/item-search#sort/) ? { sortby: sorting(order[prefers]) } : {}),
+  };
+}
+
+interface Sorting {
+  readonly field: string;
+  readonly direction: 'asc' | 'desc';
+}
+
+const sorting = (text: string): Sorting[] => [
+  { field: text.slice(1), direction: text.startsWith('-') ? 'desc' : 'asc' },
+];
+
+/** As GET has it. */
+function textOf(value: unknown): string {
+  if (!Array.isArray(value)) return String(value);
+  return value.map((one) => (isObject(one) ? sortText(one as unknown as Sorting) : String(one))).join(',');
+}
+
+const sortText = ({ field, direction }: Sorting) => `${direction === 'desc' ? '-' : '+'}${field}`;
+
+/** Scenes that were found, each once. */
+class Scenes {
+  readonly #scenes = new Map<string, Scene>();
+  readonly #problems = new Set<string>();
+  #matched: number | undefined;
+  #refused = 0;
+  #isCut = false;
+
+  constructor(
+    readonly task: SceneSearchTask,
+    readonly asking: Asking,
+  ) {}
+
+  get isFull(): boolean {
+    return this.#scenes.size >= this.task.maxScenes;
+  }
+
+  tell(problem: string): void {
+    if (this.#problems.size < LIMITS.stacSceneFaults) this.#problems.add(problem);
+  }
+
+  add({ document, url }: Page): void {
+    const { type, features } = document;
+    if (type !== 'FeatureCollection' || !Array.isArray(features))
+      throw refused('its search answers no collection of items');
+    this.#matched ??= integer(document['numberMatched']) ?? integer(object(document['context'])['matched']);
+    for (const feature of features) {
+      if (this.isFull) {
+        this.#isCut = true;
+        return;
+      }
+      this.#take(feature, url);
+    }
+  }
+
+  #take(feature: unknown, url: string): void {
+    const { query } = this.task;
+    const scene = isObject(feature)
+      ? sceneOf(feature, url, query.assets, this.asking.allowed)
+      : 'An item is no JSON object.';
+    if (typeof scene === 'string') {
+      this.#refused += 1;
+      this.tell(scene);
+      return;
+    }
+    const key = `${scene.collection}\0${scene.id}`;
+    if (!this.#scenes.has(key)) this.#scenes.set(key, scene);
+  }
+
+  result(hasMore: boolean): SceneSearch {
+    return {
+      scenes: [...this.#scenes.values()],
+      isCut: this.#isCut || (hasMore && this.isFull),
+      refused: this.#refused,
+      problems: [...this.#problems],
+      ...(this.#matched === undefined ? {} : { matched: this.#matched }),
+    };
+  }
+}

@@ -1,0 +1,125 @@
+import type { CoveragePlan, CoveragePlanTask, RemoteCoverage } from '../../../core/exchange/ingest.js';
+import { attribute, child, children, exceptionOf, parseXml, textOf, type XmlNode } from '../../files/xml.js';
+import { refused } from '../../storage/remote/allowed.js';
+import { baseOf, capabilitiesUrl, wellAnswered } from './discover/index.js';
+import { type Asking, get } from './http.js';
+import { selectIds } from './select-ids.js';
+
+/** Coverages of a WCS 2.0 (OGC 09-110r4) or 1.0 (OGC 03-065r6). Those of 1.1 answer in several parts, and are refused. */
+
+const TIFF = /tiff/i;
+
+export async function planWcs(task: CoveragePlanTask, asking: Asking): Promise<CoveragePlan> {
+  const read = async (url: string): Promise<{ name: string; root: XmlNode }> => {
+    const document = parseXml(wellAnswered(await get({ ...task, url }, asking), url).bytes);
+    const exception = exceptionOf(document);
+    if (exception !== undefined) throw refused(`it answers: ${exception}`);
+    return document;
+  };
+  const { name, root } = await read(capabilitiesUrl(task.url, 'WCS', task.version ?? '2.0.1'));
+  const version = attribute(root, 'version') ?? '';
+  if (name === 'Capabilities' && version.startsWith('2.0')) return planTwo({ task, read, root, version });
+  if (name === 'WCS_Capabilities' && version.startsWith('1.0')) return planOne({ task, read, root, version });
+  if (/Capabilities$/.test(name))
+    throw refused(`it speaks version ${version.slice(0, 10)} of WCS: 2.0 and 1.0 are read`);
+  throw refused('it is no WCS');
+}
+
+interface Planning {
+  task: CoveragePlanTask;
+  read(url: string): Promise<{ root: XmlNode }>;
+  root: XmlNode;
+  version: string;
+}
+
+async function planTwo({ task, read, root, version }: Planning): Promise<CoveragePlan> {
+  const summaries = children(child(root, 'Contents'), 'CoverageSummary');
+  const ids = summaries.map((one) => textOf(one, 'CoverageId') ?? '').filter((id) => id !== '');
+  const formats = children(child(root, 'ServiceMetadata'), 'formatSupported').map((one) => textOf(one) ?? '');
+  const format = geoTiff(formats) ?? 'image/tiff';
+  const coverages: RemoteCoverage[] = [];
+  for (const id of selectIds(ids, task.ids)) {
+    const request = (name: string, more: Record<string, string>) =>
+      requestUrl(task.url, { SERVICE: 'WCS', VERSION: version, REQUEST: name, COVERAGEID: id, ...more });
+    const { root: described } = await read(request('DescribeCoverage', {}));
+    const description = children(described, 'CoverageDescription')[0] ?? {};
+    const fields = children(child(description, 'rangeType', 'DataRecord'), 'field');
+    const summary = summaries.find((one) => textOf(one, 'CoverageId') === id)!;
+    coverages.push({
+      id,
+      title: textOf(summary, 'Title'),
+      description: textOf(summary, 'Abstract'),
+      bands: fields.flatMap((field) => attribute(field, 'name') ?? []),
+      crs: attribute(child(description, 'boundedBy', 'Envelope'), 'srsName'),
+      url: request('GetCoverage', { FORMAT: format }),
+    });
+  }
+  return { version, coverages };
+}
+
+/** What the server calls GeoTIFF, before plain TIFF, among its formats. */
+function geoTiff(formats: readonly string[]): string | undefined {
+  const fitting = formats.filter((one) => TIFF.test(one) || /^GTiff/i.test(one));
+  return (
+    fitting.find((one) => one === 'image/tiff') ?? fitting.find((one) => /geo|gtiff/i.test(one)) ?? fitting[0]
+  );
+}
+
+async function planOne({ task, read, root, version }: Planning): Promise<CoveragePlan> {
+  const briefs = children(child(root, 'ContentMetadata'), 'CoverageOfferingBrief');
+  const ids = briefs.map((one) => textOf(one, 'name') ?? '').filter((id) => id !== '');
+  const coverages: RemoteCoverage[] = [];
+  for (const id of selectIds(ids, task.ids)) {
+    const about = { SERVICE: 'WCS', VERSION: version, COVERAGE: id };
+    const { root: described } = await read(requestUrl(task.url, { ...about, REQUEST: 'DescribeCoverage' }));
+    coverages.push(coverageOf(id, children(described, 'CoverageOffering')[0] ?? {}, task.url, about));
+  }
+  return { version, coverages };
+}
+
+/** A request of 1.0 names the window and the size: those that the server describes. */
+function coverageOf(
+  id: string,
+  offering: XmlNode,
+  url: string,
+  about: Record<string, string>,
+): RemoteCoverage {
+  const domain = child(offering, 'domainSet', 'spatialDomain');
+  const crsList = child(offering, 'supportedCRSs');
+  const native = textOf(crsList, 'nativeCRSs') ?? textOf(crsList, 'requestResponseCRSs') ?? 'EPSG:4326';
+  const crs = native.split(/\s+/)[0]!;
+  const envelope = children(domain, 'Envelope').find((one) => attribute(one, 'srsName') === crs);
+  const [low, high] = children(envelope ?? {}, 'pos').map((one) => textOf(one) ?? '');
+  const box = [low, high].flatMap((pos) => (pos ?? '').trim().split(/\s+/).map(Number));
+  const grid = child(domain, 'RectifiedGrid', 'limits', 'GridEnvelope');
+  const [from, to] = ['low', 'high'].map((side) =>
+    (textOf(grid, side) ?? '').trim().split(/\s+/).map(Number),
+  );
+  const [width, height] = [0, 1].map((axis) => to![axis]! - from![axis]! + 1);
+  if (box.length !== 4 || !box.every(Number.isFinite) || !(width! > 0) || !(height! > 0))
+    throw refused(`its coverage ${id.slice(0, 100)} has no envelope in ${crs.slice(0, 40)}, or no grid`);
+  const formats = children(child(offering, 'supportedFormats'), 'formats').map((one) => textOf(one) ?? '');
+  const format = geoTiff(formats);
+  if (format === undefined) throw refused(`its coverage ${id.slice(0, 100)} is not offered as GeoTIFF`);
+  const window = { CRS: crs, BBOX: box.join(','), WIDTH: String(width), HEIGHT: String(height) };
+  return {
+    id,
+    title: textOf(offering, 'label'),
+    description: textOf(offering, 'description'),
+    bands: bandsOf(offering),
+    crs,
+    url: requestUrl(url, { ...about, REQUEST: 'GetCoverage', FORMAT: format, ...window }),
+  };
+}
+
+function bandsOf(offering: XmlNode): string[] {
+  const axes = children(child(offering, 'rangeSet', 'RangeSet'), 'axisDescription');
+  const values = axes.flatMap((axis) => children(child(axis, 'AxisDescription', 'values'), 'singleValue'));
+  return values.flatMap((value) => textOf(value) ?? []);
+}
+
+function requestUrl(address: string, parameters: Record<string, string>): string {
+  const url = new URL(baseOf(address));
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}

@@ -1,0 +1,160 @@
+import { open, readFile } from 'node:fs/promises';
+import type { Position } from 'geojson';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type {
+  AppendTask,
+  WfsGml,
+  WfsGmlTask,
+  WfsPage,
+  WfsPageTask,
+  WfsPlan,
+  WfsPlanTask,
+  WfsQuery,
+} from '../../../core/exchange/ingest.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { attribute, child, children, exceptionOf, parseXml, textOf, type XmlNode } from '../../files/xml.js';
+import { refused } from '../../storage/remote/allowed.js';
+import { serviceOf } from './discover/capabilities.js';
+import { baseOf, capabilitiesUrl, wellAnswered } from './discover/index.js';
+import { type Asking, download, get } from './http.js';
+import { documentText, integer, type Json, object, parseObject, sridOf, string } from './json.js';
+import { type Appended, append, featuresOf, propertyIn, splitFeature, splitFeatures } from './pages.js';
+
+/** Body of task `ingest.wfsPlan`: what a WFS offers. */
+export async function planWfs(task: WfsPlanTask, asking: Asking): Promise<WfsPlan> {
+  const url = capabilitiesUrl(task.url, 'WFS', task.version ?? '2.0.0');
+  const document = parseXml(wellAnswered(await get({ ...task, url }, asking), url).bytes);
+  const exception = exceptionOf(document);
+  if (exception !== undefined) throw refused(`it answers: ${exception}`);
+  const service = serviceOf(baseOf(task.url), document.name, document.root);
+  if (service?.kind !== 'ogc-wfs') throw refused('it is no WFS');
+  const version = attribute(document.root, 'version') ?? '';
+  if (!/^2\.0\./.test(version)) throw refused(`it speaks version ${version.slice(0, 10)} of WFS`);
+  return { version, types: service.layers, geoJson: geoJsonFormat(document.root) };
+}
+
+/** How the server calls GeoJSON, among the formats of GetFeature. */
+function geoJsonFormat(root: XmlNode): string | undefined {
+  const operation = children(child(root, 'OperationsMetadata'), 'Operation').find(
+    (one) => attribute(one, 'name') === 'GetFeature',
+  );
+  const parameter = children(operation ?? {}, 'Parameter').find(
+    (one) => attribute(one, 'name')?.toLowerCase() === 'outputformat',
+  );
+  const holder = parameter && child(parameter, 'AllowedValues');
+  const values = [...children(holder ?? {}, 'Value'), ...children(parameter ?? {}, 'Value')].map((one) =>
+    textOf(one),
+  );
+  return values.find((value) => /^(application\/(geo\+)?json|geojson|json)\b/i.test(value ?? ''));
+}
+
+/** Body of task `ingest.wfsCount`: features that there are, as the server says. */
+export async function countWfs(task: WfsQuery, asking: Asking): Promise<number | null> {
+  const url = featureUrl(task, { RESULTTYPE: 'hits' });
+  const document = parseXml(wellAnswered(await get({ ...task, url }, asking), url).bytes);
+  const exception = exceptionOf(document);
+  if (exception !== undefined) throw refused(`it answers: ${exception}`);
+  const text = attribute(document.root, 'numberMatched') ?? attribute(document.root, 'numberOfFeatures');
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
+}
+
+/** Body of task `ingest.wfsPage`: appends a page of GeoJSON to a file. */
+export async function readWfs(task: WfsPageTask, asking: Asking): Promise<WfsPage> {
+  const url = featureUrl(task, { ...paging(task), OUTPUTFORMAT: task.format });
+  const answer = wellAnswered(await get({ ...task, url }, asking), url);
+  if (!/json/.test(answer.mediaType)) throw refused(reasonIn(answer.bytes, answer.mediaType));
+  const page = parseObject(answer.bytes);
+  const features = featuresOf(page);
+  const srid = sridOf(string(object(object(page['crs'])['properties'])['name']));
+  if (srid === undefined) requireDegrees(features);
+  const written = await append(task.output, task.offset, splitFeatures(documentText(answer.bytes)));
+  const matched = integer(page['numberMatched']) ?? integer(page['totalFeatures']);
+  return { ...written, returned: features.length, matched, ...(srid === undefined ? {} : { srid }) };
+}
+
+function reasonIn(bytes: Buffer, mediaType: string): string {
+  try {
+    return `it answers: ${exceptionOf(parseXml(bytes)) ?? mediaType}`;
+  } catch {
+    return `it answers ${mediaType || 'without a media type'}`;
+  }
+}
+
+/** GeoJSON that names no CRS has longitudes and latitudes. */
+function requireDegrees(features: readonly Json[]): void {
+  for (const { geometry } of features) {
+    let at: unknown = object(geometry)['coordinates'];
+    while (Array.isArray(at) && Array.isArray(at[0])) at = at[0];
+    const [x = 0, y = 0] = (at ?? []) as Position;
+    if (Math.abs(x) > 360 || Math.abs(y) > 90)
+      throw refused('its GeoJSON names no CRS, and has coordinates that are no longitudes and latitudes');
+  }
+}
+
+/** Body of task `ingest.wfsGml`: a page of GML onto the disk, and what it says of itself. */
+export async function downloadGml(task: WfsGmlTask, asking: Asking): Promise<WfsGml> {
+  const url = featureUrl(task, paging(task));
+  await download({ ...task, url, path: task.path, maxBytes: LIMITS.remotePageBytes }, asking);
+  const head = await headOf(task.path);
+  if (/<(?:\w+:)?(?:ServiceExceptionReport|ExceptionReport)\b/.test(head))
+    throw refused(reasonIn(await readFile(task.path), 'a report of exceptions'));
+  const [, root = ''] = /<((?:\w+:)?FeatureCollection\b[^>]*)>/.exec(head) ?? [];
+  if (root === '') throw refused('a page is no FeatureCollection of GML');
+  const said = (name: string) => {
+    const [, value] = new RegExp(`\\b${name}="(\\d+)"`).exec(root) ?? [];
+    return value === undefined ? undefined : Number(value);
+  };
+  return {
+    returned: said('numberReturned') ?? said('numberOfFeatures'),
+    matched: said('numberMatched'),
+    isEmpty: !(await holdsMembers(task.path)),
+  };
+}
+
+async function headOf(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(65_536), 0, 65_536, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+async function holdsMembers(path: string): Promise<boolean> {
+  return /<(?:\w+:)?(?:member|featureMembers?)\b/.test(await readFile(path, 'utf8'));
+}
+
+/** Body of task `ingest.append`: appends features that GDAL has read from a page. Their ids are the values of an attribute. */
+export async function appendRead({ path, output, offset, idProperty }: AppendTask): Promise<Appended> {
+  const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+  const features = lines.map(splitFeature);
+  const { ids: _, ...written } = await append(
+    output,
+    offset,
+    features.map(({ id, ...feature }) => feature),
+  );
+  const ids = features.flatMap(({ properties }) => propertyIn(properties, idProperty) ?? []);
+  return { ...written, ids };
+}
+
+function paging({ startIndex, count }: WfsQuery): Record<string, string> {
+  return { STARTINDEX: String(startIndex), COUNT: String(count) };
+}
+
+function featureUrl(
+  { url: address, version, typeName }: WfsQuery,
+  more: Readonly<Record<string, string>>,
+): string {
+  const url = new URL(baseOf(address));
+  const parameters = {
+    SERVICE: 'WFS',
+    VERSION: version,
+    REQUEST: 'GetFeature',
+    TYPENAMES: typeName,
+    ...more,
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  if (url.href.length > LIMITS.urlBytes) throw new TaskFailure('invalid-input', 'The URL is too long.');
+  return url.href;
+}

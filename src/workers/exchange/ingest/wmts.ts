@@ -1,0 +1,221 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type {
+  RemoteLevel,
+  RemoteRequest,
+  RemoteTileSet,
+  RemoteTilesTask,
+} from '../../../core/exchange/ingest.js';
+import { type Box, WEB_MERCATOR_BOUNDS } from '../../../core/geometry/box.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { mapInLanes } from '../../../core/values/lanes.js';
+import { attribute, child, children, exceptionOf, parseXml, textOf, type XmlNode } from '../../files/xml.js';
+import { validBounds } from '../../providers/archive/stored.js';
+import { refused } from '../../storage/remote/allowed.js';
+import { zoomsOf } from '../../tiles/archive/package/tiling.js';
+import { baseOf, capabilitiesUrl, wellAnswered } from './discover/index.js';
+import { type Asking, get } from './http.js';
+import { sridOf } from './json.js';
+
+/** WMTS 1.0.0 (OGC 07-057r7): what it offers, and its tiles. */
+
+/** Metres of a pixel at a scale of 1:1 (07-057r7, 6.1). */
+const PIXEL = 0.00028;
+/** How often a tile is asked for that could not be had, and milliseconds in between. */
+const TRIES = 3;
+const PAUSE_MS = 250;
+
+/** Body of task `ingest.wmtsPlan`. */
+export async function planWmts(
+  task: RemoteRequest & { version?: string | undefined },
+  asking: Asking,
+): Promise<RemoteTileSet[]> {
+  const url = /\.xml$/i.test(new URL(task.url).pathname)
+    ? task.url
+    : capabilitiesUrl(task.url, 'WMTS', task.version ?? '1.0.0');
+  const document = parseXml(wellAnswered(await get({ ...task, url }, asking), url).bytes);
+  const exception = exceptionOf(document);
+  if (exception !== undefined) throw refused(`it answers: ${exception}`);
+  const contents = child(document.root, 'Contents');
+  const matrixSets = new Map(
+    children(contents, 'TileMatrixSet').map((set) => [textOf(set, 'Identifier') ?? '', set]),
+  );
+  if (document.name !== 'Capabilities' || matrixSets.size === 0) throw refused('it is no WMTS');
+  const operation = kvpUrl(document.root) ?? baseOf(task.url);
+  const origin = new URL(task.url).origin;
+  return children(contents, 'Layer').flatMap((layer) =>
+    children(layer, 'TileMatrixSetLink').map((link) => {
+      const set = tileSet(layer, link, { matrixSets, operation });
+      const strays = Object.values(set.templates).some((one) => new URL(one).origin !== origin);
+      // Credentials are for the server that was named.
+      return strays ? { ...set, levels: [], refusal: 'Its tiles lie on another server.' } : set;
+    }),
+  );
+}
+
+interface Offer {
+  matrixSets: ReadonlyMap<string, XmlNode>;
+  operation: string;
+}
+
+function tileSet(layer: XmlNode, link: XmlNode, { matrixSets, operation }: Offer): RemoteTileSet {
+  const id = textOf(layer, 'Identifier') ?? '';
+  const matrixSet = textOf(link, 'TileMatrixSet') ?? '';
+  const about = {
+    layer: id,
+    matrixSet,
+    title: textOf(layer, 'Title'),
+    description: textOf(layer, 'Abstract'),
+    extent84: extentOf(child(layer, 'WGS84BoundingBox')) ?? WEB_MERCATOR_BOUNDS,
+    styles: children(layer, 'Style').flatMap((style) => textOf(style, 'Identifier') ?? []),
+    formats: children(layer, 'Format').flatMap((format) => textOf(format) ?? []),
+  };
+  const templates = templatesOf(layer, about.formats, { id, matrixSet, operation });
+  try {
+    const levels = levelsOf(matrixSets.get(matrixSet) ?? {}, limitsOf(link), about.extent84);
+    return { ...about, templates, levels };
+  } catch (error) {
+    if (!(error instanceof TaskFailure)) throw error;
+    return { ...about, templates, levels: [], refusal: error.message };
+  }
+}
+
+function extentOf(box: XmlNode): Box | undefined {
+  const corners = ['LowerCorner', 'UpperCorner'].map(
+    (corner) => textOf(box, corner)?.trim().split(/\s+/) ?? [],
+  );
+  return validBounds(corners.flat().map(Number));
+}
+
+interface Place {
+  id: string;
+  matrixSet: string;
+  operation: string;
+}
+
+/** Resource URLs where the layer has them, else requests with parameters. */
+function templatesOf(layer: XmlNode, formats: readonly string[], { id, matrixSet, operation }: Place) {
+  const resources = children(layer, 'ResourceURL').filter((one) => attribute(one, 'resourceType') === 'tile');
+  const entries = formats.map((format) => {
+    const resource = resources.find((one) => attribute(one, 'format') === format);
+    const template = attribute(resource ?? {}, 'template')?.replace(
+      /\{TileMatrixSet\}/gi,
+      encodeURIComponent(matrixSet),
+    );
+    // Other dimensions than these have values that nobody chose.
+    const isPlain =
+      template !== undefined &&
+      !/\{(?!Style|TileMatrix|TileRow|TileCol)/i.test(template) &&
+      URL.canParse(template);
+    return [format, isPlain ? template : kvpTemplate(operation, { LAYER: id, TILEMATRIXSET: matrixSet })];
+  });
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function kvpTemplate(operation: string, parameters: Record<string, string>): string {
+  const url = new URL(baseOf(operation));
+  const all = { SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', ...parameters };
+  for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
+  return `${url.href}&STYLE={Style}&FORMAT={Format}&TILEMATRIX={TileMatrix}&TILEROW={TileRow}&TILECOL={TileCol}`;
+}
+
+/** Where requests with parameters go. */
+function kvpUrl(root: XmlNode): string | undefined {
+  const operations = children(child(root, 'OperationsMetadata'), 'Operation');
+  const operation = operations.find((one) => attribute(one, 'name') === 'GetTile');
+  for (const method of children(child(operation ?? {}, 'DCP', 'HTTP'), 'Get')) {
+    const encodings = children(child(method, 'Constraint', 'AllowedValues'), 'Value').map((one) =>
+      textOf(one),
+    );
+    const href = attribute(method, 'href');
+    if (href !== undefined && URL.canParse(href) && (encodings.length === 0 || encodings.includes('KVP')))
+      return href;
+  }
+  return undefined;
+}
+
+type Limits = ReadonlyMap<string, Omit<RemoteLevel, 'matrix' | 'zoom'>>;
+
+function limitsOf(link: XmlNode): Limits {
+  const entries = children(child(link, 'TileMatrixSetLimits'), 'TileMatrixLimits').map((one) => {
+    const number = (name: string) => Number(textOf(one, name));
+    const limits = {
+      ...{ minRow: number('MinTileRow'), maxRow: number('MaxTileRow') },
+      ...{ minColumn: number('MinTileCol'), maxColumn: number('MaxTileCol') },
+    };
+    return [textOf(one, 'TileMatrix') ?? '', limits] as const;
+  });
+  return new Map(entries.filter(([, limits]) => Object.values(limits).every(Number.isSafeInteger)));
+}
+
+function levelsOf(set: XmlNode, limits: Limits, extent84: Box): RemoteLevel[] {
+  const wkid = sridOf(textOf(set, 'SupportedCRS'));
+  const matrices = children(set, 'TileMatrix');
+  return matrices
+    .map((matrix) => {
+      const id = textOf(matrix, 'Identifier') ?? '';
+      const [x = Number.NaN, y = Number.NaN] = (textOf(matrix, 'TopLeftCorner') ?? '')
+        .trim()
+        .split(/\s+/)
+        .map(Number);
+      const resolution = Number(textOf(matrix, 'ScaleDenominator')) * PIXEL;
+      const tiling = { wkid, origin: { x, y }, size: Number(textOf(matrix, 'TileWidth')) };
+      const zoom = zoomsOf({ ...tiling, resolutions: new Map([[0, resolution]]) }).get(0)!;
+      return { matrix: id, zoom, ...(limits.get(id) ?? covering(zoom, extent84)) };
+    })
+    .map((level) => within(level))
+    .sort((a, b) => a.zoom - b.zoom);
+}
+
+/** Tiles that cover a box in CRS84. */
+function covering(zoom: number, [west, south, east, north]: Box) {
+  const side = 2 ** zoom;
+  const column = (longitude: number) => ((longitude + 180) / 360) * side;
+  const row = (latitude: number) =>
+    ((1 - Math.asinh(Math.tan((latitude * Math.PI) / 180)) / Math.PI) / 2) * side;
+  return {
+    ...{ minRow: Math.floor(row(north) + 1e-9), maxRow: Math.ceil(row(south) - 1e-9) - 1 },
+    ...{ minColumn: Math.floor(column(west) + 1e-9), maxColumn: Math.ceil(column(east) - 1e-9) - 1 },
+  };
+}
+
+function within(level: RemoteLevel): RemoteLevel {
+  const last = 2 ** level.zoom - 1;
+  const clamp = (value: number) => Math.min(Math.max(value, 0), last);
+  const { minRow, maxRow, minColumn, maxColumn } = level;
+  return {
+    ...level,
+    ...{
+      minRow: clamp(minRow),
+      maxRow: clamp(maxRow),
+      minColumn: clamp(minColumn),
+      maxColumn: clamp(maxColumn),
+    },
+  };
+}
+
+/** Body of task `ingest.tiles`. */
+export async function fetchTiles(
+  { urls, ...request }: RemoteTilesTask,
+  asking: Asking,
+): Promise<(Uint8Array | null)[]> {
+  return mapInLanes(urls, LIMITS.remoteTileRequests, (url) => fetchTile({ ...request, url }, asking));
+}
+
+/** What the server has no tile for is answered 404 or 204; what it cannot make now is asked for again. */
+async function fetchTile(request: RemoteRequest, asking: Asking): Promise<Uint8Array | null> {
+  for (let n = 1; ; n++) {
+    try {
+      const answer = await get(request, asking);
+      if (answer.status === 404 || answer.status === 204 || answer.status === 410) return null;
+      const { bytes, mediaType } = wellAnswered(answer, request.url);
+      if (/xml|html|json/.test(mediaType)) throw refused(`a tile is answered with ${mediaType}`);
+      return bytes.length === 0 ? null : bytes;
+    } catch (error) {
+      const isPassing = error instanceof TaskFailure && error.code === 'store-unavailable';
+      if (!isPassing || n === TRIES) throw error;
+      await pause(PAUSE_MS * n);
+      asking.cancellation.check();
+    }
+  }
+}

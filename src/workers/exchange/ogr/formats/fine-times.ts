@@ -1,0 +1,111 @@
+/** Times with more than milliseconds: GDAL keeps seconds as 32-bit floats, and writes milliseconds. */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Layer } from 'gdal-async';
+import { PLACE_COLUMN } from '../../../../core/edits/merges.js';
+import type { ExportFormat } from '../../../../core/exchange/ogr.js';
+import { xmlEscaped } from '../../../../core/values/xml-text.js';
+import { type Dataset, openWith } from '../../../gdal/gdal.js';
+import { openInScratch } from '../../../gdal/scratch.js';
+import { quote } from '../../../providers/geopackage/connection.js';
+import { TIME_MARK } from '../../geojson/values.js';
+import { hasText } from '../text-search.js';
+import { vrtFields } from '../virtual-fields.js';
+
+const NOTE = 'Times of the file have more digits than milliseconds: they are rounded to milliseconds.';
+
+/** Formats that hold times as text, and that GDAL reads as its own times. */
+const TEXT_TIMES = new Set(['FlatGeobuf', 'GML', 'KML', 'LIBKML', 'GPX', 'MapInfo File']);
+
+const findTimes = (layer: Layer) =>
+  layer.fields
+    .map(({ name, type }) => ({ name, type }))
+    .filter(({ type }) => type.toLowerCase() === 'datetime');
+
+/** Columns of a GeoPackage whose times GDAL would round; of KML all columns of times and dates, which GDAL does not write as ISO 8601. */
+export async function fineColumns(
+  source: Dataset,
+  layer: Layer,
+  format?: ExportFormat,
+): Promise<ReadonlySet<string>> {
+  if (source.driver.description !== 'GPKG') return new Set();
+  if (format === 'KML')
+    return new Set(layer.fields.map(({ name, type }) => (/^date/i.test(type) ? name : '')).filter(Boolean));
+  const times = findTimes(layer);
+  if (times.length === 0) return new Set();
+  const tests = times.map(({ name }) => `max(${quote(name)} GLOB '*.[0-9][0-9][0-9]*[1-9]*')`).join(', ');
+  const result = await source.executeSQLAsync(`SELECT ${tests} FROM ${quote(layer.name)}`);
+  const hits = result.features.first().fields.toArray();
+  return new Set(times.flatMap(({ name }, i) => (hits[i] === 1 ? [name] : [])));
+}
+
+interface RowSelection {
+  /** Times are text that becomes a time again, plain text, or text that ends with the milliseconds. */
+  times: 'marked' | 'text' | 'milliseconds';
+  /** Column with the ids, which replaces the one of the file: rows are in its order, and without it. */
+  idColumn?: string | undefined;
+  /** A further column has the first bytes of each geometry, also where it cannot be read. */
+  keepsPlaces?: boolean | undefined;
+}
+
+/** Bytes of a geometry that tell which one it is. */
+const PLACE_BYTES = 8;
+
+/** SQL of the rows of a layer of a GeoPackage, with the times of some columns as text. */
+export function selectRows(
+  layer: Layer,
+  columns: ReadonlySet<string>,
+  { times, idColumn, keepsPlaces = false }: RowSelection,
+): string {
+  const names = layer.fields.getNames().filter((name) => name !== idColumn);
+  const values = names.map((name) => {
+    const column = quote(name);
+    if (!columns.has(name)) return column;
+    if (times === 'marked') return `'${TIME_MARK}' || ${column} AS ${column}`;
+    if (times === 'text') return `'' || ${column} AS ${column}`;
+    return `substr(${column}, 1, ${TO_MILLISECONDS}) || ltrim(substr(${column}, ${TO_MILLISECONDS + 1}), '0123456789') AS ${column}`;
+  });
+  const keys = idColumn === undefined ? [layer.fidColumn, layer.geomColumn] : [layer.geomColumn];
+  const list = keys.filter((name) => name !== '').map(quote);
+  const order = idColumn === undefined ? '' : ` ORDER BY ${quote(idColumn)}`;
+  if (keepsPlaces)
+    values.push(
+      `CASE WHEN ${quote(layer.geomColumn)} IS NOT NULL
+        THEN 'X''' || hex(substr(${quote(layer.geomColumn)}, 1, ${PLACE_BYTES})) || '''' END AS ${PLACE_COLUMN}`,
+    );
+  return `SELECT ${[...list, ...values].join(', ')} FROM ${quote(layer.name)}${order}`;
+}
+
+/** Characters of a time to the end of its milliseconds. */
+const TO_MILLISECONDS = 'YYYY-MM-DDTHH:MM:SS.sss'.length;
+
+/** A layer of a GeoPackage whose times end with the milliseconds: GDAL would round 59.9999 seconds to 60. */
+export function openTruncated(
+  path: string,
+  layer: Layer,
+  columns: ReadonlySet<string>,
+  idColumn: string | undefined,
+): Promise<Dataset> {
+  const sql = selectRows(layer, columns, { times: 'milliseconds', idColumn });
+  const fields = layer.fields.map((field) => field).filter(({ name }) => name !== idColumn);
+  return openInScratch('times', async (folder) => {
+    const wrapper = join(folder, 'layer.vrt');
+    const name = xmlEscaped(layer.name);
+    await writeFile(
+      wrapper,
+      `<OGRVRTDataSource><OGRVRTLayer name="${name}"><SrcDataSource>${xmlEscaped(path)}</SrcDataSource><SrcSQL>${xmlEscaped(sql)}</SrcSQL>${vrtFields(fields)}</OGRVRTLayer></OGRVRTDataSource>`,
+    );
+    return openWith(wrapper, ['OGR_VRT']);
+  });
+}
+
+const FINE_TIME = /[T ]\d\d:\d\d:\d\d\.\d{3}\d*[1-9]/;
+/** Characters of a time at most. */
+const OVERLAP = 64;
+
+/** What to say of times that are rounded; undefined where none is. */
+export async function noteOfTimes(path: string, driver: string, layer: Layer): Promise<string | undefined> {
+  if (!TEXT_TIMES.has(driver) || findTimes(layer).length === 0) return undefined;
+  return (await hasText(path, FINE_TIME, OVERLAP)) ? NOTE : undefined;
+}

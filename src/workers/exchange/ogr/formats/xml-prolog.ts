@@ -1,0 +1,43 @@
+/** What precedes the root element of an XML file. */
+
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import { readStart } from '../../../files/start-of-file.js';
+
+/** Bytes that are looked at first, and at most. */
+const FIRST_BYTES = 4096;
+const MAX_BYTES = 1 << 20;
+/** White space, processing instructions and comments. */
+const BEFORE_ROOT = /(?:\s+|<\?[\s\S]*?\?>|<!--[\s\S]*?-->)*/y;
+const BYTE_ORDER_MARK = /^(?:\u00ef\u00bb\u00bf|\u00fe\u00ff|\u00ff\u00fe)/;
+
+/**
+ * Fails with `invalid-input` for an XML file with a document type. Drivers drop the references to its entities, or put texts of
+ * other files in their place. Other files pass.
+ */
+export async function requireNoDocumentType(path: string): Promise<void> {
+  for (const bytes of [FIRST_BYTES, MAX_BYTES]) {
+    const start = await readStart(path, bytes);
+    // Markup is ASCII in all encodings that are read; UTF-16 has zeros between.
+    const text = start.toString('latin1').replace(BYTE_ORDER_MARK, '').replaceAll('\0', '');
+    const root = rootOf(text);
+    if (root === undefined && start.length === bytes && bytes < MAX_BYTES) continue;
+    if (root === undefined)
+      throw refused('The beginning of the XML file, before its root element, is too long.');
+    if (/^<!(?!--)/.test(root))
+      throw refused(
+        'XML files with a document type (DOCTYPE) or entities are not read. Write the texts in place of the entities.',
+      );
+    return;
+  }
+}
+
+/** The text from the root element or document type on; undefined where it is not reached. */
+function rootOf(text: string): string | undefined {
+  if (!text.trimStart().startsWith('<')) return '';
+  BEFORE_ROOT.lastIndex = 0;
+  const root = text.slice(BEFORE_ROOT.exec(text)![0].length, text.length);
+  // Something that is not closed, or the end of what was read.
+  return root.length < '<!DOCTYPE'.length || /^<(\?|!--)/.test(root) ? undefined : root;
+}
+
+const refused = (message: string) => new TaskFailure('invalid-input', message);

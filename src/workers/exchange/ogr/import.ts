@@ -1,0 +1,114 @@
+/** Body of task `raster.import`: a GeoTIFF, PNG or JPEG into a cloud optimized GeoTIFF. */
+
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { RasterImportResult, RasterImportTask } from '../../../core/rasters/rasters.js';
+import { crsOf, crsOfDataset } from '../../gdal/crs.js';
+import { type Dataset, gdal, openRaster, plainFile, unreadable } from '../../gdal/gdal.js';
+import { removePart } from '../../gdal/parts.js';
+import { overviewResamplingOf } from '../../rasters/cog/cog-process.js';
+import { georeferenceOf } from '../../rasters/georeference.js';
+import { requirePlainDefinitions } from './crs-definitions.js';
+import { failureOf, publish, requireNewFile } from './translation.js';
+
+const DRIVERS = new Set(['GTiff', 'COG', 'PNG', 'JPEG']);
+
+/** Lossless: what is imported can be read back value by value. */
+const CREATION = [
+  ...['-of', 'COG', '-co', 'COMPRESS=DEFLATE', '-co', 'PREDICTOR=YES'],
+  ...['-co', 'BIGTIFF=IF_SAFER', '-co', 'NUM_THREADS=1'],
+];
+
+/** Share of the work after which the statistics are known. */
+const MEASURED = 0.3;
+
+/**
+ * Writes `part`, then gives it its final name, so that the output is there as a whole or not at all. Fails with
+ * `source-unreadable` for a damaged file and one without a place, and with `too-large`.
+ */
+export async function importRaster(
+  task: RasterImportTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<RasterImportResult> {
+  await requireNewFile(task.output);
+  await plainFile(task.path);
+  await requirePlainDefinitions(task.path);
+  // Statistics go into the copy: nothing is written beside the file.
+  gdal.config.set('GDAL_PAM_ENABLED', 'NO');
+  const source = await openRaster(task.path);
+  const view = await openView(source);
+  try {
+    const ignored = place(view, source, task);
+    await measure(view, onProgress);
+    const options = { progress_cb: (done: number) => onProgress(MEASURED + done * (1 - MEASURED)) };
+    const copy = await gdal.translateAsync(
+      part,
+      view,
+      [...CREATION, '-co', `OVERVIEW_RESAMPLING=${overviewResamplingOf(source)}`],
+      options,
+    );
+    copy.close();
+    await publish(part, task.output);
+    const structure = source.getMetadata('IMAGE_STRUCTURE') as { LAYOUT?: string };
+    return { optimized: structure.LAYOUT === 'COG', ignored };
+  } catch (error) {
+    throw await failureOf(part, 'The raster could not be read whole: the file is damaged.', error);
+  } finally {
+    // The view first: it reads from the file, and GDAL crashes at exit when it outlives it.
+    view.close();
+    source.close();
+    await removePart(part);
+  }
+}
+
+/** The raster as a dataset whose place and CRS can be set. */
+async function openView(source: Dataset): Promise<Dataset> {
+  try {
+    if (!DRIVERS.has(source.driver.description))
+      throw new TaskFailure('source-unreadable', 'The file is not a GeoTIFF, PNG or JPEG.');
+    const { x: width, y: height } = source.rasterSize;
+    if (width * height * source.bands.count() > LIMITS.importSamples)
+      throw new TaskFailure('too-large', `The raster has more than ${LIMITS.importSamples} samples.`);
+    return await gdal.translateAsync('', source, ['-of', 'VRT']);
+  } catch (error) {
+    source.close();
+    throw unreadable('The file is not a raster that can be imported.', error);
+  }
+}
+
+/** Puts the raster where it says it lies, or else where the task says; tells what of the task was not needed. */
+function place(view: Dataset, source: Dataset, task: RasterImportTask): RasterImportResult['ignored'] {
+  const ignored: RasterImportResult['ignored'] = [];
+  if (task.geoTransform) {
+    if (isPlaced(source)) ignored.push('geoTransform');
+    else view.geoTransform = task.geoTransform;
+  }
+  if (task.crs !== undefined) {
+    if (crsOfDataset(source)) ignored.push('crs');
+    else view.srs = crsOf(task.crs).srs;
+  }
+  if (!isPlaced(view))
+    throw new TaskFailure('source-unreadable', 'The file does not say where it lies: send a world file.');
+  georeferenceOf(view);
+  return ignored;
+}
+
+/** GDAL gives files without a place one pixel per unit from 0,0 on. */
+function isPlaced(dataset: Dataset): boolean {
+  const place = dataset.geoTransform;
+  return place !== null && place !== undefined && place.join() !== '0,1,0,0,0,1';
+}
+
+async function measure(dataset: Dataset, onProgress: (fraction: number) => void): Promise<void> {
+  const count = dataset.bands.count();
+  for (let number = 1; number <= count; number++) {
+    await dataset.bands.get(number).computeStatisticsAsync(false).catch(withoutValues);
+    onProgress((MEASURED * number) / count);
+  }
+}
+
+/** A band of nothing but nodata has no statistics, and is no worse for it. */
+function withoutValues(error: unknown): void {
+  if (!/no valid pixels/i.test(String(error))) throw error;
+}

@@ -1,0 +1,123 @@
+/** Body of task `ogr.stage`: chooses a layer of a foreign file, and writes it into a staging GeoPackage. */
+
+import type { Layer } from 'gdal-async';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { StagedLayer, StageProblem, StageTask, TranslateResult } from '../../../core/exchange/ogr.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { crsOfDataset } from '../../gdal/crs.js';
+import { driverOfDataset, featuresOfDataset } from '../../gdal/dataset-notes.js';
+import { type Dataset, unreadable } from '../../gdal/gdal.js';
+import { isParquet } from '../parquet/file.js';
+import { inspectParquet } from '../parquet/translate.js';
+import { coordinatesOfTable } from './formats/spreadsheet.js';
+import { hasNoGeometry, openVector } from './ogr.js';
+import { stageFeatures } from './staged-features.js';
+import { translate, translateOpened } from './translate.js';
+import { requireNewFile } from './translation.js';
+
+/** One more than an import takes: what does not end must not fill the disk. */
+const maxFeatures = LIMITS.importFeatures + 1;
+
+/** What tells whether a layer can be imported. */
+interface Candidate {
+  name: string;
+  isSpatial: boolean;
+  hasCrs: boolean;
+  /** Undefined where only reading all of it would tell. */
+  features: number | undefined;
+}
+
+export async function stage(
+  task: StageTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<StagedLayer | StageProblem> {
+  await requireNewFile(task.output);
+  if (isParquet(task.path)) {
+    const layers = (await inspectParquet(task.path)).map(({ name, hasGeometry, crs, featureCount }) => ({
+      ...{ name, isSpatial: hasGeometry !== false, hasCrs: crs !== null, features: featureCount },
+    }));
+    return stageLayer(task, layers, (layer) => translate({ ...task, layer, maxFeatures }, part, onProgress));
+  }
+  const source = await openVector(task.path, task);
+  try {
+    const layers = await candidatesOf(source);
+    const staged = await stageLayer(
+      task,
+      layers,
+      async (layer) =>
+        (await keepFeatures(source, task, layer, part, onProgress)) ??
+        translateOpened(source, { ...task, layer, maxFeatures }, part, onProgress),
+    );
+    return { ...staged, driver: driverOfDataset(source) };
+  } finally {
+    source.close();
+  }
+}
+
+/** Stages the text of the features of a source that has such; undefined for any other one. */
+async function keepFeatures(
+  source: Dataset,
+  { sourceCrs, keepsValues, ...task }: StageTask,
+  name: string,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult | undefined> {
+  const path = keepsValues ? featuresOfDataset(source) : undefined;
+  const layer = source.layers.get(name);
+  const crs = sourceCrs ?? crsOfDataset(layer)?.text;
+  if (path === undefined || crs === undefined) return undefined;
+  const count = Math.max(0, await layer.features.countAsync(false));
+  return stageFeatures(task, { path, crs, maxFeatures, count }, part, onProgress);
+}
+
+async function candidatesOf(source: Dataset): Promise<Candidate[]> {
+  try {
+    const format = source.driver.description;
+    const layers: Candidate[] = [];
+    for (const layer of await source.layers) layers.push(await candidateOf(layer, format));
+    return layers;
+  } catch (error) {
+    throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
+  }
+}
+
+async function candidateOf(layer: Layer, format: string): Promise<Candidate> {
+  const count = await layer.features.countAsync(false);
+  return {
+    name: layer.name,
+    isSpatial: !hasNoGeometry(layer.geomType) || coordinatesOfTable(layer, format) !== undefined,
+    hasCrs: crsOfDataset(layer) !== null,
+    features: count < 0 ? undefined : count,
+  };
+}
+
+async function stageLayer(
+  task: StageTask,
+  layers: readonly Candidate[],
+  write: (layer: string) => Promise<TranslateResult>,
+): Promise<StagedLayer | StageProblem> {
+  const spatial = layers.filter(({ isSpatial }) => isSpatial);
+  const layer = chooseLayer(task, layers, spatial);
+  if (!layer) return { problem: 'no-layer', names: layers.map(({ name }) => name).slice(0, 20) };
+  if (!layer.hasCrs && task.sourceCrs === undefined) return { problem: 'no-crs' };
+  if ((layer.features ?? 0) > LIMITS.importFeatures) return { problem: 'too-many-features' };
+  const { features, notes = [], idNote, keepsIds } = await write(layer.name);
+  if (features > LIMITS.importFeatures)
+    throw new TaskFailure('too-large', `The file has more than ${LIMITS.importFeatures} features.`);
+  const all = idNote === undefined ? notes : [idNote, ...notes];
+  return {
+    ...{ layer: layer.name, features, spatialLayers: spatial.length },
+    ...(all.length > 0 ? { notes: all } : {}),
+    ...(keepsIds ? { keepsIds } : {}),
+  };
+}
+
+function chooseLayer(
+  { layer: name, isUnpacked }: StageTask,
+  layers: readonly Candidate[],
+  spatial: readonly Candidate[],
+): Candidate | undefined {
+  if (name === undefined) return spatial[0] ?? layers[0];
+  return layers.find((one) => one.name === name) ?? (isUnpacked ? spatial[0] : undefined);
+}

@@ -1,0 +1,419 @@
+/** Body of task `ogr.translate`: any OGR vector file into a staging GeoPackage. */
+
+import { stat } from 'node:fs/promises';
+import type { Layer } from 'gdal-async';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { ExportFormat, TranslateResult, TranslateTask } from '../../../core/exchange/ogr.js';
+import { noteListText, noteTruncatedTimes } from '../../../core/features/value-notes.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { type Crs, crsOf, crsOfDataset } from '../../gdal/crs.js';
+import { noteDataset, notesOfDataset } from '../../gdal/dataset-notes.js';
+import { type Dataset, gdal, unreadable } from '../../gdal/gdal.js';
+import { copyPath, removePart } from '../../gdal/parts.js';
+import { openDraft } from '../geojson/draft.js';
+import { isParquet } from '../parquet/file.js';
+import { translateParquet } from '../parquet/translate.js';
+import { draftArguments, isSingle, keyArguments, readingDraft } from './draft.js';
+import { noteOfCurves } from './formats/curves.js';
+import { fineColumns, noteOfTimes, openTruncated, selectRows } from './formats/fine-times.js';
+import { areKept, featureIdsIn, haveNegative, noteOfIds } from './formats/geojson-ids.js';
+import { coordinatesOfTable, pointsOf, requirePlaces } from './formats/spreadsheet.js';
+import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
+import { writeColumnIds, writeKeyIds } from './original-ids.js';
+import { finishTimes } from './staged-times.js';
+import { failureOf, publish, requireNewFile } from './translation.js';
+import { countPlacedFeatures, noteOfUnreadPlaces } from './unread-places.js';
+import { binaryFields, finishBytes, noteBytes } from './written-bytes.js';
+import { finishIds } from './written-ids.js';
+
+/** Files below this report no progress. */
+const PROGRESS_BYTES = 8 << 20;
+
+/** Rows per transaction. */
+const TRANSACTION_ROWS = String(LIMITS.importBatch);
+
+/**
+ * Writes `part`, then gives it its final name, so that the output is there as a whole or not at all.
+ * Reports progress from 0 to 1.
+ */
+export async function translate(
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
+  await checkOutput(task);
+  if (isParquet(task.path))
+    return task.targetCrs === undefined
+      ? translateTable(task, part, onProgress)
+      : projectTable(task, part, onProgress);
+  const { draft, format } = task;
+  if (!draft || !format) {
+    const source = await readingDraft(false, () => openVector(task.path, task));
+    const truncated = await truncate(source, task);
+    return translateAndClose(truncated?.source ?? source, truncated?.task ?? task, part, onProgress);
+  }
+  const opened = await readingDraft(true, () => openDraft(task.path, draft, format));
+  return translateAndClose(opened.dataset, { ...task, draft: opened.draft }, part, onProgress);
+}
+
+/** A source whose times the format can hold; undefined where they can stay. */
+async function truncate(
+  source: Dataset,
+  task: TranslateTask,
+): Promise<{ source: Dataset; task: TranslateTask } | undefined> {
+  const { format } = task;
+  if (format === undefined || format === 'GPKG' || TEXT_FORMATS.has(format)) return undefined;
+  const layer = layerOf(source, task.layer);
+  const columns = await fineColumns(source, layer);
+  if (columns.size === 0) return undefined;
+  const { idColumn, ...rest } = task;
+  const truncated = await openTruncated(source.description, layer, columns, idColumn);
+  const close = truncated.close.bind(truncated);
+  // The source may be a copy that lasts until it is closed.
+  truncated.close = () => {
+    close();
+    source.close();
+  };
+  for (const note of [...notesOfDataset(source), ...noteTruncatedTimes([...columns])])
+    noteDataset(truncated, note);
+  return { source: truncated, task: rest };
+}
+
+async function translateAndClose(
+  source: Dataset,
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
+  try {
+    return await translateOpened(source, task, part, onProgress);
+  } finally {
+    source.close();
+  }
+}
+
+/** As `translate`, of a file that is open already. */
+export async function translateOpened(
+  source: Dataset,
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
+  try {
+    const layer = layerOf(source, task.layer);
+    const ids = await idsOf(task, source, layer);
+    const lost = task.draft ? await noteOfDropped(task, layer) : await notesOfLayer(task, source, layer);
+    const options = { progress_cb: (fraction: number) => onProgress(fraction) };
+    // GDAL waits for each call: that takes longer than a small file.
+    const file = await stat(task.path);
+    const isSmall = file.isFile() && file.size < PROGRESS_BYTES;
+    const write = async (keepsIds: boolean) => {
+      const args = await translateArguments(task, source, layer, keepsIds);
+      return gdal.vectorTranslateAsync(part, source, args, isSmall ? {} : options);
+    };
+    let idNote = ids.note;
+    let { areKept } = ids;
+    const copy = await write(ids.areKept && ids.later === undefined).catch(async (error: unknown) => {
+      if (!ids.areKept || unreadable('', error).code !== 'source-unreadable') throw error;
+      await removePart(part);
+      const again = await write(false);
+      idNote = ROW_NUMBERS;
+      areKept = false;
+      return again;
+    });
+    // Drivers that only write cannot be asked what they wrote.
+    const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
+    const renamed = task.format ? undefined : noteOfNames(layer, copy.layers.get(task.table));
+    if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
+    copy.close();
+    if (task.format === undefined || task.format === 'GPKG') finishTimes(part, task.table);
+    if (task.draft?.keepsIds && task.format === 'GPKG') finishIds(part, task.table);
+    const binary = task.draft ? binaryFields(task.draft) : [];
+    if (task.format === 'GPKG') finishBytes(part, task.table, binary);
+    else if (binary.length > 0) lost.push(noteBytes(binary));
+    if (ids.later) {
+      const write = ids.later === 'keys' ? writeKeyIds : writeColumnIds;
+      const isWritten = await write(task.path, part, task.table);
+      if (!isWritten) idNote = UNKNOWN_FEATURES;
+      if (!isWritten && ids.later === 'keys') areKept = false;
+    }
+    const unread =
+      task.format || task.keepsValues
+        ? undefined
+        : await noteOfUnreadPlaces(source, layer, task.path, { path: part, table: task.table });
+    await publish(part, task.output);
+    onProgress(1);
+    const added = [renamed, unread].filter((note) => note !== undefined);
+    const notes = [...notesOfDataset(source), ...lost, ...added];
+    return {
+      features,
+      ...(notes.length === 0 ? {} : { notes }),
+      ...(idNote === undefined ? {} : { idNote }),
+      ...(areKept ? { keepsIds: true } : {}),
+    };
+  } catch (error) {
+    throw await failureOf(
+      part,
+      'The vector file could not be translated: it is damaged or holds what a GeoPackage cannot.',
+      error,
+    );
+  } finally {
+    await removePart(part);
+  }
+}
+
+/** Sentences on what a copy of a layer has in another form. */
+async function notesOfLayer(
+  { path, format }: TranslateTask,
+  source: Dataset,
+  layer: Layer,
+): Promise<string[]> {
+  const notes = [
+    format === undefined || format === 'GeoJSONSeq' ? await noteOfCurves(source, layer) : undefined,
+    await noteOfTimes(path, source.driver.description, layer),
+    ...(format === undefined ? noteListText(listsIn(layer)) : []),
+  ];
+  return notes.filter((note) => note !== undefined);
+}
+
+/** Fields whose values are lists, such as elements of GML that are repeated. */
+const listsIn = (layer: Layer): string[] =>
+  layer.fields.map(({ name, type }) => (type.endsWith('[]') ? name : '')).filter(Boolean);
+
+/** What to say of fields with other names: those of a GeoPackage do not differ in their case alone. */
+function noteOfNames(layer: Layer, copy: Layer): string | undefined {
+  const names = copy.fields.getNames();
+  const renamed = layer.fields.getNames().flatMap((name, i) => {
+    const other = names[i];
+    return names.includes(name) || other === undefined ? [] : [`${name} (now ${other})`];
+  });
+  if (renamed.length === 0) return undefined;
+  return `Names of fields that differ in their case alone are changed: ${renamed.slice(0, 20).join(', ')}.`;
+}
+
+async function translateTable(
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
+  try {
+    const features = await translateParquet(task, part, onProgress);
+    await publish(part, task.output);
+    return { features };
+  } catch (error) {
+    throw await failureOf(part, 'The Parquet file is damaged, or holds what a GeoPackage cannot.', error);
+  } finally {
+    await removePart(part);
+  }
+}
+
+/** A table in another CRS is copied first: OGR projects the copy. */
+async function projectTable(
+  task: TranslateTask,
+  part: string,
+  onProgress: (fraction: number) => void,
+): Promise<TranslateResult> {
+  const copy = copyPath(part);
+  try {
+    await translateParquet(task, copy, (fraction) => onProgress(fraction / 2));
+    const { sourceCrs: _, ...rest } = task;
+    const again = { ...rest, path: copy, layer: task.table };
+    return await translate(again, part, (fraction) => onProgress((1 + fraction) / 2));
+  } catch (error) {
+    throw await failureOf(part, 'The Parquet file is damaged, or holds what a GeoPackage cannot.', error);
+  } finally {
+    await removePart(part);
+  }
+}
+
+async function checkOutput({ output, table }: TranslateTask): Promise<void> {
+  if (!/^[A-Za-z0-9_]{1,63}$/.test(table))
+    throw new TaskFailure('invalid-input', 'The table name is not a plain identifier.');
+  await requireNewFile(output);
+}
+
+function layerOf(source: Dataset, name: string | undefined): Layer {
+  if (source.layers.count() === 0)
+    throw new TaskFailure('source-unreadable', 'The file holds no vector layer.');
+  if (name === undefined) return source.layers.get(0);
+  if (!source.layers.map((layer) => layer.name).includes(name))
+    throw new TaskFailure('invalid-input', 'The file has no such layer.');
+  return source.layers.get(name);
+}
+
+async function translateArguments(
+  task: TranslateTask,
+  source: Dataset,
+  layer: Layer,
+  keepsIds: boolean,
+): Promise<string[]> {
+  const coordinates = coordinatesOfTable(layer, source.driver.description);
+  if (!coordinates && !task.draft && hasNoGeometry(layer.geomType))
+    throw new TaskFailure('invalid-input', 'The layer has no geometry.');
+  const own = crsOfDataset(layer);
+  const sourceCrs = task.sourceCrs ?? (own ? undefined : task.assumeCrs);
+  if (!own && sourceCrs === undefined && !task.mayLackCrs) {
+    throw new TaskFailure(
+      'invalid-input',
+      'The file names no coordinate reference system: one has to be given.',
+    );
+  }
+  if (task.draft) {
+    const types = isSingle(task.draft) ? await geometryTypesIn(source, layer) : new Set<string>();
+    const hasMulti = [...types].some((type) => type.startsWith('MULTI'));
+    return draftArguments(task.draft, task, layer, hasMulti);
+  }
+  const fine = await fineColumns(source, layer, task.format);
+  if (task.format)
+    return [
+      ...exportArguments(task.format, task.table, sourceCrs),
+      ...rowArguments(layer, task.format, fine, task.idColumn),
+    ];
+  const keepsPlaces = task.keepsValues === true && source.driver.description === 'GPKG';
+  return [
+    ...['-f', 'GPKG', '-nln', task.table, '-gt', TRANSACTION_ROWS],
+    ...(task.maxFeatures === undefined ? [] : ['-limit', String(task.maxFeatures)]),
+    ...keyArguments(layer.fields.getNames()),
+    ...['-lco', 'SPATIAL_INDEX=NO'],
+    ...(coordinates || !keepsIds ? [] : ['-preserve_fid']),
+    ...projection(task, own, sourceCrs),
+    ...(coordinates
+      ? ['-nlt', 'POINT', '-dialect', 'SQLite', '-sql', pointsOf(layer, coordinates)]
+      : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))]),
+    ...(coordinates
+      ? []
+      : fine.size > 0 || keepsPlaces
+        ? ['-sql', selectRows(layer, fine, { times: 'marked', keepsPlaces })]
+        : [layer.name]),
+  ];
+}
+
+/** GDAL leaves features without a geometry out of a FlatGeobuf file. */
+async function noteOfDropped({ format, draft, path }: TranslateTask, layer: Layer): Promise<string[]> {
+  if (format !== 'FlatGeobuf' || draft?.isEmpty) return [];
+  const count = (await layer.features.countAsync(true)) - (await countPlacedFeatures(path));
+  return count > 0
+    ? [`Features without a geometry, which the format does not hold, are left out: ${count}.`]
+    : [];
+}
+
+/** Names the CRS of the coordinates when `sourceCrs` states one, and projects them when they are to be in another. */
+function projection({ targetCrs }: TranslateTask, own: Crs | null, sourceCrs: string | undefined): string[] {
+  const source = sourceCrs === undefined ? own?.text : crsOf(sourceCrs).text;
+  if (source === undefined) return [];
+  const target = targetCrs === undefined ? source : crsOf(targetCrs).text;
+  if (isSameCrs(target, source)) return sourceCrs === undefined ? [] : ['-a_srs', source];
+  return [...(sourceCrs === undefined ? [] : ['-s_srs', source]), '-t_srs', target];
+}
+
+/** Longitude comes first in every file that OGR writes: CRS84 and EPSG:4326 do not differ there. */
+function isSameCrs(a: string, b: string): boolean {
+  const plain = (text: string) => (text === 'OGC:CRS84' ? 'EPSG:4326' : text);
+  return plain(a) === plain(b);
+}
+
+/** Formats that fix their CRS get it; coordinates of the others stay as they are stored. */
+function exportArguments(format: ExportFormat, table: string, sourceCrs: string | undefined): string[] {
+  const named = ['-f', format, '-nln', table];
+  const crs = (option: string) => (sourceCrs === undefined ? [] : [option, crsOf(sourceCrs).text]);
+  switch (format) {
+    case 'GeoJSON':
+      return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84', '-lco', 'RFC7946=YES'];
+    case 'GeoJSONSeq':
+      // It is read again: what is left out of a coordinate would be lost.
+      return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84', '-lco', 'COORDINATE_PRECISION=15'];
+    case 'KML':
+      return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84'];
+    case 'CSV':
+      return [...named, ...crs('-a_srs'), '-lco', 'GEOMETRY=AS_WKT'];
+    default:
+      return [...named, ...crs('-a_srs')];
+  }
+}
+
+/** Formats whose times are text: they keep all digits. */
+const TEXT_FORMATS: ReadonlySet<ExportFormat> = new Set(['CSV', 'GeoJSON', 'GeoJSONSeq', 'KML']);
+
+/** What is read: the layer, or its rows in the order of a column, which is left out. */
+function rowArguments(
+  layer: Layer,
+  format: ExportFormat,
+  fine: ReadonlySet<string>,
+  idColumn: string | undefined,
+): string[] {
+  if (idColumn === undefined && fine.size === 0) return [layer.name];
+  return ['-sql', selectRows(layer, fine, { times: format === 'GPKG' ? 'marked' : 'text', idColumn })];
+}
+
+/** Formats whose features have ids that only their text tells from numbers that GDAL gives. */
+const JSON_DRIVERS = new Set(['GeoJSON', 'GeoJSONSeq']);
+
+const ROW_NUMBERS =
+  'The ids of the features cannot be kept, as some of them are repeated: the numbers of the rows take their place.';
+
+const UNKNOWN_FEATURES =
+  'The ids of the features cannot be kept, as the file has geometries that are not in features: the numbers of the rows take their place.';
+
+interface KeptIds {
+  areKept: boolean;
+  /** Ids that GDAL changes are written into its copy: as keys, or into the column that it gives them. */
+  later?: 'keys' | 'column';
+  /** What became of the ids, where not all are kept. */
+  note?: string | undefined;
+}
+
+async function idsOf(
+  { path, format, draft }: TranslateTask,
+  source: Dataset,
+  layer: Layer,
+): Promise<KeptIds> {
+  if (format !== undefined || draft) return { areKept: false };
+  if (!JSON_DRIVERS.has(source.driver.description)) return { areKept: hasIds(layer) };
+  const ids = await featureIdsIn(path);
+  // GDAL takes a property `id` for the id where there is none.
+  if (ids.integers === 0 && ids.problem === undefined) return { areKept: hasIds(layer) };
+  const note = noteOfIds(ids);
+  if (!areKept(ids)) return { areKept: false, note, later: 'column' };
+  return { areKept: true, note, ...(haveNegative(ids) ? { later: 'keys' } : {}) };
+}
+
+/** Features whose ids are looked at. */
+const SAMPLE = 100;
+
+/** Whether features have ids of their own: not just their places, which are counted from 0 or from 1. */
+function hasIds(layer: Layer): boolean {
+  let place = 0;
+  for (const { fid } of layer.features) {
+    if (fid !== place && fid !== place + 1) return true;
+    if (++place === SAMPLE) break;
+  }
+  return false;
+}
+
+/** The declared type of the output, wide enough for every feature and no wider. */
+async function geometryArguments(source: Dataset, layer: Layer): Promise<string[]> {
+  const code = baseGeometryCode(layer.geomType);
+  const z = hasZ(layer.geomType) ? 'Z' : '';
+  // Shapefiles, and those who copy them, say Polygon and LineString of multi geometries too.
+  if (code === 2 || code === 3) return ['-nlt', code === 2 ? `MULTILINESTRING${z}` : `MULTIPOLYGON${z}`];
+  if (geometryTypeOf(layer.geomType) !== 'Geometry') return [];
+  const types = await geometryTypesIn(source, layer);
+  for (const type of ['POINT', 'LINESTRING', 'POLYGON']) {
+    const dimension = [...types].some((name) => name.includes(' Z')) ? 'Z' : '';
+    const names = new Set([...types].map((name) => name.replace(/ [ZM]+$/, '')));
+    if (names.size === 0 || [...names].some((name) => name !== type && name !== `MULTI${type}`)) continue;
+    return ['-nlt', names.has(`MULTI${type}`) ? `MULTI${type}${dimension}` : `${type}${dimension}`];
+  }
+  return [];
+}
+
+/** OGC names of the geometry types that really occur. */
+async function geometryTypesIn(source: Dataset, layer: Layer): Promise<Set<string>> {
+  const table = `"${layer.name.replaceAll('"', '\\"')}"`;
+  const result = await source.executeSQLAsync(
+    `SELECT DISTINCT OGR_GEOMETRY FROM ${table} WHERE OGR_GEOMETRY IS NOT NULL`,
+    undefined,
+    'OGRSQL',
+  );
+  return new Set(result.features.map((feature) => String(feature.fields.get(0)).toUpperCase()));
+}

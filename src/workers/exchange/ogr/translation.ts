@@ -1,0 +1,71 @@
+/** What the process that translates a file shares with the engine that started it. */
+
+import { link, open, rename, stat, statfs } from 'node:fs/promises';
+import { dirname, isAbsolute } from 'node:path';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { TaskInput, TaskOutput } from '../../../core/tasks/tasks.js';
+import { unreadable } from '../../gdal/gdal.js';
+import type { Answer } from '../../threads/failure.js';
+
+/** Tasks that run in such a process. */
+export type TranslatorTask =
+  | 'ogr.preview'
+  | 'ogr.stage'
+  | 'ogr.translate'
+  | 'ogr.unpack'
+  | 'raster.import'
+  | 'raster.process';
+
+export interface TranslatorOrder<N extends TranslatorTask> {
+  task: N;
+  input: TaskInput<N>;
+}
+
+export type FromTranslator<N extends TranslatorTask> =
+  | { progress: number }
+  | { answer: Answer<TaskOutput<N>> };
+
+/** Bytes free below which a failure of GDAL is that of a full disk: drivers give some back before they tell. */
+const ALMOST_FULL = 4 << 20;
+
+/** Why a translation failed: must be asked before the part is removed. */
+export async function failureOf(part: string, what: string, error: unknown): Promise<TaskFailure> {
+  const failure = unreadable(what, error);
+  if (failure.code !== 'source-unreadable') return failure;
+  const { bavail, bsize } = await statfs(dirname(part));
+  if (bavail * bsize >= ALMOST_FULL) return failure;
+  return new TaskFailure('storage-full', 'The disk of the server is full.', failure.cause_);
+}
+
+/** Fails with `invalid-input` unless a path can become a file. */
+export async function requireNewFile(output: string): Promise<void> {
+  if (!isAbsolute(output) || /^\/+vsi/i.test(output))
+    throw new TaskFailure('invalid-input', 'The output is not an absolute path.');
+  const exists = await stat(output).then(
+    () => true,
+    () => false,
+  );
+  if (exists) throw new TaskFailure('invalid-input', 'The output exists already.');
+}
+
+/**
+ * Settings of GDAL for files of SQLite: what is written has another name until it is whole, so that a journal on the disk
+ * would save nothing, and it is on the disk before it gets its own.
+ */
+export const SQLITE_SETTINGS: ReadonlyMap<string, string> = new Map([
+  ['OGR_SQLITE_JOURNAL', 'MEMORY'],
+  ['OGR_SQLITE_SYNCHRONOUS', 'OFF'],
+]);
+
+/** Gives a file its name once it is on the disk. Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
+export async function publish(part: string, output: string): Promise<void> {
+  const file = await open(part);
+  await file.sync().finally(() => file.close());
+  try {
+    await link(part, output);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw error;
+    await rename(part, output);
+  }
+}

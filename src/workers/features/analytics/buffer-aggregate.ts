@@ -1,0 +1,89 @@
+import type { AnalyticsResult, BufferAggregateTask } from '../../../core/features/analytics.js';
+import type { FeatureRow } from '../../../core/features/features.js';
+import { bufferUnion } from '../../../native/analytics.js';
+import type { Cancellation } from '../../threads/cancellation.js';
+import { attribute, feature, joined, namedFields } from './features.js';
+import { columnsOf, readInput } from './input.js';
+import { Group } from './statistics.js';
+
+interface Dissolved {
+  rows: FeatureRow[];
+  statistics: Group;
+}
+
+/**
+ * Buffers by metres over the ground. Dissolved: a feature per group (one without `groupBy`) with the group's fields,
+ * `featureCount` and the statistics, in the order of the groups' first features. Else a feature per feature with
+ * `objectId`.
+ */
+export async function bufferAggregate(
+  task: BufferAggregateTask,
+  cancellation?: Cancellation,
+): Promise<AnalyticsResult> {
+  const { fields, at } = columnsOf(
+    task.groupBy,
+    task.statistics.map(({ field }) => field),
+  );
+  const { rows, truncated } = await readInput(task, fields, cancellation);
+  const features = task.dissolve ? dissolved(task, rows, at, cancellation) : single(task, rows, cancellation);
+  return {
+    features: joined(features),
+    returned: features.length,
+    inputTruncated: truncated,
+    resultTruncated: false,
+  };
+}
+
+function single(
+  { source, distance }: BufferAggregateTask,
+  rows: readonly FeatureRow[],
+  cancellation?: Cancellation,
+): string[] {
+  return rows.map((row) => {
+    cancellation?.check();
+    return feature(bufferUnion([row.geometry], source.crs, distance), { objectId: row.id }, row.id);
+  });
+}
+
+function dissolved(
+  task: BufferAggregateTask,
+  rows: readonly FeatureRow[],
+  at: (name: string) => number,
+  cancellation?: Cancellation,
+): string[] {
+  const groupFields = task.groupBy.map((name) => namedFields(task.source, [name])[0]!);
+  return [...grouped(task, rows, at).values()].map((group) => {
+    cancellation?.check();
+    const shape = bufferUnion(
+      group.rows.map((row) => row.geometry),
+      task.source.crs,
+      task.distance,
+    );
+    const first = group.rows[0]!;
+    return feature(shape, {
+      ...Object.fromEntries(
+        groupFields.map((field) => [field.name, attribute(field, first.values[at(field.name)]!)]),
+      ),
+      featureCount: group.statistics.count,
+      ...group.statistics.properties(),
+    });
+  });
+}
+
+function grouped(
+  { groupBy, statistics }: BufferAggregateTask,
+  rows: readonly FeatureRow[],
+  at: (name: string) => number,
+): Map<string, Dissolved> {
+  const groups = new Map<string, Dissolved>();
+  for (const row of rows) {
+    const key = JSON.stringify(
+      groupBy.map((name) => [typeof row.values[at(name)], String(row.values[at(name)])]),
+    );
+    let group = groups.get(key);
+    if (!group) groups.set(key, (group = { rows: [], statistics: new Group(statistics) }));
+    group.rows.push(row);
+    group.statistics.add((field) => row.values[at(field)]!);
+  }
+  return groups;
+}

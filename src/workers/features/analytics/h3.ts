@@ -1,0 +1,66 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { AnalyticsResult, H3Task, Statistic } from '../../../core/features/analytics.js';
+import type { FeatureRow } from '../../../core/features/features.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { h3Cells, h3Polygons } from '../../../native/analytics.js';
+import { storeOf } from '../../providers/store.js';
+import type { Cancellation } from '../../threads/cancellation.js';
+import { feature, joined } from './features.js';
+import { columnsOf, located, readDecimals } from './input.js';
+import { Group } from './statistics.js';
+
+/**
+ * A feature per H3 cell with `h3` (the index in hexadecimal), `count` and the statistics, in the order of the index. The
+ * answer has no place to say that it is incomplete: what is too much fails with `too-large`.
+ */
+export async function h3(task: H3Task, cancellation?: Cancellation): Promise<AnalyticsResult> {
+  const groups = await countCells(task, cancellation);
+  const cells = BigUint64Array.from(groups.keys()).sort();
+  const polygons = h3Polygons(cells);
+  const features = polygons.map((polygon, i) => {
+    const cell = cells[i]!;
+    const group = groups.get(cell)!;
+    return feature(polygon, { h3: cell.toString(16), count: group.count, ...group.properties() });
+  });
+  return {
+    features: joined(features),
+    returned: features.length,
+    inputTruncated: false,
+    resultTruncated: false,
+  };
+}
+
+async function countCells(task: H3Task, cancellation?: Cancellation): Promise<Map<bigint, Group>> {
+  const { source, filter, resolution, statistics } = task;
+  const { fields, at } = columnsOf(statistics.map(({ field }) => field));
+  const groups = new Map<bigint, Group>();
+  const query = { source, filter, fields, geometry: true, limit: LIMITS.h3Input + 1, exact: true };
+  let read = 0;
+  for await (const batch of storeOf(source).rows(query, cancellation)) {
+    cancellation?.check();
+    readDecimals(source, fields, batch);
+    read += batch.length;
+    if (read > LIMITS.h3Input) throw new TaskFailure('too-large', `More than ${LIMITS.h3Input} features.`);
+    addBatch(groups, located(batch, source.crs), resolution, statistics, at);
+    if (groups.size > LIMITS.h3Cells)
+      throw new TaskFailure('too-large', `More than ${LIMITS.h3Cells} cells: choose a coarser resolution.`);
+  }
+  return groups;
+}
+
+/** Adds features to the groups of their cells. */
+export function addBatch(
+  groups: Map<bigint, Group>,
+  { rows, positions }: { rows: readonly FeatureRow[]; positions: Float64Array },
+  resolution: number,
+  statistics: readonly Statistic[],
+  at: (name: string) => number,
+): void {
+  const cells = h3Cells(positions, resolution);
+  rows.forEach((row, i) => {
+    const cell = cells[i]!;
+    let group = groups.get(cell);
+    if (!group) groups.set(cell, (group = new Group(statistics)));
+    group.add((field) => row.values[at(field)]!);
+  });
+}

@@ -1,0 +1,121 @@
+import { and, type Expression, equals, type Scalar } from '../../../core/cql2/index.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { Bin, BinsResult, BinsTask } from '../../../core/features/feature-bins.js';
+import type { FeatureRow } from '../../../core/features/features.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { type AnyNumber, exactInteger, readNumber } from '../../../core/values/exact-number.js';
+import type { FeatureStore } from '../../providers/feature-store.js';
+import type { Cancellation } from '../../threads/cancellation.js';
+import { binLimits, integerEnds, type Range } from './limits.js';
+
+type Groups = NonNullable<FeatureStore['groups']>;
+type Value = FeatureRow['values'][number];
+
+/** Statistics of bins: where the values end, limits between these, and the groups that the store counts between limits. */
+export async function bins(task: BinsTask, groups: Groups, cancellation?: Cancellation): Promise<BinsResult> {
+  const splits = await splitsOf(task, groups, cancellation);
+  const all: Bin[] = [];
+  for (const { value, query } of splits) {
+    for (const bin of await binsOf(query, groups, cancellation)) all.push({ ...bin, split: value });
+    if (all.length > LIMITS.bins)
+      throw new TaskFailure('too-large', `There are more than ${LIMITS.bins} bins: split or cut less.`);
+  }
+  return { bins: all };
+}
+
+interface Split {
+  readonly value: Value;
+  readonly query: BinsTask;
+}
+
+async function splitsOf(task: BinsTask, groups: Groups, cancellation?: Cancellation): Promise<Split[]> {
+  const { splitBy } = task;
+  if (splitBy === undefined) return [{ value: null, query: task }];
+  const { rows, more } = await groups(
+    { ...queryOf(task), groupBy: [splitBy], statistics: [], sort: [], limit: LIMITS.binSplits, offset: 0 },
+    cancellation,
+  );
+  if (more)
+    throw new TaskFailure(
+      'too-large',
+      `'${splitBy}' has more than ${LIMITS.binSplits} values: it cannot split.`,
+    );
+  return rows.map(([value = null]) => {
+    const filter = and(task.filter, equals(splitBy, scalarOf(value)));
+    return { value, query: { ...task, filter } };
+  });
+}
+
+const queryOf = ({ source, filter }: BinsTask) => ({ source, filter });
+
+const scalarOf = (value: Value): Scalar | null => (typeof value === 'bigint' ? exactInteger(value) : value);
+
+/** Rows whose value lies in no bin are in a group of their own, which nobody asked for. */
+const IN_BINS: Expression = { op: 'not', args: [{ op: 'isNull', args: [{ property: 'g0' }] }] };
+
+async function binsOf(
+  task: BinsTask,
+  groups: Groups,
+  cancellation?: Cancellation,
+): Promise<Omit<Bin, 'split'>[]> {
+  const range = await rangeOf(task, groups, cancellation);
+  const limits = binLimits(task.cut, range);
+  if (limits.length < 2) return [];
+  requireApart(task, limits, range);
+  const { rows } = await groups(
+    {
+      ...queryOf(task),
+      groupBy: [{ field: task.field, limits }],
+      statistics: task.statistics,
+      having: IN_BINS,
+      ...{ sort: [], limit: limits.length, offset: 0 },
+    },
+    cancellation,
+  );
+  const valuesOf = new Map(rows.map(([bin, ...values]) => [Number(bin), values]));
+  const nothing = task.statistics.map(({ type }) => (type === 'count' ? 0 : null));
+  return limits
+    .slice(1)
+    .map((upper, bin) => ({ lower: limits[bin]!, upper, values: valuesOf.get(bin) ?? nothing }));
+}
+
+/** Undefined where limits do not depend on it, and where there are no values. */
+async function rangeOf(
+  task: BinsTask,
+  groups: Groups,
+  cancellation?: Cancellation,
+): Promise<Range | undefined> {
+  const { cut, field } = task;
+  if (cut.kind === 'limits' || (cut.start !== undefined && cut.end !== undefined)) return undefined;
+  const statistics = [
+    { type: 'min' as const, field },
+    { type: 'max' as const, field },
+  ];
+  const { rows } = await groups(
+    { ...queryOf(task), groupBy: [], statistics, sort: [], limit: 1, offset: 0 },
+    cancellation,
+  );
+  const [least = null, greatest = null] = rows[0] ?? [];
+  return least === null || greatest === null ? undefined : [limitOf(least), limitOf(greatest)];
+}
+
+/** Throws for bins of integers beyond 2^53 that have fewer values between their ends. */
+function requireApart(
+  { cut, field }: BinsTask,
+  limits: readonly AnyNumber[],
+  range: Range | undefined,
+): void {
+  if (cut.kind !== 'count' || !range || limits.length > cut.count) return;
+  if (!integerEnds(cut.start ?? range[0], cut.end ?? range[1])) return;
+  throw new TaskFailure(
+    'invalid-input',
+    `The values of '${field}', ${limits[0]} to ${limits.at(-1)}, are too close together for ${cut.count} bins, whose limits are integers. Use fewer bins or group by the field.`,
+  );
+}
+
+/** Instants are text, and so are decimals that a double does not hold. */
+function limitOf(value: NonNullable<Value>): AnyNumber {
+  if (typeof value === 'bigint') return exactInteger(value);
+  const number = typeof value === 'string' ? readNumber(value) : Number(value);
+  return number ?? Date.parse(String(value));
+}

@@ -1,0 +1,34 @@
+import { holdsAllMatches, type ItemsResult, type ItemsTask, keysOnly } from '../../core/features/features.js';
+import { storeOf } from '../providers/store.js';
+import type { Cancellation } from '../threads/cancellation.js';
+import { inPageForm } from './page-forms.js';
+
+/** Body of task `vector.items`: a page in its form, and with `countAtMost` how many features match. */
+export async function readItems(
+  { form, endsBefore, ...task }: ItemsTask,
+  cancellation?: Cancellation,
+): Promise<ItemsResult> {
+  const start = endsBefore && (await findStart(task, endsBefore, cancellation));
+  const page = await readPage(start ? { ...task, ...start, offset: 0 } : task, cancellation);
+  const features = form ? inPageForm(page.features, form) : page.features;
+  return { ...page, features, ...(start && { start }) };
+}
+
+/** Where the page begins that ends just before a key. */
+async function findStart(
+  task: ItemsTask,
+  { key, limit }: NonNullable<ItemsTask['endsBefore']>,
+  cancellation?: Cancellation,
+): Promise<NonNullable<ItemsResult['start']>> {
+  const query = { ...keysOnly(task), offset: 0, limit: limit + 1, before: key };
+  const { returned, first } = await storeOf(task.source).items(query, cancellation);
+  return returned > limit ? { after: first! } : {};
+}
+
+async function readPage(task: ItemsTask, cancellation?: Cancellation): Promise<ItemsResult> {
+  const { source, filter, countAtMost: atMost } = task;
+  const store = storeOf(source);
+  const page = await store.items(task, cancellation);
+  if (atMost === undefined || holdsAllMatches(task, page)) return page;
+  return { ...page, matched: await store.count({ source, filter, atMost }, cancellation) };
+}

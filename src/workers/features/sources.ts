@@ -1,0 +1,42 @@
+import { LRUCache } from 'lru-cache';
+import type { VectorSource } from '../../core/sources/vector-source.js';
+
+/**
+ * Every task names its whole source, and a source with many fields is most of a task. Cloned as an object it costs more
+ * than encoding a small tile; so it changes threads as text, written once per source and read once per thread.
+ */
+const texts = new WeakMap<VectorSource, string>();
+const sources = new LRUCache<string, VectorSource>({ max: 4096 });
+
+type Part = { source?: VectorSource | string; layers?: Part[]; right?: Part };
+
+/** A task input as it is sent: sources as text. */
+export function packed(input: unknown): unknown {
+  return mapped(input as Part, (source) => (typeof source === 'string' ? source : textOf(source)));
+}
+
+/** The input again, in the thread. */
+export function unpacked(input: unknown): unknown {
+  return mapped(input as Part, (source) => (typeof source === 'string' ? parseSource(source) : source));
+}
+
+function mapped(part: Part, change: (source: VectorSource | string) => VectorSource | string): Part {
+  if (part.source) {
+    const right = part.right && mapped(part.right, change);
+    return { ...part, source: change(part.source), ...(right ? { right } : {}) };
+  }
+  if (part.layers) return { ...part, layers: part.layers.map((layer) => mapped(layer, change)) };
+  return part;
+}
+
+function textOf(source: VectorSource): string {
+  let text = texts.get(source);
+  if (text === undefined) texts.set(source, (text = JSON.stringify(source)));
+  return text;
+}
+
+function parseSource(text: string): VectorSource {
+  let source = sources.get(text);
+  if (!source) sources.set(text, (source = JSON.parse(text) as VectorSource));
+  return source;
+}

@@ -1,0 +1,88 @@
+import { type FeatureRow, fieldOf } from '../../../core/features/features.js';
+import type {
+  BooleanStatistics,
+  FieldStatistics,
+  NumberStatistics,
+  StatisticsResult,
+  StatisticsTask,
+  TextStatistics,
+  TimeStatistics,
+} from '../../../core/features/field-statistics.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { FieldType } from '../../../core/sources/vector-source.js';
+import { storeOf } from '../../providers/store.js';
+import type { Cancellation } from '../../threads/cancellation.js';
+import { BooleanColumn, type Column, NumberColumn, TextColumn, TimeColumn } from './columns.js';
+
+type AnyStatistics = NumberStatistics | TextStatistics | TimeStatistics | BooleanStatistics;
+
+/** Statistics of all fields in one pass over the rows. Limits of rows and of time end it early, and the result says so. */
+export async function fieldStatistics(
+  { source, filter, fields }: StatisticsTask,
+  cancellation?: Cancellation,
+  limits: { rows: number; ms: number } = { rows: LIMITS.statisticsRows, ms: LIMITS.statisticsMs },
+): Promise<StatisticsResult> {
+  const columns = fields.map(
+    (name) => new Gathered(name, columnOf(fieldOf(source, name)!.type, fields.length)),
+  );
+  const until = performance.now() + limits.ms;
+  const query = { source, filter, fields, geometry: false, limit: limits.rows + 1, exact: true };
+  let read = 0;
+  let complete = true;
+  for await (const batch of storeOf(source).rows(query, cancellation)) {
+    cancellation?.check();
+    const rows = batch.slice(0, limits.rows - read);
+    for (const [i, column] of columns.entries()) column.add(rows, i);
+    read += rows.length;
+    complete = rows.length === batch.length;
+    if (!complete) break;
+    if (performance.now() < until) continue;
+    complete = false;
+    break;
+  }
+  return { read, complete, fields: columns.map((column) => column.statistics()) };
+}
+
+/** Texts that all columns count at a time, together. */
+const TEXTS = 200_000;
+
+function columnOf(type: FieldType, columns: number): Column<AnyStatistics> {
+  switch (type) {
+    case 'integer':
+    case 'number':
+      return new NumberColumn(type === 'integer');
+    case 'boolean':
+      return new BooleanColumn();
+    case 'date':
+    case 'date-time':
+      return new TimeColumn(type === 'date');
+    default:
+      return new TextColumn(Math.min(20_000, Math.max(200, Math.floor(TEXTS / columns))));
+  }
+}
+
+class Gathered {
+  #count = 0;
+  #nulls = 0;
+
+  constructor(
+    readonly name: string,
+    readonly column: Column<AnyStatistics>,
+  ) {}
+
+  /** Takes the values at place `i` of rows. */
+  add(rows: readonly FeatureRow[], i: number): void {
+    for (const { values } of rows) {
+      const value = values[i];
+      if (value === null || value === undefined) this.#nulls++;
+      else {
+        this.#count++;
+        this.column.add(value);
+      }
+    }
+  }
+
+  statistics(): FieldStatistics {
+    return { name: this.name, count: this.#count, nulls: this.#nulls, ...this.column.statistics() };
+  }
+}

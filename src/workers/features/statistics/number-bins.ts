@@ -1,0 +1,122 @@
+import type { Bin } from '../../../core/features/field-statistics.js';
+
+/** Cells that are kept. More are merged into coarser ones. */
+const CELLS = 4096;
+/** Bars of a chart, at most. */
+const BARS = 24;
+
+/** A width of cells: `mantissa` times ten to the power of `exponent`. */
+interface Width {
+  mantissa: 1 | 2 | 5;
+  exponent: number;
+}
+
+/**
+ * Counts numbers in cells of round widths. It begins with exact values and merges cells into wider ones (1, 5, 10, 50 ...)
+ * when there are too many, so one pass counts each bar exactly in bounded memory.
+ */
+export class NumberBins {
+  /** By value, then by the number of the cell. */
+  #cells = new Map<number, number>();
+  #width: Width | undefined;
+
+  add(value: number): void {
+    const key = this.#width ? cellOf(value, this.#width) : value;
+    const count = this.#cells.get(key);
+    this.#cells.set(key, (count ?? 0) + 1);
+    if (count === undefined && this.#cells.size > CELLS) this.#merge();
+  }
+
+  /** Bars from the least to the greatest value, those without values among them. */
+  bins(min: number, max: number, whole: boolean): Bin<number>[] {
+    const width = this.#barWidth(min, max, whole);
+    const [first, last] = [cellOf(min, width), cellOf(max, width)];
+    const bins = Array.from({ length: last - first + 1 }, (_, i) => ({
+      from: edge(first + i, width),
+      to: Math.min(edge(first + i + 1, width), Number.MAX_VALUE),
+      count: 0,
+    }));
+    for (const [key, count] of this.#cells) {
+      const cell = this.#width ? (key * size(this.#width)) / size(width) : cellOf(key, width);
+      // A cell lies in one bar. Its middle says in which, whatever the division rounds.
+      const half = this.#width ? size(this.#width) / size(width) / 2 : 0;
+      bins[Math.max(0, Math.min(bins.length - 1, Math.floor(cell + half) - first))]!.count += count;
+    }
+    return bins;
+  }
+
+  #merge(): void {
+    while (this.#cells.size > CELLS / 2) {
+      const before = this.#width;
+      this.#width = before ? wider(before) : this.#firstWidth();
+      const merged = new Map<number, number>();
+      for (const [key, count] of this.#cells) {
+        const cell = before ? Math.floor(key / ratio(before)) : cellOf(key, this.#width);
+        merged.set(cell, (merged.get(cell) ?? 0) + count);
+      }
+      this.#cells = merged;
+    }
+  }
+
+  /** So that the values so far lie in about as many cells as may be kept. */
+  #firstWidth(): Width {
+    let [least, greatest] = [Infinity, -Infinity];
+    for (const value of this.#cells.keys()) {
+      least = Math.min(least, value);
+      greatest = Math.max(greatest, value);
+    }
+    const span = greatest / CELLS - least / CELLS;
+    // Numbers of cells stay integers that a double holds.
+    const digits = Math.max(Math.abs(least), Math.abs(greatest)) * 1e-14;
+    const exponent = Math.floor(Math.log10(Math.max(span, digits, Number.MIN_VALUE)));
+    return { mantissa: 1, exponent: Math.max(-300, exponent) };
+  }
+
+  /** The least round width that makes few enough bars, of which each holds whole cells. */
+  #barWidth(min: number, max: number, whole: boolean): Width {
+    const span = max / BARS - min / BARS;
+    const least = this.#width ? size(this.#width) : whole ? 1 : 0;
+    const greatest = Math.max(Math.abs(min), Math.abs(max));
+    // Numbers next to each other cannot be told apart below this.
+    const floor = Math.max(span, least, greatest * 1e-12);
+    if (floor === 0) return { mantissa: 1, exponent: 0 };
+    let width: Width = { mantissa: 1, exponent: Math.max(-300, Math.floor(Math.log10(floor)) - 1) };
+    while (!fits(width, min, max, least)) width = next(width);
+    return width;
+  }
+}
+
+function fits(width: Width, min: number, max: number, least: number): boolean {
+  return size(width) >= least * (1 - 1e-9) && cellOf(max, width) - cellOf(min, width) < BARS;
+}
+
+function next({ mantissa, exponent }: Width): Width {
+  if (mantissa === 1) return { mantissa: 2, exponent };
+  return mantissa === 2 ? { mantissa: 5, exponent } : { mantissa: 1, exponent: exponent + 1 };
+}
+
+/** The next width that is a multiple. */
+function wider({ mantissa, exponent }: Width): Width {
+  return mantissa === 1 ? { mantissa: 5, exponent } : { mantissa: 1, exponent: exponent + 1 };
+}
+
+const ratio = ({ mantissa }: Width) => (mantissa === 1 ? 5 : 2);
+
+const size = (width: Width) => edge(1, width);
+
+/** Lower edge of a cell: the number that its decimal digits say. */
+function edge(cell: number, { mantissa, exponent }: Width): number {
+  const units = cell * mantissa;
+  return exponent >= 0 ? units * 10 ** exponent : units / 10 ** -exponent;
+}
+
+/** The cell that holds a value; its edges are compared, because a division may round to the next one. */
+function cellOf(value: number, width: Width): number {
+  const cell = Math.floor(
+    width.exponent >= 0
+      ? value / (width.mantissa * 10 ** width.exponent)
+      : (value * 10 ** -width.exponent) / width.mantissa,
+  );
+  if (value < edge(cell, width)) return cell - 1;
+  return value >= edge(cell + 1, width) ? cell + 1 : cell;
+}

@@ -1,0 +1,98 @@
+import type { Bin } from '../../../core/features/field-statistics.js';
+
+/** Cells that are kept. More are merged into coarser ones. */
+const CELLS = 4096;
+/** Bars of a chart, at most. */
+const BARS = 60;
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Spans of the calendar, in UTC: fixed ones in milliseconds, others in months. */
+type Span = { readonly ms: number; readonly start?: number } | { readonly months: number };
+
+/** Each holds whole ones of those before. */
+const CELL_SPANS: readonly Span[] = [
+  { ms: MINUTE },
+  { ms: HOUR },
+  { ms: DAY },
+  { months: 1 },
+  { months: 12 },
+];
+
+/** A Monday. */
+const MONDAY = Date.UTC(1970, 0, 5);
+
+/** Spans of bars, with the finest cells that they cannot be made of. */
+const BAR_SPANS: readonly { span: Span; cell: number }[] = [
+  { span: { ms: MINUTE }, cell: 0 },
+  { span: { ms: 5 * MINUTE }, cell: 0 },
+  { span: { ms: 15 * MINUTE }, cell: 0 },
+  { span: { ms: HOUR }, cell: 1 },
+  { span: { ms: 6 * HOUR }, cell: 1 },
+  { span: { ms: DAY }, cell: 2 },
+  { span: { ms: 7 * DAY, start: MONDAY }, cell: 2 },
+  ...[1, 3].map((months) => ({ span: { months }, cell: 3 })),
+  ...[1, 5, 10, 50, 100, 500, 1000].map((years) => ({ span: { months: 12 * years }, cell: 4 })),
+];
+
+/** Counts instants in cells of the calendar, from minutes up, in bounded memory. */
+export class TimeBins {
+  /** By the start of the cell. */
+  #cells = new Map<number, number>();
+  #level = 0;
+
+  add(instant: number): void {
+    const start = startOf(instant, CELL_SPANS[this.#level]!);
+    const count = this.#cells.get(start);
+    this.#cells.set(start, (count ?? 0) + 1);
+    if (count !== undefined) return;
+    while (this.#cells.size > CELLS && this.#level < CELL_SPANS.length - 1) this.#merge();
+  }
+
+  /** Bars from the first to the last instant. `days`: none is shorter than a day. */
+  bins(first: number, last: number, days: boolean): Bin<number>[] {
+    const span = BAR_SPANS.filter(
+      ({ cell }, i) => cell >= Math.max(this.#level, days ? 2 : 0) || i === BAR_SPANS.length - 1,
+    )
+      .map((bar) => bar.span)
+      .find((one) => numberOf(last, one) - numberOf(first, one) < BARS)!;
+    const begin = numberOf(first, span);
+    const bins = Array.from({ length: numberOf(last, span) - begin + 1 }, (_, i) => ({
+      from: startOfNumber(begin + i, span),
+      to: startOfNumber(begin + i + 1, span),
+      count: 0,
+    }));
+    for (const [start, count] of this.#cells)
+      bins[Math.max(0, Math.min(bins.length - 1, numberOf(start, span) - begin))]!.count += count;
+    return bins;
+  }
+
+  #merge(): void {
+    const span = CELL_SPANS[++this.#level]!;
+    const merged = new Map<number, number>();
+    for (const [start, count] of this.#cells) {
+      const key = startOf(start, span);
+      merged.set(key, (merged.get(key) ?? 0) + count);
+    }
+    this.#cells = merged;
+  }
+}
+
+const startOf = (instant: number, span: Span) => startOfNumber(numberOf(instant, span), span);
+
+/** Spans before the one that holds an instant. */
+function numberOf(instant: number, span: Span): number {
+  if ('ms' in span) return Math.floor((instant - (span.start ?? 0)) / span.ms);
+  const date = new Date(instant);
+  return Math.floor((date.getUTCFullYear() * 12 + date.getUTCMonth()) / span.months);
+}
+
+function startOfNumber(number: number, span: Span): number {
+  if ('ms' in span) return number * span.ms + (span.start ?? 0);
+  const months = number * span.months;
+  const date = new Date(0);
+  date.setUTCFullYear(Math.floor(months / 12), ((months % 12) + 12) % 12, 1);
+  return date.getTime();
+}

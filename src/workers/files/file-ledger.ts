@@ -1,0 +1,333 @@
+import { type Stats, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { storageFailure } from '../../core/errors/storage-faults.js';
+import { LOGS_FOLDER } from '../../core/files/data-folder.js';
+import { keepOwnFolder, makeFolderSync } from '../../core/files/own-folder.js';
+import type { FileFinding } from '../../core/sources/file-findings.js';
+import Database from '../../native/sqlite.js';
+import { requirePlainPath } from './plain-path.js';
+import { useWal } from './wal-mode.js';
+import {
+  discardLog,
+  hasSharedMemory,
+  keepLogAside,
+  logBytes,
+  markWalMode,
+  pageOneHash,
+  removeLog,
+  speaksOfPageOne,
+} from './write-ahead-log.js';
+
+/** A SQLite file as it is on the disk now. */
+export interface SettledFile {
+  /** Device and inode. */
+  readonly inode: string;
+  /** Changes with every write to the file itself; writes to its log leave it. */
+  readonly state: string;
+  /** Raised each time the file turned out to be another one. */
+  readonly generation: number;
+  /** 1 while the content is another program's that wrote over the file; 0 once the server has written to it. */
+  readonly overwritten: 0 | 1;
+}
+
+interface Row extends SettledFile {
+  /** Hash of the first page; empty for a file without a log. */
+  readonly page_one: string;
+}
+
+/** What is noted of a file beside what the disk says. */
+interface Known extends Pick<Row, 'generation' | 'overwritten'> {
+  hasLog: boolean;
+}
+
+const FILE = 'ledger.db';
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, inode TEXT NOT NULL, state TEXT NOT NULL, page_one TEXT NOT NULL, generation INTEGER NOT NULL,
+    overwritten INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS findings (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL, kind TEXT NOT NULL, bytes INTEGER NOT NULL, kept TEXT
+  );`;
+const INSERT_FINDING = 'INSERT INTO findings (path, kind, bytes, kept) VALUES (@path, @kind, @bytes, @kept)';
+/** Milliseconds for which another thread or process is waited for. */
+const BUSY_MS = 10_000;
+const LONG_LOG = 1 << 20;
+/** Stands for the generation of a file that could not be settled. */
+const UNSETTLED = 'unsettled';
+/** Generation of a file that is another one than the ledger says, while the disk has no room for the new note. */
+const UNNOTED = -1;
+/** Bytes of the ledger and of its log that are taken while the disk has room, so that notes need none later. */
+const RESERVE_BYTES = 1 << 19;
+/** Pages of the log of the ledger after which it begins anew: far fewer than the reserve. */
+const LEDGER_LOG_PAGES = 32;
+
+/**
+ * Remembers which SQLite files have a write-ahead log and which inode and content the log belongs to. SQLite finds a log
+ * by its name only: it would apply the log of a file that was replaced to the file in its place.
+ */
+export class FileLedger {
+  readonly #db: Database.Database;
+  readonly #folder: string;
+  /** Found while the ledger had no room for it. */
+  readonly #unnoted: FileFinding[] = [];
+
+  /** `busyMs`: milliseconds to wait for another thread. Throws when the folder cannot be written. */
+  constructor(dataDir: string, busyMs = BUSY_MS) {
+    keepOwnFolder(dataDir);
+    this.#folder = join(dataDir, LOGS_FOLDER);
+    makeFolderSync(this.#folder, 0o700);
+    this.#db = new Database(join(this.#folder, FILE), { timeout: busyMs });
+    useWal(this.#db, busyMs);
+    this.#db.pragma('synchronous = FULL');
+    this.#db.pragma(`wal_autocheckpoint = ${LEDGER_LOG_PAGES}`);
+    this.#db.exec(TABLES);
+    this.#reserve();
+  }
+
+  /**
+   * Call before a file is opened, and when its state has changed. Removes the log of another file under this name.
+   * `isOurs`: nobody else can have written to the log since the ledger was last told of the file.
+   */
+  settle(path: string, isOurs = false): SettledFile {
+    const current = describeFile(path);
+    const row = this.#row(path);
+    if (!row) return { ...current, generation: 0, overwritten: 0 };
+    if (row.state === current.state) return row;
+    try {
+      return this.#locked(() => this.#settle(path, isOurs));
+    } catch (error) {
+      // Readers need no note: the file can be read although the disk is full.
+      if (!isFull(error)) throw error;
+      const { generation, overwritten } = row;
+      if (isSameFile(path, row, current, isOurs)) return { ...current, generation, overwritten };
+      if (logBytes(path) > 0) throw error;
+      return { ...describeFile(path), generation: UNNOTED, overwritten: 1 };
+    }
+  }
+
+  /** Call when a file is open: from now on its log is known to be its own. */
+  claim(path: string, hasLog: boolean): SettledFile {
+    const isKnown = (row: Row | undefined) => row && (!hasLog || row.page_one !== '');
+    const former = this.#row(path);
+    if (isKnown(former)) return this.settle(path);
+    try {
+      return this.#locked(() => {
+        const row = this.#row(path);
+        const settled = row && this.#settle(path, false);
+        if (settled && isKnown(this.#row(path))) return settled;
+        return this.#note(path, { generation: 0, overwritten: 0, ...settled, hasLog });
+      });
+    } catch (error) {
+      // A file can be read although the disk is full. Whoever writes to it claims it again.
+      if (!isFull(error)) throw error;
+      return former ? this.settle(path) : { ...describeFile(path), generation: 0, overwritten: 0 };
+    }
+  }
+
+  /** Gives a file a write-ahead log, which changes its first page. */
+  addLog(path: string, db: Database.Database): void {
+    this.#locked(() => {
+      const { generation, overwritten } = this.#settle(path, false);
+      // A file that was not whole yet when it was settled. Those who knew the former one would keep SQLite waiting.
+      const isMarked = overwritten === 1 && hasSharedMemory(path);
+      if (isMarked) markWalMode(path);
+      db.pragma('journal_mode = WAL');
+      this.#note(path, { generation: generation + (isMarked ? 1 : 0), overwritten: 0, hasLog: true });
+    });
+  }
+
+  /**
+   * Moves the log of a file into the file and empties it. False when a reader or a writer is in the way, or the file was
+   * replaced.
+   */
+  checkpoint(path: string, db: Database.Database): boolean {
+    // Most of a long log is moved while others may use the ledger.
+    if (logBytes(path) > LONG_LOG) db.pragma('wal_checkpoint(PASSIVE)');
+    return this.#locked(() => {
+      const before = this.#row(path);
+      const now = this.#settle(path, false);
+      if (before && now.generation !== before.generation) return false;
+      const isEmpty = emptyLog(db);
+      this.#note(path, { generation: now.generation, overwritten: 0, hasLog: true });
+      return isEmpty;
+    });
+  }
+
+  /**
+   * Names the content of a file: the name changes when the file is replaced, and not when it is written to. While
+   * another thread settles the file, nobody knows whether it is the former one: its name is then like no other.
+   */
+  contentOf(path: string): string {
+    try {
+      return contentName(this.settle(path));
+    } catch {
+      return `${stateOf(statSync(path)).inode}#${UNSETTLED}`;
+    }
+  }
+
+  /** What was found since the last call. */
+  takeFindings(): FileFinding[] {
+    const unnoted = this.#unnoted.splice(0);
+    const columns = 'path, kind, bytes, kept';
+    if (!this.#db.prepare('SELECT 1 FROM findings LIMIT 1').get()) return unnoted;
+    try {
+      const noted = this.#db.prepare(`DELETE FROM findings RETURNING ${columns}`).all() as FileFinding[];
+      return [...unnoted, ...noted];
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      return unnoted;
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #settle(path: string, isOurs: boolean): SettledFile {
+    const current = describeFile(path);
+    const row = this.#row(path);
+    if (!row) return { ...current, generation: 0, overwritten: 0 };
+    if (row.state === current.state) return row;
+    if (row.inode !== current.inode) return this.#drop(path, 'replaced', row);
+    if (isSameFile(path, row, current, isOurs)) return this.#note(path, { ...row, hasLog: true });
+    return this.#drop(path, 'overwritten', row);
+  }
+
+  #drop(path: string, kind: FileFinding['kind'], { generation, page_one }: Row): SettledFile {
+    let [bytes, kept] = [0, null as string | null];
+    const drop = () => {
+      bytes = logBytes(path);
+      if (bytes > 0) {
+        kept = keepLogAside(path, this.#folder, kind === 'replaced');
+        this.#unnoted.push({ path, kind, bytes, kept });
+      }
+      if (kind === 'replaced') removeLog(path);
+      else discardLog(path);
+    };
+    if (kind === 'replaced') drop();
+    else withoutWriters(path, drop);
+    const isOverwritten = kind === 'overwritten';
+    return this.#note(path, {
+      generation: generation + 1,
+      overwritten: isOverwritten ? 1 : 0,
+      hasLog: isOverwritten && page_one !== '',
+    });
+  }
+
+  #note(path: string, { generation, overwritten, hasLog }: Known): SettledFile {
+    const { inode, state } = describeFile(path);
+    this.#db
+      .prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)')
+      .run(path, inode, state, hasLog ? pageOneHash(path) : '', generation, overwritten);
+    return { inode, state, generation, overwritten };
+  }
+
+  #row(path: string): Row | undefined {
+    return this.#db
+      .prepare('SELECT inode, state, page_one, generation, overwritten FROM files WHERE path = ?')
+      .get(path) as Row | undefined;
+  }
+
+  /** Runs while no other thread or process does the same. What it finds is noted with it, or later where that fails. */
+  #locked<T>(work: () => T): T {
+    let noted = 0;
+    const result = this.#db
+      .transaction(() => {
+        const done = work();
+        for (const finding of this.#unnoted) this.#db.prepare(INSERT_FINDING).run(finding);
+        noted = this.#unnoted.length;
+        return done;
+      })
+      .immediate();
+    this.#unnoted.splice(0, noted);
+    return result;
+  }
+
+  /**
+   * Takes room for later notes. SQLite writes the pages of the ledger, and its log from the beginning, again and again: a
+   * disk that is full later has the blocks already. On a disk that is full now there is no reserve.
+   */
+  #reserve(): void {
+    if (logBytes(this.#db.name) >= RESERVE_BYTES) return;
+    try {
+      this.#db
+        .transaction(() => {
+          this.#db.exec('CREATE TABLE IF NOT EXISTS reserve (filler BLOB)');
+          this.#db.prepare('INSERT INTO reserve VALUES (zeroblob(?))').run(RESERVE_BYTES);
+        })
+        .immediate();
+      this.#db.exec('DROP TABLE IF EXISTS reserve');
+      this.#db.pragma('wal_checkpoint(PASSIVE)');
+    } catch (error) {
+      if (storageFailure(error) === undefined) throw error;
+    }
+  }
+}
+
+const isFull = (error: unknown) => storageFailure(error)?.code === 'storage-full';
+
+/** Whether a file that changed has the log of its row: the server, or another program with the same log, wrote to it. */
+function isSameFile(
+  path: string,
+  { inode, page_one }: Row,
+  current: { inode: string },
+  isOurs: boolean,
+): boolean {
+  return inode === current.inode && page_one !== '' && speaksOfPageOne(path, page_one, isOurs);
+}
+
+/** Runs while nobody writes to a file that others wrote over. Who had begun before ends first. */
+function withoutWriters(path: string, work: () => void): void {
+  if (!hasSharedMemory(path)) return work();
+  // Those who have the file open know it by its log. In the other mode their locks and ours would not meet.
+  markWalMode(path);
+  const db = new Database(path, { timeout: BUSY_MS });
+  try {
+    // A file of which only a part is there yet has no tables to be locked: its end is another change.
+    attempt(() => db.exec('BEGIN IMMEDIATE'));
+    work();
+  } finally {
+    attempt(() => db.exec('ROLLBACK'));
+    db.close();
+  }
+}
+
+function attempt(step: () => void): void {
+  try {
+    step();
+  } catch {}
+}
+
+/** Moves the log of the file of a connection into the file; false when a reader or a writer is in the way. */
+export function emptyLog(db: Database.Database): boolean {
+  const busyMs = db.pragma('busy_timeout', { simple: true }) as number;
+  db.pragma('busy_timeout = 0');
+  try {
+    const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result!.busy === 0;
+  } catch {
+    return false;
+  } finally {
+    db.pragma(`busy_timeout = ${busyMs}`);
+  }
+}
+
+/** Whether the ledger has no note of a file that it should have: the file can be read, and must not be written. */
+export const isUnnoted = ({ generation }: Pick<SettledFile, 'generation'>): boolean => generation === UNNOTED;
+
+/** See `FileLedger.contentOf`. */
+export function contentName({ inode, generation }: Pick<SettledFile, 'inode' | 'generation'>): string {
+  return `${inode}#${generation}`;
+}
+
+/** Inode and state of a file. Throws when there is none, and `source-missing` for a link. */
+export function describeFile(path: string): Pick<SettledFile, 'inode' | 'state'> {
+  requirePlainPath(path);
+  return stateOf(statSync(path));
+}
+
+export function stateOf({ dev, ino, size, mtimeMs }: Stats): Pick<SettledFile, 'inode' | 'state'> {
+  const inode = `${dev}/${ino}`;
+  return { inode, state: `${inode}/${size}/${mtimeMs}` };
+}

@@ -1,0 +1,48 @@
+import { realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { isBelow } from '../../core/files/folders.js';
+import { keepOwnFolder, ownFolders } from '../../core/files/own-folder.js';
+import { OWN_FOLDER_VARIABLE } from '../engine/settings.js';
+
+const fromEnvironment = process.env[OWN_FOLDER_VARIABLE];
+if (fromEnvironment) keepOwnFolder(fromEnvironment);
+
+/**
+ * Throws `source-missing` if a link is in a path: published files are named by their real paths, so the link replaced a file or
+ * folder. Operators may link the data folder itself, and the folders and files directly in it, to other places.
+ */
+export function requirePlainPath(path: string): void {
+  // Other programs open the files that their users name.
+  if (ownFolders().size === 0) return;
+  const real = findReal(path);
+  if (real === undefined || real === path) return;
+  const isReachedBy = (home: string) =>
+    path.startsWith(home) && real === `${findReal(home)}${path.slice(home.length)}`;
+  if (homesOf(path).some(isReachedBy)) return;
+  throw new TaskFailure(
+    'source-missing',
+    'The file of this collection, or its folder, was replaced by a link.',
+    `${path} leads to ${real}`,
+  );
+}
+
+/** Folders below which a path has no links. */
+function homesOf(path: string): string[] {
+  const homes = [tmpdir()];
+  for (const folder of ownFolders()) {
+    if (!isBelow(path, folder)) continue;
+    const [first] = path.slice(folder.length + 1).split('/');
+    homes.push(folder, `${folder}/${first}`);
+  }
+  return homes;
+}
+
+/** Undefined where there is nothing. */
+function findReal(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+import { XMLParser } from 'fast-xml-parser';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { refused } from '../storage/remote/allowed.js';
+
+/** XML of other servers, as plain objects: attributes have `@` before their names, and prefixes are left out. */
+export type XmlNode = Readonly<Record<string, unknown>>;
+
+const DEPTH = 64;
+
+const parser = new XMLParser({
+  removeNSPrefix: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: '@',
+  parseTagValue: false,
+  parseAttributeValue: false,
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+  maxNestedTags: DEPTH,
+});
+
+/** The name of the root element, and what is in it. Fails with `source-unreadable`. */
+export function parseXml(bytes: Buffer): { name: string; root: XmlNode } {
+  const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
+  if (/<!(?:DOCTYPE|ENTITY)/i.test(text.slice(0, 65_536)) && !isOldCapabilities(text))
+    throw refused('its XML has a document type, which is not read');
+  try {
+    const document = parser.parse(text.replace(/<!DOCTYPE[^>[]*>/i, '')) as Record<string, unknown>;
+    const [name] = Object.keys(document).filter((key) => !key.startsWith('?') && key !== '#text');
+    if (name === undefined) throw refused('it is no XML');
+    return { name, root: nodeOf(document[name]) };
+  } catch (error) {
+    throw error instanceof TaskFailure ? error : refused('it is no well-formed XML');
+  }
+}
+
+/** WMS 1.1 names its document type by a URL, without entities of its own. */
+function isOldCapabilities(text: string): boolean {
+  return /<!DOCTYPE\s+WMT_MS_Capabilities\b[^>[]*>/i.test(text) && !/<!ENTITY/i.test(text);
+}
+
+export function nodeOf(value: unknown): XmlNode {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as XmlNode) : {};
+}
+
+/** Children of a name. */
+export function children(node: XmlNode, name: string): XmlNode[] {
+  const value = node[name];
+  if (value === undefined) return [];
+  return (Array.isArray(value) ? value : [value]).map((one) =>
+    typeof one === 'object' && one !== null ? (one as XmlNode) : { '#text': one },
+  );
+}
+
+export function child(node: XmlNode, ...path: readonly string[]): XmlNode {
+  return path.reduce((at, name) => children(at, name)[0] ?? {}, node);
+}
+
+/** Text of an element; undefined when it is empty or not there. */
+export function textOf(node: XmlNode, ...path: readonly string[]): string | undefined {
+  const text = child(node, ...path)['#text'];
+  return text === undefined || text === '' ? undefined : String(text);
+}
+
+export function attribute(node: XmlNode, name: string): string | undefined {
+  const value = node[`@${name}`];
+  return value === undefined ? undefined : String(value);
+}
+
+/** What a server says is wrong, in a report of exceptions of OGC; undefined for any other document. */
+export function exceptionOf({ name, root }: { name: string; root: XmlNode }): string | undefined {
+  if (!/^(ServiceExceptionReport|ExceptionReport)$/.test(name)) return undefined;
+  const text =
+    textOf(root, 'Exception', 'ExceptionText') ?? textOf(root, 'ServiceException') ?? 'it tells no reason';
+  return text.trim().slice(0, 300);
+}

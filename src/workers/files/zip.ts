@@ -1,0 +1,76 @@
+import { extname } from 'node:path';
+import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { storageFailure } from '../../core/errors/storage-faults.js';
+import { LIMITS } from '../../core/kit/limits.js';
+
+/** ZIP archives that come from outside: their directory is checked before anything of them is read. */
+
+const ARCHIVES = new Set(
+  '.zip .gz .tgz .tar .bz2 .xz .zst .lz4 .lzma .7z .rar .cab .jar .kmz .iso'.split(' '),
+);
+
+/** Bits of the Unix mode in the upper half of the external attributes. */
+const FILE_TYPE = 0o170000;
+const REGULAR = 0o100000;
+const DIRECTORY = 0o040000;
+/** Bytes up to which an entry may be compressed as well as it can: it does no harm. */
+const RATIO_FREE_BYTES = 1_048_576;
+
+/** Rejects for what is no ZIP archive, or names its entries so that they lead elsewhere. */
+export function openZip(path: string): Promise<ZipFile> {
+  return yauzl.openPromise(path, { autoClose: false, lazyEntries: true, strictFileNames: true });
+}
+
+/** All entries. Refuses the archive when any of them could do harm. Fails with `invalid-input` and `too-large`. */
+export async function checkedEntries(archive: ZipFile, archiveBytes: number): Promise<Entry[]> {
+  if (archive.entryCount > LIMITS.archiveEntries)
+    throw tooLarge(`The archive has more than ${LIMITS.archiveEntries} entries.`);
+  const entries: Entry[] = [];
+  let total = 0;
+  for await (const entry of archive.eachEntry()) {
+    checkEntry(entry);
+    total += entry.uncompressedSize;
+    if (total > LIMITS.archiveBytes)
+      throw tooLarge(`The archive unpacks to more than ${LIMITS.archiveBytes} bytes.`);
+    entries.push(entry);
+  }
+  // Entries may share their bytes: only the whole file tells how much there is.
+  checkRatio(total, archiveBytes);
+  return entries;
+}
+
+function checkEntry(entry: Entry): void {
+  const { fileName, uncompressedSize, compressedSize, externalFileAttributes } = entry;
+  const type = (externalFileAttributes >>> 16) & FILE_TYPE;
+  if (type !== 0 && type !== REGULAR && type !== DIRECTORY)
+    throw unfit('The archive holds a link or a device; only files and folders are unpacked.');
+  if (entry.isEncrypted()) throw unfit('The archive is protected by a password.');
+  if (!entry.canDecodeFileData())
+    throw unfit('The archive is compressed in a way that is not read: use deflate.');
+  if (ARCHIVES.has(extname(fileName).toLowerCase())) throw unfit('The archive holds another archive.');
+  if (uncompressedSize > LIMITS.archiveEntryBytes)
+    throw tooLarge(`A file of the archive is larger than ${LIMITS.archiveEntryBytes} bytes.`);
+  checkRatio(uncompressedSize, compressedSize);
+}
+
+/** Fails with `too-large` for what unpacks to much more than it is. */
+export function checkRatio(bytes: number, compressed: number): void {
+  if (bytes > RATIO_FREE_BYTES && bytes > compressed * LIMITS.archiveRatio)
+    throw tooLarge(`The archive is compressed more than ${LIMITS.archiveRatio} times.`);
+}
+
+export function unfit(message: string): TaskFailure {
+  return new TaskFailure('invalid-input', message);
+}
+
+export function tooLarge(message: string): TaskFailure {
+  return new TaskFailure('too-large', message);
+}
+
+/** What is wrong with an archive that could not be read. */
+export function refusalOf(error: unknown): TaskFailure {
+  if (error instanceof TaskFailure) return error;
+  const what = 'The archive is damaged, or of another kind than its name says.';
+  return storageFailure(error) ?? new TaskFailure('source-unreadable', what, String(error));
+}

@@ -1,0 +1,56 @@
+/** Lines of those that must follow each other. */
+
+import { TaskFailure } from '../../core/errors/failure.js';
+import type { Cancellation } from '../threads/cancellation.js';
+
+/** By key: who waits, first come first. Whose turn it is has left the list. */
+const lines = new Map<string, (() => void)[]>();
+
+/** How many have the key or wait for it. */
+export function lengthOf(key: string): number {
+  const waiting = lines.get(key);
+  return waiting ? waiting.length + 1 : 0;
+}
+
+/** Runs what has the same key one after the other, or beside each other once one has called `leave`. */
+export async function oneAtATime<T>(
+  key: string,
+  run: (leave: () => void) => Promise<T>,
+  cancellation?: Cancellation,
+): Promise<T> {
+  await turnOf(key, cancellation);
+  let hasLeft = false;
+  const leave = () => {
+    if (!hasLeft) startNext(key);
+    hasLeft = true;
+  };
+  try {
+    return await run(leave);
+  } finally {
+    leave();
+  }
+}
+
+/** Fails with `cancelled` as soon as nobody needs the turn any more. */
+async function turnOf(key: string, cancellation?: Cancellation): Promise<void> {
+  const waiting = lines.get(key);
+  if (!waiting) {
+    lines.set(key, []);
+    return;
+  }
+  let unhook: (() => void) | undefined;
+  await new Promise<void>((resolve, reject) => {
+    waiting.push(resolve);
+    unhook = cancellation?.onRequest(() => {
+      const place = waiting.indexOf(resolve);
+      if (place >= 0) waiting.splice(place, 1);
+      reject(new TaskFailure('cancelled', 'The task was cancelled.'));
+    });
+  }).finally(() => unhook?.());
+}
+
+function startNext(key: string): void {
+  const start = lines.get(key)!.shift();
+  if (start) start();
+  else lines.delete(key);
+}

@@ -1,0 +1,77 @@
+/** Bounds of what a header may claim, before memory is taken for it or another file is opened. */
+
+import { dirname } from 'node:path';
+
+import type { RasterBand } from 'gdal-async';
+import { TaskFailure } from '../../core/errors/failure.js';
+import type { Dataset } from './gdal.js';
+
+/** More bands than this are refused: no imagery has them, but a hostile header can claim them. */
+const MAX_BANDS = 1024;
+/** GDAL reads whole blocks: one of more bytes than this would not leave the engine enough memory. */
+const MAX_BLOCK_BYTES = 256 << 20;
+/** The widest sample type, complex double. */
+const MAX_SAMPLE_BYTES = 16;
+/** A block that holds the samples of all bands is decoded as one. */
+const MAX_DECODED_BYTES = 512 << 20;
+
+/** Fails with `source-unreadable` or `too-large`. */
+export function checkShape(dataset: Dataset, maxBands = MAX_BANDS): void {
+  // GDAL would open them as soon as it is asked for overviews.
+  if (dataset.getMetadata('OVERVIEWS')?.OVERVIEW_FILE !== undefined)
+    throw new TaskFailure(
+      'source-unreadable',
+      'The metadata of the raster names another file for its overviews (OVERVIEW_FILE). Only overviews in the file itself, or in a file of its name with .ovr, are read.',
+    );
+  const { bands } = dataset;
+  const count = bands.count();
+  if (count === 0) throw new TaskFailure('source-unreadable', 'The file holds no raster bands of its own.');
+  if (count > maxBands) throw new TaskFailure('too-large', 'The raster has too many bands.');
+  const first = bands.get(1);
+  checkBlock(first, isInterleaved(dataset) ? count : 1);
+  checkBlock(first.getMaskBand(), 1);
+  for (let index = 0; index < first.overviews.count(); index++) {
+    const overview = first.overviews.get(index);
+    // Each has a layout of its own, which GDAL does not tell.
+    checkBlock(overview, count);
+    checkBlock(overview.getMaskBand(), 1);
+  }
+}
+
+/** The dataset, which is closed where its shape is refused. */
+export function requireShape(dataset: Dataset): Dataset {
+  try {
+    checkShape(dataset);
+    return dataset;
+  } catch (error) {
+    dataset.close();
+    throw error;
+  }
+}
+
+/** Fails with `source-unreadable` for a raster, such as one of ERDAS Imagine, whose parts lie in another folder. */
+export function requireNear(dataset: Dataset, path: string): Dataset {
+  const folder = dirname(path);
+  if (dataset.getFileList().every((file) => dirname(file) === folder)) return dataset;
+  dataset.close();
+  throw new TaskFailure(
+    'source-unreadable',
+    'The raster names a file in another folder. All files of a raster must lie in one folder.',
+  );
+}
+
+const isInterleaved = (dataset: Dataset) => dataset.getMetadata('IMAGE_STRUCTURE')?.INTERLEAVE === 'PIXEL';
+
+function checkBlock(band: RasterBand | null, samples: number): void {
+  if (!band) return;
+  const { blockSize, dataType } = band;
+  const pixels = blockSize.x * blockSize.y;
+  if (pixels * MAX_SAMPLE_BYTES > MAX_BLOCK_BYTES || pixels * samples * bytesOf(dataType) > MAX_DECODED_BYTES)
+    throw new TaskFailure('too-large', 'The blocks of the raster are too large.');
+}
+
+/** Byte, Int16, CFloat64 ... */
+function bytesOf(type: string | null): number {
+  const bits = Number(/\d+/.exec(type ?? '')?.[0] ?? 8);
+  return (bits / 8) * (type?.startsWith('C') ? 2 : 1);
+}

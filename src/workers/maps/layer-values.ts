@@ -1,0 +1,147 @@
+import {
+  type FeatureFilter,
+  featureFilter,
+  normalizePropertyExpression,
+  type StylePropertyExpression,
+} from '@maplibre/maplibre-gl-style-spec';
+import type { StyleLayer } from '../../core/styles/model.js';
+import { propertyOf, sets, specificationOf } from '../../core/styles/values.js';
+import type { AttributeValue, FeatureType } from '../../core/tiles/tile-layers.js';
+
+/** A feature as expressions see it. */
+export interface StyledFeature {
+  type: FeatureType;
+  id: number | undefined;
+  properties: Record<string, AttributeValue>;
+}
+
+type FromFeature = (feature: StyledFeature) => AttributeValue | undefined;
+
+/** What a style is drawn for. */
+export interface StylePlace {
+  readonly zoom: number;
+  /** Pixels of the canvas per pixel of the style. */
+  readonly scale: number;
+  /** True when the canvas is a part of a larger map: symbols that its edge would cut are left out. */
+  readonly tiled: boolean;
+}
+
+/**
+ * The paint and layout properties of one style layer at one zoom, for Mapnik. What does not depend on the feature is
+ * a constant; what does is worked out per feature by the style specification's own library and handed over as an
+ * attribute, so that both renderers agree on every expression.
+ */
+export class LayerValues {
+  readonly layer: StyleLayer;
+  readonly place: StylePlace;
+  /** What features carry: the values of `attributes`, in the order of `names`. */
+  readonly names: string[] = [];
+  readonly #attributes: FromFeature[] = [];
+  readonly #expressions = new Map<string, StylePropertyExpression>();
+
+  constructor(layer: StyleLayer, place: StylePlace) {
+    this.layer = layer;
+    this.place = place;
+  }
+
+  /** The property's value, which is asked for without a feature; the default where it needs one. */
+  constant<T>(name: string): T {
+    return this.#expression(name).evaluate({ zoom: this.place.zoom }) as T;
+  }
+
+  /** True when the property has a value of the author's own. */
+  has(name: string): boolean {
+    return sets(this.layer, name);
+  }
+
+  isConstant(name: string): boolean {
+    const { kind } = this.#expression(name);
+    return kind === 'constant' || kind === 'camera';
+  }
+
+  /**
+   * What stands in the map definition for a value made of properties: the value itself when none of them depends on
+   * the feature, the name of an attribute in brackets otherwise.
+   */
+  derive<T extends unknown[]>(names: string[], make: (...values: T) => AttributeValue | undefined): string {
+    if (names.every((name) => this.isConstant(name))) {
+      return String(make(...(names.map((name) => this.constant(name)) as T)) ?? '');
+    }
+    const evaluators = names.map((name) => this.evaluator(name));
+    const evaluate: FromFeature = (feature) => make(...(evaluators.map((each) => each(feature)) as T));
+    return `[${this.attribute(evaluate)}]`;
+  }
+
+  /** Adds an attribute that each feature gets; returns its name. */
+  attribute(evaluate: FromFeature): string {
+    this.#attributes.push(evaluate);
+    const name = `_${this.names.length}`;
+    this.names.push(name);
+    return name;
+  }
+
+  number(name: string, scale = 1): string {
+    return this.derive<[number]>([name], (value) => value * scale);
+  }
+
+  color(name: string): string {
+    return this.derive<[{ toString(): string } | undefined]>([name], (value) => value?.toString());
+  }
+
+  attributesOf(feature: StyledFeature): (AttributeValue | undefined)[] {
+    return this.#attributes.map((evaluate) => evaluate(feature));
+  }
+
+  /** Undefined when all features pass. */
+  filter(): ((feature: StyledFeature) => boolean) | undefined {
+    const { filter } = this.layer as { filter?: Parameters<typeof featureFilter>[0] };
+    if (filter === undefined) return undefined;
+    const compiled: FeatureFilter = featureFilter(filter, 'filter');
+    const globals = { zoom: this.place.zoom };
+    return (feature) => compiled.filter(globals, feature as never);
+  }
+
+  /** Features are drawn in the order of this value, ties as they come. */
+  sortKey(): FromFeature | undefined {
+    const name = `${this.layer.type}-sort-key`;
+    if (!this.has(name)) return undefined;
+    return this.evaluator(name) as FromFeature;
+  }
+
+  /** The property's value for a feature: its default where the expression fails, as with a null where a number has to be. */
+  evaluator(name: string): (feature: StyledFeature) => unknown {
+    const expression = this.#expression(name);
+    const globals = { zoom: this.place.zoom };
+    if (!('evaluateWithoutErrorHandling' in expression)) return () => this.constant(name);
+    const { evaluateWithoutErrorHandling } = expression as unknown as Fallible;
+    const fallback = this.#default(name);
+    return (feature) => {
+      try {
+        return evaluateWithoutErrorHandling.call(expression, globals, feature) ?? fallback;
+      } catch {
+        return fallback;
+      }
+    };
+  }
+
+  #default(name: string): unknown {
+    const specification = specificationOf(this.layer.type, name);
+    return normalizePropertyExpression(specification.default as never, name, specification).evaluate({
+      zoom: this.place.zoom,
+    });
+  }
+
+  #expression(name: string): StylePropertyExpression {
+    let expression = this.#expressions.get(name);
+    if (!expression) {
+      expression = propertyOf(this.layer, name);
+      this.#expressions.set(name, expression);
+    }
+    return expression;
+  }
+}
+
+/** An expression that throws instead of writing a warning. */
+interface Fallible {
+  evaluateWithoutErrorHandling(globals: { zoom: number }, feature: StyledFeature): unknown;
+}

@@ -1,0 +1,17 @@
+import { xmlEscaped } from '../../../core/values/xml-text.js';
+
+type Attributes = Readonly<Record<string, string | number | undefined>>;
+
+/** An element of a Mapnik map definition; attributes without a value are left out. */
+export function element(name: string, attributes: Attributes, content = ''): string {
+  let text = `<${name}`;
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== undefined && value !== '') text += ` ${key}="${xmlEscaped(String(value))}"`;
+  }
+  return content === '' ? `${text}/>` : `${text}>${content}</${name}>`;
+}
+
+/** `geometry-transform` of a `*-translate` property: pixels right and down. */
+export function translation([x, y]: readonly [number, number]): string | undefined {
+  return x === 0 && y === 0 ? undefined : `translate(${x},${y})`;
+}

@@ -1,0 +1,127 @@
+import { availableParallelism } from 'node:os';
+import type { IngestTasks, IngestWorkerData } from '../../core/exchange/ingest.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { FeatureProcessTasks } from '../../core/processes/feature-processes.js';
+import type { StorageTasks } from '../../core/sources/storage.js';
+import type { Retention } from '../../core/streams/events.js';
+import type { SymbolTasks } from '../../core/styles/symbols.js';
+import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../core/tasks/tasks.js';
+import { EnginePool } from '../engine/client.js';
+import type { EngineTaskName } from '../engine/wire.js';
+import type { ArchiveTaskName } from '../entries/archive.js';
+import type { VectorTaskName } from '../entries/vector.js';
+import { Admission } from '../threads/admission.js';
+import { OneThreadPool } from '../threads/one-thread.js';
+import { ProcessPool } from './process/pool.js';
+import { VectorPool } from './vector/pool.js';
+
+export interface PoolsOptions {
+  /** Threads of the vector pool; 0 means one per core. */
+  vectorThreads: number;
+  maxQueue: number;
+  /** Expected wait, in milliseconds, beyond which a task is refused. */
+  maxWaitMs: number;
+  /** Heavy requests of one address that may run or wait at the same time, without a key. */
+  heavyPerAddress: number;
+  /** Connections to each PostGIS database. */
+  connections: number;
+  /** Hosts that remote archives may be read from; none when absent. */
+  remoteHosts?: readonly string[];
+  /** Names the server in its requests to other servers; it is not named when absent. */
+  serverMark?: string;
+  /** How long outboxes keep events; as usual when absent. */
+  retention?: Retention;
+  /** Bytes of memory that a process of a job may need. */
+  processBytes: number;
+  /** Directory of the engine sockets. */
+  runDir: string;
+  /** Where overviews of large tables are kept; none are made without it. */
+  overviews?: string;
+  /** Data folder, for the ledger of SQLite files; none is kept without it. */
+  dataDir?: string;
+  /** Hears for how many milliseconds there was no engine, once there is one again. */
+  onEnginesBack?(absenceMs: number): void;
+}
+
+/** The pools of a gateway process: vector threads, writer of archives and maker of glyphs here, GDAL and Mapnik in the engines. */
+export function createPools(options: PoolsOptions): Pools {
+  const { maxQueue, maxWaitMs, runDir, connections, remoteHosts, overviews, retention, dataDir } = options;
+  const threads = options.vectorThreads || availableParallelism();
+  const vector = new VectorPool({
+    ...{ threads, maxQueue, maxWaitMs, connections, remoteHosts, overviews, retention, dataDir },
+  });
+  const engines = new EnginePool({ runDir, maxQueue, maxWaitMs, onReturn: options.onEnginesBack });
+  const archives = new OneThreadPool<ArchiveTaskName>({
+    name: 'archive',
+    worker: new URL('../entries/archive.js', import.meta.url),
+  });
+  const symbols = new OneThreadPool<keyof SymbolTasks>({
+    name: 'symbols',
+    worker: new URL('../entries/symbols.js', import.meta.url),
+    maxQueue: LIMITS.symbolQueue,
+  });
+  const storage = new OneThreadPool<keyof StorageTasks>({
+    name: 'storage',
+    worker: new URL('../entries/storage.js', import.meta.url),
+    concurrency: LIMITS.storageRequests,
+  });
+  const ingest = new OneThreadPool<keyof IngestTasks>({
+    name: 'ingest',
+    worker: new URL('../entries/ingest.js', import.meta.url),
+    workerData: { remoteHosts: remoteHosts ?? [], serverMark: options.serverMark } satisfies IngestWorkerData,
+    concurrency: LIMITS.ingestRequests,
+    maxQueue: LIMITS.ingestQueue,
+  });
+  const geocoding = new OneThreadPool<'geocoding.import' | 'geocoding.sweep'>({
+    name: 'geocoding',
+    worker: new URL('../entries/geocoding.js', import.meta.url),
+    maxQueue: LIMITS.geocodeImports,
+  });
+  const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
+  // A job may keep a process for hours, and these have clients that wait.
+  const geometries = new ProcessPool({
+    ...{
+      name: 'geometry',
+      size: threads,
+      reserved: 1,
+      maxBytes: LIMITS.geometryMemoryBytes,
+      maxQueue: LIMITS.geometryQueue,
+    },
+  });
+  const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
+    if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
+    if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);
+    if (name.startsWith('symbols.')) return symbols.run(name as keyof SymbolTasks, input, taskOptions);
+    if (name.startsWith('storage.')) return storage.run(name as keyof StorageTasks, input, taskOptions);
+    if (name === 'process.geometry') return geometries.run(name, input, taskOptions);
+    if (name.startsWith('process.'))
+      return processes.run(name as keyof FeatureProcessTasks, input, taskOptions);
+    if (name.startsWith('ingest.')) return ingest.run(name as keyof IngestTasks, input, taskOptions);
+    if (name === 'geocoding.import' || name === 'geocoding.sweep')
+      return geocoding.run(name, input, taskOptions);
+    return engines.run(name as EngineTaskName, input, taskOptions);
+  };
+  const admission = new Admission(options.heavyPerAddress);
+  return {
+    run<N extends TaskName>(name: N, input: TaskInput<N>, taskOptions?: TaskOptions): Promise<TaskOutput<N>> {
+      return admission.run(name, input, taskOptions, (admitted) =>
+        run(name, input as never, admitted),
+      ) as Promise<TaskOutput<N>>;
+    },
+    status: () => [
+      vector.status(),
+      ...engines.status(),
+      archives.status(),
+      symbols.status(),
+      storage.status(),
+      ingest.status(),
+      geocoding.status(),
+      processes.status(),
+      geometries.status(),
+    ],
+    async close() {
+      const pools = [vector, engines, archives, symbols, storage, ingest, geocoding, processes, geometries];
+      await Promise.all(pools.map((pool) => pool.close()));
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * Entry of a process that does tasks of jobs, one at a time, in a thread: what GEOS or an expression keeps busy can be
+ * killed, what needs more memory than it may ends alone, and what crashes takes no server with it.
+ */
+
+import { writeFileSync } from 'node:fs';
+import type { FeatureProcessTasks } from '../../../core/processes/feature-processes.js';
+import { ConnectionCounts } from '../../../core/sources/connection-counts.js';
+import type { TaskUsage } from '../../../core/tasks/tasks.js';
+import type { ProcessThreadData } from '../../entries/process.js';
+import { type Answer, answer } from '../../threads/failure.js';
+import { OneThreadPool } from '../../threads/one-thread.js';
+import { peakMemory, resetPeakMemory } from '../../threads/peak-memory.js';
+
+export type ToHost = { name: keyof FeatureProcessTasks; input: object } | 'cancel';
+
+export type FromHost = { usage: TaskUsage; isOutgrown?: true } | { answer: Answer; usage: TaskUsage };
+
+/** Milliseconds between looks at what a task has done and needs. */
+const LOOK_MS = 100;
+/** Of the processes of this machine the kernel ends these first when memory is short. */
+const OOM_SCORE = '500';
+
+process.title = 'graticule: process';
+const maxBytes = Number(process.argv[2]);
+// The server is gone, and whoever takes the job over writes the same files.
+process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+preferEnd();
+
+const threads = new OneThreadPool<keyof FeatureProcessTasks>({
+  name: 'process',
+  worker: new URL('../../entries/process.js', import.meta.url),
+  workerData: { connections: 1, counts: new ConnectionCounts().shared } satisfies ProcessThreadData,
+  isKept: true,
+});
+let stop = new AbortController();
+
+process.on('message', (message: ToHost) => {
+  if (message === 'cancel') stop.abort();
+  else void run(message);
+});
+
+async function run({ name, input }: Exclude<ToHost, 'cancel'>): Promise<void> {
+  stop = new AbortController();
+  const { signal } = stop;
+  resetPeakMemory();
+  const shared = new SharedArrayBuffer(4);
+  const count = () => Atomics.load(new Int32Array(shared), 0);
+  const timer = setInterval(() => {
+    const memoryBytes = process.memoryUsage.rss();
+    const usage = { count: count(), memoryBytes };
+    if (memoryBytes <= maxBytes) send({ usage });
+    else send({ usage, isOutgrown: true }, () => process.kill(process.pid, 'SIGKILL'));
+  }, LOOK_MS);
+  const end = await answer(() => threads.run(name, { ...input, count: shared } as never, { signal }));
+  clearInterval(timer);
+  send({ answer: end, usage: { count: count(), memoryBytes: peakMemory() } });
+}
+
+function send(message: FromHost, then?: () => void): void {
+  process.send?.(message, undefined, undefined, then);
+}
+
+function preferEnd(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', OOM_SCORE);
+  } catch {
+    // Another system, or one that does not let it.
+  }
+}

@@ -1,0 +1,358 @@
+import { Piscina } from 'piscina';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { BACKGROUND, type Caller } from '../../../core/kit/callers.js';
+import { ConnectionCounts, sumOfCounts } from '../../../core/sources/connection-counts.js';
+import { tableNameOf, type VectorSource } from '../../../core/sources/vector-source.js';
+import { type Retention, USUAL_RETENTION } from '../../../core/streams/events.js';
+import type { PoolStatus, TaskInput, TaskOptions, TaskOutput } from '../../../core/tasks/tasks.js';
+import type { VectorTileResult, VectorTileTask } from '../../../core/tasks/vector-tasks.js';
+import type { VectorMessage, VectorTaskName, VectorThreadData } from '../../entries/vector.js';
+import { packed } from '../../features/sources.js';
+import { Cancellation } from '../../threads/cancellation.js';
+import { type Answer, failureFrom } from '../../threads/failure.js';
+import { FairLane } from '../../threads/fair-lane.js';
+import { KEYED_NICENESS, WORKER_NICENESS } from '../../threads/niceness.js';
+import { busy } from '../../threads/pace.js';
+import type { Seat } from '../../threads/seats.js';
+import { OverviewQueue } from './overviews.js';
+import { FILES, type LaneName, laneOf, placeFor, ThreadLoad } from './placing.js';
+import { TableLoad } from './table-load.js';
+
+interface Waiting {
+  name: VectorTaskName;
+  input: unknown;
+  lane: LaneName;
+  caller: Caller;
+  begun: boolean;
+  /** Estimated so, or a statement of a slow table; constant from the start of the task. */
+  readonly heavy: boolean;
+  /** Table of a database that it reads; empty where that is not one table. */
+  table: string;
+  /** Only for tasks that can be stopped while they run. */
+  cancellation: Cancellation | undefined;
+  traceparent: string | undefined;
+  /** To be called when it starts. */
+  start(): void;
+  started: boolean;
+  settle(answer: Answer): void;
+  fail(error: TaskFailure): void;
+  done: boolean;
+}
+
+export interface VectorPoolOptions {
+  threads: number;
+  /** Requests of clients that may wait; more are refused with `queue-full`. Background work always waits. */
+  maxQueue: number;
+  /** Expected wait, in milliseconds, beyond which a task is refused with `queue-full`. */
+  maxWaitMs: number;
+  /**
+   * Connections to each PostGIS database, over all threads; each thread has at least one. A quarter is for callers with a
+   * key.
+   */
+  connections: number;
+  /** Where overviews of tables lie; none are made without it. */
+  overviews?: string;
+  /** Hosts that remote archives may be read from; none when absent. */
+  remoteHosts?: readonly string[];
+  /** How long outboxes keep events. */
+  retention?: Retention;
+  /** Data folder, for the ledger of SQLite files; none is kept without it. */
+  dataDir?: string;
+}
+
+/** One of the threads, which begins with its first task: a server that has little to do pays for few of them. */
+class Thread {
+  readonly load = new ThreadLoad();
+  readonly counts = new ConnectionCounts();
+  #pool: Piscina | undefined;
+
+  constructor(
+    readonly perDatabase: number,
+    private readonly dataOf: (counts: ConnectionCounts) => VectorThreadData,
+  ) {}
+
+  get pool(): Piscina {
+    return (this.#pool ??= thread(this.dataOf(this.counts)));
+  }
+
+  /** Whether it serves, or would. */
+  get isHealthy(): boolean {
+    return this.#pool === undefined || this.#pool.threads.length > 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.close();
+  }
+}
+
+/** More than we ever give a thread: who runs where and when is decided here. */
+const NO_LIMIT = 10_000;
+
+/** Part of the connections to a database that is for callers with a key, and that one table leaves to the others. */
+const RESERVED_PART = 1 / 4;
+
+interface Lane {
+  readonly tasks: FairLane<Waiting>;
+  readonly tables: TableLoad;
+}
+
+/**
+ * Threads that read and encode vector data. Tasks wait in our own queue, so that abort and deadline drop what has not
+ * begun, and never tear down a thread inside SQLite; a database is asked to stop. Threads read one file at a time, and
+ * wait for as many answers of a database as they have connections to it. One more thread, with connections of its own, is
+ * for callers with a key while the others are taken.
+ */
+export class VectorPool {
+  readonly #threads: Thread[];
+  readonly #reserved: Thread;
+  readonly #lanes = new Map<LaneName, Lane>();
+  readonly #options: VectorPoolOptions;
+  readonly #overviews: OverviewQueue;
+  readonly #counts: readonly ConnectionCounts[];
+  #queued = 0;
+  #running = 0;
+
+  constructor(options: VectorPoolOptions) {
+    this.#options = options;
+    const { connections, threads } = options;
+    const reserved = Math.max(1, Math.floor(connections * RESERVED_PART));
+    const perThread = Math.max(1, Math.floor((connections - reserved) / threads));
+    const { remoteHosts = [], overviews, retention = USUAL_RETENTION, dataDir } = options;
+    const dataOf =
+      (perDatabase: number, niceness: number) =>
+      (counts: ConnectionCounts): VectorThreadData => ({
+        connections: perDatabase,
+        counts: counts.shared,
+        ...{ remoteHosts, overviews, retention, niceness, dataDir },
+      });
+    const common = dataOf(perThread, WORKER_NICENESS);
+    const ofOverviews = new ConnectionCounts();
+    this.#overviews = new OverviewQueue(common(ofOverviews));
+    this.#threads = Array.from({ length: threads }, () => new Thread(perThread, common));
+    this.#reserved = new Thread(reserved, dataOf(reserved, KEYED_NICENESS));
+    this.#counts = [ofOverviews, this.#reserved.counts, ...this.#threads.map(({ counts }) => counts)];
+  }
+
+  run<N extends VectorTaskName>(
+    name: N,
+    input: TaskInput<N>,
+    options: TaskOptions = {},
+  ): Promise<TaskOutput<N>> {
+    if (options.signal?.aborted || options.stop?.aborted)
+      return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
+    const lane = laneOf(name, input);
+    const { caller = BACKGROUND, begun = false } = options;
+    const wait = caller.class === 'background' ? 0 : this.#laneOf(lane).tasks.waitMs(caller);
+    const full = wait > this.#options.maxWaitMs || !this.#makeRoom(caller, lane);
+    if (full && !begun) return Promise.reject(busy(wait));
+    return new Promise((resolve, reject) => {
+      this.#enqueue(this.#waiting(name, input, lane, options, resolve as (value: unknown) => void, reject));
+      this.#next(lane);
+    });
+  }
+
+  #waiting(
+    name: VectorTaskName,
+    input: unknown,
+    lane: LaneName,
+    options: TaskOptions,
+    resolve: (value: unknown) => void,
+    reject: (error: TaskFailure) => void,
+  ): Waiting {
+    let timer: NodeJS.Timeout | undefined;
+    const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
+    // One that has begun tells itself whether it ended early.
+    const stop = () => (task.started ? task.cancellation?.request() : abort());
+    const finish = () => {
+      task.done = true;
+      clearTimeout(timer);
+      options.signal?.removeEventListener('abort', abort);
+      options.stop?.removeEventListener('abort', stop);
+    };
+    const { tables } = this.#laneOf(lane);
+    const table = tableOf(lane, input);
+    let heavy: boolean | undefined;
+    const task: Waiting = {
+      name,
+      input,
+      lane,
+      table,
+      caller: options.caller ?? BACKGROUND,
+      begun: options.begun ?? false,
+      get heavy() {
+        return heavy ?? (options.heavy === true || (table !== '' && tables.isSlow(table)));
+      },
+      start: () => {
+        heavy = task.heavy;
+        task.started = true;
+      },
+      started: false,
+      traceparent: options.traceparent,
+      cancellation: lane === FILES && !options.stop ? undefined : new Cancellation(),
+      done: false,
+      settle(answer) {
+        if (task.done) return;
+        finish();
+        if (answer.work) options.onWork?.(answer.work);
+        if (answer.ok) resolve(answer.value);
+        else reject(failureFrom(answer.failure));
+      },
+      fail: (error) => {
+        if (task.done) return;
+        finish();
+        // One that never began must not hold a place in the queue.
+        if (!this.#withdraw(task)) task.cancellation?.request();
+        reject(error);
+      },
+    };
+    options.signal?.addEventListener('abort', abort, { once: true });
+    options.stop?.addEventListener('abort', stop, { once: true });
+    if (options.deadlineMs !== undefined) {
+      const late = () => {
+        // A tile that is never done would never tell that it is much to read.
+        if (name === 'vector.tile')
+          for (const layer of (input as VectorTileTask).layers) this.#overviews.want(layer);
+        task.fail(new TaskFailure('deadline-exceeded', 'The request took too long.'));
+      };
+      timer = setTimeout(late, options.deadlineMs);
+    }
+    return task;
+  }
+
+  /** Whether one more request of a client may wait: in a full queue somebody else's gives up its place, or nobody's. */
+  #makeRoom(caller: Caller, lane: LaneName): boolean {
+    let elsewhere = 0;
+    for (const [name, { tasks }] of this.#lanes) if (name !== lane) elsewhere += tasks.queue.requests;
+    if (this.#laneOf(lane).tasks.queue.hasRoom(caller, this.#options.maxQueue - elsewhere)) return true;
+    for (const { tasks } of this.#lanes.values()) {
+      const displaced = tasks.queue.displaced(caller);
+      displaced?.fail(busy(0));
+      if (displaced) return true;
+    }
+    return false;
+  }
+
+  #enqueue(task: Waiting): void {
+    this.#laneOf(task.lane).tasks.queue.push(task);
+    this.#queued++;
+  }
+
+  /** Takes a task out of its queue; false when it is not in there any more. */
+  #withdraw(task: Waiting): boolean {
+    if (!this.#laneOf(task.lane).tasks.queue.remove(task)) return false;
+    this.#queued--;
+    return true;
+  }
+
+  /** Starts what can start in this lane, in the order of the callers' turns. */
+  #next(name: LaneName): void {
+    const { tasks } = this.#laneOf(name);
+    for (let next = tasks.next(); next; next = tasks.next()) {
+      this.#queued--;
+      void this.#start(next.task, this.#placeFor(name, next.seat));
+    }
+  }
+
+  #laneOf(name: LaneName): Lane {
+    let lane = this.#lanes.get(name);
+    if (!lane) this.#lanes.set(name, (lane = this.#newLane(name)));
+    return lane;
+  }
+
+  #newLane(name: LaneName): Lane {
+    const tables = new TableLoad();
+    if (name === FILES) {
+      const common = this.#threads.length;
+      // The reserved thread goes first: it gets more of the processors than others that compute.
+      const reserved = { reserved: 1, reservedFirst: true };
+      return { tasks: new FairLane({ common, ...reserved, heavy: Math.max(1, common - 1) }), tables };
+    }
+    const common = this.#threads.reduce((sum, { perDatabase }) => sum + perDatabase, 0);
+    // A thread of everyone may begin to read a large file while it waits for a database: its answer would wait as well.
+    const reserved = { reserved: this.#reserved.perDatabase, reservedFirst: true };
+    const seats = { common, ...reserved, heavy: Math.max(1, common >> 1) };
+    const ofTable = Math.max(1, common - Math.max(1, Math.floor(common * RESERVED_PART)));
+    const mayStart = ({ table }: Waiting) => table === '' || tables.count(table) < ofTable;
+    return { tasks: new FairLane(seats, mayStart), tables };
+  }
+
+  #placeFor(lane: LaneName, seat: Seat): Thread {
+    if (seat === 'reserved') return this.#reserved;
+    const [{ perDatabase }] = this.#threads as [Thread];
+    return placeFor(this.#threads, lane, lane === FILES ? 1 : perDatabase)!;
+  }
+
+  async #start(task: Waiting, { pool, load }: Thread): Promise<void> {
+    const { name, input, lane, cancellation, traceparent } = task;
+    const message: VectorMessage = { name, input: packed(input), flag: cancellation?.shared };
+    if (traceparent !== undefined) message.traceparent = traceparent;
+    const { tasks, tables } = this.#laneOf(lane);
+    this.#running++;
+    load.began(lane);
+    const end = task.table === '' ? undefined : tables.began(task.table);
+    let isWhole = false;
+    try {
+      const answer = (await pool.run(message, { transferList: memoryOf(task) })) as Answer;
+      isWhole = answer.ok;
+      if (name === 'vector.tile' && answer.ok) this.#noteHeavy(input as VectorTileTask, answer.value);
+      task.settle(answer);
+    } catch (error) {
+      task.fail(new TaskFailure('worker-lost', 'A worker stopped unexpectedly.', String(error)));
+    } finally {
+      this.#running--;
+      load.ended(lane);
+      end?.(isWhole);
+      tasks.ended(task);
+      this.#next(lane);
+    }
+  }
+
+  #noteHeavy({ layers }: VectorTileTask, result: unknown): void {
+    for (const i of (result as VectorTileResult).heavy ?? []) this.#overviews.want(layers[i]!);
+  }
+
+  status(): PoolStatus {
+    const workers = this.#threads.filter(({ isHealthy }) => isHealthy).length;
+    return {
+      name: 'vector',
+      workers,
+      queued: this.#queued,
+      running: this.#running,
+      healthy: workers > 0,
+      connections: sumOfCounts(this.#counts),
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const { tasks } of this.#lanes.values())
+      for (const task of [...tasks.queue]) task.fail(new TaskFailure('cancelled', 'The server is stopping.'));
+    const threads = [...this.#threads, this.#reserved];
+    await Promise.all([this.#overviews.close(), ...threads.map((one) => one.close())]);
+  }
+}
+
+/** The table of a database whose statement a task is. */
+function tableOf(lane: LaneName, input: unknown): string {
+  if (lane === FILES) return '';
+  const { source, layers } = input as { source?: VectorSource; layers?: VectorTileTask['layers'] };
+  const [table, ...others] = layers ? layers.map((layer) => layer.source) : source ? [source] : [];
+  return table && others.length === 0 ? tableNameOf(table) : '';
+}
+
+/** Memory that moves to the thread with a task. */
+function memoryOf({ name, input }: Waiting): ArrayBuffer[] {
+  return name === 'vector.body' ? (input as TaskInput<'vector.body'>).parts.map(({ buffer }) => buffer) : [];
+}
+
+/** One thread that never ends. It must not sleep on an atomic: answers of databases wake its event loop. */
+function thread(workerData: VectorThreadData): Piscina {
+  return new Piscina({
+    filename: new URL('../../entries/vector.js', import.meta.url).href,
+    minThreads: 1,
+    maxThreads: 1,
+    concurrentTasksPerWorker: NO_LIMIT,
+    atomics: 'disabled',
+    recordTiming: false,
+    workerData,
+  });
+}

@@ -1,0 +1,44 @@
+import type { GeometryServiceTask } from '../../../core/geoservices/geometry-service.js';
+import { processCollection, processGeometries } from '../../../native/processing.js';
+import { measureGeometries } from '../../../native/proximity.js';
+import { relateGeometries } from '../../../native/relations.js';
+import { type Blob, blobsOf, requireBlobs, SRS_ID } from './blobs.js';
+
+type Task = Extract<GeometryServiceTask, { verb: 'complete' }>;
+
+/** Share of an area by which another may differ that is the same. */
+const ROUNDING = 1e-9;
+
+/** The areas that lines enclose together with the areas beside them. */
+export function gaps(task: Task): Blob[] {
+  const areas = blobsOf(task.geometries, task);
+  const planes = { crs: task.plane, target: task.plane, srsId: SRS_ID };
+  const outlines = requireBlobs(processGeometries(areas, { name: 'boundary' }, planes));
+  const lines = blobsOf(task.others, task);
+  const [faces, holes] = [outside([...outlines, ...lines], areas, planes), outside(outlines, areas, planes)];
+  // Gaps that no line runs through were there before.
+  const old = relateGeometries(pointsOf(faces, planes), holes, { all: false, maxPairs: faces.length }) ?? [];
+  const [sizes, sizesOfHoles] = [sizesOf(faces, task), sizesOf(holes, task)];
+  const isOld = new Set(
+    old
+      .filter((one) => one.matrix[0] === '0' && sizes[one.left]! >= sizesOfHoles[one.right]! * (1 - ROUNDING))
+      .map(({ left }) => left),
+  );
+  return faces.filter((_, i) => !isOld.has(i));
+}
+
+type Planes = Parameters<typeof processGeometries>[2];
+
+/** The faces of lines that lie in none of the areas. */
+function outside(lines: Blob[], areas: Blob[], planes: Planes): Blob[] {
+  const faces = processCollection(lines, { name: 'polygonize' }, SRS_ID);
+  const inside = relateGeometries(pointsOf(faces, planes), areas, { all: false, maxPairs: 1e8 }) ?? [];
+  const owners = new Set(inside.filter(({ matrix }) => matrix[0] === '0').map(({ left }) => left));
+  return faces.filter((_, i) => !owners.has(i));
+}
+
+const pointsOf = (faces: Blob[], planes: Planes) =>
+  requireBlobs(processGeometries(faces, { name: 'point-on-surface' }, planes));
+
+const sizesOf = (faces: Blob[], { plane }: Task) =>
+  measureGeometries(faces, plane, false).map((one) => one?.area ?? 0);

@@ -1,0 +1,97 @@
+import type { Geometry } from 'geojson';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { GeometryServiceTask, RelationName } from '../../../core/geoservices/geometry-service.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import { relateGeometries } from '../../../native/relations.js';
+import { type Blob, blobsOf } from './blobs.js';
+
+type Task = Extract<GeometryServiceTask, { verb: 'relate' }>;
+
+/** A pair of geometries: their matrix (DE-9IM) and dimensions. */
+interface Pair {
+  matrix: string;
+  left: number;
+  right: number;
+}
+
+/** Places in a matrix: interior, boundary and exterior of the left with those of the right. */
+const [II, IB, IE, BI, BB, BE, EI] = [0, 1, 2, 3, 4, 5, 6];
+const EMPTY = 'F';
+
+const meet = ({ matrix }: Pair, ...places: number[]) => places.some((place) => matrix[place] !== EMPTY);
+const isDisjoint = (pair: Pair) => !meet(pair, II, IB, BI, BB);
+const touch = (pair: Pair) => !meet(pair, II) && !isDisjoint(pair);
+/** The highest dimension of what is at these places; 0 for none, as for points. */
+const dimensionAt = ({ matrix }: Pair, ...places: number[]) =>
+  Math.max(...places.map((place) => Number(matrix[place] === EMPTY ? 0 : matrix[place])));
+
+const RELATIONS: Record<Exclude<RelationName, 'Relation'>, (pair: Pair) => boolean> = {
+  Disjoint: isDisjoint,
+  Intersection: (pair) => !isDisjoint(pair),
+  InteriorIntersection: (pair) => meet(pair, II),
+  In: (pair) => meet(pair, II) && !meet(pair, IE, BE),
+  // As above, and what lies on a boundary is within, too.
+  Within: (pair) => !isDisjoint(pair) && !meet(pair, IE, BE),
+  Touch: touch,
+  PointTouch: (pair) => touch(pair) && dimensionAt(pair, IB, BI, BB) === 0,
+  LineTouch: (pair) => touch(pair) && dimensionAt(pair, IB, BI, BB) === 1,
+  LineCoincidence: (pair) => pair.left > 0 && pair.right > 0 && dimensionAt(pair, outlines(pair)) === 1,
+  Cross: crosses,
+  Overlap: ({ matrix, left, right }) =>
+    left === right && (left === 1 ? matrix[II] === '1' : matrix[II] !== EMPTY) && meetOutside(matrix),
+};
+
+/** Where the outlines of both meet: that of an area is its boundary, a line is its own. */
+function outlines({ left, right }: Pair): number {
+  if (left === 1) return right === 1 ? II : IB;
+  return right === 1 ? BI : BB;
+}
+
+function crosses(pair: Pair): boolean {
+  const { left, right, matrix } = pair;
+  if (left === right) return left === 1 && matrix[II] === '0';
+  return meet(pair, II) && meet(pair, left < right ? IE : EI);
+}
+
+const meetOutside = (matrix: string) => matrix[IE] !== EMPTY && matrix[EI] !== EMPTY;
+
+/** Pairs of geometries in a relation. Throws `invalid-input` and `too-large`. */
+export function relations(task: Task): [left: number, right: number][] {
+  const test = testOf(task);
+  // Others have an interior or boundary in common, so that their envelopes meet.
+  const all = task.relation === 'Disjoint' || task.relation === 'Relation';
+  const [left, right] = [task.geometries, task.others].map((list) => list.map(dimensionOf)) as [
+    number[],
+    number[],
+  ];
+  return pairsOf(blobsOf(task.geometries, task), blobsOf(task.others, task), all)
+    .filter((one) => test({ matrix: one.matrix, left: left[one.left]!, right: right[one.right]! }))
+    .map((one) => [one.left, one.right]);
+}
+
+function pairsOf(left: readonly Blob[], right: readonly Blob[], all: boolean) {
+  const maxPairs = LIMITS.geometryPairs;
+  const beyond = () => new TaskFailure('too-large', `There are more than ${maxPairs} pairs to relate.`);
+  if (all && left.length * right.length > maxPairs) throw beyond();
+  try {
+    const pairs = relateGeometries(left, right, { all, maxPairs });
+    if (pairs) return pairs;
+  } catch (error) {
+    throw new TaskFailure('invalid-input', `geometries cannot be related: ${(error as Error).message}`);
+  }
+  throw beyond();
+}
+
+function testOf({ relation, pattern }: Task): (pair: Pair) => boolean {
+  if (relation !== 'Relation') return RELATIONS[relation];
+  const letters = [...pattern!];
+  return ({ matrix }) =>
+    letters.every((letter, i) => {
+      if (letter === '*') return true;
+      return letter === 'T' ? matrix[i] !== EMPTY : matrix[i] === letter;
+    });
+}
+
+function dimensionOf({ type }: Geometry): number {
+  return type.endsWith('Polygon') ? 2 : type.endsWith('LineString') ? 1 : 0;
+}

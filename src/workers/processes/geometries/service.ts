@@ -1,0 +1,129 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { GeometryOperation } from '../../../core/geometry/geometry-operations.js';
+import type {
+  GeometryServiceResult,
+  GeometryServiceTask,
+} from '../../../core/geoservices/geometry-service.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import {
+  GeometryUnion,
+  OverlayIndex,
+  processCollection,
+  processGeometries,
+} from '../../../native/processing.js';
+import { distanceMatrix, measureGeometries } from '../../../native/proximity.js';
+import { type Blob, blobsOf, geometriesOf, requireBlobs, SRS_ID, tooLarge } from './blobs.js';
+import { cuts } from './cuts.js';
+import { gaps } from './gaps.js';
+import { pointsOf, stringsOf } from './notations/notations.js';
+import { relations } from './relations.js';
+import { reshape } from './reshape.js';
+import { densifySlopes } from './slopes.js';
+import { trimExtend } from './trim-extend.js';
+import { transformGeometries, waysOf } from './ways.js';
+
+/** Computes what a GeometryServer is asked. Throws `invalid-input` and `too-large`. */
+export function computeGeometries(task: GeometryServiceTask): GeometryServiceResult {
+  try {
+    return compute(task);
+  } catch (error) {
+    // What GEOS and PROJ complain of is what was sent; others are faults of ours.
+    if (!(error instanceof Error) || error.constructor !== Error) throw error;
+    throw new TaskFailure('invalid-input', `The geometries cannot be processed: ${error.message}.`);
+  }
+}
+
+function compute(task: GeometryServiceTask): GeometryServiceResult {
+  switch (task.verb) {
+    case 'measure':
+      return {
+        geometries: [],
+        measures: measuresOf(blobsOf(task.geometries, task), task.plane, task.ground),
+      };
+    case 'distance':
+      return { geometries: [], measures: [], distance: distanceOf(task) };
+    case 'relate':
+      return { geometries: [], measures: [], relations: relations(task) };
+    case 'cut':
+      return { ...cuts(task), measures: [] };
+    case 'reshape':
+      return { geometries: [reshape(task)], measures: [] };
+    case 'trim-extend':
+      return { geometries: trimExtend(task), measures: [] };
+    case 'complete':
+      return { geometries: geometriesOf(gaps(task), task), measures: [] };
+    case 'find-ways':
+      return { geometries: [], measures: [], ways: waysOf(task) };
+    case 'transform':
+      return { geometries: transformGeometries(task), measures: [] };
+    case 'write':
+      return { geometries: [], measures: [], strings: stringsOf(task.geometries, task.from, task.notation) };
+    case 'read':
+      return { geometries: pointsOf(task.strings, task.target, task.notation), measures: [] };
+    default:
+      return { geometries: geometriesOf(shapes(task), task), measures: [] };
+  }
+}
+
+type Verb = 'each' | 'hull' | 'union' | 'clip' | 'subtract';
+type ShapeTask = Extract<GeometryServiceTask, { verb: Verb }>;
+
+function shapes(task: ShapeTask): Blob[] {
+  const heights = task.verb === 'each' && task.heights === true;
+  const blobs = blobsOf(task.geometries, task, { heights });
+  switch (task.verb) {
+    case 'each': {
+      const [first] = task.operations;
+      if (heights && first?.name === 'densify' && !first.ground) return withSlopes(task, blobs, first);
+      const results = task.operations.flatMap((operation) => each(blobs, operation, task.plane));
+      return task.union ? union(results) : results;
+    }
+    case 'hull':
+      return processCollection(blobs, { name: 'convex-hull' }, SRS_ID);
+    case 'union':
+      return union(blobs);
+    default: {
+      const overlay = new OverlayIndex().add(blobsOf([task.by], task));
+      requireBlobs(overlay.reasons);
+      return requireBlobs(overlay.cut(blobs, task.verb, SRS_ID));
+    }
+  }
+}
+
+function each(blobs: Blob[], operation: GeometryOperation, plane: string): Blob[] {
+  if (operation.name === 'densify') refuseDense(blobs, operation, plane);
+  return requireBlobs(processGeometries(blobs, operation, { crs: plane, target: plane, srsId: SRS_ID }));
+}
+
+function withSlopes(task: ShapeTask, blobs: Blob[], operation: GeometryOperation): Blob[] {
+  refuseDense(blobs, operation, task.plane);
+  const geometries = task.geometries.map((geometry) => densifySlopes(geometry, operation.distance!));
+  return blobsOf(geometries, task, { heights: true });
+}
+
+function refuseDense(blobs: Blob[], { distance, ground = false }: GeometryOperation, plane: string): void {
+  const length = measuresOf(blobs, plane, ground).reduce((sum, one) => sum + one.length + one.perimeter, 0);
+  if (!(length / distance! <= LIMITS.geometryPositions))
+    throw tooLarge('maxSegmentLength makes more than', 'positions');
+}
+
+function union(blobs: Blob[]): Blob[] {
+  const all = new GeometryUnion();
+  all.add(blobs);
+  return [all.take(SRS_ID)];
+}
+
+function measuresOf(blobs: Blob[], plane: string, ground: boolean) {
+  return measureGeometries(blobs, plane, ground).map((one, i) => {
+    if (one) return one;
+    throw new TaskFailure('invalid-input', `geometries: number ${i} cannot be measured.`);
+  });
+}
+
+function distanceOf(task: Extract<GeometryServiceTask, { verb: 'distance' }>): number {
+  const side = (list: Blob[]) => ({ blobs: list, crs: task.plane });
+  const [one, other] = [side(blobsOf(task.geometries, task)), side(blobsOf([task.by], task))];
+  const [distance] = distanceMatrix(one, other, task.ground);
+  if (Number.isFinite(distance)) return distance!;
+  throw new TaskFailure('invalid-input', 'geometry1 and geometry2: their distance cannot be told.');
+}

@@ -1,0 +1,67 @@
+import type { Geometry, Position } from 'geojson';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { DatumStep, GeometryServiceTask } from '../../../core/geoservices/geometry-service.js';
+import { transformBox } from '../../../native/index.js';
+import { findOperations, transformByOperation } from '../../../native/operations.js';
+
+/** Ways of PROJ's database from one reference to another, by the codes of their steps between datums. */
+
+const LON_LAT = 'OGC:CRS84';
+
+/** None where both references have one datum. Codes are those of EPSG, and of Esri where EPSG has none. */
+export function waysOf({ from, target, area, areaCrs }: Extract<GeometryServiceTask, { verb: 'find-ways' }>) {
+  const operations = findOperations(from, target, area && transformBox(area, areaCrs, LON_LAT));
+  if (operations.some((steps) => steps.length === 0)) return [];
+  const ways = new Map<string, DatumStep[]>();
+  for (const steps of operations) {
+    const key = keyOf(steps);
+    if (ways.has(key) || !steps.every(({ code }) => /^\d{1,9}$/.test(code))) continue;
+    ways.set(
+      key,
+      steps.map(({ code, name, isInverse }) => ({ code: Number(code), name, isForward: !isInverse })),
+    );
+  }
+  return [...ways.values()];
+}
+
+/** Geometries by the way that has these steps. Throws `invalid-input` where there is none. */
+export function transformGeometries(task: Extract<GeometryServiceTask, { verb: 'transform' }>): Geometry[] {
+  const { from, target, steps } = task;
+  const place = findOperations(from, target).findIndex(
+    (one) =>
+      one.length === steps.length &&
+      steps.every(({ code, isForward }, i) => {
+        const step = one[i]!;
+        return Number(step.code) === code && (isForward === undefined || isForward === !step.isInverse);
+      }),
+  );
+  if (place < 0) throw new TaskFailure('invalid-input', 'transformation: does not lead from inSR to outSR.');
+  const positions = task.geometries.flatMap(positionsOf);
+  const points = new Float64Array(positions.flatMap(([x, y]) => [x!, y!]));
+  transformByOperation(points, from, target, place);
+  if (!points.every(Number.isFinite))
+    throw new TaskFailure('invalid-input', 'geometries: a position has no image in outSR.');
+  for (const [i, position] of positions.entries())
+    [position[0], position[1]] = [points[2 * i]!, points[2 * i + 1]!];
+  return task.geometries;
+}
+
+const keyOf = (steps: ReturnType<typeof findOperations>[number]) =>
+  steps.map(({ authority, code, isInverse }) => `${isInverse ? '-' : ''}${authority}:${code}`).join();
+
+/** The positions themselves: what is written to them is in the geometry. */
+function positionsOf(geometry: Geometry): Position[] {
+  switch (geometry.type) {
+    case 'Point':
+      return [geometry.coordinates];
+    case 'MultiPoint':
+      return geometry.coordinates;
+    case 'MultiLineString':
+      return geometry.coordinates.flat();
+    default:
+      // Rings may end with the position that they begin with, the same object.
+      return (geometry as { coordinates: Position[][][] }).coordinates.flatMap((rings) =>
+        rings.flatMap((ring, i) => (rings[i] = ring.map((position) => [...position]))),
+      );
+  }
+}

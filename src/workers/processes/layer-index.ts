@@ -1,0 +1,29 @@
+import type { FeatureRow } from '../../core/features/features.js';
+import { OverlayIndex, type Processed } from '../../native/processing.js';
+import { indexOver } from './layers.js';
+import type { Run } from './run.js';
+
+/** What GEOS cannot do with a feature is one fault of it, however often it is met. */
+export class LayerFaults {
+  readonly #ids = new Set<FeatureRow['id']>();
+
+  constructor(private readonly run: Run) {}
+
+  take(result: Processed, { id }: FeatureRow): Uint8Array | null | undefined {
+    if (typeof result !== 'string') return result;
+    if (!this.#ids.has(id)) this.run.take(result, undefined);
+    this.#ids.add(id);
+    return undefined;
+  }
+}
+
+/** Indexes of rows for overlays; those that GEOS cannot hold are left out. */
+export function overlayIndexes(faults: LayerFaults): (rows: readonly FeatureRow[]) => OverlayIndex {
+  return indexOver((blobs, rows) => {
+    const index = new OverlayIndex().add(blobs);
+    index.reasons.forEach((reason, i) => {
+      if (reason !== null) faults.take(reason, rows[i]!);
+    });
+    return index;
+  });
+}

@@ -1,0 +1,137 @@
+import type { FeatureRow } from '../../core/features/features.js';
+import type { Box } from '../../core/geometry/box.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { ProcessFeatures } from '../../core/processes/feature-processes.js';
+import type { Blobs } from '../../native/processing.js';
+import { attributesOf, boxAround, geometriesOf, type Run, rowsIn } from './run.js';
+import { copyRows, type IndexedCopy, rowsInCrs } from './steps/copy.js';
+import type { Attribute } from './table.js';
+
+/** One of two layers that a process compares: rows with geometries in one CRS. */
+export interface Layer {
+  readonly crs: string;
+  readonly attributes: readonly Attribute[];
+  rows(): AsyncIterable<FeatureRow[]>;
+}
+
+/** Boxes that may hold what counts for features in a box. */
+export type Windows = (box: Box) => Box[];
+
+/** A layer that is searched. */
+export interface SearchedLayer extends Layer {
+  /** All rows whose envelope meets the windows of the box around some, and perhaps others. */
+  near(rows: readonly FeatureRow[], windows?: Windows): Promise<readonly FeatureRow[]>;
+}
+
+/** Rows as they come; to be read once. */
+export class PassingLayer implements Layer {
+  readonly attributes: readonly Attribute[];
+
+  constructor(
+    private readonly run: Run,
+    private readonly features: ProcessFeatures,
+    readonly crs: string,
+  ) {
+    this.attributes = attributesOf(features);
+  }
+
+  rows(): AsyncIterable<FeatureRow[]> {
+    return rowsInCrs(this.run, this.features, this.crs);
+  }
+}
+
+const BATCH = 1024;
+
+/** A layer in memory. */
+export class HeldLayer implements SearchedLayer {
+  constructor(
+    private readonly run: Run,
+    readonly crs: string,
+    readonly attributes: readonly Attribute[],
+    readonly all: readonly FeatureRow[],
+  ) {}
+
+  async *rows(): AsyncGenerator<FeatureRow[]> {
+    for (let start = 0; start < this.all.length; start += BATCH) {
+      this.run.cancellation?.check();
+      yield this.all.slice(start, start + BATCH);
+    }
+  }
+
+  async near(): Promise<readonly FeatureRow[]> {
+    return this.all;
+  }
+}
+
+/** A layer in a file, for one that memory is not to hold. Neighbours follow each other. */
+export class FileLayer implements SearchedLayer {
+  constructor(
+    private readonly run: Run,
+    readonly crs: string,
+    readonly attributes: readonly Attribute[],
+    readonly copy: IndexedCopy,
+  ) {}
+
+  rows(): AsyncIterable<FeatureRow[]> {
+    return this.run.rows(this.copy);
+  }
+
+  async near(rows: readonly FeatureRow[], windows: Windows = (box) => [box]): Promise<readonly FeatureRow[]> {
+    const box = boxAround(rows);
+    return box ? rowsIn(this.run, this.copy, windows(box)) : [];
+  }
+}
+
+/** Bytes of a row beside its geometry and its texts, about. */
+const ROW_BYTES = 256;
+
+function bytesOf({ geometry, values }: FeatureRow): number {
+  const lengths = values.map((value) => (typeof value === 'string' ? 2 * value.length : 0));
+  return lengths.reduce((sum, length) => sum + length, ROW_BYTES + (geometry?.byteLength ?? 0));
+}
+
+/** Features in memory where they are few, else in a file that the caller removes. */
+export async function searchedLayer(
+  run: Run,
+  features: ProcessFeatures,
+  crs: string,
+  path: string,
+): Promise<HeldLayer | FileLayer> {
+  const attributes = attributesOf(features);
+  const batches = rowsInCrs(run, features, crs);
+  const held: FeatureRow[][] = [];
+  let bytes = 0;
+  for (let next = await batches.next(); !next.done; next = await batches.next()) {
+    held.push(next.value);
+    bytes = next.value.reduce((sum, row) => sum + bytesOf(row), bytes);
+    if (bytes > LIMITS.processHeldBytes)
+      return fileLayer(run, { crs, attributes, rows: () => followed(held, batches) }, path);
+  }
+  return new HeldLayer(run, crs, attributes, held.flat());
+}
+
+/** A layer as a file, which the caller removes. */
+export async function fileLayer(run: Run, layer: Layer, path: string): Promise<FileLayer> {
+  const { crs, attributes } = layer;
+  return new FileLayer(run, crs, attributes, await copyRows(layer.rows(), attributes, crs, path));
+}
+
+/** Batches that are there, which are let go, and then the others. */
+async function* followed(
+  first: FeatureRow[][],
+  others: AsyncIterable<FeatureRow[]>,
+): AsyncGenerator<FeatureRow[]> {
+  for (let batch = first.shift(); batch; batch = first.shift()) yield batch;
+  yield* others;
+}
+
+/** An index of rows, made once for those that come again: a layer in memory gives the same ones each time. */
+export function indexOver<Index>(
+  make: (blobs: Blobs, rows: readonly FeatureRow[]) => Index,
+): (rows: readonly FeatureRow[]) => Index {
+  let last: { rows: readonly FeatureRow[]; index: Index } | undefined;
+  return (rows) => {
+    if (last?.rows !== rows) last = { rows, index: make(geometriesOf(rows), rows) };
+    return last.index;
+  };
+}

@@ -1,0 +1,89 @@
+import { freeName, namesInUse } from '../../core/features/column-names.js';
+import type { FeatureRow } from '../../core/features/features.js';
+import type { FeatureProcess } from '../../core/processes/feature-processes.js';
+import { hasIntegerIds } from '../../core/sources/vector-source.js';
+import { geometryParts, processGeometries } from '../../native/processing.js';
+import { storeOf } from '../providers/store.js';
+import { mapByStatement } from './map-statement.js';
+import { attributesOf, geometriesOf, idTypeOf, queryOf, type Run } from './run.js';
+import { type Attribute, type AttributeValue, distinct, FeatureTable } from './table.js';
+
+type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;
+
+/** Attributes that features get. */
+export interface Addition {
+  attributes: readonly Attribute[];
+  /** Their values for each row of a batch; undefined leaves the feature out. Rows whose geometry is a fault do not come. */
+  valuesOf(rows: readonly FeatureRow[]): (AttributeValue[] | undefined)[];
+}
+
+/**
+ * Each feature for itself. Integer ids stay, others become an attribute; parts of a feature get ids of their own. With an
+ * addition features without geometry stay, too.
+ */
+export async function mapFeatures(
+  run: Run,
+  { operation, parts = false, crs }: MapProcess,
+  addition?: Addition,
+): Promise<number> {
+  const { input, output } = run.task;
+  const { source } = input;
+  const keepsIds = hasIntegerIds(source) && !parts;
+  const attributes = distinct([...attributesOf(input), ...(addition?.attributes ?? [])]);
+  const taken = namesInUse(attributes);
+  const idAttribute = keepsIds
+    ? []
+    : [{ name: freeName(source.idColumn, taken), type: idTypeOf(source) } as const];
+  const columns = addition || parts ? undefined : storeOf(source).columns?.(queryOf(input, true));
+  const table = FeatureTable.create(output, crs ?? source.crs, [...idAttribute, ...attributes], {
+    ...(columns ? { source: columns.path } : {}),
+  });
+  const planes = { crs: source.crs, target: table.crs, srsId: table.srsId };
+  const add = (geometry: Uint8Array | null, { id, values }: OutputRow) =>
+    keepsIds ? table.add(geometry, values, id as number) : table.add(geometry, [id, ...values]);
+  try {
+    if (columns) {
+      await mapByStatement(run, operation, table, { planes, columns });
+      return table.finish();
+    }
+    for await (const rows of run.rows(input)) {
+      const results = processGeometries(geometriesOf(rows), operation, planes);
+      const geometries = rows.map(({ id }, i) => run.take(results[i]!, id));
+      if (parts) {
+        addParts(rows, geometries, table.srsId, add);
+        continue;
+      }
+      const features = rows.flatMap((row, i) => {
+        const geometry = geometries[i];
+        return geometry === undefined || (geometry === null && !addition) ? [] : [{ row, geometry }];
+      });
+      const extra = addition?.valuesOf(features.map(({ row }) => row));
+      for (const [i, { row, geometry }] of features.entries()) {
+        const values = extra ? extra[i] : [];
+        if (values) add(geometry, { id: row.id, values: [...row.values, ...values] });
+      }
+    }
+    return table.finish();
+  } finally {
+    table.abandon();
+  }
+}
+
+/** A row with the values that its feature gets. */
+interface OutputRow {
+  id: FeatureRow['id'];
+  values: readonly AttributeValue[];
+}
+
+function addParts(
+  rows: readonly FeatureRow[],
+  geometries: readonly (Uint8Array | null | undefined)[],
+  srsId: number,
+  add: (geometry: Uint8Array, row: FeatureRow) => void,
+): void {
+  const { owners, parts } = geometryParts(
+    geometries.map((geometry) => geometry ?? null),
+    srsId,
+  );
+  for (const [i, part] of parts.entries()) add(part, rows[owners[i]!]!);
+}

@@ -1,0 +1,195 @@
+/** Zones over a raster, in groups that are read together. */
+
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
+import { hilbertIndex } from '../../../core/values/hilbert.js';
+import type Database from '../../../native/sqlite.js';
+import type { Dataset } from '../../gdal/gdal.js';
+import { quote } from '../../providers/geopackage/connection.js';
+import { type GeoTransform, georeferenceOf } from '../../rasters/georeference.js';
+import { periodOf } from '../../rasters/pixels/continuous.js';
+import type { PixelBox } from '../../rasters/pixels/values.js';
+import { boxOf } from '../blob.js';
+
+/** column = t[0] + t[1] x + t[2] y, row = t[3] + t[4] x + t[5] y. */
+export type PixelTransform = readonly [number, number, number, number, number, number];
+
+export function pixelTransformOf([x0, a, b, y0, c, d]: GeoTransform): PixelTransform {
+  const area = a * d - b * c;
+  return [(b * y0 - d * x0) / area, d / area, -b / area, (c * x0 - a * y0) / area, -c / area, a / area];
+}
+
+export interface Zone {
+  id: number;
+  /** Place among all zones. */
+  index: number;
+  /** The pixels that it may touch. */
+  parts: readonly ZonePart[];
+  /** The middle of its envelope; where it is, if it is a point. */
+  middle: readonly [x: number, y: number];
+}
+
+/** Pixels that a zone touches, if it is moved east so far, in units of the CRS: 0, or the way around the Earth. */
+export interface ZonePart {
+  shift: number;
+  box: PixelBox;
+}
+
+/** Pixels that are read at once, and sides of the windows that a larger zone is read in. */
+const WINDOW_PIXELS = 1 << 22;
+const WINDOW_SIDE = 1 << 11;
+/** Pixels that a group may be read with beyond those of its zones. */
+const SLACK = 1 << 16;
+const GROUP_ZONES = 1024;
+/** Pixels of all zones of a group together, which may lie over each other: each may hold its values. */
+const GROUP_PIXELS = 1 << 24;
+/** Side of the cells of the curve that zones follow each other on, in pixels; and its order. */
+const CELL = 256;
+const CURVE_ORDER = 24;
+/** Bytes of a blob in which its envelope lies. */
+const HEAD_BYTES = 72;
+
+/** The pixels that a box of coordinates concerns; none where it is not on the raster. */
+export type PixelsOf = (box: Box) => readonly ZonePart[];
+
+/** Features that concern pixels, neighbours after each other; and how many there are in all. Fails with `too-large`. */
+export function zonesOver(
+  db: Database.Database,
+  { table, idColumn, geometryColumn }: GeoPackageSource,
+  pixelsOf: PixelsOf,
+): { zones: Zone[]; count: number } {
+  const [id, geometry] = [quote(idColumn), quote(geometryColumn)];
+  const rows = db
+    .prepare(`SELECT ${id}, substr(${geometry}, 1, ${HEAD_BYTES}) FROM ${quote(table)} ORDER BY ${id}`)
+    .raw()
+    .iterate() as IterableIterator<[number, Uint8Array | null]>;
+  const zones: { zone: Zone; place: number }[] = [];
+  let count = 0;
+  for (const [number, head] of rows) {
+    const index = count++;
+    if (count > LIMITS.processZones)
+      throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} features.`);
+    const bounds = boxOf(head);
+    const parts = bounds ? pixelsOf(bounds) : [];
+    const [first] = parts;
+    if (!bounds || !first) continue;
+    const middle = [(bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2] as const;
+    zones.push({ zone: { id: number, index, parts, middle }, place: placeOf(first.box) });
+  }
+  zones.sort((a, b) => a.place - b.place);
+  return { zones: zones.map(({ zone }) => zone), count };
+}
+
+/** Column and row of a position. */
+export function pixelAt([u, ux, uy, v, vx, vy]: PixelTransform, x: number, y: number): [number, number] {
+  return [u + ux * x + uy * y, v + vx * x + vy * y];
+}
+
+/** How far coordinates may be moved to meet a raster: a raster and features may write the same longitude in two ways. */
+export function shiftsOf(dataset: Dataset): readonly number[] {
+  const period = periodOf(georeferenceOf(dataset).crs);
+  return period === null ? [0] : [0, period, -period];
+}
+
+/** Part of a pixel that a box which was moved must reach into it: less is a rounding error. */
+const SLIVER = 1e-6;
+
+/** All pixels of a raster that a box meets. */
+export function pixelsAround(dataset: Dataset): PixelsOf {
+  const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
+  const { x: width, y: height } = dataset.rasterSize;
+  const shifts = shiftsOf(dataset);
+  const pixelsOf = ([west, south, east, north]: Box, least: number): PixelBox | undefined => {
+    const corners = [
+      pixelAt(transform, west, south),
+      pixelAt(transform, east, south),
+      pixelAt(transform, west, north),
+      pixelAt(transform, east, north),
+    ];
+    const columns = corners.map(([column]) => column);
+    const rows = corners.map(([, row]) => row);
+    const left = Math.max(0, Math.floor(Math.min(...columns) + least));
+    const right = Math.min(width, Math.ceil(Math.max(...columns) - least));
+    const top = Math.max(0, Math.floor(Math.min(...rows)));
+    const bottom = Math.min(height, Math.ceil(Math.max(...rows)));
+    // Also false for what is not a number.
+    if (!(left < right && top < bottom)) return undefined;
+    return { column: left, row: top, width: right - left, height: bottom - top };
+  };
+  return ([west, south, east, north]) =>
+    shifts.flatMap((shift) => {
+      const box = pixelsOf([west + shift, south, east + shift, north], shift === 0 ? 0 : SLIVER);
+      return box ? [{ shift, box }] : [];
+    });
+}
+
+function placeOf({ column, row, width, height }: PixelBox): number {
+  const cell = (at: number) => Math.min(2 ** CURVE_ORDER - 1, Math.floor(at / CELL));
+  return hilbertIndex(CURVE_ORDER, cell(column + width / 2), cell(row + height / 2));
+}
+
+/** Zones that are read together. */
+export interface ZoneGroup {
+  zones: Zone[];
+  parts: readonly ZonePart[];
+}
+
+/** Zones whose boxes together are not much larger than each of them, with the box around them; those of several parts alone. */
+export function* groupsOf(zones: readonly Zone[]): Generator<ZoneGroup> {
+  let group: Zone[] = [];
+  let whole: ZonePart | undefined;
+  let own = 0;
+  for (const zone of zones) {
+    const [part, ...others] = zone.parts as readonly [ZonePart, ...ZonePart[]];
+    if (others.length > 0) {
+      yield { zones: [zone], parts: zone.parts };
+      continue;
+    }
+    const wider: PixelBox = whole ? unionOf(whole.box, part.box) : part.box;
+    const pixels = areaOf(wider);
+    const all = own + areaOf(part.box);
+    const fits = pixels <= WINDOW_PIXELS && pixels <= 2 * all + SLACK && all <= GROUP_PIXELS;
+    const isBeside = whole?.shift === part.shift;
+    if (whole && (!fits || !isBeside || group.length === GROUP_ZONES)) {
+      yield { zones: group, parts: [whole] };
+      [group, whole, own] = [[], undefined, 0];
+    }
+    whole = whole ? { ...part, box: wider } : part;
+    own += areaOf(part.box);
+    group.push(zone);
+  }
+  if (whole) yield { zones: group, parts: [whole] };
+}
+
+/** A box in parts that may be read at once. */
+export function* windowsOf(box: PixelBox): Generator<PixelBox> {
+  if (areaOf(box) <= WINDOW_PIXELS) {
+    yield box;
+    return;
+  }
+  const [right, bottom] = [box.column + box.width, box.row + box.height];
+  // On the raster's own lines, so that blocks of files are read once.
+  const next = (at: number) => (Math.floor(at / WINDOW_SIDE) + 1) * WINDOW_SIDE;
+  for (let row = box.row; row < bottom; row = next(row)) {
+    for (let column = box.column; column < right; column = next(column))
+      yield {
+        ...{ column, row },
+        width: Math.min(right, next(column)) - column,
+        height: Math.min(bottom, next(row)) - row,
+      };
+  }
+}
+
+/** Pixels of a box. */
+export const areaOf = ({ width, height }: PixelBox) => width * height;
+
+export function unionOf(a: PixelBox, b: PixelBox): PixelBox {
+  const [column, row] = [Math.min(a.column, b.column), Math.min(a.row, b.row)];
+  return {
+    ...{ column, row },
+    width: Math.max(a.column + a.width, b.column + b.width) - column,
+    height: Math.max(a.row + a.height, b.row + b.height) - row,
+  };
+}

@@ -1,0 +1,84 @@
+import { rmSync } from 'node:fs';
+import type { FeatureRow } from '../../../core/features/features.js';
+import { type ProcessFeatures, RESULT_TABLE } from '../../../core/processes/feature-processes.js';
+import { processGeometries } from '../../../native/processing.js';
+import { srsIdOf } from '../../providers/geopackage/schema/create.js';
+import { inspect } from '../../providers/geopackage/schema/inspect.js';
+import { load } from '../../tiles/load.js';
+import { boxOf, isPlace } from '../blob.js';
+import { attributesOf, geometriesOf, idTypeOf, type Run } from '../run.js';
+import { type Attribute, FeatureTable } from '../table.js';
+
+/** A copy of features. */
+export interface IndexedCopy extends ProcessFeatures {
+  /** How many a box can find: those without geometry are left out. */
+  readonly count: number;
+}
+
+/** Rows with their geometries in a CRS; those without one are left out, and why some have none is kept. */
+export async function* rowsInCrs(
+  run: Run,
+  features: ProcessFeatures,
+  crs: string,
+): AsyncGenerator<FeatureRow[]> {
+  const planes = { crs: features.source.crs, target: crs, srsId: srsIdOf(crs) };
+  for await (const rows of run.rows(features)) {
+    const results = processGeometries(geometriesOf(rows), { name: 'none' }, planes);
+    yield rows.flatMap((row, i) => {
+      const geometry = run.take(results[i]!, row.id);
+      if (!geometry) return [];
+      return [geometry === row.geometry ? row : { ...row, geometry }];
+    });
+  }
+}
+
+/**
+ * The features in a GeoPackage of their own: neighbours follow each other, a spatial index finds them, and they are in
+ * the CRS that is named. `idName` is an attribute with their ids. To be removed by the caller.
+ */
+export function indexedCopy(
+  run: Run,
+  features: ProcessFeatures,
+  crs: string,
+  path: string,
+  idName?: string,
+): Promise<IndexedCopy> {
+  const ids = idName === undefined ? [] : [{ name: idName, type: idTypeOf(features.source) }];
+  const rows = rowsInCrs(run, features, crs);
+  return copyRows(rows, [...attributesOf(features), ...ids], crs, path, ids.length > 0);
+}
+
+/** The same of rows in that CRS. */
+export async function copyRows(
+  batches: AsyncIterable<FeatureRow[]>,
+  attributes: readonly Attribute[],
+  crs: string,
+  path: string,
+  withIds = false,
+): Promise<IndexedCopy> {
+  const staging = `${path}.staging`;
+  removeCopy(path);
+  const table = FeatureTable.create(staging, crs, attributes);
+  let count = 0;
+  try {
+    for await (const rows of batches) {
+      for (const { id, geometry, values } of rows) {
+        const box = boxOf(geometry);
+        if (box && isPlace(box)) count++;
+        table.add(geometry, withIds ? [...values, id] : values);
+      }
+    }
+    table.finish({ draft: true });
+  } finally {
+    table.abandon();
+  }
+  load({
+    ...{ staging, stagingTable: RESULT_TABLE, store: path, table: RESULT_TABLE, unpublished: true },
+  });
+  const { source } = inspect(path)[0]!;
+  return { source, filter: undefined, fields: source.fields.map(({ name }) => name), count };
+}
+
+export function removeCopy(path: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal', '.staging']) rmSync(path + suffix, { force: true });
+}

@@ -1,0 +1,99 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { FeatureRow } from '../../../core/features/features.js';
+import { fieldOf } from '../../../core/features/features.js';
+import type { GeometryOperation } from '../../../core/geometry/geometry-operations.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { GeometryUnion, geometryParts, processGeometries } from '../../../native/processing.js';
+import { Group } from '../../features/analytics/statistics.js';
+import { geometriesOf, type Run } from '../run.js';
+import { type AttributeValue, distinct, FeatureTable } from '../table.js';
+import { Groups } from './groups.js';
+import { statisticAttributes } from './statistics.js';
+
+type Dissolve = Extract<FeatureProcess, { kind: 'dissolve' }>;
+
+interface Dissolved {
+  values: FeatureRow['values'];
+  union: GeometryUnion;
+  statistics: Group;
+}
+
+/** A feature for each group of equal values, in the order of their first features. */
+export async function dissolveFeatures(run: Run, process: Dissolve): Promise<number> {
+  const { input, output } = run.task;
+  const { source, fields } = input;
+  const groups = await groupsOf(run, process);
+  const type = (name: string) => fieldOf(source, name)!.type;
+  const attributes = distinct([
+    ...process.by.map((name) => ({ name, type: type(name) })),
+    { name: 'featureCount', type: 'integer' as const },
+    ...statisticAttributes(source, process.statistics),
+  ]);
+  const table = FeatureTable.create(output, source.crs, attributes);
+  const place = new Map(fields.map((name, i) => [name, i]));
+  try {
+    for (const { values, union, statistics } of groups) {
+      run.cancellation?.check();
+      const numbers = statistics.properties();
+      const row: AttributeValue[] = [
+        ...process.by.map((name) => values[place.get(name)!]),
+        statistics.count,
+        ...process.statistics.map(({ name }) => numbers[name]),
+      ];
+      const geometry = union.take(table.srsId);
+      const parts = process.parts && geometry ? geometryParts([geometry], table.srsId).parts : [geometry];
+      for (const part of parts) table.add(part, row);
+    }
+    return table.finish();
+  } finally {
+    table.abandon();
+  }
+}
+
+async function groupsOf(run: Run, { by, statistics, operation }: Dissolve): Promise<Iterable<Dissolved>> {
+  const { input } = run.task;
+  const place = new Map(input.fields.map((name, i) => [name, i]));
+  const groups = new Groups<Dissolved>(statistics.length);
+  let bytes = 0;
+  for await (const rows of run.rows(input)) {
+    const batches = new Map<Dissolved, (Uint8Array | null)[]>();
+    const geometries = operation ? resultsOf(run, rows, operation) : geometriesOf(rows);
+    for (const [i, row] of rows.entries()) {
+      const geometry = geometries[i];
+      if (geometry === undefined) continue;
+      bytes += geometry?.byteLength ?? 0;
+      const group = groups.of(
+        by.map((name) => row.values[place.get(name)!]!),
+        () => ({ values: row.values, union: new GeometryUnion(), statistics: new Group(statistics) }),
+      );
+      group.statistics.add((field) => row.values[place.get(field)!]!);
+      const batch = batches.get(group);
+      if (batch) batch.push(geometry);
+      else batches.set(group, [geometry]);
+    }
+    for (const [{ union }, blobs] of batches) unite(union, blobs);
+    // Several unions hold about as much as they were made of.
+    if (groups.size > 1 && bytes > LIMITS.processGroupBytes)
+      throw new TaskFailure(
+        'too-large',
+        `Geometries of more than ${LIMITS.processGroupBytes} bytes cannot be dissolved into several groups.`,
+      );
+  }
+  return groups.all();
+}
+
+/** Undefined where there is none: the fault is told. */
+function resultsOf(run: Run, rows: readonly FeatureRow[], operation: GeometryOperation) {
+  const { crs } = run.task.input.source;
+  const results = processGeometries(geometriesOf(rows), operation, { crs, target: crs, srsId: 0 });
+  return results.map((result, i) => run.take(result, rows[i]!.id));
+}
+
+function unite(union: GeometryUnion, blobs: (Uint8Array | null)[]): void {
+  try {
+    union.add(blobs);
+  } catch (error) {
+    throw new TaskFailure('invalid-input', `Geometries cannot be united: ${(error as Error).message}`);
+  }
+}

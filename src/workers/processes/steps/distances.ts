@@ -1,0 +1,61 @@
+import type { FeatureRow } from '../../../core/features/features.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { distanceMatrix } from '../../../native/proximity.js';
+import { geometriesOf, idTypeOf, type Run, tooManyPairs } from '../run.js';
+import { FeatureTable } from '../table.js';
+import { type IndexedCopy, indexedCopy, removeCopy } from './copy.js';
+
+type Distances = Extract<FeatureProcess, { kind: 'distances' }>;
+
+/** Rows of the input whose distances are measured between two looks at whether the job is to stop. */
+const STEP = 64;
+const ID = 'id';
+
+/** A feature without geometry for each pair: both ids, and the distance. */
+export async function distancesOf(run: Run, process: Distances): Promise<number> {
+  const { input, overlay, output } = run.task;
+  const { crs } = input.source;
+  const paths = { left: `${output}.left`, right: `${output}.right` };
+  const table = FeatureTable.create(output, crs, [
+    { name: 'inputId', type: idTypeOf(input.source) },
+    { name: 'targetId', type: idTypeOf(overlay!.source) },
+    { name: 'distance', type: 'number' },
+  ]);
+  try {
+    // Two readings at a time would take two connections of a database, and the copies have an order.
+    const left = await indexedCopy(run, input, crs, paths.left, ID);
+    const right = await indexedCopy(run, { ...overlay!, fields: [] }, crs, paths.right, ID);
+    if (left.count * right.count > LIMITS.processPairs) throw tooManyPairs();
+    await fill(run, process, left, right, table);
+    return table.finish();
+  } finally {
+    table.abandon();
+    for (const path of Object.values(paths)) removeCopy(path);
+  }
+}
+
+async function fill(
+  run: Run,
+  { measure }: Distances,
+  left: IndexedCopy,
+  right: IndexedCopy,
+  table: FeatureTable,
+): Promise<void> {
+  const { crs } = left.source;
+  const sideOf = (rows: readonly FeatureRow[]) => ({ blobs: geometriesOf(rows), crs });
+  for await (const batch of run.rows(left)) {
+    for (let start = 0; start < batch.length; start += STEP) {
+      const rows = batch.slice(start, start + STEP);
+      for await (const targets of run.rows(right)) {
+        const distances = distanceMatrix(sideOf(rows), sideOf(targets), measure.ground);
+        for (const [i, distance] of distances.entries()) {
+          const row = rows[Math.floor(i / targets.length)]!;
+          const target = targets[i % targets.length]!;
+          if (!Number.isNaN(distance))
+            table.add(null, [row.values[0], target.values[0], distance / measure.perUnit]);
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import type { FeatureRow } from '../../../core/features/features.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { FeatureProcess, ProcessFeatures } from '../../../core/processes/feature-processes.js';
+import { type Joined, JoinIndex } from '../../../native/analytics.js';
+import { NearestIndex } from '../../../native/proximity.js';
+import { Group } from '../../features/analytics/statistics.js';
+import { indexOver, type Layer } from '../layers.js';
+import { geometriesOf, type Run, tooManyPairs } from '../run.js';
+import type { Attribute, AttributeValue, FeatureTable } from '../table.js';
+import { boxesAround } from './near.js';
+import { type Sides, withSides } from './sides.js';
+import { statisticAttributes } from './statistics.js';
+
+type Join = Extract<FeatureProcess, { kind: 'join' }>;
+
+/** Features with what they meet in another source, which is projected to the CRS of the input. */
+export function joinFeatures(run: Run, join: Join): Promise<number> {
+  const carries = join.mode !== 'count';
+  const extra = carries ? [] : countAttributes(join, run.task.overlay!);
+  return withSides(run, { carries, extra }, (sides, table) => fill(run, join, sides, table));
+}
+
+/** Of the number of the others, and of their statistics. */
+export function countAttributes({ countName, statistics }: Join, { source }: ProcessFeatures): Attribute[] {
+  return [{ name: countName, type: 'integer' }, ...statisticAttributes(source, statistics)];
+}
+
+async function fill(run: Run, join: Join, { left, right }: Sides, table: FeatureTable): Promise<void> {
+  const summary = summaryOf(join, right);
+  const nothing = new Array(right.attributes.length).fill(null);
+  const search = searchOf(join, left.crs);
+  const reach = join.predicate === 'dwithin' ? join.reach! : undefined;
+  const windows = (box: Box) => (reach ? boxesAround(box, right.crs, reach) : [box]);
+  /** Those beyond the first of each feature, as a database can count them. */
+  let pairs = 0;
+  for await (const rows of left.rows()) {
+    for (const matches of matchesOf(run, rows, await right.near(rows, windows), search)) {
+      for (const { row, partners } of matches) {
+        if (partners.length === 0 && join.innerOnly) continue;
+        if (join.mode === 'count') {
+          table.add(row.geometry, [...row.values, ...summary(partners)]);
+          continue;
+        }
+        const values = partners.length === 0 ? [nothing] : partners.map((partner) => partner.values);
+        const count = join.mode === 'first' ? 1 : values.length;
+        for (const own of values.slice(0, count)) table.add(row.geometry, [...row.values, ...own]);
+        if (join.mode === 'each') pairs += Math.max(0, partners.length - 1);
+      }
+      if (pairs > LIMITS.processPairs) throw tooManyPairs();
+    }
+  }
+}
+
+/** The number of rows, and their statistics. */
+function summaryOf(
+  { statistics }: Join,
+  { attributes }: Layer,
+): (rows: readonly FeatureRow[]) => AttributeValue[] {
+  const fields = attributes.map(({ name }) => name);
+  const place = new Map(statistics.map(({ field }) => [field, fields.indexOf(field)]));
+  return (rows) => {
+    const group = new Group(statistics);
+    for (const { values } of rows) group.add((field) => values[place.get(field)!]!);
+    const numbers = group.properties();
+    return [group.count, ...statistics.map(({ name }) => numbers[name])];
+  };
+}
+
+/** A row with what it meets: in the order of the others, or nearest first where a distance counts. */
+interface Match {
+  readonly row: FeatureRow;
+  readonly partners: FeatureRow[];
+}
+
+/** Pairs of the first rows, up to the one that reaches the bound. */
+type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => Joined;
+
+/** What each row meets, a part of the rows at a time. */
+function* matchesOf(
+  run: Run,
+  rows: readonly FeatureRow[],
+  near: readonly FeatureRow[],
+  search: Search,
+): Generator<Match[]> {
+  for (let start = 0; start < rows.length; ) {
+    run.cancellation?.check();
+    const rest = rows.slice(start);
+    const { pairs, looks } = search(rest, near, LIMITS.processPieces);
+    const matches = rest.slice(0, looks).map((row): Match => ({ row, partners: [] }));
+    for (let i = 0; i < pairs.length; i += 2) matches[pairs[i]!]!.partners.push(near[pairs[i + 1]!]!);
+    yield matches;
+    start += looks;
+  }
+}
+
+const ANY_COUNT = 4_294_967_295;
+
+function searchOf({ predicate, reach, mode }: Join, crs: string): Search {
+  if (predicate !== 'dwithin') {
+    const indexOf = indexOver((blobs) => new JoinIndex(predicate, { left: crs, right: crs }).add(blobs));
+    return (rows, near, maxPairs) => indexOf(near).match(geometriesOf(rows), maxPairs);
+  }
+  const { distance, ground } = reach!;
+  const count = mode === 'first' ? 1 : ANY_COUNT;
+  const indexOf = indexOver((blobs) => new NearestIndex(crs, ground).add(blobs));
+  return (rows, near, maxPairs) =>
+    indexOf(near).search(geometriesOf(rows), { count, reach: distance, maxPairs });
+}

@@ -1,0 +1,153 @@
+import type { FeatureRow } from '../../../core/features/features.js';
+import type { Box } from '../../../core/geometry/box.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { Reach } from '../../../core/processes/feature-processes.js';
+import { describeCrs } from '../../../native/index.js';
+import { NearestIndex, type Neighbours } from '../../../native/proximity.js';
+import { aroundOnGlobe, withMargins } from '../../providers/boxes.js';
+import type { HeldLayer } from '../layers.js';
+import { batchesIn, boxAround, geometriesOf, type Run } from '../run.js';
+import type { IndexedCopy } from './copy.js';
+
+/** A feature, and how far away it is: metres over the ground, or units of the plane. */
+export interface Neighbour {
+  readonly row: FeatureRow;
+  readonly distance: number;
+}
+
+/** Where all lies that is within a distance of a box. */
+export function boxesAround(box: Box, crs: string, { distance, ground }: Reach): Box[] {
+  return ground
+    ? aroundOnGlobe(box, distance / describeCrs(crs).metresPerUnit)
+    : [withMargins(box, distance, distance)];
+}
+
+function neighboursOf(
+  rows: readonly FeatureRow[],
+  near: readonly FeatureRow[],
+  { pairs, distances }: Neighbours,
+): Neighbour[][] {
+  const all: Neighbour[][] = rows.map(() => []);
+  distances.forEach((distance, i) => {
+    all[pairs[2 * i]!]!.push({ row: near[pairs[2 * i + 1]!]!, distance });
+  });
+  return all;
+}
+
+interface NearestQuery {
+  count: number;
+  /** Infinity for any. */
+  reach: number;
+  ground: boolean;
+}
+
+/** The nearest features of a layer. */
+export interface NearestFeatures {
+  /** The nearest of each row, nearest first. */
+  neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]>;
+}
+
+/** Looks for them among all of a layer. */
+export class NearestAmong implements NearestFeatures {
+  readonly #index: NearestIndex;
+
+  constructor(
+    private readonly others: HeldLayer,
+    private readonly query: NearestQuery,
+  ) {
+    this.#index = new NearestIndex(others.crs, query.ground).add(geometriesOf(others.all));
+  }
+
+  async neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]> {
+    return neighboursOf(rows, this.others.all, this.#index.search(geometriesOf(rows), this.query));
+  }
+}
+
+/** Of a first look, where nothing is known yet. */
+const FIRST_METRES = 1000;
+/** More than half of the way around the Earth. */
+const FARTHEST_METRES = 20_100_000;
+/** By which a radius grows that was too short. */
+const GROWTH = 4;
+/** Share of the rows that the next radius would have been enough for. */
+const USUAL = 0.9;
+
+/** The nearest of both, nearest first. One that lies in two windows is in both. */
+function nearer(a: readonly Neighbour[], b: readonly Neighbour[], count: number): Neighbour[] {
+  const ids = new Set(a.map(({ row }) => row.id));
+  const all = [...a, ...b.filter(({ row }) => !ids.has(row.id))];
+  return all.sort((one, other) => one.distance - other.distance).slice(0, count);
+}
+
+/**
+ * Looks for the nearest features of a layer in windows around the rows, which grow until nothing outside of them can be
+ * nearer. What the last rows took is where the next ones, their neighbours, begin.
+ */
+export class NearestWindows implements NearestFeatures {
+  #radius = 0;
+  /** Nothing that counts is further away. */
+  readonly #farthest: number;
+
+  constructor(
+    private readonly run: Run,
+    private readonly others: IndexedCopy,
+    private readonly query: NearestQuery,
+  ) {
+    this.#farthest = query.ground ? Math.min(query.reach, FARTHEST_METRES) : query.reach;
+  }
+
+  async neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]> {
+    const result: Neighbour[][] = rows.map(() => []);
+    let open = rows.map((_, i) => i).filter((i) => boxAround([rows[i]!]) !== undefined);
+    for (let radius = this.#first(rows); open.length > 0; radius *= GROWTH) {
+      const part = open.map((i) => rows[i]!);
+      const { neighbours, isAll } = await this.#look(part, Math.min(radius, this.#farthest));
+      neighbours.forEach((near, i) => {
+        result[open[i]!] = near;
+      });
+      open = isAll ? [] : open.filter((i) => !this.#isSure(result[i]!, radius));
+    }
+    const farthest = result.flatMap((neighbours) => neighbours.at(-1)?.distance ?? []).sort((a, b) => a - b);
+    this.#radius = farthest[Math.floor(farthest.length * USUAL)] ?? 0;
+    return result;
+  }
+
+  #isSure(neighbours: readonly Neighbour[], radius: number): boolean {
+    return neighbours.length >= this.query.count && neighbours.at(-1)!.distance <= radius;
+  }
+
+  #first(rows: readonly FeatureRow[]): number {
+    if (this.#radius > 0) return this.#radius;
+    if (this.query.ground) return FIRST_METRES;
+    const [west, south, east, north] = boxAround(rows) ?? [0, 0, 0, 0];
+    return Math.max(east - west, north - south) || 1;
+  }
+
+  /** The nearest of those within a distance of the rows, and whether no others are left. */
+  async #look(
+    rows: readonly FeatureRow[],
+    distance: number,
+  ): Promise<{ neighbours: Neighbour[][]; isAll: boolean }> {
+    const { run, others, query } = this;
+    const boxes = boxesAround(boxAround(rows)!, others.source.crs, { distance, ground: query.ground });
+    let neighbours: Neighbour[][] = rows.map(() => []);
+    let read = 0;
+    let part: FeatureRow[] = [];
+    const look = () => {
+      const index = new NearestIndex(others.source.crs, query.ground).add(geometriesOf(part));
+      const nearest = neighboursOf(rows, part, index.search(geometriesOf(rows), query));
+      neighbours = neighbours.map((near, i) => nearer(near, nearest[i]!, query.count));
+      read += part.length;
+      part = [];
+    };
+    // However full a window is: no more of it is in memory than a part, and what is nearest.
+    for await (const batch of batchesIn(run, others, boxes)) {
+      part.push(...batch);
+      if (part.length >= LIMITS.processNearest) look();
+    }
+    look();
+    // What lies in two boxes was counted twice.
+    const isAll = distance >= this.#farthest || (boxes.length === 1 && read >= others.count);
+    return { neighbours, isAll };
+  }
+}

@@ -1,0 +1,37 @@
+import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { HeldLayer } from '../layers.js';
+import type { Run } from '../run.js';
+import type { Attribute, FeatureTable } from '../table.js';
+import { NearestAmong, type NearestFeatures, NearestWindows } from './near.js';
+import { type Sides, withSides } from './sides.js';
+
+export const NEAREST_ATTRIBUTES: readonly Attribute[] = [
+  { name: 'distance', type: 'number' },
+  { name: 'rank', type: 'integer' },
+];
+
+type Nearest = Extract<FeatureProcess, { kind: 'nearest' }>;
+
+/** A feature for each of the nearest others, which are projected to the CRS of the input. */
+export function nearestFeatures(run: Run, process: Nearest): Promise<number> {
+  return withSides(run, { carries: true, extra: NEAREST_ATTRIBUTES }, (sides, table) =>
+    fill(run, process, sides, table),
+  );
+}
+
+async function fill(run: Run, process: Nearest, { left, right }: Sides, table: FeatureTable): Promise<void> {
+  const { count, measure, reach = Number.POSITIVE_INFINITY, innerOnly } = process;
+  const query = { count, reach, ground: measure.ground };
+  const others: NearestFeatures =
+    right instanceof HeldLayer ? new NearestAmong(right, query) : new NearestWindows(run, right.copy, query);
+  const nothing = new Array(right.attributes.length + 2).fill(null);
+  for await (const rows of left.rows()) {
+    const all = await others.neighbours(rows);
+    for (const [i, { geometry, values }] of rows.entries()) {
+      all[i]!.forEach(({ row, distance }, rank) => {
+        table.add(geometry, [...values, ...row.values, distance / measure.perUnit, rank + 1]);
+      });
+      if (all[i]!.length === 0 && !innerOnly) table.add(geometry, [...values, ...nothing]);
+    }
+  }
+}

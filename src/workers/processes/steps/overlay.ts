@@ -1,0 +1,108 @@
+import type { FeatureRow } from '../../../core/features/features.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { FeatureProcess, Measure, OverlayKind } from '../../../core/processes/feature-processes.js';
+import type { OverlayIndex } from '../../../native/processing.js';
+import { LayerFaults, overlayIndexes } from '../layer-index.js';
+import type { Layer, SearchedLayer } from '../layers.js';
+import { geometriesOf, type Run, tooManyPairs } from '../run.js';
+import { SHARES, sharesOf } from '../shares.js';
+import type { AttributeValue, FeatureTable } from '../table.js';
+import { type Sides, withSearchedSides, withSides } from './sides.js';
+
+type Overlay = Extract<FeatureProcess, { kind: OverlayKind }>;
+
+/** The faults of both layers. */
+interface Faults {
+  readonly left: LayerFaults;
+  readonly right: LayerFaults;
+}
+
+/** Features laid over those of another source, which are projected to the CRS of the input. */
+export function overlayFeatures(run: Run, { kind, measure }: Overlay): Promise<number> {
+  const carries = kind !== 'clip' && kind !== 'subtract';
+  const extra = measure ? SHARES : [];
+  const faults = { left: new LayerFaults(run), right: new LayerFaults(run) };
+  if (kind === 'clip' || kind === 'subtract')
+    return withSides(run, { carries, extra }, ({ left, right }, table) =>
+      cut({ kind, features: left, others: right, faults }, table, ({ values }) => values),
+    );
+  if (kind === 'intersect')
+    return withSides(run, { carries, extra }, (sides, table) =>
+      intersect(run, { ...sides, faults, measure }, table),
+    );
+  return withSearchedSides(run, { carries }, async (sides, table) => {
+    const { left, right } = sides;
+    if (kind === 'union') await intersect(run, { ...sides, faults, measure: undefined }, table);
+    const [ofLeft, ofRight] = [nulls(left.attributes.length), nulls(right.attributes.length)];
+    const kept = { kind: 'subtract', features: left, others: right, faults } as const;
+    await cut(kept, table, ({ values }) => [...values, ...ofRight]);
+    const turned = { left: faults.right, right: faults.left };
+    const added = { kind: 'subtract', features: right, others: left, faults: turned } as const;
+    await cut(added, table, ({ values }) => [...ofLeft, ...values]);
+  });
+}
+
+const nulls = (count: number): null[] => new Array(count).fill(null);
+
+interface Cut {
+  kind: 'clip' | 'subtract';
+  features: Layer;
+  others: SearchedLayer;
+  faults: Faults;
+}
+
+/** What is left of each feature inside or outside of the others. */
+async function cut(
+  { kind, features, others, faults }: Cut,
+  table: FeatureTable,
+  valuesOf: (row: FeatureRow) => readonly AttributeValue[],
+): Promise<void> {
+  const indexOf = overlayIndexes(faults.right);
+  for await (const rows of features.rows()) {
+    const near = await others.near(rows);
+    const results = indexOf(near).cut(geometriesOf(rows), kind, table.srsId);
+    rows.forEach((row, i) => {
+      const geometry = faults.left.take(results[i]!, row);
+      if (geometry) table.add(geometry, valuesOf(row));
+    });
+  }
+}
+
+interface Intersection extends Sides {
+  faults: Faults;
+  measure: Measure | undefined;
+}
+
+async function intersect(
+  run: Run,
+  { left, right, faults, measure }: Intersection,
+  table: FeatureTable,
+): Promise<void> {
+  const indexOf = overlayIndexes(faults.right);
+  let count = 0;
+  for await (const all of left.rows()) {
+    const near = await right.near(all);
+    for (const { rows, pairs, pieces } of piecesOf(run, all, indexOf(near), table.srsId)) {
+      const shares = measure && sharesOf({ rows, near, pairs, pieces }, left.crs, measure);
+      pieces.forEach((piece, i) => {
+        const [a, b] = [rows[pairs[2 * i]!]!, near[pairs[2 * i + 1]!]!];
+        const geometry = faults.left.take(piece, a);
+        if (geometry) table.add(geometry, [...a.values, ...b.values, ...(shares ? shares(i) : [])]);
+      });
+      count += pieces.length;
+      if (count > LIMITS.processPairs) throw tooManyPairs();
+    }
+  }
+}
+
+/** What rows share with those of an index, a part of the rows at a time. */
+function* piecesOf(run: Run, rows: readonly FeatureRow[], index: OverlayIndex, srsId: number) {
+  const bounds = { maxPairs: LIMITS.processPieces, maxBytes: LIMITS.processHeldBytes };
+  for (let start = 0; start < rows.length; ) {
+    run.cancellation?.check();
+    const rest = rows.slice(start);
+    const { pairs, pieces, looks } = index.intersect(geometriesOf(rest), srsId, bounds);
+    yield { rows: rest.slice(0, looks), pairs, pieces };
+    start += looks;
+  }
+}

@@ -1,0 +1,43 @@
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { processCollection } from '../../../native/processing.js';
+import { geometriesOf, type Run } from '../run.js';
+import { FeatureTable } from '../table.js';
+
+type Together = Extract<FeatureProcess, { kind: 'together' }>;
+
+/** One operation over all geometries, which are in memory for it; a feature for each part of its result. */
+export async function processTogether(run: Run, { operation }: Together): Promise<number> {
+  const { input, output } = run.task;
+  const blobs: (Uint8Array | null)[] = [];
+  let bytes = 0;
+  for await (const rows of run.rows(input)) {
+    blobs.push(...geometriesOf(rows));
+    bytes = rows.reduce((sum, { geometry }) => sum + (geometry?.byteLength ?? 0), bytes);
+    if (bytes > LIMITS.processTogetherBytes)
+      throw new TaskFailure(
+        'too-large',
+        `This process takes geometries of ${LIMITS.processTogetherBytes} bytes together, and there are more.`,
+      );
+  }
+  const table = FeatureTable.create(output, input.source.crs, []);
+  try {
+    for (const part of resultOf(blobs, operation, table.srsId)) table.add(part, []);
+    return table.finish();
+  } finally {
+    table.abandon();
+  }
+}
+
+function resultOf(
+  blobs: readonly (Uint8Array | null)[],
+  operation: Together['operation'],
+  srsId: number,
+): Uint8Array[] {
+  try {
+    return processCollection(blobs, operation, srsId);
+  } catch (error) {
+    throw new TaskFailure('invalid-input', `The geometries cannot be processed: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,60 @@
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import { Refusal } from '../../../edits/session.js';
+import { isOver } from '../../time-limit.js';
+
+/** Runs a step of an edit; what SQLite says against it becomes a `Refusal` or a `TaskFailure`. */
+export function guarded<T>(step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    throw meaningOf(error as Error & { code?: string });
+  }
+}
+
+/** What clients did wrong, by the extended result code. */
+const REFUSALS: Record<string, (message: string) => Refusal> = {
+  SQLITE_CONSTRAINT_NOTNULL: (message) => Refusal.member(memberOf(message), 'must not be null'),
+  SQLITE_CONSTRAINT_UNIQUE: (message) => conflict(message),
+  SQLITE_CONSTRAINT_PRIMARYKEY: (message) => conflict(message),
+  SQLITE_CONSTRAINT_ROWID: (message) => conflict(message),
+  SQLITE_CONSTRAINT_FOREIGNKEY: () =>
+    new Refusal('conflict', 'Other rows refer to this one, or it to a missing one.'),
+  SQLITE_CONSTRAINT_CHECK: (message) =>
+    new Refusal('invalid', `A value is not allowed: ${afterColon(message)}.`),
+  SQLITE_CONSTRAINT_TRIGGER: (message) => new Refusal('invalid', `The store refuses the row: ${message}.`),
+  SQLITE_CONSTRAINT_DATATYPE: () => new Refusal('invalid', 'A value does not fit the type of its column.'),
+  SQLITE_MISMATCH: () => new Refusal('invalid', 'A value does not fit the type of its column.'),
+  SQLITE_TOOBIG: () => new Refusal('invalid', 'The feature is too large for the store.'),
+};
+
+/** What may pass: another program writes, the file has become read-only. */
+const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|READONLY|CANTOPEN|IOERR)/;
+
+function meaningOf(error: Error & { code?: string }): Error {
+  const { code = '', message } = error;
+  if (isOver(error))
+    return new TaskFailure(
+      'deadline-exceeded',
+      'The file did not take the edit in time. A trigger of its tables may have no end.',
+    );
+  const refusal = REFUSALS[code];
+  if (refusal) return refusal(message);
+  if (!UNAVAILABLE.test(code)) return error;
+  return new TaskFailure('store-unavailable', 'The store cannot be written now.', `${code}: ${message}`);
+}
+
+/** The column of `NOT NULL constraint failed: table.column` as a JSON pointer. */
+function memberOf(message: string): string {
+  return `/properties/${message.slice(message.lastIndexOf('.') + 1)}`;
+}
+
+function conflict(message: string): Refusal {
+  const columns = afterColon(message)
+    .split(', ')
+    .map((column) => column.slice(column.lastIndexOf('.') + 1));
+  return new Refusal('conflict', `Another feature has the same ${columns.join(' and ')}.`);
+}
+
+function afterColon(message: string): string {
+  return message.slice(message.indexOf(': ') + 2);
+}

@@ -1,0 +1,105 @@
+import { type BoxLiteral, type Expression, isBox, passesAll } from '../../../../core/cql2/ast.js';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { Box } from '../../../../core/geometry/box.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import type { GeoPackageSource } from '../../../../core/sources/vector-source.js';
+import { conjuncts, nearbyOf, windowsOf } from '../../conjuncts.js';
+import { balanced, type Fragment, joined, raw, sql } from '../../fragment.js';
+import { boxesOf } from '../../spatial-literal.js';
+import { writtenOnce } from '../../written-once.js';
+import { quote } from '../connection.js';
+import { GeoPackageFilterWriter } from './filter-sql.js';
+import { indexOf, matchingRows, type Query, rowAndId, rowOf, rowsByWalk, walkIsShorter } from './window.js';
+
+/** Below SQLite's limit of 32766 parameters, which the statement around the filter needs some of. */
+const MAX_VALUES = 32_000;
+
+/**
+ * Selects `row` of every row that the filter lets through. No row comes twice; the order is undefined. The spatial index
+ * serves what stands alone or between ANDs.
+ */
+export function passingRows(source: GeoPackageSource, filter: Expression | undefined): Query {
+  const { sql, values } = passing(source, filter);
+  return { sql: source.rowColumn ? `SELECT row FROM (${sql})` : sql, values };
+}
+
+/**
+ * As `passingRows`, to be read in the order of the id, which is selected as `id` where it is not `row`; `count` is how
+ * many rows will be read.
+ */
+export function passingInOrder(
+  source: GeoPackageSource,
+  filter: Expression | undefined,
+  count: number,
+): Query {
+  const { sql, values, rowsAlone } = passing(source, filter, count);
+  if (!source.rowColumn || !rowsAlone) return { sql, values };
+  // The order of the tables is fixed by CROSS JOIN: rows that are found are looked up.
+  return {
+    sql: `SELECT ${rowAndId(source)} FROM (${sql}) r CROSS JOIN ${quote(source.table)} t ON ${rowOf(source)} = r.row`,
+    values,
+  };
+}
+
+/** Selects `row`, and `id` where that is something else unless `rowsAlone` says that it could not be had for nothing. */
+interface Passing extends Query {
+  rowsAlone?: boolean;
+}
+
+function passing(source: GeoPackageSource, filter: Expression | undefined, count?: number): Passing {
+  if (passesAll(filter))
+    return { sql: `SELECT ${rowAndId(source)} FROM ${quote(source.table)} t`, values: [] };
+  const conditions = conjuncts(filter!);
+  const box = conditions.length === 1 ? boxCondition(source, conditions[0]!) : undefined;
+  if (box) return rowsInBoxes(source, boxesOf(box, source), count);
+  const { sql, values } = writtenOnce(source, filter!, () => writeConditions(source, conditions));
+  const [, ...others] = values;
+  return { sql, values: [Date.now() + LIMITS.requestDeadlineMs, ...others] };
+}
+
+/** The first value is the time at which SQLite stops. */
+function writeConditions(source: GeoPackageSource, conditions: readonly Expression[]): Query {
+  const writer = new GeoPackageFilterWriter(source);
+  const parts = conditions.flatMap((condition) => conditionsOf(source, condition, writer));
+  // Nothing else can stop SQLite, and a thread that computes for nobody is missed by all.
+  parts.unshift({ sql: 'gr_before(?)', values: [0] });
+  const query = sql`SELECT ${rowAndId(source)} FROM ${quote(source.table)} t WHERE ${balanced(parts, 'AND')}`;
+  if (query.values.length > MAX_VALUES) throw new TaskFailure('invalid-input', 'The filter is too large.');
+  return { sql: query.sql, values: [...query.values] };
+}
+
+function rowsInBoxes(source: GeoPackageSource, boxes: readonly Box[], count: number | undefined): Passing {
+  const walk = count !== undefined && walkIsShorter(source, boxes, count);
+  if (walk) return rowsByWalk(source, boxes[0]!);
+  return { ...matchingRows(source, boxes), rowsAlone: true };
+}
+
+function conditionsOf(
+  source: GeoPackageSource,
+  condition: Expression,
+  writer: GeoPackageFilterWriter,
+): Fragment[] {
+  const row = raw(rowOf(source));
+  const box = source.hasIndex && boxCondition(source, condition);
+  if (box) return [sql`${row} IN (${matchingRows(source, boxesOf(box, source))})`];
+  const nearby = source.hasIndex ? nearbyOf(source, condition) : undefined;
+  const windows = nearby && windowsOf(source, nearby);
+  const exact = writer.predicate(condition);
+  return windows ? [sql`${row} IN (${touching(source, windows)})`, exact] : [exact];
+}
+
+/** The box of a condition that asks for nothing but what touches it. */
+function boxCondition(source: GeoPackageSource, condition: Expression): BoxLiteral | undefined {
+  if (condition.op !== 's_intersects') return undefined;
+  const literal = nearbyOf(source, condition)?.literal;
+  return literal && isBox(literal) ? literal : undefined;
+}
+
+/** Rows whose envelope touches one of the boxes. */
+function touching(source: GeoPackageSource, windows: readonly Box[]): Fragment {
+  const parts = windows.map(([minx, miny, maxx, maxy]) => ({
+    sql: `SELECT id FROM ${indexOf(source)} WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?`,
+    values: [maxx, minx, maxy, miny],
+  }));
+  return joined(parts, ' UNION ');
+}

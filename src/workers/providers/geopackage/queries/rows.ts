@@ -1,0 +1,66 @@
+import { passesAll } from '../../../../core/cql2/ast.js';
+import { type FeatureRow, fieldOf, type RowsQuery } from '../../../../core/features/features.js';
+import { type Field, type GeoPackageSource, hasIntegerIds } from '../../../../core/sources/vector-source.js';
+import type { SqliteColumns } from '../../feature-store.js';
+import { quote, reader } from '../connection.js';
+import { plainInteger } from '../schema/integers.js';
+import { passingRows } from './filter.js';
+import { shownValue } from './masks.js';
+import { idOf, type Query, rowOf } from './window.js';
+
+const BATCH = 1024;
+
+/** Rows in the order they are stored in, which is that of the id but in copies; in batches. */
+export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
+  const source = query.source as GeoPackageSource;
+  const row = rowOf(source);
+  const where = whereOf(source, query.filter);
+  const geometry = query.geometry ? `t.${quote(source.geometryColumn)}` : 'NULL';
+  const fields = fieldsOf(source, query);
+  const columns = [idOf(source), geometry, ...fields.map(shownColumn)];
+  const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} t${where.sql} ORDER BY ${row} LIMIT ?`;
+  // Prepared for this reading alone: a kept statement could be asked again while its cursor is open.
+  const cursor = reader(source.path)
+    .prepare(sql)
+    .safeIntegers()
+    .raw()
+    .iterate(...where.values, query.limit) as IterableIterator<unknown[]>;
+  const booleans = fields.flatMap(({ type, mask }, i) => (type === 'boolean' && !mask ? [i] : []));
+  let batch: FeatureRow[] = [];
+  for (const columnValues of cursor) {
+    const values = columnValues.slice(2).map(plainInteger);
+    for (const i of booleans) if (values[i] !== null) values[i] = values[i] === 1;
+    batch.push({
+      id: plainInteger(columnValues[0]) as FeatureRow['id'],
+      geometry: columnValues[1] as Uint8Array | null,
+      values: values as FeatureRow['values'],
+    });
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Where all rows pass, none is looked up. */
+function whereOf(source: GeoPackageSource, filter: RowsQuery['filter']): Query {
+  if (passesAll(filter)) return { sql: '', values: [] };
+  const { sql, values } = passingRows(source, filter);
+  return { sql: ` WHERE ${rowOf(source)} IN (${sql})`, values };
+}
+
+/** All rows of a table as columns of a statement of another file. */
+export function columns({ filter, ...query }: RowsQuery): SqliteColumns | undefined {
+  const source = query.source as GeoPackageSource;
+  if (!passesAll(filter) || source.rowColumn || !hasIntegerIds(source)) return undefined;
+  return {
+    ...{ path: source.path, table: quote(source.table), id: idOf(source) },
+    geometry: `t.${quote(source.geometryColumn)}`,
+    values: fieldsOf(source, query).map(shownColumn),
+  };
+}
+
+const fieldsOf = (source: GeoPackageSource, { fields }: Pick<RowsQuery, 'fields'>) =>
+  fields.map((name) => fieldOf(source, name)!);
+
+const shownColumn = (field: Field) => shownValue(`t.${quote(field.name)}`, field);

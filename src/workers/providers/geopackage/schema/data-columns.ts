@@ -1,0 +1,63 @@
+import type { Field } from '../../../../core/sources/vector-source.js';
+import { exactInteger, readNumber } from '../../../../core/values/exact-number.js';
+import type Database from '../../../../native/sqlite.js';
+
+/** What the schema extension of GeoPackage says of columns (OGC 12-128r18, F.9): names, meanings, values. */
+
+interface DataColumn {
+  column_name: string;
+  title: string | null;
+  description: string | null;
+  constraint_name: string | null;
+}
+
+interface Constraint {
+  constraint_type: string;
+  value: string | null;
+  min: number | bigint | null;
+  max: number | bigint | null;
+}
+
+/** The fields with what `gpkg_data_columns` adds to them; unchanged where the file has no such table, or a wrong one. */
+export function described(db: Database.Database, table: string, fields: readonly Field[]): Field[] {
+  try {
+    const columns = db
+      .prepare(
+        'SELECT column_name, title, description, constraint_name FROM gpkg_data_columns WHERE table_name = ?',
+      )
+      .all(table) as DataColumn[];
+    return fields.map((field) => {
+      const column = columns.find(({ column_name }) => column_name === field.name);
+      return column ? { ...field, ...partsOf(db, field, column) } : field;
+    });
+  } catch {
+    return [...fields];
+  }
+}
+
+function partsOf(db: Database.Database, field: Field, column: DataColumn): Partial<Field> {
+  const { title, description, constraint_name } = column;
+  return {
+    ...(title ? { title } : {}),
+    ...(description ? { description } : {}),
+    ...(constraint_name ? valuesOf(db, field, constraint_name) : {}),
+  };
+}
+
+function valuesOf(db: Database.Database, { type }: Field, name: string): Partial<Field> {
+  const rows = db
+    .prepare(
+      'SELECT constraint_type, value, min, max FROM gpkg_data_column_constraints WHERE constraint_name = ?',
+    )
+    .safeIntegers()
+    .all(name) as Constraint[];
+  const range = rows.find(({ constraint_type }) => constraint_type === 'range');
+  if (range) return { range: [readBound(range.min), readBound(range.max)] };
+  const values = rows.filter(({ constraint_type, value }) => constraint_type === 'enum' && value !== null);
+  if (values.length === 0) return {};
+  const numeric = type === 'integer' || type === 'number';
+  return { enumeration: values.map(({ value }) => (numeric ? (readNumber(value!) ?? value!) : value!)) };
+}
+
+const readBound = (bound: number | bigint | null) =>
+  typeof bound === 'bigint' ? exactInteger(bound) : bound;

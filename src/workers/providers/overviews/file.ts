@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
+import {
+  type Field,
+  type GeoPackageSource,
+  hasIntegerIds,
+  placeOf,
+  type VectorSource,
+} from '../../../core/sources/vector-source.js';
+import type { TileLayer } from '../../../core/tasks/vector-tasks.js';
+import { reader, statement } from '../geopackage/connection.js';
+import { tileFields } from '../tile-fields.js';
+
+/**
+ * The overview of a table: a SQLite file beside the store with a few coarser tables of it, `level_0` the coarsest. Each
+ * has the geometries generalised to its resolution and, where they lie too close, only the most important of them; with
+ * all attributes, so that a tile is read from it as from any GeoPackage table.
+ */
+
+export const FID = 'graticule_fid';
+export const GEOMETRY = 'graticule_geometry';
+
+export interface Level {
+  level: number;
+  /** Details below it, in units of the source's CRS, are not kept. */
+  resolution: number;
+}
+
+export interface Overview {
+  path: string;
+  /** Coarsest first. Empty when tiles of the table itself are never too much. */
+  levels: Level[];
+  /** The square that levels divide: level n into 4^n tiles. */
+  minx: number;
+  miny: number;
+  side: number;
+  /** When it was built, milliseconds since 1970. */
+  built: number;
+}
+
+/** What changes as edits are followed. */
+export interface OverviewState {
+  /** Newest event that is in. */
+  cursor: number;
+  /** Events that were followed since it was built. */
+  changes: number;
+  /** What the store said of its writes before the rows were read; null where it cannot tell. */
+  writes: string | null;
+}
+
+export const SCHEMA = `
+  CREATE TABLE graticule_overview (minx REAL, miny REAL, side REAL, built REAL, cursor INTEGER, changes INTEGER,
+    writes TEXT);
+  CREATE TABLE graticule_levels (level INTEGER PRIMARY KEY, resolution REAL NOT NULL);
+  CREATE TABLE graticule_left_out (level INTEGER, x INTEGER, y INTEGER, features INTEGER NOT NULL,
+    PRIMARY KEY (level, x, y)) WITHOUT ROWID;`;
+
+let folder: string | undefined;
+
+/** Says where the overviews of this thread's sources lie; without it there are none. */
+export function keepOverviewsIn(path: string | undefined): void {
+  folder = path;
+}
+
+/** Where the overview of a source lies: named by the source, and by the version of its collection. */
+export function overviewPath(source: VectorSource, version: string): string | undefined {
+  if (folder === undefined) return undefined;
+  const name = hashOf(JSON.stringify([placeOf(source), source.table, source.geometryColumn]));
+  return join(folder, `${name}-${hashOf(version)}.overview`);
+}
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 24);
+
+/** Overviews whose description is remembered, per thread. */
+const KEPT = 1000;
+const overviews = new LRUCache<string, { inode: number; overview: Overview }>({ max: KEPT });
+
+/** The overview of a layer, when it has been built. */
+export function overviewOf(layer: TileLayer): Overview | undefined {
+  const path = layer.version === undefined ? undefined : overviewPath(layer.source, layer.version);
+  const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
+  if (path === undefined || !stats) return undefined;
+  const hit = overviews.get(path);
+  if (hit?.inode === stats.ino) return hit.overview;
+  const overview = described(path);
+  overviews.set(path, { inode: stats.ino, overview });
+  return overview;
+}
+
+function described(path: string): Overview {
+  const db = reader(path);
+  const levels = db.prepare('SELECT level, resolution FROM graticule_levels ORDER BY level').all() as Level[];
+  const row = db.prepare('SELECT minx, miny, side, built FROM graticule_overview').get();
+  return { path, levels, ...(row as Omit<Overview, 'path' | 'levels'>) };
+}
+
+export function stateOf(path: string): OverviewState {
+  return statement(path, 'SELECT cursor, changes, writes FROM graticule_overview').get() as OverviewState;
+}
+
+export const tableOf = (level: number): string => `level_${level}`;
+
+/** The attributes that levels carry: with the id, where FID is not that. */
+export function levelFields(source: VectorSource): Field[] {
+  if (!source.rowColumn) return tileFields(source);
+  return [...source.fields, { name: source.idColumn, type: 'integer', nullable: false }];
+}
+
+/** A layer as it is read from a level of its overview. */
+export function levelLayer(layer: TileLayer, path: string, level: number): TileLayer {
+  const { source, fields } = layer;
+  const names = hasIntegerIds(source) ? fields : tileFields(source, fields).map(({ name }) => name);
+  return { ...layer, source: levelSource(source, path, level), fields: names };
+}
+
+function levelSource(source: VectorSource, path: string, level: number): GeoPackageSource {
+  return {
+    kind: 'geopackage',
+    path,
+    table: tableOf(level),
+    geometryColumn: GEOMETRY,
+    geometryType: source.geometryType,
+    hasZ: false,
+    ...keyColumns(source),
+    hasIndex: true,
+    crs: source.crs,
+    fields: hasIntegerIds(source) ? source.fields : levelFields(source),
+    writable: false,
+  };
+}
+
+function keyColumns(source: VectorSource): Pick<GeoPackageSource, 'idColumn' | 'rowColumn'> {
+  return source.rowColumn !== undefined ? { idColumn: source.idColumn, rowColumn: FID } : { idColumn: FID };
+}

@@ -1,0 +1,33 @@
+import type { TableTasks } from '../../../../core/tasks/table-tasks.js';
+import type { PostgresConnection } from '../../../../native/postgres.js';
+import type { Cancellation } from '../../../threads/cancellation.js';
+import { withConnection } from './database.js';
+
+/** What PostgreSQL counts of the writes to tables. TRUNCATE shows in the rows that are left. */
+
+type Task = TableTasks['vector.activity'];
+
+const ACTIVITY = `
+  SELECT w.i::int4, pg_stat_get_tuples_inserted(c.oid), pg_stat_get_tuples_updated(c.oid),
+    pg_stat_get_tuples_deleted(c.oid), pg_stat_get_live_tuples(c.oid)
+  FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS w(name, i), pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname || '.' || c.relname = w.name`;
+
+/** Counters of each table, in the order of the names; null for one that is gone. One statement for all tables. */
+export function tableActivity(
+  { database, tables }: Task['input'],
+  cancellation?: Cancellation,
+): Promise<Task['output']> {
+  return withConnection(database, (connection) => readActivity(connection, tables), { cancellation });
+}
+
+export async function readActivity(
+  connection: PostgresConnection,
+  tables: readonly string[],
+): Promise<Task['output']> {
+  const found: Task['output'] = tables.map(() => null);
+  for (const [i, ...counters] of await connection.query(ACTIVITY, [JSON.stringify(tables)]))
+    found[Number(i) - 1] = counters.map(Number);
+  return found;
+}

@@ -1,0 +1,45 @@
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { PgError } from '../../../../native/postgres.js';
+
+/** SQLSTATE of a statement that was cancelled, by us or by `statement_timeout`. */
+export const CANCELED = '57014';
+export const TOO_MANY_CONNECTIONS = '53300';
+
+/** More than an answer may have, or than PostgreSQL can. */
+export const TOO_MUCH = '54000';
+/** Classes and codes of SQLSTATE that mean that the database is not there for us now. */
+export const UNAVAILABLE = /^(08|57P|53|58|28|3D)/;
+/** The table, a column, a schema or the right to read is gone. */
+export const MISSING = /^(42P01|42703|42501|3F000)$/;
+/** A value that an operator or function of the filter cannot work with; geometry functions raise XX000. */
+const BAD_VALUE = /^(22|XX000$|42883$|42804$)/;
+/** What another attempt on a fresh connection gets over: plans and statements that went stale, conflicts. */
+const REPEATABLE = /^(0A000|26000|40001|40P01)$/;
+
+/** True for a failure that the same read on a fresh connection may not meet. */
+export function isRepeatable({ code, alive }: PgError): boolean {
+  return !alive || REPEATABLE.test(code);
+}
+
+/** What an error of the database means to a client. */
+export function failureOf(error: PgError, cancelled: boolean): TaskFailure {
+  const cause = `${error.code}: ${error.message}`;
+  if (cancelled) return new TaskFailure('cancelled', 'The task was cancelled.');
+  if (error.code === CANCELED)
+    return new TaskFailure('deadline-exceeded', 'The database did not answer in time.', cause);
+  if (UNAVAILABLE.test(error.code) || !error.alive) return unavailable(cause);
+  if (MISSING.test(error.code))
+    return new TaskFailure('source-missing', 'The table of this collection has changed or is gone.', cause);
+  if (error.code === TOO_MUCH) return new TaskFailure('too-large', 'The answer is too large.', cause);
+  if (BAD_VALUE.test(error.code))
+    return new TaskFailure('invalid-input', 'The database cannot evaluate this request.', cause);
+  return new TaskFailure('internal', 'The database reported an error.', cause);
+}
+
+export function unavailable(cause: string): TaskFailure {
+  return new TaskFailure(
+    'store-unavailable',
+    'The database of this collection does not answer; try again soon.',
+    cause,
+  );
+}

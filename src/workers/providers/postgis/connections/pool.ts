@@ -1,0 +1,182 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { TaskFailure } from '../../../../core/errors/failure.js';
+import { ConnectionCounts } from '../../../../core/sources/connection-counts.js';
+import type { PgError, PostgresConnection } from '../../../../native/postgres.js';
+import { isPgError } from '../../../../native/postgres.js';
+import type { Cancellation } from '../../../threads/cancellation.js';
+import { failureOf, isRepeatable, TOO_MANY_CONNECTIONS, unavailable } from './failure.js';
+import { openSession } from './session.js';
+
+/** Connections that are left to others when the server runs short of them. */
+const MARGIN = 3;
+/** How long a pool contents itself with the connections it has after the server ran short. */
+const SHORTAGE_MS = 10_000;
+/** Idle connections are closed after this time. */
+const IDLE_MS = 60_000;
+/** After a failed attempt to connect, requests are told at once for so long. */
+const DOWN_MS = 1000;
+/** Waiting for a server that has no connection left at all. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1000;
+const WAIT_MS = 20_000;
+
+/** The connections of one thread to one database, opened when they are needed. */
+export class ConnectionPool {
+  readonly #idle: { connection: PostgresConnection; since: number }[] = [];
+  readonly #waiting: (() => void)[] = [];
+  /** Open, or being opened. */
+  #count = 0;
+  #shortUntil = 0;
+  #down: { until: number; failure: TaskFailure } | undefined;
+  #sweeper: NodeJS.Timeout | undefined;
+
+  constructor(
+    readonly url: string,
+    readonly max: number,
+    private readonly counts = new ConnectionCounts(),
+  ) {
+    counts.add('capacity', max);
+  }
+
+  /** True when every connection is in use. */
+  get saturated(): boolean {
+    return this.#count >= this.max && this.#idle.length === 0;
+  }
+
+  /** A connection for the caller alone, who gives it back by `release` or `discard`. Rejects with `TaskFailure`. */
+  async acquire(cancellation?: Cancellation): Promise<PostgresConnection> {
+    const started = performance.now();
+    try {
+      const connection = await this.#acquire(cancellation);
+      this.counts.acquired(performance.now() - started);
+      this.counts.add('active', 1);
+      return connection;
+    } catch (error) {
+      if (!cancellation?.requested) this.counts.add('failures', 1);
+      throw error;
+    }
+  }
+
+  async #acquire(cancellation?: Cancellation): Promise<PostgresConnection> {
+    const giveUp = performance.now() + WAIT_MS;
+    let pauseMs = FIRST_PAUSE_MS;
+    for (;;) {
+      this.#check(cancellation);
+      const idle = this.#idle.pop();
+      if (idle) return idle.connection;
+      if (!this.#mayOpen()) {
+        await this.#turn(cancellation);
+        continue;
+      }
+      const opened = await this.#open(cancellation);
+      if (!('failure' in opened)) return opened.connection;
+      this.#shortUntil = performance.now() + SHORTAGE_MS;
+      if (this.#count > 0) continue;
+      if (performance.now() > giveUp) {
+        this.counts.add('timeouts', 1);
+        throw opened.failure;
+      }
+      await pause(pauseMs);
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    }
+  }
+
+  release(connection: PostgresConnection): void {
+    this.counts.add('active', -1);
+    // A transaction that was left open must not become that of the next one.
+    if (!connection.idle) return this.#drop(connection);
+    this.#idle.push({ connection, since: performance.now() });
+    this.#sweeper ??= setInterval(() => this.#sweep(), IDLE_MS / 4).unref();
+    this.#wake();
+  }
+
+  /** Gives back a connection whose work failed; a broken one is dropped, and with it all that are idle. */
+  discard(connection: PostgresConnection, error: PgError): void {
+    if (error.alive && !isRepeatable(error)) return this.release(connection);
+    this.counts.add('active', -1);
+    this.#drop(connection);
+    // What broke this one, a restart most of all, has broken those that slept too.
+    if (!error.alive) for (const { connection: idle } of this.#idle.splice(0)) this.#drop(idle);
+  }
+
+  close(): void {
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
+    this.counts.add('capacity', -this.max);
+    for (const { connection } of this.#idle.splice(0)) this.#drop(connection);
+  }
+
+  #check(cancellation: Cancellation | undefined): void {
+    if (!cancellation?.requested) return;
+    // The turn that this one may have got goes on to the next.
+    this.#wake();
+    cancellation.check();
+  }
+
+  #mayOpen(): boolean {
+    return this.#count === 0 || (this.#count < this.max && performance.now() >= this.#shortUntil);
+  }
+
+  /** Opens a connection; answers with the failure when the server is short of them. */
+  async #open(
+    cancellation: Cancellation | undefined,
+  ): Promise<{ connection: PostgresConnection } | { failure: TaskFailure }> {
+    if (this.#down && performance.now() < this.#down.until) throw this.#down.failure;
+    this.#count++;
+    this.counts.add('open', 1);
+    let unwatch: (() => void) | undefined;
+    try {
+      const { connection, room } = await openSession(this.url, (opening) => {
+        unwatch = cancellation?.onRequest(() => opening.cancel());
+      });
+      this.#down = undefined;
+      if (room >= MARGIN || this.#count === 1) return { connection };
+      this.#drop(connection);
+      return { failure: unavailable('the server is short of connections') };
+    } catch (error) {
+      this.#count--;
+      this.counts.add('open', -1);
+      this.#wake();
+      if (!isPgError(error)) throw error;
+      const failure = failureOf(error, cancellation?.requested ?? false);
+      if (error.code === TOO_MANY_CONNECTIONS) return { failure };
+      if (failure.code === 'store-unavailable') this.#down = { until: performance.now() + DOWN_MS, failure };
+      throw failure;
+    } finally {
+      unwatch?.();
+    }
+  }
+
+  #drop(connection: PostgresConnection): void {
+    connection.close();
+    this.#count--;
+    this.counts.add('open', -1);
+    this.#wake();
+  }
+
+  /** Waits until a connection is given back or dropped, or the task is cancelled. */
+  #turn(cancellation: Cancellation | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const unwatch = cancellation?.onRequest(() => {
+        const place = this.#waiting.indexOf(woken);
+        if (place >= 0) this.#waiting.splice(place, 1);
+        woken();
+      });
+      const woken = () => {
+        unwatch?.();
+        resolve();
+      };
+      this.#waiting.push(woken);
+    });
+  }
+
+  #wake(): void {
+    this.#waiting.shift()?.();
+  }
+
+  #sweep(): void {
+    const since = performance.now() - IDLE_MS;
+    // The longest idle come first: connections are taken from the end.
+    while (this.#idle.length > 0 && this.#idle[0]!.since < since) this.#drop(this.#idle.shift()!.connection);
+  }
+}

@@ -1,0 +1,110 @@
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { PgError } from '../../../../native/postgres.js';
+import { isPgError } from '../../../../native/postgres.js';
+import { Refusal } from '../../../edits/session.js';
+import { CANCELED, MISSING, TOO_MUCH, UNAVAILABLE } from '../connections/failure.js';
+
+/** What clients did wrong, by SQLSTATE. No text of the database reaches them but names, and what a trigger says. */
+const REFUSALS: Record<string, (message: string) => Refusal> = {
+  '23502': (message) => Refusal.member(`/properties/${quoted(message)}`, 'must not be null'),
+  '23503': (message) => new Refusal('conflict', `Other rows are in the way: ${quoted(message, -1)}.`),
+  '23505': (message) => new Refusal('conflict', `Another feature has the same value: ${quoted(message)}.`),
+  '23P01': (message) => new Refusal('conflict', `Another feature is in the way: ${quoted(message)}.`),
+  '23514': (message) =>
+    new Refusal('invalid', `A value breaks the rule ${quoted(message, -1)} of the table.`),
+  '428C9': (message) =>
+    Refusal.member(`/properties/${quoted(message)}`, 'is set by the database: leave it out'),
+  P0001: raised,
+  '42501': () => new Refusal('forbidden', 'The database user may not do this.'),
+};
+
+/** A value that does not fit its column, by SQLSTATE. */
+const BAD_VALUES: Record<string, string> = {
+  '22001': 'A text is longer than its column allows.',
+  '22003': 'A number is out of the range of its column.',
+  '22007': 'A date or time is not one that its column takes.',
+  '22008': 'A date or time is out of the range of its column.',
+  '22P02': 'A value is not one that the type of its column takes.',
+};
+/** Syntax errors are of input functions, as of `tsquery`: statements have no text of clients. */
+const BAD_VALUE = /^(22|42601$)/;
+/** SQLSTATE of PostGIS for a geometry that its column does not take, and of other functions. */
+const WRONG_PARAMETER = '22023';
+const GEOMETRY = /geometry|dimension/i;
+const WRONG_GEOMETRY = 'geometry: the column does not take a geometry of this type or these dimensions.';
+/** Another transaction is in the way. */
+const TRANSIENT = /^(40001|40P01|55P03)$/;
+/** This is a standby, or a database that cannot be written to now. */
+const READ_ONLY = '25006';
+/** The context of an error of RAISE in a function, which has a SQLSTATE of its own. */
+const RAISED = /\bRAISE$/m;
+const IN_FUNCTION = /function/;
+const INDEX = /index/;
+
+const MAX_TEXT = 300;
+
+function raised(message: string): Refusal {
+  return new Refusal('invalid', `The database refuses the row: ${message}.`);
+}
+
+/** Runs a step of an edit; what PostgreSQL says against it becomes a `Refusal`, or a `TaskFailure` where it may pass. */
+export async function guarded<T>(step: Promise<T>): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    throw isPgError(error) ? (meaningOf(error) ?? error) : error;
+  }
+}
+
+/** Runs a statement that writes a row, or the commit: triggers, rules and types of the database may refuse it in any way. */
+export async function guardedWrite<T>(step: Promise<T>): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    throw isPgError(error) ? (meaningOf(error) ?? refusalOf(error) ?? error) : error;
+  }
+}
+
+function meaningOf(error: PgError): Error | undefined {
+  const { code } = error;
+  const message = firstMessage(error).slice(0, MAX_TEXT);
+  const isConflict = TRANSIENT.test(code);
+  if (RAISED.test(error.message) && !isConflict) return raised(message);
+  if (code === READ_ONLY)
+    return new TaskFailure('store-unavailable', 'The database is read-only now.', `${code}: ${message}`);
+  const refusal = REFUSALS[code];
+  if (refusal) return refusal(message);
+  if (code === WRONG_PARAMETER && GEOMETRY.test(message)) return new Refusal('invalid', WRONG_GEOMETRY);
+  if (BAD_VALUE.test(code)) {
+    return new Refusal('invalid', BAD_VALUES[code] ?? 'A value does not fit its column.');
+  }
+  if (!isConflict) return undefined;
+  return new TaskFailure(
+    'store-unavailable',
+    'Another edit was in the way; try again.',
+    `${code}: ${message}`,
+  );
+}
+
+/** Undefined for a database that is not there, or takes too long, and for a table that has changed. */
+function refusalOf(error: PgError): Refusal | undefined {
+  const { code, alive, message } = error;
+  if (!alive || code === CANCELED || UNAVAILABLE.test(code)) return undefined;
+  if (code === TOO_MUCH && INDEX.test(message))
+    return new Refusal('invalid', 'A value is too long for an index of the table.');
+  if (MISSING.test(code) && !IN_FUNCTION.test(message)) return undefined;
+  return new Refusal('conflict', `The database refuses the edit (SQLSTATE ${code}).`);
+}
+
+/** The message without its severity, and without the lines after it: these hold values that clients may not see. */
+function firstMessage({ message }: PgError): string {
+  return message
+    .split('\n', 1)[0]!
+    .replace(/^\S+:\s+/, '')
+    .trim();
+}
+
+/** A quoted name in a message of the server: the first, or counted from the end. */
+function quoted(message: string, index = 0): string {
+  return [...message.matchAll(/"([^"]*)"/g)].at(index)?.[1] ?? 'unknown';
+}

@@ -1,0 +1,334 @@
+import { randomUUID } from 'node:crypto';
+import { numberedSource } from '../../../../core/catalog/numbered.js';
+import type { Expression, Operand } from '../../../../core/cql2/ast.js';
+import { and } from '../../../../core/cql2/index.js';
+import { concerns } from '../../../../core/cql2/map.js';
+import type { Calculation, EditResult, EditTask } from '../../../../core/edits/edits.js';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import { rowImage } from '../../../../core/features/row-image.js';
+import type { Field, KeyNumbers, PostgisSource } from '../../../../core/sources/vector-source.js';
+import { elementsIn } from '../../../../core/values/json-text.js';
+import { isPgError, type PgValue, type PostgresConnection } from '../../../../native/postgres.js';
+import { calculatedValues } from '../../../edits/calculation.js';
+import { runEdits } from '../../../edits/run.js';
+import {
+  type CalculatedFeature,
+  type EditSession,
+  type GeometryForm,
+  type NewEvent,
+  Refusal,
+  type RowChange,
+  rowNotDeleted,
+  rowNotInserted,
+  type StoredFeature,
+  storedFeature,
+} from '../../../edits/session.js';
+import { withConnection } from '../connections/database.js';
+import { SqlParams } from '../connections/params.js';
+import { whereOf } from '../queries/filter.js';
+import { PostgisFilterWriter } from '../queries/filter-sql.js';
+import { outputOf, rowName, storedOutput } from '../queries/items.js';
+import { idIs } from '../queries/order.js';
+import { valueSql, writtenGeometry } from '../queries/values.js';
+import { columnsOf } from '../schema/columns.js';
+import { column, quote, tableOf } from '../schema/names.js';
+import { type Relation, readRelation } from '../schema/relation.js';
+import { beginTold, takeBack } from './capture-sql.js';
+import { guarded, guardedWrite } from './edit-errors.js';
+import { requireFit } from './fit.js';
+import { numberKeys } from './key-looks.js';
+import { numberNewKeys } from './key-numbers.js';
+import { ensureOutbox, recordEvents } from './outbox.js';
+
+/**
+ * Edits rows of a table and writes the events, in one transaction that is never tried twice. Only a connection that turns
+ * out to be broken before that, as all are after a failover, is replaced.
+ */
+export async function edit(task: EditTask): Promise<EditResult> {
+  const { database } = task.source as PostgisSource;
+  if (byNumbers(task)) await numberKeys(numberedSource(task.source));
+  let hasBegun = false;
+  const work = (connection: PostgresConnection) =>
+    runEdits(task, async () => {
+      const session = await PostgisSession.begin(connection, task);
+      hasBegun = true;
+      return session;
+    });
+  return withConnection(database, work, { hasBegun: () => hasBegun });
+}
+
+/** Whether what is edited, or how, has to do with the numbers of keys: they must be there. */
+function byNumbers({ source: { numbers }, filter, calculation }: EditTask): boolean {
+  return numbers !== undefined && isAnyBy(numbers, [filter, ...operandsOf(calculation)]);
+}
+
+const operandsOf = (calculation: Calculation | undefined): (Operand | undefined)[] =>
+  calculation ? [calculation.filter, ...Object.values(calculation.expressions)] : [];
+
+const isAnyBy = ({ column: number }: KeyNumbers, operands: readonly (Operand | undefined)[]) =>
+  operands.some((one) => one !== undefined && concerns(one, number));
+
+const OUTPUT_84 = { format: 'geojson', crs: 'OGC:CRS84', swapAxes: false, precision: 7 } as const;
+
+/** What a transaction must know of its task. */
+type SessionTask = Pick<EditTask, 'source' | 'filter' | 'origin'>;
+
+export class PostgisSession implements EditSession {
+  readonly #source: PostgisSource;
+  readonly #fields: ReadonlyMap<string, Field>;
+  #relation: Relation | undefined;
+  #takesBack = false;
+
+  private constructor(
+    private readonly connection: PostgresConnection,
+    private readonly task: SessionTask,
+  ) {
+    this.#source = task.source as PostgisSource;
+    this.#fields = new Map(this.#source.fields.map((field) => [field.name, field]));
+  }
+
+  /** `capturesOwn`: rows that triggers change in the edited table itself are reported too, where edits are captured. */
+  static async begin(
+    connection: PostgresConnection,
+    task: SessionTask,
+    capturesOwn = true,
+  ): Promise<PostgisSession> {
+    await ensureOutbox(connection);
+    const session = new PostgisSession(connection, task);
+    await session.#query('BEGIN');
+    const source = session.#source;
+    const [[, takesBack]] = (await session.#query(
+      beginTold(source, capturesOwn ? rowImage(source) : ''),
+    )) as [[string, boolean]];
+    session.#takesBack = capturesOwn && takesBack;
+    return session;
+  }
+
+  async savepoint(): Promise<void> {
+    await this.#query('SAVEPOINT edit');
+  }
+
+  async undo(): Promise<void> {
+    await this.#query('ROLLBACK TO SAVEPOINT edit');
+    await this.#query('RELEASE SAVEPOINT edit');
+  }
+
+  async keep(): Promise<void> {
+    await this.#query('RELEASE SAVEPOINT edit');
+  }
+
+  async exists(id: string): Promise<boolean> {
+    const params = new SqlParams();
+    const ofId = idIs(this.#source, id, params);
+    if (!ofId) throw Refusal.member('/id', `cannot be an id: ${KEYS[this.#source.idType]}`);
+    const rows = await this.#query(`SELECT 1 FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    return rows.length > 0;
+  }
+
+  async read(id: string, form?: GeometryForm): Promise<StoredFeature | null> {
+    const source = this.#source;
+    const params = new SqlParams();
+    const ofId = idIs(source, id, params);
+    if (!ofId) return null;
+    const { fields } = source;
+    const { lock } = await this.#facts();
+    const sql = `SELECT ${columnsOf(source, fields, 'exact', params).join(', ')} FROM ${tableOf(source)}
+      WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 ${lock}`;
+    const outputs = [
+      ...[storedOutput(source), OUTPUT_84].map((output) => outputOf(source, output, fields, fields)),
+      ...(form ? [outputOf(source, { format: 'geojson', ...form }, [], fields)] : []),
+    ];
+    const page = await guarded(this.connection.page(sql, params.values, { outputs, keys: [], limit: 1 }));
+    if (page.returned === 0) return null;
+    return storedFeature(rowName, page.outputs);
+  }
+
+  async calculate(calculation: Calculation): Promise<CalculatedFeature[]> {
+    const source = this.#source;
+    const params = new SqlParams();
+    const writer = new PostgisFilterWriter(source, params);
+    const values = Object.values(calculation.expressions).map((operand) => writer.operand(operand).sql);
+    const id = column(source.idColumn);
+    const where = whereOf(source, and(this.task.filter, rowsOf(source, calculation)), params);
+    const { lock } = await this.#facts();
+    const rows = await this.#query(
+      `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${tableOf(source)}
+       WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} ${lock}`,
+      params,
+    );
+    return rows.map(([key, texts]) => {
+      const computed = elementsIn(texts as string)!;
+      return { id: key as string, values: calculatedValues(source, calculation, computed) };
+    });
+  }
+
+  async insert(requestedId: string | undefined, change: RowChange): Promise<string> {
+    const source = this.#source;
+    const params = new SqlParams();
+    await requireFit(this.connection, change.values, this.#fields);
+    const columns = this.#assignments(change, params);
+    const id = await this.#newId(requestedId);
+    if (id !== undefined) columns.unshift([quote(source.idColumn), params.add(id, KEY_TYPES[source.idType])]);
+    const what =
+      columns.length === 0
+        ? 'DEFAULT VALUES'
+        : `(${columns.map(([name]) => name).join(', ')}) VALUES (${columns.map(([, value]) => value).join(', ')})`;
+    const returning = `RETURNING ${column(source.idColumn)}::text`;
+    const rows = await this.#write(
+      `INSERT INTO ${tableOf(source).replace(/ t$/, ' AS t')} ${what} ${returning}`,
+      params,
+    );
+    const key = await this.#storedKey(rows, id);
+    await this.#requireOneRow(key);
+    return key;
+  }
+
+  /** The key of a new row. A trigger may write the row elsewhere, such as to a child table: then it is looked for. */
+  async #storedKey([row]: PgValue[][], requestedId: string | undefined): Promise<string> {
+    if (row) return String(row[0]);
+    if (requestedId === undefined || !(await this.exists(requestedId))) throw rowNotInserted();
+    return requestedId;
+  }
+
+  /** The key that an insert names: what the client asked for, unless the table (of a view) numbers its rows itself. */
+  async #newId(id: string | undefined): Promise<string | undefined> {
+    const { idType } = this.#source;
+    const { isNumbered } = await this.#facts();
+    if (isNumbered && (idType === 'integer' || id === undefined)) return undefined;
+    if (id !== undefined) return id;
+    if (idType === 'uuid') return randomUUID();
+    throw Refusal.member('/id', 'is missing: this collection does not number its features');
+  }
+
+  async #facts(): Promise<Relation> {
+    this.#relation ??= await readRelation(this.connection, this.#source);
+    return this.#relation;
+  }
+
+  async update(id: string, change: RowChange): Promise<boolean> {
+    const params = new SqlParams();
+    const sets = [
+      ...this.#assignments(change, params).map(([name, value]) => `${name} = ${value}`),
+      ...change.reset.map((name) => `${quote(name)} = DEFAULT`),
+    ];
+    if (sets.length === 0) return true;
+    await requireFit(this.connection, change.values, this.#fields);
+    await this.#requireOneRow(id);
+    const ofId = idIs(this.#source, id, params);
+    const sql = `UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`;
+    return (await this.#changeRow(id, sql, params)) === 1;
+  }
+
+  async holds(id: string, change: RowChange): Promise<boolean> {
+    const params = new SqlParams();
+    const ofId = idIs(this.#source, id, params);
+    const conditions = this.#assignments(change, params).map(
+      ([name, value]) => `t.${name}::text IS NOT DISTINCT FROM (${value})::text`,
+    );
+    const sql = `SELECT 1 FROM ${tableOf(this.#source)} WHERE ${[ofId, ...conditions].join(' AND ')} LIMIT 1`;
+    return (await this.#query(sql, params)).length > 0;
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#requireOneRow(id);
+    const params = new SqlParams();
+    const ofId = idIs(this.#source, id, params);
+    const count = await this.#changeRow(id, `DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    const { isView } = await this.#facts();
+    // Triggers of views report rows that they keep as deleted; other triggers hide rows that are not.
+    if ((count !== 1 || isView) && (await this.read(id)) !== null) throw rowNotDeleted(id);
+  }
+
+  /** Runs a statement for the row of a key. Returns how many rows it changed; undefined if rules of the table hide that. */
+  async #changeRow(id: string, sql: string, params: SqlParams): Promise<number | undefined> {
+    const { hasRules } = await this.#facts();
+    const rows = await this.#write(hasRules ? sql : `${sql} RETURNING 1`, params);
+    if (rows.length > 1) throw severalRows(this.#source, id);
+    return hasRules ? undefined : rows.length;
+  }
+
+  /** Refuses a key that several rows have, hidden ones included, where no unique index prevents that. */
+  async #requireOneRow(id: string): Promise<void> {
+    const { isUnique } = await this.#facts();
+    if (isUnique) return;
+    const params = new SqlParams();
+    const rows = await this.#query(
+      `SELECT 1 FROM ${tableOf(this.#source)} WHERE ${idIs(this.#source, id, params)} LIMIT 2`,
+      params,
+    );
+    if (rows.length > 1) throw severalRows(this.#source, id);
+  }
+
+  async record(events: readonly NewEvent[]): Promise<number> {
+    const { schema, table } = this.#source;
+    const keys = events.filter(({ operation }) => operation === 'insert').map(({ featureId }) => featureId);
+    await guarded(numberNewKeys(this.connection, this.#source, keys));
+    if (this.#takesBack) {
+      const params = new SqlParams();
+      const ids = params.add(JSON.stringify(events.map(({ featureId }) => featureId)), 'json');
+      await this.#query(takeBack(this.#source, ids), params);
+    }
+    return guarded(recordEvents(this.connection, `${schema}.${table}`, this.task.origin, events));
+  }
+
+  async commit(): Promise<undefined> {
+    await this.#write('COMMIT').catch(asUnknown);
+  }
+
+  async rollback(): Promise<void> {
+    await this.#query('ROLLBACK');
+  }
+
+  #assignments({ geometry, values }: RowChange, params: SqlParams): [name: string, value: string][] {
+    const source = this.#source;
+    const columns: [string, string][] = [...values].map(([name, value]) => [
+      quote(name),
+      valueSql(value, this.#fields.get(name)!, params),
+    ]);
+    if (geometry !== undefined)
+      columns.push([quote(source.geometryColumn), writtenGeometry(geometry, source, params)]);
+    return columns;
+  }
+
+  #query(sql: string, params?: SqlParams): Promise<PgValue[][]> {
+    return guarded(this.connection.query(sql, params?.values));
+  }
+
+  #write(sql: string, params?: SqlParams): Promise<PgValue[][]> {
+    return guardedWrite(this.connection.query(sql, params?.values));
+  }
+}
+
+function severalRows({ idColumn }: PostgisSource, id: string): Refusal {
+  return new Refusal(
+    'conflict',
+    `Several rows of the table have the key ${idColumn} = '${id.slice(0, 100)}', so the edit was not made. Make the keys unique in the database.`,
+  );
+}
+
+/** The rows of a calculation. By the numbers of keys, those that have one: queries know no others. */
+function rowsOf({ numbers }: PostgisSource, calculation: Calculation): Expression | undefined {
+  const { filter } = calculation;
+  if (!numbers || !isAnyBy(numbers, operandsOf(calculation))) return filter;
+  return and(filter, { op: 'not', args: [{ op: 'isNull', args: [{ property: numbers.column }] }] });
+}
+
+/** SQLSTATE of a session that was ended because its transaction was idle for too long. */
+const IDLE_IN_TRANSACTION = '25P03';
+
+/** A connection that breaks during a commit does not tell whether that took place. */
+function asUnknown(error: unknown): never {
+  if (!isPgError(error) || error.alive || error.code === IDLE_IN_TRANSACTION) throw error;
+  throw new TaskFailure(
+    'outcome-unknown',
+    'The database broke off while it committed: the edit may have been carried out.',
+    `${error.code}: ${error.message}`,
+  );
+}
+
+const KEY_TYPES: Record<PostgisSource['idType'], string> = { integer: 'int8', string: 'text', uuid: 'uuid' };
+const KEYS: Record<PostgisSource['idType'], string> = {
+  integer: 'whole numbers are',
+  string: 'texts are',
+  uuid: 'UUIDs are',
+};

@@ -1,0 +1,240 @@
+import { LRUCache } from 'lru-cache';
+import { isNumbered } from '../../../../core/catalog/numbered.js';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { PostgisSource, VectorSource } from '../../../../core/sources/vector-source.js';
+import { isPgError, type PostgresConnection } from '../../../../native/postgres.js';
+import { Refusal } from '../../../edits/session.js';
+import type { Cancellation } from '../../../threads/cancellation.js';
+import { withConnection } from '../connections/database.js';
+import { SqlParams } from '../connections/params.js';
+import { keyedTableOf, keyOf, keyTypeOf, numbersOf } from '../schema/names.js';
+import { ensureTable, LOCK } from './outbox.js';
+
+/** Looks for keys without a number, which rows that others write have: at all keys, range by range. */
+
+/** Keys that get their numbers in one transaction. */
+const BATCH = 100_000;
+/** Keys with numbers that are looked at in one statement: it must end within its bound, whatever the table. */
+const RANGE = 500_000;
+/** A reading of a table whose keys have had numbers waits for so long; the next look goes on from there. */
+const LOOK_MS = 2000;
+/** Looking takes one part in so many of the time. */
+const SHARE = 20;
+/** After so long a table is looked at although nothing was committed: rows of foreign tables come from elsewhere. */
+const STALE_MS = 60_000;
+/** Tables that a thread remembers. */
+const TABLES = 1000;
+
+/** What a thread knows of the numbers of a table. */
+interface Numbering {
+  /** What was committed when all keys were looked at for the last time; undefined while they have not been. */
+  readonly snapshot: string | undefined;
+  /** A look that is not over: the last key that it came to, and what was committed at its beginning. */
+  readonly rest: { readonly after: string | null; readonly snapshot: string } | undefined;
+  /** When the last look, or part of one, ended. */
+  readonly time: number;
+  /** Milliseconds that it took. */
+  readonly cost: number;
+}
+
+const numberings = new LRUCache<string, Numbering>({ max: TABLES });
+/** Looks of this thread: one at a table. They never reject. */
+const flights = new Map<string, Promise<void>>();
+
+/** A store's reading of numbered sources, after all keys have numbers. */
+export function withNumbers<T extends { source: VectorSource }, R>(
+  read: (task: T, cancellation?: Cancellation) => Promise<R>,
+): (task: T, cancellation?: Cancellation) => Promise<R> {
+  return async (task, cancellation) => {
+    await numberKeys(task.source, cancellation);
+    return read(task, cancellation);
+  };
+}
+
+/** Gives numbers to keys that have none, where rows may have been written since the last time. */
+export async function numberKeys(target: VectorSource, cancellation?: Cancellation): Promise<void> {
+  if (!isNumbered(target)) return;
+  const source = target as PostgisSource;
+  const name = `${source.database} ${source.numbers!.table}`;
+  for (;;) {
+    const snapshot = await withConnection(source.database, snapshotOf, { cancellation });
+    if (!isDue(numberings.get(name), snapshot, performance.now())) return;
+    const flight = flights.get(name);
+    if (!flight) return fly(name, look(source, { name, snapshot }, cancellation));
+    await endOf(flight, cancellation);
+  }
+}
+
+async function snapshotOf(connection: PostgresConnection): Promise<string> {
+  const [[snapshot]] = (await connection.query('SELECT txid_current_snapshot()::text')) as [[string]];
+  return snapshot;
+}
+
+function isDue(last: Numbering | undefined, snapshot: string, now: number): boolean {
+  if (last?.snapshot === undefined) return true;
+  const pause = last.cost * SHARE;
+  const isQuiet = snapshot === last.snapshot && !last.rest;
+  return now - last.time > (isQuiet ? Math.max(pause, STALE_MS) : pause);
+}
+
+async function fly(name: string, look: Promise<void>): Promise<void> {
+  const flight = look
+    .catch(() => {})
+    .finally(() => {
+      if (flights.get(name) === flight) flights.delete(name);
+    });
+  flights.set(name, flight);
+  await look;
+}
+
+/** Waits without a connection. Throws `cancelled`. */
+async function endOf(flight: Promise<void>, cancellation: Cancellation | undefined): Promise<void> {
+  let unwatch: (() => void) | undefined;
+  const departure = new Promise<void>((resolve) => {
+    unwatch = cancellation?.onRequest(resolve);
+  });
+  await Promise.race([flight, departure]);
+  unwatch?.();
+  cancellation?.check();
+}
+
+/** Whose keys have numbers can be read: new ones wait where the look fails. */
+async function look(
+  source: PostgisSource,
+  { name, snapshot }: { name: string; snapshot: string },
+  cancellation: Cancellation | undefined,
+): Promise<void> {
+  const begin = performance.now();
+  const work = async (connection: PostgresConnection) => {
+    await ensureNumbers(connection, source);
+    await lookOn(connection, source, { name, snapshot, last: numberings.get(name) });
+  };
+  try {
+    await withConnection(source.database, (connection) => work(connection).catch(asUnnumbered), {
+      cancellation,
+    });
+  } catch (error) {
+    const last = numberings.get(name);
+    if (last?.snapshot === undefined || cancellation?.requested) throw error;
+    const time = performance.now();
+    numberings.set(name, { ...last, time, cost: time - begin });
+  }
+}
+
+/** Looks at the keys, or at those that the last look has left, and remembers how far it came. */
+async function lookOn(
+  connection: PostgresConnection,
+  source: PostgisSource,
+  { name, snapshot, last }: { name: string; snapshot: string; last: Numbering | undefined },
+): Promise<void> {
+  const begin = performance.now();
+  const isFirst = last?.snapshot === undefined;
+  const { table } = source.numbers!;
+  const origin = last?.rest?.snapshot ?? snapshot;
+  let after = last?.rest?.after ?? null;
+  do {
+    const step = () => addNumbers(connection, source, after);
+    const result = await locked(connection, { table, waits: isFirst }, step);
+    if (!result) return;
+    after = result.after;
+    const time = performance.now();
+    numberings.set(name, {
+      ...(after === null
+        ? { snapshot: origin, rest: undefined }
+        : { snapshot: last?.snapshot, rest: { after, snapshot: origin } }),
+      time,
+      // The first time all keys may have been new, which says nothing of how long looking for them takes.
+      cost: isFirst ? 0 : time - begin,
+    });
+  } while (after !== null && (isFirst || performance.now() - begin < LOOK_MS));
+}
+
+/** Numbers keys behind one: those of a range, or as many as one transaction may. `after` is the last one, null at the end. */
+async function addNumbers(
+  connection: PostgresConnection,
+  source: PostgisSource,
+  after: string | null,
+): Promise<{ after: string | null }> {
+  const numbers = numbersOf(source.numbers!);
+  const key = keyOf(source.numbers!.key);
+  const range = { after, to: await endOfRange(connection, source, after) };
+  const params = new SqlParams();
+  // Rows of views may have the same key.
+  const [row] = (await connection.query(
+    `WITH new AS (SELECT ${key} AS key FROM ${keyedTableOf(source)}
+        WHERE ${within(key, source, range, params)} AND NOT EXISTS
+          (SELECT FROM ${numbers} n WHERE n.key = ${key} AND ${within('n.key', source, range, params)})
+        ORDER BY ${key} LIMIT ${BATCH}),
+      added AS (INSERT INTO ${numbers} (key) SELECT new.key FROM new ON CONFLICT DO NOTHING)
+    SELECT new.key::text FROM new ORDER BY new.key OFFSET ${BATCH - 1}`,
+    params.values,
+  )) as [[string] | undefined];
+  return { after: row ? row[0] : range.to };
+}
+
+/** Keys behind one, and up to another where there is one. */
+interface KeyRange {
+  readonly after: string | null;
+  readonly to: string | null;
+}
+
+/** The last key of the range behind one; null where fewer have numbers. */
+async function endOfRange(
+  connection: PostgresConnection,
+  source: PostgisSource,
+  after: string | null,
+): Promise<string | null> {
+  const params = new SqlParams();
+  const [row] = (await connection.query(
+    `SELECT n.key::text FROM ${numbersOf(source.numbers!)} n
+     WHERE ${within('n.key', source, { after, to: null }, params)} ORDER BY n.key OFFSET ${RANGE - 1} LIMIT 1`,
+    params.values,
+  )) as [[string] | undefined];
+  return row?.[0] ?? null;
+}
+
+function within(key: string, { numbers }: PostgisSource, { after, to }: KeyRange, params: SqlParams): string {
+  const type = keyTypeOf(numbers!.key);
+  const start = after === null ? `${key} IS NOT NULL` : `${key} > ${params.add(after, type)}`;
+  return to === null ? start : `${start} AND ${key} <= ${params.add(to, type)}`;
+}
+
+/** One after the other: whoever waits finds the keys numbered. Undefined where another one is at it, without waiting. */
+async function locked<T>(
+  connection: PostgresConnection,
+  { table, waits }: { table: string; waits: boolean },
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  await connection.query('BEGIN');
+  try {
+    const lock = `pg_${waits ? '' : 'try_'}advisory_xact_lock(hashtextextended($1, ${LOCK}))`;
+    const [[isFree]] = (await connection.query(`SELECT ${lock}::text`, [table])) as [[string]];
+    const result = isFree === 'false' ? undefined : await work();
+    await connection.query('COMMIT');
+    return result;
+  } catch (error) {
+    await connection.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+/** SQLSTATE of a database that is only read by now, as after a failover. */
+const READ_ONLY = '25006';
+
+function asUnnumbered(error: unknown): never {
+  const isRefused = error instanceof Refusal || (isPgError(error) && error.code === READ_ONLY);
+  if (!isRefused) throw error;
+  throw new TaskFailure('store-unavailable', 'The database does not let keys be numbered.', error.message);
+}
+
+async function ensureNumbers(connection: PostgresConnection, source: PostgisSource): Promise<void> {
+  const name = numbersOf(source.numbers!);
+  const { schema, table, numbers } = source;
+  const about = `Object ids of ${schema}.${table} by ${numbers!.key.name}`.replaceAll("'", "''");
+  await ensureTable(connection, name, [
+    // With the collation of the key, which its index has.
+    `CREATE TABLE ${name} AS SELECT ${keyOf(numbers!.key)} AS key FROM ${keyedTableOf(source)} WITH NO DATA`,
+    `ALTER TABLE ${name} ADD PRIMARY KEY (key), ADD number integer GENERATED ALWAYS AS IDENTITY UNIQUE`,
+    `COMMENT ON TABLE ${name} IS '${about}'`,
+  ]);
+}

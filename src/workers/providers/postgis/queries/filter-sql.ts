@@ -1,0 +1,354 @@
+import { isNumbered } from '../../../../core/catalog/numbered.js';
+import {
+  isArray,
+  isDate,
+  isGeometry,
+  isProperty,
+  isTimestamp,
+  type Operand,
+} from '../../../../core/cql2/ast.js';
+import { type FoldName, foldOf } from '../../../../core/cql2/fold.js';
+import type { Kind } from '../../../../core/cql2/functions.js';
+import type { ARRAY, SPATIAL } from '../../../../core/cql2/operators.js';
+import { type FilterSchema, kindOf } from '../../../../core/cql2/types.js';
+import { fieldOf } from '../../../../core/features/features.js';
+import type { Box } from '../../../../core/geometry/box.js';
+import type { PostgisSource } from '../../../../core/sources/vector-source.js';
+import { type AnyNumber, digitsOf, toInt64 } from '../../../../core/values/exact-number.js';
+import { type CrsDescription, describeCrs } from '../../../../native/index.js';
+import { FilterWriter, named, patternParts } from '../../filter-writer.js';
+import { balanced, type Fragment, joined, raw, sql } from '../../fragment.js';
+import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../../spatial-literal.js';
+import type { SqlParams, SqlValue } from '../connections/params.js';
+import { column, geometryOf, keepFinite, keyOf, numbersOf, polygonsOf, shownArray } from '../schema/names.js';
+import { inPostgresCalendar } from './values.js';
+
+/** Also the numbers of keys, where these are the ids: an edit by keys may be bounded by them. */
+function schemaOf(source: PostgisSource): FilterSchema {
+  const { numbers, fields } = source;
+  if (!numbers || isNumbered(source)) return source;
+  return { ...source, fields: [...fields, { name: numbers.column, type: 'integer', nullable: false }] };
+}
+
+/**
+ * Filters as conditions on a row `t` in the SQL of PostgreSQL. Expects a session in UTC. Fragments hold `$n` parameters,
+ * so that they have no values of their own.
+ */
+/** Spatial conditions of a filter that split geometries with NaN into their parts. */
+const MAX_SPLITTING = 50;
+
+export class PostgisFilterWriter extends FilterWriter {
+  #conditions = 0;
+
+  constructor(
+    private readonly source: PostgisSource,
+    private readonly params: SqlParams,
+  ) {
+    super(schemaOf(source));
+  }
+
+  #value(value: SqlValue, type: string): Fragment {
+    return raw(this.params.add(value, type));
+  }
+
+  protected text(value: string): Fragment {
+    return this.#value(value, 'text');
+  }
+
+  /**
+   * Integers as such: an index on an integer column serves them only. Others as `numeric`, which PostgreSQL compares digit
+   * by digit with integers and `numeric` columns, and as a double with columns of doubles.
+   */
+  protected number(value: AnyNumber): Fragment {
+    const integer = toInt64(value);
+    return integer === undefined ? this.#value(digitsOf(value), 'numeric') : this.#value(integer, 'int8');
+  }
+
+  protected date(value: string): Fragment {
+    return this.#value(inCalendar(value), 'date');
+  }
+
+  protected timestamp(value: string): Fragment {
+    return this.#value(inCalendar(value), 'timestamptz');
+  }
+
+  protected column(name: string, kind: Kind): Fragment {
+    const stored = this.stored(name);
+    // The double that the digits of a `real` say, as features show it.
+    if (this.#isReal(name)) return sql`${stored}::text::float8`;
+    // A key of `character(n)` without the blanks that LIKE would compare. An index on text serves it.
+    if (name === this.source.idColumn && this.source.idType === 'string') return sql`${stored}::text`;
+    return kind === 'string' && !this.#isText(name) ? sql`${stored}::text` : stored;
+  }
+
+  protected stored(name: string): Fragment {
+    const { numbers, idColumn } = this.source;
+    if (name !== numbers?.column || name === idColumn) return raw(column(name));
+    return raw(`(SELECT n.number FROM ${numbersOf(numbers)} n WHERE n.key = ${keyOf(numbers.key)})`);
+  }
+
+  #isReal(name: string): boolean {
+    return fieldOf(this.source, name)?.sqlType === 'real';
+  }
+
+  /** A `real` as such, for its index, beside numbers that are the digits of one. */
+  protected override exactNumbers([first, ...others]: readonly Operand[]): Fragment[] | undefined {
+    if (typeof first !== 'object' || !isProperty(first) || !this.#isReal(first.property)) return undefined;
+    if (!others.every((other) => typeof other === 'number' && isShownReal(other))) return undefined;
+    return [this.stored(first.property), ...others.map((other) => this.#value(other as number, 'float4'))];
+  }
+
+  #isText(name: string): boolean {
+    if (name === this.source.idColumn) return this.source.idType === 'string';
+    return TEXT_TYPE.test(fieldOf(this.source, name)?.sqlType ?? 'text');
+  }
+
+  #isUuid(operand: Operand): boolean {
+    if (typeof operand !== 'object' || !isProperty(operand)) return false;
+    if (operand.property === this.source.idColumn) return this.source.idType === 'uuid';
+    return fieldOf(this.source, operand.property)?.sqlType === 'uuid';
+  }
+
+  protected real(value: Fragment): Fragment {
+    return sql`(${value})::float8`;
+  }
+
+  protected exact(value: Operand): Fragment {
+    return sql`(${this.operand(value)})::numeric`;
+  }
+
+  protected quotient(a: Fragment, b: Fragment): Fragment {
+    return sql`div(${a}, NULLIF(${b}, 0))`;
+  }
+
+  protected ordered(value: Fragment): Fragment {
+    return sql`(${value} COLLATE "C")`;
+  }
+
+  /** UUIDs as such, for their index. What is no UUID equals none. */
+  protected ownType([first, ...others]: readonly Operand[]): Fragment[] | undefined {
+    if (!this.#isUuid(first!)) return undefined;
+    const uuids = others.filter((other) => typeof other === 'string' && UUID.test(other)) as string[];
+    if (uuids.length === 0 || others.some((other) => typeof other !== 'string')) return undefined;
+    const own = column((first as { property: string }).property);
+    return [raw(own), ...uuids.map((uuid) => this.#value(uuid, 'uuid'))];
+  }
+
+  /** PostgreSQL compares dates with timestamps as their midnights. */
+  protected midnight(date: Fragment): Fragment {
+    return date;
+  }
+
+  protected lastMoment(date: Fragment): Fragment {
+    return sql`((${date} + 1)::timestamptz - interval '1 microsecond')`;
+  }
+
+  protected like(value: Fragment, pattern: string): Fragment {
+    const escaped = patternParts(pattern).map(({ character, wildcard }) =>
+      !wildcard && '%_\\'.includes(character) ? `\\${character}` : character,
+    );
+    return sql`(${value} LIKE ${this.text(escaped.join(''))})`;
+  }
+
+  /** Text of ASCII alone, which is most text, needs no table. */
+  protected translated(value: Fragment, fold: FoldName): Fragment {
+    const { from, to, several } = foldOf(fold);
+    const ascii = ASCII_FOLDS[fold];
+    const single = sql`translate(${ascii}, ${this.text(from)}, ${this.text(to)})`;
+    // Letters of our own tables, without quotes.
+    const all = several.reduce(
+      (inner, [letter, letters]) => sql`replace(${inner}, '${letter}', '${letters}')`,
+      single,
+    );
+    const operand = sql`SELECT ${value} AS a LIMIT 1 OFFSET 0`;
+    return sql`(SELECT CASE WHEN octet_length(v.a) = length(v.a) THEN ${ascii} ELSE ${all} END FROM (${operand}) AS v)`;
+  }
+
+  protected part(name: string, instant: Fragment): Fragment {
+    return sql`extract(${name} FROM ${instant})::float8`;
+  }
+
+  protected startsWith(value: Fragment, start: Fragment): Fragment {
+    return sql`starts_with(${value}, ${start})`;
+  }
+
+  protected contains(value: Fragment, part: Fragment): Fragment {
+    return sql`(strpos(${value}, ${part}) > 0)`;
+  }
+
+  protected spatial(op: (typeof SPATIAL)[number], a: Operand, b: Operand): Fragment {
+    const [literal, other] = isSpatialLiteral(a) ? [a, b] : [b, a];
+    if (op === 's_intersects' && isSpatialLiteral(literal) && 'bbox' in literal && isProperty(other)) {
+      const touching = boxesOf(literal, this.source).map((box) =>
+        this.#touches(envelope(box, this.source, this.params)),
+      );
+      return balanced(touching, 'OR');
+    }
+    if (op === 's_disjoint') return sql`ST_Disjoint(${this.#finite(a)}, ${this.#finite(b)})`;
+    const [left, right] = [this.#candidate(a), this.#candidate(b)];
+    const relation = sql`ST_${op.slice(2)}(${left}, ${right})`;
+    if (this.#isPoints()) return relation;
+    const exact =
+      op === 's_intersects' && this.#mayMissPoints(literal)
+        ? sql`NOT ST_Disjoint(${left}, ${right})`
+        : relation;
+    return sql`(${this.#stored(a)} && ${this.#stored(b)} AND ${exact})`;
+  }
+
+  /** The row touches a window, for which an index finds the candidates. */
+  #touches(window: string): Fragment {
+    if (this.#isPoints()) return sql`ST_Intersects(${geometryOf(this.source)}, ${window})`;
+    return sql`(${geometryOf(this.source)} && ${window} AND ST_Intersects(${this.#keepFinite()}, ${window}))`;
+  }
+
+  /** PostGIS relates points of NaN and infinity to nothing, so that their columns need no guard and no CASE hides the index. */
+  #isPoints(): boolean {
+    return this.source.geometryType === 'Point' && !this.source.mayHoldSurfaces;
+  }
+
+  /** A geometry for relations that hold only where envelopes touch. */
+  #candidate(operand: Operand): Fragment {
+    if (isSpatialLiteral(operand)) return this.literal(operand);
+    return raw(this.#isPoints() ? polygonsOf(this.source) : this.#keepFinite());
+  }
+
+  /** A geometry as the index has it. */
+  #stored(operand: Operand): Fragment {
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(geometryOf(this.source));
+  }
+
+  /** Prepared lines of GEOS, which ST_Intersects makes, look at the lines of a collection alone. */
+  #mayMissPoints(literal: Operand): boolean {
+    const { geometryType } = this.source;
+    const collections = geometryType === 'Geometry' || geometryType === 'GeometryCollection';
+    return collections && isGeometry(literal) && literal.type.endsWith('LineString');
+  }
+
+  /** Not ST_DWithin: it takes an empty geometry for one that is far away, where its distance is unknown. */
+  protected near(a: Operand, b: Operand, metres: number): Fragment {
+    return sql`(${this.distance(a, b)} <= ${this.#value(metres, 'float8')})`;
+  }
+
+  protected distance(a: Operand, b: Operand): Fragment {
+    const { isGeographic, metresPerUnit } = this.#crs();
+    const [left, right] = [this.#finite(a), this.#finite(b)];
+    if (isGeographic) return sql`ST_Distance(${this.#geography(left)}, ${this.#geography(right)})`;
+    return sql`(ST_Distance(${left}, ${right}) * ${this.#value(metresPerUnit, 'float8')})`;
+  }
+
+  /** A geography, whose ellipsoid is that of the SRID. Geographies have no curves. */
+  #geography(geometry: Fragment): Fragment {
+    const { statedSrid, curved, mayHoldSurfaces } = this.source;
+    // Columns that may hold surfaces may hold curves as well.
+    const straight = curved || mayHoldSurfaces ? sql`ST_CurveToLine(${geometry})` : geometry;
+    if (statedSrid === undefined) return sql`${straight}::geography`;
+    return sql`ST_SetSRID(${straight}, ${String(statedSrid)})::geography`;
+  }
+
+  #crs(): CrsDescription {
+    return describeCrs(this.source.crs);
+  }
+
+  #finite(operand: Operand): Fragment {
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(this.#keepFinite());
+  }
+
+  /** PostgreSQL plans each subquery by itself: thousands of conditions would take it minutes. */
+  #keepFinite(): string {
+    this.#conditions += 1;
+    return keepFinite(this.source, this.#conditions <= MAX_SPLITTING);
+  }
+
+  /** A geometry of the filter as PostGIS `geometry` in the CRS of the data. */
+  literal(literal: SpatialLiteral): Fragment {
+    const text = this.#value(wkbOf(literal, this.source.crs), 'geometry');
+    return sql`ST_SetSRID(${text}, ${String(this.source.srid)})`;
+  }
+
+  protected arrays(op: (typeof ARRAY)[number], a: Operand, b: Operand): Fragment {
+    const comparison = `CASE WHEN v.a IS NOT NULL AND v.b IS NOT NULL THEN ${ARRAYS[op]} END`;
+    return named(comparison, this.#array(a), this.#array(b));
+  }
+
+  /** As jsonb; NULL for what is no array. */
+  #array(operand: Operand): Fragment {
+    if (isArray(operand)) return this.#listed(operand);
+    const { property } = operand as { property: string };
+    if (kindOf(operand, this.schema) === 'array') {
+      const { sqlType } = this.source.fields.find(({ name }) => name === property) ?? {};
+      return raw(`to_jsonb(${shownArray(column(property), sqlType)})`);
+    }
+    const json = `${column(property)}::jsonb`;
+    return raw(`CASE WHEN jsonb_typeof(${json}) = 'array' THEN ${json} END`);
+  }
+
+  #listed(members: readonly Operand[]): Fragment {
+    if (members.every((member) => typeof member !== 'object'))
+      return this.#value(JSON.stringify(members), 'jsonb');
+    const texts = members.map((member) => {
+      if (typeof member === 'object' && isDate(member)) return this.text(member.date);
+      if (typeof member === 'object' && isTimestamp(member)) return this.text(member.timestamp);
+      return this.operand(member);
+    });
+    return sql`jsonb_build_array(${joined(texts, ', ')})`;
+  }
+}
+
+/** What a fold does to ASCII letters; by the collation C to nothing else. */
+const ASCII_FOLDS: Record<FoldName, string> = {
+  casei: 'lower(v.a COLLATE "C")',
+  lower: 'lower(v.a COLLATE "C")',
+  upper: 'upper(v.a COLLATE "C")',
+  accenti: 'v.a',
+};
+
+/** The first year that PostgreSQL can store. */
+const FIRST_YEAR = -4712;
+
+/** A date or timestamp as PostgreSQL reads it. Before all that it can store there is only infinity. */
+function inCalendar(value: string): string {
+  const isTooEarly = value.startsWith('-') && Number(/^-\d+/.exec(value)![0]) < FIRST_YEAR;
+  return isTooEarly ? '-infinity' : inPostgresCalendar(value);
+}
+
+/** Digits that tell all numbers of single precision apart. */
+const REAL_DIGITS = 9;
+
+/** Whether a number is the one that a `real` is shown as: that of its shortest digits. */
+function isShownReal(value: number): boolean {
+  const real = Math.fround(value);
+  if (!Number.isFinite(real)) return false;
+  for (let digits = 1; digits <= REAL_DIGITS; digits++) {
+    const shown = Number(real.toPrecision(digits));
+    if (Math.fround(shown) === real) return shown === value;
+  }
+  return false;
+}
+
+/** Types that compare as text does. The others are cast to it. */
+const TEXT_TYPE = /^(text|character varying|varchar)\b/;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+const all = (part: string, whole: string) =>
+  `NOT EXISTS (SELECT 1 FROM jsonb_array_elements(${part}) x WHERE NOT EXISTS
+    (SELECT 1 FROM jsonb_array_elements(${whole}) y WHERE x.value = y.value))`;
+
+const ARRAYS: Record<(typeof ARRAY)[number], string> = {
+  a_contains: all('v.b', 'v.a'),
+  a_containedBy: all('v.a', 'v.b'),
+  a_equals: `${all('v.b', 'v.a')} AND ${all('v.a', 'v.b')}`,
+  a_overlaps:
+    'EXISTS (SELECT 1 FROM jsonb_array_elements(v.a) x JOIN jsonb_array_elements(v.b) y ON x.value = y.value)',
+};
+
+/** A box in the source's CRS as a PostGIS polygon; one without an area as a point or a line, which a polygon would not be. */
+export function envelope(box: Box, { srid }: PostgisSource, params: SqlParams): string {
+  const sides = (values: readonly number[]) => values.map((side) => params.add(side, 'float8')).join(', ');
+  const [minx, miny, maxx, maxy] = box;
+  if (minx < maxx && miny < maxy) return `ST_MakeEnvelope(${sides(box)}, ${srid})`;
+  const start = `ST_MakePoint(${sides([minx, miny])})`;
+  const isPoint = minx === maxx && miny === maxy;
+  const shape = isPoint ? start : `ST_MakeLine(${start}, ST_MakePoint(${sides([maxx, maxy])}))`;
+  return `ST_SetSRID(${shape}, ${srid})`;
+}

@@ -1,0 +1,93 @@
+import type { Expression, Operand } from '../../../../core/cql2/ast.js';
+import { passesAll } from '../../../../core/cql2/ast.js';
+import { ARITHMETIC, isOneOf } from '../../../../core/cql2/operators.js';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { PostgisSource } from '../../../../core/sources/vector-source.js';
+import { conjuncts, nearbyOf, windowsOf } from '../../conjuncts.js';
+import { balanced, type Fragment, sql } from '../../fragment.js';
+import { writtenOnce } from '../../written-once.js';
+import { SqlParams } from '../connections/params.js';
+import { column } from '../schema/names.js';
+import { envelope, PostgisFilterWriter } from './filter-sql.js';
+
+/** Below PostgreSQL's limit of 65535 parameters, which the statement around the filter needs some of. */
+const MAX_VALUES = 64_000;
+
+/**
+ * The condition on a row `t` that a filter states, as SQL; `TRUE` without one. Its values are added to `params`.
+ * The session must be in UTC. Throws `invalid-input` for what the database cannot evaluate.
+ */
+export function whereOf(source: PostgisSource, filter: Expression | undefined, params: SqlParams): string {
+  if (passesAll(filter)) return 'TRUE';
+  // The numbers of the parameters are a part of the text.
+  if (params.values.length > 0) return writeWhere(source, filter!, params);
+  const { where, values } = writtenOnce(source, filter!, () => {
+    const own = new SqlParams();
+    return { where: writeWhere(source, filter!, own), values: own.values };
+  });
+  params.append(values);
+  return where;
+}
+
+function writeWhere(source: PostgisSource, filter: Expression, params: SqlParams): string {
+  const writer = new PostgisFilterWriter(source, params);
+  const [computing, plain] = partition(conjuncts(filter), computes);
+  const written = (conditions: readonly Expression[]) =>
+    balanced(
+      conditions.flatMap((condition) => [
+        ...indexed(source, condition, writer, params),
+        writer.predicate(condition),
+      ]),
+      'AND',
+    ).sql;
+  const where = inOrder(
+    plain.length > 0 ? written(plain) : undefined,
+    computing.length > 0 ? written(computing) : undefined,
+  );
+  if (params.values.length > MAX_VALUES) throw new TaskFailure('invalid-input', 'The filter is too large.');
+  return where;
+}
+
+/**
+ * What is computed may fail, and is computed only of rows that pass everything else: a failure would tell of rows that a
+ * rule hides. Nothing else keeps PostgreSQL from an order of its own.
+ */
+function inOrder(plain: string | undefined, computing: string | undefined): string {
+  if (plain === undefined || computing === undefined) return plain ?? computing ?? 'TRUE';
+  return `(${plain} AND CASE WHEN ${plain} THEN ${computing} ELSE FALSE END)`;
+}
+
+function computes(operand: Operand): boolean {
+  if (typeof operand !== 'object') return false;
+  if (Array.isArray(operand)) return operand.some(computes);
+  if (!('op' in operand)) return false;
+  return isOneOf(ARITHMETIC, operand.op) || COMPUTED.has(operand.op) || operand.args.some(computes);
+}
+
+function partition<T>(list: readonly T[], is: (one: T) => boolean): [T[], T[]] {
+  return [list.filter(is), list.filter((one) => !is(one))];
+}
+
+const COMPUTED: ReadonlySet<string> = new Set(['power', 'mod', 'geodistance']);
+
+/** Relations find the index by themselves; distances do not. */
+function indexed(
+  source: PostgisSource,
+  condition: Expression,
+  writer: PostgisFilterWriter,
+  params: SqlParams,
+): Fragment[] {
+  const nearby = nearbyOf(source, condition);
+  if (nearby?.metres === undefined) return [];
+  const geometry = column(source.geometryColumn);
+  if (source.geography) {
+    const literal = writer.literal(nearby.literal);
+    return [sql`ST_DWithin(${geometry}, ${literal}::geography, ${params.add(nearby.metres, 'float8')})`];
+  }
+  const windows = windowsOf(source, nearby)?.map(
+    (window) => sql`${geometry} && ${envelope(window, source, params)}`,
+  );
+  return windows ? [balanced(windows, 'OR')] : [];
+}
+
+export { envelope };

@@ -1,0 +1,130 @@
+import { isNumbered } from '../../../../core/catalog/numbered.js';
+import type {
+  CompositeKey,
+  Field,
+  KeyNumbers,
+  PostgisSource,
+} from '../../../../core/sources/vector-source.js';
+import { cutAtAntimeridian } from '../antimeridian.js';
+
+/** Quotes an SQL identifier. */
+export function quote(identifier: string): string {
+  return `"${identifier.replace(/"/g, '""')}"`;
+}
+
+/** A column of the source's row. In every statement the table is called `t`. */
+export function column(name: string): string {
+  return `t.${quote(name)}`;
+}
+
+/** The table of a source with its schema, called `t`; of one with numbered keys the rows that have a number. */
+export function tableOf(source: PostgisSource): string {
+  const table = keyedTableOf(source);
+  return isNumbered(source) ? `(${numberedRows(source, table)}) t` : table;
+}
+
+/** The table of a source, called `t`, in which one column is the key. */
+export function keyedTableOf({ schema, table, geometryColumn, compositeKey, fields }: PostgisSource): string {
+  const stored = `${quote(schema)}.${quote(table)} t`;
+  if (!compositeKey) return stored;
+  const { name: key, parts } = compositeKey;
+  const names = new Set([geometryColumn, ...[...parts, ...fields].map(({ name }) => name)]);
+  names.delete(key);
+  const columns = [...names].map(column).join(', ');
+  return `(SELECT ${partsSql(compositeKey)} AS ${quote(key)}, ${columns} FROM ${stored}) t`;
+}
+
+/** The id of a row of `t` out of the columns of its key. Lists of ids have commas between them. */
+export function partsSql({ parts }: CompositeKey): string {
+  const texts = parts.map(({ name, type, sqlType }) => {
+    const text = `${column(name)}::text`;
+    return type === 'integer' || sqlType === 'uuid'
+      ? text
+      : `replace(replace(replace(${text}, '%', '%25'), ':', '%3A'), ',', '%2C')`;
+  });
+  return `(${texts.join(` || ':' || `)})`;
+}
+
+/** PostgreSQL plans it as a join: the numbers serve conditions on the id, the indexes of the table all others. */
+function numberedRows({ numbers, geometryColumn, fields }: PostgisSource, table: string): string {
+  const columns = [geometryColumn, ...fields.map(({ name }) => name)].map(column);
+  return `SELECT n.number AS ${quote(numbers!.column)}, ${columns.join(', ')}
+    FROM ${table} JOIN ${numbersOf(numbers!)} n ON n.key = ${keyOf(numbers!.key)}`;
+}
+
+/** The table of the numbers of keys. */
+export function numbersOf({ table }: KeyNumbers): string {
+  return `${SCHEMA}.${quote(table)}`;
+}
+
+/** A key as the table of numbers has it, which an index on the column serves. */
+export function keyOf(key: Field): string {
+  return `${column(key.name)}::${keyTypeOf(key)}`;
+}
+
+export function keyTypeOf({ sqlType }: Field): string {
+  return sqlType === 'uuid' ? 'uuid' : 'text';
+}
+
+/** Holds the tables of the server. Not called after a likely user: a schema of the user's own name would become the place of new tables. */
+export const SCHEMA = 'graticule_events';
+
+/** The geometry of a row as PostGIS `geometry`, in the source's CRS. An index on the column serves it. */
+export function geometryOf(source: PostgisSource): string {
+  const geometry = column(source.geometryColumn);
+  if (!source.geography) return geometry;
+  const planar = `${geometry}::geometry`;
+  return source.geometryType.endsWith('Point') ? planar : cutAtAntimeridian(planar);
+}
+
+/** As geometryOf(), with surfaces as the polygons that functions of GEOS take. No index serves it. */
+export function polygonsOf(source: PostgisSource): string {
+  const geometry = geometryOf(source);
+  return source.mayHoldSurfaces ? flatSurfaces(geometry) : geometry;
+}
+
+/** SQL for a geometry whose surfaces, also those of a collection, became polygons. Other geometries are unchanged. */
+export function flatSurfaces(geometry: string): string {
+  const face = `CASE GeometryType(d.geom) WHEN 'TRIANGLE' THEN ST_MakePolygon(ST_ExteriorRing(d.geom)) ELSE d.geom END`;
+  // Its text shows the members of a collection without a subquery: a filter may hold thousands of these conditions.
+  const hasSurfaces = `CASE GeometryType(${geometry}) WHEN 'POLYHEDRALSURFACE' THEN TRUE WHEN 'TIN' THEN TRUE WHEN 'TRIANGLE' THEN TRUE
+    WHEN 'GEOMETRYCOLLECTION' THEN ST_AsText(${geometry}, 0) ~ 'SURFACE|TIN|TRIANGLE' ELSE FALSE END`;
+  return `CASE WHEN ${hasSurfaces} THEN (SELECT ST_Collect(${face} ORDER BY d.path) FROM ST_Dump(${geometry}) AS d)
+    ELSE ${geometry} END`;
+}
+
+/**
+ * SQL for polygonsOf() without parts that have NaN or infinity, because GEOS fails on those. The result is NULL if no part
+ * is left. Splitting a geometry into its parts takes a subquery; without `splits`, NULL takes the place of each geometry
+ * with such a part. An envelope cannot show such parts: PostGIS forgets the positions in front of a NaN.
+ */
+export function keepFinite(source: PostgisSource, splits = true): string {
+  const { geography, mayHoldSurfaces } = source;
+  // A column of any geometries may be published with a type.
+  const type = mayHoldSurfaces ? 'Geometry' : source.geometryType;
+  const geometry = column(source.geometryColumn) + (geography ? '::geometry' : '');
+  const rest = splits && /^Multi|^Geometry/.test(type) ? ` ELSE ${finiteParts(source, type, geometry)}` : '';
+  return `CASE WHEN ${areFinite(type, geometry)} THEN ${polygonsOf(source)}${rest} END`;
+}
+
+/** SQL for the finite parts of a geometry, as polygonsOf() would have them. */
+function finiteParts({ geography, mayHoldSurfaces }: PostgisSource, type: string, geometry: string): string {
+  const flat = mayHoldSurfaces ? flatSurfaces('f.g') : geography ? cutAtAntimeridian('f.g') : 'f.g';
+  return `(SELECT ${flat} FROM (SELECT ST_Collect(d.geom ORDER BY d.path) AS g FROM ST_Dump(${geometry}) AS d
+    WHERE ${areFinite(type, 'd.geom')}) AS f)`;
+}
+
+/** SQL that tells whether all positions of a geometry of this type are finite, but for those of multi points. */
+export function areFinite(type: string, geometry: string): string {
+  // An empty point has neither x nor y.
+  const isPlace = `coalesce(greatest(abs(ST_X(${geometry})), abs(ST_Y(${geometry}))) < 'Infinity', TRUE)`;
+  const isMeasured = `(ST_Perimeter(${geometry}) < 'Infinity' AND ST_Length(${geometry}) < 'Infinity')`;
+  if (type === 'Point') return isPlace;
+  if (!type.startsWith('Geometry')) return isMeasured;
+  return `CASE GeometryType(${geometry}) WHEN 'POINT' THEN ${isPlace} ELSE ${isMeasured} END`;
+}
+
+/** SQL of an array as it is shown: members of `character(n)` have no blanks at the end, as single values have none. */
+export function shownArray(value: string, sqlType: string | undefined): string {
+  return /^character(\(\d+\))?\[\]/.test(sqlType ?? '') ? `${value}::text[]` : value;
+}

@@ -1,0 +1,53 @@
+import type { TableChoice, TableLayer, TableTasks } from '../../../../core/tasks/table-tasks.js';
+import { isPgError, type PostgresConnection } from '../../../../native/postgres.js';
+import type { Cancellation } from '../../../threads/cancellation.js';
+import { withConnection } from '../connections/database.js';
+import { newestCursor } from '../edits/outbox.js';
+import { Measure } from '../queries/measure.js';
+import { type SpatialTable, spatialTables } from './catalog.js';
+import { layerOf } from './discover.js';
+import { readIdentifier } from './tables.js';
+
+/** Tables as layers, each looked at alone: one that cannot be read must not hide the others. */
+export function tableLayers(
+  { database, choices }: TableTasks['vector.layers']['input'],
+  cancellation?: Cancellation,
+): Promise<TableLayer[]> {
+  return withConnection(
+    database,
+    async (connection) => {
+      const cursor = await newestCursor(connection);
+      const identify = await readIdentifier(connection, database);
+      const layers: TableLayer[] = [];
+      for (const choice of choices)
+        layers.push(await tableLayer(connection, database, choice, { cursor, identify }));
+      return layers;
+    },
+    { cancellation },
+  );
+}
+
+async function tableLayer(
+  connection: PostgresConnection,
+  database: string,
+  choice: TableChoice,
+  { cursor, identify }: { cursor: number; identify(oid: string): string },
+): Promise<TableLayer> {
+  try {
+    const table = columnOf(await spatialTables(connection, choice), choice.geometryColumn);
+    if (!table) return { problem: 'The table has no such geometry column, is gone, or may not be read.' };
+    const found = await layerOf(connection, database, table, new Measure(connection), choice);
+    return 'problem' in found ? found : { layer: { ...found, cursor, identity: identify(table.oid) } };
+  } catch (error) {
+    if (!isPgError(error) || !error.alive) throw error;
+    return { problem: `It cannot be read: ${error.message}` };
+  }
+}
+
+/** The geometry column of a name; the first when none is named. */
+export function columnOf(
+  columns: readonly SpatialTable[],
+  name: string | undefined,
+): SpatialTable | undefined {
+  return name === undefined ? columns[0] : columns.find(({ geometryColumn }) => geometryColumn === name);
+}

@@ -1,0 +1,280 @@
+/** Values of a window as a cloud optimized GeoTIFF. */
+
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { CoverageResult, CoverageTask, Resampling } from '../../../core/rasters/rasters.js';
+import type { Samples } from '../../../native/index.js';
+import { type Dataset, gdal, resamplingName } from '../../gdal/gdal.js';
+import { Scratch } from '../../gdal/scratch.js';
+import type { Cancellation } from '../../threads/cancellation.js';
+import type { Grid } from '../coverage-grid.js';
+import { georeferenceOf } from '../georeference.js';
+import { canWriteBands, isMasked, writeCogInMemory } from '../geotiff/index.js';
+import type { BandTraits, RasterTraits } from '../geotiff/traits.js';
+import { isBeyondDoubles, isWide } from '../pixels/wide-integers.js';
+import { isCovered, warpFailure } from '../warp.js';
+import { described, needsOverviews, tileSide, writeCog } from './cog.js';
+import { MEDIA_TYPES } from './encode.js';
+
+/** Answers of more bytes than this before compression are written on disk, and are not held in memory. */
+const MEMORY_BYTES = 32 << 20;
+
+export interface Reading {
+  /** Of the raster as published. */
+  traits: RasterTraits;
+  /** In output order. */
+  bands: BandTraits[];
+  /** What is read: those bands, repeated where the window needs it. */
+  view: Dataset;
+  repeated: boolean;
+  grid: Grid;
+}
+
+type Answer = Pick<CoverageResult, 'data' | 'mediaType' | 'file'>;
+
+/**
+ * Writes the window. Nodata values, colour tables, descriptions, units, scales and offsets of the bands are kept; where
+ * a reprojected raster has no nodata value, a mask tells what lies outside of it.
+ */
+export async function writeGeoTiff(
+  task: CoverageTask,
+  reading: Reading,
+  cancellation: Cancellation,
+): Promise<Answer> {
+  const bytes = rawBytes(reading);
+  if (bytes > task.maxBytes)
+    throw new TaskFailure(
+      'too-large',
+      `The answer would be ${bytes} bytes before compression; at most ${task.maxBytes} are allowed. Ask for fewer pixels or bands.`,
+    );
+  const { bands, view, grid } = reading;
+  const mediaType = MEDIA_TYPES.tiff;
+  const method = task.resampling ?? defaultResampling(bands);
+  const inMemory = bytes <= MEMORY_BYTES;
+  const plan = {
+    ...{ method, isPlain: inMemory && isPlain(reading) },
+    isMosaic: task.source.kind === 'mosaic',
+  };
+  if (plan.isPlain && isOnPixels(grid)) {
+    const samples = await readBands(view, grid.window!, bands.length);
+    cancellation.check();
+    return { data: await encode(reading, method, samples), mediaType };
+  }
+  const scratch = new Scratch(!inMemory);
+  const opened: Dataset[] = [];
+  try {
+    const file = await write(plan, reading, scratch, opened, cancellation);
+    if (typeof file !== 'string') return { data: file, mediaType };
+    if (scratch.onDisk) return { data: new Uint8Array(), file: scratch.keep(file), mediaType };
+    return { data: gdal.vsimem.release(scratch.keep(file)), mediaType };
+  } finally {
+    for (const dataset of opened.reverse()) dataset.close();
+    await scratch.discard();
+  }
+}
+
+/** Whether the answer is one that we write ourselves, unless a mask must tell what is valid in it. */
+function isPlain({ bands, grid }: Reading): boolean {
+  return canWriteBands(bands) && !(grid.window && isMasked(bands));
+}
+
+/** Whether each pixel is one of the raster. */
+function isOnPixels(grid: Grid): boolean {
+  return grid.window !== undefined && isUnscaled(grid) && grid.window.every(Number.isInteger);
+}
+
+async function readBands(
+  dataset: Dataset,
+  window: [number, number, number, number],
+  count: number,
+): Promise<Samples[]> {
+  const samples: Samples[] = [];
+  for (let band = 1; band <= count; band++)
+    samples.push((await dataset.bands.get(band).pixels.readAsync(...window)) as Samples);
+  return samples;
+}
+
+/** A GeoTIFF of our own. */
+function encode(
+  { traits, bands, view, grid }: Reading,
+  method: Resampling,
+  samples: Samples[],
+): Promise<Uint8Array> {
+  const { width, height, box } = grid;
+  const place = georeferenceOf(view);
+  const [, dx, , , , dy] = place.geoTransform;
+  return writeCogInMemory({
+    samples,
+    width,
+    height,
+    crs: grid.window ? place.crs : grid.crs,
+    origin: [box[0], box[3]],
+    pixel: isOnPixels(grid) ? [dx, -dy] : [(box[2] - box[0]) / width, (box[3] - box[1]) / height],
+    bands,
+    traits,
+    side: tileSide(width, height),
+    overviews: needsOverviews(width, height) ? (method === 'nearest' ? 'nearest' : 'average') : 'none',
+  });
+}
+
+export const SAMPLE_BYTES: Record<string, number> = {
+  Byte: 1,
+  Int8: 1,
+  UInt16: 2,
+  Int16: 2,
+  CInt16: 4,
+  Float64: 8,
+  Int64: 8,
+  UInt64: 8,
+  CInt32: 8,
+  CFloat32: 8,
+  CFloat64: 16,
+};
+
+function rawBytes({ bands, grid }: Reading): number {
+  const sample = bands.map(({ type }) => SAMPLE_BYTES[type ?? ''] ?? 4);
+  return grid.width * grid.height * sample.reduce((sum, size) => sum + size, 0);
+}
+
+interface Plan {
+  method: Resampling;
+  isPlain: boolean;
+  isMosaic: boolean;
+}
+
+/** Answers the bytes, or the path of the file that GDAL wrote. */
+async function write(
+  { method, isPlain, isMosaic }: Plan,
+  reading: Reading,
+  scratch: Scratch,
+  opened: Dataset[],
+  cancellation: Cancellation,
+): Promise<string | Uint8Array> {
+  const { grid, view, bands } = reading;
+  const { width, height } = grid;
+  const ownOverviews = grid.window !== undefined && isUnscaled(grid);
+  const cog = { width, height, nearest: method === 'nearest', ownOverviews };
+  const named = bands.some(({ description, unit, categories }) => description || unit || categories.length);
+  // GDAL forgets the unit of a band of which it writes a part, and more where rasters are put together.
+  const forgets = reading.repeated ? named : bands.some(({ unit }) => unit !== '');
+  // Statistics of a whole raster would be taken of the raster itself, and GDAL would write them beside its file.
+  // GDAL computes with doubles where it does not copy pixels.
+  const mayRound =
+    bands.some(({ type }) => isWide({ dataType: type })) &&
+    (!grid.window || reading.repeated || isMosaic || (!isUnscaled(grid) && method !== 'nearest'));
+  if (!isPlain && grid.window && !isWhole(reading) && !forgets && !mayRound) {
+    return writeCog({ ...cog, dataset: view, selection: cropArguments(grid, method) }, scratch, cancellation);
+  }
+  const addsAlpha = !grid.window && !saysWhatIsValid(view) && !isCovered(view, grid);
+  // Where GDAL puts the names of bands in, it must read the pixels by name.
+  const needsName = named && (addsAlpha || !isPlain);
+  const output = needsName || scratch.onDisk ? scratch.path('.raw.tif') : null;
+  const pixels = grid.window
+    ? await crop(view, grid, method, output)
+    : await warp(view, grid, method, output, addsAlpha, opened);
+  opened.push(pixels);
+  cancellation.check();
+  if (mayRound) await requireDoubles(pixels);
+  const selection = await validBands(pixels, bands.length);
+  if (isPlain && !selection.includes('-mask'))
+    return encode(reading, method, await readBands(pixels, [0, 0, width, height], bands.length));
+  if (!named) return writeCog({ ...cog, dataset: pixels, selection }, scratch, cancellation);
+  const dataset = await described(pixels, selection, bands, scratch);
+  opened.push(dataset);
+  return writeCog({ ...cog, dataset, selection: [] }, scratch, cancellation);
+}
+
+/** Fails with `invalid-input` for integers that a double rounded. */
+async function requireDoubles({ bands }: Dataset): Promise<void> {
+  for (const band of bands)
+    if (await isBeyondDoubles(band))
+      throw new TaskFailure(
+        'invalid-input',
+        'The values are 64-bit integers beyond 2^53, which the server would round. Request the pixels of the raster: in its own CRS, without scaling or with the resampling nearest, and not of a mosaic.',
+      );
+}
+
+/** Values that are names cannot be averaged; others are interpolated. */
+export function defaultResampling(bands: readonly BandTraits[]): Resampling {
+  return bands.some(({ isIndex }) => isIndex) ? 'nearest' : 'bilinear';
+}
+
+function isWhole({ view, grid }: Reading): boolean {
+  const { x, y } = view.rasterSize;
+  return grid.window!.join() === [0, 0, x, y].join() && isUnscaled(grid);
+}
+
+/** Arguments of gdal_translate for a window on the raster's own grid. */
+function cropArguments(grid: Grid, method: Resampling): string[] {
+  const { window, width, height } = grid;
+  const cut = ['-srcwin', ...window!.map(String)];
+  if (isUnscaled(grid)) return cut;
+  return [...cut, '-outsize', String(width), String(height), '-r', resamplingName(method)];
+}
+
+function isUnscaled({ window, width, height }: Grid): boolean {
+  return window![2] === width && window![3] === height;
+}
+
+/** Where raw pixels go: to a file when something must read them by name, or when they are many. */
+function outputArguments(output: string | null): string[] {
+  return output === null
+    ? ['-of', 'MEM']
+    : ['-of', 'GTiff', '-co', 'BIGTIFF=IF_SAFER', '-co', 'INTERLEAVE=BAND', '-co', 'TILED=YES'];
+}
+
+function crop(view: Dataset, grid: Grid, method: Resampling, output: string | null): Promise<Dataset> {
+  return gdal.translateAsync(output ?? '', view, [
+    ...outputArguments(output),
+    ...cropArguments(grid, method),
+  ]);
+}
+
+async function warp(
+  view: Dataset,
+  grid: Grid,
+  method: Resampling,
+  output: string | null,
+  addsAlpha: boolean,
+  opened: Dataset[],
+): Promise<Dataset> {
+  const source = grid.scaled ? await scaled(view, grid.scaled, method) : view;
+  if (source !== view) opened.push(source);
+  try {
+    return await gdal.warpAsync(
+      output ?? 'coverage',
+      null,
+      [source],
+      [
+        ...outputArguments(output),
+        ...['-t_srs', grid.crs.text, '-te', ...grid.box.map(String)],
+        ...['-ts', String(grid.width), String(grid.height)],
+        ...['-r', resamplingName(method), '-ovr', 'AUTO', '-et', '0.125'],
+        ...(addsAlpha ? ['-dstalpha'] : []),
+      ],
+    );
+  } catch (error) {
+    throw warpFailure(error);
+  }
+}
+
+/** The raster at another size, made as it is read. */
+function scaled(view: Dataset, [width, height]: [number, number], method: Resampling): Promise<Dataset> {
+  const size = ['-outsize', String(width), String(height)];
+  return gdal.translateAsync('', view, ['-of', 'VRT', ...size, '-r', resamplingName(method)]);
+}
+
+function saysWhatIsValid(raster: Dataset): boolean {
+  const bands = Array.from({ length: raster.bands.count() }, (_, index) => raster.bands.get(index + 1));
+  return (
+    bands.some(({ noDataValue }) => noDataValue !== null) || bands.at(-1)!.colorInterpretation === 'Alpha'
+  );
+}
+
+/** The bands asked for; what the warper added as transparency becomes a mask, unless everything is valid. */
+async function validBands(pixels: Dataset, count: number): Promise<string[]> {
+  if (pixels.bands.count() === count) return [];
+  const added = pixels.bands.get(count + 1);
+  const { min } = await added.computeStatisticsAsync(false);
+  const bands = Array.from({ length: count }, (_, index) => ['-b', String(index + 1)]).flat();
+  return min > 0 ? bands : [...bands, '-mask', String(count + 1)];
+}

@@ -1,0 +1,189 @@
+/** The grid of a coverage answer: where its pixels lie, and what of the raster is read for them. */
+
+import { TaskFailure } from '../../core/errors/failure.js';
+import { type Box, commonArea } from '../../core/geometry/box.js';
+import type { CoverageTask } from '../../core/rasters/rasters.js';
+import { type Crs, sameCrs } from '../gdal/crs.js';
+import { type Dataset, gdal } from '../gdal/gdal.js';
+import { type Georeference, georeferenceOf } from './georeference.js';
+import { checkSize } from './image.js';
+import { mercatorGrid } from './mercator.js';
+import { boxAround, copiesIn, outlineIn, periodOf } from './pixels/continuous.js';
+import { warpFailure } from './warp.js';
+
+/** Fraction of a pixel within which an edge counts as lying on the grid. */
+const SNAP = 1e-6;
+/** GDAL counts columns and rows in 32 bits. */
+const MAX_SCALED_SIDE = 2 ** 31 - 1;
+
+export interface Grid {
+  crs: Crs;
+  /** In `crs`; beyond 180 degrees where it lies across the antimeridian. */
+  box: Box;
+  width: number;
+  height: number;
+  /** Columns and rows of the source (column, row, columns, rows) when nothing is reprojected. */
+  window?: [number, number, number, number];
+  /** Size that the whole source is brought to before it is reprojected. */
+  scaled?: [number, number];
+}
+
+/** What of the world was asked for: all of the raster when there are no parts. */
+export interface Area {
+  /** Boxes in `partsCrs`, from west to east. */
+  parts: Box[] | null;
+  partsCrs: Crs;
+  crs: Crs;
+}
+
+/** How often and where the raster must be repeated to fill the area: see `copiesIn`. `no-data` when nothing fills it. */
+export function copiesFor(
+  { parts, partsCrs }: Area,
+  place: Georeference,
+): { copies: number[]; period: number } {
+  const once = { copies: [0], period: 0 };
+  const period = place.northUp ? periodOf(place.crs) : null;
+  const window = parts && period !== null ? boxAround(parts, partsCrs, place.crs) : null;
+  if (!window || period === null) return once;
+  const copies = copiesIn(place.extent, window, period);
+  if (copies.length === 0) throw noData();
+  return { copies, period };
+}
+
+type GridTask = Pick<CoverageTask, 'size' | 'pixel' | 'resolution' | 'maxSize' | 'isWhole'>;
+
+/** The grid on a raster, which is repeated already where the area needs it. Fails with `no-data` or `too-large`. */
+export async function gridOf(task: GridTask, area: Area, raster: Dataset): Promise<Grid> {
+  const place = georeferenceOf(raster);
+  const isCrop = sameCrs(area.crs, place.crs) && place.northUp && !reachesBeyond(task, area, place);
+  const grid = isCrop ? cropGrid(task, area, raster, place) : await warpGrid(task, area, raster, place);
+  checkSize(grid.width, grid.height, task.maxSize);
+  return grid;
+}
+
+/** Whether the answer has pixels that lie beside the raster. */
+function reachesBeyond(
+  { isWhole }: GridTask,
+  { parts, partsCrs }: Area,
+  { crs, extent }: Georeference,
+): boolean {
+  if (!isWhole || !parts) return false;
+  const box = placedBox(boxAround(parts, partsCrs, crs));
+  return box[0] < extent[0] || box[1] < extent[1] || box[2] > extent[2] || box[3] > extent[3];
+}
+
+function noData(): TaskFailure {
+  return new TaskFailure('no-data', 'The bounding box does not touch the coverage.');
+}
+
+/** A window on the raster's own grid: whole pixels, unless the request says how many or how large. */
+function cropGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): Grid {
+  const [x0, dx, , y0, , dy] = place.geoTransform;
+  const { x: columns, y: rows } = raster.rasterSize;
+  const target = area.parts && placedBox(boxAround(area.parts, area.partsCrs, place.crs));
+  const box = target ? commonArea(target, place.extent) : place.extent;
+  if (!box) throw noData();
+  let [left, top] = [(box[0] - x0) / dx, (box[3] - y0) / dy];
+  let [right, bottom] = [(box[2] - x0) / dx, (box[1] - y0) / dy];
+  const pixel =
+    task.pixel ?? (task.resolution && ownWhereZero(task.resolution, [Math.abs(dx), Math.abs(dy)]));
+  const size = task.size ?? (pixel && sizeOf(box, pixel));
+  if (!size || size.includes(0)) {
+    left = Math.max(0, Math.floor(left + SNAP));
+    top = Math.max(0, Math.floor(top + SNAP));
+    right = Math.min(columns, Math.max(left + 1, Math.ceil(right - SNAP)));
+    bottom = Math.min(rows, Math.max(top + 1, Math.ceil(bottom - SNAP)));
+  }
+  const [width, height] = size
+    ? ownWhereZero(size, [right - left, bottom - top])
+    : [right - left, bottom - top];
+  return {
+    crs: area.crs,
+    box: [x0 + left * dx, y0 + bottom * dy, x0 + right * dx, y0 + top * dy],
+    width,
+    height,
+    window: [left, top, right - left, bottom - top],
+  };
+}
+
+function placedBox(box: Box | null): Box {
+  if (!box) throw new TaskFailure('invalid-input', 'The bounding box has no place in the CRS of the answer.');
+  return box;
+}
+
+function sizeOf(box: Box, [x, y]: readonly [number, number]): [number, number] {
+  return [pixels(box[2] - box[0], x), pixels(box[3] - box[1], y)];
+}
+
+function ownWhereZero([x, y]: readonly [number, number], own: readonly [number, number]): [number, number] {
+  return [x || own[0], y || own[1]];
+}
+
+function pixels(length: number, step: number): number {
+  return Math.max(1, Math.round(length / step));
+}
+
+/** A window in another CRS, or of a raster that is turned. */
+async function warpGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): Promise<Grid> {
+  const { crs } = area;
+  const box = warpedBox(area, place, task.isWhole);
+  const scaled = task.pixel && scaledSize(place, task.pixel);
+  if (task.size && !task.size.includes(0)) return { crs, box, width: task.size[0], height: task.size[1] };
+  const own = await pixelSize(raster, place, crs, scaled);
+  const step = task.resolution ? ownWhereZero(task.resolution, own) : own;
+  const [width, height] = task.size ? ownWhereZero(task.size, sizeOf(box, step)) : sizeOf(box, step);
+  return { crs, box, width, height, ...(scaled ? { scaled } : {}) };
+}
+
+function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference, isWhole = false): Box {
+  const outline = placedBox(outlineIn(place.extent, place.crs, crs));
+  if (!parts) return outline;
+  const box = placedBox(boxAround(parts, partsCrs, crs));
+  const period = periodOf(crs);
+  const copies = copiesIn(outline, box, period);
+  if (copies.length === 0) throw noData();
+  if (isWhole) return box;
+  const shift = (copy: number) => copy * (period ?? 0);
+  const reach: Box = [
+    outline[0] + shift(copies[0]!),
+    outline[1],
+    outline[2] + shift(copies.at(-1)!),
+    outline[3],
+  ];
+  return commonArea(box, reach)!;
+}
+
+function scaledSize({ extent }: Georeference, pixel: [number, number]): [number, number] {
+  const size = sizeOf(extent, pixel);
+  if (size.some((side) => side > MAX_SCALED_SIDE))
+    throw new TaskFailure('too-large', 'The pixels are too small for the extent of the coverage.');
+  return size;
+}
+
+/** What GDAL suggests for the whole raster; `scaled` pixels of the raster give larger or smaller ones. */
+async function pixelSize(
+  raster: Dataset,
+  place: Georeference,
+  crs: Crs,
+  scaled: [number, number] | undefined,
+): Promise<[number, number]> {
+  const [, dx, turnedX, , turnedY, dy] = place.geoTransform;
+  const size: [number, number] = [raster.rasterSize.x, raster.rasterSize.y];
+  const onGrid = sameCrs(crs, place.crs) && turnedX === 0 && turnedY === 0;
+  if (onGrid && !scaled) return [Math.abs(dx), Math.abs(dy)];
+  try {
+    const own = (await mercatorGrid(raster, crs))?.step ?? (await suggestedStep(raster, place, crs));
+    // The suggestion keeps the diagonal's number of pixels.
+    const factor = scaled ? Math.hypot(...size) / Math.hypot(...scaled) : 1;
+    const step = own * factor;
+    return [step, step];
+  } catch (error) {
+    throw warpFailure(error);
+  }
+}
+
+async function suggestedStep(raster: Dataset, { crs: own }: Georeference, crs: Crs): Promise<number> {
+  const options = { src: raster, s_srs: own.srs, t_srs: crs.srs };
+  const { geoTransform } = await gdal.suggestedWarpOutputAsync(options);
+  return Math.abs(geoTransform[1]!);
+}

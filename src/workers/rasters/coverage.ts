@@ -1,0 +1,121 @@
+/** Task `raster.coverage`. */
+
+import { TaskFailure } from '../../core/errors/failure.js';
+import { contentTag } from '../../core/http/content-tag.js';
+import { type CoverageResult, type CoverageTask, RESAMPLINGS } from '../../core/rasters/rasters.js';
+import { crsOf } from '../gdal/crs.js';
+import type { Dataset } from '../gdal/gdal.js';
+import type { Cancellation } from '../threads/cancellation.js';
+import { type Reading, writeGeoTiff } from './cog/coverage-tiff.js';
+import { encodeImage, MEDIA_TYPES } from './cog/encode.js';
+import { type Area, copiesFor, type Grid, gridOf } from './coverage-grid.js';
+import { georeferenceOf } from './georeference.js';
+import { traitsOf } from './geotiff/traits.js';
+import { type RasterHandle, withRaster } from './handles.js';
+import { checkedParts, repeated, type View } from './pixels/continuous.js';
+import { writeLerc } from './pixels/lerc.js';
+import { renderingOf } from './pixels/palette.js';
+import { readPicture } from './pixels/picture.js';
+
+const MAX_BANDS = 256;
+/** Bytes a pixel that a picture takes while it is drawn: three floats, and red, green, blue, alpha twice. */
+const PICTURE_PIXEL_BYTES = 20;
+
+/**
+ * Values of a window of the raster. The window is cut to the raster's extent, unless it is asked for as a whole; `no-data`
+ * when nothing is left.
+ * Fails with `too-large` before anything is read.
+ */
+export function coverage(task: CoverageTask, cancellation: Cancellation): Promise<CoverageResult> {
+  checkTask(task);
+  const crs = crsOf(task.crs);
+  const partsCrs = crsOf(task.bboxCrs ?? task.crs);
+  const area: Area = { parts: task.bbox ? checkedParts(task.bbox, partsCrs) : null, partsCrs, crs };
+  return withRaster(task.source, (handle) => answerOf(task, area, handle, cancellation), task.at);
+}
+
+async function answerOf(
+  task: CoverageTask,
+  area: Area,
+  handle: RasterHandle,
+  cancellation: Cancellation,
+): Promise<CoverageResult> {
+  const bands = checkedBands(task.bands, handle.dataset.bands.count());
+  const picture = task.format === 'png';
+  const selected = picture ? handle.dataset : await handle.bands(bands);
+  const view = await windowView(selected, area);
+  try {
+    if (task.format === 'lerc') {
+      const { bands: traits } = chosenBands(handle.dataset, bands);
+      const answer = await writeLerc(task, { view: view.dataset, bands: traits, area }, cancellation);
+      return { ...answer, tag: contentTag(answer.data), ...handle.loss };
+    }
+    const grid = await gridOf(task, area, view.dataset);
+    cancellation.check();
+    const read = { view: view.dataset, repeated: view.dataset !== selected, grid };
+    const answer = picture
+      ? await writePng(task, handle, view.dataset, grid, cancellation)
+      : await writeGeoTiff(task, { ...chosenBands(handle.dataset, bands), ...read }, cancellation);
+    const tag = answer.data.length > 0 ? { tag: contentTag(answer.data) } : {};
+    return { ...answer, ...tag, width: grid.width, height: grid.height, bbox: grid.box, ...handle.loss };
+  } finally {
+    view.close();
+  }
+}
+
+function chosenBands(raster: Dataset, numbers: readonly number[]): Pick<Reading, 'traits' | 'bands'> {
+  const traits = traitsOf(raster);
+  return { traits, bands: numbers.map((number) => traits.bands[number - 1]!) };
+}
+
+function checkTask({ format, pixel, resolution, resampling, isWhole, bbox, size }: CoverageTask): void {
+  const fits =
+    ['geotiff', 'png', 'lerc'].includes(format) &&
+    (!isWhole || (bbox !== undefined && size !== undefined && !size.includes(0))) &&
+    (resampling === undefined || RESAMPLINGS.includes(resampling)) &&
+    (pixel === undefined || pixel.every((side) => Number.isFinite(side) && side > 0)) &&
+    (resolution === undefined || resolution.every((side) => Number.isFinite(side) && side >= 0));
+  if (!fits) throw new TaskFailure('invalid-input', 'Unknown format or resampling, or pixels of no size.');
+}
+
+export function checkedBands(bands: number[] | undefined, count: number): number[] {
+  const numbers = bands ?? Array.from({ length: count }, (_, index) => index + 1);
+  if (numbers.length === 0 || numbers.length > MAX_BANDS)
+    throw new TaskFailure('invalid-input', 'Unusable number of bands.');
+  for (const band of numbers) {
+    if (!Number.isInteger(band) || band < 1 || band > count) {
+      throw new TaskFailure('invalid-input', `There is no band ${band}: the raster has ${count}.`);
+    }
+  }
+  return numbers;
+}
+
+/** The raster as it is, or beside itself where the area lies across its edge. */
+export async function windowView(raster: Dataset, area: Area): Promise<View> {
+  const { copies, period } = copiesFor(area, georeferenceOf(raster));
+  if (copies.every((copy) => copy === 0)) return { dataset: raster, close() {} };
+  return repeated(raster, copies, period);
+}
+
+type Answer = Pick<CoverageResult, 'data' | 'mediaType'>;
+
+async function writePng(
+  task: CoverageTask,
+  handle: RasterHandle,
+  raster: Dataset,
+  { box, crs, width, height }: Grid,
+  cancellation: Cancellation,
+): Promise<Answer> {
+  if (width * height * PICTURE_PIXEL_BYTES > task.maxBytes)
+    throw new TaskFailure('too-large', 'The picture would take too much memory: ask for fewer pixels.');
+  const rendering = await renderingOf(handle, task.bands);
+  const view = raster === handle.dataset ? handle : handle.over(raster);
+  try {
+    const rgba = await readPicture(view, rendering, { box, crs, width, height }, cancellation);
+    cancellation.check();
+    const data = await encodeImage({ rgba, width, height }, 'png', { box, crs: crs.text });
+    return { data, mediaType: MEDIA_TYPES.png };
+  } finally {
+    if (view !== handle) view.close();
+  }
+}

@@ -1,0 +1,38 @@
+/** Members of a mosaic that may hide all others of it in a window: those that are drawn last. */
+
+import { mosaicOf, ofMembers } from '../../core/catalog/raster-sources.js';
+import type { Box } from '../../core/geometry/box.js';
+import type { MosaicMember, RasterImageTask, RasterSource } from '../../core/rasters/rasters.js';
+import { crsOf } from '../gdal/crs.js';
+import { type PictureWindow, placeOf } from './warp.js';
+
+/** Members that cover the window in each try: one usually does, some where each has holes. */
+const TRIES = [1, 4];
+
+const CRS84 = crsOf('OGC:CRS84');
+
+/**
+ * Parts of a mosaic, each with more members, that are drawn until one leaves nothing open: a stack of scenes of one place
+ * then costs what the uppermost costs. None for what is no such stack, or is drawn so that what is beneath may show.
+ */
+export function frontsOf({ source, steps = [] }: RasterImageTask, window: PictureWindow): RasterSource[] {
+  const { members = [], grid, merge } = mosaicOf(source) ?? {};
+  if (!grid || merge || members.length < 2) return [];
+  if (steps.some(({ adjustment, hillshade }) => adjustment || hillshade)) return [];
+  const box = placeOf(window, CRS84);
+  if (typeof box === 'string') return [];
+  return sizesOf(members, box).map((size) => ofMembers(source, members.slice(-size)));
+}
+
+/** How many of the last members there are until so many of them cover a window; less than all. */
+function sizesOf(members: readonly MosaicMember[], box: Box): number[] {
+  const sizes: number[] = [];
+  let count = 0;
+  for (let size = 1; size < members.length && sizes.length < TRIES.length; size++)
+    if (contains(members.at(-size)!.extent84, box) && ++count === TRIES[sizes.length]) sizes.push(size);
+  return sizes;
+}
+
+/** False for what lies across the antimeridian. */
+const contains = ([west, south, east, north]: Box, [minx, miny, maxx, maxy]: Box): boolean =>
+  west <= minx && south <= miny && east >= maxx && north >= maxy;

@@ -1,0 +1,146 @@
+/** Task `raster.inspect`. */
+
+import type { RasterBand } from 'gdal-async';
+import { TaskFailure } from '../../core/errors/failure.js';
+import type { Box } from '../../core/geometry/box.js';
+import { aroundOnGlobe } from '../../core/geometry/box.js';
+import type {
+  BandInfo,
+  RasterGrid,
+  RasterInfo,
+  RasterMosaic,
+  RasterSource,
+} from '../../core/rasters/rasters.js';
+import type { TaskInput } from '../../core/tasks/tasks.js';
+import { CRS84, crsOf } from '../gdal/crs.js';
+import type { Dataset } from '../gdal/gdal.js';
+import { georeferenceOf } from './georeference.js';
+import { type RasterHandle, withRaster } from './handles.js';
+import { outlineIn } from './pixels/continuous.js';
+import { bandStatistics } from './pixels/statistics.js';
+import { gridOf } from './sources/gridded/open.js';
+import { remoteRevision } from './sources/remote/open.js';
+
+/** Bands whose statistics are sampled; further ones are described without. */
+const MAX_SAMPLED_BANDS = 16;
+
+/** Describes a raster file after reading from both of its ends, so that a truncated file is found out here. */
+export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
+  // What is merged has values that no member has.
+  if (source.kind === 'mosaic' && source.grid && !source.merge) return inspectMosaic(source, source.grid);
+  return withRaster(source, async (handle) => {
+    const { dataset } = handle;
+    const { geoTransform, crs, extent } = georeferenceOf(dataset);
+    await readEnds(dataset);
+    const first = dataset.bands.get(1);
+    return {
+      source,
+      ...(await axesOf(source)),
+      driver: handle.driver,
+      width: dataset.rasterSize.x,
+      height: dataset.rasterSize.y,
+      geoTransform,
+      crs: crs.text,
+      epsg: crs.epsg,
+      extent,
+      extent84: extent84Of(outlineIn(extent, crs, crsOf(CRS84)), dataset.rasterSize.x),
+      bands: await describeBands(handle),
+      overviewCount: first.overviews.count(),
+      ...compressionOf(dataset),
+      blockSize: [first.blockSize.x, first.blockSize.y],
+    };
+  });
+}
+
+/** The bands are taken to be those of the first member; the others are looked at when they are read. */
+async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<RasterInfo> {
+  const { acquired: _, ...first } = await inspect({ source: source.members[0]!.source });
+  const [x0, dx, , y0, , dy] = grid.geoTransform;
+  const newest = source.members
+    .flatMap(({ acquired }) => acquired ?? [])
+    .sort()
+    .at(-1);
+  return {
+    ...first,
+    ...grid,
+    source,
+    driver: 'mosaic',
+    epsg: crsOf(grid.crs).epsg,
+    extent: [x0, y0 + grid.height * dy, x0 + grid.width * dx, y0],
+    extent84: aroundOnGlobe(source.members.map(({ extent84 }) => extent84)),
+    ...(newest !== undefined && { acquired: newest }),
+  };
+}
+
+function compressionOf(dataset: Dataset): { compression?: string } {
+  const { COMPRESSION: compression } = dataset.getMetadata('IMAGE_STRUCTURE') as { COMPRESSION?: string };
+  return compression === undefined ? {} : { compression };
+}
+
+async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels' | 'revision'>> {
+  if (source.kind === 'remote') return { revision: await remoteRevision(source) };
+  if (source.kind !== 'gridded') return {};
+  const { times, levels } = (await gridOf(source)).axes;
+  return {
+    ...(times && { times }),
+    ...(levels && { levels }),
+  };
+}
+
+/**
+ * The box of a raster within the longitudes and latitudes of the globe. Beyond 180 degrees it goes on at -180: the box lies
+ * across the antimeridian, unless what lies beyond is less than a pixel, as the halves of pixels around the points of a grid.
+ */
+function extent84Of(box: Box | null, columns: number): Box {
+  if (!box) throw new TaskFailure('source-unreadable', 'The extent of the raster has no place on the globe.');
+  const [west, south, east, north] = box;
+  const [bottom, top] = [south, north].map((value) => Math.min(90, Math.max(-90, value))) as [number, number];
+  const pixel = (east - west) / columns;
+  if (east - west > 360 - pixel / 2) return [-180, bottom, 180, top];
+  const turn = 360 * Math.floor((west + pixel + 180) / 360);
+  const [start, end] = [Math.max(-180, west - turn), east - turn];
+  return [start, bottom, end < 180 + pixel ? Math.min(180, end) : end - 360, top];
+}
+
+/** Reads blocks of the first and last band, and of their overviews; GDAL fails when one is cut off. */
+async function readEnds(dataset: Dataset): Promise<void> {
+  for (const number of new Set([1, dataset.bands.count()])) {
+    const band = dataset.bands.get(number);
+    await readCorners(band);
+    for (let index = 0; index < band.overviews.count(); index++) await readCorners(band.overviews.get(index));
+  }
+}
+
+/** Formats differ in which end of the image lies at the end of the file, so all corners and the middle are read. */
+async function readCorners(band: RasterBand): Promise<void> {
+  const { x: width, y: height } = band.size;
+  const spots: [number, number][] = [
+    [0, 0],
+    [width - 1, height - 1],
+    [width - 1, 0],
+    [0, height - 1],
+    [width >> 1, height >> 1],
+  ];
+  for (const [x, y] of spots) await band.pixels.getAsync(x, y);
+}
+
+async function describeBands(handle: RasterHandle): Promise<BandInfo[]> {
+  const infos: BandInfo[] = [];
+  for (let number = 1; number <= handle.dataset.bands.count(); number++) {
+    const info = describeBand(handle.dataset.bands.get(number), number);
+    const statistics = number <= MAX_SAMPLED_BANDS ? await bandStatistics(handle, number) : null;
+    infos.push(statistics ? { ...info, statistics } : info);
+  }
+  return infos;
+}
+
+function describeBand(band: RasterBand, number: number): BandInfo {
+  return {
+    band: number,
+    type: band.dataType ?? 'Unknown',
+    noData: band.noDataValue,
+    description: band.description ?? '',
+    colorInterpretation: band.colorInterpretation ?? 'Undefined',
+    unit: band.unitType ?? '',
+  };
+}

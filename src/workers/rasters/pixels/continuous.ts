@@ -1,0 +1,144 @@
+/** Boxes and rasters that go on where a CRS begins anew: across the antimeridian, or from 0..360 to -180..180. */
+
+import { LRUCache } from 'lru-cache';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { around, type Box, plainBoxes } from '../../../core/geometry/box.js';
+import {
+  CRS84,
+  type Crs,
+  crsOf,
+  gridOver,
+  movedPoints,
+  pointTransform,
+  transformBox,
+} from '../../gdal/crs.js';
+import { type Dataset, gdal } from '../../gdal/gdal.js';
+import { georeferenceOf } from '../georeference.js';
+
+/** Degrees from the antimeridian at which its two sides are looked at. */
+const NEAR = 1e-6;
+const LATITUDES = [0, 40];
+
+const periods = new LRUCache<string, { readonly length: number | null }>({ max: 64 });
+
+/**
+ * How far east of a place the same place comes again, in units of the CRS: 360 for longitudes, the length of the
+ * equator for cylindrical projections that are cut at the antimeridian. Null for all others.
+ */
+export function periodOf(crs: Crs): number | null {
+  let period = periods.get(crs.text);
+  if (!period) {
+    period = { length: findPeriod(crs) };
+    periods.set(crs.text, period);
+  }
+  return period.length;
+}
+
+function findPeriod(crs: Crs): number | null {
+  if (crs.text === CRS84) return 360;
+  const move = pointTransform(crsOf(CRS84), crs);
+  const widths = LATITUDES.map((latitude) => {
+    const [east, west] = [move(180 - NEAR, latitude), move(-180 + NEAR, latitude)];
+    if (!east || !west || Math.abs(east[1] - west[1]) > 1e-9 * Math.abs(east[0])) return 0;
+    return ((east[0] - west[0]) * 360) / (360 - 2 * NEAR);
+  });
+  const [first, second] = widths as [number, number];
+  // The sides of a cut are far apart, and equally far at every latitude; others meet.
+  if (first <= 300 || Math.abs(first - second) >= first * 1e-9) return null;
+  return Math.abs(first - 360) < 1e-9 ? 360 : first;
+}
+
+/** A box of a request as boxes that do not cross the antimeridian: the part east of it comes second. */
+export function checkedParts(box: unknown, crs: Crs): Box[] {
+  if (Array.isArray(box) && box.length === 4 && box.every((value) => Number.isFinite(value))) {
+    const [minx, miny, maxx, maxy] = box as unknown as Box;
+    if (minx < maxx && miny < maxy) return [[minx, miny, maxx, maxy]];
+    if (miny < maxy && minx > maxx && crs.srs.isGeographic() && minx < 180 && maxx > -180)
+      return plainBoxes([minx, miny, maxx, maxy]);
+  }
+  throw new TaskFailure('invalid-input', 'The bounding box needs four finite numbers that span an area.');
+}
+
+/** The smallest box in `to` around boxes in `from`, each following the one before it eastwards. Null when there is none. */
+export function boxAround(parts: readonly Box[], from: Crs, to: Crs): Box | null {
+  const period = periodOf(to);
+  let whole: Box | null = null;
+  for (const part of parts) {
+    const placed = transformBox(part, from, to);
+    if (!placed) continue;
+    if (!whole) {
+      whole = placed;
+      continue;
+    }
+    const [west, south, east, north] = placed;
+    const shift: number = period !== null && west < whole[0] ? period : 0;
+    whole = around(whole, [west + shift, south, east + shift, north]);
+  }
+  return whole;
+}
+
+const OUTLINE_DENSITY = 25;
+
+const outlines = new LRUCache<string, { readonly box: Box | null }>({ max: 256 });
+
+/**
+ * The box in `to` around a raster. As `transformBox`, but a raster across the antimeridian is not taken for one around
+ * the globe. Remembered: rasters are few, and many points tell where one lies.
+ */
+export function outlineIn(box: Box, from: Crs, to: Crs): Box | null {
+  const key = `${box}\n${from.text}\n${to.text}`;
+  let outline = outlines.get(key);
+  if (!outline) {
+    outline = { box: findOutline(box, from, to) };
+    outlines.set(key, outline);
+  }
+  return outline.box;
+}
+
+function findOutline(box: Box, from: Crs, to: Crs): Box | null {
+  const plain = transformBox(box, from, to);
+  const period = periodOf(to);
+  if (!plain || period === null || plain[2] - plain[0] <= period / 2) return plain;
+  const xs = movedPoints(gridOver(box, OUTLINE_DENSITY), pointTransform(from, to)).map(([x]) => x);
+  xs.sort((a, b) => a - b);
+  const gap = xs.findIndex((x, index) => index > 0 && x - xs[index - 1]! > period / 2);
+  return gap < 0 ? plain : [xs[gap]!, plain[1], xs[gap - 1]! + period, plain[3]];
+}
+
+/** By how many periods an extent must be moved to meet a window; ascending. */
+export function copiesIn(extent: Box, window: Box, period: number | null): number[] {
+  if (extent[1] >= window[3] || extent[3] <= window[1]) return [];
+  if (period === null) return extent[0] < window[2] && extent[2] > window[0] ? [0] : [];
+  // An edge that touches the window, or overlaps it by a rounding error, is not in it.
+  const slack = period * 1e-12;
+  const first = Math.floor((window[0] - extent[2] + slack) / period) + 1;
+  const last = Math.ceil((window[2] - extent[0] - slack) / period) - 1;
+  // Windows are at most one period wide, extents a little more.
+  return Array.from({ length: Math.max(0, Math.min(4, last - first + 1)) }, (_, index) => first + index);
+}
+
+/** A dataset that is read and then closed, with those it reads from. */
+export interface View {
+  dataset: Dataset;
+  close(): void;
+}
+
+/** A north-up raster beside itself: once for each of `copies`, moved by so many periods. */
+export async function repeated(raster: Dataset, copies: readonly number[], period: number): Promise<View> {
+  const opened: Dataset[] = [];
+  const close = () => {
+    for (const dataset of opened.reverse()) dataset.close();
+  };
+  try {
+    const [minx, miny, maxx, maxy] = georeferenceOf(raster).extent;
+    for (const copy of copies) {
+      const corners = [minx + copy * period, maxy, maxx + copy * period, miny].map(String);
+      opened.push(await gdal.translateAsync('', raster, ['-of', 'VRT', '-a_ullr', ...corners]));
+    }
+    if (copies.length > 1) opened.push(await gdal.buildVRTAsync('', [...opened]));
+    return { dataset: opened.at(-1)!, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}

@@ -1,0 +1,169 @@
+/** Values of a window as LERC, which says nothing of where they lie: all of the window is there, whatever the raster has. */
+
+import { TaskFailure } from '../../../core/errors/failure.js';
+import type { CoverageResult, CoverageTask } from '../../../core/rasters/rasters.js';
+import { type Dataset, gdal, resamplingName, scratchPath } from '../../gdal/gdal.js';
+import type { Cancellation } from '../../threads/cancellation.js';
+import { defaultResampling, SAMPLE_BYTES } from '../cog/coverage-tiff.js';
+import { type Area, gridOf } from '../coverage-grid.js';
+import type { BandTraits } from '../geotiff/traits.js';
+import { warpFailure } from '../warp.js';
+
+export const LERC_MEDIA_TYPE = 'application/octet-stream';
+
+const TYPES = ['Byte', 'Int16', 'UInt16', 'Int32', 'UInt32', 'Float32', 'Float64'];
+/** The least value of 32 bits stands for none on the way to LERC1, which has a mask in its place. */
+const NO_DATA = -3.4028234663852886e38;
+
+/** One blob behind another for each band, as LERC has it. Fails with `too-large` and `invalid-input`. */
+export async function writeLerc(
+  task: CoverageTask,
+  { view, bands, area }: { view: Dataset; bands: BandTraits[]; area: Area },
+  cancellation: Cancellation,
+): Promise<CoverageResult> {
+  const { bbox, size } = task;
+  if (!bbox || !size || size.some((side) => side < 1 || side > task.maxSize))
+    throw new TaskFailure('invalid-input', 'LERC needs a window and a size.');
+  const [width, height] = size;
+  const bytes = width * height * bands.reduce((sum, { type }) => sum + (SAMPLE_BYTES[type ?? ''] ?? 4), 0);
+  if (bytes > task.maxBytes)
+    throw new TaskFailure(
+      'too-large',
+      `The values have ${bytes} bytes; at most ${task.maxBytes} are allowed.`,
+    );
+  await gridOf(task, area, view);
+  const pixels = await windowOf(task, view, bands, area);
+  try {
+    const values = await Promise.all(bands.map((_, i) => valuesOf(pixels, i + 1, bands.length)));
+    cancellation.check();
+    const isMasked = task.lercVersion === 1 || values.some(({ isWhole }) => !isWhole);
+    const isValid = (_: number, i: number) => values.every((band) => band.isValid(band.values[i]!, i));
+    const blobs: Buffer[] = [];
+    for (const band of values)
+      blobs.push(
+        await blobOf(isMasked ? asFloats({ ...band, isValid }) : band, size, {
+          isMasked,
+          tolerance: task.tolerance ?? 0,
+        }),
+      );
+    if (isMasked) blobs.splice(1, Infinity, ...blobs.slice(1).map(withoutMask));
+    return { data: Buffer.concat(blobs), mediaType: LERC_MEDIA_TYPE, width, height, bbox };
+  } finally {
+    pixels.close();
+  }
+}
+
+interface Values {
+  readonly type: string;
+  readonly values: Float64Array | Float32Array;
+  readonly isValid: (value: number, i: number) => boolean;
+  readonly isWhole: boolean;
+}
+
+const asFloats = ({ values, isValid, isWhole }: Values): Values => ({
+  ...{ type: 'Float32', isValid, isWhole },
+  values: Float32Array.from(values, (value, i) => (isValid(value, i) ? value : NO_DATA)),
+});
+
+/** In memory; where bands have no nodata value, an alpha band behind them tells what is valid. */
+async function windowOf(
+  { bbox, size, resampling }: CoverageTask,
+  view: Dataset,
+  bands: readonly BandTraits[],
+  { crs }: Area,
+): Promise<Dataset> {
+  const numbers = bands.map((_, i) => view.bands.get(i + 1));
+  const isMarked = numbers.every(({ noDataValue }) => noDataValue !== null);
+  const hasAlpha = numbers.some(({ colorInterpretation }) => colorInterpretation === 'Alpha');
+  try {
+    return await gdal.warpAsync(
+      'lerc',
+      null,
+      [view],
+      [
+        ...['-of', 'MEM', '-t_srs', crs.text, '-te', ...bbox!.map(String), '-ts', ...size!.map(String)],
+        ...['-r', resamplingName(resampling ?? defaultResampling(bands)), '-ovr', 'AUTO', '-et', '0.125'],
+        ...(isMarked || hasAlpha ? [] : ['-dstalpha']),
+      ],
+    );
+  } catch (error) {
+    throw warpFailure(error);
+  }
+}
+
+/**
+ * The data file of a tiled MRF of one tile is that tile. GDAL 3.6 writes masks of LERC1 alone, whose values have 32 bits,
+ * so that nothing else is told of what has none.
+ */
+async function blobOf(
+  { type, values }: Values,
+  [width, height]: readonly [number, number],
+  { isMasked, tolerance }: { isMasked: boolean; tolerance: number },
+): Promise<Buffer> {
+  const memory = await gdal.drivers.get('MEM').createAsync('', width, height, 1, type);
+  const stem = scratchPath('');
+  try {
+    await memory.bands.get(1).pixels.writeAsync(0, 0, width, height, values);
+    if (isMasked) memory.bands.get(1).noDataValue = NO_DATA;
+    const options = `OPTIONS=LERC_PREC:${tolerance}${isMasked ? ' V1:ON' : ' L2_VER:2'}`;
+    const tile = ['COMPRESS=LERC', `BLOCKXSIZE=${width}`, `BLOCKYSIZE=${height}`, options];
+    const creation = tile.flatMap((option) => ['-co', option]);
+    (await gdal.translateAsync(`${stem}.mrf`, memory, ['-of', 'MRF', ...creation])).close();
+    return trimmed(Buffer.from(gdal.vsimem.release(`${stem}.lrc`)));
+  } finally {
+    memory.close();
+    for (const ending of ['.mrf', '.idx', '.mrf.aux.xml']) discard(`${stem}${ending}`);
+  }
+}
+
+/** Bytes before the two parts of LERC1, mask and values, and before the data of each, of which the head tells the size. */
+const HEAD_BYTES = 34;
+const PART_HEAD_BYTES = 16;
+const PART_SIZE_AT = 8;
+/** Where LERC2 of version 2, as GDAL writes it, tells its size. */
+const SIZE_AT = 26;
+
+/** The blob without what GDAL leaves behind it: bytes of memory that nobody wrote. */
+function trimmed(file: Buffer): Buffer {
+  if (file.toString('latin1', 0, 6) === 'Lerc2 ') return file.subarray(0, file.readInt32LE(SIZE_AT));
+  return file.subarray(0, endOfPart(file, endOfPart(file, HEAD_BYTES)));
+}
+
+function endOfPart(blob: Buffer, start: number): number {
+  return start + PART_HEAD_BYTES + blob.readInt32LE(start + PART_SIZE_AT);
+}
+
+/** A further band of LERC1, which has the mask of the first. */
+function withoutMask(blob: Buffer): Buffer {
+  return Buffer.concat([blob.subarray(0, HEAD_BYTES), blob.subarray(endOfPart(blob, HEAD_BYTES))]);
+}
+
+function discard(path: string): void {
+  try {
+    gdal.vsimem.release(path);
+  } catch {
+    // Not all of them are written always.
+  }
+}
+
+async function valuesOf(pixels: Dataset, number: number, count: number): Promise<Values> {
+  const { x: width, y: height } = pixels.rasterSize;
+  const band = pixels.bands.get(number);
+  const type = band.dataType ?? '';
+  if (!TYPES.includes(type))
+    throw new TaskFailure('invalid-input', `LERC has no values of the type ${type}.`);
+  const values = (await band.pixels.readAsync(0, 0, width, height)) as Float64Array;
+  const alpha = await alphaOf(pixels, count);
+  const noData = band.noDataValue;
+  const isValid = (value: number, i: number) =>
+    alpha?.[i] !== 0 && value !== noData && Number.isFinite(value);
+  return { type, values, isValid, isWhole: values.every(isValid) };
+}
+
+/** The alpha band behind the bands, or among them; undefined where there is none. */
+async function alphaOf(pixels: Dataset, count: number): Promise<ArrayLike<number> | undefined> {
+  const { x: width, y: height } = pixels.rasterSize;
+  const last = pixels.bands.get(pixels.bands.count());
+  if (pixels.bands.count() === count && last.colorInterpretation !== 'Alpha') return undefined;
+  return (await last.pixels.readAsync(0, 0, width, height)) as Float64Array;
+}

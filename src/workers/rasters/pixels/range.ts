@@ -1,0 +1,66 @@
+/** Which values are shown from the darkest to the brightest. */
+
+import { LRUCache } from 'lru-cache';
+import { type BandExpression, bandsOf } from '../../../core/rasters/band-math/index.js';
+import type { RasterHandle } from '../handles.js';
+import { BLOCK, compile } from './band-math.js';
+import { samplesOf } from './statistics.js';
+import type { Stretch } from './stretch.js';
+
+/** Part of the values that is cut off on each side: a few clouds must not darken all else. */
+const CUT = 0.02;
+/** Expressions remembered per raster. */
+const KEPT = 64;
+
+/** Ranges by expression: a handle is of one state of one raster. */
+const byHandle = new WeakMap<RasterHandle, LRUCache<string, Promise<Stretch>>>();
+
+/** The range of an expression over the whole raster, without the outermost 2 % of each side. */
+export function cutRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch> {
+  const ranges = byHandle.get(handle) ?? new LRUCache<string, Promise<Stretch>>({ max: KEPT });
+  byHandle.set(handle, ranges);
+  const key = JSON.stringify(expression);
+  let range = ranges.get(key);
+  if (!range) {
+    range = sampledRange(handle, expression);
+    ranges.set(key, range);
+  }
+  return range;
+}
+
+async function sampledRange(handle: RasterHandle, expression: BandExpression): Promise<Stretch> {
+  const values = (await sample(handle, expression)).sort();
+  if (values.length === 0) return { min: 0, max: 1 };
+  const at = (part: number) => values[Math.round((values.length - 1) * part)]!;
+  const [min, max] = [at(CUT), at(1 - CUT)];
+  return max > min ? { min, max } : { min: min - 0.5, max: max + 0.5 };
+}
+
+/** Finite values of an expression, from a sample of its bands. */
+async function sample({ dataset }: RasterHandle, expression: BandExpression): Promise<Float64Array> {
+  const numbers = bandsOf([expression]);
+  const read: Float32Array[][] = [];
+  for (const number of numbers) {
+    const band = dataset.bands.get(number);
+    const { noDataValue } = band;
+    read.push((await samplesOf(band)).map((values) => withoutNodata(values, noDataValue)));
+  }
+  const evaluate = compile(expression);
+  const finite: number[] = [];
+  for (const [part, values] of read[0]!.entries()) {
+    const bands = new Map(numbers.map((number, i) => [number, read[i]![part]!]));
+    for (let from = 0; from < values.length; from += BLOCK) {
+      const count = Math.min(BLOCK, values.length - from);
+      for (const value of evaluate(bands, from, count).subarray(0, count))
+        if (Number.isFinite(value)) finite.push(value);
+    }
+  }
+  return Float64Array.from(finite);
+}
+
+function withoutNodata(values: Float64Array, noData: number | null): Float32Array {
+  const sample = Float32Array.from(values);
+  if (noData === null) return sample;
+  for (let i = 0; i < sample.length; i++) if (values[i] === noData) sample[i] = Number.NaN;
+  return sample;
+}

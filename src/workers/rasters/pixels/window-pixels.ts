@@ -1,0 +1,147 @@
+/** Pixels of a window of a raster: those of the raster where it lies on them, else warped. */
+
+import type { RasterBand } from 'gdal-async';
+import { sameCrs } from '../../gdal/crs.js';
+import { ALL_VALID, BY_ALPHA, BY_MASK, BY_NODATA, type Dataset } from '../../gdal/gdal.js';
+import { levelFor } from '../cog/levels.js';
+import { georeferenceOf } from '../georeference.js';
+import type { RasterHandle } from '../handles.js';
+import {
+  covers,
+  isValidAllOver,
+  kernelOptions,
+  meanOf,
+  type PictureWindow,
+  sourceWindow,
+  warpToMemory,
+} from '../warp.js';
+import { nodataIn } from './nodata.js';
+import type { Rendering } from './palette.js';
+
+export interface WindowPixels {
+  /** Those of the rendering, in its order. */
+  readonly bands: readonly RasterBand[];
+  readonly left: number;
+  readonly top: number;
+  /** 0 where there is nothing; absent where there is something everywhere, and of floats, which are NaN there. */
+  readonly alpha?: RasterBand;
+  /** Whether that is a mask, in which whatever is not 0 is there. */
+  readonly isMask?: boolean;
+  /** A value that stands for none, where it is not NaN. */
+  readonly nodata?: number;
+  /** Whether reading is copying. */
+  readonly inMemory: boolean;
+  close(): void;
+}
+
+/** Windows with more pixels of the source along one of their own are no quick ones: others do not wait for them. */
+const LANE_SHRINK = 4;
+
+/** Opens the pixels of a window; `nothing` when it is beside the raster. */
+export async function windowPixels(
+  handle: RasterHandle,
+  rendering: Rendering,
+  window: PictureWindow,
+): Promise<WindowPixels | 'nothing'> {
+  const source = sourceWindow(handle, window);
+  if (source === 'nothing') return source;
+  if (source === 'unknown') {
+    handle.leaveLane();
+    const view = await handle.bands(rendering.bands);
+    return warped(view, rendering, window, ['-ovr', 'AUTO']);
+  }
+  const shrink = meanOf(source.shrink);
+  const level = levelFor(handle.dataset, shrink);
+  if (shrink / level.factor > LANE_SHRINK) handle.leaveLane();
+  // GDAL would open the overview for each window, and forget its blocks with it.
+  const view = await handle.bands(rendering.bands, level.overview);
+  const copy = copyOf(view, rendering, window);
+  if (copy) return copy;
+  const isCovered = takesAll(rendering) && covers(handle.dataset, source.box) && isValidAllOver(view);
+  const options = ['-ovr', 'NONE', ...kernelOptions(source.shrink, level.factor)];
+  return warped(view, rendering, window, options, isCovered);
+}
+
+const sampleCount = (rendering: Rendering) =>
+  rendering.kind === 'palette'
+    ? 1
+    : rendering.kind === 'drawing'
+      ? rendering.drawing.bands.length
+      : rendering.samples;
+
+/** Whether nothing but the raster says what is missing. */
+const takesAll = (rendering: Rendering) =>
+  rendering.kind === 'bytes' ||
+  rendering.kind === 'stretch' ||
+  (rendering.kind === 'drawing' && rendering.drawing.nodata === undefined);
+
+const isFloat = ({ kind }: Rendering) => kind === 'stretch' || kind === 'drawing';
+
+async function warped(
+  view: Dataset,
+  rendering: Rendering,
+  window: PictureWindow,
+  options: string[],
+  isCovered = false,
+): Promise<WindowPixels> {
+  const dataset = await warpToMemory(view, rendering, window, options, isCovered);
+  const count = sampleCount(rendering);
+  const bands = Array.from({ length: count }, (_, index) => dataset.bands.get(index + 1));
+  const alpha = isFloat(rendering) || isCovered ? {} : { alpha: dataset.bands.get(count + 1) };
+  return { bands, left: 0, top: 0, ...alpha, inMemory: true, close: () => dataset.close() };
+}
+
+/** Pixels of the view itself, when each is one of the window: every way of resampling gives them as they are. */
+function copyOf(view: Dataset, rendering: Rendering, window: PictureWindow): WindowPixels | undefined {
+  const place = placeOn(view, window);
+  if (!place) return undefined;
+  const bands = Array.from({ length: sampleCount(rendering) }, (_, index) => view.bands.get(index + 1));
+  const missing = missingOf(view, bands, rendering);
+  return missing && { ...missing, bands, ...place, inMemory: false, close() {} };
+}
+
+/** Parts of a pixel by which a window may be beside those of the raster: less than shows in a byte. */
+const PLACE_TOLERANCE = 1e-3;
+
+/** Column and row where a window lies that has the pixels of the raster, and all of whose pixels are in it. */
+function placeOn(view: Dataset, { box, crs, width, height }: PictureWindow) {
+  const { geoTransform, northUp, crs: own } = georeferenceOf(view);
+  if (!northUp || !sameCrs(crs, own)) return undefined;
+  const [x0, dx, , y0, , dy] = geoTransform;
+  const [left, top] = [(box[0] - x0) / dx, (box[3] - y0) / dy];
+  const [right, bottom] = [(box[2] - x0) / dx, (box[1] - y0) / dy];
+  const [column, row] = [Math.round(left), Math.round(top)];
+  const distances = [left - column, top - row, right - column - width, bottom - row - height];
+  if (distances.some((distance) => Math.abs(distance) > PLACE_TOLERANCE)) return undefined;
+  const { x, y } = view.rasterSize;
+  const isInside = column >= 0 && row >= 0 && column + width <= x && row + height <= y;
+  return isInside ? { left: column, top: row } : undefined;
+}
+
+/** Types whose values stay apart as floats of 32 bits. */
+const EXACT_AS_FLOATS = new Set(['Byte', 'Int16', 'UInt16', 'Float32']);
+
+/** What says where there is nothing; undefined where only the warper puts that together. */
+function missingOf(
+  view: Dataset,
+  bands: readonly RasterBand[],
+  rendering: Rendering,
+): Pick<WindowPixels, 'alpha' | 'isMask' | 'nodata'> | undefined {
+  if (rendering.kind === 'drawing' && rendering.drawing.nodata !== undefined) return undefined;
+  const flags = bands.map((band) => band.getMaskFlags());
+  // An alpha band goes behind the bands that it is of.
+  if (view.bands.count() > bands.length) {
+    const isAlpha = rendering.kind === 'bytes' && flags.every((flag) => flag === BY_ALPHA);
+    return isAlpha ? { alpha: view.bands.get(bands.length + 1) } : undefined;
+  }
+  if (flags.every((flag) => flag === ALL_VALID)) return {};
+  // A copy takes part of a nodata value for it that the type does not have.
+  const only = bands.length === 1 && nodataIn(bands[0]!) !== null ? bands[0]! : undefined;
+  if (isFloat(rendering)) {
+    const nodata = only && EXACT_AS_FLOATS.has(only.dataType!) ? only.noDataValue : undefined;
+    return flags[0] === BY_NODATA && typeof nodata === 'number' ? { nodata } : undefined;
+  }
+  const isMask = flags.every((flag) => flag === BY_MASK);
+  const alpha = isMask || (only && flags[0] === BY_NODATA) ? bands[0]!.getMaskBand() : null;
+  return alpha ? { alpha, isMask } : undefined;
+}

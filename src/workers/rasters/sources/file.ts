@@ -1,0 +1,76 @@
+/** Local files that GDAL reads as one raster. */
+
+import { stat } from 'node:fs/promises';
+import { isPicture, worldFilesOf } from '../../../core/files/world-files.js';
+import type { FileRaster } from '../../../core/rasters/rasters.js';
+import { crsOfDataset } from '../../gdal/crs.js';
+import {
+  type Dataset,
+  type FileStamp,
+  gdal,
+  openRaster,
+  plainFile,
+  rasterName,
+  unreadable,
+} from '../../gdal/gdal.js';
+import { looksLikeDegrees } from '../georeference.js';
+import type { View } from '../pixels/continuous.js';
+import type { Opened, Opening } from './opening.js';
+import { openPlainNumbers, viewOf, warpByControlPoints } from './readable.js';
+
+export async function fileOpening(source: FileRaster): Promise<Opening> {
+  const { path, table, crs, assumeCrs } = source;
+  const stamp = stampText(await plainFile(path)) + (isPicture(path) ? await placeStamp(path) : '');
+  const key = [path, table, crs, assumeCrs].filter((part) => part !== undefined).join('\0');
+  return { key, origin: path, stamp, open: () => openFile(source) };
+}
+
+export const stampText = ({ size, mtimeMs }: FileStamp): string => `${size} ${mtimeMs}`;
+
+/** Changes with the files that say where a picture lies. */
+async function placeStamp(path: string): Promise<string> {
+  const stats = await Promise.all(worldFilesOf(path).map((file) => stat(file).catch(() => undefined)));
+  return stats.map((one) => (one ? ` ${stampText(one)}` : '')).join('');
+}
+
+async function openFile(source: FileRaster): Promise<Opened> {
+  const { path, table } = source;
+  const stored = await openRaster(path, table);
+  const views: View[] = [];
+  const top = () => views.at(-1)?.dataset ?? stored;
+  const close = () => {
+    for (const view of views.reverse()) view.close();
+    stored.close();
+  };
+  /** Each view reads from the one before it. */
+  const view = async (open: (dataset: Dataset) => Promise<View | undefined>) => {
+    const opened = await open(top());
+    if (opened) views.push(opened);
+  };
+  try {
+    await view((dataset) => openPlainNumbers(dataset, rasterName(path, table)));
+    await view((dataset) => warpByControlPoints(dataset, source.crs));
+    await view(async (dataset) => {
+      const crs = crsFor(dataset, source);
+      if (crs === undefined) return undefined;
+      return viewOf(await gdal.translateAsync('', dataset, ['-of', 'VRT', '-a_srs', crs]));
+    });
+  } catch (error) {
+    close();
+    throw unreadable('The raster could not be read.', error);
+  }
+  if (views.length === 0) return { dataset: stored, name: rasterName(path, table), close };
+  return { dataset: top(), driver: stored.driver.description, close };
+}
+
+/** The CRS that a raster lies in, where the file itself does not say so. */
+function crsFor(dataset: Dataset, { path, crs, assumeCrs }: FileRaster): string | undefined {
+  if (!dataset.geoTransform && isPicture(path))
+    throw unreadable(
+      `A picture without a world file beside it (${worldFilesOf(path)[0]!.split('/').at(-1)}) has no place on Earth.`,
+      '',
+    );
+  if (crs !== undefined) return crs;
+  if (crsOfDataset(dataset)) return undefined;
+  return assumeCrs ?? (looksLikeDegrees(dataset) ? 'EPSG:4326' : undefined);
+}

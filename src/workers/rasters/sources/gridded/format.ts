@@ -1,0 +1,64 @@
+/** The containers of gridded data, and how GDAL names what is in them. */
+
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import { plainFile, plainFolder } from '../../../gdal/gdal.js';
+import { stampText } from '../file.js';
+
+export interface GridFormat {
+  title: string;
+  driver: string;
+  /** The whole for GDAL's multidimensional interface. */
+  rootName(path: string): string;
+  /** One slice of a variable as a raster; `slice` are indices into the axes before y and x, of these sizes. */
+  sliceName(path: string, variable: string, slice: readonly number[]): string;
+  /** Band of what `sliceName` names. */
+  sliceBand(slice: readonly number[], sizes: readonly number[]): number;
+}
+
+/** netCDF in all its versions, and the HDF5 files that it reads. Rows come from north to south. */
+const NETCDF: GridFormat = {
+  title: 'netCDF or HDF5 file',
+  driver: 'netCDF',
+  rootName: (path) => `NETCDF:"${path}"`,
+  sliceName: (path, variable) => `NETCDF:"${path}":${variable.includes('/') ? `/${variable}` : variable}`,
+  sliceBand: (slice, sizes) => slice.reduce((band, index, axis) => band * sizes[axis]! + index, 0) + 1,
+};
+
+const ZARR: GridFormat = {
+  title: 'Zarr store of version 2',
+  driver: 'Zarr',
+  rootName: (path) => `ZARR:"${path}"`,
+  sliceName: (path, variable, slice) => `ZARR:"${path}":/${[variable, ...slice].join(':')}`,
+  sliceBand: () => 1,
+};
+
+/** Checks that a path names what it claims to be. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
+export async function formatOf(path: string): Promise<{ format: GridFormat; stamp: string }> {
+  if (path.includes('"')) throw new TaskFailure('source-unreadable', 'Paths with quotes cannot be read.');
+  if (/\.zarr\/?$/i.test(path)) return { format: ZARR, stamp: await zarrStamp(path) };
+  const stamp = stampText(await plainFile(path));
+  const magic = await firstBytes(path, 8);
+  const isGrid = magic.startsWith('CDF') || magic === '\x89HDF\r\n\x1a\n';
+  if (!isGrid) throw new TaskFailure('source-unreadable', 'The file is neither netCDF nor HDF5.');
+  return { format: NETCDF, stamp };
+}
+
+async function firstBytes(path: string, count: number): Promise<string> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(count), 0, count, 0);
+    return buffer.toString('latin1', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Writers touch the metadata or the folder whenever they add or replace what is in a store. */
+async function zarrStamp(path: string): Promise<string> {
+  await plainFolder(path);
+  const names = ['', '.zmetadata', '.zgroup'];
+  const stats = await Promise.all(names.map((name) => stat(join(path, name)).catch(() => undefined)));
+  return stats.map((stat) => (stat ? stampText(stat) : '-')).join(' ');
+}

@@ -1,0 +1,26 @@
+import type { RasterPosition, RasterSource } from '../../../core/rasters/rasters.js';
+import { fileOpening } from './file.js';
+import { griddedOpening } from './gridded/open.js';
+import { mosaicOpening } from './mosaic/open.js';
+import type { Opening } from './opening.js';
+import { postgisOpening } from './postgis.js';
+import { remoteOpening } from './remote/open.js';
+import { stackOpening } from './stack/open.js';
+
+/** How a slice of a source is opened. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
+export async function openingOf(source: RasterSource, at?: RasterPosition): Promise<Opening> {
+  switch (source.kind) {
+    case 'file':
+      return fileOpening(source);
+    case 'gridded':
+      return griddedOpening(source, at);
+    case 'remote':
+      return remoteOpening(source);
+    case 'stack':
+      return stackOpening(source, remoteOpening);
+    case 'mosaic':
+      return mosaicOpening(source, (member) => openingOf(member, at));
+    case 'postgis-raster':
+      return postgisOpening(source);
+  }
+}

@@ -1,0 +1,106 @@
+/** Several rasters as one. Members are opened when a window touches them, and closed when too many are open. */
+
+import { createHash } from 'node:crypto';
+import { mergeProblem } from '../../../../core/catalog/raster-sources.js';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { RasterGrid, RasterMosaic, RasterSource } from '../../../../core/rasters/rasters.js';
+import { gdal, unreadable } from '../../../gdal/gdal.js';
+import type { Opened, Opening } from '../opening.js';
+import { outcomeOf } from '../stack/open.js';
+import { factsOf, type MemberFacts } from './facts.js';
+import { gridAround } from './grid.js';
+import { MAX_MERGED } from './merge.js';
+import { leaveOutFaulty, readableMembers } from './readable.js';
+import { emptyVrt, mosaicVrt } from './vrt.js';
+
+/** Members of one task; the gateway sends those that the window touches. */
+const MAX_MEMBERS = 2000;
+
+/** `openingOf` opens a member. */
+export async function mosaicOpening(
+  source: RasterMosaic,
+  openingOf: (source: RasterSource) => Promise<Opening>,
+): Promise<Opening> {
+  const { members, grid, merge, bandTypes } = source;
+  const most = merge ? MAX_MERGED : MAX_MEMBERS;
+  if (source.search)
+    throw new TaskFailure(
+      'invalid-input',
+      'Its scenes are searched for each window: it has no raster as a whole.',
+    );
+  if (members.length === 0 && !(bandTypes && grid))
+    throw new TaskFailure('no-data', 'There is no raster in the window.');
+  if (members.length > most)
+    throw new TaskFailure('too-large', `The window holds ${members.length} rasters: ask for a smaller one.`);
+  if (bandTypes && grid) return openingOfReadable(source, { grid, bandTypes }, openingOf);
+  const openings = await Promise.all(members.map((member) => openingOf(member.source)));
+  return {
+    ...identityOf(source, openings),
+    open: () => openMosaic(source, openings),
+    outcome: (error) => outcomeOf(openings, error),
+  };
+}
+
+function identityOf({ grid, merge }: RasterMosaic, openings: readonly Opening[]) {
+  const hash = (texts: string[]) => createHash('sha1').update(texts.join('\0')).digest('hex');
+  return {
+    key: `mosaic ${hash([...openings.map(({ key }) => key), JSON.stringify([grid, merge])])}`,
+    origin: `mosaic ${hash(openings.map(({ origin }) => origin))}`,
+    stamp: hash(openings.map(({ stamp }) => stamp)),
+  };
+}
+
+/** Of a mosaic that may miss members. */
+async function openingOfReadable(
+  source: RasterMosaic,
+  { grid, bandTypes }: { grid: RasterGrid; bandTypes: readonly string[] },
+  openingOf: (source: RasterSource) => Promise<Opening>,
+): Promise<Opening> {
+  const { merge } = source;
+  const { members, lost } = await readableMembers(
+    source.members,
+    { crs: grid.crs, bandTypes, merge },
+    openingOf,
+  );
+  const openings = members.map(({ opening }) => opening);
+  return {
+    ...identityOf(source, openings),
+    lost,
+    open: () =>
+      openVrt(
+        members.length === 0
+          ? emptyVrt(grid, bandTypes, merge)
+          : mosaicVrt(
+              grid,
+              members.map(({ facts }) => facts),
+              merge,
+            ),
+      ),
+    outcome: async (error) =>
+      (await leaveOutFaulty(members, error)) ? { changed: true } : outcomeOf(openings, error),
+  };
+}
+
+async function openMosaic({ members, grid, merge }: RasterMosaic, openings: Opening[]): Promise<Opened> {
+  const first = await factsOf(members[0]!, openings[0]!, grid?.crs);
+  const crs = grid?.crs ?? first.crs;
+  const facts: MemberFacts[] = [];
+  for (const [index, member] of members.entries()) {
+    const one = await factsOf(member, openings[index]!, crs);
+    if (one.bands.length !== first.bands.length)
+      throw new TaskFailure('source-unreadable', `The raster ${member.id} has other bands than the first.`);
+    const problem = merge && mergeProblem(one.bands);
+    if (problem) throw new TaskFailure('invalid-input', `The raster ${member.id}: ${problem}.`);
+    facts.push(one);
+  }
+  return openVrt(mosaicVrt(grid ?? gridAround(crs, facts), facts, merge));
+}
+
+async function openVrt(text: string): Promise<Opened> {
+  try {
+    const dataset = await gdal.openAsync(text, 'r', ['VRT']);
+    return { dataset, driver: 'mosaic', close: () => dataset.close() };
+  } catch (error) {
+    throw unreadable('The mosaic could not be put together.', error);
+  }
+}

@@ -1,0 +1,95 @@
+/** Members of a mosaic that may miss some: what cannot be read costs its own pixels only. */
+
+import { basename } from 'node:path';
+import { LRUCache } from 'lru-cache';
+import { mergeProblem } from '../../../../core/catalog/raster-sources.js';
+import { faultOfOthers, TaskFailure } from '../../../../core/errors/failure.js';
+import { LIMITS } from '../../../../core/kit/limits.js';
+import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters/rasters.js';
+import { mapInLanes } from '../../../../core/values/lanes.js';
+import type { Opening } from '../opening.js';
+import { factsOf, type MemberFacts } from './facts.js';
+
+/** How long a member that is damaged is left out without another look. */
+const DAMAGED_MS = 60_000;
+
+export interface ReadableMember {
+  member: MosaicMember;
+  opening: Opening;
+  facts: MemberFacts;
+}
+
+export interface ReadableMembers {
+  members: ReadableMember[];
+  /** Ids of those that are left out. */
+  lost: string[];
+}
+
+const faults = new LRUCache<string, TaskFailure>({ max: 20_000, ttl: DAMAGED_MS });
+
+const keyOf = ({ source }: MosaicMember) => JSON.stringify(source);
+
+/** Whose host is away is no fault of the member: who reads it knows how long it is left alone. */
+function leaveOut(member: MosaicMember, failure: TaskFailure): void {
+  if (!isAway(failure)) faults.set(keyOf(member), failure);
+}
+
+const isAway = ({ code }: TaskFailure) => code === 'store-unavailable';
+
+/** Those that can be read, and have these types of bands. Fails when none of them can, as the first one does. */
+export async function readableMembers(
+  members: readonly MosaicMember[],
+  { crs, bandTypes, merge }: { crs: string; bandTypes: readonly string[]; merge?: Merge | undefined },
+  openingOf: (source: RasterSource) => Promise<Opening>,
+): Promise<ReadableMembers> {
+  const all = await mapInLanes(
+    members,
+    LIMITS.sceneRequests,
+    async (member): Promise<ReadableMember | TaskFailure> => {
+      try {
+        const fault = faults.get(keyOf(member));
+        if (fault) return fault;
+        const opening = await openingOf(member.source);
+        const facts = await factsOf(member, opening, crs);
+        const isFit = hasTypes(facts, bandTypes) && !(merge && mergeProblem(facts.bands));
+        return isFit ? { member, opening, facts } : misfit(member);
+      } catch (error) {
+        if (!(error instanceof TaskFailure)) throw error;
+        leaveOut(member, error);
+        return error;
+      }
+    },
+  );
+  const readable = all.filter((one): one is ReadableMember => !(one instanceof TaskFailure));
+  const failures = all.filter((one): one is TaskFailure => one instanceof TaskFailure);
+  if (readable.length === 0 && failures.length > 0) throw failures.find(isAway) ?? faultOfOthers(failures[0]);
+  return {
+    members: readable,
+    lost: members.flatMap(({ id }, i) => (all[i] instanceof TaskFailure ? [id] : [])),
+  };
+}
+
+const hasTypes = ({ bands }: MemberFacts, types: readonly string[]) =>
+  bands.length === types.length && bands.every(({ type }, i) => type === types[i]);
+
+const misfit = ({ id }: MosaicMember) =>
+  new TaskFailure('source-unreadable', `The raster ${id} has other bands than the mosaic.`);
+
+/** After a read that failed: leaves out the members that it failed at. Whether there were any. */
+export async function leaveOutFaulty(members: readonly ReadableMember[], error: unknown): Promise<boolean> {
+  const text = error instanceof TaskFailure ? `${error.message} ${error.cause_}` : String(error);
+  const names = new Set(text.match(/[\w.-]+/g));
+  let isAny = false;
+  for (const { member, opening } of members) {
+    const { failure, changed } = (await opening.outcome?.(error)) ?? { changed: false };
+    // A file that is not what it was, or is no longer remembered, is read anew: that is no damage.
+    const isNamed = !changed && (opening.files ?? []).some((file) => names.has(basename(file)));
+    if (failure || isNamed)
+      leaveOut(
+        member,
+        failure ?? new TaskFailure('source-unreadable', `The raster ${member.id} is damaged.`),
+      );
+    isAny ||= failure !== undefined || isNamed || changed;
+  }
+  return isAny;
+}

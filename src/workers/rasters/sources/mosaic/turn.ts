@@ -1,0 +1,35 @@
+/** CRS whose x runs once around the earth. What lies across the antimeridian is on both sides of them. */
+
+import { type Crs, crsOf } from '../../../gdal/crs.js';
+
+export interface Turn {
+  /** The same CRS with the antimeridian in its middle. */
+  crs: string;
+  /** From the middle of the CRS to the antimeridian. */
+  half: number;
+}
+
+const MERCATOR_HALF = Math.PI * 6_378_137;
+
+/** Of degrees and of Web Mercator; undefined for others. */
+export function turnOf({ srs }: Crs): Turn | undefined {
+  const text = srs.toProj4().trim();
+  if (/^\+proj=longlat\b/.test(text) && !/\+(pm|lon_wrap)=/.test(text))
+    return { crs: `${text} +pm=180`, half: 180 };
+  if (/^\+proj=merc \+a=6378137 \+b=6378137 /.test(text) && / \+lon_0=0 \+x_0=0 /.test(text))
+    return { crs: text.replace('+lon_0=0', '+lon_0=180'), half: MERCATOR_HALF };
+  return undefined;
+}
+
+/** By how much what lies there is moved to be within a grid: perhaps to several places. */
+export function movesInto(
+  [west, east]: readonly [number, number],
+  grid: { crs: string; west: number; east: number },
+): number[] {
+  const turn = turnOf(crsOf(grid.crs));
+  if (!turn) return [0];
+  const moves = [0, -2 * turn.half, 2 * turn.half].filter(
+    (move) => west + move < grid.east && east + move > grid.west,
+  );
+  return moves.length === 0 ? [0] : moves;
+}

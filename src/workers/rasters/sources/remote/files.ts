@@ -1,0 +1,104 @@
+/** Remote files that are read, in their present state, as far as that is known. */
+
+import { LRUCache } from 'lru-cache';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { AllowedHosts } from '../../../storage/remote/allowed.js';
+import { HEAD_BYTES, RemoteFile } from './file.js';
+import { Pauses } from './pauses.js';
+import type { RemoteAddress } from './protocol.js';
+import type { RangeProxy } from './proxy.js';
+
+/** Files that are remembered: as many as the largest mosaic has (2000 scenes of 32 assets), because it reads any of them at any time. */
+const FILES = 65_536;
+/** Heads that are in memory, 32 MiB at most: all files have one when they are opened. */
+const HEADS = (32 << 20) / HEAD_BYTES;
+/** A file is looked at again when this much time has passed: what GDAL has in memory would never show a change. */
+const FRESH_MS = 60_000;
+
+interface Known {
+  file: Promise<RemoteFile>;
+  lookedAt: number;
+}
+
+/** The proxy answers for those that are remembered, and for no others. */
+export class RemoteFiles {
+  /** By address: who may read a file is a part of it. */
+  readonly #files = new LRUCache<string, Known>({
+    max: FILES,
+    dispose: (entry, _, reason) => reason === 'evict' && this.#forget(entry),
+  });
+  readonly #heads = new LRUCache<RemoteFile, true>({ max: HEADS, dispose: (_, file) => file.dropHead() });
+  readonly #pauses = new Pauses();
+
+  constructor(
+    readonly allowed: AllowedHosts,
+    readonly proxy: RangeProxy,
+  ) {}
+
+  /** Rejects as `readRange` does, and as it did where that is to be left alone. */
+  async current(address: RemoteAddress): Promise<RemoteFile> {
+    const key = keyOf(address);
+    const host = hostOf(address);
+    this.#pauses.checkFile(key);
+    const before = this.#files.get(key);
+    const file = await before?.file;
+    if (file) this.#heads.get(file);
+    const isFresh = before && file && !file.changed && Date.now() - before.lookedAt < FRESH_MS;
+    if (!isFresh && this.#files.peek(key) !== before) return this.current(address);
+    this.#pauses.checkHost(host, isFresh === true);
+    return isFresh ? file : this.#look(address, file);
+  }
+
+  /** A file that is as it was stays the same object, so that those who read it go on. */
+  #look(address: RemoteAddress, before: RemoteFile | undefined): Promise<RemoteFile> {
+    const key = keyOf(address);
+    const host = hostOf(address);
+    const opening = RemoteFile.open(address, this.allowed).then(
+      (now) => {
+        this.#pauses.afterSuccess(host);
+        if (before && !before.changed && before.revision === now.revision) {
+          before.takeHead(now);
+          this.#heads.set(before, true);
+          return before;
+        }
+        if (before) this.#remove(before);
+        this.proxy.add(now);
+        this.#heads.set(now, true);
+        return now;
+      },
+      (error: unknown) => {
+        if (before) this.#remove(before);
+        if (this.#files.peek(key)?.file === opening) this.#files.delete(key);
+        this.#pauses.afterFailure('look', host, key, error);
+        throw error;
+      },
+    );
+    this.#files.set(key, { file: opening, lookedAt: Date.now() });
+    return opening;
+  }
+
+  #forget({ file }: Known): void {
+    file.then(
+      (one) => this.#remove(one),
+      () => {},
+    );
+  }
+
+  #remove(file: RemoteFile): void {
+    this.proxy.remove(file);
+    this.#heads.delete(file);
+  }
+
+  /** What a read of a file failed with. */
+  noteFailure({ address, failure }: RemoteFile): void {
+    if (failure) this.#pauses.afterFailure('read', hostOf(address), keyOf(address), failure);
+  }
+}
+
+const keyOf = ({ url, credentials, isAnonymous }: RemoteAddress) =>
+  JSON.stringify([url, isAnonymous ?? credentials ?? null]);
+
+function hostOf({ url }: RemoteAddress): string {
+  if (!URL.canParse(url)) throw new TaskFailure('invalid-input', 'The source is not a URL.');
+  return new URL(url).host;
+}

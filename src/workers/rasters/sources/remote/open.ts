@@ -1,0 +1,41 @@
+/** Cloud optimized GeoTIFFs by ranges over HTTP. */
+
+import type { RemoteRaster } from '../../../../core/rasters/rasters.js';
+import { gdal, unreadable } from '../../../gdal/gdal.js';
+import { requireShape } from '../../../gdal/shape.js';
+import { failureFrom } from '../../../threads/failure.js';
+import type { Opened, Opening } from '../opening.js';
+import { lookAt, stateOf } from './reader.js';
+
+export async function remoteOpening(source: RemoteRaster): Promise<Opening> {
+  const { name, revision } = await lookAt(source);
+  const { url, isAnonymous } = source;
+  return {
+    key: isAnonymous ? `anonymous ${url}` : url,
+    origin: url,
+    stamp: `${revision} ${name}`,
+    files: [name],
+    open: () => openRemote(name),
+    outcome: async () => {
+      const { failure, changed } = await stateOf(name);
+      return { changed, ...(failure && { failure: failureFrom(failure) }) };
+    },
+  };
+}
+
+/** What tells the state of the file from others. */
+export async function remoteRevision(source: RemoteRaster): Promise<string> {
+  return (await lookAt(source)).revision;
+}
+
+async function openRemote(name: string): Promise<Opened> {
+  try {
+    const dataset = requireShape(await gdal.openAsync(name, 'r', ['GTiff']));
+    return { dataset, driver: 'GTiff', name, close: () => dataset.close() };
+  } catch (error) {
+    const { failure } = await stateOf(name);
+    throw failure
+      ? failureFrom(failure)
+      : unreadable('The remote file is not a GeoTIFF, or is damaged.', error);
+  }
+}

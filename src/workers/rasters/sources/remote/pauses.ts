@@ -1,0 +1,79 @@
+/** Files and hosts that failed, and are left alone for a while. */
+
+import { LRUCache } from 'lru-cache';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import { HostAway } from '../../../storage/remote/range.js';
+
+/** So long nobody asks a host that is away. */
+const HOST_MS = 3000;
+/** So long nobody asks for a file that failed: twice as long after each failure, until none comes for a while. */
+const FILE_MS = { least: 3000, most: 60_000, forget: 300_000 };
+const FILES = 20_000;
+const HOSTS = 1000;
+/** So many files of one host that fail one after the other are the host's fault. */
+const IN_A_ROW = 8;
+
+interface Pause {
+  until: number;
+  ms: number;
+  failure: TaskFailure;
+}
+
+interface HostPause extends Pause {
+  /** What is in memory of its files was not enough. */
+  isOfAll: boolean;
+}
+
+/** What failed: to open a file, or to read more of one that was opened. */
+export type Step = 'look' | 'read';
+
+export class Pauses {
+  readonly #files = new LRUCache<string, Pause>({ max: FILES, ttl: FILE_MS.forget });
+  readonly #hosts = new LRUCache<string, HostPause>({ max: HOSTS });
+  /** Files of each host that failed since one could be opened. */
+  readonly #rows = new LRUCache<string, Set<string>>({ max: HOSTS });
+
+  /** Throws why a file is left alone. */
+  checkFile(file: string): void {
+    check(this.#files.get(file));
+  }
+
+  /** Throws why the files of a host are left alone. Those that are in memory are so only where that was not enough. */
+  checkHost(host: string, isInMemory: boolean): void {
+    const pause = this.#hosts.get(host);
+    if (!isInMemory || pause?.isOfAll) check(pause);
+  }
+
+  /** Only of what may be better soon. */
+  afterFailure(step: Step, host: string, file: string, error: unknown): void {
+    if (!(error instanceof TaskFailure) || error.code !== 'store-unavailable') return;
+    const before = this.#files.get(file);
+    // Told twice.
+    if (before?.failure === error) return;
+    const isHost = error instanceof HostAway;
+    if (isHost) this.#pauseHost(host, error, step === 'read');
+    else this.#count(host, file, error);
+    if (before && before.until > Date.now()) return;
+    const ms = before && !isHost ? Math.min(FILE_MS.most, 2 * before.ms) : FILE_MS.least;
+    this.#files.set(file, { until: Date.now() + ms, ms, failure: error });
+  }
+
+  afterSuccess(host: string): void {
+    this.#rows.delete(host);
+  }
+
+  #count(host: string, file: string, failure: TaskFailure): void {
+    const row = this.#rows.get(host) ?? new Set();
+    if (row.size < IN_A_ROW) row.add(file);
+    this.#rows.set(host, row);
+    if (row.size === IN_A_ROW) this.#pauseHost(host, failure, false);
+  }
+
+  #pauseHost(host: string, failure: TaskFailure, isOfAll: boolean): void {
+    this.#hosts.set(host, { until: Date.now() + HOST_MS, ms: HOST_MS, failure, isOfAll });
+  }
+}
+
+function check(pause: Pause | undefined): void {
+  if (pause && pause.until > Date.now()) throw pause.failure;
+}

@@ -1,0 +1,40 @@
+/** Messages between the raster thread and the thread that reads remote files. */
+
+import type { FailureMessage } from '../../../../core/errors/failure.js';
+import type { StoreCredentials } from '../../../../core/sources/object-stores.js';
+import type { Answer } from '../../../threads/failure.js';
+
+/** A URL, and who reads it: by the credentials of the environment where nothing is said. */
+export interface RemoteAddress {
+  url: string;
+  credentials?: StoreCredentials;
+  /** Not even with the credentials of the environment. */
+  isAnonymous?: true;
+}
+
+/** `look`: about an address. `state`: about a name that a look gave. */
+export type Question = { task: 'look'; about: RemoteAddress } | { task: 'state'; about: string };
+
+export type Asked = Question & { id: number };
+
+export interface Answered {
+  id: number;
+  answer: Answer;
+}
+
+/** A file in its present state. */
+export interface RemoteName {
+  /** GDAL's name of it. */
+  name: string;
+  /** Of the server that GDAL asks. */
+  origin: string;
+  /** Tells this state of the file from others. */
+  revision: string;
+}
+
+export interface FileState {
+  /** Why the last read failed. */
+  failure?: FailureMessage;
+  /** The file is not what it was. */
+  changed: boolean;
+}

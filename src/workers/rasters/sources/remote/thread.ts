@@ -1,0 +1,38 @@
+/**
+ * The thread that reads remote files for GDAL. Not the raster thread: some of GDAL's calls hold that one up while they
+ * wait for what this one answers.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import type { FailureMessage } from '../../../../core/errors/failure.js';
+import { AllowedHosts } from '../../../storage/remote/allowed.js';
+import { answer, failureMessage } from '../../../threads/failure.js';
+import { RemoteFiles } from './files.js';
+import type { Asked, FileState, RemoteAddress, RemoteName } from './protocol.js';
+import { RangeProxy } from './proxy.js';
+
+const readers = RangeProxy.start().then((proxy) => ({
+  proxy,
+  files: new RemoteFiles(new AllowedHosts(workerData as string[]), proxy),
+}));
+
+const TASKS = {
+  look: async (address: RemoteAddress): Promise<RemoteName> => {
+    const { proxy, files } = await readers;
+    const file = await files.current(address);
+    return { name: proxy.nameOf(file), origin: proxy.origin, revision: file.revision };
+  },
+  state: async (name: string): Promise<FileState> => {
+    const { proxy, files } = await readers;
+    const file = proxy.fileOf(name);
+    if (file) files.noteFailure(file);
+    const failure: FailureMessage | undefined = file?.failure && failureMessage(file.failure);
+    return { changed: !file || file.changed, ...(failure && { failure }) };
+  },
+};
+
+parentPort!.on('message', async ({ id, ...asked }: Asked) => {
+  const work = (): Promise<unknown> =>
+    asked.task === 'look' ? TASKS.look(asked.about) : TASKS.state(asked.about);
+  parentPort!.postMessage({ id, answer: await answer(work) });
+});

@@ -1,0 +1,63 @@
+/** Bands of several remote files as one raster. */
+
+import { createHash } from 'node:crypto';
+import { TaskFailure } from '../../../../core/errors/failure.js';
+import type { BandStack, RemoteRaster } from '../../../../core/rasters/rasters.js';
+import { gdal, unreadable } from '../../../gdal/gdal.js';
+import { factsOf, type MemberFacts } from '../mosaic/facts.js';
+import { gridAround } from '../mosaic/grid.js';
+import { stackVrt } from '../mosaic/vrt.js';
+import type { Opened, Opening, Outcome } from '../opening.js';
+
+const MAX_BANDS = 256;
+
+export async function stackOpening(
+  { parts, bands }: BandStack,
+  openingOf: (source: RemoteRaster) => Promise<Opening>,
+): Promise<Opening> {
+  const openings = await Promise.all(parts.map(openingOf));
+  const hash = (texts: readonly string[]) => createHash('sha1').update(texts.join('\0')).digest('hex');
+  return {
+    key: `stack ${hash([...openings.map(({ key }) => key), String(bands)])}`,
+    origin: `stack ${hash(openings.map(({ origin }) => origin))}`,
+    stamp: hash(openings.map(({ stamp }) => stamp)),
+    files: openings.flatMap(({ files = [] }) => files),
+    open: () => openStack(parts, openings, bands),
+    outcome: (error) => outcomeOf(openings, error),
+  };
+}
+
+async function openStack(
+  parts: readonly RemoteRaster[],
+  openings: readonly Opening[],
+  bands: readonly number[] | undefined,
+): Promise<Opened> {
+  const facts: MemberFacts[] = [];
+  for (const [i, source] of parts.entries()) {
+    const part = { id: `part ${i + 1}`, source, extent84: [-180, -90, 180, 90] } as const;
+    facts.push(await factsOf(part, openings[i]!, facts[0]?.crs));
+  }
+  const all = facts.flatMap((part) => part.bands.map((_, index) => ({ part, index })));
+  const chosen = bands ? bands.map((band) => all[band - 1]) : all;
+  if (chosen.length > MAX_BANDS || chosen.includes(undefined))
+    throw new TaskFailure(
+      'source-unreadable',
+      `There are ${all.length} bands, not those that are to be read.`,
+    );
+  const text = stackVrt(gridAround(facts[0]!.crs, facts), chosen as NonNullable<(typeof chosen)[number]>[]);
+  try {
+    const dataset = await gdal.openAsync(text, 'r', ['VRT']);
+    return { dataset, driver: 'GTiff', name: text, close: () => dataset.close() };
+  } catch (error) {
+    throw unreadable('The bands could not be put together.', error);
+  }
+}
+
+/** That of the first part that has one. */
+export async function outcomeOf(openings: readonly Opening[], error: unknown): Promise<Outcome> {
+  for (const { outcome } of openings) {
+    const failure = await outcome?.(error);
+    if (failure && (failure.failure || failure.changed)) return failure;
+  }
+  return { changed: false };
+}

@@ -1,0 +1,146 @@
+import { Piscina } from 'piscina';
+import { TaskFailure } from '../../core/errors/failure.js';
+import { BACKGROUND, type Caller } from '../../core/kit/callers.js';
+import type { PoolStatus, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../core/tasks/tasks.js';
+import { Cancellation, type CancellationFlag } from './cancellation.js';
+import { type Answer, failureFrom } from './failure.js';
+import { FairLane, type LaneTask } from './fair-lane.js';
+import { busy } from './pace.js';
+
+/** Milliseconds without work after which the thread ends. */
+const IDLE_MS = 10_000;
+
+/** What the thread is called with. */
+export interface OneThreadMessage<N extends TaskName> {
+  name: N;
+  input: unknown;
+  flag: CancellationFlag;
+}
+
+export interface OneThreadOptions {
+  name: string;
+  /** The thread's module, whose default export runs a task and answers an `Answer`. */
+  worker: URL;
+  /** What the thread knows from its start. */
+  workerData?: unknown;
+  /** Requests of clients that may wait; more are refused. */
+  maxQueue?: number;
+  /** Threads at most; one when absent. */
+  threads?: number;
+  /** The thread stays when it has no work. */
+  isKept?: boolean;
+  /** Tasks that the thread has begun at a time, where they wait for others; one when absent. */
+  concurrency?: number;
+}
+
+/** A task until it ends. */
+interface Turn extends LaneTask {
+  giveUp(failure: TaskFailure): void;
+}
+
+function cancelled(): TaskFailure {
+  return new TaskFailure('cancelled', 'The task was cancelled.');
+}
+
+/**
+ * One thread for what is wanted now and then, there only while it has work: archives take minutes to write, and glyphs are
+ * made once, for which no thread that answers requests has the time.
+ */
+export class OneThreadPool<Names extends TaskName> {
+  readonly #pool: Piscina;
+  readonly #lane: FairLane<Turn>;
+
+  constructor(private readonly options: OneThreadOptions) {
+    const { concurrency = 1, threads = 1 } = options;
+    const common = concurrency * threads;
+    // Threads that wait for others take one more; those that compute do one thing after the other.
+    const reserved = concurrency > 1 ? 1 : 0;
+    this.#lane = new FairLane({ common, reserved, heavy: Number.POSITIVE_INFINITY });
+    this.#pool = new Piscina({
+      filename: options.worker.href,
+      workerData: options.workerData,
+      minThreads: options.isKept ? 1 : 0,
+      maxThreads: threads,
+      concurrentTasksPerWorker: concurrency + reserved,
+      idleTimeout: IDLE_MS,
+      atomics: 'disabled',
+      recordTiming: false,
+    });
+  }
+
+  async run<N extends Names>(
+    name: N,
+    input: TaskInput<N>,
+    { signal, caller = BACKGROUND }: TaskOptions = {},
+  ): Promise<TaskOutput<N>> {
+    if (signal?.aborted) throw cancelled();
+    const turn = await this.#turn(caller, signal);
+    const cancellation = new Cancellation();
+    const message: OneThreadMessage<N> = { name, input, flag: cancellation.shared };
+    const stop = () => cancellation.request();
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      const answer = (await this.#pool.run(message)) as Answer<TaskOutput<N>>;
+      if (answer.ok) return answer.value;
+      throw failureFrom(answer.failure);
+    } catch (error) {
+      if (error instanceof TaskFailure) throw error;
+      throw new TaskFailure('worker-lost', 'A worker stopped unexpectedly.', String(error));
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      this.#lane.ended(turn);
+      this.#next();
+    }
+  }
+
+  /** Resolves when it is the caller's turn. Rejects when the queue is full, or the task is cancelled first. */
+  #turn(caller: Caller, signal: AbortSignal | undefined): Promise<Turn> {
+    const { queue } = this.#lane;
+    return new Promise((resolve, reject) => {
+      const leave = () => turn.giveUp(cancelled());
+      const turn: Turn = {
+        caller,
+        heavy: false,
+        start: () => {
+          signal?.removeEventListener('abort', leave);
+          resolve(turn);
+        },
+        giveUp: (failure) => {
+          queue.remove(turn);
+          signal?.removeEventListener('abort', leave);
+          reject(failure);
+        },
+      };
+      const { maxQueue = Number.POSITIVE_INFINITY } = this.options;
+      if (!this.#lane.hasRoom(turn, maxQueue)) {
+        const displaced = queue.displaced(caller);
+        if (!displaced) return reject(busy(0));
+        displaced.giveUp(busy(0));
+      }
+      signal?.addEventListener('abort', leave, { once: true });
+      queue.push(turn);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    while (this.#lane.next());
+  }
+
+  /** A thread that is not there for lack of work is healthy. */
+  status(): PoolStatus {
+    const workers = this.#pool.threads.length;
+    const { queue, seats } = this.#lane;
+    return {
+      name: this.options.name,
+      workers,
+      queued: queue.size,
+      running: seats.running,
+      healthy: true,
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}

@@ -1,0 +1,227 @@
+import type { ArchiveFormat, VectorLayerMetadata } from '../../../../core/tiles/archives.js';
+import type { PackagePart, TilePackage } from '../../../../core/tiles/tile-packages.js';
+import { attribute, child, children, parseXml, textOf } from '../../../files/xml.js';
+import { damaged, imageFormat, metadataTexts, unsupported } from '../../../providers/archive/stored.js';
+import type { Cancellation } from '../../../threads/cancellation.js';
+import { readTile } from './bundled-tile.js';
+import {
+  type BundledTile,
+  bundleAddress,
+  INDEX_BYTES,
+  OLD_INDEX_BYTES,
+  tilesOfBundle,
+  tilesOfOldBundle,
+} from './compact-cache.js';
+import { Coverage, declaredExtent, type Tiling, zoomsOf } from './tiling.js';
+import type { ZippedPackage } from './zipped.js';
+
+/** Tile packages of ArcGIS: `.tpkx` and `.vtpk` (compact cache 2, described by JSON), and `.tpk` (described by XML). */
+
+/** Names of the two versions, the last part of which is alike in all documents. */
+const V2 = 'CompactV2';
+const V1 = 'Compact';
+const MAX_LAYERS = 1000;
+
+/** What the documents of a package say. */
+interface Description {
+  tiling: Tiling;
+  storageFormat: string;
+  /** Bundles lie below it. */
+  folder: string;
+  isVector: boolean;
+  extent: { box: unknown; wkid: number | undefined };
+  title?: string | undefined;
+  description?: string | undefined;
+  attribution?: string | undefined;
+}
+
+export async function describePackage(zip: ZippedPackage, cancellation: Cancellation): Promise<TilePackage> {
+  const about = await descriptionOf(zip);
+  const zooms = zoomsOf(about.tiling);
+  const bundles = zip.names
+    .filter((name) => name.startsWith(about.folder))
+    .flatMap((name) => ({ name, address: bundleAddress(name) }))
+    .filter(({ address }) => address !== undefined && zooms.has(address.level))
+    .map(({ name, address }) => ({ name, address: address!, zoom: zooms.get(address!.level)! }))
+    .sort((a, b) => a.zoom - b.zoom);
+  const highest = bundles.at(-1)?.zoom ?? 0;
+  const coverage = new Coverage(highest);
+  const parts: PackagePart[] = [];
+  let sample: Buffer | undefined;
+  for (const { name, address, zoom } of bundles) {
+    cancellation.check();
+    const { level, row, column } = address;
+    const tiles = await indexOf(zip, { name, level, row, column }, about.storageFormat);
+    if (tiles.length === 0) continue;
+    if (tiles.some((tile) => tile.row >= 2 ** zoom || tile.column >= 2 ** zoom))
+      throw damaged('a bundle has tiles outside of the world');
+    parts.push({ name, level, zoom, row, column, tiles: tiles.length });
+    if (zoom === highest) for (const tile of tiles) coverage.add(tile);
+    sample ??= await zip.asFile(name, (fd) => readTile(fd, tiles[0]!));
+  }
+  if (!sample) throw unsupported('it has no tiles');
+  return {
+    format: formatOf(sample, about.isVector),
+    storageFormat: about.storageFormat,
+    extent84: declaredExtent(about.extent.box, about.extent.wkid) ?? coverage.box,
+    ...metadataTexts({ title: about.title, description: about.description, attribution: about.attribution }),
+    vectorLayers: about.isVector ? await styledLayers(zip) : [],
+    parts,
+  };
+}
+
+function formatOf(sample: Buffer, isVector: boolean): ArchiveFormat {
+  const format = isVector ? 'mvt' : imageFormat(sample);
+  if (!format || (format === 'mvt') !== isVector)
+    throw unsupported('its tiles are of a format that is not served');
+  return format;
+}
+
+/** Where the tiles of a bundle lie in its file. */
+export async function indexOf(
+  zip: ZippedPackage,
+  bundle: Pick<PackagePart, 'name' | 'level' | 'row' | 'column'>,
+  storageFormat: string,
+): Promise<BundledTile[]> {
+  if (storageFormat === V2) return tilesOfBundle(await zip.head(bundle.name, INDEX_BYTES), bundle);
+  const index = await zip.head(bundle.name.replace(/\.bundle$/i, '.bundlx'), OLD_INDEX_BYTES);
+  return zip.asFile(bundle.name, (fd) => tilesOfOldBundle(index, fd, bundle));
+}
+
+async function descriptionOf(zip: ZippedPackage): Promise<Description> {
+  const named = (pattern: RegExp) => zip.names.find((name) => pattern.test(name));
+  const root = named(/^(p12\/)?root\.json$/);
+  if (root !== undefined) return ofJson(zip, root);
+  const conf = named(/(^|\/)conf\.xml$/i);
+  if (conf !== undefined) return ofXml(zip, conf);
+  throw unsupported('it has neither root.json nor conf.xml');
+}
+
+type Json = Record<string, unknown>;
+
+async function ofJson(zip: ZippedPackage, name: string): Promise<Description> {
+  const root = parseJson(await zip.document(name), name);
+  const item = await itemOf(zip);
+  const folder = name.slice(0, -'root.json'.length);
+  const isVector = folder !== '';
+  const tileInfo = objectOf(root['tileInfo']);
+  const reference = objectOf(tileInfo['spatialReference'] ?? root['spatialReference']);
+  const extent = objectOf(root['fullExtent'] ?? root['extent'] ?? root['initialExtent']);
+  const lods = Array.isArray(tileInfo['lods']) ? tileInfo['lods'] : [];
+  const origin = objectOf(tileInfo['origin']);
+  return {
+    tiling: {
+      wkid: wkidOf(reference),
+      origin: { x: Number(origin['x']), y: Number(origin['y']) },
+      size: Number(tileInfo['cols'] ?? tileInfo['rows']),
+      resolutions: new Map(
+        lods.map(objectOf).map((lod) => [Number(lod['level']), Number(lod['resolution'])]),
+      ),
+    },
+    storageFormat: storageFormatOf(
+      root['storageInfo'] ?? objectOf(objectOf(root['resourceInfo'])['cacheInfo'])['storageInfo'],
+    ),
+    folder: `${folder}tile/`,
+    isVector,
+    extent: { box: extent, wkid: wkidOf(objectOf(extent['spatialReference'])) ?? wkidOf(reference) },
+    title: stringOf(item['title'] ?? root['name']),
+    description: stringOf(item['description'] ?? item['snippet']),
+    attribution: stringOf(item['accessInformation'] ?? root['copyrightText']),
+  };
+}
+
+function storageFormatOf(info: unknown): string {
+  return versionOf(stringOf(objectOf(info)['storageFormat']) ?? V2);
+}
+
+function versionOf(storageFormat: string): string {
+  const version = [V2, V1].find((one) => storageFormat.toLowerCase().endsWith(one.toLowerCase()));
+  if (version === undefined)
+    throw unsupported(`its storage format is ${storageFormat.slice(0, 100)}, and not a compact cache`);
+  return version;
+}
+
+async function itemOf(zip: ZippedPackage): Promise<Json> {
+  const name = zip.names.find((one) => /(^|\/)iteminfo\.json$/i.test(one));
+  return name === undefined ? {} : parseJson(await zip.document(name), name);
+}
+
+function parseJson(bytes: Buffer | undefined, name: string): Json {
+  try {
+    return objectOf(JSON.parse((bytes ?? Buffer.from('{}')).toString('utf8').replace(/^\uFEFF/, '')));
+  } catch {
+    throw damaged(`${name} is no JSON`);
+  }
+}
+
+function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}
+
+const stringOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
+
+function wkidOf({ latestWkid, wkid }: Json): number | undefined {
+  const code = Number(latestWkid ?? wkid);
+  return Number.isInteger(code) && code > 0 ? code : undefined;
+}
+
+async function ofXml(zip: ZippedPackage, name: string): Promise<Description> {
+  const { root } = parseDocument((await zip.document(name))!, name);
+  const cache = child(root, 'TileCacheInfo');
+  const reference = child(cache, 'SpatialReference');
+  const code = (node: typeof reference) =>
+    Number(textOf(node, 'LatestWKID') ?? textOf(node, 'WKID')) || undefined;
+  const folder = name.slice(0, -'conf.xml'.length);
+  const { box, wkid } = await extentOf(zip, `${folder}conf.cdi`, code);
+  return {
+    tiling: {
+      wkid: code(reference),
+      origin: { x: Number(textOf(cache, 'TileOrigin', 'X')), y: Number(textOf(cache, 'TileOrigin', 'Y')) },
+      size: Number(textOf(cache, 'TileCols')),
+      resolutions: new Map(
+        children(child(cache, 'LODInfos'), 'LODInfo').map((lod) => [
+          Number(textOf(lod, 'LevelID')),
+          Number(textOf(lod, 'Resolution')),
+        ]),
+      ),
+    },
+    storageFormat: versionOf(textOf(root, 'CacheStorageInfo', 'StorageFormat') ?? V1),
+    folder: `${folder}_alllayers/`,
+    isVector: false,
+    extent: { box, wkid: wkid ?? code(reference) },
+    title: folder.split('/').at(-2),
+  };
+}
+
+function parseDocument(bytes: Buffer, name: string) {
+  try {
+    return parseXml(bytes);
+  } catch {
+    throw damaged(`${name} is no XML`);
+  }
+}
+
+async function extentOf(
+  zip: ZippedPackage,
+  name: string,
+  code: (node: ReturnType<typeof child>) => number | undefined,
+) {
+  const bytes = await zip.document(name);
+  if (!bytes) return { box: undefined, wkid: undefined };
+  const { name: type, root } = parseDocument(bytes, name);
+  const envelope = /^EnvelopeN$/.test(type) || attribute(root, 'type') ? root : child(root, 'EnvelopeN');
+  const side = (key: string) => textOf(envelope, key);
+  const box = { xmin: side('XMin'), ymin: side('YMin'), xmax: side('XMax'), ymax: side('YMax') };
+  return { box, wkid: code(child(envelope, 'SpatialReference')) };
+}
+
+/** The layers that the style of a vector package draws; their attributes are not told. */
+async function styledLayers(zip: ZippedPackage): Promise<VectorLayerMetadata[]> {
+  const name = 'p12/resources/styles/root.json';
+  const bytes = await zip.document(name);
+  if (!bytes) return [];
+  const { layers } = parseJson(bytes, name);
+  const names = (Array.isArray(layers) ? layers : []).map((layer) => objectOf(layer)['source-layer']);
+  const unique = new Set(names.filter((one): one is string => typeof one === 'string'));
+  return [...unique].slice(0, MAX_LAYERS).map((id) => ({ id, fields: {} }));
+}

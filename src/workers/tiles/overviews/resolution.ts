@@ -1,0 +1,33 @@
+import type { VectorTileTask } from '../../../core/tasks/vector-tasks.js';
+import { transformPoints } from '../../../native/index.js';
+
+/** Grid units of a step that tells how far apart positions are in the source's CRS. */
+const STEP = 64;
+/** A projection may stretch one side of a tile much more than the other: then a coarser shape is taken there. */
+const MAX_STRETCH = 4;
+const PLACES = [0, 0.5, 1].flatMap((x) => [0, 0.5, 1].map((y) => [x, y] as const));
+
+/**
+ * Length of one grid unit of a tile in units of the source's CRS, the shortest in the tile; undefined when the tile lies
+ * where that CRS is not defined.
+ */
+export function resolutionOf(crs: string, task: VectorTileTask): number | undefined {
+  const [minx, miny, maxx, maxy] = task.bbox;
+  const step = ((maxx - minx) / task.extent) * STEP;
+  const positions = PLACES.flatMap(([fx, fy]) => {
+    const x = minx + (maxx - minx - step) * fx;
+    const y = miny + (maxy - miny - step) * fy;
+    return [x, y, x + step, y, x, y + step];
+  });
+  const points = Float64Array.from(positions);
+  transformPoints(points, task.crs, crs);
+  const lengths: number[] = [];
+  for (let i = 0; i < points.length; i += 6) {
+    const [x, y] = [points[i]!, points[i + 1]!];
+    lengths.push(Math.hypot(points[i + 2]! - x, points[i + 3]! - y));
+    lengths.push(Math.hypot(points[i + 4]! - x, points[i + 5]! - y));
+  }
+  const finite = lengths.filter((length) => Number.isFinite(length) && length > 0);
+  if (finite.length === 0) return undefined;
+  return Math.max(Math.min(...finite), Math.max(...finite) / MAX_STRETCH) / STEP;
+}

@@ -1,0 +1,96 @@
+import { rmSync } from 'node:fs';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { TileLayer, VectorTileTask } from '../../../core/tasks/vector-tasks.js';
+import Database from '../../../native/sqlite.js';
+import type { EncodedLayer } from '../../providers/feature-store.js';
+import { statement } from '../../providers/geopackage/connection.js';
+import { tileLayer } from '../../providers/geopackage/tile.js';
+import {
+  type Level,
+  levelLayer,
+  type Overview,
+  overviewOf,
+  overviewPath,
+} from '../../providers/overviews/file.js';
+import { tileWindow } from '../../providers/window.js';
+import type { Cancellation } from '../../threads/cancellation.js';
+import { CELLS_PER_TILE } from './build.js';
+import { follow } from './follow.js';
+import { resolutionOf } from './resolution.js';
+
+const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|IOERR)/;
+
+/** A layer of a tile out of an overview. */
+export interface OverviewLayer extends EncodedLayer {
+  /** True when the overview no longer tells what the table holds, and should be built again. */
+  stale: boolean;
+}
+
+/**
+ * A layer from the overview of its table; undefined where the table itself must be read: there is no overview, the tile
+ * is finer than its levels, rows are filtered, or it can no longer follow the changes of the table.
+ */
+export async function fromOverview(
+  task: VectorTileTask,
+  layer: TileLayer,
+  cancellation?: Cancellation,
+): Promise<OverviewLayer | undefined> {
+  if (layer.filter !== undefined) return undefined;
+  try {
+    return await read(task, layer, cancellation);
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError) || !DAMAGED.test(error.code)) throw error;
+    // The system broke down while it was written. Nothing is lost.
+    rmSync(overviewPath(layer.source, layer.version!)!, { force: true });
+    return undefined;
+  }
+}
+
+async function read(
+  task: VectorTileTask,
+  layer: TileLayer,
+  cancellation?: Cancellation,
+): Promise<OverviewLayer | undefined> {
+  const overview = overviewOf(layer);
+  const level = overview && levelFor(overview, layer, task);
+  if (!overview || !level) return undefined;
+  const followed = await follow(overview, layer, cancellation);
+  if (followed === 'lost') return undefined;
+  const { path } = overview;
+  const encoded = tileLayer(task, levelLayer(layer, path, level.level));
+  const dropped = encoded.dropped + leftOut(overview, level, tileWindow(layer.source, task));
+  return { ...encoded, dropped, stale: followed === 'stale' };
+}
+
+/** The coarsest level that shows all that the tile can show. */
+function levelFor(overview: Overview, layer: TileLayer, task: VectorTileTask): Level | undefined {
+  if (overview.levels.length === 0) return undefined;
+  const resolution = resolutionOf(layer.source.crs, task);
+  return resolution === undefined ? undefined : overview.levels.find((one) => one.resolution <= resolution);
+}
+
+/** Features of a window that the level leaves out. */
+function leftOut(
+  { path, minx, miny, side }: Overview,
+  { level }: Level,
+  window: readonly [number, number, number, number],
+): number {
+  const cells = CELLS_PER_TILE * 2 ** level;
+  const cell = (value: number, low: number) => Math.floor(((value - low) / side) * cells);
+  const sql = `SELECT total(features) FROM graticule_left_out
+    WHERE level = ? AND x BETWEEN ? AND ? AND y BETWEEN ? AND ?`;
+  return statement(path, sql)
+    .pluck()
+    .get(
+      level,
+      cell(window[0], minx),
+      cell(window[2], minx),
+      cell(window[1], miny),
+      cell(window[3], miny),
+    ) as number;
+}
+
+/** Whether a layer was so much to read that an overview of its table is worth its while. */
+export function deservesOverview(layer: TileLayer, encoded: EncodedLayer): boolean {
+  return layer.version !== undefined && layer.filter === undefined && encoded.work > LIMITS.tileWork;
+}
