@@ -7,6 +7,7 @@ import { gateways } from '../e2e/support/processes.js';
 import { StreamClient } from '../streaming/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
+import { repetitions } from '../support/soak.js';
 import { makeDatabase } from '../support/state.js';
 
 /** A busy machine takes its time. */
@@ -146,6 +147,30 @@ describe('two servers of one state in PostgreSQL', () => {
     expect(await Promise.all([one, one, one, other].map(listed))).toEqual([200, 200, 200, 200]);
     expect((await admin(one, 'DELETE', `/multidim-coverages/${body.id}`)).status).toBe(204);
     expect(await Promise.all([one, one, one, other].map(listed))).toEqual([404, 404, 404, 404]);
+  });
+
+  it('register a raster once that both are told to register at the same time', async () => {
+    const listed = async (server: TestServer) => {
+      const headers = { connection: 'close' };
+      const answer = await fetch(`${server.url}/ogc/coverages/collections?f=json`, { headers });
+      const { collections } = (await answer.json()) as { collections: { id: string }[] };
+      return collections.filter(({ id }) => id.startsWith('rain')).length;
+    };
+    for (let round = 0; round < repetitions(import.meta.url, 20, 2); round++) {
+      const answers = await Promise.all(
+        [one, other].map((server) => admin(server, 'POST', '/multidim-coverages', SERIES)),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+      expect(await Promise.all([one, one, one, other].map(listed))).toEqual([1, 1, 1, 1]);
+      const { id } = answers.find(({ status }) => status === 201)!.body;
+      const removed = await Promise.all(
+        [one, other].map((server) => admin(server, 'DELETE', `/multidim-coverages/${id}`)),
+      );
+      const statuses = removed.map(({ status }) => status);
+      expect(statuses).toContain(204);
+      expect(statuses.every((status) => status === 204 || status === 404)).toBe(true);
+      expect(await Promise.all([one, one, one, other].map(listed))).toEqual([0, 0, 0, 0]);
+    }
   });
 
   it('drop what is cached at the other', async () => {

@@ -188,7 +188,8 @@ describe('the catalog', () => {
     const data = folder();
     const file = join(data, 'picture.tif');
     copyFileSync(DEM, file);
-    const { url } = await start({ sources: [data] });
+    server = await startServer({ sources: [data] });
+    const { url } = server;
     const map = async () => (await json(`${url}/ogc/coverages/collections/picture`)).defaultFields.length;
     expect(await map()).toBe(1);
     copyFileSync('demo/data/L7_ETMs.tif', file);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { repetitions } from '../support/soak.js';
 import { run } from './support.js';
 
 const SECRET = 'top-s3cret';
@@ -420,4 +421,39 @@ it('counts and measures tables again that other programs write to', async () => 
   await becomes(2, 1, 1, 2, 2);
   await run(postgres.url, "TRUNCATE watched; INSERT INTO watched (geom) VALUES ('SRID=4326;POINT(9 9)')");
   await becomes(1, 9, 9, 9, 9);
+});
+
+it('publishes tables that come and go, one of each per reload, while requests are answered', async () => {
+  const rounds = repetitions(import.meta.url, 15, 3);
+  const pauseMs = repetitions(import.meta.url, 1000, 10);
+  const shown = async () => {
+    const { collections } = JSON.parse(await textOf('/ogc/features/collections?f=json'));
+    const ids = collections.map(({ id }: { id: string }) => id);
+    return ids.filter((id: string) => id.startsWith('every')).sort();
+  };
+  const failed: string[] = [];
+  let isOver = false;
+  const reader = (async () => {
+    for (; !isOver; await new Promise((resolve) => setTimeout(resolve, 10)))
+      for (const path of ['places/items?limit=1', 'countries/items?limit=1']) {
+        const { status } = await get(`/ogc/features/collections/${path}`);
+        if (status !== 200) failed.push(`${path}: ${status}`);
+      }
+  })();
+  try {
+    await run(postgres.url, 'CREATE TABLE every0 (id int PRIMARY KEY, geom geometry(Point, 4326))');
+    for (let n = 1; n <= rounds; n++) {
+      await run(
+        postgres.url,
+        `CREATE TABLE every${n} (id int PRIMARY KEY, geom geometry(Point, 4326)); DROP TABLE every${n - 1}`,
+      );
+      server.reload();
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    await until('published', async () => (await shown()).join() === `every${rounds}`);
+  } finally {
+    isOver = true;
+    await reader;
+  }
+  expect(failed).toEqual([]);
 });

@@ -19,6 +19,13 @@ let settings: Map<string, LayerSettings>;
 /** Is called in the place of the end of a job, or of its beginning. */
 let finish: (id: string) => Promise<void>;
 let refuse: () => void;
+/** Ids whose attachments and rules were removed. */
+let forgotten: string[];
+/** The step of a deletion before which the process is killed. */
+let killedBefore: string | undefined;
+const step = (name: string) => {
+  if (name === killedBefore) throw new Error('killed');
+};
 let connection: StoredConnection;
 
 const copy: NewCopy = {
@@ -34,7 +41,7 @@ const settingsOf = () =>
 
 beforeEach(async () => {
   t = await temporaryState();
-  [ids, drops, settings] = [[], [], new Map()];
+  [ids, drops, forgotten, settings, killedBefore] = [[], [], [], new Map(), undefined];
   refuse = () => {};
   finish = async () => {
     ids.push('towns');
@@ -71,14 +78,22 @@ beforeEach(async () => {
       submitRemote: (kind: string, input: unknown, { owner, id }: { owner: string; id: string }) =>
         t.state.jobs.add({ kind, input, owner, id, maxAttempts: 1, resources: [] }),
       async remove({ id }: VectorCollection, follow: () => Promise<void>) {
+        step('drop');
         drops.push(id);
         await follow();
+        step('withdraw');
         ids = ids.filter((one) => one !== id);
+      },
+      async forget(id: string) {
+        step('forget');
+        forgotten.push(id);
       },
     },
     layers: {
-      put: async ({ id }: { id: string }, change: LayerSettings) =>
-        void settings.set(id, { ...settings.get(id), ...change }),
+      async put({ id }: { id: string }, change: LayerSettings) {
+        step('settings');
+        settings.set(id, { ...settings.get(id), ...change });
+      },
       settingsOf: ({ id }: { id: string }) => settings.get(id) ?? {},
     },
     shownLayers: { at: async () => [] },
@@ -167,6 +182,26 @@ it('forgets a deletion whose table was dropped, and not what took the name since
   await copies.trim();
   expect([await documentOf(), drops]).toEqual([undefined, []]);
 });
+
+it.each(['drop', 'forget', 'settings', 'document', 'withdraw'])(
+  'leaves nothing when a process is killed before step %s of a deletion',
+  async (name) => {
+    const publication = await publish();
+    // Settings that were changed since are settings of the layer that is deleted.
+    settings.set('towns', { ...settings.get('towns'), description: 'Changed since.' });
+    killedBefore = name;
+    const { remove } = t.state.documents;
+    if (name === 'document') t.state.documents.remove = () => Promise.reject(new Error('killed'));
+    await expect(copies.remove(publication, 'ada')).rejects.toThrow('killed');
+    t.state.documents.remove = remove;
+    killedBefore = undefined;
+    // The next process reads the tables that are there.
+    ids = ids.filter((id) => !drops.includes(id));
+    await copies.takeUp(new AbortController().signal);
+    expect([await documentOf(), settingsOf(), ids]).toEqual([undefined, {}, []]);
+    expect(new Set(forgotten)).toEqual(new Set(['towns']));
+  },
+);
 
 it('is not made anew and deleted at once', async () => {
   const publication = await publish();

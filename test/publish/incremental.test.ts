@@ -202,6 +202,53 @@ describe('a change of one file', () => {
   });
 });
 
+describe('files that are written after they were read and before they are watched', () => {
+  const TO_REST = 5000;
+
+  it('are reported: changed, new and removed ones', async () => {
+    const told = new Set<string>();
+    write(pathOf('a'), INSERT);
+    rmSync(pathOf('c'));
+    copyFileSync(store.file, pathOf('d'));
+    catalog.watch((paths) => {
+      for (const path of paths) told.add(path);
+    });
+    try {
+      const expected = ['a', 'c', 'd'].map(pathOf);
+      await vi.waitFor(() => expect([...told].sort()).toEqual(expected), TO_REST);
+      await catalog.refresh([...told].map((source) => ({ source })));
+      await expectAsReadAnew();
+    } finally {
+      await catalog.close();
+    }
+  });
+
+  it('are reported in a folder that a reload adds', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'graticule-incremental-'));
+    const told: string[] = [];
+    catalog.watch((paths) => void told.push(...paths));
+    try {
+      const file = join(other, 'e.gpkg');
+      copyFileSync(store.file, file);
+      const snapshot = await catalog.prepare({ sources: [folder, other] });
+      write(file, INSERT);
+      catalog.commit(snapshot);
+      await vi.waitFor(() => expect(told).toEqual([file]), TO_REST);
+    } finally {
+      await catalog.close();
+      rmSync(other, { recursive: true });
+    }
+  });
+
+  it('are none where nothing was written', async () => {
+    const told: string[] = [];
+    catalog.watch((paths) => void told.push(...paths));
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    await catalog.close();
+    expect(told).toEqual([]);
+  });
+});
+
 describe('a change of a table in a file of the server', () => {
   beforeEach(async () => {
     copyFileSync(store.file, own());

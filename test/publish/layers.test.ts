@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { run } from '../postgis/support.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
+import { repetitions } from '../support/soak.js';
 import { makeDatabase } from '../support/state.js';
 import { adminClient, statuses } from './support/admin-client.js';
 import { type SecurePostgres, startSecurePostgres } from './support/secure-postgres.js';
@@ -413,6 +414,53 @@ describe('published layers', () => {
     expect(none.body.data).toMatchObject({ layersWithExtent: 0, layersWithoutExtent: 1 });
   });
 
+  it('come and go with a table per second, and no other source is inspected', async () => {
+    const rounds = repetitions(import.meta.url, 15, 4);
+    const pauseMs = repetitions(import.meta.url, 1000, 10);
+    const columns = '(id int PRIMARY KEY, geom geometry(Point, 4326))';
+    const inspections = async () => {
+      const headers = { 'x-api-key': server.adminKey, connection: 'close' };
+      const text = await (await fetch(`${server.url}/metrics`, { headers })).text();
+      return text.match(/^svc_catalog_inspections_total.*$/gm)?.sort();
+    };
+    const before = await inspections();
+    const failed: number[] = [];
+    let isOver = false;
+    const reader = (async () => {
+      for (; !isOver; await new Promise((resolve) => setTimeout(resolve, 10)))
+        failed.push(...(await statuses(server, `${items('countries')}?limit=1`, 2)).filter((s) => s !== 200));
+    })();
+    const made: { layerId: number; name: string }[] = [];
+    for (let n = 0; n < rounds; n++) {
+      const name = `every${n}`;
+      await run(
+        postgres.url,
+        `CREATE TABLE data.${name} ${columns}; INSERT INTO data.${name} VALUES (1, 'SRID=4326;POINT(1 1)');
+         GRANT SELECT ON data.${name} TO reader`,
+      );
+      const answer = await publish({ table: name });
+      expect(answer.status, answer.text).toBe(201);
+      expect(await statuses(server, items(name), 4)).toEqual([200]);
+      made.push({ layerId: answer.body.data.layerId, name });
+      if (n % 2 === 0) continue;
+      const { layerId, name: former } = made.shift()!;
+      expect((await admin('DELETE', `/connections/main/layers/${layerId}`)).status).toBe(200);
+      await run(postgres.url, `DROP TABLE data.${former}`);
+      expect(await statuses(server, items(former), 4)).toEqual([404]);
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    isOver = true;
+    await reader;
+    expect(failed).toEqual([]);
+    const { collections } = await json('/ogc/features/collections?f=json');
+    const ids = collections.map(({ id }: { id: string }) => id);
+    expect(ids.filter((id: string) => id.startsWith('every')).sort()).toEqual(
+      made.map(({ name }) => name).sort(),
+    );
+    expect(await inspections()).toEqual(before);
+    for (const { layerId } of made) await admin('DELETE', `/connections/main/layers/${layerId}`);
+  });
+
   it('tell of a table that is gone or changed, which hides no other', async () => {
     expect((await publish({ table: 'dropped' })).status).toBe(201);
     await run(postgres.url, 'DROP TABLE data.dropped; ALTER TABLE data.places RENAME COLUMN kind TO sort');
@@ -428,39 +476,92 @@ describe('published layers', () => {
 });
 
 describe('two servers of one state in PostgreSQL', () => {
-  it('show what one of them publishes, and open what the other seals', async () => {
+  let one: TestServer;
+  let other: TestServer;
+  const here = adminClient(() => one);
+  const there = adminClient(() => other);
+
+  beforeAll(async () => {
     const env = {
       SVC_STATE__URL: await makeDatabase(postgres.url),
       SVC_SECURITY__STATE_KEY: 'the key of both',
     };
     const sources = ['demo/data/world_map.gpkg'];
-    const one = await startServer({ env, sources });
-    const other = await startServer({ env, sources }).catch(async (error: unknown) => {
-      await one.stop();
-      throw error;
+    one = await startServer({ env, sources });
+    other = await startServer({ env, sources });
+    const made = await here('POST', '/connections', {
+      ...{ name: 'shared', host: '127.0.0.1', port: postgres.port, databaseName: 'postgres' },
+      ...{ username: 'reader', password: PASSWORD, sslRequired: false },
     });
-    try {
-      const [here, there] = [adminClient(() => one), adminClient(() => other)];
-      const made = await here('POST', '/connections', {
-        ...{ name: 'shared', host: '127.0.0.1', port: postgres.port, databaseName: 'postgres' },
-        ...{ username: 'reader', password: PASSWORD, sslRequired: false },
-      });
-      expect(made.status, made.text).toBe(201);
-      const layer = { schema: 'data', table: 'wide', layerName: 'shared' };
-      const published = await there('POST', '/connections/shared/layers', layer);
-      expect(published.status, published.text).toBe(201);
-      for (const server of [one, other]) expect(await statuses(server, items('shared'), 2)).toEqual([200]);
-      expect((await there('POST', '/connections/encryption/rotate-key')).body.data.newKeyVersion).toBe(2);
-      expect((await here('POST', '/connections/encryption/validate')).body.data).toMatchObject({
-        ...{ isValid: true, currentKeyVersion: 2 },
-      });
-      expect((await here('GET', '/connections/shared/tables')).status).toBe(200);
-      const { layerId } = published.body.data;
-      await here('PUT', `/connections/shared/layers/${layerId}/enabled`, { enabled: false });
-      expect(await statuses(other, items('shared'), 2)).toEqual([404]);
-    } finally {
-      await Promise.all([one.stop(), other.stop()]);
+    expect(made.status, made.text).toBe(201);
+  });
+  afterAll(() => Promise.all([one?.stop(), other?.stop()]));
+
+  const layersPath = '/connections/shared/layers';
+  const places = (layerName: string) => ({ schema: 'data', table: 'places', layerName });
+  /** Statuses of the items of a layer at both servers. */
+  const shown = async (id: string) =>
+    (await Promise.all([one, other].map((server) => statuses(server, items(id), 2)))).flat();
+
+  it('show what one of them publishes, and open what the other seals', async () => {
+    const published = await there('POST', layersPath, places('shared'));
+    expect(published.status, published.text).toBe(201);
+    expect(await shown('shared')).toEqual([200, 200]);
+    expect((await there('POST', '/connections/encryption/rotate-key')).body.data.newKeyVersion).toBe(2);
+    expect((await here('POST', '/connections/encryption/validate')).body.data).toMatchObject({
+      ...{ isValid: true, currentKeyVersion: 2 },
+    });
+    expect((await here('GET', '/connections/shared/tables')).status).toBe(200);
+    const { layerId } = published.body.data;
+    await here('PUT', `${layersPath}/${layerId}/enabled`, { enabled: false });
+    expect(await statuses(other, items('shared'), 2)).toEqual([404]);
+  });
+
+  it('publish a table once that both are told to publish at the same time', async () => {
+    for (let n = 0; n < repetitions(import.meta.url, 20, 3); n++) {
+      const name = `both${n}`;
+      const answers = await Promise.all(
+        [here, there].map((admin) => admin('POST', layersPath, places(name))),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+      expect(await shown(name)).toEqual([200, 200]);
+      for (const admin of [here, there]) {
+        const { data } = (await admin('GET', layersPath)).body;
+        expect(data.filter((layer: { layerName: string }) => layer.layerName === name)).toHaveLength(1);
+      }
     }
+  });
+
+  it('agree on settings that both are told at the same time', async () => {
+    const { layerId } = (await here('POST', layersPath, places('agreed'))).body.data;
+    const path = `/metadata/layers/${layerId}/fields`;
+    for (let n = 0; n < repetitions(import.meta.url, 20, 3); n++) {
+      const put = (admin: typeof here, alias: string) =>
+        admin('PUT', path, { fields: [{ name: 'name', alias }] });
+      const answers = await Promise.all([put(here, `One ${n}`), put(there, `Other ${n}`)]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      const [first, second] = await Promise.all([here('GET', path), there('GET', path)]);
+      expect(first.body.data).toEqual(second.body.data);
+      expect(first.text).toMatch(new RegExp(`"(One|Other) ${n}"`));
+    }
+  });
+
+  it('agree when one deletes a layer that the other changes', async () => {
+    for (let n = 0; n < repetitions(import.meta.url, 20, 3); n++) {
+      const { layerId } = (await here('POST', layersPath, places('contested'))).body.data;
+      const path = `${layersPath}/${layerId}`;
+      const [deleted, changed] = await Promise.all([
+        here('DELETE', path),
+        there('PUT', `${path}/enabled`, { enabled: n % 2 === 0 }),
+      ]);
+      expect(deleted.status).toBe(200);
+      expect([200, 404], changed.text).toContain(changed.status);
+      expect(await shown('contested')).toEqual([404, 404]);
+      expect((await there('GET', layersPath)).text).not.toContain('"contested"');
+    }
+    const again = await there('POST', layersPath, places('contested'));
+    expect(again.body.data).toMatchObject({ enabled: true });
+    expect(await shown('contested')).toEqual([200, 200]);
   });
 });
 

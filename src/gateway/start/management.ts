@@ -184,11 +184,7 @@ export function startManagement(options: ManagementOptions): Management {
     },
     forget: (id, job) => state.attachments.forgetAll(id, job),
     recordSources: (id, sources) => derivations.record(id, sources, 'system'),
-    async withdraw({ id, file, source }) {
-      await state.attachments.forgetAll(id);
-      await derivations.record(id, [], 'system');
-      await publish(`${id} was removed`, [{ source: file, table: source.table }]);
-    },
+    withdraw: ({ id, file, source }) => publish(`${id} was removed`, [{ source: file, table: source.table }]),
     merges,
   });
   const sealing = new Sealing(config.security.stateKey);
@@ -396,6 +392,7 @@ export function startManagement(options: ManagementOptions): Management {
       exports.trim(),
       processes.trim(),
       layerCopies.takeUp(closing.signal),
+      options.publishedLayers.takeUp(),
     ]).catch((error: unknown) => {
       if (!closing.signal.aborted) log.write('import.files.left', exception(error));
     });

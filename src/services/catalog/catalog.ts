@@ -416,6 +416,8 @@ export class Catalog {
       ...{ changed, dataDir: this.#deps.dataDir },
       sources: () => this.sources,
       isKnown: (path) => this.#files.isKnown(path),
+      findUnread: (sources) =>
+        this.#files.findUnread(sources, this.#deps.dataDir, this.#published.collections),
     });
   }
 

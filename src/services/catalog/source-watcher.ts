@@ -14,6 +14,8 @@ export interface SourceWatcherDeps {
   sources(): readonly string[];
   /** Whether this server wrote a file as it is now. */
   isKnown(path: string): boolean;
+  /** Finds files of these sources that are others than those that were read, or that no longer exist. */
+  findUnread(sources: readonly string[]): Promise<readonly string[]>;
   /** Called with the files that changed, once they came to rest. */
   changed(paths: readonly string[]): void;
   readonly dataDir: string;
@@ -21,42 +23,65 @@ export interface SourceWatcherDeps {
 
 /** Watches the published files and folders for changes by other programs. */
 export class SourceWatcher {
-  readonly #watcher: FSWatcher;
+  /** By folder or file. */
+  readonly #watchers = new Map<string, FSWatcher>();
   readonly #folders = new Set<string>();
+  readonly #changed = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(private readonly deps: SourceWatcherDeps) {
-    let timer: NodeJS.Timeout | undefined;
-    const paths = new Set<string>();
-    const settle = () => {
-      const foreign = [...paths].filter((path) => !deps.isKnown(path));
-      paths.clear();
-      if (foreign.length > 0) deps.changed(foreign);
-    };
-    this.#watcher = watch([], {
-      ignoreInitial: true,
-      depth: 6,
-      ignored: [UNWATCHED, (path) => this.#isUnpublished(resolve(path))],
-    });
     this.addSources();
-    this.#watcher.on('all', (_event, path) => {
-      paths.add(path.replace(/-wal$/, ''));
-      clearTimeout(timer);
-      timer = setTimeout(settle, SETTLE_MS);
-    });
-    // A file that cannot be watched is only a reload that must be asked for.
-    this.#watcher.on('error', () => {});
   }
 
   /** Adding a folder searches all of it, so each is added once. A file that was replaced must be added again. */
   addSources(): void {
-    const added = listWatched(this.deps.sources()).filter((path) => {
+    const added: string[] = [];
+    for (const path of listWatched(this.deps.sources())) {
       const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
       const isWatched = isFolder && this.#folders.has(path);
       if (isFolder) this.#folders.add(path);
       else this.#folders.delete(path);
-      return !isWatched;
+      const watcher = this.#watchers.get(path);
+      if (!watcher) added.push(path);
+      else if (!isWatched) watcher.add(path);
+    }
+    if (added.length > 0) this.#add(added);
+  }
+
+  /** A watcher of its own says when all of these are watched. */
+  #add(paths: readonly string[]): void {
+    const watcher = watch([...paths], {
+      ignoreInitial: true,
+      depth: 6,
+      ignored: [UNWATCHED, (path) => this.#isUnpublished(resolve(path))],
     });
-    if (added.length > 0) this.#watcher.add(added);
+    for (const path of paths) this.#watchers.set(path, watcher);
+    watcher.on('all', (_event, path) => this.#note(path.replace(/-wal$/, '')));
+    // A file that cannot be watched is only a reload that must be asked for.
+    watcher.on('error', () => {});
+    watcher.once('ready', () => void this.#compare(paths));
+  }
+
+  /** Notes files that were changed after they were read and before they were watched. */
+  async #compare(paths: readonly string[]): Promise<void> {
+    const sources = paths.filter((path) => !path.endsWith('-wal'));
+    // A folder that cannot be searched is watched all the same.
+    const unread = await this.deps.findUnread(sources).catch(() => []);
+    for (const path of unread) this.#note(path);
+  }
+
+  #note(path: string): void {
+    if (this.#isClosed) return;
+    this.#changed.add(path);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#settle(), SETTLE_MS);
+  }
+
+  #settle(): void {
+    const foreign = [...this.#changed].filter((path) => !this.deps.isKnown(path));
+    this.#changed.clear();
+    if (foreign.length > 0) this.deps.changed(foreign);
   }
 
   /** Whether a path is in the data folder, and in no source there. */
@@ -67,8 +92,10 @@ export class SourceWatcher {
     return !watched.some((source) => isIn(source, dataDir) && isIn(path, source));
   }
 
-  close(): Promise<void> {
-    return this.#watcher.close();
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await Promise.all([...new Set(this.#watchers.values())].map((watcher) => watcher.close()));
   }
 }
 

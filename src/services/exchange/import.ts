@@ -52,8 +52,8 @@ export interface ImportDeps {
   mayReplace?(id: string, principal: Principal): boolean;
   /** Takes a collection that is gone from every surface. None can be removed, when absent. */
   withdraw?(collection: VectorCollection): Promise<void>;
-  /** Removes what belongs to features of a collection whose place the features of this job have taken. */
-  forget?(id: string, job: string): Promise<void>;
+  /** Removes what belongs to features of a collection, apart from what this job made for those that took their place. */
+  forget?(id: string, job?: string): Promise<void>;
   /** Says which layers a collection is a copy of. */
   recordSources?(id: string, sources: readonly SourceLayer[]): Promise<void>;
   /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
@@ -208,17 +208,23 @@ export class ImportService {
   }
 
   /**
-   * Removes a collection that was imported, with its table. `follow` comes after that, while the name is still taken.
-   * Throws `conflict` for another one.
+   * Removes a collection that was imported, with its table. `follow` comes after that, while the name is still taken, and calls
+   * `forget`. Throws `conflict` for another one.
    */
-  async remove(collection: VectorCollection, follow?: () => Promise<void>): Promise<void> {
+  async remove(collection: VectorCollection, follow: () => Promise<void>): Promise<void> {
     const { id, source } = collection;
     const store = this.#storeOf(id);
     if (!this.#deps.withdraw || store === undefined)
       throw new ApiError('conflict', `The collection '${id}' was not imported.`);
     await this.#deps.pools.run('vector.drop', { store, table: source.table }, {});
-    await follow?.();
+    await follow();
     await this.#deps.withdraw(collection);
+  }
+
+  /** Removes what belongs to a collection whose table was dropped, and then what it was a copy of. */
+  async forget(id: string): Promise<void> {
+    await this.#deps.forget?.(id);
+    await this.#deps.recordSources?.(id, []);
   }
 
   /** Removes uploads of failed imports that nobody tries again, and those that were cut off. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { FileWrites } from '../../../core/edits/edits.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { commitCount } from '../../../core/files/commit-count.js';
@@ -8,7 +9,11 @@ import { fileState } from '../../../core/files/file-state.js';
 import { worldFilesOf } from '../../../core/files/world-files.js';
 import { isCsv } from '../../../core/values/csv.js';
 import { sidecarsOf } from '../inspections/sidecar-crs.js';
+import { findFiles } from './find.js';
 import { isCopied, RASTER, TABLES } from './formats.js';
+
+/** Files whose states are read between two iterations of the event loop. */
+const FILES_A_TURN = 100;
 
 interface FileVersion {
   /** The state in which the file has its version. */
@@ -75,6 +80,28 @@ export class FileVersions {
   isKnown(path: string): boolean {
     const state = currentState(path);
     return state !== undefined && this.#versions.get(realpathSync(path))?.state === state;
+  }
+
+  /**
+   * Finds files below these sources that are in another state than when they were read, and files of collections that no
+   * longer exist.
+   */
+  async findUnread(
+    sources: readonly string[],
+    dataDir: string,
+    collections: readonly { readonly file: string }[],
+  ): Promise<string[]> {
+    const unread: string[] = [];
+    const found = await findFiles(sources, dataDir);
+    // Folders that are one source have a version of their own.
+    const paths = found.flatMap(({ path, problem, version }) => (problem || version ? [] : [path]));
+    for (const [i, path] of paths.entries()) {
+      if (i % FILES_A_TURN === 0) await setImmediate();
+      if (!this.isKnown(path)) unread.push(path);
+    }
+    const read = new Set(collections.map(({ file }) => file));
+    for (const file of read) if (this.#versions.has(file) && !existsSync(file)) unread.push(file);
+    return unread;
   }
 
   #contentOf(path: string): string {

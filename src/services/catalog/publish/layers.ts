@@ -63,6 +63,10 @@ export interface LayersDeps {
 }
 
 const DEADLINE_MS = 60_000;
+/** Kind of the documents of layers that are removed, until nothing of theirs is left. */
+export const REMOVED_LAYER = 'removed layer';
+/** Who goes through with removals of processes that ended. */
+const SYSTEM = 'system';
 /** Extents that are measured at the same time. */
 const PARALLEL = 4;
 
@@ -161,6 +165,7 @@ export class PublishedLayers {
     const body: PublishedLayer = { ...layer, layerId, connectionId: connection.id, info, inspectedAt };
     const sources = await this.sourcesOf(id, choice, connection);
     permit(sources);
+    if (await this.#documents.get(REMOVED_LAYER, id)) await this.#forget(id);
     await this.deps.derivations.record(id, sources, by);
     const stored = await this.#documents.together([CONNECTION, connection.id], async (store) => {
       const isThere =
@@ -212,10 +217,25 @@ export class PublishedLayers {
 
   /** Its id stays its own. Attachments of its features go with it: another table may come under its name. */
   async remove({ id, body }: StoredLayer): Promise<void> {
-    if (!(await this.#documents.remove(PUBLISHED_LAYER, id))) missing(body.layerId);
+    await this.#documents.together([PUBLISHED_LAYER], async (store) => {
+      if (!(await store.remove(PUBLISHED_LAYER, id))) missing(body.layerId);
+      await store.put(REMOVED_LAYER, id, {}, SYSTEM);
+    });
+    await this.#forget(id);
+  }
+
+  /** Goes through with removals that processes which ended have begun. */
+  async takeUp(): Promise<void> {
+    for (const { id } of await this.#documents.list(REMOVED_LAYER))
+      if ((await this.#documents.get(PUBLISHED_LAYER, id)) === undefined) await this.#forget(id);
+  }
+
+  /** What belonged to a layer that is removed. Its rules hold until no process shows it. */
+  async #forget(id: string): Promise<void> {
     await this.deps.forget(id);
     await this.deps.settle();
-    await this.deps.derivations.record(id, [], 'system');
+    await this.deps.derivations.record(id, [], SYSTEM);
+    await this.#documents.remove(REMOVED_LAYER, id);
   }
 
   /**

@@ -43,7 +43,7 @@ export interface CopiesDeps extends CopySourceDeps {
   readonly documents: DocumentStore;
   readonly collections: Pick<CollectionStore, 'idOf'>;
   readonly jobs: Pick<JobEngine, 'finished' | 'finishedForRequest' | 'store'>;
-  readonly imports: Pick<ImportService, 'refuse' | 'remove' | 'submitRemote'>;
+  readonly imports: Pick<ImportService, 'forget' | 'refuse' | 'remove' | 'submitRemote'>;
   readonly layers: Pick<Layers, 'put' | 'settingsOf'>;
   readonly shownLayers: Pick<ShownLayers, 'at'>;
   readonly derivations: Pick<Derivations, 'extend' | 'of'>;
@@ -250,7 +250,8 @@ export class LayerCopies {
       const collection = catalog().byId(stored.id);
       const isLost = connectionId !== undefined && collection === undefined;
       if (stored.body.isGone && hasFeatures(collection)) await this.#drop(stored, collection);
-      else if (stored.body.isGone || isLost || !(await this.#isMade(stored))) await this.#discard(stored);
+      else if (stored.body.isGone) await this.#forget(stored);
+      else if (isLost || !(await this.#isMade(stored))) await this.#discard(stored);
     }
   }
 
@@ -342,13 +343,19 @@ export class LayerCopies {
     await this.#drop(gone, collection);
   }
 
-  /** Its name is free last: a collection that takes it is never taken for the copy. */
-  async #drop({ id, updatedBy }: StoredCopy, collection: VectorCollection): Promise<void> {
+  async #drop(stored: StoredCopy, collection: VectorCollection): Promise<void> {
+    await this.deps.imports.remove(collection, () => this.#forget(stored));
+  }
+
+  /**
+   * What belonged to a copy whose table is dropped: each step can be repeated. Its name is free last: a collection that takes
+   * it is never taken for the copy.
+   */
+  async #forget({ id, updatedBy }: StoredCopy): Promise<void> {
     const { documents, imports, layers } = this.deps;
-    await imports.remove(collection, async () => {
-      await layers.put({ id }, settingsOf(NO_WORDS), updatedBy ?? SYSTEM);
-      await documents.remove(LAYER_COPY, id);
-    });
+    await layers.put({ id }, settingsOf(NO_WORDS), updatedBy ?? SYSTEM);
+    await imports.forget(id);
+    await documents.remove(LAYER_COPY, id);
   }
 }
 
