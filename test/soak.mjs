@@ -38,7 +38,7 @@ const SOAKS = {
     'src/services/jobs/lease.ts',
     'src/services/webhooks/sink.ts',
     'src/workers/providers/postgis/connections/pool.ts',
-    'src/native/addon/pg_connection.cpp',
+    'src/native/addon/postgres/pg_connection.cpp',
   ],
   'test/admin/import-server.test.ts': ['src/services/exchange/import.ts', 'src/services/jobs'],
   'test/native/clip-polygons.test.ts': ['src/native'],

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { PUBLISHED_LAYER } from '../../src/services/connections/connections.js';
 import {
   type LayersDeps,
   type PublishedLayer,
   PublishedLayers,
   REMOVED_LAYER,
 } from '../../src/services/catalog/publish/layers.js';
+import { PUBLISHED_LAYER } from '../../src/services/connections/connections.js';
 import { temporaryState } from '../support/state.js';
 
 /** Removals of published tables by a process that is killed between two steps, and what the next process makes of them. */

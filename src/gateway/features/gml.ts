@@ -23,7 +23,7 @@ export const XML_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n';
 export const XSI = 'http://www.w3.org/2001/XMLSchema-instance';
 const NAMESPACES = `xmlns:app="${GML_NAMESPACE}" xmlns:gml="${GML}" xmlns:xsi="${XSI}"`;
 
-/** Start of a feature collection. No feature and no geometry has its `gml:id` (src/native/core/gml.h). */
+/** Start of a feature collection. No feature and no geometry has its `gml:id` (src/native/core/formats/gml.h). */
 export function gmlHead(x: Exchange): string {
   const locations = xmlEscaped(`${SF} ${SF_SCHEMA} ${schemaLocation(x)}`);
   return `${XML_HEAD}<sf:FeatureCollection gml:id="g0" xmlns:sf="${SF}" ${NAMESPACES} xsi:schemaLocation="${locations}">

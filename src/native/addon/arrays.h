@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "../core/analytics/projected_geometry.h"
-#include "../core/wkb.h"
-#include "../core/wkb_writer.h"
+#include "../core/geometry/wkb.h"
+#include "../core/geometry/wkb_writer.h"
 #include "napi.h"
 
 namespace graticule::addon {

@@ -1,7 +1,7 @@
 // LayerEncoder: a vector tile layer from rows that JavaScript holds.
 #include <cmath>
 
-#include "../core/options.h"
+#include "../core/formats/options.h"
 #include "napi.h"
 
 namespace graticule::addon {

@@ -1,13 +1,13 @@
 // The N-API addon: context-aware, so that any number of worker threads can load it.
-#include "analytics_functions.h"
+#include "functions/analytics_functions.h"
 #include "napi.h"
-#include "operation_functions.h"
-#include "pg_client.h"
-#include "processing_functions.h"
-#include "proximity_functions.h"
-#include "relate_functions.h"
-#include "tile_functions.h"
-#include "zonal_functions.h"
+#include "functions/operation_functions.h"
+#include "postgres/pg_client.h"
+#include "functions/processing_functions.h"
+#include "functions/proximity_functions.h"
+#include "functions/relate_functions.h"
+#include "functions/tile_functions.h"
+#include "functions/zonal_functions.h"
 
 namespace graticule::addon {
 namespace {

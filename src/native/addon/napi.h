@@ -9,13 +9,13 @@
 #include <string>
 #include <type_traits>
 
-#include "../core/compressor.h"
-#include "../core/decompressor.h"
-#include "../core/geojson.h"
-#include "../core/geojson_reader.h"
-#include "../core/geos.h"
+#include "../core/deflate/compressor.h"
+#include "../core/deflate/decompressor.h"
+#include "../core/formats/geojson.h"
+#include "../core/formats/geojson_reader.h"
+#include "../core/geometry/geos.h"
 #include "../core/mlt/encoder.h"
-#include "../core/reprojector.h"
+#include "../core/geometry/reprojector.h"
 
 namespace graticule::addon {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "../core/tile_layer.h"
+#include "../core/tiles/tile_layer.h"
 
 namespace {
 

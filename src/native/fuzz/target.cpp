@@ -5,16 +5,16 @@
 #include <string_view>
 #include <vector>
 
-#include "../core/geojson.h"
-#include "../core/intersects_box.h"
-#include "../core/json.h"
+#include "../core/formats/geojson.h"
+#include "../core/clipping/intersects_box.h"
+#include "../core/formats/json.h"
 #include "../core/mlt/decoder.h"
 #include "../core/mlt/encoder.h"
-#include "../core/options.h"
-#include "../core/pg_values.h"
-#include "../core/tile_layer.h"
-#include "../core/wkb.h"
-#include "../core/zstd.h"
+#include "../core/formats/options.h"
+#include "../core/values/pg_values.h"
+#include "../core/tiles/tile_layer.h"
+#include "../core/geometry/wkb.h"
+#include "../core/deflate/zstd.h"
 #include "geometry_target.h"
 #include "tile_check.h"
 

@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "../core/csv.h"
-#include "../core/esri_json.h"
-#include "../core/esri_pbf.h"
-#include "../core/generalise.h"
-#include "../core/geodesic.h"
-#include "../core/geojson.h"
-#include "../core/geos.h"
-#include "../core/gml.h"
-#include "../core/reprojector.h"
-#include "../core/tile_layer.h"
+#include "../core/formats/csv.h"
+#include "../core/formats/esri_json.h"
+#include "../core/formats/esri_pbf.h"
+#include "../core/clipping/generalise.h"
+#include "../core/geometry/geodesic.h"
+#include "../core/formats/geojson.h"
+#include "../core/geometry/geos.h"
+#include "../core/formats/gml.h"
+#include "../core/geometry/reprojector.h"
+#include "../core/tiles/tile_layer.h"
 #include "watchdog.h"
 
 SQLITE_EXTENSION_INIT3

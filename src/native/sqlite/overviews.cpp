@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../core/wkb.h"
-#include "../core/wkb_writer.h"
+#include "../core/geometry/wkb.h"
+#include "../core/geometry/wkb_writer.h"
 #include "connection.h"
 
 namespace graticule::sqlite {

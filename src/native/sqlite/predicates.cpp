@@ -1,5 +1,5 @@
 // Functions of two geometries: spatial predicates and distances.
-#include "../core/spatial_predicate.h"
+#include "../core/clipping/spatial_predicate.h"
 #include "connection.h"
 
 namespace graticule::sqlite {

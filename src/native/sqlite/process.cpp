@@ -1,7 +1,7 @@
 // Operations on the geometries of the rows of a statement, as processes ask for them.
-#include "../core/bytes.h"
+#include "../core/values/bytes.h"
 #include "../core/processing/geometry_operation.h"
-#include "../core/wkb.h"
+#include "../core/geometry/wkb.h"
 #include "connection.h"
 
 namespace graticule::sqlite {

@@ -1,11 +1,11 @@
 // Functions of one row: envelopes for the rtree triggers, Hilbert index, boxes, validity, boxes between CRS.
 #include <cmath>
 
-#include "../core/hilbert.h"
-#include "../core/intersects_box.h"
-#include "../core/number.h"
-#include "../core/wkb.h"
-#include "../core/instant.h"
+#include "../core/geometry/hilbert.h"
+#include "../core/clipping/intersects_box.h"
+#include "../core/values/number.h"
+#include "../core/geometry/wkb.h"
+#include "../core/values/instant.h"
 #include "connection.h"
 
 namespace graticule::sqlite {

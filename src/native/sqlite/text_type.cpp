@@ -1,5 +1,5 @@
 // gr_text_type: the type that all texts of a column have.
-#include "../core/text_types.h"
+#include "../core/values/text_types.h"
 
 #include <new>
 

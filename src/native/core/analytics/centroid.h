@@ -1,7 +1,7 @@
 // The point that stands for a geometry.
 #pragma once
 
-#include "../geometry.h"
+#include "../geometry/geometry.h"
 
 namespace graticule {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../wkb.h"
+#include "../geometry/wkb.h"
 
 namespace graticule {
 namespace {

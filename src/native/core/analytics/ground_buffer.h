@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "../geos.h"
-#include "../reprojector.h"
+#include "../geometry/geos.h"
+#include "../geometry/reprojector.h"
 #include "lonlat_polygon.h"
 #include "projected_geometry.h"
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "../geojson.h"
-#include "../geos.h"
+#include "../formats/geojson.h"
+#include "../geometry/geos.h"
 
 namespace graticule {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "../geometry.h"
-#include "../reprojector.h"
+#include "../geometry/geometry.h"
+#include "../geometry/reprojector.h"
 
 namespace graticule {
 

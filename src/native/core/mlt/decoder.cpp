@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../varint.h"
+#include "../values/varint.h"
 
 namespace graticule::mlt {
 namespace {

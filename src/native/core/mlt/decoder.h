@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "../bytes.h"
-#include "../tile_values.h"
+#include "../values/bytes.h"
+#include "../tiles/tile_values.h"
 #include "table.h"
 
 namespace graticule::mlt {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../bytes.h"
+#include "../values/bytes.h"
 #include "failures.h"
 #include "geometry_column.h"
 #include "mvt_layer.h"

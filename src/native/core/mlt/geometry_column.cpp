@@ -1,6 +1,6 @@
 #include "geometry_column.h"
 
-#include "../varint.h"
+#include "../values/varint.h"
 #include "streams.h"
 
 namespace graticule::mlt {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../bytes.h"
+#include "../values/bytes.h"
 #include "mvt_layer.h"
 #include "vertex_dictionary.h"
 

@@ -1,7 +1,7 @@
 #include "mvt_layer.h"
 
-#include "../bytes.h"
-#include "../varint.h"
+#include "../values/bytes.h"
+#include "../values/varint.h"
 #include "failures.h"
 
 namespace graticule::mlt {

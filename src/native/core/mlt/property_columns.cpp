@@ -6,7 +6,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "../varint.h"
+#include "../values/varint.h"
 #include "failures.h"
 
 namespace graticule::mlt {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../bytes.h"
+#include "../values/bytes.h"
 #include "mvt_layer.h"
 #include "streams.h"
 

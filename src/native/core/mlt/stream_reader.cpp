@@ -1,7 +1,7 @@
 #include "stream_reader.h"
 
-#include "../bytes.h"
-#include "../varint.h"
+#include "../values/bytes.h"
+#include "../values/varint.h"
 
 namespace graticule::mlt {
 namespace {

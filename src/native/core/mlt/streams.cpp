@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "../varint.h"
+#include "../values/varint.h"
 
 namespace graticule::mlt {
 namespace {

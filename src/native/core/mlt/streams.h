@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../bytes.h"
+#include "../values/bytes.h"
 
 namespace graticule::mlt {
 

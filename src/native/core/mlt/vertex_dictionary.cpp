@@ -1,6 +1,6 @@
 #include "vertex_dictionary.h"
 
-#include "../varint.h"
+#include "../values/varint.h"
 
 namespace graticule::mlt {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../bytes.h"
+#include "../values/bytes.h"
 #include "streams.h"
 
 namespace graticule::mlt {

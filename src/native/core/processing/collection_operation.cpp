@@ -1,6 +1,6 @@
 #include "collection_operation.h"
 
-#include "../json.h"
+#include "../formats/json.h"
 
 namespace graticule {
 namespace {

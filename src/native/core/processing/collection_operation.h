@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../geos.h"
+#include "../geometry/geos.h"
 
 namespace graticule {
 

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "../analytics/ground_buffer.h"
-#include "../json.h"
-#include "../plain_blob.h"
-#include "../wkb.h"
-#include "../wkb_writer.h"
+#include "../formats/json.h"
+#include "../geometry/plain_blob.h"
+#include "../geometry/wkb.h"
+#include "../geometry/wkb_writer.h"
 #include "ground_densify.h"
 #include "smooth.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "../analytics/projected_geometry.h"
-#include "../geos.h"
-#include "../reprojector.h"
+#include "../geometry/geos.h"
+#include "../geometry/reprojector.h"
 
 namespace graticule {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "../geometry.h"
+#include "../geometry/geometry.h"
 
 namespace graticule {
 

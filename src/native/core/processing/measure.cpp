@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "../geodesic.h"
+#include "../geometry/geodesic.h"
 
 namespace graticule {
 namespace {

@@ -1,7 +1,7 @@
 // Areas and lengths.
 #pragma once
 
-#include "../geometry.h"
+#include "../geometry/geometry.h"
 
 namespace graticule {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "../box_tree.h"
-#include "../spatial_predicate.h"
+#include "../geometry/box_tree.h"
+#include "../clipping/spatial_predicate.h"
 
 namespace graticule {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "../box_tree.h"
-#include "../geos.h"
+#include "../geometry/box_tree.h"
+#include "../geometry/geos.h"
 #include "ring_overlay.h"
 
 namespace graticule {

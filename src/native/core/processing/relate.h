@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../box_tree.h"
-#include "../geos.h"
+#include "../geometry/box_tree.h"
+#include "../geometry/geos.h"
 
 namespace graticule {
 

@@ -1,6 +1,6 @@
 #include "ring_overlay.h"
 
-#include "../wkb_writer.h"
+#include "../geometry/wkb_writer.h"
 
 namespace graticule {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "../bytes.h"
-#include "../orientation.h"
+#include "../values/bytes.h"
+#include "../geometry/orientation.h"
 
 namespace graticule {
 

@@ -1,7 +1,7 @@
 // Corner cutting (Chaikin 1974) of lines and rings.
 #pragma once
 
-#include "../geos.h"
+#include "../geometry/geos.h"
 
 namespace graticule {
 

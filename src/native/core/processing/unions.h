@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "../geos.h"
+#include "../geometry/geos.h"
 
 namespace graticule {
 

@@ -1,0 +1,48 @@
+// Geometries for overviews: coarser shapes, and how much each of them matters.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../geometry/geometry.h"
+#include "simplify.h"
+
+namespace graticule {
+
+/** Orders features: greater matters more. Bits of the measure first, then the hash. */
+uint64_t importanceOf(double measure, uint32_t hash);
+
+/** The same for a place in whatever tile it is met. The sequence has a position. */
+uint32_t hashOfPosition(const Sequence& sequence);
+
+/** Area of the exterior rings, else the length of the lines, else 0; in units of the CRS. */
+double measureOf(const Geometry& geometry);
+
+/** Makes geometries coarser. Buffers are kept from one to the next. */
+class Generaliser {
+ public:
+  /**
+   * What is left of a geometry where details below `resolution` (units of the CRS) are not shown: positions are moved by
+   * less than that, Z and M are dropped, parts that shrink to nothing vanish. Points stay as they are. The answer is
+   * valid until the next call, and as long as `geometry`; empty when nothing is left.
+   */
+  const Geometry& generalise(const Geometry& geometry, double resolution);
+
+ private:
+  bool addPolygon(const Geometry& geometry, const Node& node);
+  bool addLine(const Sequence& sequence);
+  bool quantise(const Sequence& sequence);
+  void addSequence(size_t n, bool closed);
+
+  Simplifier simplifier_;
+  double cell_ = 1;
+  std::vector<int32_t> grid_;
+  double originX_ = 0;
+  double originY_ = 0;
+  /** Positions of `result_`; sequences hold offsets until the end, because this moves as it grows. */
+  std::vector<double> positions_;
+  std::vector<size_t> offsets_;
+  Geometry result_;
+};
+
+}  // namespace graticule

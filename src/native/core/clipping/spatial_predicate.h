@@ -1,0 +1,66 @@
+// Spatial predicates between two geometries, and their distance: OGC 06-103r4, 6.1.15, computed by GEOS.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "../geometry/geodesic.h"
+#include "../geometry/geos.h"
+#include "small_relation.h"
+#include "../geometry/wkb.h"
+
+namespace graticule {
+
+enum class Predicate : uint8_t { Intersects, Equals, Disjoint, Touches, Within, Overlaps, Crosses, Contains };
+
+/**
+ * A geometry as one side of a predicate. What is dear to make (GEOS geometry, prepared geometry, tree of arcs) is made
+ * when it is first needed and kept: an operand that meets many others should be used again.
+ */
+class SpatialOperand {
+ public:
+  explicit SpatialOperand(std::shared_ptr<Geos> geos) : geos_(std::move(geos)) {}
+
+  /** Reads a GeoPackage blob, WKB or EWKB, which must stay where it is. */
+  ReadStatus read(const uint8_t* blob, size_t size);
+  /** The same of a copy of the blob. */
+  ReadStatus readCopy(const uint8_t* blob, size_t size);
+
+  bool empty() const { return empty_; }
+  /** Leaves out parts that are not finite: nothing else looks at them. False when nothing is left of a geometry with such parts. */
+  bool keepFinite();
+  Placed placed() const { return {geometry_, envelope_}; }
+  const Box& envelope() const { return envelope_; }
+  /** Null when GEOS cannot hold the geometry. */
+  const GEOSGeometry* geos();
+  const GEOSPreparedGeometry* prepared();
+  const SphereGeometry& sphere(double radiansPerUnit);
+  GEOSContextHandle_t handle() const { return geos_->handle(); }
+
+  /** Meets many others: worth preparing. */
+  bool lasting = false;
+
+ private:
+  std::shared_ptr<Geos> geos_;
+  std::unique_ptr<uint8_t[]> copy_;
+  Geometry geometry_;
+  Box envelope_;
+  bool empty_ = true;
+  bool pruned_ = false;
+  bool somewhere_ = true;
+  GeosGeometry made_;
+  GeosPrepared prepared_;
+  std::unique_ptr<SphereGeometry> sphere_;
+};
+
+/**
+ * The predicate of two planar geometries, as ST_* of PostGIS answers it: empty geometries are disjoint from all others
+ * and equal one another. Nothing when GEOS cannot tell, for geometries that are not valid.
+ */
+std::optional<bool> evaluate(Predicate predicate, SpatialOperand& a, SpatialOperand& b);
+
+/** The least distance in units of the plane; nothing for empty geometries. */
+std::optional<double> planarDistance(SpatialOperand& a, SpatialOperand& b);
+
+}  // namespace graticule

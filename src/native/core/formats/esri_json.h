@@ -1,0 +1,84 @@
+// Features of GeoServices JSON as UTF-8 text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../values/bytes.h"
+#include "esri_quantiser.h"
+#include "feature_options.h"
+#include "../geometry/geometry.h"
+#include "../geometry/reprojector.h"
+#include "../values/value.h"
+#include "../clipping/vertex_thinner.h"
+
+namespace graticule {
+
+/**
+ * Writes geometry objects: points, multipoints, polylines and polygons, in x,y whatever the CRS. Exterior rings run
+ * clockwise, holes counterclockwise; rings are closed. Parts with positions that are no numbers, or have no image in the
+ * target CRS, are left out. M is never written, Z where it is asked for.
+ */
+class EsriJsonGeometryWriter {
+ public:
+  void begin(const FeatureOptions& options, const Reprojector* reprojector);
+  /** Appends the geometry object; `null` for a collection of geometries, and when there is nothing left to write. */
+  void write(const Geometry& geometry, ByteBuffer& out);
+  /** Appends the point of the centroid, without a height; `null` where there is none. */
+  void writeCentroid(const Geometry& geometry, ByteBuffer& out);
+
+ private:
+  void writeNumbers(GeometryType type, ByteBuffer& out);
+  bool writeParts(const Geometry& geometry, const char* member, ByteBuffer& out);
+  bool writePart(const Geometry& geometry, const Node& node, ByteBuffer& out);
+  bool writeLine(const Sequence& sequence, ByteBuffer& out);
+  bool writeRings(const Geometry& geometry, const Node& node, ByteBuffer& out);
+  bool writeRing(const Sequence& sequence, bool exterior, ByteBuffer& out);
+  bool writePoint(const Geometry& geometry, const Node& node, ByteBuffer& out);
+
+  OutputPositions positions_;
+  EsriQuantiser quantiser_;
+  bool isQuantised_ = false;
+  bool degrees_ = false;
+  bool wantsZ_ = false;
+  bool z_ = false;
+};
+
+/**
+ * Writes features, joined by commas: attributes, the id first, and the geometry. Booleans are 0 and 1, instants are
+ * milliseconds since 1970, JSON is its text. Reusable: begin() starts over and keeps the memory.
+ */
+class EsriJsonFeatureWriter {
+ public:
+  void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
+
+  /** Starts a feature. A bad blob makes a null geometry. */
+  void beginFeature(const Value& id, const uint8_t* blob, size_t size);
+  /** The next attribute, in the order of the fields. */
+  void property(size_t field, const Value& value);
+  void endFeature();
+
+  const ByteBuffer& text() const { return out_; }
+
+  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  void release();
+
+ private:
+  /** Ready-made `"name":` texts: escaped once, not once per row. */
+  std::string idKey_;
+  std::vector<std::string> keys_;
+  std::vector<FieldType> types_;
+  bool hasGeometry_ = true;
+  bool hasCentroid_ = false;
+  std::shared_ptr<const Reprojector> reprojector_;
+  EsriJsonGeometryWriter geometryWriter_;
+  VertexThinner thinner_;
+  Geometry geometry_;
+  /** The feature has a geometry that can be read. */
+  bool isRead_ = false;
+  ByteBuffer out_;
+};
+
+}  // namespace graticule

@@ -1,0 +1,59 @@
+// Features of GeoServices as Protocol Buffers: Esri's FeatureCollection.proto.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../values/bytes.h"
+#include "esri_quantiser.h"
+#include "feature_options.h"
+#include "../geometry/geometry.h"
+#include "../geometry/reprojector.h"
+#include "../values/value.h"
+#include "../clipping/vertex_thinner.h"
+
+namespace graticule {
+
+/**
+ * Writes members `features` of a FeatureResult, one after the other, each with its key: what stands around them is the
+ * caller's. Attributes are in the order of the fields, the id first. Booleans are 0 and 1, instants milliseconds since
+ * 1970, JSON is its text, what is null is a value without a member. Reusable: begin() starts over and keeps the memory.
+ */
+class EsriPbfFeatureWriter {
+ public:
+  void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
+
+  /** Starts a feature. A bad blob makes one without a geometry. */
+  void beginFeature(const Value& id, const uint8_t* blob, size_t size);
+  /** The next attribute, in the order of the fields. */
+  void property(size_t field, const Value& value);
+  void endFeature();
+
+  const ByteBuffer& text() const { return out_; }
+
+  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  void release();
+
+ private:
+  void putInteger(int64_t value);
+  void putDouble(double value);
+  void putText(const char* text, size_t size);
+  void putGeometry(uint8_t key, bool hasLengths);
+
+  std::vector<FieldType> types_;
+  bool hasGeometry_ = true;
+  bool hasCentroid_ = false;
+  bool z_ = false;
+  std::shared_ptr<const Reprojector> reprojector_;
+  EsriQuantiser quantiser_;
+  VertexThinner thinner_;
+  Geometry geometry_;
+  /** The feature has a geometry that can be read. */
+  bool isRead_ = false;
+  ByteBuffer scratch_;
+  ByteBuffer feature_;
+  ByteBuffer out_;
+};
+
+}  // namespace graticule

@@ -1,0 +1,81 @@
+// GeoJSON features (RFC 7946) as UTF-8 text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../values/bytes.h"
+#include "feature_options.h"
+#include "../geometry/geometry.h"
+#include "../geometry/reprojector.h"
+#include "../values/value.h"
+#include "../clipping/vertex_thinner.h"
+
+namespace graticule {
+
+/**
+ * Writes geometries. Exterior rings run counterclockwise in x,y, holes clockwise (RFC 7946, 3.1.6); rings are closed;
+ * Z is kept, M is not. Parts with positions that are no numbers, or have no image in the target CRS, are left out.
+ */
+class GeoJsonGeometryWriter {
+ public:
+  void begin(const CoordinateFormat& format, const Reprojector* reprojector);
+  /** Appends the geometry object; `null` when there is nothing left to write. */
+  void write(const Geometry& geometry, ByteBuffer& out);
+  /** Whether parts of the geometry that was written last were left out. */
+  bool leftOut() const { return leftOut_; }
+
+ private:
+  bool writeNode(const Geometry& geometry, size_t& node, ByteBuffer& out);
+  bool writeMembers(const Geometry& geometry, size_t& node, bool collection, ByteBuffer& out);
+  bool writeCoordinates(const Geometry& geometry, const Node& node, ByteBuffer& out);
+  bool writePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
+  bool writeRing(const Sequence& sequence, bool exterior, ByteBuffer& out);
+  /** Copies a sequence into `xy_`, reprojected; false when a position is no number. */
+  bool load(const Sequence& sequence);
+  void writePosition(const Sequence& sequence, size_t i, ByteBuffer& out) const;
+
+  CoordinateFormat format_;
+  const Reprojector* reprojector_ = nullptr;
+  std::vector<double> xy_;
+  bool leftOut_ = false;
+};
+
+/** Writes features, joined by commas. Reusable: begin() starts over and keeps the memory. */
+class GeoJsonFeatureWriter {
+ public:
+  void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
+
+  /** Starts a feature. The id is an integer or text, else there is none. A bad blob makes a null geometry. */
+  void beginFeature(const Value& id, const uint8_t* blob, size_t size);
+  /** The next property, in the order of the fields. */
+  void property(size_t field, const Value& value);
+  void endFeature() { out_.appendLiteral("}}"); }
+
+  const ByteBuffer& text() const { return out_; }
+
+  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  void release();
+
+ private:
+  /** An integer or text. */
+  void appendId(const Value& id, bool isMember);
+  void writeGeometry(const uint8_t* blob, size_t size);
+  void writeLoss(bool unreadable);
+
+  /** Ready-made `"name":` texts: escaped once, not once per row. */
+  std::vector<std::string> keys_;
+  /** The same for the property that repeats the id; empty if none does. */
+  std::string idKey_;
+  std::vector<FieldType> types_;
+  std::shared_ptr<const Reprojector> reprojector_;
+  GeoJsonGeometryWriter geometryWriter_;
+  VertexThinner thinner_;
+  Geometry geometry_;
+  ByteBuffer out_;
+  bool loss_ = false;
+};
+
+}  // namespace graticule

@@ -1,0 +1,76 @@
+// Features as GML 3.2 (OGC 07-036), within the Simple Features profile (OGC 10-100r3).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../values/bytes.h"
+#include "feature_options.h"
+
+namespace graticule {
+
+/** Writes geometries as GML elements; M is not written, rings keep their direction. */
+class GmlGeometryWriter {
+ public:
+  void begin(const FeatureOptions& options, const Reprojector* reprojector);
+  /** `id` is a feature's id as part of a gml:id. False, and nothing written, when nothing is left of the geometry. */
+  bool write(const Geometry& geometry, const std::string& id, ByteBuffer& out);
+
+ private:
+  bool writeNode(const Geometry& geometry, size_t& node, ByteBuffer& out);
+  bool writeMembers(const Geometry& geometry, size_t& node, ByteBuffer& out);
+  bool writeSimple(const Geometry& geometry, const Node& node, ByteBuffer& out);
+  bool writePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
+  bool writePositions(const Sequence& sequence, size_t least, const char* element, ByteBuffer& out);
+  void open(const char* element, ByteBuffer& out);
+
+  OutputPositions positions_;
+  /** ` srsName="..."`, escaped; on the outermost geometry only. */
+  std::string srsName_;
+  const std::string* id_ = nullptr;
+  uint32_t written_ = 0;
+  bool z_ = false;
+};
+
+/**
+ * Writes `sf:featureMember` elements, each with one `app:` feature element: the geometry, then the properties that are
+ * not NULL, in the order of the fields. gml:id is the id where that is an XML name, else `f.` and the id; of geometries
+ * `g`, a number, `.` and the id; see appendXmlId(). Characters that XML 1.0 cannot hold are left out of text.
+ */
+class GmlFeatureWriter {
+ public:
+  void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
+  /** Starts a feature. A bad blob makes a feature without geometry. */
+  void beginFeature(const Value& id, const uint8_t* blob, size_t size);
+  /** The next property, in the order of the fields. */
+  void property(size_t field, const Value& value);
+  void endFeature();
+
+  const ByteBuffer& text() const { return out_; }
+  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  void release();
+
+ private:
+  struct Field {
+    std::string begin;
+    std::string end;
+    FieldType type;
+  };
+  void value(FieldType type, const Value& value);
+
+  std::vector<Field> fields_;
+  std::string type_;
+  std::string geometryElement_;
+  std::shared_ptr<const Reprojector> reprojector_;
+  GmlGeometryWriter geometryWriter_;
+  Geometry geometry_;
+  std::string id_;
+  uint64_t features_ = 0;
+  ByteBuffer out_;
+};
+
+/** False, and a sentence in `error`, when a name is no XML name or the feature type is missing. */
+bool checkGmlOptions(const FeatureOptions& options, std::string& error);
+
+}  // namespace graticule

@@ -1,0 +1,108 @@
+// From a geometry to the command integers of a vector tile feature (Vector Tile Specification 2.1, 4.3).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../values/bytes.h"
+#include "../clipping/clip.h"
+#include "../clipping/clipped_polygon.h"
+#include "../geometry/geometry.h"
+#include "../clipping/grid.h"
+#include "../geometry/reprojector.h"
+#include "../clipping/simplify.h"
+
+namespace graticule {
+
+/** GeomType of the specification. */
+enum class TileGeometryType : uint8_t { Point = 1, LineString = 2, Polygon = 3 };
+
+/**
+ * Encodes one geometry at a time: reproject, quantise, clip, simplify, wind, delta. Every buffer is kept from
+ * feature to feature.
+ */
+class TileGeometryEncoder {
+ public:
+  /** The reprojector must outlive the encoder's use; null when the data is in the CRS of the tile. */
+  void begin(const TileGrid& grid, double tolerance, const Reprojector* reprojector);
+
+  /** False when no position of an envelope of the data can fall into the tile. */
+  bool mayTouch(const Box& envelope) const;
+
+  /**
+   * Encodes all members of one type; a collection may hold several. The packed command integers are appended
+   * to `out`. False, and `out` as it was, when nothing of them is left in the tile.
+   */
+  bool encode(const Geometry& geometry, TileGeometryType type, ByteBuffer& out);
+
+  /** What the latest encode() shows: area of exterior rings or length of lines, in grid units; 0 for points. */
+  double measure() const { return measure_; }
+
+ private:
+  /** OffBorder: a position inside of the clip box does not round to its border. */
+  enum class Rounding : uint8_t { Nearest, OffBorder };
+
+  void encodePoints(const Geometry& geometry, ByteBuffer& out);
+  void encodeLine(const Sequence& sequence, ByteBuffer& out);
+  void encodePolygon(const Geometry& geometry, const Node& node, ByteBuffer& out);
+
+  /**
+   * The sequence in the CRS of the tile, perhaps without positions that clipping would drop. Its bytes are valid until
+   * the next call.
+   */
+  Sequence project(const Sequence& sequence);
+  /**
+   * Fills `floating_` with what clipping needs of the sequence, in grid units; false when it is outside or holds a
+   * non-number.
+   */
+  bool toFloating(const Sequence& sequence);
+  /**
+   * Fills `ring_` with a clipped ring without equal neighbours; returns its positions, the first not repeated. 0: it is
+   * outside. A ring that may come to the border of the clip box, by rounding too, is `onBorder`.
+   */
+  size_t quantiseRing(const Sequence& sequence, Rounding rounding, bool& onBorder);
+  /** Fills `polygon_`; `n` positions of the exterior ring are in `ring_`. False when nothing could be linked. */
+  bool linkPolygon(const Sequence* rings, size_t count, size_t n, Rounding rounding);
+  /** Encodes a polygon whose exterior ring is on the border; its `n` positions are in `ring_`. */
+  void encodeClipped(const Sequence* rings, size_t count, size_t n, ByteBuffer& out);
+  /** Simplifies `ring_` and removes spikes; returns what is left of its positions, 0 when it vanished. */
+  size_t thinRing(size_t n);
+  /** Both take a ring of `n` positions from `ring_`; false when there is no polygon to add holes to. */
+  bool writeExterior(size_t n, ByteBuffer& out);
+  bool writeHole(size_t n, ByteBuffer& out);
+  void writeLine(size_t n, ByteBuffer& out);
+  void writeRing(size_t n, bool reversed, ByteBuffer& out);
+  uint8_t* writeDelta(uint8_t* p, const int32_t* xy);
+
+  TileGrid grid_;
+  /** The same with a clip box whose positions do not round to the border. */
+  TileGrid innerGrid_;
+  double tolerance_ = 0;
+  const Reprojector* reprojector_ = nullptr;
+  /** The clip box in the CRS of the tile, and of the data where `hasOriginBox_` says so. */
+  Box clipBox_;
+  Box originBox_;
+  bool hasOriginBox_ = false;
+
+  Simplifier simplifier_;
+  ClippedPolygon polygon_;
+  Coordinates projected_;
+  Coordinates near_;
+  Coordinates floating_;
+  Coordinates scratch_;
+  std::vector<uint32_t> partEnds_;
+  /** Grid positions of the sequence in work. */
+  std::vector<int32_t> ring_;
+  int32_t cursorX_ = 0;
+  int32_t cursorY_ = 0;
+  double measure_ = 0;
+  /** Where the polygon in work began, and its exterior ring's size. */
+  struct {
+    size_t size;
+    int32_t x;
+    int32_t y;
+    int64_t doubleArea;
+  } polygonStart_ = {};
+};
+
+}  // namespace graticule

@@ -1,0 +1,120 @@
+// One layer of a vector tile: features in, protobuf out (Vector Tile Specification 2.1).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../values/bytes.h"
+#include "../geometry/geometry.h"
+#include "../geometry/reprojector.h"
+#include "tile_geometry.h"
+#include "tile_values.h"
+
+namespace graticule {
+
+/** What a layer is made of. */
+struct TileLayerOptions {
+  std::string name;
+  std::vector<TileValues::Column> columns;
+  /** CRS of the data and of the tile: anything PROJ reads. */
+  std::string from = "EPSG:3857";
+  std::string to = "EPSG:3857";
+  /** Extent of the tile in the CRS `to`, x,y ordered. */
+  Box bbox;
+  /** Grid units per tile side. */
+  uint32_t extent = 4096;
+  /** Clip buffer, grid units. */
+  uint32_t buffer = 64;
+  /** Douglas-Peucker tolerance, grid units; 0: off. */
+  double simplify = 0;
+  /** The least important features are dropped beyond these; 0: no bound. Bytes before compression, about. */
+  uint64_t maxFeatures = 0;
+  uint64_t maxBytes = 0;
+  /** Time to give up at, milliseconds since 1970; 0: never. */
+  double deadline = 0;
+};
+
+/**
+ * Builds one layer. Reusable: begin() starts over and keeps the memory. Per feature: addGeometry(), then, if
+ * that is true, tag() for each attribute and endFeature(). Memory is bounded by the budget, whatever comes in: features
+ * are important by the area or length that the tile shows of them, points and equals by a hash of their first position,
+ * so that neighbouring tiles keep the same ones.
+ */
+class TileLayerEncoder {
+ public:
+  void begin(const TileLayerOptions& options, std::shared_ptr<const Reprojector> reprojector);
+
+  /** False when the blob is null, unreadable, leaves nothing in the tile or is dropped: the feature is skipped. */
+  bool addGeometry(const uint8_t* blob, size_t size);
+  void tag(size_t column, const Value& value) { values_.tag(column, value, tags_); }
+  /** Null: the feature has no id. */
+  void endFeature(const uint64_t* id);
+
+  uint32_t features() const { return features_; }
+  /** Features that the tile would show without its budget. */
+  uint64_t dropped() const { return dropped_; }
+  /** What was read for the layer: bytes of geometries, and 256 per row. */
+  uint64_t work() const { return work_; }
+  /** True once the deadline has passed; looked at now and then. */
+  bool late() const { return late_; }
+  /** Bytes the layer takes so far, about. */
+  size_t size() const { return features_ == 0 ? 0 : layer_.size(); }
+
+  /** The tile of this one layer; tiles of several layers are such tiles end to end. Empty without features. */
+  const uint8_t* finish(size_t& size);
+
+  /** Lets go of the reprojector and of memory beyond what a common tile takes. */
+  void release();
+
+ private:
+  struct Part {
+    TileGeometryType type;
+    size_t end;
+    uint64_t importance;
+  };
+  /** A feature as it lies in `layer_`. */
+  struct Written {
+    uint64_t importance;
+    size_t begin;
+    size_t end;
+  };
+
+  bool bounded() const { return options_.maxFeatures != 0 || options_.maxBytes != 0; }
+  bool outgrown(uint64_t times) const;
+  void encodeParts();
+  void thin();
+  std::vector<Written> choose() const;
+  void rewrite(const std::vector<Written>& kept);
+  void watchTime();
+
+  TileLayerOptions options_;
+  std::shared_ptr<const Reprojector> reprojector_;
+  TileGrid grid_;
+  TileGeometryEncoder encoder_;
+  TileValues values_;
+  Geometry geometry_;
+  ByteBuffer commands_;
+  ByteBuffer tags_;
+  ByteBuffer layer_;
+  Part parts_[3];
+  int partCount_ = 0;
+  uint32_t features_ = 0;
+
+  /** Where the features begin in `layer_`, and each of them; kept only with a budget. */
+  size_t head_ = 0;
+  std::vector<Written> written_;
+  ByteBuffer rewritten_;
+  /** What is less important than this needs not be looked at. */
+  uint64_t threshold_ = 0;
+  uint64_t dropped_ = 0;
+  uint64_t work_ = 0;
+  uint64_t nextLook_ = 0;
+  bool late_ = false;
+};
+
+/** How many features the layers of a tile hold; -1 when the bytes are no vector tile. */
+int64_t countTileFeatures(const uint8_t* tile, size_t size);
+
+}  // namespace graticule
