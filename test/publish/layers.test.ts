@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gateways } from '../e2e/support/processes.js';
 import { run } from '../postgis/support.js';
-import { startServer, startServerProcess, type TestServer } from '../support/server.js';
+import { startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
 import { makeDatabase } from '../support/state.js';
 import { adminClient, statuses } from './support/admin-client.js';
@@ -492,8 +492,8 @@ describe('two servers of one state in PostgreSQL', () => {
       SVC_SECURITY__STATE_KEY: 'the key of both',
     };
     const sources = ['demo/data/world_map.gpkg'];
-    one = await startServer({ env, sources });
-    other = await startServer({ env, sources });
+    one = await startServerProcess({ env, sources });
+    other = await startServerProcess({ env, sources });
     const made = await here('POST', '/connections', {
       ...{ name: 'shared', host: '127.0.0.1', port: postgres.port, databaseName: 'postgres' },
       ...{ username: 'reader', password: PASSWORD, sslRequired: false },
