@@ -16,6 +16,11 @@ const SOAKS = {
   ],
   'test/admin/audit-backlog.test.ts': ['src/stores/audit', 'src/gateway/admin/audit-trail.ts'],
   'test/e2e/crash.test.ts': ['src/workers/edits', 'src/services/edits.ts', 'src/workers/providers'],
+  'test/e2e/killed-changes.test.ts': [
+    'src/services/import',
+    'src/services/publish',
+    'src/services/processes/publish.ts',
+  ],
   'test/edits/replaced-files.test.ts': [
     'src/workers/edits',
     'src/services/edits.ts',
