@@ -16,6 +16,12 @@ const SOAKS = {
   ],
   'test/admin/audit-backlog.test.ts': ['src/stores/audit', 'src/gateway/audit/admin/audit-trail.ts'],
   'test/e2e/crash.test.ts': ['src/workers/edits', 'src/services/edits/edits.ts', 'src/workers/providers'],
+  'test/e2e/killed-changes.test.ts': [
+    'src/services/exchange/import.ts',
+    'src/services/exchange/import-staging.ts',
+    'src/services/catalog',
+    'src/services/processes/publish.ts',
+  ],
   'test/edits/replaced-files.test.ts': [
     'src/workers/edits',
     'src/services/edits/edits.ts',

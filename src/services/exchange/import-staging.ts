@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { ApiError } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { StageProblem } from '../../core/exchange/ogr.js';
@@ -25,4 +26,13 @@ export function describeStageProblem(problem: StageProblem): Error {
 /** Removes a SQLite file with its logs. */
 export async function removeDatabase(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm', '-journal']) await rm(path + suffix, { force: true });
+}
+
+/** Removes a staging file, and what translations left beside it that were killed. Each is named after its process. */
+export async function removeStaged(path: string): Promise<void> {
+  await removeDatabase(path);
+  const folder = dirname(path);
+  const part = `${basename(path)}.part-`;
+  for (const name of await readdir(folder).catch(() => []))
+    if (name.startsWith(part)) await rm(join(folder, name), { recursive: true, force: true });
 }

@@ -32,7 +32,7 @@ import type {
   RemoteInput,
   RemoteKind,
 } from './import-input.js';
-import { describeStageProblem, removeDatabase } from './import-staging.js';
+import { describeStageProblem, removeDatabase, removeStaged } from './import-staging.js';
 
 export interface ImportDeps {
   pools: Pools;
@@ -180,7 +180,7 @@ export class ImportService {
 
   /** Removes what a job has left on its way. */
   async clear(jobId: string): Promise<void> {
-    await removeDatabase(this.#stagingPath(jobId));
+    await removeStaged(this.#stagingPath(jobId));
     await rm(this.#unpackedPath(jobId), { recursive: true, force: true });
   }
 
