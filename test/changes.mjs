@@ -1,4 +1,4 @@
-/** What lands together: the files changed by the commits of the last hours before the newest. */
+/** What lands together: the files changed by the commits of the last hours before the newest, and what is not committed. */
 import { spawnSync } from 'node:child_process';
 
 const HOURS = 4;
@@ -11,9 +11,12 @@ function git(...args) {
 /** Undefined without the history that tells. */
 function changedFiles() {
   const newest = git('log', '-1', '--format=%ct');
-  const before = newest && git('rev-list', '-1', `--before=${Number(newest) - HOURS * 3600}`, 'HEAD');
+  const since = Number(newest) - HOURS * 3600;
+  // Not the commits of merged branches: an older one of these has not landed before.
+  const before = newest && git('rev-list', '-1', '--first-parent', `--before=${since}`, 'HEAD');
   if (!before) return undefined;
-  return git('diff', '--name-only', before, 'HEAD')?.split('\n');
+  const added = git('ls-files', '--others', '--exclude-standard') ?? '';
+  return git('diff', '--name-only', before)?.split('\n').concat(added.split('\n'));
 }
 
 const changed = changedFiles();

@@ -1,49 +1,275 @@
 /**
- * Names the test files whose repetitions (test/support/soak.ts) go on for longer in CI: those whose files were
- * changed by what lands together.
+ * Prints the test files that run in full (test/support/soak.ts): those that were changed, or whose code was changed, by
+ * what lands together.
  */
+import { pathToFileURL } from 'node:url';
 import { isChanged } from './changes.mjs';
 
-/** Test files by the folders and files that they try hardest. */
-const SOAKS = {
-  'test/e2e/stream-crash.test.ts': [
-    'src/services/events',
-    'src/stores/feed.ts',
-    'src/gateway/surfaces/streaming',
-    'src/client',
-    'src/workers/edits',
-    'src/core/events.ts',
+/** Jobs, from the table to the process that runs them. */
+const JOBS = [
+  'src/services/jobs',
+  'src/stores/jobs.ts',
+  'src/stores/job-parts.ts',
+  'src/stores/job-runs.ts',
+  'src/stores/database.ts',
+  'src/stores/dialect.ts',
+  'src/stores/postgres-dialect.ts',
+  'src/workers/state',
+];
+/** Edits of features, from the request to the row. */
+const EDITS = [
+  'src/core/edits.ts',
+  'src/services/edits.ts',
+  'src/workers/edits',
+  'src/workers/file-ledger.ts',
+  'src/workers/wal-mode.ts',
+  'src/workers/write-ahead-log.ts',
+  'src/workers/providers',
+];
+/** Processes of a server, which follow each other. */
+const PROCESSES = ['src/supervisor', 'src/workers/engine', 'src/gateway/main.ts', 'src/gateway/start'];
+/** Change feeds and those who follow them. */
+const EVENTS = [
+  'src/core/events.ts',
+  'src/services/events',
+  'src/stores/feed.ts',
+  'src/stores/turns.ts',
+  'src/gateway/surfaces/streaming',
+];
+const WEBHOOKS = ['src/services/webhooks', 'src/stores/deliveries.ts'];
+const MIGRATIONS = [
+  'test/imports/geoserver.ts',
+  'test/imports/geoserver-services.ts',
+  'test/imports/migration-source.ts',
+  'src/core/geoserver.ts',
+  'src/core/parity.ts',
+  'src/services/migrations',
+  'src/services/remote-imports',
+  'src/workers/ingest/geoserver',
+  'src/workers/ingest/compare-features.ts',
+  'src/workers/ingest/compare-geometries.ts',
+  'src/workers/ingest/pages.ts',
+  'src/workers/ingest/wcs.ts',
+  'src/workers/ingest/wfs.ts',
+  'src/gateway/admin/groups/import-geoserver.ts',
+  'src/gateway/admin/groups/import-geoserver-jobs.ts',
+];
+const MERGES = [
+  'test/merges/suite.ts',
+  'src/core/merges.ts',
+  'src/services/merges.ts',
+  'src/services/import.ts',
+  'src/workers/merges',
+  'src/gateway/admin/upload-form.ts',
+  'src/gateway/admin/groups/import-files.ts',
+];
+/** Requests and their answers, as the OpenAPI documents describe them. */
+const REQUESTS = [
+  'test/contract/bodies.ts',
+  'test/contract/documents.ts',
+  'test/contract/right-bodies.ts',
+  'src/gateway/http',
+  'src/gateway/surfaces',
+  'src/gateway/admin',
+  'src/core/body-problems.ts',
+];
+
+/** Test files by the files and folders that they test, and what they are made of. Without a change to these, only a part of the tests runs. */
+export const SOAKS = {
+  'test/admin/audit-backlog.test.ts': [
+    'src/stores/audit.ts',
+    'src/stores/audit-backlog.ts',
+    'src/stores/audited-connection.ts',
+    'src/gateway/admin/audit-trail.ts',
   ],
-  'test/admin/audit-backlog.test.ts': ['src/stores/audit', 'src/gateway/admin/audit-trail.ts'],
-  'test/e2e/crash.test.ts': ['src/workers/edits', 'src/services/edits.ts', 'src/workers/providers'],
-  'test/edits/replaced-files.test.ts': [
-    'src/workers/edits',
-    'src/services/edits.ts',
-    'src/services/publish/file-versions.ts',
-    'src/workers/file-ledger.ts',
-    'src/workers/write-ahead-log.ts',
-    'src/workers/providers/kept-sqlite.ts',
-    'src/workers/providers/geopackage',
+  'test/admin/import-server.test.ts': ['src/services/import.ts', 'src/services/import-staging.ts', ...JOBS],
+  'test/admin/jobs-survive.test.ts': JOBS,
+  'test/attachments/survival.test.ts': [
+    'src/services/attachments',
+    'src/services/storage',
+    'src/stores/attachments.ts',
+    'src/gateway/surfaces/geoservices/attachment-operations.ts',
+    'src/gateway/http/spool.ts',
   ],
-  'test/e2e/resilience.test.ts': ['src/supervisor', 'src/workers/engine'],
+  'test/cluster/idle.test.ts': [
+    'src/services/cluster',
+    'src/services/jobs',
+    'src/services/capture.ts',
+    'src/services/table-activity.ts',
+    'src/gateway/start',
+    'src/stores',
+    ...EVENTS,
+    ...WEBHOOKS,
+  ],
+  'test/cluster/jobs.test.ts': [
+    'src/cli/serve.ts',
+    'src/services/cluster',
+    'src/services/tile-jobs',
+    'src/gateway/start',
+    ...JOBS,
+  ],
+  'test/contract/interface-documents.test.ts': REQUESTS,
+  'test/contract/writes.test.ts': REQUESTS,
+  'test/cql2/hostile.test.ts': ['src/core/cql2', 'src/native/sqlite', 'src/workers/providers'],
   'test/e2e/bad-input.test.ts': ['src/gateway/http'],
-  'test/e2e/many-files.test.ts': ['src/services/publish', 'src/workers/raster'],
-  'test/streaming/several-servers.test.ts': ['src/services/events', 'src/stores/feed.ts'],
+  'test/e2e/crash.test.ts': [...EDITS, ...EVENTS],
+  'test/e2e/damaged-files.test.ts': [
+    'src/core/storage-faults.ts',
+    'src/services/run-task.ts',
+    'src/workers/archive',
+    'src/workers/engine',
+    'src/workers/failure.ts',
+    'src/workers/providers/archive',
+    'src/workers/providers/geopackage',
+    'src/workers/providers/kept-open.ts',
+    'src/workers/providers/kept-sqlite.ts',
+    'src/workers/raster',
+    'src/workers/vector',
+  ],
+  'test/e2e/data-folder.test.ts': [
+    'src/core/data-folder.ts',
+    'src/services/data-folder.ts',
+    'src/services/access',
+    'src/stores/database.ts',
+    'src/gateway/surfaces/probes',
+    'src/supervisor',
+  ],
+  'test/e2e/disk-full.test.ts': [
+    'src/core/storage-faults.ts',
+    'src/services/data-folder.ts',
+    'src/services/import.ts',
+    'src/services/import-staging.ts',
+    'src/services/processes',
+    'src/services/rasters',
+    'src/services/upload-failure.ts',
+    'src/services/uploads.ts',
+    'src/gateway/http/spool.ts',
+    'src/stores/database.ts',
+    'src/workers/edits',
+    'src/workers/process',
+    'src/workers/write-ahead-log.ts',
+    'src/workers/raster/import.ts',
+  ],
+  'test/e2e/many-files.test.ts': ['src/services/publish', 'src/workers/raster', 'src/workers/vector'],
+  'test/e2e/resilience.test.ts': [
+    'src/services/catalog.ts',
+    'src/services/source-watcher.ts',
+    'src/services/jobs',
+    ...PROCESSES,
+  ],
+  'test/e2e/stream-crash.test.ts': ['src/client', 'src/workers/edits', ...EVENTS],
+  'test/edits/replaced-files.test.ts': [
+    'src/services/publish/file-versions.ts',
+    'src/services/replace-file.ts',
+    'src/workers/tile-store',
+    ...EDITS,
+  ],
   'test/faults/faults.test.ts': [
-    'src/stores/postgres-dialect.ts',
-    'src/stores/postgres-channel.ts',
+    'test/faults',
+    'src/native/addon/pg_client.cpp',
+    'src/native/addon/pg_connection.cpp',
+    'src/services/cache',
     'src/services/cluster',
     'src/services/events/relay.ts',
     'src/services/idempotency.ts',
     'src/services/jobs/lease.ts',
     'src/services/webhooks/sink.ts',
+    'src/stores/instance.ts',
+    'src/stores/instances.ts',
+    'src/stores/postgres-channel.ts',
+    'src/stores/postgres-dialect.ts',
+    'src/stores/turns.ts',
     'src/workers/providers/postgis/pool.ts',
-    'src/native/addon/pg_connection.cpp',
   ],
-  'test/admin/import-server.test.ts': ['src/services/import.ts', 'src/services/jobs'],
+  'test/imports/geoserver-migration.test.ts': MIGRATIONS,
+  'test/imports/geoserver-parity.test.ts': MIGRATIONS,
+  'test/imports/killed.test.ts': [
+    'src/services/import.ts',
+    'src/services/import-staging.ts',
+    'src/services/jobs',
+    'src/services/remote-imports',
+    'src/workers/ingest/ogc-features.ts',
+    'src/workers/ingest/pages.ts',
+    'src/workers/ingest/wfs.ts',
+  ],
+  'test/imports/tile-packages.test.ts': ['src/core/tile-packages.ts', 'src/services/tile-imports'],
+  'test/merges/geopackage.test.ts': ['src/workers/providers/geopackage', ...MERGES],
+  'test/merges/postgis.test.ts': ['src/workers/providers/postgis', ...MERGES],
   'test/native/clip-polygons.test.ts': ['src/native'],
   'test/native/h3.test.ts': ['src/native/core/analytics'],
+  'test/pages/walk.test.ts': [
+    'test/pages/axe.ts',
+    'test/pages/walk.ts',
+    'src/console',
+    'src/core/html.ts',
+    'src/core/map-pages.ts',
+    'src/core/page-data.ts',
+    'src/gateway/http/openapi.ts',
+    'src/gateway/pages',
+    'src/gateway/surfaces/account',
+    'src/gateway/surfaces/coverages/operations.ts',
+    'src/gateway/surfaces/features/collection-operations.ts',
+    'src/gateway/surfaces/features/item-operations.ts',
+    'src/gateway/surfaces/features/operations.ts',
+    'src/gateway/surfaces/maps',
+    'src/gateway/surfaces/site',
+    'src/gateway/surfaces/stac/operations.ts',
+    'src/gateway/surfaces/tiles/operations.ts',
+    'src/gateway/surfaces/tiles/tileset-operations.ts',
+  ],
+  'test/policies/matrix.test.ts': [
+    'test/policies/support',
+    'src/core/access.ts',
+    'src/core/field-masks.ts',
+    'src/gateway/auth',
+    'src/gateway/surfaces',
+    'src/services/access',
+    'src/services/cache',
+    'src/services/filters.ts',
+    'src/services/processes',
+    'src/services/tiles',
+    'src/services/visible-catalog.ts',
+    'src/services/visible-facts.ts',
+    'src/services/visible-styles.ts',
+    'src/workers/process',
+    'src/workers/providers',
+    'src/workers/vector',
+  ],
+  'test/processes/files.test.ts': [
+    'src/services/import.ts',
+    'src/services/jobs',
+    'src/services/processes',
+    'src/services/tile-jobs',
+  ],
+  'test/rasters/hostile.test.ts': ['src/workers/raster', 'src/services/publish/find.ts'],
+  'test/replicas/survival.test.ts': [
+    'src/services/replicas',
+    'src/services/idempotency.ts',
+    'src/stores/replicas.ts',
+    'src/stores/replica-conflicts.ts',
+    'src/gateway/surfaces/geoservices/replica-operations.ts',
+  ],
+  'test/stores/endless-views.test.ts': [
+    'src/services/import-preview.ts',
+    'src/workers/providers/geopackage/connection.ts',
+    'src/workers/providers/geopackage/inspect.ts',
+    'src/workers/providers/geopackage/slow-views.ts',
+    'src/workers/providers/time-limit.ts',
+  ],
+  'test/streaming/several-servers.test.ts': ['src/services/events', 'src/stores/feed.ts'],
+  'test/streaming/webhooks.test.ts': ['src/services/events/feed.ts', 'src/stores/feed.ts', ...WEBHOOKS],
+  'test/surfaces/coverages.test.ts': ['src/gateway/surfaces/coverages', 'src/workers/raster/coverage.ts'],
+  'test/tile-jobs/cli.test.ts': [
+    'src/cli/export.ts',
+    'src/cli/export-tiles.ts',
+    'src/cli/seed.ts',
+    'src/cli/tile-options.ts',
+    'src/services/tile-jobs',
+    'src/workers/archive',
+  ],
 };
 
-const files = Object.entries(SOAKS).filter(([file, places]) => isChanged(file) || places.some(isChanged));
-console.log(files.map(([file]) => file).join(' '));
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const files = Object.entries(SOAKS).filter(([file, places]) => [file, ...places].some(isChanged));
+  console.log(files.map(([file]) => file).join(' '));
+}
