@@ -33,7 +33,7 @@ it('a test file runs in full if it is named, and with all repetitions in a soak 
   expect(repetitions(one, 10, 3, named)).toBe(3);
 });
 
-it('what lands together are merged branches of any age, the last commits, and what is not committed', () => {
+it('finds merged branches of any age, the last commits or those since one, and what is not committed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'graticule-changes-'));
   const env = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
   const git = (hour: number, ...args: string[]) => {
@@ -59,10 +59,16 @@ it('what lands together are merged branches of any age, the last commits, and wh
     writeFileSync(join(folder, 'added'), '');
     const program = `import { isChanged } from ${JSON.stringify(pathToFileURL(resolve('test/changes.mjs')).href)};
       console.log(['first', 'old', 'merged', 'late', 'added'].filter(isChanged).join());`;
-    const options = { cwd: folder, env, encoding: 'utf8' } as const;
-    expect(execFileSync('node', ['--input-type=module', '-e', program], options).trim()).toBe(
-      'merged,late,added',
-    );
+    const changed = (since?: string) => {
+      const own = { ...env, GRATICULE_CHANGED_SINCE: since };
+      const options = { cwd: folder, env: own, encoding: 'utf8' } as const;
+      return execFileSync('node', ['--input-type=module', '-e', program], options).trim();
+    };
+    expect(changed()).toBe('merged,late,added');
+    expect(changed('HEAD~1')).toBe('late,added');
+    expect(changed('HEAD~2')).toBe('merged,late,added');
+    // Nobody can tell.
+    expect(changed('nowhere')).toBe('first,old,merged,late,added');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
