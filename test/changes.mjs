@@ -1,19 +1,53 @@
-/** What lands together: the files changed by the commits of the last hours before the newest. */
+/**
+ * What lands together: the files changed by the commits of the last hours before the newest, or since a commit, and
+ * what is not committed. A file that was moved, or whose imports and comments alone changed, counts as unchanged.
+ */
 import { spawnSync } from 'node:child_process';
 
 const HOURS = 4;
+const MAX_BYTES = 1 << 29;
+
+/** Lines of imports, of comments, and empty ones. */
+const NO_CODE =
+  /^\s*(?:import\b.*|export .* from '.*|\} from '.*|(?:type )?\w+(?: as \w+)?,|#include .*|\/\/.*|\/?\*.*)?$/;
 
 function git(...args) {
-  const { stdout, status } = spawnSync('git', args, { encoding: 'utf8' });
+  const { stdout, status } = spawnSync('git', args, { encoding: 'utf8', maxBuffer: MAX_BYTES });
   return status === 0 ? stdout.trim() : undefined;
+}
+
+/** The commit before the changes: the one that `GRATICULE_CHANGED_SINCE` names, or the newest that is older than some hours. */
+function findBase() {
+  const { GRATICULE_CHANGED_SINCE: named } = process.env;
+  if (named) return git('rev-parse', '--verify', `${named}^{commit}`);
+  const newest = git('log', '-1', '--format=%ct');
+  const since = Number(newest) - HOURS * 3600;
+  // Not the commits of merged branches: an older one of these has not landed before.
+  return newest && git('rev-list', '-1', '--first-parent', `--before=${since}`, 'HEAD');
+}
+
+/** The paths of a diff without context in which a line of code changed; of a moved file, the new path. */
+function readPaths(diff) {
+  const paths = new Set();
+  let [from, to] = [undefined, undefined];
+  for (const line of diff.split('\n')) {
+    if (line.startsWith('diff --git ')) [from, to] = [undefined, undefined];
+    else if (from === undefined && line.startsWith('--- ')) from = line.slice(6);
+    else if (to === undefined && line.startsWith('+++ '))
+      to = line === '+++ /dev/null' ? from : line.slice(6);
+    else if (line.startsWith('Binary files ')) paths.add(/ and b\/(.*) differ$/.exec(line)?.[1]);
+    else if (to !== undefined && /^[+-]/.test(line) && !NO_CODE.test(line.slice(1))) paths.add(to);
+  }
+  return [...paths];
 }
 
 /** Undefined without the history that tells. */
 function changedFiles() {
-  const newest = git('log', '-1', '--format=%ct');
-  const before = newest && git('rev-list', '-1', `--before=${Number(newest) - HOURS * 3600}`, 'HEAD');
-  if (!before) return undefined;
-  return git('diff', '--name-only', before, 'HEAD')?.split('\n');
+  const before = findBase();
+  const diff = before && git('diff', '--no-ext-diff', '--find-renames', '-l0', '--unified=0', before);
+  if (diff === undefined) return undefined;
+  const added = git('ls-files', '--others', '--exclude-standard') ?? '';
+  return readPaths(diff).concat(added.split('\n').filter(Boolean));
 }
 
 const changed = changedFiles();

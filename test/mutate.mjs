@@ -110,7 +110,8 @@ function importersOf(paths) {
 /** Whether the tests pass. */
 function passes(tests) {
   const { status } = spawnSync('node_modules/.bin/vitest', ['run', '--bail=1', '--reporter=dot', ...tests], {
-    env: { ...process.env, GRATICULE_MUTANT: '1' },
+    // In full: the code that they test is changed.
+    env: { ...process.env, GRATICULE_MUTANT: '1', GRATICULE_SOAK: tests.join(' ') },
     stdio: 'ignore',
     // A mutant that never ends may hear nothing else.
     killSignal: 'SIGKILL',

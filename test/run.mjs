@@ -1,14 +1,9 @@
-/**
- * Runs all tests with vitest and ends with one plain line, `N passed, N failed`. Files that failed run once more, alone.
- * A test that passes then was disturbed by what else ran; it is listed, and counts as passed.
- */
+/** Runs all tests with vitest and ends with one plain line, `N passed, N failed`. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 
-/** More files than these do not fail because others were in their way. */
-const MAX_REPEATED_FILES = 4;
 const SLOWEST = 10;
 /** Seconds that each file took when it ran last, for the order of the next run; outside of the checkout, as other caches. */
 const DURATIONS = join(
@@ -17,27 +12,10 @@ const DURATIONS = join(
 );
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-test-'));
-const first = runVitest('first', process.argv.slice(2));
-let { files, fault } = first;
-const failures = files.filter((file) => file.status === 'failed');
-if (failures.length > 0 && failures.length <= MAX_REPEATED_FILES) {
-  const names = failures.map(nameOf);
-  console.log(`\nonce more, alone: ${names.join(' ')}`);
-  const second = runVitest('second', [...names, '--no-file-parallelism']);
-  const failTwice = new Set(second.files.flatMap(failedTests));
-  const disturbed = failures.flatMap(failedTests).filter((test) => !failTwice.has(test));
-  if (second.files.length === failures.length) {
-    files = [...files.filter((file) => file.status !== 'failed'), ...second.files];
-    fault = second.fault;
-    if (disturbed.length > 0)
-      console.log(
-        `\nfailed beside others, passed alone:\n${disturbed.map((test) => `  ${test}`).join('\n')}`,
-      );
-  }
-}
+const { files, fault } = runVitest(process.argv.slice(2));
 rmSync(folder, { recursive: true, force: true });
-noteDurations(first.files);
-printSlowest(first.files);
+noteDurations(files);
+printSlowest(files);
 
 const passed = files
   .flatMap((file) => file.assertionResults)
@@ -46,9 +24,9 @@ const failed = files.flatMap(failedTests).length || (fault ? 1 : 0);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);
 
-/** The files of one run, and whether anything failed, in a test or beside them. */
-function runVitest(name, filters) {
-  const report = join(folder, `${name}.json`);
+/** The files of the run, and whether anything failed, in a test or beside them. */
+function runVitest(filters) {
+  const report = join(folder, 'report.json');
   const run = spawnSync(
     'node_modules/.bin/vitest',
     ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...filters],

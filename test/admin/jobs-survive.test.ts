@@ -6,8 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { compile } from '../support/compile.js';
+import { isFullRun } from '../support/soak.js';
 import { describeStates, stateWorker, type TemporaryState } from '../support/state.js';
 
+/** A brief run kills once. */
+const IS_FULL = isFullRun(import.meta.url);
+const full = it.runIf(IS_FULL);
 const script = fileURLToPath(compile('test/admin/support/job-child.ts'));
 
 describeStates('jobs of a process that dies', (temporary) => {
@@ -65,7 +69,7 @@ describeStates('jobs of a process that dies', (temporary) => {
     expect(numbers.filter((n) => n === '1' || n === '2' || n === '3')).toHaveLength(3);
   });
 
-  it('cleans up and fails a job that cannot be resumed', async () => {
+  full('cleans up and fails a job that cannot be resumed', async () => {
     id = await submit();
     const first = await startServer(false);
     await atThree();
@@ -81,7 +85,7 @@ describeStates('jobs of a process that dies', (temporary) => {
     expect(traced().filter((line) => line === '1')).toHaveLength(1);
   });
 
-  it('lets a running server take over from one that died, without waiting for a restart', async () => {
+  full('lets a running server take over from one that died, without waiting for a restart', async () => {
     const servers = await Promise.all([startServer(), startServer()]);
     id = await submit();
     const { lease_owner: holder } = (await atThree())!;
@@ -94,7 +98,7 @@ describeStates('jobs of a process that dies', (temporary) => {
     expect(job?.attempt).toBe(2);
   });
 
-  it('hands a job on at once when it is stopped in order', async () => {
+  full('hands a job on at once when it is stopped in order', async () => {
     id = await submit();
     const first = await startServer();
     await atThree();
@@ -110,7 +114,7 @@ describeStates('jobs of a process that dies', (temporary) => {
     expect(job?.attempt).toBe(1);
   });
 
-  it('gives a job up that brings the server down again and again', async () => {
+  full('gives a job up that brings the server down again and again', async () => {
     id = await submit();
     for (let i = 0; i < 3; i++) {
       const child = await startServer();
@@ -129,7 +133,7 @@ describeStates('jobs of a process that dies', (temporary) => {
     expect(job?.failure_message).toMatch(/given up/);
   });
 
-  it('cancels a job that runs in another process', async () => {
+  full('cancels a job that runs in another process', async () => {
     id = await submit();
     await startServer();
     await atThree();

@@ -7,9 +7,13 @@ import { type EditableStore, geoPackageStore } from '../edits/support.js';
 import { startTown, type Town } from '../replicas/support.js';
 import { freePort } from '../support/ports.js';
 import { startServerProcess } from '../support/server.js';
+import { isFullRun } from '../support/soak.js';
 import { Files, png } from './support.js';
 
-/** What is left of attachments after the server was killed at any moment. */
+/** What is left of attachments after the server was killed at any moment. A brief run kills it during an upload. */
+
+const IS_FULL = isFullRun(import.meta.url);
+const full = it.runIf(IS_FULL);
 
 let store: (EditableStore & { file: string }) | undefined;
 let town: Town | undefined;
@@ -40,7 +44,7 @@ const bytesIn = (dataDir: string, folder = 'attachments') =>
 
 const settled = <T>(look: () => T) => expect.poll(look, { timeout: 60_000 });
 
-it('an attachment that was answered is there after kill -9, as it was', async () => {
+full('an attachment that was answered is there after kill -9, as it was', async () => {
   const files = await start();
   const id = await files.insert();
   const { objectId, globalId } = (await files.add(id, { bytes: png(3, 3, 100) })).addAttachmentResult;
@@ -71,7 +75,7 @@ it('an upload that was under way leaves no attachment', async () => {
   expect((await again.add(id)).addAttachmentResult.success).toBe(true);
 });
 
-it('a start removes bytes of no attachment, keeps those of one, and of features that are gone all', async () => {
+full('a start removes bytes of no attachment and of deleted features, and keeps the others', async () => {
   const files = await start();
   const [kept, gone] = [await files.insert(), await files.insert()];
   await files.add(kept, { bytes: png(2, 2) });

@@ -7,8 +7,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { startRedis, type TestRedis } from '../support/redis.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
+import { isFullRun } from '../support/soak.js';
 import { makeDatabase } from '../support/state.js';
 
+/** A brief run kills once. */
+const IS_FULL = isFullRun(import.meta.url);
+const full = it.runIf(IS_FULL);
 const SOURCES = ['demo/data/world_map.gpkg'];
 
 interface TileJob {
@@ -86,7 +90,7 @@ describe('two servers and a worker of one state', () => {
     return Number(pattern.exec(await response.text())?.[1] ?? 0);
   }
   const addresses = (server: TestServer) => metric(server, /^svc_tile_jobs_tiles_processed_total (\d+)/m);
-  it('seed together, each tile once, whoever is asked', async () => {
+  full('seed together, each tile once, whoever is asked', async () => {
     const before = await Promise.all([one, worker].map(addresses));
     const job = await ended(idle, await seed(idle, { maxZoom: 6 }));
     expect(job).toMatchObject({ Status: 2, ErrorMessage: null, ProcessedTiles: job.TotalTiles });
@@ -107,7 +111,7 @@ describe('two servers and a worker of one state', () => {
     expect(found).toHaveLength(2);
   });
 
-  it('make the tiles of an archive together, and one of them writes it', async () => {
+  full('make the tiles of an archive together, and one of them writes it', async () => {
     const before = await Promise.all([one, worker].map(addresses));
     const archive = { operation: 'archive', maxZoom: 6 };
     const job = await ended(one, await seed(one, archive));

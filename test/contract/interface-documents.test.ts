@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keepConnections } from '../support/connections.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
+import { isFullRun } from '../support/soak.js';
 import {
   type Described,
   DOCUMENTS,
@@ -19,6 +20,8 @@ import {
  * Every interface document against the server that it describes: what is asked by it, rightly and wrongly, is answered as
  * it says, in status, media type and schema, and never with a fault of the server.
  */
+
+const IS_FULL = isFullRun(import.meta.url);
 
 /** What strangers write in the place of values. */
 const NOISE = [
@@ -39,6 +42,11 @@ const NOISE = [
   '180,90,-180,-90',
   'x'.repeat(3000),
 ];
+
+/** Cases for a parameter or an operation; a brief run gives each a few, in turns. */
+let turn = 0;
+const some = <T>(all: readonly T[], count: number): readonly T[] =>
+  IS_FULL ? all : Array.from({ length: count }, () => all[turn++ % all.length]!);
 
 let server: SharedServer;
 let documents: Map<string, Json>;
@@ -85,7 +93,7 @@ describe('reads, as the documents describe them', () => {
       for (const described of reads()) {
         const { operation, path } = described;
         for (const { name, in: place, schema } of operation.parameters ?? [])
-          for (const value of [...NOISE, ...(schema?.enum ?? [])]) {
+          for (const value of [...some(NOISE, 3), ...(schema?.enum ?? [])]) {
             const query = requiredQuery(described);
             if (place === 'query') query.set(name, value);
             else if (place !== 'path' || value === '') continue;
@@ -107,7 +115,7 @@ describe('reads, as the documents describe them', () => {
     ];
     const requests = function* (): Generator<[Described, string, Record<string, string>]> {
       for (const described of reads())
-        for (const headers of strange)
+        for (const headers of some(strange, 1))
           yield [described, withQuery(filled(described.path), requiredQuery(described)), headers];
     };
     expect(await faults(asked(requests()))).toEqual([]);
@@ -115,7 +123,8 @@ describe('reads, as the documents describe them', () => {
 
   it('tell of 304 where answers have an entity tag, and nowhere else', async () => {
     const wrong: string[] = [];
-    for (const described of reads()) {
+    for (const [i, described] of [...reads()].entries()) {
+      if (!IS_FULL && i % 4 > 0) continue;
       const { operation, path } = described;
       const target = withQuery(filled(path), requiredQuery(described));
       const names = operation.parameters?.find((one: Json) => one.name === 'f')?.schema.enum ?? [''];

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EditableStore, geoPackageStore, parcel, postgisStore, sender } from '../edits/support.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
-import { repetitions } from '../support/soak.js';
+import { isFullRun, repetitions } from '../support/soak.js';
 import { gateways } from './support/processes.js';
 
 /**
@@ -10,7 +10,7 @@ import { gateways } from './support/processes.js';
  * must have its event and every event its change; and no atomic batch may be there in part.
  */
 
-const KILLS = repetitions(import.meta.url, 10, 2);
+const KILLS = repetitions(import.meta.url, 10, isFullRun(import.meta.url) ? 2 : 1);
 /** Edits that each store takes before each kill. */
 const EDITS = 25;
 const WRITERS = 4;

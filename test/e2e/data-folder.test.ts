@@ -14,10 +14,17 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { geoPackageStore, sender } from '../edits/support.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
+import { isFullRun } from '../support/soak.js';
 import { eventually } from './support/http.js';
 import { gateways } from './support/processes.js';
 
-/** A data folder that is deleted, or whose disk is full, while the server runs, and one whose state is lost. */
+/**
+ * A data folder that is deleted, or whose disk is full, while the server runs, and one whose state is lost. A brief run has
+ * one of each.
+ */
+
+const IS_FULL = isFullRun(import.meta.url);
+const full = it.runIf(IS_FULL);
 
 const isRoot = process.getuid?.() === 0;
 const parent = mkdtempSync(join(tmpdir(), 'graticule-folder-'));
@@ -54,7 +61,7 @@ const insert = async () => {
 };
 
 describe('a data folder that is deleted before a gateway is started again', () => {
-  it('starts no gateway with a new state, and one with the old state when the folder is back', async () => {
+  full('starts no gateway with a new state, and one with the old state when the folder is back', async () => {
     const folder = join(parent, 'other');
     execFileSync('mkdir', [folder]);
     const other = await startServerProcess({ sources: store.sources, dataDir: folder });
@@ -96,7 +103,7 @@ describe('a data folder that is deleted before a gateway is started again', () =
 });
 
 describe('a data folder that is deleted', () => {
-  it('is not made anew by threads and background tasks, and files are read without it', async () => {
+  full('is not made anew by threads and background tasks, and files are read without it', async () => {
     const folder = join(parent, 'gone');
     execFileSync('mkdir', [folder]);
     const source = join(parent, 'sources');
@@ -134,7 +141,7 @@ describe('a data folder that is deleted', () => {
     expect([await ready(), await insert()]).toEqual([[], 201]);
   });
 
-  it('refuses edits without the state database alone', async () => {
+  full('refuses edits without the state database alone', async () => {
     renameSync(join(dataDir, 'state.db'), join(parent, 'state.db'));
     expect([await ready(), await insert()]).toEqual([['data-folder'], 503]);
     renameSync(join(parent, 'state.db'), join(dataDir, 'state.db'));
@@ -264,7 +271,7 @@ describe('a state that is lost', () => {
     expect(losses()).toEqual([expect.stringContaining('parcels, spots, untended')]);
   });
 
-  it('opens layers by access policies that administrators set, for good', async () => {
+  full('opens layers by access policies that administrators set, for good', async () => {
     const publisher = await makeKey('admin:services:write', 'admin:read', 'read:default');
     const path = `/api/v1/admin${await metadataPath('parcels')}`;
     expect((await send(publisher, 'PUT', path, { accessPolicy: OPENED })).status).toBe(403);
@@ -283,7 +290,7 @@ describe('a state that is lost', () => {
     expect(await statuses()).toEqual([200, 200, 200, 200]);
   });
 
-  it('keeps services and disabled layers closed, and layers are closed by access.default', async () => {
+  full('keeps services and disabled layers closed, and layers are closed by access.default', async () => {
     const policy = '/services/default/access-policy';
     expect((await admin('PUT', policy, { allowAnonymous: false })).status).toBe(200);
     expect((await admin('PUT', await metadataPath('anything'), { enabled: false })).status).toBe(200);

@@ -7,11 +7,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
 import { geoPackageStore } from '../edits/support.js';
 import { type ServerSetup, startServer, startServerProcess, type TestServer } from '../support/server.js';
-import { repetitions } from '../support/soak.js';
+import { isFullRun, repetitions } from '../support/soak.js';
 import { eventually, json, raw } from './support/http.js';
 import { alive, engines, gateways, logLines } from './support/processes.js';
 
 const DEM = 'demo/data/olinda_dem_utm25s.tif';
+/** A brief run has one kill of each process, one wrong configuration and one stop. */
+const IS_FULL = isFullRun(import.meta.url);
+const full = it.runIf(IS_FULL);
 let server: TestServer | undefined;
 const folders: string[] = [];
 
@@ -127,7 +130,7 @@ describe('a server', () => {
 });
 
 describe('a gateway that is killed', () => {
-  it('among several leaves the others serving', async () => {
+  full('among several leaves the others serving', async () => {
     const { url, process: supervisor } = await start({ sources: [DEM], args: ['--processes', '2'] });
     const both = gateways(supervisor.pid!);
     expect(both).toHaveLength(2);
@@ -153,7 +156,7 @@ describe('a supervisor that is killed', () => {
 });
 
 describe('the catalog', () => {
-  it('takes up a file that is copied into the folder, and drops one that is removed, without a restart', async () => {
+  full('publishes a file copied into the folder, and drops a removed one, without a restart', async () => {
     const data = folder();
     copyFileSync(DEM, join(data, 'dem.tif'));
     const { url, process: supervisor } = await start({ sources: [data] });
@@ -173,7 +176,7 @@ describe('the catalog', () => {
     expect(gateways(supervisor.pid!)[0]).toBe(gateway);
   });
 
-  it('is read again on SIGHUP', async () => {
+  full('is read again on SIGHUP', async () => {
     const data = folder();
     copyFileSync(DEM, join(data, 'dem.tif'));
     const { url, process: supervisor } = await start({ sources: [data], env: { SVC_DATA__WATCH: 'false' } });
@@ -184,7 +187,7 @@ describe('the catalog', () => {
     await eventually(async () => expect(await collections(url)).toEqual(['dem', 'second']));
   });
 
-  it('serves a changed file anew: another tile, another entity tag', async () => {
+  full('serves a changed file anew: another tile, another entity tag', async () => {
     const data = folder();
     const file = join(data, 'picture.tif');
     copyFileSync(DEM, file);
@@ -240,7 +243,7 @@ describe('a server that is told to stop', () => {
     return { answer, end: () => sent.end(body.slice(-5)) };
   }
 
-  it('answers what is in flight: waits with their jobs, edits in full, and the rest with 503', async () => {
+  full('answers what is in flight: waits with their jobs, edits in full, and the rest with 503', async () => {
     const store = geoPackageStore();
     try {
       const dataDir = folder();

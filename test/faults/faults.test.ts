@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SECRET, startReceiver, type TestReceiver } from '../streaming/receiver.js';
-import { repetitions } from '../support/soak.js';
+import { isFullRun, repetitions } from '../support/soak.js';
 import { CORNER, FaultyCluster } from './cluster.js';
 import { clockOf, type Duty, ownerOf, processOf, secondsUntilPassed } from './duties.js';
 import { Load } from './load.js';
@@ -12,8 +12,11 @@ import { COLLECTION } from './writer.js';
 /**
  * Three servers of one state, each on a host of its own, lose each other, PostgreSQL and Redis in all ways, while six
  * writers edit, subscribers follow and readers read. Nothing that was acknowledged may be lost or done twice, and servers
- * that nothing is wrong with must answer all the time.
+ * that nothing is wrong with must answer all the time. A brief run has one loss of each kind: of PostgreSQL and of Redis.
  */
+
+const IS_FULL = isFullRun(import.meta.url);
+const full = it.runIf(IS_FULL);
 
 const ROUNDS = repetitions(import.meta.url, 2, 1);
 const EDITS = repetitions(import.meta.url, 100_000, 1000);
@@ -182,7 +185,7 @@ describe.skipIf(why)('three servers of one state', { timeout: 400_000 }, () => {
   }
 
   describe.each(Array.from({ length: ROUNDS }, (_, i) => i + 1))('round %i', (round) => {
-    it('go on when one of them is killed, and take its duties over', async () => {
+    full('go on when one of them is killed, and take its duties over', async () => {
       const last = (await ownerOf(cluster.database, 'relay'))!;
       const server = serverOf(last);
       const duties = ['relay', 'webhook', 'job'] as const;
@@ -217,7 +220,7 @@ describe.skipIf(why)('three servers of one state', { timeout: 400_000 }, () => {
       await recovers();
     });
 
-    it('go on when one pauses, which does nothing of old leases when it goes on', async () => {
+    full('go on when one pauses, which does nothing of old leases when it goes on', async () => {
       const last = (await ownerOf(cluster.database, 'webhook'))!;
       const server = serverOf(last);
       const since = await clockOf(cluster.database);
@@ -229,7 +232,7 @@ describe.skipIf(why)('three servers of one state', { timeout: 400_000 }, () => {
       await recovers();
     });
 
-    it('go on when PostgreSQL crashes, and restarts', async () => {
+    full('go on when PostgreSQL crashes, and restarts', async () => {
       for (const signal of RESTARTS) {
         load.store.fail();
         await cluster.database.restart(signal);
@@ -238,7 +241,7 @@ describe.skipIf(why)('three servers of one state', { timeout: 400_000 }, () => {
       }
     });
 
-    it('go on when PostgreSQL fails over to its standby', async () => {
+    full('go on when PostgreSQL fails over to its standby', async () => {
       load.store.fail();
       await cluster.database.failOver(cluster.servers.map(({ host }) => host));
       await storeIsBack();
@@ -246,7 +249,7 @@ describe.skipIf(why)('three servers of one state', { timeout: 400_000 }, () => {
       await cluster.database.repair();
     });
 
-    it('go on when they are restarted one after the other', async () => {
+    full('go on when they are restarted one after the other', async () => {
       for (const server of cluster.servers) {
         // As a balancer leaves out who is to stop: what has begun ends well, and what comes later is told to go elsewhere.
         const begun = Array.from({ length: 4 }, () =>

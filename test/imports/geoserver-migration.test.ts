@@ -13,6 +13,7 @@ import { settleGroups } from '../../src/services/exchange/migrations/geoserver/s
 import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
+import { isFullRun } from '../support/soak.js';
 import { type GeoServer, PASSWORD, USER } from './geoserver.js';
 import type { GeoServerServices } from './geoserver-services.js';
 import {
@@ -28,7 +29,13 @@ import {
 } from './migration-source.js';
 import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST } from './support.js';
 
-/** Migrations of a GeoServer, on a server that runs one job at a time: a migration that waits must not be that one. */
+/**
+ * Migrations of a GeoServer, on a server that runs one job at a time: a migration that waits must not be that one. A
+ * brief run imports once, and kills once.
+ */
+
+const IS_FULL = isFullRun(import.meta.url);
+const full = it.runIf(IS_FULL);
 
 const scratch = scratchDirectory();
 let server: TestServer;
@@ -81,7 +88,7 @@ const OLINDA = '-34.9,-8.03,-34.85,-7.98';
 
 const FEATURES = { layerNames: ['topp:countries', 'plane'] };
 
-describe('a migration of a GeoServer', () => {
+describe('a migration of a GeoServer', { timeout: 600_000 }, () => {
   it('plans without importing anything, and tells what is left', async () => {
     const job = await migrated({ dryRun: true, applyMode: false });
     expect(job).toMatchObject({
@@ -126,7 +133,7 @@ describe('a migration of a GeoServer', () => {
     ]);
     expect(job['warnings']).toEqual(expect.arrayContaining([expect.stringContaining('topp:Geology')]));
     expect(await collections(server)).toEqual([]);
-  }, 600_000);
+  });
 
   it('imports feature types by jobs of their own, in the CRS that they have', async () => {
     const { status, body } = await start(FEATURES);
@@ -149,9 +156,9 @@ describe('a migration of a GeoServer', () => {
     expect(await plane.json()).toMatchObject({ title: 'Plane', storageCrs: expect.stringMatching(/3857$/) });
     const { jobs } = (await call(server, 'GET', '/import/platform-b/jobs')).body as { jobs: Json[] };
     expect(jobs[0]).toEqual(job);
-  }, 600_000);
+  });
 
-  it('leaves collections of those names alone, unless they are to be replaced', async () => {
+  full('leaves collections of those names alone, unless they are to be replaced', async () => {
     expect(states(await migrated(FEATURES))).toEqual({
       ...{ 'topp:countries': 'skipped', 'topp:plane': 'skipped' },
     });
@@ -159,9 +166,9 @@ describe('a migration of a GeoServer', () => {
     expect(states(job)).toEqual({ 'topp:countries': 'imported', 'topp:plane': 'imported' });
     const plane = await fetch(`${server.url}/ogc/features/collections/topp_plane?f=json`);
     expect(await plane.json()).toMatchObject({ storageCrs: expect.stringMatching(/3395$/) });
-  }, 600_000);
+  });
 
-  it('names collections by the workspaces as they are mapped, and reads GML where there is no GeoJSON', async () => {
+  full('names collections by mapped workspaces, and reads GML where there is no GeoJSON', async () => {
     services.offersJson = false;
     const job = await migrated({
       workspaceNames: ['topp'],
@@ -171,9 +178,9 @@ describe('a migration of a GeoServer', () => {
     });
     expect(layersOf(job)).toMatchObject([{ collectionId: 'welt_countries', status: 'imported' }]);
     expect(await itemsOf(server, 'welt_countries')).toMatchObject({ numberMatched: 240 });
-  }, 600_000);
+  });
 
-  it('imports coverages, and takes over words and styles', async () => {
+  full('imports coverages, and takes over words and styles', async () => {
     const options = { workspaceNameMappings: { topp: 'styled' } };
     const job = await migrated({ importStyles: true, importOptions: options });
     expect(job).toMatchObject({ status: 'Completed', progress: { importedLayers: 3 } });
@@ -200,9 +207,9 @@ describe('a migration of a GeoServer', () => {
     expect(states(await migrated({ layerNames: ['heights'], importOptions: options }))).toEqual({
       'topp:heights': 'skipped',
     });
-  }, 600_000);
+  });
 
-  it('offers the other styles of a layer under their names, and draws groups as one map', async () => {
+  full('offers the other styles of a layer under their names, and draws groups as one map', async () => {
     const stylesOf = async (collection: string) => {
       const styles = await fetch(`${server.url}/ogc/maps/collections/${collection}/styles?f=json`);
       return ((await styles.json()) as { styles: Json[] }).styles.map(({ id }) => id);
@@ -233,9 +240,9 @@ describe('a migration of a GeoServer', () => {
     const layer = layersOf(job).find(({ sourceLayer }) => sourceLayer === 'topp:countries')!;
     const path = `/services/styled_world/layers/${layer['publishedLayerId']}/metadata`;
     expect(await call(server, 'PUT', path, {})).toMatchObject({ status: 200 });
-  }, 600_000);
+  });
 
-  it('lets words and a style stay that somebody has put', async () => {
+  full('lets words and a style stay that somebody has put', async () => {
     const collection = { layerNames: ['topp:countries'], importStyles: true };
     const options = { importOptions: { workspaceNameMappings: { topp: 'own' } } };
     const [before] = layersOf(await migrated({ ...collection, ...options }));
@@ -245,9 +252,9 @@ describe('a migration of a GeoServer', () => {
     const [after] = layersOf(await migrated({ ...collection, ...options, overwriteExisting: true }));
     expect(after).toMatchObject({ status: 'imported', warnings: [expect.stringMatching(/which stays/)] });
     expect(await styleOf(before)).toMatchObject({ styleVersion: 2, revisedBy: 'ada' });
-  }, 600_000);
+  });
 
-  it('leaves a layer out that fails, or ends with it', async () => {
+  full('leaves a layer out that fails, or ends with it', async () => {
     services.behaviour = (query, response) => {
       if (query.get('TYPENAMES') !== 'topp:countries') return false;
       response.writeHead(200, { 'content-type': 'text/plain' }).end('no');
@@ -266,9 +273,9 @@ describe('a migration of a GeoServer', () => {
     expect(none).toMatchObject({ status: 'Failed', errorMessage: expect.stringMatching(/topp:countries/) });
     expect(states(none)['topp:plane']).toBe('planned');
     expect(await collections(server)).not.toContain('c_plane');
-  }, 600_000);
+  });
 
-  it('sends a request again that was not answered well', async () => {
+  full('sends a request again that was not answered well', async () => {
     let refusals = 2;
     services.behaviour = (query, response) => {
       if (!query.has('STARTINDEX') || !query.has('COUNT') || refusals-- <= 0) return false;
@@ -280,9 +287,9 @@ describe('a migration of a GeoServer', () => {
       'topp:plane': 'imported',
     });
     expect(refusals).toBeLessThan(0);
-  }, 600_000);
+  });
 
-  it('fails before it imports anything, where what is unsupported is to fail it', async () => {
+  full('fails before it imports anything, where what is unsupported is to fail it', async () => {
     const options = { workspaceNameMappings: { topp: 'd' } };
     for (const part of ['Layer', 'DataStore', 'Style']) {
       const policy = { [`unsupported${part}Behavior`]: 2 };
@@ -293,7 +300,7 @@ describe('a migration of a GeoServer', () => {
       });
     }
     expect((await collections(server)).filter((id) => id.startsWith('d_'))).toEqual([]);
-  }, 600_000);
+  });
 
   it('ends with its jobs when it is cancelled', async () => {
     stall();
@@ -322,7 +329,7 @@ describe('a migration of a GeoServer', () => {
     expect((await call(server, 'POST', `/import/platform-b/jobs/${jobId}/cancel`)).status).toBeLessThan(500);
     expect((await collections(server)).filter((id) => id.startsWith('never'))).toEqual([]);
     await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });
-  }, 600_000);
+  });
 
   it('goes on after kill -9, and imports nothing twice', async () => {
     // The page of the first layer, and none of the second.
@@ -343,9 +350,9 @@ describe('a migration of a GeoServer', () => {
     expect(states(job)).toEqual({ 'topp:countries': 'imported', 'topp:plane': 'imported' });
     expect(layersOf(job).map((one) => one['jobId'])).toEqual(before.map((one) => one['jobId']));
     await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });
-  }, 600_000);
+  });
 
-  it('goes on after kill -9 in the middle of a coverage', async () => {
+  full('goes on after kill -9 in the middle of a coverage', async () => {
     let isAsked = false;
     services.behaviour = (query, response) => {
       if (query.get('REQUEST') !== 'GetCoverage') return false;
@@ -363,7 +370,7 @@ describe('a migration of a GeoServer', () => {
     expect(states(await ended(jobId))).toEqual({ 'topp:heights': 'imported' });
     expect(await collections(server)).not.toContain('cut_heights-2');
     await vi.waitFor(() => expect(files()).toEqual([]), { timeout: 60_000 });
-  }, 600_000);
+  });
 
   it('fails where the source cannot be read, and tells why', async () => {
     const job = await migrated({ layerNames: ['topp:none'] });
@@ -378,7 +385,7 @@ describe('a migration of a GeoServer', () => {
       status: 'Failed',
       errorMessage: expect.stringMatching(/may not be asked/),
     });
-  }, 600_000);
+  });
 
   it('holds no password, and is refused where a member is not supported', async () => {
     const { jobId } = (await start({ dryRun: true })).body;
@@ -410,7 +417,7 @@ describe('a migration of a GeoServer', () => {
     expect((await start({ targetSvcUrl: server.url, dryRun: true })).status).toBe(202);
     expect((await call(server, 'GET', '/import/platform-b/jobs/none')).status).toBe(404);
     expect((await call(server, 'POST', '/import/platform-b/jobs/none/cancel')).status).toBe(404);
-  }, 120_000);
+  });
 });
 
 describe('layer groups of a GeoServer', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { scratchDirectory } from '../engine/support.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
+import { isFullRun } from '../support/soak.js';
 import { startMapServer } from './mapserver.js';
 import {
   call,
@@ -17,14 +18,20 @@ import {
   startRemote,
 } from './support.js';
 
-/** Imports by pages whose server is killed between two of them, each into a table of its own: what starts again serves the next. */
+/**
+ * Imports by pages whose server is killed between two of them, each into a table of its own: what starts again serves the
+ * next. A brief run kills one.
+ */
+
+const IS_FULL = isFullRun(import.meta.url);
+const full = it.runIf(IS_FULL);
 
 const scratch = scratchDirectory();
 const dataDir = mkdtempSync(join(scratch.path, 'data-'));
 const SIZE = 5;
 let server: TestServer;
 let tables = 0;
-let mapServer: Remote;
+let mapServer: Remote | undefined;
 let remote: Remote;
 /** Features of the remote, where its pages begin one feature earlier, and from which place on they are held back. */
 let total = 20;
@@ -37,7 +44,7 @@ const start = () =>
 
 /** A remote of OGC API Features, of a WFS with GeoJSON, and of the WFS of MapServer. */
 beforeAll(async () => {
-  mapServer = await startMapServer(scratch.path);
+  if (IS_FULL) mapServer = await startMapServer(scratch.path);
   remote = await startRemote((url, response) => {
     const { searchParams: query, pathname } = url;
     const from = Number(query.get('from') ?? query.get('STARTINDEX') ?? 0);
@@ -81,7 +88,7 @@ function answer(url: URL, from: number, response: ServerResponse): void {
 /** MapServer's countries by another name. */
 async function pass(name: string, query: URLSearchParams, response: ServerResponse): Promise<void> {
   const own = [...query].map(([key, value]): [string, string] => [key, value.replaceAll(name, 'countries')]);
-  const page = await fetch(`${mapServer.url}/?${new URLSearchParams(own)}`);
+  const page = await fetch(`${mapServer!.url}/?${new URLSearchParams(own)}`);
   response.writeHead(page.status, { 'content-type': page.headers.get('content-type')! });
   response.end((await page.text()).replaceAll(/(ms:|")countries(?!\.)/g, `$1${name}`));
 }
@@ -206,14 +213,15 @@ describe.each([
   ['OGC API Features', ITEMS],
   ['a WFS with GeoJSON', GEOJSON],
   ['a WFS with GML', GML],
-])('an import from %s whose server is killed', (_name, one) => {
+])('an import from %s whose server is killed', { timeout: 480_000 }, (_name, one) => {
   let whole: Outcome;
+  const brief = it.runIf(IS_FULL || one === ITEMS);
 
   beforeAll(async () => {
     whole = await undisturbed(one);
   }, 480_000);
 
-  it('goes on behind the pages that it has, and comes to the same', async () => {
+  brief('goes on behind the pages that it has, and comes to the same', async () => {
     expect(whole.pages.length).toBeGreaterThan(one.pages + 1);
     // A page that was being written stays behind its bytes.
     const { pages, content } = await outcomeOfKill(one, (file) =>
@@ -222,22 +230,22 @@ describe.each([
     const underWay = one.pages * one.size;
     expect(pages).toEqual([...whole.pages.slice(0, one.pages), underWay, ...whole.pages.slice(one.pages)]);
     expect(content).toEqual(whole.content);
-  }, 480_000);
+  });
 
-  it('begins anew when its pages are not whole', async () => {
+  full('begins anew when its pages are not whole', async () => {
     const { pages, content } = await outcomeOfKill(one, (file) =>
       truncateSync(file, statSync(file).size - 1),
     );
     expect(pages).toEqual([...whole.pages.slice(0, one.pages + 1), ...whole.pages]);
     expect(content).toEqual(whole.content);
-  }, 480_000);
+  });
 });
 
 describe.each([
   ['OGC API Features', ITEMS],
   ['a WFS', GEOJSON],
-])('an import from %s begins anew', (_name, one) => {
-  it('when the source has another number of features', async () => {
+])('an import from %s begins anew', { timeout: 480_000 }, (_name, one) => {
+  full('when the source has another number of features', async () => {
     const { pages, content } = await outcomeOfKill(one, () => {
       total = 23;
     });
@@ -245,13 +253,13 @@ describe.each([
     expect(pages.slice(-5)).toEqual([0, 5, 10, 15, 20]);
     const names = (content as { properties: Json }[]).map(({ properties }) => properties['name']);
     expect(names.sort()).toEqual(Array.from({ length: 23 }, (_, i) => `f${i + 1}`).sort());
-  }, 120_000);
+  });
 
-  it('when features of the last page come again', async () => {
+  full('when features of the last page come again', async () => {
     const { pages, content } = await outcomeOfKill(one, () => {
       shift = 2;
     });
     expect(pages).toEqual([0, 5, 10, 10, 0, 5, 10, 15]);
     expect(content.length).toBe(20);
-  }, 120_000);
+  });
 });

@@ -1,5 +1,6 @@
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { geoPackageStore } from '../edits/support.js';
+import { isFullRun } from '../support/soak.js';
 import { mergeSuite } from './suite.js';
 
 /** Counts for seconds. */
@@ -7,16 +8,20 @@ const SLOW = `CREATE TRIGGER slow AFTER INSERT ON parcels WHEN NEW.name = 'slow'
   SELECT max(n) FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 12000000) SELECT n FROM c);
 END`;
 
-mergeSuite('GeoPackage', async () => {
-  const store = geoPackageStore();
-  const execute = async (sql: string) => {
-    const db = connect(store.file, false);
-    try {
-      db.exec(sql);
-    } finally {
-      db.close();
-    }
-  };
-  await execute(SLOW);
-  return { ...store, execute };
-});
+mergeSuite(
+  'GeoPackage',
+  async () => {
+    const store = geoPackageStore();
+    const execute = async (sql: string) => {
+      const db = connect(store.file, false);
+      try {
+        db.exec(sql);
+      } finally {
+        db.close();
+      }
+    };
+    await execute(SLOW);
+    return { ...store, execute };
+  },
+  isFullRun(import.meta.url),
+);

@@ -18,8 +18,9 @@ type Properties = Record<string, unknown>;
 /** Milliseconds for what the server does by itself. */
 const PATIENCE = 90_000;
 
-/** What imports into a collection that is there must do, whatever the store is. */
-export function mergeSuite(name: string, open: () => Promise<MergeStore>): void {
+/** What imports into a collection that is there must do, whatever the store is. A brief run has each mode once, and a kill. */
+export function mergeSuite(name: string, open: () => Promise<MergeStore>, isFull: boolean): void {
+  const full = it.runIf(isFull);
   let store: MergeStore;
   let server: TestServer;
 
@@ -110,7 +111,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       expect(await shown()).toBe(2);
     });
 
-    it('reads texts of CSV as values of the fields', async () => {
+    full('reads texts of CSV as values of the fields', async () => {
       const polygon = 'POLYGON((7 46,8 46,8 47,7 47,7 46))';
       const csv = `wkt,name,floors,active,built,seen,tags\n"${polygon}",Csv,12,TRUE,2001-02-03,2001-02-03T04:05:06Z,"{""a"":1}"\n"${polygon}",Bare,,,,,\n`;
       const fields = { TableName: 'parcels', Mode: 'append', SourceSrid: '4326' };
@@ -123,7 +124,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       });
     });
 
-    it('changes nothing when one row cannot be taken, and lists those that cannot', async () => {
+    full('changes nothing when one row cannot be taken, and lists those that cannot', async () => {
       const before = (await events()).length;
       const rows = [{ name: 'good' }, { name: null }, { name: 'x'.repeat(21) }, { name: 'also good' }];
       const { status, body } = await send({ TableName: 'parcels', Mode: 'append' }, file(rows));
@@ -140,7 +141,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       ]);
     });
 
-    it('leaves rows out that edits would refuse, where that is asked for', async () => {
+    full('leaves rows out that edits would refuse, where that is asked for', async () => {
       const rows = [
         { name: 'b' },
         { name: null },
@@ -206,7 +207,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       expect(await events(before + 2)).toEqual([]);
     });
 
-    it('leaves a geometry that comes back as a page shows it', async () => {
+    full('leaves a geometry that comes back as a page shows it', async () => {
       const collection = (...features: unknown[]) => JSON.stringify({ type: 'FeatureCollection', features });
       const exact = parcel(7.123456789012, 46.987654321098, { name: 'exact', code: 'e' });
       await send({ TableName: 'parcels', Mode: 'append' }, collection(exact));
@@ -232,7 +233,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       expect(await geometry()).not.toEqual(stored);
     });
 
-    it('refuses rows without a key, and the second of two that have the same', async () => {
+    full('refuses rows without a key, and the second of two that have the same', async () => {
       const rows = [
         { name: 'x', code: 'a' },
         { name: 'y', code: 'a' },
@@ -249,7 +250,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       expect(await names()).toEqual(['x']);
     });
 
-    it('refuses a row whose key several features have', async () => {
+    full('refuses a row whose key several features have', async () => {
       await send({ TableName: 'parcels', Mode: 'append' }, file([{ name: 'first', code: 'b' }]));
       const fields = { KeyField: 'name', RejectRows: 'true' };
       const { body } = await upsert([{ name: 'first', floors: 9 }, { name: 'other' }], fields);
@@ -257,7 +258,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       expect(body.merge).toMatchObject({ inserted: 1, updated: 0 });
     });
 
-    it('takes whole numbers of 64 bits and dates for keys', async () => {
+    full('takes whole numbers of 64 bits and dates for keys', async () => {
       await store.execute(`UPDATE parcels SET floors = 9007199254740993, built = '2001-02-03'`);
       const byNumber = file([{ name: 'number', floors: 0 }]).replace(
         '"floors":0',
@@ -293,7 +294,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       expect(await shown()).toBe(2);
     });
 
-    it('keeps what was there when no row can be taken', async () => {
+    full('keeps what was there when no row can be taken', async () => {
       const fields = { TableName: 'parcels', Mode: 'replace', RejectRows: 'true' };
       expect((await send(fields, file([{ name: null }]))).status).toBe(422);
       expect(await names()).toEqual(['first']);
@@ -301,7 +302,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
   });
 
   describe(`${name}: a merge`, () => {
-    it('of many rows is told as one gap, and shown', async () => {
+    full('of many rows is told as one gap, and shown', async () => {
       const capabilities = JSON.parse((await call('/api/v1/streaming/features/capabilities')).text);
       const { layerId } = capabilities.layers.find((layer: Properties) => layer['name'] === 'parcels');
       const client = await new StreamClient(`${server.url}/api/v1/streaming/features`).opened();
@@ -320,7 +321,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       client.close();
     });
 
-    it('that is cancelled while it writes changes nothing', async () => {
+    full('that is cancelled while it writes changes nothing', async () => {
       const before = (await events()).length;
       const letGo = await store.hold?.();
       const id = await writing([{ name: 'b' }, { name: 'slow' }, { name: 'c' }]);
@@ -344,7 +345,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       expect(await events(before)).toHaveLength(3);
     });
 
-    it('is refused for what is not there, cannot be a key, or does not go together', async () => {
+    full('is refused for what is not there, cannot be a key, or does not go together', async () => {
       const refusal = async (fields: Record<string, string>) => {
         const { status, body } = await send(fields, file([{ name: 'x' }]));
         return [status, body.errors?.[0]?.name];
@@ -372,7 +373,7 @@ export function mergeSuite(name: string, open: () => Promise<MergeStore>): void 
       expect(await names()).toEqual(['first']);
     });
 
-    it('needs the right to change the collection, and stays within it', async () => {
+    full('needs the right to change the collection, and stays within it', async () => {
       const imports = await keyOf(['admin:import:write']);
       const fields = { TableName: 'parcels', Mode: 'append' };
       expect((await send(fields, file([{ name: 'x' }]), 'data.geojson', imports)).status).toBe(403);

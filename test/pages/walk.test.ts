@@ -6,15 +6,17 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser, watchedPage } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { isFullRun } from '../support/soak.js';
 import { axeFaults } from './axe.js';
 import { catalogOf, layoutFaults, settled, walkByKeyboard } from './walk.js';
 
 /**
  * A walk through every page by keyboard, at both widths, with a look by axe at each, light and dark. `./run screenshots` takes pictures on the way, light and dark and
- * with catalogs of several sizes, into test/pages/screenshots.
+ * with catalogs of several sizes, into test/pages/screenshots. A brief run walks through four pages at 360 pixels.
  */
 
 const PICTURES = process.env.SCREENSHOTS ? 'test/pages/screenshots' : undefined;
+const IS_FULL = PICTURES !== undefined || isFullRun(import.meta.url);
 
 /** Pages by their names in pictures; `{n}` is the number of the countries. */
 const PAGES = {
@@ -68,6 +70,8 @@ const DARK: ReadonlySet<string> = new Set([
 /** Pixels of a page from its top that are in a picture, and of a picture. */
 const TALLEST = 3000;
 const WIDEST = 900;
+/** The pages of a brief run, which has the width at which layouts break first. */
+const BRIEF: ReadonlySet<string> = new Set(['start', 'collection', 'viewer', 'refusal']);
 /** Pages that are laid out in another way where there is little room; in the suite the others are walked at one width. */
 const NARROW: ReadonlySet<string> = new Set([
   'start',
@@ -113,33 +117,37 @@ describe.each(PICTURES ? [7, 1, 69, 2000] : [7])('with %i collections', (count) 
   const pages = count === 7 ? (Object.keys(PAGES) as (keyof typeof PAGES)[]) : BY_SIZE;
   const addressOf = (name: keyof typeof PAGES) => server.url + PAGES[name].replace('{n}', number);
 
-  it.each(WIDTHS)(
-    'every page is walked by keyboard at %i pixels: all is reached, seen and not covered; axe finds nothing wrong, and it complains of nothing',
-    async (width) => {
-      // Only so that the checker may be put into the page.
-      const viewport = { width, height: 900 };
-      const { page, problems } = await watchedPage(browser, server.url, { viewport, bypassCSP: true });
-      const faults: Record<string, string[]> = {};
-      for (const name of pages) {
-        if (!PICTURES && width < 1000 && !NARROW.has(name)) continue;
-        await page.goto(addressOf(name));
-        await settled(page);
-        const { stops, missed } = await walkByKeyboard(page);
-        expect(stops.length, name).toBeGreaterThan(2);
-        const wrong = [
-          ...stops.flatMap((stop) => stop.faults.map((fault) => `${stop.name} ${fault}`)),
-          ...missed.map((one) => `${one} is not reached`),
-          ...(await layoutFaults(page)),
-          ...(await axeFaults(page)),
-          ...problems.splice(0).filter((one) => !REFUSED.has(name) || !/^4\d\d |status of 4/.test(one)),
-        ];
-        if (wrong.length > 0) faults[name] = wrong;
-      }
-      await page.context().close();
-      expect(faults).toEqual({});
-    },
-    900_000,
-  );
+  describe.each(WIDTHS)('pages at %i pixels', (width) => {
+    const isWalked = (name: string) =>
+      IS_FULL ? PICTURES || width > 1000 || NARROW.has(name) : BRIEF.has(name);
+    it.runIf(IS_FULL || width < 1000)(
+      'are walked by keyboard: all is reached, seen and not covered; axe finds nothing wrong, and they complain of nothing',
+      async () => {
+        // Only so that the checker may be put into the page.
+        const viewport = { width, height: 900 };
+        const { page, problems } = await watchedPage(browser, server.url, { viewport, bypassCSP: true });
+        const faults: Record<string, string[]> = {};
+        for (const name of pages) {
+          if (!isWalked(name)) continue;
+          await page.goto(addressOf(name));
+          await settled(page);
+          const { stops, missed } = await walkByKeyboard(page);
+          expect(stops.length, name).toBeGreaterThan(2);
+          const wrong = [
+            ...stops.flatMap((stop) => stop.faults.map((fault) => `${stop.name} ${fault}`)),
+            ...missed.map((one) => `${one} is not reached`),
+            ...(await layoutFaults(page)),
+            ...(await axeFaults(page)),
+            ...problems.splice(0).filter((one) => !REFUSED.has(name) || !/^4\d\d |status of 4/.test(one)),
+          ];
+          if (wrong.length > 0) faults[name] = wrong;
+        }
+        await page.context().close();
+        expect(faults).toEqual({});
+      },
+      900_000,
+    );
+  });
 
   const looks = WIDTHS.flatMap((width) => SCHEMES.map((scheme) => [width, scheme] as const));
   it.runIf(PICTURES).each(looks)(

@@ -21,9 +21,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RasterSource } from '../../src/core/rasters/rasters.js';
 import { findFiles } from '../../src/services/catalog/publish/find.js';
 import { DEM, fileRaster, LANDSAT, ROOT, suiteEngine } from '../engine/support.js';
+import { isFullRun, repetitions } from '../support/soak.js';
 import { writeFilesWithCrs } from './crs-files.js';
 import { range, tiffWithMetadata, writeNetcdf, writeZarr } from './support.js';
 
+/** Mutations of each kind of file. */
+const ROUNDS = repetitions(import.meta.url, 200, isFullRun(import.meta.url) ? 20 : 4);
 const suite = suiteEngine();
 const inScratch = (name: string) => join(suite.scratch.path, name);
 
@@ -80,7 +83,7 @@ describe('mutated', () => {
       writeNetcdf(path, GRID, kind);
       const bytes = readFileSync(path);
       const random = seeded(kind === 'classic' ? 7 : 8);
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; round < ROUNDS; round++) {
         const file = inScratch(`${kind}-${round}.nc`);
         writeFileSync(file, mutated(bytes, random));
         await readAll(file);
@@ -95,7 +98,7 @@ describe('mutated', () => {
     const whole = inScratch('whole.zarr');
     writeZarr(whole, GRID);
     const random = seeded(9);
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const store = inScratch(`store-${round}.zarr`);
       cpSync(whole, store, { recursive: true });
       const files = (readdirSync(store, { recursive: true }) as string[])

@@ -10,14 +10,19 @@ import { Feed } from '../../src/services/streams/feed.js';
 import type { Log } from '../../src/services/telemetry/log.js';
 import { startWebhooks, type Webhooks } from '../../src/services/webhooks/index.js';
 import type { State } from '../../src/stores/state/state.js';
+import { isFullRun } from '../support/soak.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 import { isSigned, type Received, SECRET, startReceiver, type TestReceiver, until } from './receiver.js';
 
+/** A brief run has all of it with SQLite, but no long wait, and with PostgreSQL what one process tells another. */
+const IS_FULL = isFullRun(import.meta.url);
 const EMPTY = new CatalogSnapshot([], [], 1);
 const QUIET = { write() {} } as unknown as Log;
 const NO_POOLS = {} as Pools;
 
-describeStates('webhooks', (open) => {
+describeStates('webhooks', (open, database) => {
+  const full = it.runIf(IS_FULL);
+  const inFile = it.runIf(IS_FULL || database === 'SQLite');
   let temporary: TemporaryState;
   let state: State;
   let feed: Feed;
@@ -103,7 +108,7 @@ describeStates('webhooks', (open) => {
     });
   });
 
-  it('tries again what is answered 500 or not at all, before anything later', async () => {
+  inFile('tries again what is answered 500 or not at all, before anything later', async () => {
     let failures = 0;
     receiver.answer = (response) => {
       failures++;
@@ -118,7 +123,7 @@ describeStates('webhooks', (open) => {
     expect(await dead()).toBe(0);
   });
 
-  it('gives up after five attempts, goes on, and sends it again when told to', async () => {
+  inFile('gives up after five attempts, goes on, and sends it again when told to', async () => {
     receiver.answer = (response, { body }) =>
       response.writeHead(JSON.parse(body).featureId === '1' ? 500 : 204).end();
     start();
@@ -138,7 +143,7 @@ describeStates('webhooks', (open) => {
     expect(await dead()).toBe(0);
   });
 
-  it('does not follow redirections', async () => {
+  inFile('does not follow redirections', async () => {
     receiver.answer = (response) => response.writeHead(307, { location: '/elsewhere' }).end();
     start();
     await begun();
@@ -147,7 +152,7 @@ describeStates('webhooks', (open) => {
     expect(receiver.received.map(({ path }) => path)).toEqual(Array(5).fill('/events'));
   });
 
-  it('waits ten seconds for an answer, and no longer', async () => {
+  full('waits ten seconds for an answer, and no longer', async () => {
     let asked = 0;
     receiver.answer = (response) => {
       if (++asked > 1) response.writeHead(200).end();
@@ -159,7 +164,7 @@ describeStates('webhooks', (open) => {
     expect(ids()).toEqual([a, a]);
   });
 
-  it('goes on after a stop where it was, and sends what happened meanwhile', async () => {
+  inFile('goes on after a stop where it was, and sends what happened meanwhile', async () => {
     const first = start();
     await begun();
     const before = await happen(3);
@@ -183,7 +188,7 @@ describeStates('webhooks', (open) => {
     expect(ids()).toEqual(['claimed']);
   });
 
-  it('sends events of the collections that are asked for, and no others', async () => {
+  inFile('sends events of the collections that are asked for, and no others', async () => {
     start({ collections: ['roads'] });
     await begun();
     await happen(3, 'spots');
@@ -192,7 +197,7 @@ describeStates('webhooks', (open) => {
     expect(ids()).toEqual(roads);
   });
 
-  it.each([
+  inFile.each([
     ['a private address over https', { url: 'https://127.0.0.1/' }, []],
     ['http to a host that is not listed', { url: 'http://example.org/' }, ['127.0.0.1']],
     ['another protocol', { url: 'file:///etc/passwd' }, []],

@@ -1,18 +1,25 @@
 import { fileURLToPath } from 'node:url';
 
-/** Test files that go on for longer (test/soak.mjs), or `all` of them, their whole length (`./run soak`). */
+/** Test files that run in full (test/soak.mjs), or `all` of them, with all their repetitions (`./run soak`). */
 const SOAK = process.env['GRATICULE_SOAK'] ?? '';
 
-/** Of the whole length, what files whose code was changed go in CI: all of it took CI from 20 minutes to 47, a quarter to 29. */
+/** The share of all repetitions that a full run has in CI. With all of them CI took 47 minutes instead of 20. */
 const SHARE_IN_CI = 0.1;
 
 /**
- * How often the test file of a URL repeats something: `whole` times in a soak, `brief` times in each other run, and
- * something between where the code that it tries was changed.
+ * True if all tests of the file with this URL run. Otherwise the run is brief: one case of each kind, and the others are
+ * skipped (`it.runIf`).
  */
-export function repetitions(file: string, whole: number, brief: number): number {
-  if (SOAK === 'all') return whole;
+export function isFullRun(file: string, soak = SOAK): boolean {
   const path = fileURLToPath(file);
-  const isLonger = SOAK.split(' ').some((name) => name && path.endsWith(name));
-  return isLonger ? Math.max(brief, Math.ceil(whole * SHARE_IN_CI)) : brief;
+  return soak === 'all' || soak.split(' ').some((name) => name && path.endsWith(`/${name}`));
+}
+
+/**
+ * How often a test file repeats something: `whole` times in a soak, `brief` times in a brief run, and a part of `whole` in a
+ * full run.
+ */
+export function repetitions(file: string, whole: number, brief: number, soak = SOAK): number {
+  if (soak === 'all') return whole;
+  return isFullRun(file, soak) ? Math.max(brief, Math.ceil(whole * SHARE_IN_CI)) : brief;
 }
