@@ -90,7 +90,9 @@ async function request(path) {
 }
 
 function missingBundles() {
-  const files = readdirSync(join(root, 'dist'), { recursive: true }).filter((name) => name.endsWith('.compiled'));
+  const files = readdirSync(join(root, 'dist'), { recursive: true }).filter((name) =>
+    name.endsWith('.compiled'),
+  );
   return BUNDLES.filter((bundle) => !files.some((name) => name.startsWith(`${bundle}-`)));
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeHostBundle } from './host-bundle.mjs';
 import { claimPorts } from './ports.js';
 import { startServer, type TestServer } from './server.js';
 
@@ -22,6 +23,7 @@ function requireBuild(): void {
 /** Before the first test file of a run; the answer ends it. */
 export default async function setup(): Promise<() => Promise<void>> {
   requireBuild();
+  await makeHostBundle();
   const ports = await claimPorts();
   const folder = mkdtempSync(join(tmpdir(), 'graticule-run-'));
   process.env[RUN_VARIABLE] = folder;
