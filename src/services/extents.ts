@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { hasFeatures } from '../core/abilities.js';
+import { boundedCache } from '../core/bounded-cache.js';
 import type { Box } from '../core/box.js';
 import type { VectorCollection } from '../core/collection.js';
 import type { CollectionChange } from '../core/edits.js';
@@ -32,7 +32,7 @@ const NEAR = 1e-6;
  */
 export class ExtentRefresh {
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #costs = new LRUCache<string, { endedAt: number; ms: number }>({ max: MAX_COSTS });
+  readonly #costs = boundedCache<string, { endedAt: number; ms: number }>(MAX_COSTS);
   readonly #options: ExtentRefreshOptions;
   #closed = false;
 

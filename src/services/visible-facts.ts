@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../core/bounded-cache.js';
 import type { Box } from '../core/box.js';
 import { globeExtent } from '../core/box.js';
 import type { VectorCollection } from '../core/collection.js';
@@ -33,7 +33,7 @@ const SHARED: TaskContext = { timing() {} };
  * same rows, and forgotten with the least edit.
  */
 export class Measurements {
-  readonly #entries = new LRUCache<string, Entry>({ max: MAX_FACTS });
+  readonly #entries = boundedCache<string, Entry>(MAX_FACTS);
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/bounded-cache.js';
 import { ApiError } from '../../core/errors.js';
 import { TaskFailure } from '../../core/failure.js';
 import type { Operation, Principal, Reply } from '../../core/operation.js';
@@ -38,7 +38,7 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Audi
   const limiter = new EventLimiter();
   const takeRefusal = ({ remoteIp, operation }: AuditedRequest, status: number) =>
     limiter.take(`${remoteIp} ${operation.id} ${status}`);
-  const signIns = new LRUCache<string, number>({ max: MAX_SIGN_INS });
+  const signIns = boundedCache<string, number>(MAX_SIGN_INS);
   const append = (request: AuditedRequest, facts: Facts) => state.audit.append(auditEvent(request, facts));
   /** Writes the row of an edit, which stands already: the row waits on the disk while the state refuses it. */
   const record = async (event: AuditEvent) => {

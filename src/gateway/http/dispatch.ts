@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/bounded-cache.js';
 import { ApiError } from '../../core/errors.js';
 import { IMPORT_HEADER } from '../../core/ingest.js';
 import { type Format, negotiate } from '../../core/media.js';
@@ -117,7 +117,7 @@ const MAX_TARGET_LENGTH = 512;
 export class Dispatcher {
   readonly #router: Router;
   readonly #prepared = new Map<Operation, Prepared>();
-  readonly #targets = new LRUCache<string, Target>({ max: MAX_TARGETS });
+  readonly #targets = boundedCache<string, Target>(MAX_TARGETS);
   readonly #options: DispatchOptions;
 
   constructor(options: DispatchOptions) {

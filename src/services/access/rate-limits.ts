@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/bounded-cache.js';
 import { ApiError } from '../../core/errors.js';
 import { networkOf } from '../../core/networks.js';
 import type { Operation, Principal } from '../../core/operation.js';
@@ -62,7 +62,7 @@ interface Purse {
 /** Counts requests by the policies in force. Processes take tokens from buckets in the state, some at a time. */
 export class RateLimits {
   #limits: readonly Limit[] = [];
-  readonly #purses = new LRUCache<string, Purse>({ max: MAX_BUCKETS });
+  readonly #purses = boundedCache<string, Purse>(MAX_BUCKETS);
   readonly #options: RateLimitsOptions;
   readonly #timer: NodeJS.Timeout;
 

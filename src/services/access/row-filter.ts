@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/bounded-cache.js';
 import type { VectorCollection } from '../../core/collection.js';
 import { isScalar } from '../../core/cql2/ast.js';
 import {
@@ -24,7 +24,7 @@ const CLAIM = 'claim';
 
 /** Filters of policies that are kept as trees; there are as many as policies. */
 const MAX_TREES = 20_000;
-const trees = new LRUCache<string, { readonly tree: Expression }>({ max: MAX_TREES });
+const trees = boundedCache<string, { readonly tree: Expression }>(MAX_TREES);
 
 /** Throws `Cql2Error`. */
 function treeOf(text: string): Expression {

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/bounded-cache.js';
 import { ApiError, notFound } from '../../core/errors.js';
 import type { SessionStore } from '../../stores/sessions.js';
 import type { Lockout, StoredUser, UserChange, UserSearch, UserStore } from '../../stores/users.js';
@@ -38,7 +38,7 @@ const MAX_PASSWORDS = 10_000;
 /** Users of the server: who they are, and whether a password is theirs. `settle` waits for all processes. */
 export class Users {
   /** Stored hashes by the names and passwords, hashed, that were right for them. */
-  readonly #right = new LRUCache<string, string>({ max: MAX_PASSWORDS });
+  readonly #right = boundedCache<string, string>(MAX_PASSWORDS);
 
   constructor(
     private readonly store: UserStore,

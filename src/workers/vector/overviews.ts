@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { Piscina } from 'piscina';
+import { boundedCache } from '../../core/bounded-cache.js';
 import { placeOf } from '../../core/vector-source.js';
 import type { TileLayer } from '../../core/vector-tasks.js';
 import { Cancellation } from '../cancellation.js';
@@ -16,7 +16,7 @@ const IDLE_MS = 30_000;
  * own, because reading a whole table keeps a thread busy.
  */
 export class OverviewQueue {
-  readonly #requests = new LRUCache<string, number>({ max: MAX_REQUESTS });
+  readonly #requests = boundedCache<string, number>(MAX_REQUESTS);
   readonly #waiting: TileLayer[] = [];
   readonly #cancellation = new Cancellation();
   readonly #workerData: VectorThreadData;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../../core/bounded-cache.js';
 import { notFound } from '../../../core/errors.js';
 import { LIMITS } from '../../../core/limits.js';
 import { actorOf, type Exchange, type Operation, type Principal } from '../../../core/operation.js';
@@ -119,7 +119,7 @@ function addressOf(baseUrl: string, { name, type }: ServiceEntry): string {
   return `${baseUrl}/rest/services/${name.split('/').map(encodeURIComponent).join('/')}/${type}`;
 }
 
-const ids = new LRUCache<string, string>({ max: LIMITS.portalItems });
+const ids = boundedCache<string, string>(LIMITS.portalItems);
 
 /** Clients take 32 hexadecimal digits for the id of an item. */
 function idOf(service: string): string {

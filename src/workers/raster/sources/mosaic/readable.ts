@@ -1,7 +1,7 @@
 /** Members of a mosaic that may miss some: what cannot be read costs its own pixels only. */
 
 import { basename } from 'node:path';
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../../../core/bounded-cache.js';
 import { faultOfOthers, TaskFailure } from '../../../../core/failure.js';
 import { mapInLanes } from '../../../../core/lanes.js';
 import { LIMITS } from '../../../../core/limits.js';
@@ -25,7 +25,7 @@ export interface ReadableMembers {
   lost: string[];
 }
 
-const faults = new LRUCache<string, TaskFailure>({ max: 20_000, ttl: DAMAGED_MS });
+const faults = boundedCache<string, TaskFailure>(20_000, { ttl: DAMAGED_MS });
 
 const keyOf = ({ source }: MosaicMember) => JSON.stringify(source);
 
