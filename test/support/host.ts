@@ -36,6 +36,8 @@ interface RunningServer {
 // Commands tell the process of this name that data has changed.
 process.title = 'graticule: supervisor';
 process.umask(0o077);
+// Engines start without the flags of gateways, as under a supervisor: V8 takes compiled code only with the flags that it has.
+process.execArgv.length = 0;
 
 /** Folders of the sockets of engines, by what the engines were started with. */
 const engines = new Map<string, Promise<string>>();

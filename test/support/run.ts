@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeHostBundle } from './host-bundle.mjs';
+import { keepFilesInMemory } from './memory-folder.js';
 import { claimPorts } from './ports.js';
 import { startServer, type TestServer } from './server.js';
 
@@ -25,6 +26,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   requireBuild();
   await makeHostBundle();
   const ports = await claimPorts();
+  const removeFiles = keepFilesInMemory();
   const folder = mkdtempSync(join(tmpdir(), 'graticule-run-'));
   process.env[RUN_VARIABLE] = folder;
   let server: Promise<TestServer> | undefined;
@@ -41,5 +43,6 @@ export default async function setup(): Promise<() => Promise<void>> {
     ports?.close();
     await (await server?.catch(() => undefined))?.stop();
     rmSync(folder, { recursive: true, force: true });
+    removeFiles();
   };
 }
