@@ -28,7 +28,16 @@ const PATHS = [
   '/stac',
 ];
 /** Bundles that such a server loads. */
-const MIN_BUNDLES = 7;
+const BUNDLES = [
+  'cli/main',
+  'gateway/start/main',
+  'workers/entries/engine/main',
+  'workers/entries/engine/translate-starter',
+  'workers/entries/map',
+  'workers/entries/raster',
+  'workers/entries/state',
+  'workers/entries/vector',
+];
 const START_MS = 30_000;
 const RECORD_MS = 10_000;
 
@@ -54,10 +63,11 @@ try {
   for (const path of PATHS) if (!(await request(path))) throw new Error(`${path} failed`);
   writeFileSync(signal, '');
   const until = Date.now() + RECORD_MS;
-  while (countRecorded() < MIN_BUNDLES && Date.now() < until) await pause(50);
-  if (countRecorded() < MIN_BUNDLES) throw new Error(`only ${countRecorded()} bundles were recorded`);
+  while (missingBundles().length > 0 && Date.now() < until) await pause(50);
+  const missing = missingBundles();
+  if (missing.length > 0) throw new Error(`${missing.join(', ')} did not write compiled code`);
 } catch (error) {
-  process.stderr.write(`run: no compiled code for quick starts: ${error.message}\n`);
+  process.stderr.write(`run: not all code is compiled for quick starts: ${error.message}\n`);
 } finally {
   server.kill('SIGTERM');
   await ended;
@@ -79,9 +89,11 @@ async function request(path) {
   return response.ok;
 }
 
-function countRecorded() {
-  const files = readdirSync(join(root, 'dist'), { recursive: true });
-  return files.filter((name) => name.endsWith('.compiled')).length;
+function missingBundles() {
+  const files = readdirSync(join(root, 'dist'), { recursive: true }).filter((name) =>
+    name.endsWith('.compiled'),
+  );
+  return BUNDLES.filter((bundle) => !files.some((name) => name.startsWith(`${bundle}-`)));
 }
 
 async function freePort() {

@@ -1,12 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import type { ServeOptions } from '../../src/cli/settings.js';
 import { GATEWAY_FLAGS } from '../../src/supervisor/supervise.js';
 
 /** What a server is started with in a host. */
 export interface HostedStart {
   sources: readonly string[];
   /** Options of `graticule serve`. */
-  options: { port: number; host: string; dataDir: string; config?: string; publicUrl?: string };
+  options: Pick<ServeOptions, 'port' | 'host' | 'dataDir' | 'config' | 'publicUrl' | 'crs'>;
   env: NodeJS.ProcessEnv;
   logFile: string;
 }
@@ -17,7 +18,7 @@ const MAX_SERVERS = 40;
 const MAX_HOSTS = 2;
 const STOP_MS = 20_000;
 
-/** A process of `host.mjs`. */
+/** A process of `host.ts`. */
 class Host {
   isBusy = false;
   servers = 0;

@@ -66,6 +66,8 @@ export async function startPostgres(extra: string[] = []): Promise<TestPostgres>
     'fsync=off',
     'full_page_writes=off',
     'synchronous_commit=off',
+    // Compiling costs more than it saves in queries of tests.
+    'jit=off',
     'listen_addresses=',
     `unix_socket_directories=${folder}`,
     ...extra,
@@ -117,10 +119,12 @@ export function makeCluster(data: string, prefix: string[]): void {
   const templates = process.env[RUN_VARIABLE];
   const template = templates && join(templates, 'cluster');
   if (template && existsSync(template)) return run(['cp', '-a', template, data]);
-  const choices = ['-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'];
+  const choices = ['-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync', '--wal-segsize=1'];
   run([...prefix, join(PROGRAMS, 'initdb'), '-D', data, '-U', OWNER, ...choices]);
   const single = [...prefix, join(PROGRAMS, 'postgres'), '--single', '-F', '-D', data, 'postgres'];
   run(single, 'CREATE EXTENSION postgis');
+  // A third of the files is the log of what was done so far.
+  run([...prefix, join(PROGRAMS, 'pg_resetwal'), '-D', data]);
   if (template) keepTemplate(data, template);
 }
 

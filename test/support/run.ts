@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeHostBundle } from './host-bundle.mjs';
+import { keepFilesInMemory } from './memory-folder.js';
 import { claimPorts } from './ports.js';
 import { startServer, type TestServer } from './server.js';
 
@@ -22,7 +24,9 @@ function requireBuild(): void {
 /** Before the first test file of a run; the answer ends it. */
 export default async function setup(): Promise<() => Promise<void>> {
   requireBuild();
+  await makeHostBundle();
   const ports = await claimPorts();
+  const removeFiles = keepFilesInMemory();
   const folder = mkdtempSync(join(tmpdir(), 'graticule-run-'));
   process.env[RUN_VARIABLE] = folder;
   let server: Promise<TestServer> | undefined;
@@ -39,5 +43,6 @@ export default async function setup(): Promise<() => Promise<void>> {
     ports?.close();
     await (await server?.catch(() => undefined))?.stop();
     rmSync(folder, { recursive: true, force: true });
+    removeFiles();
   };
 }

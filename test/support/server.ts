@@ -5,6 +5,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ServeOptions } from '../../src/cli/settings.js';
 import { startHosted } from './hosted-server.js';
 import { freePort } from './ports.js';
 
@@ -52,7 +53,7 @@ const STOP_MS = 20_000;
 
 /**
  * Starts a server for a test that looks at nothing but what it answers, writes and logs: in a process that has run others
- * before (`host.mjs`) where its settings allow it.
+ * before (`host.ts`) where its settings allow it.
  */
 export async function startServer(setup: ServerSetup = {}): Promise<TestServer> {
   const place = await placeOf(setup);
@@ -96,27 +97,36 @@ async function placeOf(setup: ServerSetup): Promise<Place> {
   };
 }
 
-const HOSTED_OPTIONS: Readonly<Record<string, 'config' | 'publicUrl'>> = {
-  '--config': 'config',
-  '--public-url': 'publicUrl',
+type HostedOptions = Pick<ServeOptions, 'config' | 'publicUrl' | 'crs'>;
+
+/** What a host makes of options of the command line; undefined for one that is wrong, which the command line says. */
+const HOSTED_OPTIONS: Readonly<
+  Record<string, (value: string, before: HostedOptions) => HostedOptions | undefined>
+> = {
+  '--config': (config) => ({ config }),
+  '--public-url': (publicUrl) => ({ publicUrl }),
+  '--crs'(value, { crs: before }) {
+    const [file, crs] = value.split('=');
+    return file && crs ? { crs: { ...before, [file]: crs } } : undefined;
+  },
 };
 
 /** Options of the command line that a host knows; undefined for a server that needs a process of its own. */
 function hostedOptions(
   { args = [], env = {}, ...setup }: ServerSetup,
   sources: readonly string[],
-): Partial<Record<'config' | 'publicUrl', string>> | undefined {
+): HostedOptions | undefined {
   const isSpecial = setup.launcher || setup.ca !== undefined || setup.command === 'worker';
   if (!process.env['GRATICULE_TEST_HOSTS'] || isSpecial) return undefined;
   // Libraries read other variables once; those of secrets are read each time.
   const isRead = (name: string) => /^(SVC|CONNECTION)_/.test(name) && name !== 'SVC_SERVER__PROCESSES';
   if (!Object.keys(env).every(isRead)) return undefined;
   if (!sources.every((source) => source.includes(':') || existsSync(source))) return undefined;
-  const options: Partial<Record<'config' | 'publicUrl', string>> = {};
+  const options: HostedOptions = {};
   for (let at = 0; at < args.length; at += 2) {
-    const name = HOSTED_OPTIONS[args[at]!];
-    if (!name) return undefined;
-    options[name] = args[at + 1]!;
+    const option = HOSTED_OPTIONS[args[at]!]?.(args[at + 1]!, options);
+    if (!option) return undefined;
+    Object.assign(options, option);
   }
   return options;
 }

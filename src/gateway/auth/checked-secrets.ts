@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import { storageFailure } from '../../core/errors/storage-faults.js';
 import type { Principal } from '../../core/http/operation.js';
+import { boundedCache } from '../../core/bounded-cache.js';
 import { invalidCredentials } from './credentials.js';
 
 /** Whom a secret belongs to, as it was looked up. */
@@ -32,7 +32,7 @@ interface Question {
 
 /** Secrets that were found valid, by their hashes, and the look-ups of those that come for the first time. */
 export class CheckedSecrets {
-  readonly #checked = new LRUCache<string, Checked>({ max: MAX_SECRETS });
+  readonly #checked = boundedCache<string, Checked>(MAX_SECRETS);
   readonly #asking = new Map<string, Question>();
   readonly #trust: Trust;
   readonly #used: (hash: string, principal: Principal) => void;

@@ -1,17 +1,11 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { notFound } from '../../core/errors/errors.js';
 import { actorOf, type Exchange, type Operation, type Principal } from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { itemSearch, type SearchedItem } from '../../services/geoservices/item-search.js';
-import {
-  type CatalogueDeps,
-  GEOMETRY_SERVICE,
-  infoDocument,
-  type ServiceEntry,
-  servicesFor,
-} from './catalogue-operations.js';
+import { boundedCache } from '../../core/bounded-cache.js';
+import { type CatalogueDeps, GEOMETRY_SERVICE, infoDocument, type ServiceEntry, servicesFor } from './catalogue-operations.js';
 import { common, documentFormat, readingOperation } from './features/feature-server.js';
 import { jsonReply } from './images/in-band.js';
 import { CURRENT_VERSION } from './layer-documents.js';
@@ -119,7 +113,7 @@ function addressOf(baseUrl: string, { name, type }: ServiceEntry): string {
   return `${baseUrl}/rest/services/${name.split('/').map(encodeURIComponent).join('/')}/${type}`;
 }
 
-const ids = new LRUCache<string, string>({ max: LIMITS.portalItems });
+const ids = boundedCache<string, string>(LIMITS.portalItems);
 
 /** Clients take 32 hexadecimal digits for the id of an item. */
 function idOf(service: string): string {

@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache';
 import type { RateLimitPolicy } from '../../core/access/rate-limits.js';
 import { ApiError } from '../../core/errors/errors.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
 import { networkOf } from '../../core/kit/networks.js';
 import type { BucketSize, RateBucketStore } from '../../stores/access/rate-buckets.js';
 import type { DocumentStore, StoredDocument } from '../../stores/state/documents.js';
+import { boundedCache } from '../../core/bounded-cache.js';
 
 export const RATE_LIMIT_KIND = 'rate limit policy';
 
@@ -62,7 +62,7 @@ interface Purse {
 /** Counts requests by the policies in force. Processes take tokens from buckets in the state, some at a time. */
 export class RateLimits {
   #limits: readonly Limit[] = [];
-  readonly #purses = new LRUCache<string, Purse>({ max: MAX_BUCKETS });
+  readonly #purses = boundedCache<string, Purse>(MAX_BUCKETS);
   readonly #options: RateLimitsOptions;
   readonly #timer: NodeJS.Timeout;
 

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { CollectionChange } from '../../core/edits/edits.js';
@@ -6,6 +5,7 @@ import type { Box } from '../../core/geometry/box.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
+import { boundedCache } from '../../core/bounded-cache.js';
 import type { Catalog } from './catalog.js';
 
 export interface ExtentRefreshOptions {
@@ -32,7 +32,7 @@ const NEAR = 1e-6;
  */
 export class ExtentRefresh {
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #costs = new LRUCache<string, { endedAt: number; ms: number }>({ max: MAX_COSTS });
+  readonly #costs = boundedCache<string, { endedAt: number; ms: number }>(MAX_COSTS);
   readonly #options: ExtentRefreshOptions;
   #closed = false;
 

@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache';
 import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { Box } from '../../core/geometry/box.js';
 import { globeExtent } from '../../core/geometry/box.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
+import { boundedCache } from '../../core/bounded-cache.js';
 
 /** What is known of the rows that a rule leaves of a collection. */
 export interface VisibleFacts {
@@ -33,7 +33,7 @@ const SHARED: TaskContext = { timing() {} };
  * same rows, and forgotten with the least edit.
  */
 export class Measurements {
-  readonly #entries = new LRUCache<string, Entry>({ max: MAX_FACTS });
+  readonly #entries = boundedCache<string, Entry>(MAX_FACTS);
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 

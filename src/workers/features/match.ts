@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../core/bounded-cache.js';
 import {
   type Expression,
   isArray,
@@ -38,7 +39,7 @@ const CRS84 = 'OGC:CRS84';
 const IMAGE = '"graticule:image"';
 
 let memory: Database.Database | undefined;
-let tables = new LRUCache<string, Table>({ max: MAX_TABLES });
+let tables = boundedCache<string, Table>(MAX_TABLES);
 let count = 0;
 
 /** Which filters let which images through. A filter that cannot be evaluated lets nothing through and says why. */
@@ -96,7 +97,7 @@ function newTable(schema: MatchSchema): Table {
     source: tableSource(name, schema),
     insert: db.prepare(`INSERT INTO ${name} VALUES (${marks})`),
     clear: db.prepare(`DELETE FROM ${name}`),
-    filters: new LRUCache({ max: MAX_FILTERS }),
+    filters: boundedCache(MAX_FILTERS),
   };
 }
 
@@ -112,7 +113,7 @@ function database(): Database.Database {
 function reset(): void {
   memory?.close();
   memory = undefined;
-  tables = new LRUCache({ max: MAX_TABLES });
+  tables = boundedCache(MAX_TABLES);
   count = 0;
 }
 

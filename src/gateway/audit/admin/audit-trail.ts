@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { Operation, Principal, Reply } from '../../../core/http/operation.js';
@@ -9,6 +8,7 @@ import type { State } from '../../../stores/state/state.js';
 import type { AuditedRequest, Auditing } from '../../http/dispatch.js';
 import type { CredentialScheme } from '../../http/requests/request-credentials.js';
 import { EventLimiter } from '../../streams/admin/event-limiter.js';
+import { boundedCache } from '../../../core/bounded-cache.js';
 
 export interface AuditTrailOptions {
   state: State;
@@ -38,7 +38,7 @@ export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Audi
   const limiter = new EventLimiter();
   const takeRefusal = ({ remoteIp, operation }: AuditedRequest, status: number) =>
     limiter.take(`${remoteIp} ${operation.id} ${status}`);
-  const signIns = new LRUCache<string, number>({ max: MAX_SIGN_INS });
+  const signIns = boundedCache<string, number>(MAX_SIGN_INS);
   const append = (request: AuditedRequest, facts: Facts) => state.audit.append(auditEvent(request, facts));
   /** Writes the row of an edit, which stands already: the row waits on the disk while the state refuses it. */
   const record = async (event: AuditEvent) => {

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../../core/bounded-cache.js';
 import { daysLeft, type Proof, type Success } from './judgement.js';
 
 /** A certificate that ends soon. */
@@ -15,7 +15,7 @@ const MAX_CERTIFICATES = 10_000;
 
 /** Tells of each certificate that ends soon, once for each day that is left. */
 export class ExpiryWatch {
-  readonly #days = new LRUCache<string, number>({ max: MAX_CERTIFICATES });
+  readonly #days = boundedCache<string, number>(MAX_CERTIFICATES);
 
   constructor(private readonly tell: (expiry: Expiry) => void) {}
 

@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
 import type { SessionStore } from '../../../stores/access/sessions.js';
 import type { Lockout, StoredUser, UserChange, UserSearch, UserStore } from '../../../stores/access/users.js';
+import { boundedCache } from '../../../core/bounded-cache.js';
 import { type Attempts, UNLIMITED } from './attempts.js';
 import { hashPassword, isPassword, PASSWORD_LENGTH } from './passwords.js';
 
@@ -38,7 +38,7 @@ const MAX_PASSWORDS = 10_000;
 /** Users of the server: who they are, and whether a password is theirs. `settle` waits for all processes. */
 export class Users {
   /** Stored hashes by the names and passwords, hashed, that were right for them. */
-  readonly #right = new LRUCache<string, string>({ max: MAX_PASSWORDS });
+  readonly #right = boundedCache<string, string>(MAX_PASSWORDS);
 
   constructor(
     private readonly store: UserStore,

@@ -1,16 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import { isScalar } from '../../../core/cql2/ast.js';
-import {
-  type Call,
-  Cql2Error,
-  check,
-  type Expression,
-  NO_FEATURES,
-  type Operand,
-  parseText,
-  type Scalar,
-} from '../../../core/cql2/index.js';
+import { boundedCache } from '../../../core/bounded-cache.js';
+import { type Call, Cql2Error, check, type Expression, NO_FEATURES, type Operand, parseText, type Scalar } from '../../../core/cql2/index.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import { claimValues } from '../../../core/http/operation.js';
 import { type Field, hasIntegerIds, type VectorSource } from '../../../core/sources/vector-source.js';
@@ -24,7 +15,7 @@ const CLAIM = 'claim';
 
 /** Filters of policies that are kept as trees; there are as many as policies. */
 const MAX_TREES = 20_000;
-const trees = new LRUCache<string, { readonly tree: Expression }>({ max: MAX_TREES });
+const trees = boundedCache<string, { readonly tree: Expression }>(MAX_TREES);
 
 /** Throws `Cql2Error`. */
 function treeOf(text: string): Expression {

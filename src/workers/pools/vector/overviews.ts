@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache';
 import { Piscina } from 'piscina';
 import { placeOf } from '../../../core/sources/vector-source.js';
 import type { TileLayer } from '../../../core/tasks/vector-tasks.js';
 import type { VectorMessage, VectorThreadData } from '../../entries/vector.js';
 import { packed } from '../../features/sources.js';
 import { Cancellation } from '../../threads/cancellation.js';
+import { boundedCache } from '../../../core/bounded-cache.js';
 
 /** The same table is looked at again after this time: its overview may have failed, or have been of no use. */
 const PAUSE_MS = 60_000;
@@ -16,7 +16,7 @@ const IDLE_MS = 30_000;
  * own, because reading a whole table keeps a thread busy.
  */
 export class OverviewQueue {
-  readonly #requests = new LRUCache<string, number>({ max: MAX_REQUESTS });
+  readonly #requests = boundedCache<string, number>(MAX_REQUESTS);
   readonly #waiting: TileLayer[] = [];
   readonly #cancellation = new Cancellation();
   readonly #workerData: VectorThreadData;

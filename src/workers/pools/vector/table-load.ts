@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from '../../../core/bounded-cache.js';
 
 /** Milliseconds after which a statement counts as slow. */
 const SLOW_MS = 1000;
@@ -8,7 +8,7 @@ const MAX_TABLES = 10_000;
 export class TableLoad {
   readonly #running = new Map<string, number[]>();
   /** Tables whose last statement was slow. */
-  readonly #slow = new LRUCache<string, true>({ max: MAX_TABLES });
+  readonly #slow = boundedCache<string, true>(MAX_TABLES);
 
   /** Whether statements of a table take long: the last one did, or one that runs has. */
   isSlow(table: string): boolean {

@@ -1,12 +1,12 @@
 /** Members of a mosaic that may miss some: what cannot be read costs its own pixels only. */
 
 import { basename } from 'node:path';
-import { LRUCache } from 'lru-cache';
 import { mergeProblem } from '../../../../core/catalog/raster-sources.js';
 import { faultOfOthers, TaskFailure } from '../../../../core/errors/failure.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters/rasters.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
+import { boundedCache } from '../../../../core/bounded-cache.js';
 import type { Opening } from '../opening.js';
 import { factsOf, type MemberFacts } from './facts.js';
 
@@ -25,7 +25,7 @@ export interface ReadableMembers {
   lost: string[];
 }
 
-const faults = new LRUCache<string, TaskFailure>({ max: 20_000, ttl: DAMAGED_MS });
+const faults = boundedCache<string, TaskFailure>(20_000, { ttl: DAMAGED_MS });
 
 const keyOf = ({ source }: MosaicMember) => JSON.stringify(source);
 

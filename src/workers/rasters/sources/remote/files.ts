@@ -1,8 +1,8 @@
 /** Remote files that are read, in their present state, as far as that is known. */
 
-import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { AllowedHosts } from '../../../storage/remote/allowed.js';
+import { boundedCache } from '../../../../core/bounded-cache.js';
 import { HEAD_BYTES, RemoteFile } from './file.js';
 import { Pauses } from './pauses.js';
 import type { RemoteAddress } from './protocol.js';
@@ -23,11 +23,10 @@ interface Known {
 /** The proxy answers for those that are remembered, and for no others. */
 export class RemoteFiles {
   /** By address: who may read a file is a part of it. */
-  readonly #files = new LRUCache<string, Known>({
-    max: FILES,
+  readonly #files = boundedCache<string, Known>(FILES, {
     dispose: (entry, _, reason) => reason === 'evict' && this.#forget(entry),
   });
-  readonly #heads = new LRUCache<RemoteFile, true>({ max: HEADS, dispose: (_, file) => file.dropHead() });
+  readonly #heads = boundedCache<RemoteFile, true>(HEADS, { dispose: (_, file) => file.dropHead() });
   readonly #pauses = new Pauses();
 
   constructor(

@@ -1,8 +1,8 @@
 /** Files and hosts that failed, and are left alone for a while. */
 
-import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { HostAway } from '../../../storage/remote/range.js';
+import { boundedCache } from '../../../../core/bounded-cache.js';
 
 /** So long nobody asks a host that is away. */
 const HOST_MS = 3000;
@@ -28,10 +28,10 @@ interface HostPause extends Pause {
 export type Step = 'look' | 'read';
 
 export class Pauses {
-  readonly #files = new LRUCache<string, Pause>({ max: FILES, ttl: FILE_MS.forget });
-  readonly #hosts = new LRUCache<string, HostPause>({ max: HOSTS });
+  readonly #files = boundedCache<string, Pause>(FILES, { ttl: FILE_MS.forget });
+  readonly #hosts = boundedCache<string, HostPause>(HOSTS);
   /** Files of each host that failed since one could be opened. */
-  readonly #rows = new LRUCache<string, Set<string>>({ max: HOSTS });
+  readonly #rows = boundedCache<string, Set<string>>(HOSTS);
 
   /** Throws why a file is left alone. */
   checkFile(file: string): void {

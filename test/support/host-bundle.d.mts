@@ -1,0 +1,2 @@
+export function bundlePath(): string;
+export function makeHostBundle(): Promise<void>;
