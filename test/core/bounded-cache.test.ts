@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { boundedCache } from '../../src/core/bounded-cache.js';
+import { boundedCache } from '../../src/core/values/bounded-cache.js';
 
 it('forgets the entry that was unused for longest', () => {
   const forgotten: string[] = [];

@@ -1,6 +1,6 @@
 import { storageFailure } from '../../core/errors/storage-faults.js';
 import type { Principal } from '../../core/http/operation.js';
-import { boundedCache } from '../../core/bounded-cache.js';
+import { boundedCache } from '../../core/values/bounded-cache.js';
 import { invalidCredentials } from './credentials.js';
 
 /** Whom a secret belongs to, as it was looked up. */

@@ -3,9 +3,15 @@ import { notFound } from '../../core/errors/errors.js';
 import { actorOf, type Exchange, type Operation, type Principal } from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { boundedCache } from '../../core/values/bounded-cache.js';
 import { itemSearch, type SearchedItem } from '../../services/geoservices/item-search.js';
-import { boundedCache } from '../../core/bounded-cache.js';
-import { type CatalogueDeps, GEOMETRY_SERVICE, infoDocument, type ServiceEntry, servicesFor } from './catalogue-operations.js';
+import {
+  type CatalogueDeps,
+  GEOMETRY_SERVICE,
+  infoDocument,
+  type ServiceEntry,
+  servicesFor,
+} from './catalogue-operations.js';
 import { common, documentFormat, readingOperation } from './features/feature-server.js';
 import { jsonReply } from './images/in-band.js';
 import { CURRENT_VERSION } from './layer-documents.js';

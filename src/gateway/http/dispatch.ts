@@ -3,8 +3,8 @@ import { IMPORT_HEADER } from '../../core/exchange/ingest.js';
 import { type Format, negotiate } from '../../core/http/media.js';
 import { actorOf, type Operation, type Principal, type Reply } from '../../core/http/operation.js';
 import type { Pools } from '../../core/tasks/tasks.js';
+import { boundedCache } from '../../core/values/bounded-cache.js';
 import type { Hold } from '../../core/values/presence.js';
-import { boundedCache } from '../../core/bounded-cache.js';
 import type { CountedRequest, LimitHeaders } from '../../services/access/rate-limits.js';
 import type { RepeatableRequest } from '../../services/cluster/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
@@ -16,7 +16,14 @@ import { optionsReply } from './options.js';
 import { codingOf } from './replies/content-coding.js';
 import { requireFraming, requireMetExpectation } from './replies/framing.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './requests/query.js';
-import { type CredentialScheme, findScheme, isScript, readAuthorization, readBearer, requireSameOrigin } from './requests/request-credentials.js';
+import {
+  type CredentialScheme,
+  findScheme,
+  isScript,
+  readAuthorization,
+  readBearer,
+  requireSameOrigin,
+} from './requests/request-credentials.js';
 import { type Match, Router } from './router.js';
 import { type BodyReader, bodyReader, compileOnUse } from './validation.js';
 

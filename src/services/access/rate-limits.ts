@@ -2,9 +2,9 @@ import type { RateLimitPolicy } from '../../core/access/rate-limits.js';
 import { ApiError } from '../../core/errors/errors.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
 import { networkOf } from '../../core/kit/networks.js';
+import { boundedCache } from '../../core/values/bounded-cache.js';
 import type { BucketSize, RateBucketStore } from '../../stores/access/rate-buckets.js';
 import type { DocumentStore, StoredDocument } from '../../stores/state/documents.js';
-import { boundedCache } from '../../core/bounded-cache.js';
 
 export const RATE_LIMIT_KIND = 'rate limit policy';
 

@@ -3,9 +3,9 @@ import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { CollectionChange } from '../../core/edits/edits.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { Pools } from '../../core/tasks/tasks.js';
+import { boundedCache } from '../../core/values/bounded-cache.js';
 import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
-import { boundedCache } from '../../core/bounded-cache.js';
 import type { Catalog } from './catalog.js';
 
 export interface ExtentRefreshOptions {

@@ -3,8 +3,8 @@ import type { Expression } from '../../core/cql2/ast.js';
 import type { Box } from '../../core/geometry/box.js';
 import { globeExtent } from '../../core/geometry/box.js';
 import type { Pools } from '../../core/tasks/tasks.js';
+import { boundedCache } from '../../core/values/bounded-cache.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
-import { boundedCache } from '../../core/bounded-cache.js';
 
 /** What is known of the rows that a rule leaves of a collection. */
 export interface VisibleFacts {

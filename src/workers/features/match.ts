@@ -1,5 +1,4 @@
 import type { LRUCache } from 'lru-cache';
-import { boundedCache } from '../../core/bounded-cache.js';
 import {
   type Expression,
   isArray,
@@ -11,6 +10,7 @@ import {
 import { LIMITS } from '../../core/kit/limits.js';
 import { type Field, type GeoPackageSource, isDecimal } from '../../core/sources/vector-source.js';
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/streams/events.js';
+import { boundedCache } from '../../core/values/bounded-cache.js';
 import { readNumber, toInt64 } from '../../core/values/exact-number.js';
 import { readKept } from '../../core/values/json.js';
 import { type JsonText, membersIn } from '../../core/values/json-text.js';

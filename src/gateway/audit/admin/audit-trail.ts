@@ -1,6 +1,7 @@
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { Operation, Principal, Reply } from '../../../core/http/operation.js';
+import { boundedCache } from '../../../core/values/bounded-cache.js';
 import type { AuditEvent } from '../../../stores/audit/audit.js';
 import type { AuditBacklog } from '../../../stores/audit/audit-backlog.js';
 import { AuditScope, inAuditScope } from '../../../stores/audit/audit-scope.js';
@@ -8,7 +9,6 @@ import type { State } from '../../../stores/state/state.js';
 import type { AuditedRequest, Auditing } from '../../http/dispatch.js';
 import type { CredentialScheme } from '../../http/requests/request-credentials.js';
 import { EventLimiter } from '../../streams/admin/event-limiter.js';
-import { boundedCache } from '../../../core/bounded-cache.js';
 
 export interface AuditTrailOptions {
   state: State;

@@ -1,4 +1,4 @@
-import { boundedCache } from '../../../core/bounded-cache.js';
+import { boundedCache } from '../../../core/values/bounded-cache.js';
 import { daysLeft, type Proof, type Success } from './judgement.js';
 
 /** A certificate that ends soon. */

@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
+import { boundedCache } from '../../../core/values/bounded-cache.js';
 import type { SessionStore } from '../../../stores/access/sessions.js';
 import type { Lockout, StoredUser, UserChange, UserSearch, UserStore } from '../../../stores/access/users.js';
-import { boundedCache } from '../../../core/bounded-cache.js';
 import { type Attempts, UNLIMITED } from './attempts.js';
 import { hashPassword, isPassword, PASSWORD_LENGTH } from './passwords.js';
 

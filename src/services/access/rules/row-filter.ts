@@ -1,10 +1,19 @@
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import { isScalar } from '../../../core/cql2/ast.js';
-import { boundedCache } from '../../../core/bounded-cache.js';
-import { type Call, Cql2Error, check, type Expression, NO_FEATURES, type Operand, parseText, type Scalar } from '../../../core/cql2/index.js';
+import {
+  type Call,
+  Cql2Error,
+  check,
+  type Expression,
+  NO_FEATURES,
+  type Operand,
+  parseText,
+  type Scalar,
+} from '../../../core/cql2/index.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import { claimValues } from '../../../core/http/operation.js';
 import { type Field, hasIntegerIds, type VectorSource } from '../../../core/sources/vector-source.js';
+import { boundedCache } from '../../../core/values/bounded-cache.js';
 
 /**
  * Filters of policies: CQL2 in which `claim('type')` stands for what is claimed of the caller. Values take its place as

@@ -1,10 +1,10 @@
 import { Piscina } from 'piscina';
 import { placeOf } from '../../../core/sources/vector-source.js';
 import type { TileLayer } from '../../../core/tasks/vector-tasks.js';
+import { boundedCache } from '../../../core/values/bounded-cache.js';
 import type { VectorMessage, VectorThreadData } from '../../entries/vector.js';
 import { packed } from '../../features/sources.js';
 import { Cancellation } from '../../threads/cancellation.js';
-import { boundedCache } from '../../../core/bounded-cache.js';
 
 /** The same table is looked at again after this time: its overview may have failed, or have been of no use. */
 const PAUSE_MS = 60_000;

@@ -1,4 +1,4 @@
-import { boundedCache } from '../../../core/bounded-cache.js';
+import { boundedCache } from '../../../core/values/bounded-cache.js';
 
 /** Milliseconds after which a statement counts as slow. */
 const SLOW_MS = 1000;

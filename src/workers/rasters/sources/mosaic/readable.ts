@@ -5,8 +5,8 @@ import { mergeProblem } from '../../../../core/catalog/raster-sources.js';
 import { faultOfOthers, TaskFailure } from '../../../../core/errors/failure.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters/rasters.js';
+import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
-import { boundedCache } from '../../../../core/bounded-cache.js';
 import type { Opening } from '../opening.js';
 import { factsOf, type MemberFacts } from './facts.js';
 

@@ -1,8 +1,8 @@
 /** Remote files that are read, in their present state, as far as that is known. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
+import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import type { AllowedHosts } from '../../../storage/remote/allowed.js';
-import { boundedCache } from '../../../../core/bounded-cache.js';
 import { HEAD_BYTES, RemoteFile } from './file.js';
 import { Pauses } from './pauses.js';
 import type { RemoteAddress } from './protocol.js';

@@ -1,8 +1,8 @@
 /** Files and hosts that failed, and are left alone for a while. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
+import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import { HostAway } from '../../../storage/remote/range.js';
-import { boundedCache } from '../../../../core/bounded-cache.js';
 
 /** So long nobody asks a host that is away. */
 const HOST_MS = 3000;
