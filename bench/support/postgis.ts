@@ -10,6 +10,7 @@ export function loadBuildings(url: string, table: string, rows: number, crs: Bui
     'PostgreSQL',
     `PG:${url}`,
     buildings(rows, crs).path,
+    'buildings',
     ...layout,
     '-a_srs',
     `EPSG:${crs}`,

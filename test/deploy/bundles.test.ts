@@ -39,8 +39,14 @@ describe('bundles', () => {
 
   it.each([
     { flags: [], entries: ['cli/main'] },
-    { flags: GATEWAY_FLAGS, entries: ['gateway/main', 'workers/state/worker', 'workers/vector/worker'] },
-    { flags: ENGINE_FLAGS, entries: ['workers/engine/main', 'workers/raster/worker', 'workers/map/worker'] },
+    {
+      flags: GATEWAY_FLAGS,
+      entries: ['gateway/start/main', 'workers/entries/state', 'workers/entries/vector'],
+    },
+    {
+      flags: ENGINE_FLAGS,
+      entries: ['workers/entries/engine/main', 'workers/entries/raster', 'workers/entries/map'],
+    },
   ])('come with compiled code that V8 accepts in processes with flags $flags', ({ flags, entries }) => {
     for (const line of checkCompiled(flags, entries)) expect(line).toMatch(/ accepted$/);
   });

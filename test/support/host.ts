@@ -150,7 +150,7 @@ function forkEngines(count: number, allowed: string): Promise<string> {
       engines: count,
       runDir,
       gatewayEntry: '',
-      engineEntry: resolve('dist/workers/engine/main.js'),
+      engineEntry: resolve('dist/workers/entries/engine/main.js'),
       engineEnv: { [REMOTE_ALLOW_VARIABLE]: allowed },
       log() {},
       onReady: () => onReady(runDir),
