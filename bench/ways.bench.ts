@@ -41,23 +41,37 @@ const server = await startGraticule(['demo/data/world_map.gpkg', postgres.url], 
 async function send(method: string, path: string, body?: unknown, key = KEY): Promise<Response> {
   const response = await fetch(server.origin + path, {
     method,
-    headers: { 'x-api-key': key, ...(body ? { 'content-type': 'application/json' } : {}) },
+    headers: {
+      ...(key ? { 'x-api-key': key } : {}),
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    },
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
   return response;
 }
 
-async function json(method: string, path: string, body?: unknown): Promise<any> {
-  return (await send(method, path, body)).json();
+async function json<T>(method: string, path: string, body?: unknown): Promise<T> {
+  return (await send(method, path, body)).json() as Promise<T>;
 }
 
 const read = async (path: string, key?: string) => (await send('GET', path, undefined, key)).arrayBuffer();
 
+interface Listed {
+  readonly id: string | number;
+  readonly title?: string;
+  readonly name?: string;
+}
+
+interface Feature {
+  readonly id: number;
+  readonly geometry: { readonly coordinates: number[][][][] };
+}
+
 /** The table of the database, which is published some time after the start. */
-async function untilListed(path: string, list: string, member: string): Promise<any> {
+async function untilListed(path: string, list: string, member: 'id' | 'title' | 'name'): Promise<Listed> {
   for (const end = Date.now() + JOB_MS; Date.now() < end; await pause(200)) {
-    const found = (await json('GET', path))[list].find((one: any) =>
+    const found = (await json<Record<string, Listed[]>>('GET', path))[list]!.find((one) =>
       `${one[member]}`.toLowerCase().includes('buildings'),
     );
     if (found) return found;
@@ -67,7 +81,7 @@ async function untilListed(path: string, list: string, member: string): Promise<
 
 /** Waits for a job of a process. */
 async function execute(inputs: object, collection: string): Promise<void> {
-  const response = await fetch(`${server.origin}/ogc/processes/processes/vector.buffer/execution`, {
+  const response = await fetch(`${server.origin}/ogc/processes/processes/geometry.buffer/execution`, {
     method: 'POST',
     headers: { 'x-api-key': KEY, 'content-type': 'application/json', prefer: 'respond-async' },
     body: JSON.stringify({ inputs, outputs: { features: { publish: { collection } } } }),
@@ -76,7 +90,7 @@ async function execute(inputs: object, collection: string): Promise<void> {
   const job = response.headers.get('location')!;
   const path = job.startsWith('http') ? new URL(job).pathname : job;
   for (const end = Date.now() + JOB_MS; Date.now() < end; await pause(200)) {
-    const { status, message } = await json('GET', path);
+    const { status, message } = await json<{ status: string; message: string }>('GET', path);
     if (status === 'successful') return;
     if (status === 'failed') throw new Error(message);
   }
@@ -85,12 +99,15 @@ async function execute(inputs: object, collection: string): Promise<void> {
 
 try {
   const { id: buildings } = await untilListed('/ogc/features/collections?f=json', 'collections', 'id');
-  const { features } = await json('GET', `/ogc/features/collections/${buildings}/items?limit=3&f=json`);
+  const { features } = await json<{ features: Feature[] }>(
+    'GET',
+    `/ogc/features/collections/${buildings}/items?limit=3&f=json`,
+  );
   const layer = await untilListed('/ogc/tiles/collections?f=json', 'collections', 'title');
   await json('POST', '/api/v1/admin/rls-policies', {
     ...{ service: '*', layer: buildings, role: 'reader', attribute: 'kind', claimType: 'kind' },
   }).catch(() => undefined);
-  const [longitude, latitude] = features[0].geometry.coordinates.flat(3) as [number, number];
+  const [longitude, latitude] = features[0]!.geometry.coordinates.flat(3) as unknown as [number, number];
   /** Of another zoom each time, so that none is cached. */
   const tile = (n: number) => {
     const zoom = 12 + (n % 8);
@@ -103,9 +120,9 @@ try {
   const esri = await untilListed(`${service}?f=json`, 'layers', 'name');
   const ways: Way[] = [
     {
-      name: 'a cached tile',
+      name: 'a cached tile, without a key',
       most: 20,
-      request: () => read('/ogc/tiles/collections/countries/tiles/WebMercatorQuad/2/1/2'),
+      request: () => read('/ogc/tiles/collections/countries/tiles/WebMercatorQuad/2/1/2', ''),
     },
     { name: 'a tile of PostGIS', most: 70, request: tile },
     {
@@ -123,7 +140,7 @@ try {
         postForm(`${service}/${esri.id}/applyEdits`, {
           f: 'json',
           updates: JSON.stringify(
-            features.map(({ id }: any) => ({ attributes: { fid: Number(id), levels: 1 + (n % 7) } })),
+            features.map(({ id }) => ({ attributes: { fid: id, levels: 1 + (n % 7) } })),
           ),
         }),
     },
@@ -175,13 +192,12 @@ try {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-async function postForm(path: string, fields: Record<string, string>): Promise<any> {
+async function postForm(path: string, fields: Record<string, string>): Promise<void> {
   const response = await fetch(server.origin + path, {
     method: 'POST',
     headers: { 'x-api-key': KEY },
     body: new URLSearchParams(fields),
   });
-  const reply: any = await response.json();
-  if (reply.error) throw new Error(JSON.stringify(reply.error));
-  return reply;
+  const { error } = (await response.json()) as { error?: object };
+  if (error) throw new Error(JSON.stringify(error));
 }
