@@ -18,7 +18,9 @@ function fileName(number: string, title: string): string {
 
 it.each(files)('decision %s has its title as its name, and the four sections', (name) => {
   const text = read(name);
-  const [, number, title] = /^# (\d+)\. (.+)\n\nDate: 20\d\d-\d\d-\d\d\. Status: accepted\b.*\.\n/.exec(text)!;
+  const [, number, title] = /^# (\d+)\. (.+)\n\nDate: 20\d\d-\d\d-\d\d\. Status: accepted\b.*\.\n/.exec(
+    text,
+  )!;
   expect(name).toBe(fileName(number!, title!));
   const sections = [...text.matchAll(/^## (.+)\n\n\S/gm)].map(([, section]) => section);
   expect(sections).toEqual(['Context', 'Choice', 'Measured', 'Consequence']);
@@ -41,7 +43,9 @@ it('the index lists each decision once, by its title and date', () => {
 });
 
 it('pages, comments and decisions refer to decisions that exist', () => {
-  const { stdout } = spawnSync('git', ['grep', '-nIE', 'decision|[0-9]\\]\\(0[0-9]{3}-'], { encoding: 'utf8' });
+  const { stdout } = spawnSync('git', ['grep', '-nIE', 'decision|[0-9]\\]\\(0[0-9]{3}-'], {
+    encoding: 'utf8',
+  });
   const numbers = new Set(files.map((name) => String(Number(name.slice(0, 4)))));
   const lost = stdout.split('\n').filter((line) => {
     const named = [...line.matchAll(/\b(0\d{3}-[a-z0-9-]+\.md)/g)].some(([, name]) => !files.includes(name!));
