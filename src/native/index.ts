@@ -10,7 +10,7 @@ import type { Field } from '../core/sources/vector-source.js';
 import { builtFile, nativeAddon } from './built.js';
 
 /** A column of a tile layer: its name, or name and type where the stored value does not tell (booleans as 0/1). */
-export type LayerField = string | Pick<Field, 'name' | 'type'>;
+type LayerField = string | Pick<Field, 'name' | 'type'>;
 
 export interface LayerOptions {
   /** Name of the layer in the tile. */

@@ -9,7 +9,7 @@ import { onThisOrigin } from './page.js';
 import type { MapColors } from './theme.js';
 
 /** Style layers and sources of the base map have this before their names. */
-export const BASEMAP = 'basemap';
+const BASEMAP = 'basemap';
 /** Fonts of a base map's style have this before their names: they come from where the style says. */
 const FONT_PREFIX = 'basemap:';
 /** Icons of the data have this before their names where the style of the base map has icons of its own. */

@@ -37,12 +37,6 @@ export const CERTIFICATE_FAULTS = [
 ] as const;
 export type CertificateFault = (typeof CERTIFICATE_FAULTS)[number];
 
-/** Codes of what comes instead of a certificate. */
-export type PresentationFault =
-  | 'client_certificate_missing'
-  | 'client_certificate_forwarding_untrusted'
-  | 'client_certificate_forwarding_invalid';
-
 /** Which certificates are trusted, as documents keep it. */
 export interface TrustProfile {
   readonly environmentId: string;

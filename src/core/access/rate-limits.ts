@@ -2,7 +2,7 @@
 
 export const RATE_SCOPES = ['plan', 'tenant', 'api-key', 'endpoint', 'address'] as const;
 /** Whose requests are counted together: those of a tenant, a key or user, an operation, an address. */
-export type RateScope = (typeof RATE_SCOPES)[number];
+type RateScope = (typeof RATE_SCOPES)[number];
 
 export interface RateLimitPolicy {
   readonly name: string;

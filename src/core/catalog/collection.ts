@@ -250,7 +250,10 @@ export class CatalogSnapshot {
     return new CatalogSnapshot(collections, quarantined, generation, matrixSets, refused, planes);
   }
 
-  /** The same catalog for what needs places on Earth: without collections in planes of their own. */
+  /**
+   * The same catalog for what needs places on Earth: without collections in planes of their own. APIs that need a
+   * location on Earth get this catalog, so that none of them checks again.
+   */
   get onEarth(): CatalogSnapshot {
     return (this.#onEarth ??= this.#withoutPlanes());
   }

@@ -84,7 +84,7 @@ export interface FilterData {
   readonly formats: readonly { readonly f: string; readonly title: string }[];
 }
 
-export interface FilterField {
+interface FilterField {
   readonly name: string;
   readonly title: string;
   readonly type: FieldType;

@@ -32,16 +32,16 @@ export interface RestedNote {
   readonly writes: FileWrites;
 }
 /** A process has taken over all announcements up to a version. */
-export interface AppliedNote {
+interface AppliedNote {
   readonly applied: number;
   readonly instance: string;
 }
 /** Something was announced. */
-export interface AnnouncedNote {
+interface AnnouncedNote {
   readonly announced: number;
 }
 /** A process has come, or is going. */
-export interface MembersNote {
+interface MembersNote {
   readonly members: string;
 }
 /** A question to the other gateways of the server. */
@@ -55,15 +55,15 @@ export interface AnswerNote {
   readonly answer: unknown;
 }
 /** Cached answers were dropped by an operator. */
-export interface DropNote {
+interface DropNote {
   readonly dropped: CacheScope;
 }
 /** Events were appended to the feed, up to this cursor. */
-export interface FedNote {
+interface FedNote {
   readonly fed: number;
 }
 /** Operators should know of something. */
-export interface AlertNote {
+interface AlertNote {
   readonly alert: Alert;
 }
 /** What processes that share a state tell each other of it. */

@@ -11,7 +11,7 @@ import { ConfigSchema } from './config-schema.js';
 
 export type Config = Static<typeof ConfigSchema> & { logging: { level: LogLevel } };
 
-export type ConfigSource = 'flag' | 'environment' | 'file' | 'default';
+type ConfigSource = 'flag' | 'environment' | 'file' | 'default';
 
 /** One setting as it is in force: what documentation and the management API show. */
 export interface Setting {
@@ -67,7 +67,7 @@ function leaves(schema: TSchema, names: readonly string[] = []): Leaf[] {
   return Object.entries(properties).flatMap(([name, sub]) => leaves(sub, [...names, name]));
 }
 
-export function environmentName(path: string): string {
+function environmentName(path: string): string {
   return WELL_KNOWN[path] ?? longName(path);
 }
 

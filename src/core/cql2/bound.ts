@@ -30,7 +30,7 @@ export function bound(root: Operand): void {
 }
 
 /** The operands within an operand; none in a literal. */
-export function partsOf(operand: Operand): readonly Operand[] {
+function partsOf(operand: Operand): readonly Operand[] {
   if (typeof operand !== 'object') return [];
   if (Array.isArray(operand)) return operand;
   if (isCall(operand)) return operand.args;

@@ -11,7 +11,7 @@ export type Kind =
   | 'json'
   | 'binary';
 
-export interface FunctionArgument {
+interface FunctionArgument {
   name: string;
   kinds: readonly Kind[];
   /** A whole number >= 0 that is written in the filter. */

@@ -32,25 +32,25 @@ interface Addressed {
 }
 
 /** A new feature. An `id` that the client chose is taken where the key is not made by the store alone. */
-export interface CreateOperation {
+interface CreateOperation {
   type: 'create';
   id?: string;
   feature: FeatureInput;
 }
 
 /** What the feature does not name becomes null, or the column's default. */
-export interface ReplaceOperation extends Addressed {
+interface ReplaceOperation extends Addressed {
   type: 'replace';
   feature: FeatureInput;
 }
 
 /** JSON merge patch (RFC 7396): what the feature does not name stays. */
-export interface UpdateOperation extends Addressed {
+interface UpdateOperation extends Addressed {
   type: 'update';
   feature: FeatureInput;
 }
 
-export interface DeleteOperation extends Addressed {
+interface DeleteOperation extends Addressed {
   type: 'delete';
 }
 
@@ -181,7 +181,7 @@ export interface EditResult {
   positions?: number[];
 }
 
-export type FeatureEventOperation = 'insert' | 'update' | 'delete';
+type FeatureEventOperation = 'insert' | 'update' | 'delete';
 
 /**
  * One row of the outbox: written in the transaction of its edit, read in the order of `cursor`. JSON members are text,

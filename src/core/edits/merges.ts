@@ -9,7 +9,7 @@ import type { CollectionChange, EditOrigin, EditTask } from './edits.js';
  * feature of its key, and is a new one where there is none.
  */
 export const MERGE_MODES = ['append', 'replace', 'upsert'] as const;
-export type MergeMode = (typeof MERGE_MODES)[number];
+type MergeMode = (typeof MERGE_MODES)[number];
 
 /** Column of a staging file with the text of each GeoJSON feature, in place of its geometry and its properties. */
 export const FEATURE_COLUMN = 'graticule_feature';

@@ -128,7 +128,7 @@ export interface ItemsPlan {
 }
 
 /** A page that is appended to a file. */
-export interface PageTask extends RemoteRequest {
+interface PageTask extends RemoteRequest {
   /** GeoJSON text sequence. */
   readonly output: string;
   /** Where the page begins in it. */
@@ -137,7 +137,7 @@ export interface PageTask extends RemoteRequest {
   readonly limit: number;
 }
 
-export interface Page {
+interface Page {
   /** Where the next page begins in the file. */
   readonly offset: number;
   /** Features that were written, and those that the page had. */

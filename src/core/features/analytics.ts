@@ -59,7 +59,7 @@ export interface ClustersTask extends AnalyticsQuery {
   statistics: Statistic[];
 }
 
-export type JoinPredicate = 'intersects' | 'contains' | 'within' | 'dwithin';
+type JoinPredicate = 'intersects' | 'contains' | 'within' | 'dwithin';
 
 /** Each feature with what it meets in another source. */
 export interface SpatialJoinTask extends AnalyticsQuery {

@@ -143,7 +143,7 @@ export interface LocatorInfo {
 }
 
 /** What fields of a collection may say. */
-export type SearchedField = PlaceField | 'address' | 'rank';
+type SearchedField = PlaceField | 'address' | 'rank';
 /** Fields of a collection by what they say. */
 export type SearchedFields = Readonly<Partial<Record<SearchedField, string>>>;
 
@@ -161,7 +161,7 @@ export interface FeatureCandidates {
 }
 
 /** An index, by its file. */
-export interface IndexFile {
+interface IndexFile {
   readonly index: string;
 }
 

@@ -48,7 +48,7 @@ export type Surface =
   | 'operations';
 
 /** Value of the `svc.protocol` label. */
-export type Protocol =
+type Protocol =
   | 'OGC-Features'
   | 'OGC-Coverages'
   | 'OGC-Tiles'

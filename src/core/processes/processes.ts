@@ -1,6 +1,6 @@
 /** What tools are told of a process that they are to become. */
 
-export interface ProcessInput {
+interface ProcessInput {
   readonly name: string;
   /** Type of its values: of JSON Schema, or `layer`. */
   readonly type: string;

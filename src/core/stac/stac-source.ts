@@ -6,7 +6,7 @@ import type { Box } from '../geometry/box.js';
 import { LIMITS } from '../kit/limits.js';
 
 /** What is shown where scenes lie over each other. */
-export const SCENE_MERGES = [
+const SCENE_MERGES = [
   ...(['first', 'newest', 'lowest-cloud'] as const),
   ...(['highest', 'lowest', 'mean', 'median', 'standard-deviation', 'count'] as const),
 ] as const;

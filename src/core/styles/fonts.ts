@@ -205,11 +205,6 @@ export function unknownFont(textFont: readonly string[]): string | undefined {
   return textFont.find((name) => !CHOICES.has(faceKey(name)));
 }
 
-/** Names of the fonts that styles may use, without those that stand for others. */
-export function fontNames(): string[] {
-  return [...new Set([...CHOICES.values()].map(({ face }) => face.name))];
-}
-
 /**
  * Faces for a `text-font`, in the order in which they are asked for a character: those named, then those of other
  * scripts in the weight of the first. Names that are unknown are left out.

@@ -85,7 +85,7 @@ import type {
   VectorTileTask,
 } from './vector-tasks.js';
 
-export interface Tasks
+interface Tasks
   extends AnalyticsTasks,
     ArchiveTasks,
     FeatureProcessTasks,

@@ -36,7 +36,7 @@ export function findRoundedInteger(json: string): RoundedInteger | undefined {
 }
 
 /** Whether a double holds a number of JSON, which is beyond 2^53, as another number. */
-export function isRoundedInteger(written: string): boolean {
+function isRoundedInteger(written: string): boolean {
   const value = Number(written);
   if (Math.abs(value) < Number.MAX_SAFE_INTEGER) return false;
   return canonicalDigits(written) !== canonicalDigits(String(value));

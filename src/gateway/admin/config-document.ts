@@ -26,7 +26,7 @@ export function isSet(value: unknown): boolean {
 }
 
 /** First word of a setting's path: the section that it is in. */
-export function sectionOf({ path }: Setting): string {
+function sectionOf({ path }: Setting): string {
   const dot = path.indexOf('.');
   return dot < 0 ? path : path.slice(0, dot);
 }

@@ -42,7 +42,7 @@ import type { State } from '../../stores/state/state.js';
 import type { ConfigDocument } from './config-document.js';
 
 /** Facts about this server that do not change while it runs. */
-export interface ServerFacts {
+interface ServerFacts {
   /** Three numeric parts: clients compare them. */
   version: string;
   releaseChannel: 'stable' | 'lts' | 'preview' | 'alpha' | 'beta' | 'rc' | 'nightly' | 'dev';

@@ -20,7 +20,7 @@ import { isChange, runOf, sendsTag } from './row-run.js';
  * The management API has four shapes. A group is a table of rows made by the four functions of their names;
  * a row without an implementation is routed, documented and guarded like any other, and answers 501.
  */
-export type Shape = 'resource' | 'action' | 'report' | 'setting';
+type Shape = 'resource' | 'action' | 'report' | 'setting';
 
 export { BASE_PATH };
 
@@ -259,7 +259,7 @@ function responsesOf(
 }
 
 /** `List Admin API Keys` -> `listAdminApiKeys`. */
-export function camel(words: string): string {
+function camel(words: string): string {
   return words
     .split(/[^A-Za-z0-9]+/)
     .filter((word) => word !== '')

@@ -16,9 +16,11 @@ import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { StoredLayer } from '../../services/catalog/publish/layers.js';
 
 /**
- * Rights to layers that management operations ask for beside their permissions. Who changes what others may see of a layer
- * must be able to read all of it, and who replaces a layer must be able to write all of it: else a permission of the
- * management API would open what its holder may not have.
+ * Rights to layers that management operations ask for beside their permissions. Who changes what others may see of a
+ * layer must be able to read all of it, and who replaces a layer must be able to write all of it: else a permission of
+ * the management API would open what its holder may not have. The rule holds for each change, also for one that narrows
+ * access: whether a filter or mask loosens it cannot be decided in general. Management permissions for single layers
+ * would double the vocabulary, and their holder could still open a layer that it cannot read.
  */
 
 /** What decides about rights, of `AdminDeps` and of what a manifest is checked against. */

@@ -31,7 +31,11 @@ export function sendsTag({ rows }: Group, { method, path, shape }: Row): boolean
 /** Path of the GET that shows what a row changes. */
 const shownPath = ({ path, implementation }: Row) => implementation?.shownBy ?? path;
 
-/** Returns what runs a row: it checks If-Match before a change, and sends the entity tag of what the answer shows. */
+/**
+ * Returns what runs a row: it checks If-Match before a change, and sends the entity tag of what the answer shows.
+ * Documents of the state compare and change in one transaction. Settings of layers and styles are serialised within one
+ * gateway process only.
+ */
 export function runOf(context: RowContext, turns: Turns): Operation['run'] {
   const { group, row, implementation, deps } = context;
   const { isForTenants = group.isForTenants ?? false } = implementation;

@@ -23,7 +23,7 @@ export const ANONYMOUS_ROLE = 'anonymous';
  * `fits` returns why a rule cannot name a field. It is called for the layer, or for each layer with the field if the rule is
  * for all layers. Rules can also name fields that the settings of a layer hide.
  */
-export function requireRule(
+function requireRule(
   rule: Rule,
   { catalog }: RuleTargets,
   fits: Fits = () => undefined,

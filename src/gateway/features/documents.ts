@@ -10,7 +10,7 @@ import { DOCUMENT_FORMATS, ITEM_FORMATS } from './formats.js';
 export const FEATURES_PATH = '/ogc/features';
 
 /** Extent member of a collection document (OGC 17-069r4, 7.13). */
-export function extentDocument(collection: Collection) {
+function extentDocument(collection: Collection) {
   const bbox = collection.extent84 ?? [-180, -90, 180, 90];
   return {
     // Nowhere on Earth, where the CRS is a plane without a place.
@@ -20,7 +20,7 @@ export function extentDocument(collection: Collection) {
 }
 
 /** Links from a vector collection to its other representations on this server. */
-export function representationLinks(x: Exchange, collection: Collection): Link[] {
+function representationLinks(x: Exchange, collection: Collection): Link[] {
   const maps = mapLinks(x.baseUrl, collection);
   if (collection.storageCrs.isPlane || !isServed(collection, 'OgcTiles')) return maps;
   const tiles = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles`;

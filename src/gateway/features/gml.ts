@@ -7,7 +7,7 @@ import { FEATURES_PATH } from './documents.js';
 
 /** GML 3.2 Simple Features (OGC 17-069r4, 8.4): what stands around features, and the schema that describes them. */
 
-export const GML_NAMESPACE = 'urn:graticule:features';
+const GML_NAMESPACE = 'urn:graticule:features';
 export const SCHEMA_PATH = `${FEATURES_PATH}/schemas/svc-ogcapi-features.xsd`;
 export const CORE = 'http://www.opengis.net/ogcapi-features-1/1.0';
 const SF = `${CORE}/sf`;

@@ -62,7 +62,7 @@ export function numberedView(view: View): View {
 }
 
 /** Only vector collections have items. */
-export function asVector(collection: Collection): asserts collection is VectorCollection {
+function asVector(collection: Collection): asserts collection is VectorCollection {
   if (!hasFeatures(collection)) throw notFound('feature collection', collection.id);
 }
 

@@ -32,7 +32,7 @@ export interface KnownHeader {
 
 const header = (name: string): KnownHeader => ({ name, bytes: new TextEncoder().encode(name).buffer });
 
-export const X_REQUEST_ID = header('x-request-id');
+const X_REQUEST_ID = header('x-request-id');
 export const X_API_KEY = header('x-api-key');
 export const X_ESRI_AUTHORIZATION = header('x-esri-authorization');
 export const AUTHORIZATION = header('authorization');
@@ -40,7 +40,7 @@ export const COOKIE = header('cookie');
 export const ACCEPT = header('accept');
 export const ACCEPT_ENCODING = header('accept-encoding');
 export const IF_NONE_MATCH = header('if-none-match');
-export const CONNECTION = header('connection');
+const CONNECTION = header('connection');
 const TRACEPARENT = header('traceparent');
 const TRACEPARENT_VALUE = /^00-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/;
 

@@ -4,7 +4,7 @@ import type { Operation, Param, ResponseDoc, Surface } from '../../core/http/ope
 import { formatParam } from '../../core/http/params.js';
 
 /** RFC 9457 problem document, as every error answer of the server is. */
-export const ProblemSchema = Type.Object({
+const ProblemSchema = Type.Object({
   type: Type.String(),
   title: Type.String(),
   status: Type.Integer(),
@@ -277,7 +277,7 @@ function nullable(schema: { enum?: unknown[] }): object {
 }
 
 /** JSON Schema 2020-12 -> the OpenAPI 3.0 dialect: no `const`, no array of types, exclusive bounds as flags. */
-export function downConvert(schema: TSchema | unknown): unknown {
+function downConvert(schema: TSchema | unknown): unknown {
   if (Array.isArray(schema)) return schema.map(downConvert);
   if (typeof schema !== 'object' || schema === null) return schema;
   const out: Record<string, unknown> = {};

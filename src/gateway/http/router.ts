@@ -1,7 +1,7 @@
 import type { Method, Operation } from '../../core/http/operation.js';
 
 /** Operations of one path, by method. */
-export interface Route {
+interface Route {
   readonly template: string;
   readonly names: readonly string[];
   readonly methods: Map<Method, Operation>;

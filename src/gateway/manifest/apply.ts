@@ -23,7 +23,7 @@ export interface Resource {
 
 export const API_VERSION = 'graticule/v1';
 
-export type Action = 'created' | 'updated' | 'deleted' | 'skipped';
+type Action = 'created' | 'updated' | 'deleted' | 'skipped';
 
 /** What becomes of one object, and what it was and is to be. */
 export interface Step {

@@ -74,7 +74,7 @@ export function legendOperations(deps: SurfaceDeps): Operation[] {
   ];
 }
 
-export async function legendReply(
+async function legendReply(
   x: Exchange,
   { pools }: SurfaceDeps,
   collection: Styled,

@@ -36,7 +36,7 @@ export const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT, WEBP_FORMAT];
 const side = { min: 1, max: LIMITS.mapSide, default: undefined };
 
 /** Millimetres of a pixel where nothing is said (OGC 20-058, 8.5). */
-export const PIXEL_MM = 0.28;
+const PIXEL_MM = 0.28;
 /** Symbols are drawn at most that many times larger, or smaller, than in a map of such pixels. */
 const MAX_SCALE = 8;
 const INCH_MM = 25.4;

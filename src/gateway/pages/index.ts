@@ -51,7 +51,7 @@ export function conformancePage(x: PageRequest, document: ConformanceDocument): 
 }
 
 /** Collection document (OGC 17-069r4, 7.13, and its relatives) as far as a card shows it. */
-export interface CollectionDocument {
+interface CollectionDocument {
   readonly id: string;
   readonly title: string;
   readonly description?: string;

@@ -34,7 +34,7 @@ export interface ProbeDeps {
   license(): { validationState: string; activeEntitlements: readonly string[] };
 }
 
-export interface Check {
+interface Check {
   name: string;
   healthy: boolean;
   detail?: string;

@@ -8,14 +8,14 @@ export const PROCESSES_PATH = '/ogc/processes';
 
 const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
 
-export const processPath = (id: string) => `${PROCESSES_PATH}/processes/${encodeURIComponent(id)}`;
+const processPath = (id: string) => `${PROCESSES_PATH}/processes/${encodeURIComponent(id)}`;
 export const jobPath = (id: string) => `${PROCESSES_PATH}/jobs/${id}`;
 
 /** Features are written into answers, or told where they are. */
 const TRANSMISSION = ['value', 'reference'];
 
 /** A process as lists name it (OGC 18-062r2, 7.9). */
-export function processSummary(x: Exchange, process: ProcessDefinition) {
+function processSummary(x: Exchange, process: ProcessDefinition) {
   const { id, title, description, keywords } = process;
   const path = processPath(id);
   return {

@@ -14,9 +14,9 @@ export const ARTIFACT_KINDS = [
   'role',
 ] as const;
 export type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
-export const CHANGE_CLASSES = ['metadata', 'content', 'binding', 'policy', 'delete'] as const;
+const CHANGE_CLASSES = ['metadata', 'content', 'binding', 'policy', 'delete'] as const;
 export const PACKAGE_STATES = ['draft', 'ready', 'staged', 'superseded', 'cancelled'] as const;
-export const BINDING_STATES = ['bound', 'missing', 'environment-unavailable'] as const;
+const BINDING_STATES = ['bound', 'missing', 'environment-unavailable'] as const;
 
 const Json = Type.Object({});
 const OptionalJson = Type.Union([Json, Type.Null()]);

@@ -13,7 +13,7 @@ const GEOJSON = 'application/geo+json';
 /** Where pages go on, by the operation that was asked. */
 export type PageLinks = (place: PagePlace) => (Link & { method?: string; body?: object; merge?: boolean })[];
 
-export interface PagePlace {
+interface PagePlace {
   readonly next: string | undefined;
   readonly prev: string | undefined;
   readonly result: StacSearchResult;

@@ -38,7 +38,10 @@ export function packedFrame(text: string): Uint8Array {
   return packed(exactlyParsed(text));
 }
 
-/** The frame that `changeFrame` makes as text. Numbers it. */
+/**
+ * The frame that `changeFrame` makes as text. Numbers it. A map16 header, the pairs of the subscription, and then the
+ * shared pairs.
+ */
 export function packedChange(addressee: Addressee, body: string): Uint8Array {
   const shared = bodies.get(body) ?? keep(body);
   const sequence = addressee.next();

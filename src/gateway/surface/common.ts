@@ -10,7 +10,6 @@ import { type Format, HTML_FORMAT, JSON_FORMAT, linkType, XML_FORMAT } from '../
 import {
   defineOperation,
   type Exchange,
-  type Method,
   type Operation,
   type Principal,
   type Reply,
@@ -278,27 +277,6 @@ function collectionNamed(baseUrl: string, catalog: CatalogSnapshot, name: string
   return numbered ? findNumbered(catalog, Number(id)) : findCollection(catalog, plainText(id));
 }
 
-/** An operation that the contract lists and that is not built yet: answers 501. */
-export function notBuilt(
-  spec: Pick<Operation, 'id' | 'path' | 'surface' | 'protocol' | 'summary'> & {
-    method: Method;
-    permission?: string;
-  },
-): Operation {
-  return {
-    ...spec,
-    permission: spec.permission ?? 'public',
-    params: {},
-    formats: [],
-    responses: {},
-    built: false,
-    openQuery: true,
-    run() {
-      throw new ApiError('not-implemented', `${spec.summary} is not built yet.`);
-    },
-  };
-}
-
 export interface SurfaceMeta {
   surface: Operation['surface'];
   protocol: Operation['protocol'];
@@ -455,4 +433,4 @@ export const LandingSchema = Type.Object({
   links: Type.Array(LinkSchema),
 });
 
-export const ConformanceSchema = Type.Object({ conformsTo: Type.Array(Type.String()) });
+const ConformanceSchema = Type.Object({ conformsTo: Type.Array(Type.String()) });

@@ -43,7 +43,11 @@ export interface RateLimitsOptions {
 
 /** Buckets that a process has tokens of. */
 const MAX_BUCKETS = 50_000;
-/** Part of a limit that a process takes at once: what others cannot use meanwhile. */
+/**
+ * Part of a limit that a process takes at once: what others cannot use meanwhile. With five processes at most 4 % of a
+ * limit waits unused. Limits below 200 are taken token by token and are exact. Redis is not used: it may be absent, and
+ * would be a second place with its own clock.
+ */
 const SHARE = 0.01;
 const SWEEP_MS = 3_600_000;
 /** The longest window: after it a bucket is full again. */

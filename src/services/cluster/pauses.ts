@@ -17,7 +17,7 @@ export interface PausesOptions {
 }
 
 /** The time that a change waits for other processes (`Cluster.settle`). A process that stood still for less did not delay its answer. */
-export const MAX_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 1000;
 const TICK_MS = 200;
 const PATIENCE_MS = 5000;
 

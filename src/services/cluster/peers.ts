@@ -9,7 +9,10 @@ interface Question {
 /** A gateway that is starting, or that is stuck, is not waited for any longer. */
 const PATIENCE_MS = 1000;
 
-/** Questions that a gateway puts to the others that share its state: what one of them holds, all can tell. */
+/**
+ * Questions that a gateway puts to the others that share its state: what one of them holds, all can tell. An answer
+ * comes within a second or not at all. Nothing about sessions and listeners is kept in the state database.
+ */
 export class Peers {
   readonly #others: () => number;
   readonly #tell: (note: AskNote | AnswerNote) => void;

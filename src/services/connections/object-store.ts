@@ -34,7 +34,7 @@ export function endpointOf({ host, port, sslMode }: Pick<Address, 'host' | 'port
 }
 
 /** The names of S3's own hosts hold the region. */
-export function regionOf({ host, region }: Pick<StoreAddress, 'host' | 'region'>): string {
+function regionOf({ host, region }: Pick<StoreAddress, 'host' | 'region'>): string {
   return region ?? /(?:^|\.)s3[.-]([a-z0-9-]+)\.amazonaws\.com$/.exec(host)?.[1] ?? 'us-east-1';
 }
 

@@ -7,7 +7,7 @@ import { type Address, requiresSsl, type SslMode } from './connection.js';
 import { hostProblem } from './hosts.js';
 
 /** What was found out, as a word for programs. */
-export type ConnectionReason =
+type ConnectionReason =
   | RemoteReason
   | 'ok'
   | 'tls-required'

@@ -10,7 +10,7 @@ import { isOwnFile } from '../jobs/ownership.js';
 import type { UploadWatch } from '../uploads/upload.js';
 import type { ResumableUpload, ResumableUploads } from './resumable-uploads.js';
 
-export type UploadState = 'Queued' | 'Processing' | 'Completed' | 'Failed' | 'Cancelled';
+type UploadState = 'Queued' | 'Processing' | 'Completed' | 'Failed' | 'Cancelled';
 
 /** A file on its way in, and the job that imports it. Times are milliseconds since 1970. */
 export interface UploadView {

@@ -31,7 +31,7 @@ export interface GeoServicesFilter {
   timeRelation?: string;
 }
 
-export interface GeoServicesReach {
+interface GeoServicesReach {
   distance?: string;
   /** `esriSRUnit_Meter` and the like; metres when absent and the geometry is in a projected CRS. */
   units?: string;

@@ -5,7 +5,7 @@ import type { Submitter } from '../access/identity/submitter.js';
 export const BACKEND = 'embedded';
 
 /** What kind of work a job does, as the console groups it. */
-export type ConsoleKind = 'Geoprocessing' | 'ExtractTransformLoad' | 'TileCache';
+type ConsoleKind = 'Geoprocessing' | 'ExtractTransformLoad' | 'TileCache';
 
 /** A sort of job: how it is run, and what becomes of it when its process dies. */
 export interface JobKind<I = unknown, R = unknown> {

@@ -4,7 +4,7 @@ import { ConfigError } from '../../core/config/config.js';
 import { type BasemapSetting, basemapSetting, originOf } from '../../core/maps/basemap.js';
 
 /** What lies under the data, ready to be drawn. */
-export type Basemap =
+type Basemap =
   | Exclude<BasemapSetting, { kind: 'file' }>
   /** A checked style that this server hands out. */
   | { readonly kind: 'file'; readonly style: StyleSpecification };

@@ -34,7 +34,7 @@ const periods = new LRUCache<string, Period>({ max: 100 });
  * How far east of a place the same place comes again, in units of the CRS: 360 for longitudes, the length of the
  * equator for cylindrical projections that are cut at the antimeridian. Null for all others.
  */
-export function periodOf(crs: string): number | null {
+function periodOf(crs: string): number | null {
   let period = periods.get(crs);
   if (period === undefined) {
     period = { length: describeCrs(crs).isGeographic ? 360 : findPeriod(crs) };

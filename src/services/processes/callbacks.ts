@@ -17,7 +17,7 @@ export interface Subscriber {
 }
 
 /** What subscribers are told. */
-export interface CallbackDocuments {
+interface CallbackDocuments {
   status(job: JobRow, baseUrl: string): unknown;
   /** Of a job that succeeded. */
   results(job: JobRow, baseUrl: string): unknown;

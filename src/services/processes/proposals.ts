@@ -45,7 +45,7 @@ interface Waiting {
   readonly digest: string;
 }
 
-export type ProposalStatus = Body['status'] | 'Submitted' | 'Succeeded';
+type ProposalStatus = Body['status'] | 'Submitted' | 'Succeeded';
 
 /** A proposal as it is now: its status is that of its job. */
 export interface Proposal

@@ -30,7 +30,7 @@ export function pushDownOf(
   return 'statement' in pushDown && !isLess ? here('it takes less work here') : pushDown;
 }
 
-/** By processor time of both (docs/decisions/0138-processes-go-to-the-database.md). */
+/** By processor time of both (docs/decisions/0138-push-processes-down-to-postgis-if-it-takes-less-work.md). */
 function takesLess(process: FeatureProcess): boolean {
   return process.kind !== 'map' && !(process.kind === 'join' && process.mode === 'each');
 }
@@ -55,7 +55,7 @@ function statementOf(
 const hasOtherGeometries = (source: VectorSource & { geography?: boolean; holdsCurves?: boolean }) =>
   source.geography === true || source.holdsCurves === true;
 
-/** PostGIS takes more processor time for them, and has no statement (docs/decisions/0138-processes-go-to-the-database.md). */
+/** PostGIS takes more processor time for them, and has no statement (docs/decisions/0138-push-processes-down-to-postgis-if-it-takes-less-work.md). */
 const MEASURED: ReadonlySet<FeatureProcess['kind']> = new Set(['dissolve', 'clip', 'subtract', 'intersect']);
 
 type Of<K extends FeatureProcess['kind']> = Extract<FeatureProcess, { kind: K }>;

@@ -10,7 +10,7 @@ export interface TranslatedTool {
 
 export type Classification = 'translated' | 'partially-translated' | 'unsupported';
 
-export interface ToolIssue {
+interface ToolIssue {
   code: string;
   message: string;
   parameterName?: string;

@@ -31,7 +31,8 @@ export interface ChosenRaster {
  * The one place that narrows a raster collection to what a request means: the newest acquisition batch within
  * `datetime`, of that the rasters that touch the window; of a time axis the newest instant within `datetime`. Without
  * `datetime` all of a mosaic, or the newest instant. A collection that has no instants is of every time. Undefined when
- * nothing was acquired within `datetime`; a window that nothing lies in leaves one raster, of which nothing will be seen.
+ * nothing was acquired within `datetime`; a window that nothing lies in leaves one raster, of which nothing will be
+ * seen. The instant of the batch is a part of the key of a tile, so there are no more keys than acquisitions.
  */
 export function chooseRaster(
   collection: RasterCollection,

@@ -12,7 +12,7 @@ import { type Granule, granulesOf } from './granules.js';
 import { withItsScenes } from './stac-imagery/windows.js';
 
 /** Values of all bands at one place and one time. */
-export interface PositionStep {
+interface PositionStep {
   /** RFC 3339; undefined for what is of no time. */
   readonly time: string | undefined;
   readonly values: readonly (AnyNumber | null)[];

@@ -6,7 +6,7 @@ import type { Interest } from './scope.js';
 import type { Session, TransportName } from './session.js';
 
 /** A session as operators see it. */
-export interface SessionView {
+interface SessionView {
   sessionId: string;
   transport: TransportName;
   clientLabel: string | null;

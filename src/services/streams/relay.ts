@@ -285,7 +285,7 @@ function newEntry(outbox: Outbox): OutboxEntry {
  * that is published more than once has an event for each layer, or a gap for those that show the rows in another form.
  * Nothing, where this server does not publish the table.
  */
-export function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] = []): NewEntry[] {
+function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] = []): NewEntry[] {
   if (entry.kind === 'gap') return [entry];
   const { event } = entry;
   const here = tables.get(event.table) ?? [];
@@ -348,7 +348,7 @@ function deriveId(eventId: string, collection: string): string {
  * What follows a position in an outbox. When the event of the position is not there any more, events may have been
  * trimmed before they were seen, or the store has been replaced: the feed says so with a gap.
  */
-export function continued(
+function continued(
   position: OutboxPosition,
   { events, newest }: EventsResult,
   collections: readonly string[],

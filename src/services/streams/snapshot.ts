@@ -64,7 +64,11 @@ export class SnapshotTurns {
 
 const kindOf = ({ principal }: Session) => (principal.kind === 'anonymous' ? 'anonymous' : 'keyed');
 
-/** Sends what the layers of a subscription hold now, at the pace of the client. Ends early when the client leaves. */
+/**
+ * Sends what the layers of a subscription hold now, at the pace of the client. Ends early when the client leaves. Its
+ * cursor is the one up to which events are being passed on, because these are in the store already. Clients drop
+ * repeated changes by cursor.
+ */
 export function sendSnapshot(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void> {
   // Who wants nothing but the snapshot gets it in one frame.
   return plan.subscription.mode === 'snapshot' ? sendWhole(plan, turns) : sendInFrames(plan, turns);

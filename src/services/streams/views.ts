@@ -35,7 +35,10 @@ interface Question {
 /** The answer to: does the image before (0) or after (1) the event pass the filter? */
 type Passed = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
 
-/** Who hears of which events, and how, in the order of the events. Filters are asked in a worker, all of a batch at once. */
+/**
+ * Who hears of which events, and how, in the order of the events. Filters are asked in a worker, all of a batch at
+ * once. The worker uses SQLite in memory with the SQL of the GeoPackage store, so that streams and pages agree.
+ */
 export async function hearings<L extends Listener>(
   batch: readonly Candidates<L>[],
   pools: Pools,

@@ -46,7 +46,7 @@ export const cacheOperations = new Counter({
   help: 'Look-ups (get), writes (set) and deletions (remove) of a cache',
   labels: OPERATION,
 });
-export const cacheOperationDuration = new Histogram({
+const cacheOperationDuration = new Histogram({
   name: 'svc_cache_operation_duration_ms',
   help: 'Duration of operations of the caches on disk and in Redis; reading the clock takes longer than a look-up in memory',
   labels: OPERATION,

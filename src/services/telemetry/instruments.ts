@@ -26,7 +26,7 @@ interface Spec {
 }
 
 /** Dots are not allowed in an exposition name; the dotted form stays the OTLP name. */
-export function expositionName(name: string): string {
+function expositionName(name: string): string {
   return name.replace(/\./g, '_');
 }
 
@@ -38,7 +38,7 @@ export const MAX_CELLS = { histogram: 250, other: 1000 } as const;
 /** The first label sets of an instrument, which keep their names whatever the others have used. */
 export const OWN_CELLS = { histogram: 4, other: 24 } as const;
 /** Lines of the scrape that the label sets of all instruments together may take; beyond them `other` as well. */
-export const MAX_LINES = 8000;
+const MAX_LINES = 8000;
 
 /**
  * Parts of the label sets and lines that requests of a kind may take, so that no client uses up those of others: requests

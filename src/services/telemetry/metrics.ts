@@ -126,32 +126,32 @@ export const scenesLost = new Counter({
   name: 'svc_raster_scenes_lost_total',
   help: 'Rasters that answers of mosaics lack, because they could not be read',
 });
-export const poolQueued = new Gauge({
+const poolQueued = new Gauge({
   name: 'svc_pool_queued_tasks',
   help: 'Tasks waiting',
   labels: ['pool'],
 });
-export const poolRunning = new Gauge({
+const poolRunning = new Gauge({
   name: 'svc_pool_running_tasks',
   help: 'Tasks running',
   labels: ['pool'],
 });
-export const poolWorkers = new Gauge({
+const poolWorkers = new Gauge({
   name: 'svc_pool_workers',
   help: 'Threads or processes',
   labels: ['pool'],
 });
-export const eventLoopDelay = new Gauge({
+const eventLoopDelay = new Gauge({
   name: 'svc_gateway_event_loop_delay_ms',
   help: 'Delay of the gateway thread beyond its sampling interval since the last read',
   labels: ['quantile'],
 });
-export const eventLoopTurn = new Histogram({
+const eventLoopTurn = new Histogram({
   name: 'svc_gateway_event_loop_turn_ms',
   help: 'CPU time of each turn of the gateway thread: how long its own code kept new events waiting',
   bounds: [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 50, 100, 250],
 });
-export const eventLoopLongestTurn = new Gauge({
+const eventLoopLongestTurn = new Gauge({
   name: 'svc_gateway_event_loop_longest_turn_ms',
   help: 'The longest turn of the gateway thread since the last read, CPU time',
 });

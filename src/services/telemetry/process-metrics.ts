@@ -10,7 +10,7 @@ const MEBIBYTE = 1_048_576;
 const PRESSURE_ALERT = 90;
 const SAMPLE_MS = 10_000;
 
-export const memoryUsage = new Gauge({
+const memoryUsage = new Gauge({
   name: 'svc_memory_usage_bytes',
   help: 'Memory of the gateway process',
   labels: ['kind'],
@@ -20,20 +20,20 @@ export const memoryUsage = new Gauge({
   gauge.cell('heap_used').set(usage.heapUsed);
   gauge.cell('external').set(usage.external);
 });
-export const memoryAllocated = new Gauge({
+const memoryAllocated = new Gauge({
   name: 'svc_memory_allocated_bytes',
   help: 'Bytes that the heap of the gateway process has taken from the system',
 }).observe((gauge) => gauge.cell().set(process.memoryUsage().heapTotal));
-export const memoryAllocatedMb = new Histogram({
+const memoryAllocatedMb = new Histogram({
   name: 'svc_memory_allocated_mb',
   help: 'Mebibytes that the heap of the gateway process has taken from the system, every ten seconds',
   bounds: [64, 128, 256, 512, 1024, 2048, 4096],
 });
-export const memoryPressure = new Gauge({
+const memoryPressure = new Gauge({
   name: 'svc_memory_pressure_percent',
   help: 'Resident memory of the gateway process in percent of what it may use',
 }).observe((gauge) => gauge.cell().set(pressure()));
-export const memoryPressureDetailed = new Histogram({
+const memoryPressureDetailed = new Histogram({
   name: 'svc_memory_pressure_detailed',
   help: 'Resident memory of the gateway process in percent of what it may use, every ten seconds',
   bounds: [10, 25, 50, 75, PRESSURE_ALERT, 95, 100],
@@ -42,7 +42,7 @@ export const memoryPressureAlerts = new Counter({
   name: 'svc_memory_pressure_alerts_total',
   help: `Times that the memory pressure rose to ${PRESSURE_ALERT} percent`,
 });
-export const gcCollections = new Counter({
+const gcCollections = new Counter({
   name: 'svc_gc_collection_total',
   help: 'Garbage collections of the gateway thread',
   labels: ['generation'],

@@ -85,7 +85,7 @@ export function findLayerNames(input: unknown): LayerNames | undefined {
 }
 
 /** The id of the layer that a task reads; `several` or nothing where there is not one. */
-export function layerOf(input: unknown): string {
+function layerOf(input: unknown): string {
   return findLayerNames(input)?.layerId ?? '';
 }
 

@@ -19,7 +19,10 @@ export interface TileAddress {
   readonly column: number;
 }
 
-/** What tiles show less of than they could: only some features, only some attributes. */
+/**
+ * What tiles show less of than they could: only some features, only some attributes. Such tiles are made for each
+ * request: clients can invent any number of filters, and a shared rendering could show the state before an edit.
+ */
 export interface TileSelection {
   /** Names the selection in keys. */
   readonly key: string;

@@ -40,7 +40,7 @@ export interface KeyedTileRequest extends TileRequest {
 const MAX_AGE = 60;
 
 /** How long clients may keep a tile: as long as all of its collections allow. */
-export function cacheControlOf(collections: readonly Collection[]): string {
+function cacheControlOf(collections: readonly Collection[]): string {
   const ages = collections.map(({ tiles }) => tiles?.maxAge ?? MAX_AGE);
   const seconds = ages.length > 0 ? Math.min(...ages) : MAX_AGE;
   // Whoever signs out, or whose rights change, does not see it again.

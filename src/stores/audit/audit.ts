@@ -18,7 +18,7 @@ export interface AuditQuery {
   limit: number;
 }
 
-export type AuditFilter =
+type AuditFilter =
   | 'action'
   | 'actor'
   | 'actor_type'

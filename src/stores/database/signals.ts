@@ -3,7 +3,7 @@ import type { StateDb } from '../schema/database.js';
 import { vocabularyOf } from '../schema/vocabulary.js';
 
 /** Parts of the state whose changes processes wait for. */
-export const STATE_PARTS = ['announcements', 'feed', 'jobs', 'deliveries', 'instances'] as const;
+const STATE_PARTS = ['announcements', 'feed', 'jobs', 'deliveries', 'instances'] as const;
 export type StatePart = (typeof STATE_PARTS)[number];
 
 /** How changes by other processes come to be known. */

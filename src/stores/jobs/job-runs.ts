@@ -34,7 +34,7 @@ export interface JobSearch {
 }
 
 /** Owners none of whose jobs, or none of whose long jobs, an instance takes. */
-export interface HeldShares {
+interface HeldShares {
   readonly owners: readonly string[];
   readonly ownersOfLong: readonly string[];
   readonly longKinds: readonly string[];

@@ -2,14 +2,14 @@ import type { Generated } from 'kysely';
 
 /** Tables of the state database. Times are milliseconds since 1970 UTC; `*_json` columns hold JSON text. */
 
-export interface CollectionIdTable {
+interface CollectionIdTable {
   id: Generated<number>;
   slug: string;
   /** Names the source that has the slug. */
   holder: Generated<string | null>;
 }
 
-export interface CollectionTable {
+interface CollectionTable {
   slug: string;
   kind: string;
   definition_json: string;
@@ -166,7 +166,7 @@ export interface FeedTable {
 }
 
 /** How far the outbox of a store has been taken over into the feed, and by whom. */
-export interface OutboxTable {
+interface OutboxTable {
   source: string;
   cursor: number;
   event_id: string | null;
@@ -175,7 +175,7 @@ export interface OutboxTable {
 }
 
 /** How far a receiver's deliveries have been taken from the feed, and who sends them. */
-export interface SinkTable {
+interface SinkTable {
   name: string;
   /** Cursor of the last entry of the feed that was looked at. */
   position: number;
@@ -183,7 +183,7 @@ export interface SinkTable {
   lease_expires_at: number;
 }
 
-export type DeliveryState = 'pending' | 'claimed' | 'dispatched' | 'failed' | 'dead_lettered';
+type DeliveryState = 'pending' | 'claimed' | 'dispatched' | 'failed' | 'dead_lettered';
 
 /** One event for one receiver, in the order of ids. */
 export interface DeliveryTable {
@@ -239,7 +239,7 @@ export interface StyleTable {
 }
 
 /** Answers to requests with an idempotency key. */
-export interface ReplyTable {
+interface ReplyTable {
   principal: string;
   key_hash: string;
   target: string;
@@ -262,7 +262,7 @@ export interface InstanceTable {
 }
 
 /** Who may change a resource now; `ends_at` is in milliseconds since 1970. */
-export interface TurnTable {
+interface TurnTable {
   resource: string;
   holder: string;
   ends_at: number;
@@ -319,7 +319,7 @@ export interface SessionTable {
 }
 
 /** What is left of a rate limit for one caller. */
-export interface RateBucketTable {
+interface RateBucketTable {
   key: string;
   /** What was left, for servers of earlier versions that share the state. */
   tokens: number;
@@ -330,7 +330,7 @@ export interface RateBucketTable {
 }
 
 /** Requests of a tenant in a day (UTC). */
-export interface TenantUsageTable {
+interface TenantUsageTable {
   tenant_id: string;
   /** `2026-11-24`. */
   day: string;
@@ -339,7 +339,7 @@ export interface TenantUsageTable {
 }
 
 /** Uses of embed keys; members that are not known are empty. */
-export interface EmbedUsageTable {
+interface EmbedUsageTable {
   integration_id: string;
   tenant_id: string;
   origin: string;
@@ -373,7 +373,7 @@ export interface ReplicaTable {
 export type SyncModel = 'none' | 'perLayer' | 'perReplica';
 
 /** An upload of a replica: events of its edits name it as their request. */
-export interface ReplicaSyncTable {
+interface ReplicaSyncTable {
   id: string;
   replica_id: string;
   at: number;
@@ -398,7 +398,7 @@ export interface ReplicaConflictTable {
 }
 
 /** Bytes of attachments in a storage: that of a data folder, or the one that all servers have, whose folder is ''. */
-export interface AttachmentContentTable {
+interface AttachmentContentTable {
   key: string;
   /** SHA-256. */
   digest: string;

@@ -11,7 +11,7 @@ const [LONGITUDE, LATITUDE] = [360.000001, 90.000001];
 const FARTHEST_METRES = 1e8;
 
 /** Coordinates that can be of places on Earth in a CRS, with a margin. In the units of the CRS, x,y ordered. */
-export function crsDomain(crs: string): Box {
+function crsDomain(crs: string): Box {
   const { isGeographic, metresPerUnit } = unitOf(crs);
   if (!isGeographic) {
     const far = FARTHEST_METRES / metresPerUnit;
@@ -83,7 +83,7 @@ function unitOf(crs: string): { isGeographic: boolean; metresPerUnit: number } {
 }
 
 /** False for boxes with sides that are no numbers, too. */
-export function liesWithin([minx, miny, maxx, maxy]: Box, [west, south, east, north]: Box): boolean {
+function liesWithin([minx, miny, maxx, maxy]: Box, [west, south, east, north]: Box): boolean {
   return minx >= west && miny >= south && maxx <= east && maxy <= north;
 }
 

@@ -79,7 +79,7 @@ export function failure(reason: EditFailure['reason'], message: string): EditFai
   return { ok: false, reason, message };
 }
 
-export function invalid(errors: FieldError[]): EditFailure {
+function invalid(errors: FieldError[]): EditFailure {
   const [first] = errors;
   return { ok: false, reason: 'invalid', message: `${first!.name} ${first!.detail}`, errors };
 }

@@ -84,7 +84,7 @@ export type Message =
   /** The engine takes no more requests; those it has are finished. */
   | { kind: 'goaway' };
 
-export type MessageKind = Message['kind'];
+type MessageKind = Message['kind'];
 
 /** The other side broke the protocol: the connection must be closed. */
 export class WireError extends Error {

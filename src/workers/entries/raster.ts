@@ -21,7 +21,7 @@ import { type Answer, answer } from '../threads/failure.js';
 import { moved, type ThreadTask } from '../threads/thread.js';
 
 /** Pixels of a map as a georeferenced TIFF: GDAL writes it for the map thread, which cannot. */
-export interface EncodeTiffTask {
+interface EncodeTiffTask {
   rgba: Uint8Array;
   width: number;
   height: number;

@@ -11,8 +11,8 @@ import {
 } from '../state/protocol.js';
 
 /**
- * The thread that owns the state database. Statements run in the order in which they arrive, so a
- * transaction is what its owner posts between BEGIN and COMMIT.
+ * The thread that owns the state database. Statements run in the order in which they arrive, so a transaction is what
+ * its owner posts between BEGIN and COMMIT. The event loop compiles statements and never waits for a disk.
  */
 
 const MAX_STATEMENTS = 300;

@@ -38,7 +38,7 @@ function isOldCapabilities(text: string): boolean {
   return /<!DOCTYPE\s+WMT_MS_Capabilities\b[^>[]*>/i.test(text) && !/<!ENTITY/i.test(text);
 }
 
-export function nodeOf(value: unknown): XmlNode {
+function nodeOf(value: unknown): XmlNode {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as XmlNode) : {};
 }
 

@@ -40,7 +40,7 @@ const CONFIGURATION: Record<string, string> = {
 for (const [name, value] of Object.entries(CONFIGURATION)) gdal.config.set(name, value);
 
 /** Raster formats that are pure data: none of them names another file or a server to read from. */
-export const RASTER_DRIVERS = [
+const RASTER_DRIVERS = [
   'GTiff',
   'PNG',
   'JPEG',

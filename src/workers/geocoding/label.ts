@@ -4,7 +4,7 @@ import type { PlaceText } from '../../core/geocoding/geocoding.js';
 const NUMBER_FIRST = new Set(['AU', 'CA', 'FR', 'GB', 'IE', 'IN', 'LU', 'NZ', 'US', 'ZA']);
 
 /** The street with the number of a house. */
-export function streetAddress({ houseNumber, street, countryCode }: PlaceText): string {
+function streetAddress({ houseNumber, street, countryCode }: PlaceText): string {
   if (street === '' || houseNumber === '') return street;
   const isFirst = NUMBER_FIRST.has(countryCode.toUpperCase().slice(0, 2));
   return isFirst ? `${houseNumber} ${street}` : `${street} ${houseNumber}`;

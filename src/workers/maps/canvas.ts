@@ -14,7 +14,8 @@ export interface Canvas {
 
 /**
  * Runs `draw` with a transparent canvas, whose memory is used again afterwards: what is to stay must be copied. New
- * memory for each map has the garbage collector look at the whole heap every few dozen maps.
+ * memory for each map has the garbage collector look at the whole heap every few dozen maps. That took a tenth of the
+ * time of each map.
  */
 export async function withCanvas<T>(
   width: number,

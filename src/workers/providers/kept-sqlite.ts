@@ -37,7 +37,10 @@ const MAX_ATTEMPTS = 5;
 let folder: string | undefined;
 let opened: FileLedger | undefined;
 
-/** From now on this thread opens SQLite files by the ledger of a data folder; without a folder it keeps none. */
+/**
+ * From now on this thread opens SQLite files by the ledger of a data folder; without a folder it keeps none. Files are
+ * read without mmap: a file that is truncated under a mapping would end the process.
+ */
 export function keepLedgerIn(dataDir: string | undefined): void {
   folder = dataDir;
   opened = undefined;

@@ -7,7 +7,7 @@ export interface Permalink {
   readonly time?: string | undefined;
 }
 
-export interface View {
+interface View {
   /** Longitude and latitude. */
   readonly center: [number, number];
   readonly zoom: number;

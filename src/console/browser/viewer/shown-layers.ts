@@ -10,7 +10,7 @@ import { connectOptions } from './panel.js';
 import type { TimeBar } from './time-bar.js';
 
 /** Data of a page whose layers change while it is open. */
-export interface OpenData {
+interface OpenData {
   readonly data: MapData & { readonly layers: MapLayerData[] };
   readonly viewer: ViewerData & { readonly layers: ViewerLayerData[] };
 }

@@ -24,7 +24,7 @@ export interface SymbolEntry {
 }
 
 /** A colour of a raster. */
-export interface ColorEntry {
+interface ColorEntry {
   readonly kind: 'color';
   readonly label: string;
   readonly color: Color;

@@ -8,7 +8,7 @@ import { classLayers } from './layers.js';
 import { type PaletteName, paletteColors } from './palettes.js';
 import { type FieldProfile, type FieldSample, MOST_CATEGORIES, profileOf, suitability } from './profile.js';
 
-export type SuggestMethod = NumericMethod | 'UniqueValue';
+type SuggestMethod = NumericMethod | 'UniqueValue';
 
 export interface SuggestOptions {
   readonly preferredField?: string;

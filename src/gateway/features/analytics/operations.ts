@@ -126,7 +126,7 @@ export function licensedView(deps: SurfaceDeps, { principal }: Exchange, id: str
   return view;
 }
 
-export const h3Resolution = integer(
+const h3Resolution = integer(
   'resolution',
   { min: 0, max: 15, default: undefined },
   { description: 'Resolution of the H3 cells: 0 to 15.' },

@@ -50,14 +50,14 @@ function wordsOf(
   return Object.keys(parts).length === 0 ? undefined : { parts };
 }
 
-export function outSR(members: Members): Crs {
+function outSR(members: Members): Crs {
   const value = members['outSR'];
   return value === undefined || value === '' ? CRS84 : spatialReference('outSR', value);
 }
 
 const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8})?$/i;
 
-export function languageOf(members: Members): string | undefined {
+function languageOf(members: Members): string | undefined {
   const text = textOf(members, 'langCode', 20);
   if (text === undefined) return undefined;
   if (!LANGUAGE.test(text)) throw badParameter('langCode', 'must be the code of a language, as de or pt-BR');
@@ -109,7 +109,7 @@ function inDegrees(window: PlaceWindow): PlaceWindow {
 const ownCrs = (own: unknown): Crs => (own === undefined ? CRS84 : spatialReference('spatialReference', own));
 
 /** `x,y` or a point, as longitude and latitude. */
-export function locationOf(members: Members): [x: number, y: number] | undefined {
+function locationOf(members: Members): [x: number, y: number] | undefined {
   const value = members['location'];
   if (value === undefined || value === '') return undefined;
   return naming('location', () => {

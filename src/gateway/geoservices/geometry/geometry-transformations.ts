@@ -50,7 +50,11 @@ function wayDocument(steps: readonly DatumStep[]) {
 /** Steps of the transformations that a projection shall take; more make no way. */
 const MOST_STEPS = 10;
 
-/** What `transformation` and `transformForward` name; undefined where PROJ shall choose. */
+/**
+ * What `transformation` and `transformForward` name; undefined where PROJ shall choose. Between two references a
+ * transformation fits in one direction at most. An absent `transformForward` takes it, though Esri documents false: the
+ * numbers of `findTransformations` go forward.
+ */
 export function stepsOf(members: Members): StepChoice[] | undefined {
   const value = members['transformation'];
   if (value === undefined || value === '') return undefined;

@@ -92,7 +92,7 @@ export function imageServiceDocument(collection: RasterCollection) {
 /** Raster functions that need no arguments. */
 export const FUNCTION_INFOS = [{ name: 'None', description: 'The raster as it is drawn here.', help: '' }];
 
-export const bandName = ({ band, description }: BandInfo) => description || `Band_${band}`;
+const bandName = ({ band, description }: BandInfo) => description || `Band_${band}`;
 
 function pixelTypeOf(bands: readonly BandInfo[]): string {
   return PIXEL_TYPES[bands[0]?.type ?? ''] ?? 'UNKNOWN';

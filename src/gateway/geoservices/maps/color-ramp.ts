@@ -59,7 +59,7 @@ function algorithmic(ramp: Members): Ramp {
 const byteOf = (number: number) => Math.min(255, Math.max(0, Math.round(number)));
 const rgbOf = ([red, green, blue]: Rgba): Triple => [red, green, blue];
 
-export function colorOf(value: unknown): Rgba {
+function colorOf(value: unknown): Rgba {
   const isByte = (one: unknown) => Number.isInteger(one) && (one as number) >= 0 && (one as number) <= 255;
   if (!Array.isArray(value) || value.length < 3 || value.length > 4 || !value.every(isByte))
     throw badParameter(PARAMETER, 'colours must be lists of red, green, blue and alpha, 0 to 255');

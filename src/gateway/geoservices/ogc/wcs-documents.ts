@@ -125,7 +125,7 @@ export function findNativeBox(collection: RasterCollection): Box {
 }
 
 /** The pixels of the whole coverage, in the CRS that it is described in. */
-export function describeNativeGrid(collection: RasterCollection, baseUrl: string): CoverageGrid {
+function describeNativeGrid(collection: RasterCollection, baseUrl: string): CoverageGrid {
   const crs = layerCrs(collection);
   const { width, height } = collection.raster;
   return { crs, uri: uriOf(crs, baseUrl), box: findNativeBox(collection), width, height };

@@ -50,7 +50,7 @@ const summaryMembers = {
   links: Type.Record(S, S),
 };
 
-export const JobSummary = Type.Object(summaryMembers);
+const JobSummary = Type.Object(summaryMembers);
 
 const Action = Type.Object({
   name: Type.Enum(['cancel', 'retry']),

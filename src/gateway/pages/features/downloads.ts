@@ -131,7 +131,7 @@ function picturesOf({ baseUrl, collection }: SnippetSubject): Download[] {
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 
 /** Two digits are as many as an estimate is worth. */
-export function bytesText(bytes: number): string {
+function bytesText(bytes: number): string {
   const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
   const value = bytes / 1000 ** unit;
   return `${unit === 0 ? Math.round(value) : Number(value.toPrecision(2))} ${UNITS[unit]}`;

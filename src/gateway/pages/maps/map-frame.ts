@@ -20,7 +20,7 @@ export interface MapFrame {
   readonly printed?: PrintedCaption;
 }
 
-export interface PrintedCaption {
+interface PrintedCaption {
   readonly baseUrl: string;
   readonly collection: Collection;
 }

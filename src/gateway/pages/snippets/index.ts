@@ -8,11 +8,6 @@ import { webSnippets } from './web.js';
 
 export { connectionXml } from './qgis.js';
 
-/** All snippets of a collection. */
-export function snippetsOf(subject: SnippetSubject): Snippet[] {
-  return [...webSnippets(subject), ...programSnippets(subject)];
-}
-
 /** The part of a collection's page that shows how to use it elsewhere. */
 export function snippetSection(subject: SnippetSubject): Markup | undefined {
   const [web, programs] = [webSnippets(subject), programSnippets(subject)];

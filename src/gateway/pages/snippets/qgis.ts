@@ -11,10 +11,10 @@ const ENTRIES = {
   'qgis-vector-tiles.xml': 'Vector Tiles',
 } as const;
 
-export type ConnectionFile = keyof typeof ENTRIES;
+type ConnectionFile = keyof typeof ENTRIES;
 
 /** Files of connections that a collection has. */
-export function connectionFiles(collection: Collection): ConnectionFile[] {
+function connectionFiles(collection: Collection): ConnectionFile[] {
   const files: ConnectionFile[] = [];
   if (hasFeatures(collection)) files.push('qgis-features.xml');
   if (collection.storageCrs.isPlane) return files;

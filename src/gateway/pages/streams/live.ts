@@ -18,7 +18,7 @@ export interface LivePage {
   readonly choice?: LiveChoice;
 }
 
-export interface LiveChoice {
+interface LiveChoice {
   readonly published: number;
   /** What tells equal titles apart. */
   readonly titles: ReadonlyMap<Collection, string>;

@@ -59,7 +59,7 @@ interface Registered {
 }
 
 /** One kind of registered rasters: `Of` is what a registration asks for, `Raster` what is kept of it. */
-export interface Registry<Raster extends Registered, Of> {
+interface Registry<Raster extends Registered, Of> {
   list(layerId: number): Promise<Raster[]>;
   register(request: Of, registrant: Registrant): Promise<Raster>;
   get(id: number): Promise<Raster>;

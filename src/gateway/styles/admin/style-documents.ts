@@ -10,7 +10,7 @@ import { PALETTES } from '../../../core/styles/suggest/palettes.js';
 export const JsonObject = Type.Object({});
 export const OptionalObject = Type.Union([JsonObject, Type.Null()]);
 
-export const Diagnostic = Type.Object({
+const Diagnostic = Type.Object({
   severity: Type.Enum(['Warning', 'Error']),
   construct: Type.String(),
   message: Type.String(),

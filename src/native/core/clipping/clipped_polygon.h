@@ -16,7 +16,8 @@ namespace graticule {
  *
  * All of it is integer arithmetic, and the area stays as it was. No edges along the border overlap afterwards, and no
  * ring meets a position of the border twice. Rings stay as they came when nothing has to be linked, or when ends and
- * beginnings do not alternate: such polygons cross themselves. Every buffer is kept from polygon to polygon.
+ * beginnings do not alternate: such polygons cross themselves. Every buffer is kept from polygon to polygon. It takes
+ * 2 % of the CPU of the encoder on countries and provinces (bench tile-clip).
  */
 class ClippedPolygon {
  public:

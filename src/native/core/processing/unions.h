@@ -29,7 +29,11 @@ class GrowingUnion {
 
  private:
   bool fold();
-  /** The union of parts, which are taken over: by dropping shared edges as long as that is one, else as any others. */
+  /**
+   * The union of parts, which are taken over: by dropping shared edges as long as that is one, else as any others.
+   * Dissolving 100,000 parcels takes a fifth of the time (bench processes). The union of disjoint subsets of GEOS needs
+   * 3.12; Debian 12 has 3.11.
+   */
   GeosGeometry unite(std::vector<GEOSGeometry*>& parts);
 
   Geos& geos_;

@@ -37,7 +37,7 @@ function readOne(bytes: string | Uint8Array): Certificate {
   }
 }
 
-export function derOf(base64: string): Uint8Array {
+function derOf(base64: string): Uint8Array {
   if (!BASE64.test(base64)) throw new UnreadableCertificate('it is not base64');
   return Buffer.from(base64, 'base64');
 }

@@ -25,7 +25,7 @@ interface SigningKey {
 const KIND = 'signing key';
 export const ALGORITHM = 'ES256';
 const TOKEN_TYPE = 'at+jwt';
-export const AUDIENCE = 'graticule';
+const AUDIENCE = 'graticule';
 /** Longest life of a token. A key that signs no more is published for as long. */
 export const TOKEN_MS = Math.max(LIMITS.clientTokenSeconds, LIMITS.sessionTokenSeconds) * 1000;
 const SIGNS_MS = 30 * 24 * 3_600_000;

@@ -4,7 +4,7 @@ import { ApiError } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { AllowedHosts } from '../../../workers/storage/remote/allowed.js';
 
-export interface ProviderRequest {
+interface ProviderRequest {
   readonly method: string;
   readonly headers: Record<string, string>;
   readonly body?: unknown;

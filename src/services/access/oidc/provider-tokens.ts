@@ -6,7 +6,7 @@ import { claimsOf, type ProviderClaims, providedUser } from './provided-users.js
 import type { OidcProviders, StoredProvider } from './providers.js';
 
 /** Signatures by private keys alone: a public key is never a secret. */
-export const ASYMMETRIC = [
+const ASYMMETRIC = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];

@@ -22,13 +22,13 @@ export const RASTER = new Set([
 /** Files that may hold several grids, with axes of time and level. */
 export const GRIDDED = new Set(['.nc', '.nc4', '.cdf', '.h5', '.hdf5', '.he5']);
 /** Vector files of which a copy is made. */
-export const OGR = new Set([
+const OGR = new Set([
   ...['.geojson', '.json', '.geojsonl', '.ndjson', '.geojsons', '.topojson'],
   ...['.shp', '.fgb', '.csv', '.tsv', '.psv', '.gml', '.kml', '.gpx'],
   ...['.dxf', '.dgn', '.tab', '.mif', '.xlsx', '.ods', '.parquet', '.geoparquet'],
 ]);
 /** ZIP archives of such files. */
-export const ZIPPED = new Set(['.zip', '.shz', '.kmz']);
+const ZIPPED = new Set(['.zip', '.shz', '.kmz']);
 const GZIP = '.gz';
 
 export const ARCHIVE: ReadonlyMap<string, ArchiveContainer> = new Map([
@@ -38,7 +38,7 @@ export const ARCHIVE: ReadonlyMap<string, ArchiveContainer> = new Map([
 
 /** Folders that are one source: of grids, and of tables. */
 export const GRID_FOLDER = '.zarr';
-export const TABLE_FOLDER = '.gdb';
+const TABLE_FOLDER = '.gdb';
 
 const OTHER_ARCHIVE = 'Archives of this kind are not opened: unpack it.';
 const DATABASE = 'Databases of this kind are not read: copy its layers into a GeoPackage (ogr2ogr).';

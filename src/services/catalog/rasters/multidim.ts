@@ -17,7 +17,7 @@ export const EXTENSIONS: Readonly<Record<MultidimFormat, readonly string[]>> = {
 };
 
 /** What a coverage remembers of its registration and its scan. */
-export interface MultidimAbout extends ObjectPlace {
+interface MultidimAbout extends ObjectPlace {
   format: MultidimFormat;
   /** Those that were asked for; all of the first grid when empty. */
   wanted: string[];

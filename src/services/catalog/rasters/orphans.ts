@@ -13,7 +13,7 @@ export interface Orphanage {
   inventory(): Promise<FileInventory>;
 }
 
-export interface FileInventory {
+interface FileInventory {
   /** Names of the files that have a row. */
   places: ReadonlySet<string>;
   /** Jobs that have not ended, and the files that they own. */

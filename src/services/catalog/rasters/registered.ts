@@ -40,7 +40,10 @@ export interface Registrant {
 /** Largest id that a request may give to a new layer: those after it are given by the server, and stay 32 bit. */
 const MAX_NEW_LAYER = 1_000_000;
 
-/** What the state database holds of registered rasters, for the catalog. */
+/**
+ * What the state database holds of registered rasters, for the catalog. They are published from their stored scans, so
+ * an object store that is down delays no start.
+ */
 export async function registeredIn(
   { rasters, collections }: RegisteredDeps['state'],
   storeOf: StoreOf,

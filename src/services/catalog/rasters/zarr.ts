@@ -9,7 +9,7 @@ import type { RegisteredRasters, Registrant } from './registered.js';
 import { readZarrMetadata, type ZarrArray } from './zarr-metadata.js';
 
 /** What a store remembers of its registration and its scan. */
-export interface ZarrAbout extends ObjectPlace {
+interface ZarrAbout extends ObjectPlace {
   zarrFormat: 2 | 3 | null;
   arrays: ZarrArray[];
   /** The first of the variables that are published. */

@@ -17,7 +17,7 @@ import type { JobContext, JobKind } from '../../jobs/kinds.js';
 import { removeOldFiles } from '../../kit/old-files.js';
 import { runTask, type TaskContext } from '../../kit/run-task.js';
 import { type ExportName, formatOf } from './formats.js';
-import { countOf, type ExportPlan, type ExportRequest, fileName, isLong, planExport } from './plan.js';
+import { countOf, type ExportPlan, type ExportRequest, fileName, planExport } from './plan.js';
 import { findExportLosses, openExport, writeExport } from './write.js';
 
 export interface ExportDeps {
@@ -160,7 +160,5 @@ export class Exports {
     return { path, name, mediaType, bytes, features };
   }
 }
-
-export { isLong };
 
 const endingOf = (format: ExportName) => formatOf(format).ending;

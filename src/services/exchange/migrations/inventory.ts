@@ -81,14 +81,14 @@ export interface InventoryDependency {
 }
 
 /** The parts of an inventory, whatever the source. */
-export interface InventoryParts {
+interface InventoryParts {
   readonly containers: readonly InventoryContainer[];
   readonly resources: readonly InventoryResource[];
   readonly styles: readonly InventoryStyle[];
   readonly externalDependencies: readonly InventoryDependency[];
 }
 
-export interface SourceIdentity {
+interface SourceIdentity {
   readonly baseUrl: string;
   readonly displayName: string;
   readonly product: string | null;

@@ -12,7 +12,7 @@ export interface ObjectSource {
   key: string;
 }
 
-export interface ObjectReport {
+interface ObjectReport {
   bytes: number;
 }
 

@@ -35,7 +35,7 @@ const Collection = Type.Object(
 );
 const Text = Type.String({ description: 'GeoJSON as text.' });
 
-export const FEATURES_SCHEMA = Type.Union([GeoJson, Link, Collection, Text]);
+const FEATURES_SCHEMA = Type.Union([GeoJson, Link, Collection, Text]);
 
 export function featuresInput(title: string, description: string): InputDefinition {
   return { title, description, schema: FEATURES_SCHEMA, isFeatures: true };

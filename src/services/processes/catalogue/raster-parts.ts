@@ -58,13 +58,13 @@ export const diagonalsInput = optional({
   schema: Type.Boolean({ default: false }),
 });
 
-export const bandInput = optional({
+const bandInput = optional({
   title: 'Band',
   description: 'The band that is read, counted from 1.',
   schema: Type.Integer({ minimum: 1, maximum: 65_535, default: 1 }),
 });
 
-export const RASTER_OUTPUT: OutputDefinition = {
+const RASTER_OUTPUT: OutputDefinition = {
   title: 'Raster',
   description: 'A cloud optimized GeoTIFF, by reference unless it is asked for by value.',
   schema: Type.String({ contentEncoding: 'base64', contentMediaType: 'image/tiff; application=geotiff' }),

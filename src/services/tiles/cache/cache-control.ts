@@ -15,7 +15,7 @@ export interface CacheControl {
   invalidate(scope: CacheScope): number | Promise<number>;
 }
 
-export interface CacheStatus {
+interface CacheStatus {
   enabled: boolean;
   entries: number;
   bytes: number;

@@ -12,7 +12,7 @@ import type { TileAddress, TileRequest } from '../request.js';
 
 /**
  * Where the cached tiles lie that differ in nothing but their address. An edit finds those that it touches by their
- * rows and columns, however many there are.
+ * rows and columns, however many there are. An edit therefore keeps the version of its collection.
  */
 export class Pyramid<T> {
   readonly #zooms = new Map<number, Map<number, T>>();

@@ -48,7 +48,7 @@ export interface TileJobsDeps {
   reload(reason: string): Promise<void>;
 }
 
-export interface ArchiveFile {
+interface ArchiveFile {
   /** Of the file, or URL of the object. */
   path: string;
   bytes: number;

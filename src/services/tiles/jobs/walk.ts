@@ -35,7 +35,8 @@ const SPLIT = 3;
 
 /**
  * Visits the tiles of one zoom in the order of the Hilbert curve, which is that of PMTiles ids. Blocks in which nothing
- * lies are passed over whole: what is not there cannot be in a tile, whatever its zoom.
+ * lies are passed over whole: what is not there cannot be in a tile, whatever its zoom. Only the spatial index rules
+ * blocks out: an empty parent tile proves nothing where features are dropped.
  */
 export async function* walk(options: WalkOptions): AsyncGenerator<WalkStep> {
   const order = orderOf(options.set, options.zoom);

@@ -194,7 +194,7 @@ function all(sets: Map<string, DataSet>, left: readonly string[]): DataSet[] {
 }
 
 /** The first of some names. */
-export function listed(names: readonly string[]): string {
+function listed(names: readonly string[]): string {
   const rest = names.length - NAMED;
   return names.slice(0, NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }

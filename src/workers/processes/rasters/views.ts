@@ -13,7 +13,7 @@ import type { View } from '../../rasters/pixels/continuous.js';
 const SAME = 1e-3;
 
 /** A raster on the pixels of another, which run from north to south. What it does not cover has no value. */
-export async function viewOn(
+async function viewOn(
   dataset: Dataset,
   lead: Dataset,
   shape: RasterShape,

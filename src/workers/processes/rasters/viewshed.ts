@@ -1,6 +1,7 @@
 /**
- * What can be seen from a place, by reference planes (Wang, Robinson and White, 2000): what a pixel must rise to follows
- * from what its two neighbours towards the observer had to, or do, rise to.
+ * What can be seen from a place, by reference planes (Wang, Robinson and White, 2000): what a pixel must rise to
+ * follows from what its two neighbours towards the observer had to, or do, rise to. gdal-async has no viewshed, and the
+ * server needs no programs of GDAL; tests compare with its program.
  */
 
 import type { RasterBand } from 'gdal-async';

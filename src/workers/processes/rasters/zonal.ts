@@ -1,4 +1,7 @@
-/** Statistics of a band in zones. */
+/**
+ * Statistics of a band in zones. Rejected: zones as rasters of numbers (gdal_rasterize), which have neither shares nor
+ * overlaps; the library of exactextract, which is not a Debian package.
+ */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { RasterProcess, RasterProcessOutcome } from '../../../core/rasters/raster-processes.js';

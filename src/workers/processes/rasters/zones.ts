@@ -32,7 +32,7 @@ export interface Zone {
 }
 
 /** Pixels that a zone touches, if it is moved east so far, in units of the CRS: 0, or the way around the Earth. */
-export interface ZonePart {
+interface ZonePart {
   shift: number;
   box: PixelBox;
 }

@@ -81,7 +81,8 @@ function nearer(a: readonly Neighbour[], b: readonly Neighbour[], count: number)
 
 /**
  * Looks for the nearest features of a layer in windows around the rows, which grow until nothing outside of them can be
- * nearer. What the last rows took is where the next ones, their neighbours, begin.
+ * nearer. What the last rows took is where the next ones, their neighbours, begin. A tree over the complete layer would
+ * be faster where it fits into memory, and would fail where it does not.
  */
 export class NearestWindows implements NearestFeatures {
   #radius = 0;

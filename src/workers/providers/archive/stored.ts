@@ -9,7 +9,7 @@ import type { KeptOpenOptions } from '../kept-open.js';
 
 /** Largest tile that is served, as stored and inflated. */
 export const MAX_TILE_BYTES = 33_554_432;
-export const MAX_INFLATED_BYTES = LIMITS.inflatedTileBytes;
+const MAX_INFLATED_BYTES = LIMITS.inflatedTileBytes;
 /** Layers kept of an archive, attributes of a layer, characters of what is said of an attribute. */
 const MAX_LAYERS = 1000;
 const MAX_FIELDS = 1000;

@@ -9,7 +9,7 @@ import { type Area, gridOf } from '../coverage-grid.js';
 import type { BandTraits } from '../geotiff/traits.js';
 import { warpFailure } from '../warp.js';
 
-export const LERC_MEDIA_TYPE = 'application/octet-stream';
+const LERC_MEDIA_TYPE = 'application/octet-stream';
 
 const TYPES = ['Byte', 'Int16', 'UInt16', 'Int32', 'UInt32', 'Float32', 'Float64'];
 /** The least value of 32 bits stands for none on the way to LERC1, which has a mask in its place. */

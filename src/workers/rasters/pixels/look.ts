@@ -1,4 +1,7 @@
-/** A raster as a request wants it shown: band math, ranges, colour maps. */
+/**
+ * A raster as a request wants it shown: band math, ranges, colour maps. The range of a mosaic comes from its statistics
+ * and not from the window, or neighbouring tiles would differ.
+ */
 
 import { setImmediate } from 'node:timers/promises';
 import { TaskFailure } from '../../../core/errors/failure.js';

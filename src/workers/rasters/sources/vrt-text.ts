@@ -1,4 +1,4 @@
-/** Parts of the text of virtual rasters. */
+/** Parts of the text of virtual rasters. The server writes these texts itself and refuses VRT files. */
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 

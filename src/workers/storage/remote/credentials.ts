@@ -64,7 +64,7 @@ function ofEnvironment(env: NodeJS.ProcessEnv): SigningKey {
 }
 
 /** What signs a GET (AWS Signature Version 4). Headers that are not among these are not covered. */
-export function signedHeaders(
+function signedHeaders(
   url: URL,
   { accessKeyId, secretAccessKey, region, sessionToken }: SigningKey,
   now = new Date(),

@@ -1,8 +1,8 @@
 import type { Segments } from './outline.js';
 
 /** Pixels of distance that the 256 values of a field span, and the share of them that lies inside (TinySDF's names). */
-export const RADIUS = 8;
-export const CUTOFF = 0.25;
+const RADIUS = 8;
+const CUTOFF = 0.25;
 
 /** Value of a signed distance in pixels, negative inside: 191 on the outline. */
 export function fieldValue(distance: number): number {

@@ -26,8 +26,10 @@ CREATE TRIGGER IF NOT EXISTS tile_out AFTER DELETE ON tile BEGIN
 type Row = [key: string, tile: Uint8Array];
 
 /**
- * Tiles in one SQLite file, bounded by bytes; those that were not used for long go first. What is lost in a power cut is
- * made again, so nothing waits for the disk; a file that is damaged is begun anew. Several processes may share it.
+ * Tiles in one SQLite file, bounded by bytes; those that were not used for long go first. What is lost in a power cut
+ * is made again, so nothing waits for the disk; a file that is damaged is begun anew. Several processes may share it.
+ * One file rather than a file for each tile: triggers count the bytes, an index finds what to evict, and 50 tiles are
+ * one transaction.
  */
 export class TileStore {
   #db: Database.Database;

@@ -5,7 +5,7 @@ import { OPEN } from '../../../admin/open-objects.js';
 /** What records of migrations look like on the wire. */
 
 export const RUN_STATES = ['running', 'succeeded', 'failed', 'cancelled'] as const;
-export const END_STATES = ['succeeded', 'failed', 'cancelled'] as const;
+const END_STATES = ['succeeded', 'failed', 'cancelled'] as const;
 export const VERDICTS = ['pass', 'warn', 'fail'] as const;
 
 /** Members of every run id: it stands in paths. */
@@ -65,7 +65,7 @@ export const RunEnd = Type.Object({
 
 export const RunCancel = Type.Object({ reason: optional(2000) });
 
-export const SCORECARD_KIND = 'svc.migration.reconciliation-scorecard';
+const SCORECARD_KIND = 'svc.migration.reconciliation-scorecard';
 
 export const Scorecard = Type.Object(
   {

@@ -39,7 +39,7 @@ export interface MigrationView {
   readonly layers: readonly (LayerProgress | undefined)[];
 }
 
-export interface MigrationCounts {
+interface MigrationCounts {
   readonly imported: number;
   readonly skipped: number;
   readonly failed: number;

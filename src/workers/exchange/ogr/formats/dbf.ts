@@ -34,7 +34,7 @@ interface Layout {
 }
 
 /** Type that a field gets in place of its own. */
-export type DbfType = 'string' | 'integer64' | 'real';
+type DbfType = 'string' | 'integer64' | 'real';
 
 /** How fields must be read so that they keep their values. */
 export interface DbfForms {

@@ -11,7 +11,7 @@ export interface Zone {
 }
 
 /** From 80 degrees south, 8 degrees each; the last has 12. */
-export const BANDS = 'CDEFGHJKLMNPQRSTUVWX';
+const BANDS = 'CDEFGHJKLMNPQRSTUVWX';
 const [SOUTH, NORTH, BAND] = [-80, 84, 8];
 
 export function zoneOf([lon, lat]: LonLat, seamInZone1: boolean): Zone {

@@ -58,6 +58,6 @@ export function columnsOf(
 }
 
 /** The id of a row as it is shown, compared and ordered; a key of `character(n)` has no blanks at the end. */
-export function idOf({ idColumn, idType }: PostgisSource): string {
+function idOf({ idColumn, idType }: PostgisSource): string {
   return `${column(idColumn)}${idType === 'string' ? '::text' : ''}`;
 }

@@ -32,7 +32,7 @@ export interface Variable {
   title: string;
 }
 
-export interface GridAxes {
+interface GridAxes {
   /** Oldest first. */
   times?: string[];
   /** Index in the file of each of `times`. */

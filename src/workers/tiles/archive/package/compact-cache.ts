@@ -7,7 +7,7 @@ import { damaged } from '../../../providers/archive/stored.js';
  */
 
 /** Rows and columns of a bundle. */
-export const BUNDLE_SIDE = 128;
+const BUNDLE_SIDE = 128;
 const RECORDS = BUNDLE_SIDE * BUNDLE_SIDE;
 
 /** Bytes of the header of a bundle, in front of its index. */

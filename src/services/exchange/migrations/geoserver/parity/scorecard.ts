@@ -1,6 +1,6 @@
 /** How alike a layer and its source are. A probe that could not be made is skipped, with the reason. */
 
-export type Verdict = 'pass' | 'warn' | 'fail';
+type Verdict = 'pass' | 'warn' | 'fail';
 
 export interface Probe {
   readonly probe: 'count' | 'extent' | 'features' | 'bands' | 'drawing';
