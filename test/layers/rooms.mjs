@@ -346,7 +346,7 @@ const ROOMS = {
     audit: { holds: 'management of the audit trail', uses: ['admin', 'http', 'streams'] },
     catalog: {
       holds: 'management of services and layers',
-      uses: ['admin', 'connections', 'geocoding', 'http', 'styles', 'surface'],
+      uses: ['admin', 'connections', 'geocoding', 'http', 'styles'],
     },
     processes: {
       holds: 'OGC API Processes, proposals',

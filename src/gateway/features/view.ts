@@ -6,13 +6,13 @@ import {
   type VectorCollection,
   whole,
 } from '../../core/catalog/collection.js';
+import { findCollection } from '../../core/catalog/find.js';
 import { numberedCollection, numberedSource } from '../../core/catalog/numbered.js';
 import type { CheckOptions, Expression } from '../../core/cql2/index.js';
 import { notFound } from '../../core/errors/errors.js';
 import { type Crs, defaultCrs } from '../../core/geometry/crs.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { Field, VectorSource } from '../../core/sources/vector-source.js';
-import { findCollection } from '../surface/common.js';
 
 /** A collection as one principal may read it: hidden fields and hidden rows do not exist. */
 export interface View {

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { findNumbered } from '../../core/catalog/find.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { JSON_FORMAT, PNG_FORMAT, SVG_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
@@ -10,7 +11,7 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask } from '../../services/kit/run-task.js';
 import { legendPng, type Styled } from '../../services/maps/legend.js';
 import { DEFAULT_STYLE } from '../../services/styles/named.js';
-import { findNumbered, type SurfaceDeps } from '../surface/common.js';
+import type { SurfaceDeps } from '../surface/common.js';
 import { inStyle } from './draw.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
 

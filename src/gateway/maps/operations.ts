@@ -1,4 +1,5 @@
 import { isDrawable } from '../../core/catalog/abilities.js';
+import { findNumbered } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
 import { list, pathString } from '../../core/http/params.js';
@@ -6,7 +7,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { openApiDocument } from '../http/openapi.js';
 import { PartialReplies } from '../http/replies/partial-replies.js';
 import * as pages from '../pages/index.js';
-import { findNumbered, META_FORMATS, selectCollections, surfaceBasics } from '../surface/common.js';
+import { META_FORMATS, selectCollections, surfaceBasics } from '../surface/common.js';
 import { mapCollectionOperations } from './collection-operations.js';
 import { datasetMembers, landingLinks } from './documents.js';
 import { drawMap, inStyle } from './draw.js';

@@ -1,18 +1,13 @@
 import Type from 'typebox';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { findNumbered } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { list, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { isMade } from '../../services/tiles/formats.js';
 import * as pages from '../pages/index.js';
-import {
-  documentReply,
-  findNumbered,
-  META_FORMATS,
-  type SurfaceDeps,
-  selectCollections,
-} from '../surface/common.js';
+import { documentReply, META_FORMATS, type SurfaceDeps, selectCollections } from '../surface/common.js';
 import { requireSet, tilesetDocument, tilesetsDocument } from '../surface/tilesets.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
 

@@ -1,4 +1,4 @@
-import { type Collection, isUnmeasured } from '../../core/catalog/collection.js';
+import { type Collection, isUnmeasured, jointExtent } from '../../core/catalog/collection.js';
 import type { MapSettings } from '../../core/catalog/layer-settings.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { type Box, unwrapped } from '../../core/geometry/box.js';
@@ -7,7 +7,6 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { mapSettings } from '../../services/catalog/layers/map-settings.js';
 import { inAxisOrder, storageExtent } from '../../services/features/storage-extent.js';
 import { boxInCrs, groundSize, pixelsAtScale } from '../../services/maps/ground.js';
-import { extentOf } from '../surface/tilesets.js';
 import { type MapParams, symbolScale } from './params.js';
 
 /** What is drawn: a box in the map's CRS and a size in pixels. */
@@ -68,7 +67,7 @@ function boxOf(
   if (!params.bbox) {
     const stored = resource && crs.uri === resource.storageCrs.uri ? storageExtent(resource) : undefined;
     if (stored) return withArea(unwrapped(stored), crs);
-    const extent = collections.some(isUnmeasured) ? WORLD : extentOf(collections);
+    const extent = collections.some(isUnmeasured) ? WORLD : jointExtent(collections);
     if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
     return withArea(boxInCrs('bbox', extent, CRS84, crs), crs);
   }

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { RasterCollection } from '../../core/catalog/collection.js';
+import { findCollection } from '../../core/catalog/find.js';
 import { GEOTIFF_FORMAT, HTML_FORMAT, PNG_FORMAT, SCHEMA_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import {
@@ -19,7 +20,6 @@ import * as pages from '../pages/index.js';
 import {
   datasetLinks,
   documentReply,
-  findCollection,
   META_FORMATS,
   type SurfaceDeps,
   surfaceBasics,

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { RasterCollection } from '../../core/catalog/collection.js';
+import { findCollection } from '../../core/catalog/find.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { type Format, HTML_FORMAT } from '../../core/http/media.js';
@@ -14,7 +15,7 @@ import { datetimeParam, pathString } from '../../core/http/params.js';
 import { type PositionSteps, valuesByTime } from '../../services/rasters/position.js';
 import { lossHeaders } from '../../services/rasters/source-items.js';
 import * as pages from '../pages/index.js';
-import { documentReply, findCollection, formatLinks, type SurfaceDeps } from '../surface/common.js';
+import { documentReply, formatLinks, type SurfaceDeps } from '../surface/common.js';
 import { asRaster, bandName, COVERAGES_PATH } from './documents.js';
 
 const COVERAGE_JSON: Format = {

@@ -2,7 +2,7 @@ import { attributionOf, hasFeatures, hasStoredTiles, hasVectorTiles } from '../.
 import {
   type CatalogSnapshot,
   type Collection,
-  isUnmeasured,
+  jointExtent,
   tileLevels,
   type VectorCollection,
 } from '../../core/catalog/collection.js';
@@ -31,20 +31,6 @@ import { formatLinks, type Link, META_FORMATS } from './common.js';
 export const TILES_PATH = '/ogc/tiles';
 
 export const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
-
-/** The box in CRS84 around collections, undefined where that is not known; the whole turn of longitudes when one of them crosses the antimeridian. */
-export function extentOf(collections: readonly Collection[]): Box | undefined {
-  const boxes = collections.map((c) => c.extent84).filter((box): box is Box => box !== undefined);
-  if (boxes.length === 0 || collections.some(isUnmeasured)) return undefined;
-  if (boxes.length === 1) return boxes[0];
-  const wraps = boxes.some(([west, , east]) => west > east);
-  return [
-    wraps ? -180 : Math.min(...boxes.map((b) => b[0])),
-    Math.min(...boxes.map((b) => b[1])),
-    wraps ? 180 : Math.max(...boxes.map((b) => b[2])),
-    Math.max(...boxes.map((b) => b[3])),
-  ];
-}
 
 export interface TilesetSubject {
   /** What the tiles are described as: of the data, or of maps of it, which are images only. */
@@ -110,7 +96,7 @@ function limitsOf(
   collections: readonly Collection[],
   zooms: readonly number[],
 ): TileLimits[] {
-  const extent = extentOf(collections);
+  const extent = jointExtent(collections);
   return extent ? limitsIn(set, zooms, extent, collections.some(hasVectorTiles)) : [];
 }
 
@@ -119,7 +105,7 @@ export function isOutside(
   { set, zoom, row, column }: TileAddress,
   collections: readonly Collection[],
 ): boolean {
-  if (!extentOf(collections)) return false;
+  if (!jointExtent(collections)) return false;
   if (!zoomsOf(set, collections).includes(zoom)) return true;
   const [limits] = limitsOf(set, collections, [zoom]);
   if (!limits) return false;
@@ -130,7 +116,7 @@ export function isOutside(
 
 /** What a list of tilesets says of one, which is enough to ask for its tiles. */
 function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
-  const extent = extentOf(subject.collections);
+  const extent = jointExtent(subject.collections);
   const limits = limitsOf(set, subject.collections, zoomsOf(set, subject.collections));
   const formats = formatsOf(subject);
   return {
@@ -172,7 +158,7 @@ export function tilesetsDocument(x: Exchange, matrixSets: MatrixSets, subject: T
   const offered =
     collection && !isMade(collection)
       ? matrixSetsOf(collection, matrixSets)
-      : setsFor(extentOf(collections), matrixSets);
+      : setsFor(jointExtent(collections), matrixSets);
   return {
     tilesets: offered.map((set) => tilesetItem(x, set, subject)),
     links: formatLinks(x, tilesetsPath(subject), META_FORMATS),
@@ -182,7 +168,7 @@ export function tilesetsDocument(x: Exchange, matrixSets: MatrixSets, subject: T
 export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
   const { collection, collections } = subject;
   const item = tilesetItem(x, set, subject);
-  const extent = extentOf(collections);
+  const extent = jointExtent(collections);
   const zooms = zoomsOf(set, collections);
   return {
     ...item,

@@ -1,8 +1,9 @@
+import { findNumbered } from '../../core/catalog/find.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { matrixSetDocument } from '../../core/tiles/tile-matrix/document.js';
 import { openApiDocument } from '../http/openapi.js';
 import * as pages from '../pages/index.js';
-import { datasetLinks, documentReply, findNumbered, META_FORMATS, surfaceBasics } from '../surface/common.js';
+import { datasetLinks, documentReply, META_FORMATS, surfaceBasics } from '../surface/common.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
 import { requireSet, TILES_PATH } from '../surface/tilesets.js';
 import { TILES_CONFORMANCE } from './conformance.js';

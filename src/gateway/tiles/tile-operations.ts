@@ -1,5 +1,6 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { findNumbered } from '../../core/catalog/find.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import { type Format, isVectorFormat } from '../../core/http/media.js';
@@ -15,7 +16,7 @@ import { rasterLook } from '../../services/rasters/looks.js';
 import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../services/tiles/formats.js';
 import { isDrawn } from '../../services/tiles/make.js';
 import type { TileAddress, TileRequest } from '../../services/tiles/request.js';
-import { findNumbered, selectCollections } from '../surface/common.js';
+import { selectCollections } from '../surface/common.js';
 import { requireSet, TILES_PATH } from '../surface/tilesets.js';
 import {
   COMMON,

@@ -1,10 +1,11 @@
+import { findNumbered } from '../../core/catalog/find.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { type Format, TILEJSON_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
 import type { TileMatrixSet } from '../../core/tiles/tile-matrix.js';
 import { isMade } from '../../services/tiles/formats.js';
 import * as pages from '../pages/index.js';
-import { documentReply, findNumbered, META_FORMATS, selectCollections } from '../surface/common.js';
+import { documentReply, META_FORMATS, selectCollections } from '../surface/common.js';
 import {
   requireSet,
   TILES_PATH,

@@ -1,4 +1,5 @@
 import { hasFeatures } from '../../../core/catalog/abilities.js';
+import { requirePlace } from '../../../core/catalog/find.js';
 import { unreadLayer } from '../../../core/catalog/unread.js';
 import { and } from '../../../core/cql2/index.js';
 import { badParameter } from '../../../core/errors/errors.js';
@@ -7,7 +8,7 @@ import type { Exchange, Principal } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { type GeoServicesFilter, geoServicesFilter } from '../../../services/geoservices/filter.js';
 import { runTask } from '../../../services/kit/run-task.js';
-import { requirePlace, type SurfaceDeps } from '../../surface/common.js';
+import type { SurfaceDeps } from '../../surface/common.js';
 import { filterOptions, type View, viewOf } from '../view.js';
 import {
   fieldNamed,

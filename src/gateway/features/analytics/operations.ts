@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { requirePlace } from '../../../core/catalog/find.js';
 import {
   type BodySpec,
   defineOperation,
@@ -8,7 +9,7 @@ import {
 import { integer, text } from '../../../core/http/params.js';
 import { requireEntitlement } from '../../../core/kit/licensing.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { requirePlace, type SurfaceDeps } from '../../surface/common.js';
+import type { SurfaceDeps } from '../../surface/common.js';
 import { FEATURES_PATH } from '../documents.js';
 import { collectionId } from '../params.js';
 import { type View, viewOf } from '../view.js';
