@@ -148,7 +148,7 @@ const ROOMS = {
     geoservices: { holds: 'queries of Esri JSON as filters', uses: ['filters'] },
     kit: { holds: 'one task on a worker, and small helpers', uses: ['telemetry'] },
     access: { holds: 'identity, keys, rules, limits, tenants', uses: ['cluster'] },
-    features: { holds: 'statistics and sizes of features', uses: ['kit'] },
+    features: { holds: 'statistics and sizes of features', uses: ['filters', 'kit'] },
     rasters: {
       holds: 'choice of granules and scenes, positions, mosaics of STAC APIs',
       uses: ['filters', 'kit', 'storage'],
@@ -165,7 +165,10 @@ const ROOMS = {
       holds: 'styles of layers, of files and by name',
       uses: ['cluster', 'kit', 'rasters', 'telemetry'],
     },
-    edits: { holds: 'edits, their lanes, capture by triggers', uses: ['access', 'jobs', 'kit', 'telemetry'] },
+    edits: {
+      holds: 'edits, their lanes, capture by triggers',
+      uses: ['access', 'features', 'jobs', 'kit', 'telemetry'],
+    },
     geocoding: { holds: 'locators and geocoders', uses: ['connections', 'kit'] },
     uploads: { holds: 'bodies that become files', uses: ['jobs', 'telemetry'] },
     catalog: {
@@ -205,14 +208,17 @@ const ROOMS = {
         'uploads',
       ],
     },
-    replicas: { holds: 'offline copies and their conflicts', uses: ['access', 'edits', 'kit', 'streams'] },
+    replicas: {
+      holds: 'offline copies and their conflicts',
+      uses: ['access', 'edits', 'features', 'kit', 'streams'],
+    },
     webhooks: {
       holds: 'deliveries to other servers and CDN purges',
       uses: ['alerts', 'jobs', 'streams', 'telemetry', 'tiles'],
     },
     attachments: {
       holds: 'files of features',
-      uses: ['access', 'edits', 'kit', 'replicas', 'storage', 'uploads'],
+      uses: ['access', 'edits', 'features', 'kit', 'replicas', 'storage', 'uploads'],
     },
     exchange: {
       holds: 'imports, exports, migrations, copies of remote layers',

@@ -4,6 +4,7 @@ import { type Crs, defaultCrs, requireReachable, uriOf } from '../../core/geomet
 import type { Exchange, Reply } from '../../core/http/operation.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { csvHeader } from '../../core/values/csv.js';
+import type { View } from '../../services/features/view.js';
 import { runTask } from '../../services/kit/run-task.js';
 import { formatLinks, type Link, linkHeader } from '../surface/common.js';
 import { crsMember } from './crs-member.js';
@@ -13,7 +14,6 @@ import { gmlFeature, idOfGml } from './gml.js';
 import { itemTag } from './item-tag.js';
 import { outputOf } from './items.js';
 import { relatedLinks } from './related.js';
-import type { View } from './view.js';
 
 /** One feature of a view in the negotiated format; its `gml:id` finds it as well. Throws 404. */
 export async function readItem(

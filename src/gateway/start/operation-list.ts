@@ -1,10 +1,10 @@
 import type { Collection } from '../../core/catalog/collection.js';
 import type { ServiceProtocol } from '../../core/catalog/layer-settings.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
+import type { EditDeps } from '../../services/edits/target.js';
 import { Symbols } from '../../services/styles/symbols.js';
 import { type AccountDeps, accountOperations } from '../access/account/operations.js';
 import { type OAuthDeps, oauthOperations } from '../access/oauth/operations.js';
-import type { EditDeps } from '../features/edits/operations.js';
 import type { ItemDeps } from '../features/item-operations.js';
 import { featuresOperations } from '../features/operations.js';
 import {

@@ -6,10 +6,10 @@ import { badParameter } from '../../../core/errors/errors.js';
 import type { AnalyticsResult, ClusterAlgorithm, Statistic } from '../../../core/features/analytics.js';
 import type { Exchange, Principal } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
+import { filterOptions, findView, type View } from '../../../services/features/view.js';
 import { type GeoServicesFilter, geoServicesFilter } from '../../../services/geoservices/filter.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import type { SurfaceDeps } from '../../surface/common.js';
-import { filterOptions, type View, viewOf } from '../view.js';
 import {
   fieldNamed,
   fieldNames,
@@ -128,7 +128,7 @@ function joinedView(deps: SurfaceDeps, principal: Principal, view: View, { joinL
       unreadLayer(catalog, layerId) ?? badParameter('joinLayerId', `there is no feature layer ${layerId}`)
     );
   requirePlace(collection);
-  return viewOf(deps, principal, collection.id);
+  return findView(deps, principal, collection.id);
 }
 
 const UNITS = {

@@ -9,10 +9,10 @@ import {
 import { integer, text } from '../../../core/http/params.js';
 import { requireEntitlement } from '../../../core/kit/licensing.js';
 import { LIMITS } from '../../../core/kit/limits.js';
+import { findView, type View } from '../../../services/features/view.js';
 import type { SurfaceDeps } from '../../surface/common.js';
 import { FEATURES_PATH } from '../documents.js';
 import { collectionId } from '../params.js';
-import { type View, viewOf } from '../view.js';
 import { bufferAggregate, clusters, density, h3, spatialJoin } from './analyses.js';
 import { analyticsReply, h3Reply } from './reply.js';
 import {
@@ -121,7 +121,7 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
 
 /** Throws 402 and 404. */
 export function licensedView(deps: SurfaceDeps, { principal }: Exchange, id: string): View {
-  const view = viewOf(deps, principal, id);
+  const view = findView(deps, principal, id);
   requirePlace(view.collection);
   requireEntitlement(deps.licensing, 'spatial-analytics');
   return view;
@@ -155,7 +155,7 @@ function h3Operation(deps: SurfaceDeps): Operation {
       200: { description: 'Cells in WGS 84', content: { 'application/geo+json': H3Collection } },
     },
     async run(x) {
-      const view = viewOf(deps, x.principal, x.params.collectionId);
+      const view = findView(deps, x.principal, x.params.collectionId);
       return h3Reply((await h3({ deps, x, view }, x.params)).result);
     },
   });

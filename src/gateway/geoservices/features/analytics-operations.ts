@@ -3,6 +3,7 @@ import { badParameter } from '../../../core/errors/errors.js';
 import type { FeatureSetResult } from '../../../core/features/analytics.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
 import { stringifyExactly } from '../../../core/values/json.js';
+import { findView, numberedView } from '../../../services/features/view.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import {
   type Analysis,
@@ -22,7 +23,6 @@ import {
   DensityBody,
   SpatialJoinBody,
 } from '../../features/analytics/schema.js';
-import { numberedView, viewOf } from '../../features/view.js';
 import type { SurfaceDeps } from '../../surface/common.js';
 import { textReply } from '../images/in-band.js';
 import { choiceOf, type Members, textOf, wholeNumber } from '../members.js';
@@ -125,7 +125,7 @@ function subjectOf(
 ): Subject {
   const address = { service: serviceId!, layerId: wholeNumber('layerId', layerId), parameter: 'layerId' };
   const { id } = requireLayer(deps, x.principal, address);
-  const view = isFree ? viewOf(deps, x.principal, id) : licensedView(deps, x, id);
+  const view = isFree ? findView(deps, x.principal, id) : licensedView(deps, x, id);
   return { deps, x, view: numberedView(view), asFeatureSet: format !== 'geojson' };
 }
 
