@@ -148,7 +148,7 @@ const ROOMS = {
     geoservices: { holds: 'queries of Esri JSON as filters', uses: ['filters'] },
     kit: { holds: 'one task on a worker, and small helpers', uses: ['telemetry'] },
     access: { holds: 'identity, keys, rules, limits, tenants', uses: ['cluster'] },
-    features: { holds: 'statistics and sizes of features', uses: ['filters', 'kit'] },
+    features: { holds: 'statistics and sizes of features', uses: ['filters', 'geoservices', 'kit'] },
     rasters: {
       holds: 'choice of granules and scenes, positions, mosaics of STAC APIs',
       uses: ['filters', 'kit', 'storage'],

@@ -1,28 +1,26 @@
 import type { TSchema } from 'typebox';
-import { requirePlace } from '../../../core/catalog/find.js';
 import {
-  type BodySpec,
-  defineOperation,
-  type Exchange,
-  type Operation,
-} from '../../../core/http/operation.js';
-import { integer, text } from '../../../core/http/params.js';
-import { requireEntitlement } from '../../../core/kit/licensing.js';
-import { LIMITS } from '../../../core/kit/limits.js';
-import { findView, type View } from '../../../services/features/view.js';
-import type { SurfaceDeps } from '../../surface/common.js';
-import { FEATURES_PATH } from '../documents.js';
-import { collectionId } from '../params.js';
-import { bufferAggregate, clusters, density, h3, spatialJoin } from './analyses.js';
-import { analyticsReply, h3Reply } from './reply.js';
-import {
-  AnalyticsCollection,
   BufferAggregateBody,
   ClustersBody,
   DensityBody,
-  H3Collection,
   SpatialJoinBody,
-} from './schema.js';
+} from '../../../core/features/analytics-bodies.js';
+import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
+import { integer, text } from '../../../core/http/params.js';
+import {
+  bufferAggregate,
+  clusters,
+  density,
+  h3,
+  licensedView,
+  spatialJoin,
+} from '../../../services/features/analytics/analyses.js';
+import { findView } from '../../../services/features/view.js';
+import { analyticsBody, analyticsReply, h3Reply } from '../../surface/analytics.js';
+import type { SurfaceDeps } from '../../surface/common.js';
+import { FEATURES_PATH } from '../documents.js';
+import { collectionId } from '../params.js';
+import { AnalyticsCollection, H3Collection } from './schema.js';
 
 const COMMON = {
   surface: 'features',
@@ -42,15 +40,6 @@ const RESPONSES = {
   503: { description: 'The store does not answer, or the server is busy' },
 };
 
-export const analyticsBody = <S extends TSchema>(schema: S): BodySpec<S> => ({
-  schema,
-  mediaTypes: ['application/json', 'application/x-www-form-urlencoded'],
-  required: true,
-  maxBytes: LIMITS.searchBytes,
-  bounds: { values: LIMITS.searchValues },
-  jsonMembers: ['geometry', 'outStatistics'],
-});
-
 /** Analytics of OGC API Features. */
 export function analyticsOperations(deps: SurfaceDeps): Operation[] {
   const posted = <S extends TSchema>(
@@ -66,7 +55,7 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
       responses: RESPONSES,
     }) as const;
   const subject = (x: Exchange<{ collectionId: typeof collectionId }>) => ({
-    ...{ deps, x, view: licensedView(deps, x, x.params.collectionId) },
+    ...{ deps, x, view: licensedView(deps, x.principal, x.params.collectionId) },
   });
   return [
     h3Operation(deps),
@@ -117,14 +106,6 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
       run: async (x) => analyticsReply(await density(subject(x), x.body)),
     }),
   ];
-}
-
-/** Throws 402 and 404. */
-export function licensedView(deps: SurfaceDeps, { principal }: Exchange, id: string): View {
-  const view = findView(deps, principal, id);
-  requirePlace(view.collection);
-  requireEntitlement(deps.licensing, 'spatial-analytics');
-  return view;
 }
 
 export const h3Resolution = integer(
