@@ -159,7 +159,10 @@ const ROOMS = {
       uses: ['access', 'storage'],
     },
     jobs: { holds: 'the job engine', uses: ['access', 'telemetry'] },
-    maps: { holds: 'drawing of maps and legends', uses: ['kit', 'rasters'] },
+    maps: {
+      holds: 'drawing of maps and legends',
+      uses: ['catalog', 'features', 'filters', 'kit', 'rasters', 'styles'],
+    },
     stac: { holds: 'items and bands of rasters', uses: ['filters', 'rasters', 'telemetry'] },
     styles: {
       holds: 'styles of layers, of files and by name',
@@ -368,7 +371,7 @@ const ROOMS = {
     },
     geoservices: {
       holds: 'GeoServices REST, WMS, WMTS, WCS',
-      uses: ['auth', 'features', 'http', 'maps', 'processes', 'rasters', 'surface', 'tiles'],
+      uses: ['auth', 'features', 'http', 'processes', 'rasters', 'surface', 'tiles'],
     },
     manifest: {
       holds: 'the state of a server as one document',

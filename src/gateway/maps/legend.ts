@@ -9,10 +9,10 @@ import { drawnBy } from '../../core/maps/legend/evaluated.js';
 import { legendIcons, legendSvg } from '../../core/maps/legend/svg.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask } from '../../services/kit/run-task.js';
+import { inStyle } from '../../services/maps/draw.js';
 import { legendPng, type Styled } from '../../services/maps/legend.js';
 import { DEFAULT_STYLE } from '../../services/styles/named.js';
 import type { SurfaceDeps } from '../surface/common.js';
-import { inStyle } from './draw.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
 
 const OF_MAPS = {

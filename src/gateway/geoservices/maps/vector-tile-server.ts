@@ -7,7 +7,7 @@ import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
 import { isIn, requireService } from '../../../services/replicas/layer-view.js';
 import { datasetStyle } from '../../../services/styles/client-style.js';
 import type { Symbols } from '../../../services/styles/symbols.js';
-import { symbolOperations } from '../../maps/symbols.js';
+import { symbolOperations } from '../../surface/symbols.js';
 import type { TilesDeps } from '../../tiles/params.js';
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { byStatus, inBandFailure, jsonReply } from '../images/in-band.js';

@@ -4,10 +4,10 @@ import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { type Box, unwrapped } from '../../core/geometry/box.js';
 import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../../core/geometry/crs.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { mapSettings } from '../../services/catalog/layers/map-settings.js';
-import { inAxisOrder, storageExtent } from '../../services/features/storage-extent.js';
-import { boxInCrs, groundSize, pixelsAtScale } from '../../services/maps/ground.js';
-import { type MapParams, symbolScale } from './params.js';
+import { mapSettings } from '../catalog/layers/map-settings.js';
+import { inAxisOrder, storageExtent } from '../features/storage-extent.js';
+import { boxInCrs, groundSize, pixelsAtScale } from './ground.js';
+import { type MapRequest, symbolScale } from './request.js';
 
 /** What is drawn: a box in the map's CRS and a size in pixels. */
 export interface MapWindow {
@@ -18,8 +18,8 @@ export interface MapWindow {
   height: number;
 }
 
-type AskedWindow = Pick<
-  MapParams,
+type WindowRequest = Pick<
+  MapRequest,
   'bbox' | 'bboxCrs' | 'crs' | 'width' | 'height' | 'scaleDenominator' | 'mmPerPixel' | 'dpi' | 'scale'
 >;
 
@@ -37,7 +37,7 @@ const MIN_SIDE = 1e-9;
  */
 export function mapWindow(
   collections: readonly Collection[],
-  params: AskedWindow,
+  params: WindowRequest,
   resource: Collection | undefined,
 ): MapWindow {
   for (const collection of collections)
@@ -60,7 +60,7 @@ export function mapWindow(
 /** What is drawn, in the map's CRS. */
 function boxOf(
   collections: readonly Collection[],
-  params: AskedWindow,
+  params: WindowRequest,
   crs: Crs,
   resource: Collection | undefined,
 ): Box {
@@ -104,7 +104,7 @@ function requireSize({ width, height }: Size, { maxImageWidth, maxImageHeight }:
   if (height > maxImageHeight) throw badParameter('height', `is above ${maxImageHeight} pixels`);
 }
 
-function sizeOf(params: AskedWindow, aspect: number, settings: MapSettings): Size {
+function sizeOf(params: WindowRequest, aspect: number, settings: MapSettings): Size {
   const { width, height } = params;
   const wide = (pixels: number) => bounded(pixels, settings.maxImageWidth);
   const high = (pixels: number) => bounded(pixels, settings.maxImageHeight);
@@ -124,7 +124,7 @@ function bounded(pixels: number, most: number): number {
 }
 
 /** Pixels of a map of that scale, over the ground in its middle (/req/scaling/scale-denominator-definition). */
-function sizeAtScale(bbox: Box, crs: Crs, denominator: number, params: AskedWindow): Size {
+function sizeAtScale(bbox: Box, crs: Crs, denominator: number, params: WindowRequest): Size {
   for (const name of ['width', 'height'] as const)
     if (params[name] !== undefined) throw badParameter(name, 'does not go with scale-denominator');
   const scale = denominator / symbolScale(params);

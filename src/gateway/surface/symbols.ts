@@ -3,12 +3,6 @@ import { defineOperation, type Exchange, type Operation, type Param } from '../.
 import { pathString } from '../../core/http/params.js';
 import { MAX_FONTS, unknownFont } from '../../core/styles/fonts.js';
 import type { Symbols } from '../../services/styles/symbols.js';
-import { COMMON, MAPS_PATH } from './params.js';
-
-const OF_MAPS = {
-  ...COMMON,
-  tag: 'Fonts and icons',
-} as const;
 
 const RANGE = 256;
 const LAST_CODE_POINT = 0x10ffff;
@@ -58,7 +52,7 @@ function spriteOf(title: string) {
 }
 
 /** Where symbols are served. */
-interface SymbolPlace {
+export interface SymbolPlace {
   readonly about: Pick<Operation, 'surface' | 'protocol' | 'permission' | 'method' | 'tag'> &
     Partial<Pick<Operation, 'openQuery' | 'failure'>>;
   /** What ids of operations begin with. */
@@ -71,10 +65,8 @@ interface SymbolPlace {
   readonly require?: (x: Pick<Exchange, 'principal' | 'params'>) => void;
 }
 
-const MAPS: SymbolPlace = { about: OF_MAPS, ids: 'maps', path: MAPS_PATH, params: {}, sprite: 'default' };
-
 /** What MapLibre clients load beside a style: glyphs of fonts, and icons. */
-export function symbolOperations(symbols: Symbols, place = MAPS): Operation[] {
+export function symbolOperations(symbols: Symbols, place: SymbolPlace): Operation[] {
   const { about, ids, path, params } = place;
   return [
     defineOperation({
