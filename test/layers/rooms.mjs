@@ -151,7 +151,7 @@ const ROOMS = {
     features: { holds: 'statistics and sizes of features', uses: ['filters', 'geoservices', 'kit'] },
     rasters: {
       holds: 'choice of granules and scenes, positions, mosaics of STAC APIs',
-      uses: ['filters', 'kit', 'storage'],
+      uses: ['features', 'filters', 'kit', 'storage'],
     },
     alerts: { holds: 'notices to operators', uses: ['access', 'cluster', 'telemetry'] },
     connections: {
@@ -371,7 +371,7 @@ const ROOMS = {
     },
     geoservices: {
       holds: 'GeoServices REST, WMS, WMTS, WCS',
-      uses: ['auth', 'features', 'http', 'processes', 'rasters', 'surface', 'tiles'],
+      uses: ['auth', 'features', 'http', 'processes', 'surface', 'tiles'],
     },
     manifest: {
       holds: 'the state of a server as one document',

@@ -5,6 +5,7 @@ import { notFound } from '../../core/errors/errors.js';
 import { CRS84, uriOf, urisOf } from '../../core/geometry/crs.js';
 import type { Exchange } from '../../core/http/operation.js';
 import type { RasterInfo } from '../../core/rasters/rasters.js';
+import { bandName } from '../../services/rasters/bands.js';
 import {
   aboutLinks,
   aboutMembers,
@@ -20,10 +21,6 @@ export const COVERAGES_PATH = '/ogc/coverages';
 export function asRaster(collection: Collection): RasterCollection {
   if (!hasCoverage(collection)) throw notFound('coverage', collection.id);
   return collection;
-}
-
-export function bandName(band: number): string {
-  return `band_${band}`;
 }
 
 export function coverageDocument(x: Exchange, collection: RasterCollection) {

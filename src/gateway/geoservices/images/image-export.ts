@@ -9,8 +9,8 @@ import { styleLook } from '../../../core/styles/look.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { drawMap } from '../../../services/maps/draw.js';
 import type { MapWindow } from '../../../services/maps/window.js';
-import { giveRoomBack } from '../../../workers/engine/rooms.js';
-import { openCoverage, readCoverage } from '../../rasters/read.js';
+import { readCoverage } from '../../../services/rasters/read.js';
+import { coverageReply } from '../../surface/coverage-reply.js';
 import { mapReply } from '../../surface/map-reply.js';
 import { common, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
@@ -181,11 +181,7 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
       ...{ datetime, place: { bbox, bboxCrs: crs }, crs, bands, resampling },
       ...{ scaling: { size: [width, height] }, isWhole: true, format: encoding!, tolerance, lercVersion },
     });
-    return {
-      ...{ status: 200, mediaType: result.mediaType, etag: result.tag, cacheControl: 'no-cache' },
-      body: await openCoverage(result),
-      sent: () => giveRoomBack(result.data),
-    };
+    return await coverageReply(result);
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'no-data')
       throw badParameter('bbox', 'does not touch the raster');
