@@ -359,7 +359,7 @@ const ROOMS = {
     },
     processes: {
       holds: 'OGC API Processes, proposals',
-      uses: ['admin', 'features', 'http', 'pages', 'rasters', 'surface'],
+      uses: ['admin', 'http', 'pages', 'surface'],
     },
     tiles: {
       holds: 'OGC API Tiles, XYZ, TileJSON, management of caches and tile jobs',
@@ -371,7 +371,7 @@ const ROOMS = {
     },
     geoservices: {
       holds: 'GeoServices REST, WMS, WMTS, WCS',
-      uses: ['auth', 'features', 'http', 'processes', 'surface', 'tiles'],
+      uses: ['auth', 'http', 'surface', 'tiles'],
     },
     manifest: {
       holds: 'the state of a server as one document',

@@ -8,6 +8,7 @@ import {
   type Operation,
   type Reply,
 } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import { Markup } from '../../core/values/html.js';
 import { parseJsonExactly } from '../../core/values/json.js';
 import { findView, type View } from '../../services/features/view.js';
@@ -15,7 +16,7 @@ import type { ItemReplies, ItemReply } from '../../services/tiles/cache/item-rep
 import * as pages from '../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../surface/common.js';
 import { pageReply } from './answer.js';
-import { FEATURES_PATH } from './documents.js';
+
 import { GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { featureLinks, itemReply, readItem } from './item.js';
 import { planPage, readPage } from './items.js';

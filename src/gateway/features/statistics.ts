@@ -1,10 +1,11 @@
 import Type from 'typebox';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import { attributeStatistics } from '../../services/features/attribute-statistics.js';
 import { findView } from '../../services/features/view.js';
 import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, type SurfaceDeps } from '../surface/common.js';
-import { FEATURES_PATH } from './documents.js';
+
 import { collectionId } from './params.js';
 
 /** What the values of each attribute are like: for pages with charts, and as JSON. */

@@ -5,6 +5,7 @@ import type { Box } from '../../core/geometry/box.js';
 import { type Crs, uriOf } from '../../core/geometry/crs.js';
 import { linkType, PNG_FORMAT } from '../../core/http/media.js';
 import type { Exchange, Reply } from '../../core/http/operation.js';
+import { COVERAGES_PATH } from '../../core/http/paths.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { type CoverageParams, coverageRequest } from '../../services/rasters/coverage-request.js';
 import {
@@ -17,7 +18,6 @@ import { lossHeaders } from '../../services/rasters/source-items.js';
 import { outside } from '../../services/rasters/subset.js';
 import { withQuery } from '../surface/common.js';
 import { coverageReply } from '../surface/coverage-reply.js';
-import { COVERAGES_PATH } from './documents.js';
 
 /** Reads a window of a coverage (contract: coverage retrieval parameters). */
 export async function coverage(

@@ -4,6 +4,7 @@ import { membersOf } from '../../core/catalog/raster-sources.js';
 import { notFound } from '../../core/errors/errors.js';
 import { CRS84, uriOf, urisOf } from '../../core/geometry/crs.js';
 import type { Exchange } from '../../core/http/operation.js';
+import { COVERAGES_PATH } from '../../core/http/paths.js';
 import type { RasterInfo } from '../../core/rasters/rasters.js';
 import { bandName } from '../../services/rasters/bands.js';
 import {
@@ -14,8 +15,6 @@ import {
   META_FORMATS,
   mapLinks,
 } from '../surface/common.js';
-
-export const COVERAGES_PATH = '/ogc/coverages';
 
 /** Only rasters have coverages. */
 export function asRaster(collection: Collection): RasterCollection {

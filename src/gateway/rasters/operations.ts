@@ -12,6 +12,7 @@ import {
   positiveNumber,
   text,
 } from '../../core/http/params.js';
+import { COVERAGES_PATH } from '../../core/http/paths.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { RESAMPLINGS } from '../../core/rasters/rasters.js';
 import { openApiDocument } from '../http/openapi.js';
@@ -27,13 +28,7 @@ import {
 import { crsParam } from '../surface/crs-params.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
 import { coverage } from './coverage.js';
-import {
-  asRaster,
-  COVERAGES_PATH,
-  coverageDocument,
-  coverageSchema,
-  coveragesDocument,
-} from './documents.js';
+import { asRaster, coverageDocument, coverageSchema, coveragesDocument } from './documents.js';
 import { positionOperation } from './position.js';
 
 const COMMON = {

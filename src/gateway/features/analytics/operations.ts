@@ -7,6 +7,7 @@ import {
 } from '../../../core/features/analytics-bodies.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
 import { integer, text } from '../../../core/http/params.js';
+import { FEATURES_PATH } from '../../../core/http/paths.js';
 import {
   bufferAggregate,
   clusters,
@@ -18,7 +19,7 @@ import {
 import { findView } from '../../../services/features/view.js';
 import { analyticsBody, analyticsReply, h3Reply } from '../../surface/analytics.js';
 import type { SurfaceDeps } from '../../surface/common.js';
-import { FEATURES_PATH } from '../documents.js';
+
 import { collectionId } from '../params.js';
 import { AnalyticsCollection, H3Collection } from './schema.js';
 

@@ -1,9 +1,10 @@
 import { uriOf } from '../../../core/geometry/crs.js';
 import { GEOJSON_FORMAT } from '../../../core/http/media.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
+import { FEATURES_PATH } from '../../../core/http/paths.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import type { SurfaceDeps } from '../../surface/common.js';
-import { FEATURES_PATH } from '../documents.js';
+
 import { featureLinks, withLinks } from '../item.js';
 import { itemTag } from '../item-tag.js';
 import { outputOf } from '../items.js';

@@ -9,13 +9,14 @@ import {
   type Principal,
 } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
+import { FEATURES_PATH } from '../../../core/http/paths.js';
 import { editError } from '../../../services/edits/edit-error.js';
 import { type EditDeps, isEditable } from '../../../services/edits/target.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { auditResource } from '../../../stores/audit/audit-scope.js';
 import { ifMatchTags } from '../../http/replies/entity-tag.js';
 import { geometryLoss } from '../../surface/editor.js';
-import { FEATURES_PATH } from '../documents.js';
+
 import { ITEM_FORMATS } from '../formats.js';
 import { namesRow } from '../item-tag.js';
 import { outputOf } from '../items.js';
