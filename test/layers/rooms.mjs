@@ -201,6 +201,7 @@ const ROOMS = {
         'access',
         'catalog',
         'cluster',
+        'filters',
         'jobs',
         'kit',
         'maps',
@@ -330,7 +331,7 @@ const ROOMS = {
       holds: 'the adapter over uWebSockets.js: server, dispatcher, requests, replies, OpenAPI',
       uses: ['auth'],
     },
-    surface: { holds: 'what data APIs share: finder, CRS parameters, page tokens', uses: ['pages'] },
+    surface: { holds: 'what data APIs share: finder, CRS parameters, page tokens', uses: ['http', 'pages'] },
     admin: { holds: 'the kit of the management API', uses: ['http'] },
     features: { holds: 'OGC API Features: items, edits, analytics', uses: ['http', 'pages', 'surface'] },
     maps: { holds: 'OGC API Maps, viewer, legends', uses: ['http', 'pages', 'surface'] },
@@ -371,7 +372,7 @@ const ROOMS = {
     },
     geoservices: {
       holds: 'GeoServices REST, WMS, WMTS, WCS',
-      uses: ['auth', 'http', 'surface', 'tiles'],
+      uses: ['auth', 'http', 'surface'],
     },
     manifest: {
       holds: 'the state of a server as one document',
@@ -411,6 +412,7 @@ const ROOMS = {
         'stac',
         'streams',
         'styles',
+        'surface',
         'tiles',
       ],
     },

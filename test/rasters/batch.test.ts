@@ -7,8 +7,9 @@ import type { MosaicMember, RasterImageTask } from '../../src/core/rasters/raste
 import { RASTER_STYLE } from '../../src/core/styles/default-style.js';
 import type { Pools } from '../../src/core/tasks/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
-import { requestOf } from '../../src/gateway/tiles/tile-operations.js';
+
 import { makeTile } from '../../src/services/tiles/make.js';
+import { narrowTile } from '../../src/services/tiles/plan.js';
 import { tileKey } from '../../src/services/tiles/request.js';
 
 const member = (id: string, extent84: Box, acquired: string): MosaicMember => ({
@@ -46,7 +47,7 @@ const asked = {
   properties: undefined,
 } as const;
 const requestAt = (datetime: string | undefined) =>
-  requestOf([scenes], at, PNG_FORMAT, { ...asked, datetime: datetimeParam.parse(datetime) });
+  narrowTile([scenes], at, PNG_FORMAT, { ...asked, datetime: datetimeParam.parse(datetime) });
 
 it('a tile of a time is drawn from the newest batch, names its items, and has a key of its own', async () => {
   const read: RasterImageTask[] = [];

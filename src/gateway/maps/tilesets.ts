@@ -6,9 +6,10 @@ import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { list, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { isMade } from '../../services/tiles/formats.js';
+import { findMatrixSet } from '../../services/tiles/limits.js';
 import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, type SurfaceDeps, selectCollections } from '../surface/common.js';
-import { requireSet, tilesetDocument, tilesetsDocument } from '../surface/tilesets.js';
+import { tilesetDocument, tilesetsDocument } from '../surface/tilesets.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
 
 const OF_MAPS = {
@@ -60,7 +61,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
           collection: undefined,
           chosen: !!named,
         } as const;
-        const document = tilesetDocument(x, requireSet(catalog, x.params.tileMatrixSetId), subject);
+        const document = tilesetDocument(x, findMatrixSet(catalog, x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),
@@ -91,7 +92,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
         const catalog = visible(x.principal).onEarth;
         const collection = drawable(catalog, x.params.collectionId);
         const subject = { as: 'map', collections: [collection], collection } as const;
-        const document = tilesetDocument(x, requireSet(catalog, x.params.tileMatrixSetId), subject);
+        const document = tilesetDocument(x, findMatrixSet(catalog, x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),

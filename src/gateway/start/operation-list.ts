@@ -42,7 +42,8 @@ import { type SiteDeps, siteOperations } from '../site/operations.js';
 import { type StacDeps, stacOperations } from '../stac/operations.js';
 import { type StreamingDeps, streamingOperations } from '../streams/operations.js';
 import { stylesOperations } from '../styles/operations.js';
-import { type TilesDeps, tilesOperations } from '../tiles/operations.js';
+import type { TilesDeps } from '../surface/tile-reply.js';
+import { tilesOperations } from '../tiles/operations.js';
 import { measuring } from './measured.js';
 
 export type SurfaceDeps = StreamingDeps &

@@ -8,7 +8,8 @@ import { isIn, requireService } from '../../../services/replicas/layer-view.js';
 import { datasetStyle } from '../../../services/styles/client-style.js';
 import type { Symbols } from '../../../services/styles/symbols.js';
 import { symbolOperations } from '../../surface/symbols.js';
-import type { TilesDeps } from '../../tiles/params.js';
+import type { TilesDeps } from '../../surface/tile-reply.js';
+
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { byStatus, inBandFailure, jsonReply } from '../images/in-band.js';
 import { CURRENT_VERSION, extentIn, spatialReferenceOf } from '../layer-documents.js';
