@@ -12,13 +12,12 @@ import { FEATURES_PATH } from '../../core/http/paths.js';
 import { Markup } from '../../core/values/html.js';
 import { parseJsonExactly } from '../../core/values/json.js';
 import { findView, type View } from '../../services/features/view.js';
-import type { ItemReplies, ItemReply } from '../../services/tiles/cache/item-replies.js';
 import * as pages from '../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../surface/common.js';
 import { pageReply } from './answer.js';
-
 import { GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { featureLinks, itemReply, readItem } from './item.js';
+import type { ItemReplies, ItemReply } from './item-replies.js';
 import { planPage, readPage } from './items.js';
 import { pageLinks } from './page-links.js';
 import { collectionId, crs, featureId, itemsParams } from './params.js';

@@ -14,10 +14,10 @@ import {
   isScaled,
   readCoverage,
 } from '../../services/rasters/read.js';
-import { lossHeaders } from '../../services/rasters/source-items.js';
 import { outside } from '../../services/rasters/subset.js';
 import { withQuery } from '../surface/common.js';
 import { coverageReply } from '../surface/coverage-reply.js';
+import { lossHeaders } from '../surface/source-item-headers.js';
 
 /** Reads a window of a coverage (contract: coverage retrieval parameters). */
 export async function coverage(

@@ -15,9 +15,9 @@ import { datetimeParam, pathString } from '../../core/http/params.js';
 import { COVERAGES_PATH } from '../../core/http/paths.js';
 import { bandName } from '../../services/rasters/bands.js';
 import { type PositionSteps, valuesByTime } from '../../services/rasters/position.js';
-import { lossHeaders } from '../../services/rasters/source-items.js';
 import * as pages from '../pages/index.js';
 import { documentReply, formatLinks, type SurfaceDeps } from '../surface/common.js';
+import { lossHeaders } from '../surface/source-item-headers.js';
 import { asRaster } from './documents.js';
 
 const COVERAGE_JSON: Format = {

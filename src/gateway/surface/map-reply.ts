@@ -3,7 +3,7 @@ import type { Exchange, Reply } from '../../core/http/operation.js';
 import { releaseBytes } from '../../native/index.js';
 import type { DrawnMap } from '../../services/maps/draw.js';
 import { contentBox } from '../../services/maps/window.js';
-import { derivedFrom, lossHeaders, sourceItemHeaders } from '../../services/rasters/source-items.js';
+import { derivedFrom, lossHeaders, sourceItemHeaders } from './source-item-headers.js';
 
 /** A map as the body of a reply, with what it shows in the headers. */
 export function mapReply(

@@ -3,14 +3,15 @@ import type { Exchange, Reply } from '../../core/http/operation.js';
 import type { TaskContext } from '../../services/kit/run-task.js';
 import { inSpan } from '../../services/telemetry/spans.js';
 import { lookUpIn } from '../../services/tiles/cache/levels.js';
-import type { TileCache } from '../../services/tiles/cache/tile-cache.js';
+import type { TileCache, TileSlot } from '../../services/tiles/cache/tile-cache.js';
 import { loadTile } from '../../services/tiles/load.js';
 import { makeTile } from '../../services/tiles/make.js';
 import type { TilePlan } from '../../services/tiles/plan.js';
-import type { Tile, TileCoding } from '../../services/tiles/tile.js';
+import type { Tile, TileCoding, TileLifetime } from '../../services/tiles/tile.js';
 import { emptyTile } from '../../services/tiles/tile.js';
 import { acceptsCoding } from '../http/replies/compression.js';
 import type { SurfaceDeps } from './common.js';
+import { lossHeaders, sourceItemHeaders } from './source-item-headers.js';
 
 export interface TilesDeps extends SurfaceDeps {
   tiles: TileCache;
@@ -23,16 +24,52 @@ export function replyWithTile(x: Exchange, deps: TileDeps, plan: TilePlan): Repl
   if (x.span) noteLookUp(x.span);
   // Before anything else of the plan: where the tile was found last, it is again.
   const last = plan.slot?.live ? deps.tiles.find(plan.key, plan.slot) : undefined;
-  if (last) return last.reply;
+  if (last) return slotReply(last);
   if (plan.outside) return outsideTile(x, deps, plan);
-  if (plan.collections.length === 0) return emptyTile(plan).reply;
-  if (plan.invented) return makeTile(x, deps.pools, plan, codingFor(x)).then(({ reply }) => reply);
+  if (plan.collections.length === 0) return tileReply(emptyTile(plan));
+  if (plan.invented) return makeTile(x, deps.pools, plan, codingFor(x)).then(tileReply);
   const slot = deps.tiles.find(plan.key);
   if (slot) {
     plan.slot = slot;
-    return slot.reply;
+    return slotReply(slot);
   }
-  return loadTile(detached(x), deps, plan, codingFor(x)).then(({ reply }) => reply);
+  return loadTile(detached(x), deps, plan, codingFor(x)).then(tileReply);
+}
+
+/** The reply of a kept tile: one object for all requests. */
+function slotReply(slot: TileSlot): Reply {
+  return (slot.answer ??= tileReply(slot.tile)) as Reply;
+}
+
+/** The reply that every request for the tile gets. */
+export function tileReply(tile: Tile): Reply {
+  return (tile.answer ??= newReply(tile)) as Reply;
+}
+
+function newReply(tile: Tile): Reply {
+  const { body, mediaType, encoding, tag: etag, lifetime = 'none', names: cacheTags, hasSecondForm } = tile;
+  const cacheControl = cacheControlOf(lifetime);
+  const headers = headersOf(tile);
+  const constant = { block: undefined, secondForm: hasSecondForm ? ('gzip' as const) : undefined };
+  if (!body) return { status: 204, cacheControl, cacheTags, constant, headers };
+  // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
+  return { status: 200, mediaType, body, encoding, etag, cacheControl, cacheTags, constant, headers };
+}
+
+function headersOf({ dropped = 0, shown, lost = [] }: Tile): Reply['headers'] {
+  if (dropped === 0 && !shown && lost.length === 0) return undefined;
+  return {
+    ...(dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : {}),
+    ...(shown ? sourceItemHeaders(shown.items, shown.batch, shown.count) : {}),
+    ...lossHeaders({ lost }),
+  };
+}
+
+function cacheControlOf(lifetime: TileLifetime): string {
+  if (lifetime === 'none') return 'no-store';
+  if (lifetime === 'caller') return 'private, no-cache';
+  if (lifetime === 0) return 'no-cache';
+  return `public, max-age=${lifetime}, stale-while-revalidate=${5 * lifetime}`;
 }
 
 /** Memory is looked into in less time than a span takes: its span says that this was done. */
@@ -43,8 +80,8 @@ const noteLookUp = (span: unknown) => inSpan(span, lookUpIn('memory'), () => {})
  * symbol, or rows that another program wrote after the extent was read.
  */
 async function outsideTile(x: Exchange, deps: TileDeps, plan: TilePlan): Promise<Reply> {
-  const { reply, empty } = await anyTile(x, deps, plan);
-  if (!empty) return reply;
+  const tile = await anyTile(x, deps, plan);
+  if (!tile.empty) return tileReply(tile);
   const { set, zoom, row, column } = plan.at;
   throw notFound('tile within the limits of the tileset', `${set.matrices[zoom]!.id}/${row}/${column}`);
 }
