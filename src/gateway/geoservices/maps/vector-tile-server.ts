@@ -108,7 +108,7 @@ function styleOf(layers: readonly VectorCollection[]) {
   const { layers: drawn } = datasetStyle(topFirst(layers).reverse(), '');
   return {
     version: 8,
-    sources: { esri: { type: 'vector', url: '../..' } },
+    sources: { esri: { type: 'vector', url: '../../' } },
     sprite: `../sprites/${SPRITE}`,
     glyphs: '../fonts/{fontstack}/{range}.pbf',
     layers: drawn.map((layer) => ('source' in layer ? { ...layer, source: 'esri' } : layer)),
