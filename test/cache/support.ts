@@ -43,5 +43,5 @@ export function wanted({
 
 /** A tile of this many bytes; those of the same content have the same tag. */
 export function tileOf(bytes: number, etag?: string): Tile {
-  return { reply: { status: 200, ...(etag === undefined ? {} : { etag }) }, bytes };
+  return { body: undefined, tag: etag, bytes };
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ANONYMOUS, type Reply } from '../../src/core/http/operation.js';
+import { compileSchema } from '../../src/core/http/schema-check.js';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { openApiDocument } from '../../src/gateway/http/openapi.js';
 import { Router } from '../../src/gateway/http/router.js';
-import { compileSchema } from '../../src/gateway/http/validation.js';
 import { KINDS } from '../../src/gateway/manifest/kinds.js';
 import { supportTable } from '../../src/gateway/operations/admin/support-table.js';
 import { adminOperations, GROUPS } from '../../src/gateway/start/management-groups.js';

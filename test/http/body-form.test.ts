@@ -5,6 +5,7 @@ import { defineOperation, type Reply } from '../../src/core/http/operation.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
 import { bodyForm } from '../../src/gateway/http/requests/body-form.js';
 import type { HttpServer } from '../../src/gateway/http/server.js';
+import { tileReply } from '../../src/gateway/surface/tile-reply.js';
 import { newTile } from '../../src/services/tiles/tile.js';
 import { raw } from '../e2e/support/http.js';
 import { serverOf } from './support.js';
@@ -46,7 +47,9 @@ describe('a body in another coding', () => {
     const at = { set: WEB_MERCATOR_QUAD, zoom: 0, row: 0, column: 0 };
     const tile = (data: Uint8Array, encoding?: 'gzip') =>
       newTile({ format: MVT_FORMAT, collections: [], at }, data, MVT_FORMAT.mediaType, encoding, false);
-    for (const { reply, bytes } of [tile(GZIP, 'gzip'), tile(TEXT)]) {
+    for (const one of [tile(GZIP, 'gzip'), tile(TEXT)]) {
+      const { bytes } = one;
+      const reply = tileReply(one);
       const body = reply.body as Uint8Array;
       for (const coding of ['gzip', 'br', 'zstd', 'identity'] as const) await bodyForm(reply, body, coding);
       const forms = Object.values(reply.constant?.forms ?? {});

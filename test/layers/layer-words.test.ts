@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LayerSettings } from '../../src/core/catalog/layer-settings.js';
-import { compileSchema } from '../../src/gateway/http/validation.js';
+import { compileSchema } from '../../src/core/http/schema-check.js';
 import { LayerSpec } from '../../src/gateway/manifest/schemas.js';
 import { LayerWords } from '../../src/services/exchange/migrations/geoserver/layer-words.js';
 import type { LayerNotes } from '../../src/services/exchange/migrations/geoserver/notes.js';

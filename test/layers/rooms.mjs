@@ -148,10 +148,10 @@ const ROOMS = {
     geoservices: { holds: 'queries of Esri JSON as filters', uses: ['filters'] },
     kit: { holds: 'one task on a worker, and small helpers', uses: ['telemetry'] },
     access: { holds: 'identity, keys, rules, limits, tenants', uses: ['cluster'] },
-    features: { holds: 'statistics and sizes of features', uses: ['kit'] },
+    features: { holds: 'statistics and sizes of features', uses: ['filters', 'geoservices', 'kit'] },
     rasters: {
       holds: 'choice of granules and scenes, positions, mosaics of STAC APIs',
-      uses: ['filters', 'kit', 'storage'],
+      uses: ['features', 'filters', 'kit', 'storage'],
     },
     alerts: { holds: 'notices to operators', uses: ['access', 'cluster', 'telemetry'] },
     connections: {
@@ -159,13 +159,19 @@ const ROOMS = {
       uses: ['access', 'storage'],
     },
     jobs: { holds: 'the job engine', uses: ['access', 'telemetry'] },
-    maps: { holds: 'drawing of maps and legends', uses: ['kit', 'rasters'] },
+    maps: {
+      holds: 'drawing of maps and legends',
+      uses: ['catalog', 'features', 'filters', 'kit', 'rasters', 'styles'],
+    },
     stac: { holds: 'items and bands of rasters', uses: ['filters', 'rasters', 'telemetry'] },
     styles: {
       holds: 'styles of layers, of files and by name',
       uses: ['cluster', 'kit', 'rasters', 'telemetry'],
     },
-    edits: { holds: 'edits, their lanes, capture by triggers', uses: ['access', 'jobs', 'kit', 'telemetry'] },
+    edits: {
+      holds: 'edits, their lanes, capture by triggers',
+      uses: ['access', 'features', 'jobs', 'kit', 'telemetry'],
+    },
     geocoding: { holds: 'locators and geocoders', uses: ['connections', 'kit'] },
     uploads: { holds: 'bodies that become files', uses: ['jobs', 'telemetry'] },
     catalog: {
@@ -195,6 +201,7 @@ const ROOMS = {
         'access',
         'catalog',
         'cluster',
+        'filters',
         'jobs',
         'kit',
         'maps',
@@ -205,14 +212,17 @@ const ROOMS = {
         'uploads',
       ],
     },
-    replicas: { holds: 'offline copies and their conflicts', uses: ['access', 'edits', 'kit', 'streams'] },
+    replicas: {
+      holds: 'offline copies and their conflicts',
+      uses: ['access', 'edits', 'features', 'kit', 'streams'],
+    },
     webhooks: {
       holds: 'deliveries to other servers and CDN purges',
       uses: ['alerts', 'jobs', 'streams', 'telemetry', 'tiles'],
     },
     attachments: {
       holds: 'files of features',
-      uses: ['access', 'edits', 'kit', 'replicas', 'storage', 'uploads'],
+      uses: ['access', 'edits', 'features', 'kit', 'replicas', 'storage', 'uploads'],
     },
     exchange: {
       holds: 'imports, exports, migrations, copies of remote layers',
@@ -321,7 +331,7 @@ const ROOMS = {
       holds: 'the adapter over uWebSockets.js: server, dispatcher, requests, replies, OpenAPI',
       uses: ['auth'],
     },
-    surface: { holds: 'what data APIs share: finder, CRS parameters, page tokens', uses: ['pages'] },
+    surface: { holds: 'what data APIs share: finder, CRS parameters, page tokens', uses: ['http', 'pages'] },
     admin: { holds: 'the kit of the management API', uses: ['http'] },
     features: { holds: 'OGC API Features: items, edits, analytics', uses: ['http', 'pages', 'surface'] },
     maps: { holds: 'OGC API Maps, viewer, legends', uses: ['http', 'pages', 'surface'] },
@@ -346,11 +356,11 @@ const ROOMS = {
     audit: { holds: 'management of the audit trail', uses: ['admin', 'http', 'streams'] },
     catalog: {
       holds: 'management of services and layers',
-      uses: ['admin', 'connections', 'geocoding', 'http', 'styles', 'surface'],
+      uses: ['admin', 'connections', 'geocoding', 'http', 'styles'],
     },
     processes: {
       holds: 'OGC API Processes, proposals',
-      uses: ['admin', 'features', 'http', 'pages', 'rasters', 'surface'],
+      uses: ['admin', 'http', 'pages', 'surface'],
     },
     tiles: {
       holds: 'OGC API Tiles, XYZ, TileJSON, management of caches and tile jobs',
@@ -362,7 +372,7 @@ const ROOMS = {
     },
     geoservices: {
       holds: 'GeoServices REST, WMS, WMTS, WCS',
-      uses: ['auth', 'features', 'http', 'maps', 'processes', 'rasters', 'surface', 'tiles'],
+      uses: ['auth', 'http', 'surface'],
     },
     manifest: {
       holds: 'the state of a server as one document',
@@ -402,6 +412,7 @@ const ROOMS = {
         'stac',
         'streams',
         'styles',
+        'surface',
         'tiles',
       ],
     },

@@ -7,8 +7,10 @@ import type { MosaicMember, RasterImageTask } from '../../src/core/rasters/raste
 import { RASTER_STYLE } from '../../src/core/styles/default-style.js';
 import type { Pools } from '../../src/core/tasks/tasks.js';
 import { WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
-import { requestOf } from '../../src/gateway/tiles/tile-operations.js';
+
+import { tileReply } from '../../src/gateway/surface/tile-reply.js';
 import { makeTile } from '../../src/services/tiles/make.js';
+import { narrowTile } from '../../src/services/tiles/plan.js';
 import { tileKey } from '../../src/services/tiles/request.js';
 
 const member = (id: string, extent84: Box, acquired: string): MosaicMember => ({
@@ -46,7 +48,7 @@ const asked = {
   properties: undefined,
 } as const;
 const requestAt = (datetime: string | undefined) =>
-  requestOf([scenes], at, PNG_FORMAT, { ...asked, datetime: datetimeParam.parse(datetime) });
+  narrowTile([scenes], at, PNG_FORMAT, { ...asked, datetime: datetimeParam.parse(datetime) });
 
 it('a tile of a time is drawn from the newest batch, names its items, and has a key of its own', async () => {
   const read: RasterImageTask[] = [];
@@ -57,8 +59,8 @@ it('a tile of a time is drawn from the newest batch, names its items, and has a 
     },
   } as unknown as Pools;
   const until2020 = requestAt('../2020-12-31');
-  const { reply } = await makeTile({ timing: () => {} }, pools, until2020);
-  expect(reply.headers).toEqual({
+  const tile = await makeTile({ timing: () => {} }, pools, until2020);
+  expect(tileReply(tile).headers).toEqual({
     'graticule-acquired': '2020-05-01T10:00:00.000Z',
     'graticule-source-items': 'scenes/old-east',
   });
@@ -71,6 +73,6 @@ it('a tile of a time is drawn from the newest batch, names its items, and has a 
 it('a tile of a time at which nothing was acquired is empty', async () => {
   const request = requestAt('2019-01-01');
   expect(request.collections).toEqual([]);
-  const { reply, empty } = await makeTile({ timing: () => {} }, {} as Pools, request);
-  expect([reply.status, reply.mediaType, empty]).toEqual([200, 'image/png', true]);
+  const { body, mediaType, empty } = await makeTile({ timing: () => {} }, {} as Pools, request);
+  expect([body !== undefined, mediaType, empty]).toEqual([true, 'image/png', true]);
 });

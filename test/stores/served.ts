@@ -2,6 +2,7 @@ import { CatalogSnapshot } from '../../src/core/catalog/collection.js';
 import { ANONYMOUS } from '../../src/core/http/operation.js';
 import type { Pools, TaskName } from '../../src/core/tasks/tasks.js';
 import type { VectorLayerInfo } from '../../src/core/tasks/vector-tasks.js';
+import { ItemReplies } from '../../src/gateway/features/item-replies.js';
 import { featuresOperations } from '../../src/gateway/features/operations.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/requests/forwarding.js';
@@ -12,7 +13,6 @@ import { vectorCollection } from '../../src/services/catalog/publish/collections
 import { fixedReading, VisibleCatalog } from '../../src/services/catalog/visible-catalog.js';
 import { Edits } from '../../src/services/edits/edits.js';
 import { createLog } from '../../src/services/telemetry/log.js';
-import { ItemReplies } from '../../src/services/tiles/cache/item-replies.js';
 import { TileCache } from '../../src/services/tiles/cache/tile-cache.js';
 import { h3 } from '../../src/workers/features/analytics/h3.js';
 import { readItems } from '../../src/workers/features/items.js';

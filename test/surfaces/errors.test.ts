@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compileSchema } from '../../src/gateway/http/validation.js';
+import { compileSchema } from '../../src/core/http/schema-check.js';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Collection } from '../../src/core/catalog/collection.js';
 import { WEB_MERCATOR } from '../../src/core/tiles/tile-matrix.js';
 import { MAPS_CONFORMANCE } from '../../src/gateway/maps/operations.js';
-import { mapWindow } from '../../src/gateway/maps/window.js';
+import { mapWindow } from '../../src/services/maps/window.js';
 import { vectorCollection } from '../pages/collections.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 

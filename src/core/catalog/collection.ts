@@ -285,3 +285,17 @@ export class CatalogSnapshot {
     return this.collections.filter(hasCoverage);
   }
 }
+
+/** The box in CRS84 around collections, undefined where that is not known; the whole turn of longitudes when one of them crosses the antimeridian. */
+export function jointExtent(collections: readonly Collection[]): Box | undefined {
+  const boxes = collections.map((c) => c.extent84).filter((box): box is Box => box !== undefined);
+  if (boxes.length === 0 || collections.some(isUnmeasured)) return undefined;
+  if (boxes.length === 1) return boxes[0];
+  const wraps = boxes.some(([west, , east]) => west > east);
+  return [
+    wraps ? -180 : Math.min(...boxes.map((b) => b[0])),
+    Math.min(...boxes.map((b) => b[1])),
+    wraps ? 180 : Math.max(...boxes.map((b) => b[2])),
+    Math.max(...boxes.map((b) => b[3])),
+  ];
+}

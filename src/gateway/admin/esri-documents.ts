@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import { ApiError } from '../../core/errors/errors.js';
+import { compileOnUse } from '../../core/http/schema-check.js';
 import { memberBinder } from '../http/requests/bind.js';
-import { compileOnUse } from '../http/validation.js';
 
 /**
  * Schemas of drawingInfo and popupInfo with all members that the Esri specification of web maps and feature services

@@ -5,7 +5,7 @@ import type { Exchange, Reply } from '../../core/http/operation.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { csvHeader } from '../../core/values/csv.js';
 import { linkHeader } from '../surface/common.js';
-import { crsMember } from './crs-member.js';
+import { crsMember } from '../surface/crs-member.js';
 import { CSV_FORMAT, GML_FORMAT } from './formats.js';
 import { GML_TAIL, gmlHead } from './gml.js';
 import { type Page, type PageEnd, readEnd, readParts } from './items.js';

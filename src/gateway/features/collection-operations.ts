@@ -3,18 +3,19 @@ import type { VectorCollection } from '../../core/catalog/collection.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { type Format, HTML_FORMAT, SCHEMA_FORMAT, XML_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import { type FeatureSizes, featureSizes } from '../../services/features/feature-sizes.js';
+import { findView } from '../../services/features/view.js';
 import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../surface/common.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
-import { collectionDocument, collectionsDocument, FEATURES_PATH } from './documents.js';
+import { collectionDocument, collectionsDocument } from './documents.js';
 import { DOCUMENT_FORMATS } from './formats.js';
 import { functionsDocument } from './functions.js';
 import { gmlSchema, SCHEMA_PATH } from './gml.js';
 import { collectionId } from './params.js';
 import { queryablesDocument, schemaDocument } from './schema.js';
 import { schemaXsd } from './schema-xsd.js';
-import { viewOf } from './view.js';
 import { collectionsXml, collectionXml } from './xml.js';
 
 const COMMON = {
@@ -59,7 +60,7 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       formats: DOCUMENT_FORMATS,
       responses: { 200: { description: 'Collection', content: DOCUMENT }, 404: ABSENT },
       run(x) {
-        const { visible: collection } = viewOf(deps, x.principal, x.params.collectionId);
+        const { visible: collection } = findView(deps, x.principal, x.params.collectionId);
         const document = collectionDocument(x, collection);
         const reply = (sizes?: FeatureSizes) => {
           const page = () => pages.collectionPage(x, document, collection, sizes);
@@ -89,7 +90,7 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       summary: 'GML application schema of all collections',
       responses: { 200: { description: 'XML Schema', content: { 'application/xml': null } } },
       run(x) {
-        const views = readable(x).map(({ id }) => viewOf(deps, x.principal, id));
+        const views = readable(x).map(({ id }) => findView(deps, x.principal, id));
         return xsdReply(gmlSchema(views));
       },
     }),
@@ -106,7 +107,7 @@ function queryablesOperation(deps: SurfaceDeps): Operation {
     formats: [SCHEMA_FORMAT, HTML_FORMAT],
     responses: { 200: { description: 'JSON Schema', content: JSON_SCHEMA }, 404: ABSENT },
     run(x) {
-      const queryables = queryablesDocument(x, viewOf(deps, x.principal, x.params.collectionId));
+      const queryables = queryablesDocument(x, findView(deps, x.principal, x.params.collectionId));
       return documentReply(x, queryables, () =>
         pages.documentPage(x, `${queryables.title}: queryables`, queryables),
       );
@@ -127,7 +128,7 @@ function schemaOperation(deps: SurfaceDeps): Operation {
       404: ABSENT,
     },
     run(x) {
-      const view = viewOf(deps, x.principal, x.params.collectionId);
+      const view = findView(deps, x.principal, x.params.collectionId);
       if (x.format === XSD_FORMAT) return xsdReply(schemaXsd(view));
       const schema = schemaDocument(x, view);
       return documentReply(x, schema, () => pages.documentPage(x, `${schema.title}: schema`, schema));

@@ -3,11 +3,10 @@ import type { Collection, VectorCollection } from '../../core/catalog/collection
 import { CRS84, uriOf, urisOf } from '../../core/geometry/crs.js';
 import { GEOJSON_FORMAT, linkType } from '../../core/http/media.js';
 import type { Exchange } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import { WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
 import { aboutLinks, aboutMembers, formatLinks, type Link, mapLinks } from '../surface/common.js';
 import { DOCUMENT_FORMATS, ITEM_FORMATS } from './formats.js';
-
-export const FEATURES_PATH = '/ogc/features';
 
 /** Extent member of a collection document (OGC 17-069r4, 7.13). */
 function extentDocument(collection: Collection) {

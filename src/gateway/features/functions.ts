@@ -1,7 +1,7 @@
 import { FUNCTIONS, type Kind } from '../../core/cql2/index.js';
 import type { Exchange } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import { formatLinks, META_FORMATS } from '../surface/common.js';
-import { FEATURES_PATH } from './documents.js';
 
 /** Type names of OGC 19-079r2, table 9. */
 const TYPES: Partial<Record<Kind, string>> = { timestamp: 'datetime', interval: 'datetime', json: 'array' };

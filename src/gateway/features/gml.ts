@@ -1,9 +1,9 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { Exchange } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import type { Field, FieldType, GeometryType } from '../../core/sources/vector-source.js';
 import { nameOfXml, xmlName } from '../../core/values/xml-name.js';
 import { xmlEscaped } from '../../core/values/xml-text.js';
-import { FEATURES_PATH } from './documents.js';
 
 /** GML 3.2 Simple Features (OGC 17-069r4, 8.4): what stands around features, and the schema that describes them. */
 

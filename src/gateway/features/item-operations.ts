@@ -8,19 +8,19 @@ import {
   type Operation,
   type Reply,
 } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import { Markup } from '../../core/values/html.js';
 import { parseJsonExactly } from '../../core/values/json.js';
-import type { ItemReplies, ItemReply } from '../../services/tiles/cache/item-replies.js';
+import { findView, type View } from '../../services/features/view.js';
 import * as pages from '../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../surface/common.js';
 import { pageReply } from './answer.js';
-import { FEATURES_PATH } from './documents.js';
 import { GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { featureLinks, itemReply, readItem } from './item.js';
+import type { ItemReplies, ItemReply } from './item-replies.js';
 import { planPage, readPage } from './items.js';
 import { pageLinks } from './page-links.js';
 import { collectionId, crs, featureId, itemsParams } from './params.js';
-import { type View, viewOf } from './view.js';
 
 const COMMON = {
   surface: 'features',
@@ -88,7 +88,7 @@ export function itemOperations(deps: ItemDeps): Operation[] {
         404: { description: 'No such collection' },
       },
       async run(x) {
-        const view = viewOf(deps, x.principal, x.params.collectionId);
+        const view = findView(deps, x.principal, x.params.collectionId);
         const plan = planPage(x, view, x.params);
         if (x.format !== HTML_FORMAT) return pageReply(x, pools, await readPage(x, pools, plan));
         const form = pages.itemRowsForm(x, view.visible);
@@ -118,7 +118,7 @@ export function itemOperations(deps: ItemDeps): Operation[] {
         const catalog = deps.visible(x.principal);
         const hit = items.find(x, catalog);
         if (hit) return hit;
-        const view = viewOf(deps, x.principal, x.params.collectionId);
+        const view = findView(deps, x.principal, x.params.collectionId);
         const read = () => readOne(x, view, catalog);
         const { source } = view.collection;
         if (x.format === HTML_FORMAT || source.path === undefined) return read();

@@ -2,18 +2,19 @@ import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { notFound } from '../../core/errors/errors.js';
 import { type Crs, defaultCrs, requireReachable, uriOf } from '../../core/geometry/crs.js';
 import type { Exchange, Reply } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { csvHeader } from '../../core/values/csv.js';
+import type { View } from '../../services/features/view.js';
 import { runTask } from '../../services/kit/run-task.js';
 import { formatLinks, type Link, linkHeader } from '../surface/common.js';
-import { crsMember } from './crs-member.js';
-import { FEATURES_PATH } from './documents.js';
+import { crsMember } from '../surface/crs-member.js';
+
 import { CSV_FORMAT, GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { gmlFeature, idOfGml } from './gml.js';
 import { itemTag } from './item-tag.js';
 import { outputOf } from './items.js';
 import { relatedLinks } from './related.js';
-import type { View } from './view.js';
 
 /** One feature of a view in the negotiated format; its `gml:id` finds it as well. Throws 404. */
 export async function readItem(

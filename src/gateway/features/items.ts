@@ -20,13 +20,13 @@ import type { Exchange, Params, ParamValues } from '../../core/http/operation.js
 import type { Field } from '../../core/sources/vector-source.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { xmlName } from '../../core/values/xml-name.js';
+import { chosenFields, selectFeatures, sortKeys } from '../../services/features/selection.js';
+import type { View } from '../../services/features/view.js';
 import { runTask } from '../../services/kit/run-task.js';
 import { parseQuery } from '../http/requests/query.js';
 import { readToken } from '../surface/page-token.js';
 import { storeFormat } from './formats.js';
 import { guardsFormulas, type itemsParams } from './params.js';
-import { chosenFields, selection, sortKeys } from './selection.js';
-import type { View } from './view.js';
 
 /** Features in an HTML page when no limit is asked for: a page is read by eyes. */
 const HTML_PAGE = 50;
@@ -74,7 +74,7 @@ export function planPage(
 ): PagePlan {
   const { crs: outCrs, bboxCrs, filterCrs } = params;
   requireReachable({ crs: outCrs, 'bbox-crs': bboxCrs, 'filter-crs': filterCrs }, view.collection);
-  const filter = selection(view, { ...params, others: otherParameters(x) });
+  const filter = selectFeatures(view, { ...params, others: otherParameters(x) });
   const sort = sortKeys(view, params.sortby);
   const fields = chosenFields(view, params.properties);
   const token = params.token === undefined ? undefined : readToken(params.token, sort.length);

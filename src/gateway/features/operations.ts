@@ -1,12 +1,14 @@
 import type { Operation } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
+import type { EditDeps } from '../../services/edits/target.js';
 import { openApiDocument } from '../http/openapi.js';
 import * as pages from '../pages/index.js';
 import { datasetLinks, surfaceBasics } from '../surface/common.js';
 import { analyticsOperations } from './analytics/operations.js';
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
-import { FEATURES_PATH } from './documents.js';
-import { type EditDeps, editOperations } from './edits/operations.js';
+
+import { editOperations } from './edits/operations.js';
 import { DOCUMENT_FORMATS } from './formats.js';
 import { type ItemDeps, itemOperations } from './item-operations.js';
 import { statisticsOperation } from './statistics.js';

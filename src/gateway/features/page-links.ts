@@ -1,9 +1,10 @@
 import type { PageKey } from '../../core/features/features.js';
 import { linkType } from '../../core/http/media.js';
 import type { Exchange } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import { formatLinks, type Link, withQuery } from '../surface/common.js';
 import { writeToken } from '../surface/page-token.js';
-import { FEATURES_PATH } from './documents.js';
+
 import { ITEM_FORMATS } from './formats.js';
 import type { Page } from './items.js';
 

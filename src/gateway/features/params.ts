@@ -12,6 +12,7 @@ import {
   text,
 } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import type { SortTerm } from '../../services/features/selection.js';
 import { crsParam, filterParams } from '../surface/crs-params.js';
 import { CSV_FORMAT } from './formats.js';
 
@@ -33,16 +34,10 @@ const limit = {
   parse: (raw: string | undefined) => ({ value: limitParam.parse(raw), given: raw !== undefined }),
 };
 
-/** A property to sort by, as a client names it. */
-export interface AskedSort {
-  property: string;
-  descending: boolean;
-}
-
 const MAX_SORT_KEYS = 8;
 const SORT_KEY = /^([+ -]?)(.*?)(?: +(asc|desc))?$/is;
 
-const sortby: Param<AskedSort[] | undefined> = {
+const sortby: Param<SortTerm[] | undefined> = {
   name: 'sortby',
   in: 'query',
   description: 'Properties to sort by: name, +name, name asc (ascending), -name, name desc (descending).',

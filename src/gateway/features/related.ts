@@ -5,11 +5,11 @@ import type { Expression } from '../../core/cql2/ast.js';
 import { equals, print } from '../../core/cql2/index.js';
 import { GEOJSON_FORMAT, linkType } from '../../core/http/media.js';
 import type { Exchange } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import { parseJsonExactly } from '../../core/values/json.js';
 import { comparable, fieldsOf, typeOf } from '../../services/catalog/layers/related.js';
+import type { View } from '../../services/features/view.js';
 import type { Link } from '../surface/common.js';
-import { FEATURES_PATH } from './documents.js';
-import type { View } from './view.js';
 
 /**
  * Links from a GeoJSON feature to the features of other layers that belong to it, one for each relationship of its layer.

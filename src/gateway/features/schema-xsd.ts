@@ -1,7 +1,7 @@
 import type { Field, FieldType } from '../../core/sources/vector-source.js';
 import { xmlName } from '../../core/values/xml-name.js';
+import type { View } from '../../services/features/view.js';
 import { GEOMETRIES, GML, GML_SCHEMA, TYPES, XML_HEAD } from './gml.js';
-import type { View } from './view.js';
 
 /**
  * The schema of one collection as XML Schema, for readers of GeoJSON that take the types of columns from it: GDAL would

@@ -6,7 +6,7 @@ import {
   hasIntegerIds,
   type VectorSource,
 } from '../../core/sources/vector-source.js';
-import type { View } from './view.js';
+import type { View } from '../../services/features/view.js';
 
 /** JSON Schemas of a collection's features, from what the store says of its columns. */
 

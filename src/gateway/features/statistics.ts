@@ -1,11 +1,12 @@
 import Type from 'typebox';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
+import { FEATURES_PATH } from '../../core/http/paths.js';
 import { attributeStatistics } from '../../services/features/attribute-statistics.js';
+import { findView } from '../../services/features/view.js';
 import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, type SurfaceDeps } from '../surface/common.js';
-import { FEATURES_PATH } from './documents.js';
+
 import { collectionId } from './params.js';
-import { viewOf } from './view.js';
 
 /** What the values of each attribute are like: for pages with charts, and as JSON. */
 export function statisticsOperation(deps: SurfaceDeps): Operation {
@@ -31,7 +32,7 @@ export function statisticsOperation(deps: SurfaceDeps): Operation {
       503: { description: 'The store does not answer, or the server is busy' },
     },
     async run(x) {
-      const { visible } = viewOf(deps, x.principal, x.params.collectionId);
+      const { visible } = findView(deps, x.principal, x.params.collectionId);
       const statistics = await attributeStatistics(deps.pools, visible, x);
       const self = `${x.baseUrl}${x.path}`;
       const links = META_FORMATS.map((format) => ({

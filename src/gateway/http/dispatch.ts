@@ -2,6 +2,7 @@ import { ApiError } from '../../core/errors/errors.js';
 import { IMPORT_HEADER } from '../../core/exchange/ingest.js';
 import { type Format, negotiate } from '../../core/http/media.js';
 import { actorOf, type Operation, type Principal, type Reply } from '../../core/http/operation.js';
+import { compileOnUse } from '../../core/http/schema-check.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
 import type { Hold } from '../../core/values/presence.js';
@@ -25,7 +26,7 @@ import {
   requireSameOrigin,
 } from './requests/request-credentials.js';
 import { type Match, Router } from './router.js';
-import { type BodyReader, bodyReader, compileOnUse } from './validation.js';
+import { type BodyReader, bodyReader } from './validation.js';
 
 export interface Credentials {
   apiKey: string | undefined;

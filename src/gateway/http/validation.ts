@@ -1,12 +1,10 @@
-import { Ajv, type ValidateFunction } from 'ajv';
-import addFormats from 'ajv-formats';
-import type { TSchema } from 'typebox';
-import { ApiError, type FieldError } from '../../core/errors/errors.js';
+import { ApiError } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { BodyError, readBody } from '../../core/http/body.js';
 import { COMPRESSIONS } from '../../core/http/content-coding.js';
 import { boundaryOf } from '../../core/http/multipart-fields.js';
 import type { BodySpec } from '../../core/http/operation.js';
+import { once, type SchemaCheck } from '../../core/http/schema-check.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { roundExactNumbers } from '../../core/values/exact-number.js';
@@ -15,86 +13,9 @@ import type { HttpExchange } from './exchange.js';
 import { codingOf, inflate } from './replies/content-coding.js';
 import { memberBinder } from './requests/bind.js';
 import { ReceivedBytes } from './requests/received.js';
-import { shareSchemas } from './shared-schemas.js';
 import { turn } from './turns.js';
 
 export type BodyReader = (x: HttpExchange) => Promise<unknown>;
-
-/** Errors reported for one body; a hostile body could have thousands. */
-const MAX_ERRORS = 20;
-
-/** Values of a body up to which all its errors are looked for: each costs an object. */
-const MAX_VALUES = 5000;
-
-function compiler(allErrors: boolean): Ajv {
-  const ajv = new Ajv({
-    allErrors,
-    strict: false,
-    useDefaults: true,
-    meta: false,
-    validateSchema: false,
-    // Optimising takes half of a compilation: nothing for what only small wrong bodies meet.
-    code: { optimize: !allErrors },
-    // What is shared is compiled once.
-    inlineRefs: false,
-  });
-  // ajv-formats is CommonJS: its default export arrives wrapped under Node's ESM rules.
-  (addFormats as unknown as { default: (target: Ajv) => void }).default(ajv);
-  return ajv;
-}
-
-const first = compiler(false);
-const all = compiler(true);
-
-/** Lists what is wrong with a value, or nothing. */
-export type SchemaCheck = (value: unknown) => FieldError[];
-
-/** Compiles a schema at once, which takes up to 30 ms. What lists all errors of a value is compiled when a wrong one comes first. */
-export function compileSchema(schema: TSchema): SchemaCheck {
-  const shared = shareSchemas(schema);
-  const validate = first.compile(shared);
-  const listAll = once(() => all.compile(shared));
-  return (value) => {
-    if (validate(value)) return [];
-    if (!isSmall(value)) return fieldErrors(validate);
-    listAll()(value);
-    return fieldErrors(listAll());
-  };
-}
-
-/**
- * Compiles a schema when a value comes first. The operations have dozens of large ones, few of which one process meets:
- * compiled at once, those of the management API were a third of the time that a gateway takes to start, the others a tenth.
- */
-export function compileOnUse(schema: TSchema): SchemaCheck {
-  const check = once(() => compileSchema(schema));
-  return (value) => check()(value);
-}
-
-function once<T>(make: () => T): () => T {
-  let value: T | undefined;
-  return () => (value ??= make());
-}
-
-function fieldErrors({ errors }: ValidateFunction): FieldError[] {
-  return (errors ?? []).slice(0, MAX_ERRORS).map(({ instancePath, keyword, message, params }) => ({
-    name: instancePath || '/',
-    detail: `${message ?? 'is invalid'}${keyword === 'additionalProperties' ? `: ${params['additionalProperty']}` : ''}`,
-    code: keyword,
-    path: keyword === 'required' ? `${instancePath}/${params['missingProperty']}` : instancePath || '/',
-  }));
-}
-
-/** Whether a body has few enough values that listing all its errors costs next to nothing. */
-function isSmall(value: unknown): boolean {
-  let left = MAX_VALUES;
-  const walk = (part: unknown): boolean => {
-    left -= 1;
-    if (left < 0) return false;
-    return part === null || typeof part !== 'object' || Object.values(part).every(walk);
-  };
-  return walk(value);
-}
 
 /** Fields of a form are text: an operation that takes forms takes text in the place of other types. */
 const FORMS: Readonly<Record<string, BodyForm>> = {

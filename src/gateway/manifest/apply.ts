@@ -3,12 +3,12 @@ import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.
 import { ApiError, type FieldError } from '../../core/errors/errors.js';
 import { problem, requireSound } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
+import { compileOnUse } from '../../core/http/schema-check.js';
 import { isExactNumber, roundExactNumbers } from '../../core/values/exact-number.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import type { AdminDeps } from '../admin/deps.js';
 import type { Owner } from '../admin/owner.js';
 import { memberBinder } from '../http/requests/bind.js';
-import { compileOnUse } from '../http/validation.js';
 import type { Entry, Kind, Targets } from './kind.js';
 import { KINDS, requireRight } from './kinds.js';
 import { isAbout, namesToMake, servicesOf, switchedOff } from './makes.js';

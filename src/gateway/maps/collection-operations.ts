@@ -1,15 +1,10 @@
 import Type from 'typebox';
 import { isDrawable } from '../../core/catalog/abilities.js';
+import { findNumbered } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import * as pages from '../pages/index.js';
-import {
-  documentReply,
-  findNumbered,
-  META_FORMATS,
-  otherTypes,
-  type SurfaceDeps,
-} from '../surface/common.js';
+import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../surface/common.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
 import { mapCollectionDocument, mapCollectionsDocument } from './documents.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';

@@ -1,12 +1,13 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
+import { jointExtent } from '../../core/catalog/collection.js';
 import { CRS84, type Crs, uriOf, urisOf } from '../../core/geometry/crs.js';
 import { JPEG_FORMAT, linkType, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../core/http/media.js';
 import type { Exchange } from '../../core/http/operation.js';
 import { inAxisOrder, storageExtent } from '../../services/features/storage-extent.js';
 import { formatLinks, type Link, META_FORMATS, mapLink, stylesLink } from '../surface/common.js';
 import { datasetInterval, temporalExtent } from '../surface/temporal-extent.js';
-import { extentOf, mapTilesetsPath, REL } from '../surface/tilesets.js';
+import { mapTilesetsPath, REL } from '../surface/tilesets.js';
 import { MAPS_PATH } from './params.js';
 
 /** Descriptions of what maps are made of (OGC 20-058, clauses 19 and 20). */
@@ -88,7 +89,7 @@ export function datasetMembers(x: Exchange, collections: readonly Collection[]):
   );
   return {
     extent: {
-      spatial: { bbox: [extentOf(collections) ?? WORLD], crs: CRS84.uri },
+      spatial: { bbox: [jointExtent(collections) ?? WORLD], crs: CRS84.uri },
       temporal: datasetInterval(collections),
     },
     crs: urisOf([...crs.values()], x.baseUrl),

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { findNumbered } from '../../core/catalog/find.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { JSON_FORMAT, PNG_FORMAT, SVG_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
@@ -8,10 +9,10 @@ import { drawnBy } from '../../core/maps/legend/evaluated.js';
 import { legendIcons, legendSvg } from '../../core/maps/legend/svg.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask } from '../../services/kit/run-task.js';
+import { inStyle } from '../../services/maps/draw.js';
 import { legendPng, type Styled } from '../../services/maps/legend.js';
 import { DEFAULT_STYLE } from '../../services/styles/named.js';
-import { findNumbered, type SurfaceDeps } from '../surface/common.js';
-import { inStyle } from './draw.js';
+import type { SurfaceDeps } from '../surface/common.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
 
 const OF_MAPS = {

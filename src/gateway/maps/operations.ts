@@ -1,19 +1,24 @@
 import { isDrawable } from '../../core/catalog/abilities.js';
+import type { Collection } from '../../core/catalog/collection.js';
+import { findNumbered } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
 import { list, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { mapSettings } from '../../services/catalog/layers/map-settings.js';
+import { drawMap, inStyle } from '../../services/maps/draw.js';
+import type { MapRequest } from '../../services/maps/request.js';
 import { openApiDocument } from '../http/openapi.js';
 import { PartialReplies } from '../http/replies/partial-replies.js';
 import * as pages from '../pages/index.js';
-import { findNumbered, META_FORMATS, selectCollections, surfaceBasics } from '../surface/common.js';
+import { META_FORMATS, selectCollections, surfaceBasics } from '../surface/common.js';
+import { mapReply } from '../surface/map-reply.js';
+import { symbolOperations } from '../surface/symbols.js';
 import { mapCollectionOperations } from './collection-operations.js';
 import { datasetMembers, landingLinks } from './documents.js';
-import { drawMap, inStyle } from './draw.js';
 import { legendOperations } from './legend.js';
-import { COMMON, collectionId, IMAGES, MAPS_PATH, mapQuery, RESPONSES } from './params.js';
+import { COMMON, collectionId, IMAGES, MAPS_PATH, mapFormat, mapQuery, RESPONSES } from './params.js';
 import { styleOperations } from './styles.js';
-import { symbolOperations } from './symbols.js';
 import { mapTilesetOperations } from './tilesets.js';
 import { type MapsDeps, viewerOperations } from './viewer.js';
 
@@ -45,6 +50,11 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
   const partial = new PartialReplies();
   const operations: Operation[] = [];
   const drawables = (x: Exchange) => deps.visible(x.principal).onEarth.collections.filter(isDrawable);
+  const draw = (x: Exchange, params: MapRequest, collections: readonly Collection[], resource?: Collection) =>
+    partial.reply(x, async () => {
+      const format = mapFormat(x, mapSettings(collections[0]?.maps ?? {}));
+      return mapReply(x, await drawMap(x, deps, collections, params, { resource, format }));
+    });
   operations.push(
     ...surfaceBasics({
       ...COMMON,
@@ -83,7 +93,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
           x.params.collections,
           isDrawable,
         );
-        return partial.reply(x, () => drawMap(x, deps, collections, x.params));
+        return draw(x, x.params, collections);
       },
     }),
     defineOperation({
@@ -98,7 +108,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       run(x) {
         const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         if (!isDrawable(collection)) throw notFound('map of', collection.id);
-        return partial.reply(x, () => drawMap(x, deps, [collection], x.params, { resource: collection }));
+        return draw(x, x.params, [collection], collection);
       },
     }),
     defineOperation({
@@ -117,7 +127,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       run(x) {
         const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         const styled = inStyle(collection, x.params.styleId);
-        return partial.reply(x, () => drawMap(x, deps, [styled], x.params, { resource: collection }));
+        return draw(x, x.params, [styled], collection);
       },
     }),
     ...mapCollectionOperations(deps),
@@ -125,7 +135,10 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
     ...mapTilesetOperations(deps),
     ...legendOperations(deps),
     ...viewerOperations(deps),
-    ...symbolOperations(deps.symbols),
+    ...symbolOperations(deps.symbols, {
+      about: { ...COMMON, tag: 'Fonts and icons' },
+      ...{ ids: 'maps', path: MAPS_PATH, params: {}, sprite: 'default' },
+    }),
   );
   return operations;
 }

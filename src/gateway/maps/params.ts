@@ -1,8 +1,6 @@
 import { Color } from '@maplibre/maplibre-gl-style-spec';
 import type { MapSettings } from '../../core/catalog/layer-settings.js';
 import { badParameter } from '../../core/errors/errors.js';
-import type { Box } from '../../core/geometry/box.js';
-import type { Crs } from '../../core/geometry/crs.js';
 import {
   type Format,
   JPEG_FORMAT,
@@ -19,12 +17,12 @@ import {
   integer,
   numberedCollection,
   positiveNumber,
-  type TimeRange,
   text,
 } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { type AskedLook, lookParams } from '../../core/rasters/look-params.js';
+import { lookParams } from '../../core/rasters/look-params.js';
 import { hexColor } from '../../core/styles/hex-color.js';
+import { PIXEL_MM, scaleOfDpi } from '../../services/maps/request.js';
 import { crsParam } from '../surface/crs-params.js';
 
 /** What the operations of maps share. */
@@ -35,16 +33,8 @@ export const COMMON = { surface: 'maps', protocol: 'OGC-Maps', permission: 'publ
 export const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT, WEBP_FORMAT];
 const side = { min: 1, max: LIMITS.mapSide, default: undefined };
 
-/** Millimetres of a pixel where nothing is said (OGC 20-058, 8.5). */
-const PIXEL_MM = 0.28;
 /** Symbols are drawn at most that many times larger, or smaller, than in a map of such pixels. */
 const MAX_SCALE = 8;
-const INCH_MM = 25.4;
-
-export function scaleOfDpi(dpi: number): number {
-  return (dpi * PIXEL_MM) / INCH_MM;
-}
-
 export const collectionId = numberedCollection;
 
 const TRANSPARENT = flag(
@@ -115,23 +105,6 @@ export const RESPONSES = {
   416: { description: 'The range is outside of the map' },
 };
 
-export interface MapParams extends AskedLook {
-  bbox: Box | undefined;
-  bboxCrs: Crs | undefined;
-  crs: Crs | undefined;
-  width: number | undefined;
-  height: number | undefined;
-  scaleDenominator: number | undefined;
-  /** How much larger symbols are than usual, in three ways. */
-  mmPerPixel: number | undefined;
-  dpi: number | undefined;
-  scale: number | undefined;
-  quality: number | undefined;
-  datetime: TimeRange | undefined;
-  transparent: boolean | undefined;
-  bgcolor: string | undefined;
-}
-
 /** A size of pixels. The value is how much larger symbols are, in pixels, than usual. */
 function scaled(name: string, description: string, factorOf: (value: number) => number) {
   const param = positiveNumber(name, description);
@@ -148,37 +121,10 @@ function scaled(name: string, description: string, factorOf: (value: number) => 
   };
 }
 
-/** How much larger symbols are than usual. Throws 400 where it is said in two ways. */
-export function symbolScale({
-  mmPerPixel,
-  dpi,
-  scale,
-}: Pick<MapParams, 'mmPerPixel' | 'dpi' | 'scale'>): number {
-  const said = { 'mm-per-pixel': mmPerPixel, dpi, scale };
-  const [first, second] = Object.entries(said).filter(([, factor]) => factor !== undefined);
-  if (second) throw badParameter(second[0], `does not go with ${first![0]}`);
-  return first?.[1] ?? 1;
-}
-
-export function background(
-  format: Format,
-  { transparent, bgcolor }: Pick<MapParams, 'transparent' | 'bgcolor'>,
-  { defaultTransparent }: Pick<MapSettings, 'defaultTransparent'>,
-): string {
-  if (bgcolor) return bgcolor;
-  return (transparent ?? defaultTransparent) && format !== JPEG_FORMAT ? 'transparent' : '#ffffff';
-}
-
 const DEFAULT_FORMATS = { png: PNG_FORMAT, jpg: JPEG_FORMAT, webp: WEBP_FORMAT } as const;
 
 /** The format that was asked for, or that of the service where the client takes any. */
-export function formatOf(x: Exchange, { defaultFormat }: Pick<MapSettings, 'defaultFormat'>): Format {
+export function mapFormat(x: Exchange, { defaultFormat }: Pick<MapSettings, 'defaultFormat'>): Format {
   const f = new URLSearchParams(x.query).get('f') ?? undefined;
   return takesAny(f, x.header('accept')) ? DEFAULT_FORMATS[defaultFormat] : x.format;
-}
-
-export function imageName(format: Format): 'png' | 'jpeg' | 'tiff' | 'webp' {
-  if (format === JPEG_FORMAT) return 'jpeg';
-  if (format === WEBP_FORMAT) return 'webp';
-  return format === TIFF_FORMAT ? 'tiff' : 'png';
 }

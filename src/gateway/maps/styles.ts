@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { isDrawable } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection, VectorCollection } from '../../core/catalog/collection.js';
+import { findNumbered } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import {
@@ -21,7 +22,6 @@ import { sldOf } from '../../services/styles/translations.js';
 import * as pages from '../pages/index.js';
 import {
   documentReply,
-  findNumbered,
   formatLinks,
   type Link,
   META_FORMATS,

@@ -1,19 +1,15 @@
 import Type from 'typebox';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { findNumbered } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { list, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { isMade } from '../../services/tiles/formats.js';
+import { findMatrixSet } from '../../services/tiles/limits.js';
 import * as pages from '../pages/index.js';
-import {
-  documentReply,
-  findNumbered,
-  META_FORMATS,
-  type SurfaceDeps,
-  selectCollections,
-} from '../surface/common.js';
-import { requireSet, tilesetDocument, tilesetsDocument } from '../surface/tilesets.js';
+import { documentReply, META_FORMATS, type SurfaceDeps, selectCollections } from '../surface/common.js';
+import { tilesetDocument, tilesetsDocument } from '../surface/tilesets.js';
 import { COMMON, collectionId, MAPS_PATH } from './params.js';
 
 const OF_MAPS = {
@@ -65,7 +61,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
           collection: undefined,
           chosen: !!named,
         } as const;
-        const document = tilesetDocument(x, requireSet(catalog, x.params.tileMatrixSetId), subject);
+        const document = tilesetDocument(x, findMatrixSet(catalog, x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),
@@ -96,7 +92,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
         const catalog = visible(x.principal).onEarth;
         const collection = drawable(catalog, x.params.collectionId);
         const subject = { as: 'map', collections: [collection], collection } as const;
-        const document = tilesetDocument(x, requireSet(catalog, x.params.tileMatrixSetId), subject);
+        const document = tilesetDocument(x, findMatrixSet(catalog, x.params.tileMatrixSetId), subject);
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),

@@ -1,15 +1,11 @@
 import type { Exchange } from '../../core/http/operation.js';
+import { jobPath, PROCESSES_PATH, processPath } from '../../core/http/paths.js';
 import { PROCESS_VERSION, type ProcessDefinition } from '../../services/processes/definition.js';
 import type { ExecutionInput } from '../../services/processes/execution.js';
 import type { JobRow, JobState } from '../../stores/jobs/jobs.js';
 import { formatLinks, type Link, META_FORMATS } from '../surface/common.js';
 
-export const PROCESSES_PATH = '/ogc/processes';
-
 const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
-
-const processPath = (id: string) => `${PROCESSES_PATH}/processes/${encodeURIComponent(id)}`;
-export const jobPath = (id: string) => `${PROCESSES_PATH}/jobs/${id}`;
 
 /** Features are written into answers, or told where they are. */
 const TRANSMISSION = ['value', 'reference'];

@@ -9,13 +9,14 @@ import {
   type Param,
 } from '../../core/http/operation.js';
 import { integer, list, pathString, words } from '../../core/http/params.js';
+import { PROCESSES_PATH } from '../../core/http/paths.js';
 import { PROCESS_PERMISSIONS } from '../../services/access/rules/policy.js';
 import { GEOPACKAGE, GEOTIFF } from '../../services/processes/execution.js';
 import { type Processes, processResource } from '../../services/processes/service.js';
 import type { JobQuery, JobRow } from '../../stores/jobs/jobs.js';
 import { type JobParts, jobPage, jobsPage } from '../pages/processes/jobs.js';
 import { documentReply, formatLinks, LinkSchema, META_FORMATS, otherTypes } from '../surface/common.js';
-import { PROCESSES_PATH, STATUS_CODES, statesOf, statusInfo } from './documents.js';
+import { STATUS_CODES, statesOf, statusInfo } from './documents.js';
 import { outputReply, pageOutputs, type ResultDeps, resultsReply } from './results.js';
 
 const jobId = pathString('jobId', 'Id of a job.');

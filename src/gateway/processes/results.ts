@@ -5,6 +5,7 @@ import { ApiError } from '../../core/errors/errors.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import { GEOJSON_FORMAT } from '../../core/http/media.js';
 import type { Exchange, Reply } from '../../core/http/operation.js';
+import { COVERAGES_PATH, FEATURES_PATH, jobPath } from '../../core/http/paths.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { readKept, stringifyExactly } from '../../core/values/json.js';
@@ -13,11 +14,9 @@ import { openExport } from '../../services/exchange/exports/write.js';
 import type { ExecutionInput, ProcessResult, ResultFile } from '../../services/processes/execution.js';
 import type { Processes } from '../../services/processes/service.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
-import { FEATURES_PATH } from '../features/documents.js';
+
 import { fileReply } from '../http/replies/file-reply.js';
 import type { JobOutput } from '../pages/processes/jobs.js';
-import { COVERAGES_PATH } from '../rasters/documents.js';
-import { jobPath } from './documents.js';
 
 export interface ResultDeps {
   processes: Processes;

@@ -4,7 +4,9 @@ import { membersOf } from '../../core/catalog/raster-sources.js';
 import { notFound } from '../../core/errors/errors.js';
 import { CRS84, uriOf, urisOf } from '../../core/geometry/crs.js';
 import type { Exchange } from '../../core/http/operation.js';
+import { COVERAGES_PATH } from '../../core/http/paths.js';
 import type { RasterInfo } from '../../core/rasters/rasters.js';
+import { bandName } from '../../services/rasters/bands.js';
 import {
   aboutLinks,
   aboutMembers,
@@ -14,16 +16,10 @@ import {
   mapLinks,
 } from '../surface/common.js';
 
-export const COVERAGES_PATH = '/ogc/coverages';
-
 /** Only rasters have coverages. */
 export function asRaster(collection: Collection): RasterCollection {
   if (!hasCoverage(collection)) throw notFound('coverage', collection.id);
   return collection;
-}
-
-export function bandName(band: number): string {
-  return `band_${band}`;
 }
 
 export function coverageDocument(x: Exchange, collection: RasterCollection) {

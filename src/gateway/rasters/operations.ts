@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { RasterCollection } from '../../core/catalog/collection.js';
+import { findCollection } from '../../core/catalog/find.js';
 import { GEOTIFF_FORMAT, HTML_FORMAT, PNG_FORMAT, SCHEMA_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import {
@@ -11,6 +12,7 @@ import {
   positiveNumber,
   text,
 } from '../../core/http/params.js';
+import { COVERAGES_PATH } from '../../core/http/paths.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { RESAMPLINGS } from '../../core/rasters/rasters.js';
 import { openApiDocument } from '../http/openapi.js';
@@ -19,7 +21,6 @@ import * as pages from '../pages/index.js';
 import {
   datasetLinks,
   documentReply,
-  findCollection,
   META_FORMATS,
   type SurfaceDeps,
   surfaceBasics,
@@ -27,13 +28,7 @@ import {
 import { crsParam } from '../surface/crs-params.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
 import { coverage } from './coverage.js';
-import {
-  asRaster,
-  COVERAGES_PATH,
-  coverageDocument,
-  coverageSchema,
-  coveragesDocument,
-} from './documents.js';
+import { asRaster, coverageDocument, coverageSchema, coveragesDocument } from './documents.js';
 import { positionOperation } from './position.js';
 
 const COMMON = {

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import type { RasterCollection } from '../../core/catalog/collection.js';
+import { findCollection } from '../../core/catalog/find.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { type Format, HTML_FORMAT } from '../../core/http/media.js';
@@ -11,11 +12,13 @@ import {
   type Reply,
 } from '../../core/http/operation.js';
 import { datetimeParam, pathString } from '../../core/http/params.js';
+import { COVERAGES_PATH } from '../../core/http/paths.js';
+import { bandName } from '../../services/rasters/bands.js';
 import { type PositionSteps, valuesByTime } from '../../services/rasters/position.js';
-import { lossHeaders } from '../../services/rasters/source-items.js';
 import * as pages from '../pages/index.js';
-import { documentReply, findCollection, formatLinks, type SurfaceDeps } from '../surface/common.js';
-import { asRaster, bandName, COVERAGES_PATH } from './documents.js';
+import { documentReply, formatLinks, type SurfaceDeps } from '../surface/common.js';
+import { lossHeaders } from '../surface/source-item-headers.js';
+import { asRaster } from './documents.js';
 
 const COVERAGE_JSON: Format = {
   name: 'json',

@@ -1,9 +1,10 @@
+import { findCollection } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
 import { connectionXml } from '../pages/snippets/index.js';
-import { findCollection, type SurfaceDeps } from '../surface/common.js';
+import type { SurfaceDeps } from '../surface/common.js';
 
 const COMMON = { method: 'GET', surface: 'site', protocol: 'Site', permission: 'public' } as const;
 

@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
+import { findCollection } from '../../core/catalog/find.js';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import { isBelow } from '../../core/files/folders.js';
 import { defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
@@ -12,7 +13,6 @@ import { runTask } from '../../services/kit/run-task.js';
 import { granulesOf } from '../../services/rasters/granules.js';
 import { downloadOf, mediaTypeOf } from '../../services/stac/raster-items.js';
 import { fileReply } from '../http/replies/file-reply.js';
-import { findCollection } from '../surface/common.js';
 import { COMMON, collectionId, itemId, readsWhole, STAC_PATH, type StacDeps } from './params.js';
 
 /** Files of assets: beside the contract, which leaves the hrefs of assets open. */

@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox';
+import { findCollection } from '../../core/catalog/find.js';
 import { badParameter, notFound } from '../../core/errors/errors.js';
 import { GEOJSON_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
 import { parseBox } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { resolveCrs } from '../../native/crs.js';
-import { findCollection } from '../surface/common.js';
 import { parseDatetime } from './datetime.js';
 import { itemCollection, oneItem, type PageLinks, pageHref } from './item-collection.js';
 import {

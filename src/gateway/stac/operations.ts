@@ -1,9 +1,10 @@
 import Type from 'typebox';
+import { findCollection } from '../../core/catalog/find.js';
 import { type Format, HTML_FORMAT, JSON_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { openApiDocument } from '../http/openapi.js';
 import * as pages from '../pages/index.js';
-import { documentReply, findCollection, surfaceBasics } from '../surface/common.js';
+import { documentReply, surfaceBasics } from '../surface/common.js';
 import { assetOperation } from './asset.js';
 import { STAC_CONFORMANCE } from './conformance.js';
 import { catalogDocument, stacCollectionDocument, stacCollectionsDocument } from './documents.js';

@@ -1,9 +1,10 @@
 import Type from 'typebox';
+import { findCollection } from '../../core/catalog/find.js';
 import { SCHEMA_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
 import type { Field, FieldType } from '../../core/sources/vector-source.js';
 import { GEOMETRY_COLUMN } from '../../core/stac/stac.js';
-import { documentReply, findCollection } from '../surface/common.js';
+import { documentReply } from '../surface/common.js';
 import { COMMON, collectionId, readsWhole, STAC_PATH, type StacDeps } from './params.js';
 import { fieldsOf } from './search.js';
 

@@ -57,10 +57,10 @@ import { tellLostStyles } from '../../services/styles/of-files.js';
 import { exception } from '../../services/telemetry/log.js';
 import { labelLayers } from '../../services/telemetry/task-metrics.js';
 import { type Caching, startCaching } from '../../services/tiles/cache/index.js';
-import { ItemReplies } from '../../services/tiles/cache/item-replies.js';
 import { folderName } from '../../stores/database/private-files.js';
 import { FileLedger } from '../../workers/files/file-ledger.js';
 import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import { ItemReplies } from '../features/item-replies.js';
 import { type Foundation, retentionOf } from './foundation.js';
 import { tellQuarantined } from './quarantine.js';
 

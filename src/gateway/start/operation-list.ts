@@ -1,10 +1,10 @@
 import type { Collection } from '../../core/catalog/collection.js';
 import type { ServiceProtocol } from '../../core/catalog/layer-settings.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
+import type { EditDeps } from '../../services/edits/target.js';
 import { Symbols } from '../../services/styles/symbols.js';
 import { type AccountDeps, accountOperations } from '../access/account/operations.js';
 import { type OAuthDeps, oauthOperations } from '../access/oauth/operations.js';
-import type { EditDeps } from '../features/edits/operations.js';
 import type { ItemDeps } from '../features/item-operations.js';
 import { featuresOperations } from '../features/operations.js';
 import {
@@ -42,7 +42,8 @@ import { type SiteDeps, siteOperations } from '../site/operations.js';
 import { type StacDeps, stacOperations } from '../stac/operations.js';
 import { type StreamingDeps, streamingOperations } from '../streams/operations.js';
 import { stylesOperations } from '../styles/operations.js';
-import { type TilesDeps, tilesOperations } from '../tiles/operations.js';
+import type { TilesDeps } from '../surface/tile-reply.js';
+import { tilesOperations } from '../tiles/operations.js';
 import { measuring } from './measured.js';
 
 export type SurfaceDeps = StreamingDeps &

@@ -76,5 +76,5 @@ function sizeOf(collection: Collection): string {
 function relativeFile(path: string): string {
   if (!isPath(path)) return path;
   const short = relative(process.cwd(), path);
-  return short.startsWith('../../..') ? path : short || '.';
+  return short.startsWith('../../') ? path : short || '.';
 }

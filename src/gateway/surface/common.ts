@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { attributionOf, hasCoverage, hasFeatures, isServed } from '../../core/catalog/abilities.js';
-import type { AwaitedCollection, CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { findCollection, findNumbered } from '../../core/catalog/find.js';
 import type { LayerAbout } from '../../core/catalog/layer-settings.js';
-import { unreadFailure } from '../../core/catalog/unread.js';
-import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { type Format, HTML_FORMAT, JSON_FORMAT, linkType, XML_FORMAT } from '../../core/http/media.js';
@@ -200,52 +200,6 @@ export function withQuery(url: string, query: string, f: string): string {
     .filter((part) => part !== '' && !part.startsWith('f='))
     .join('&');
   return `${url}?${parameters ? `${parameters}&` : ''}f=${f}`;
-}
-
-export function findCollection(catalog: CatalogSnapshot, id: string): Collection {
-  const collection = catalog.byId(id);
-  if (!collection) throw missing(catalog, (refused) => refused.id === id, id);
-  return collection;
-}
-
-/** A collection by its number, or by its id, which may look like a number too. */
-export function findNumbered(catalog: CatalogSnapshot, key: number | string): Collection {
-  const collection = typeof key === 'number' ? catalog.byLayerId(key) : undefined;
-  if (collection) return collection;
-  const match = catalog.byId(String(key));
-  if (!match) throw missing(catalog, ({ layerId, id }) => layerId === key || id === String(key), String(key));
-  return match;
-}
-
-/** Throws 404 for a collection without a place on Earth, of which there can be no tiles, cells or distances. */
-export function requirePlace(collection: Collection): void {
-  if (collection.storageCrs.isPlane) throw withoutPlace(collection);
-}
-
-function withoutPlace({ id }: Collection): ApiError {
-  return new ApiError(
-    'not-found',
-    `Where collection '${id}' lies on Earth is not known: its coordinate reference system has to be stated first.`,
-  );
-}
-
-/**
- * 401 or 403 for a collection that may not be read, and 503 for one whose source could not be read yet; else 404, which
- * says of a plane that its place is not known.
- */
-function missing(
-  catalog: CatalogSnapshot,
-  is: (collection: AwaitedCollection) => boolean,
-  id: string,
-): ApiError {
-  const { refused, planes } = catalog;
-  const plane = planes.find(is);
-  if (plane) return withoutPlace(plane);
-  const unread = unreadFailure(catalog, is);
-  if (unread) return unread;
-  if (!refused.collections.some(is)) return notFound('collection', id.slice(0, 100));
-  const detail = refused.why === 'forbidden' ? 'You may not read' : 'Credentials are needed to read';
-  return new ApiError(refused.why, `${detail} collection '${id}'.`);
 }
 
 /** Collections named by the `collections` parameter: ids, numbers or URLs; all that `fits` when it is absent. */

@@ -1,29 +1,16 @@
 import { attributionOf, hasFeatures, hasStoredTiles, hasVectorTiles } from '../../core/catalog/abilities.js';
-import {
-  type CatalogSnapshot,
-  type Collection,
-  isUnmeasured,
-  tileLevels,
-  type VectorCollection,
-} from '../../core/catalog/collection.js';
-import { notFound } from '../../core/errors/errors.js';
+import { type Collection, jointExtent, type VectorCollection } from '../../core/catalog/collection.js';
 import type { Box } from '../../core/geometry/box.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import { type Format, JSON_FORMAT, linkType, TILEJSON_FORMAT } from '../../core/http/media.js';
 import type { Exchange } from '../../core/http/operation.js';
 import type { FieldType } from '../../core/sources/vector-source.js';
 import type { VectorLayerMetadata } from '../../core/tiles/archives.js';
-import {
-  lastColumn,
-  type MatrixSets,
-  type TileLimits,
-  type TileMatrixSet,
-  WEB_MERCATOR_QUAD,
-} from '../../core/tiles/tile-matrix.js';
-import { limitsIn, setsFor } from '../../services/tiles/extent.js';
+import { type MatrixSets, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
+import { setsFor } from '../../services/tiles/extent.js';
 import { isMade, matrixSetsOf, tileFormats } from '../../services/tiles/formats.js';
 import { tileFields } from '../../services/tiles/layer.js';
-import type { TileAddress } from '../../services/tiles/request.js';
+import { findLimits, listZooms } from '../../services/tiles/limits.js';
 import { formatLinks, type Link, META_FORMATS } from './common.js';
 
 /** Tilesets (OGC 17-083r4, clause 8; OGC 20-057, clauses 8 and 9): of one collection, or of the dataset. */
@@ -31,20 +18,6 @@ import { formatLinks, type Link, META_FORMATS } from './common.js';
 export const TILES_PATH = '/ogc/tiles';
 
 export const REL = 'http://www.opengis.net/def/rel/ogc/1.0';
-
-/** The box in CRS84 around collections, undefined where that is not known; the whole turn of longitudes when one of them crosses the antimeridian. */
-export function extentOf(collections: readonly Collection[]): Box | undefined {
-  const boxes = collections.map((c) => c.extent84).filter((box): box is Box => box !== undefined);
-  if (boxes.length === 0 || collections.some(isUnmeasured)) return undefined;
-  if (boxes.length === 1) return boxes[0];
-  const wraps = boxes.some(([west, , east]) => west > east);
-  return [
-    wraps ? -180 : Math.min(...boxes.map((b) => b[0])),
-    Math.min(...boxes.map((b) => b[1])),
-    wraps ? 180 : Math.max(...boxes.map((b) => b[2])),
-    Math.max(...boxes.map((b) => b[3])),
-  ];
-}
 
 export interface TilesetSubject {
   /** What the tiles are described as: of the data, or of maps of it, which are images only. */
@@ -54,13 +27,6 @@ export interface TilesetSubject {
   collection: Collection | undefined;
   /** True when the client has chosen the collections of the dataset. */
   chosen?: boolean;
-}
-
-/** Throws 404 for an unknown set. */
-export function requireSet({ matrixSets }: CatalogSnapshot, id: string): TileMatrixSet {
-  const set = matrixSets.byId(id);
-  if (!set) throw notFound('tile matrix set', id.slice(0, 100));
-  return set;
 }
 
 /** Formats of a tileset's description. TileJSON can only tell of tiles in Web Mercator. */
@@ -104,34 +70,10 @@ function selection({ collections }: TilesetSubject, format: Format): string {
   return `&collections=${layers.map((c) => c.layerId).join(',')}`;
 }
 
-/** Limits of the tiles of collections in matrices; none where it is not known, or cannot be said, where the data lies. */
-function limitsOf(
-  set: TileMatrixSet,
-  collections: readonly Collection[],
-  zooms: readonly number[],
-): TileLimits[] {
-  const extent = extentOf(collections);
-  return extent ? limitsIn(set, zooms, extent, collections.some(hasVectorTiles)) : [];
-}
-
-/** Whether a tile lies outside of the limits that the tileset of the collections tells of. */
-export function isOutside(
-  { set, zoom, row, column }: TileAddress,
-  collections: readonly Collection[],
-): boolean {
-  if (!extentOf(collections)) return false;
-  if (!zoomsOf(set, collections).includes(zoom)) return true;
-  const [limits] = limitsOf(set, collections, [zoom]);
-  if (!limits) return false;
-  const { minTileRow, maxTileRow, minTileCol, maxTileCol } = limits;
-  const last = lastColumn(set.matrices[zoom]!, row, column);
-  return row < minTileRow || row > maxTileRow || last < minTileCol || column > maxTileCol;
-}
-
 /** What a list of tilesets says of one, which is enough to ask for its tiles. */
 function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
-  const extent = extentOf(subject.collections);
-  const limits = limitsOf(set, subject.collections, zoomsOf(set, subject.collections));
+  const extent = jointExtent(subject.collections);
+  const limits = findLimits(set, subject.collections, listZooms(set, subject.collections));
   const formats = formatsOf(subject);
   return {
     title: subject.collection?.title ?? 'All collections',
@@ -172,7 +114,7 @@ export function tilesetsDocument(x: Exchange, matrixSets: MatrixSets, subject: T
   const offered =
     collection && !isMade(collection)
       ? matrixSetsOf(collection, matrixSets)
-      : setsFor(extentOf(collections), matrixSets);
+      : setsFor(jointExtent(collections), matrixSets);
   return {
     tilesets: offered.map((set) => tilesetItem(x, set, subject)),
     links: formatLinks(x, tilesetsPath(subject), META_FORMATS),
@@ -182,8 +124,8 @@ export function tilesetsDocument(x: Exchange, matrixSets: MatrixSets, subject: T
 export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
   const { collection, collections } = subject;
   const item = tilesetItem(x, set, subject);
-  const extent = extentOf(collections);
-  const zooms = zoomsOf(set, collections);
+  const extent = jointExtent(collections);
+  const zooms = listZooms(set, collections);
   return {
     ...item,
     description: collection?.description ?? '',
@@ -239,17 +181,9 @@ function centerPoint(set: TileMatrixSet, zooms: readonly number[], extent: Box) 
   return { coordinates: centreOf(extent), crs: CRS84.uri, tileMatrix: id, scaleDenominator, cellSize };
 }
 
-/** Places of the matrices that have tiles of any of the collections. */
-function zoomsOf(set: TileMatrixSet, collections: readonly Collection[]): number[] {
-  const ranges = collections.map(tileLevels);
-  return set.matrices.flatMap(({ level }, zoom) =>
-    ranges.some(({ first, last }) => level >= first && level <= last) ? [zoom] : [],
-  );
-}
-
 function layersOf(set: TileMatrixSet, collection: Collection): object[] {
   if (hasStoredTiles(collection)) return collection.vectorLayers.map(archivedLayer);
-  const zooms = zoomsOf(set, [collection]);
+  const zooms = listZooms(set, [collection]);
   const { id, title, description, extent84 } = collection;
   return [
     {

@@ -1,18 +1,19 @@
+import { findNumbered } from '../../core/catalog/find.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
 import { matrixSetDocument } from '../../core/tiles/tile-matrix/document.js';
+import { findMatrixSet } from '../../services/tiles/limits.js';
 import { openApiDocument } from '../http/openapi.js';
 import * as pages from '../pages/index.js';
-import { datasetLinks, documentReply, findNumbered, META_FORMATS, surfaceBasics } from '../surface/common.js';
+import { datasetLinks, documentReply, META_FORMATS, surfaceBasics } from '../surface/common.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
-import { requireSet, TILES_PATH } from '../surface/tilesets.js';
+import type { TilesDeps } from '../surface/tile-reply.js';
+import { TILES_PATH } from '../surface/tilesets.js';
 import { TILES_CONFORMANCE } from './conformance.js';
 import { tiledCollectionDocument, tiledCollectionsDocument, tileMatrixSetsDocument } from './documents.js';
-import { COMMON, collectionId, DOCUMENT, METADATA, type TilesDeps, tileMatrixSetId } from './params.js';
+import { COMMON, collectionId, DOCUMENT, METADATA, tileMatrixSetId } from './params.js';
 import { tileOperations } from './tile-operations.js';
 import { tilesetOperations } from './tileset-operations.js';
 import { xyzOperations } from './xyz-operations.js';
-
-export type { TilesDeps } from './params.js';
 
 /** Vector and map tiles: OGC API Tiles part 1. */
 export function tilesOperations(deps: TilesDeps): Operation[] {
@@ -120,7 +121,7 @@ function matrixSetOperations({ catalog }: TilesDeps): Operation[] {
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
-        const document = matrixSetDocument(requireSet(catalog(), x.params.tileMatrixSetId));
+        const document = matrixSetDocument(findMatrixSet(catalog(), x.params.tileMatrixSetId));
         return documentReply(x, document, () => pages.documentPage(x, document.title, document));
       },
     }),

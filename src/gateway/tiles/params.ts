@@ -1,6 +1,4 @@
 import Type from 'typebox';
-import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
-import { notFound } from '../../core/errors/errors.js';
 import type { Format } from '../../core/http/media.js';
 import {
   datetimeParam,
@@ -14,15 +12,7 @@ import {
 } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { lookParams } from '../../core/rasters/look-params.js';
-import type { TileMatrixSet } from '../../core/tiles/tile-matrix.js';
-import type { TileCache } from '../../services/tiles/cache/tile-cache.js';
-import { matrixSetsOf } from '../../services/tiles/formats.js';
-import type { SurfaceDeps } from '../surface/common.js';
 import { crsParam, filterParams } from '../surface/crs-params.js';
-
-export interface TilesDeps extends SurfaceDeps {
-  tiles: TileCache;
-}
 
 /** What the declarations of all operations of the surface share. */
 export const COMMON = {
@@ -98,13 +88,3 @@ export const tileResponses = (formats: readonly Format[]) => ({
   },
   406: { description: 'Format not acceptable' },
 });
-
-/** Throws 404 when the collection has no tiles in the set. */
-export function requireTileset(
-  { matrixSets }: CatalogSnapshot,
-  collection: Collection,
-  set: TileMatrixSet,
-): void {
-  if (!matrixSetsOf(collection, matrixSets).includes(set))
-    throw notFound(`tileset of ${collection.id}`, set.id);
-}

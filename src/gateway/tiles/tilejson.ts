@@ -1,5 +1,10 @@
 import { attributionOf, hasCoverage, hasStoredTiles } from '../../core/catalog/abilities.js';
-import { type Collection, tileLevels, type VectorCollection } from '../../core/catalog/collection.js';
+import {
+  type Collection,
+  jointExtent,
+  tileLevels,
+  type VectorCollection,
+} from '../../core/catalog/collection.js';
 import { uncrossed, withinMercator } from '../../core/geometry/box.js';
 import { type Format, isVectorFormat } from '../../core/http/media.js';
 import type { Exchange } from '../../core/http/operation.js';
@@ -9,7 +14,6 @@ import { WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
 import { tileFields } from '../../services/tiles/layer.js';
 import {
   centreOf,
-  extentOf,
   formatsOf,
   levelOfExtent,
   type TilesetSubject,
@@ -27,7 +31,7 @@ export function tileJson(
 ) {
   const { collection, collections } = subject;
   const { minzoom, maxzoom } = zoomsOf(collections);
-  const whole = extentOf(collections);
+  const whole = jointExtent(collections);
   const extent = whole && withinMercator(whole);
   const [longitude, latitude] = extent ? centreOf(extent) : [0, 0];
   const zoom = Math.min(Math.max(extent ? levelOfExtent(extent) : 0, minzoom), maxzoom);

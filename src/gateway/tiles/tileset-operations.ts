@@ -1,27 +1,21 @@
+import { findNumbered } from '../../core/catalog/find.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { type Format, TILEJSON_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
 import type { TileMatrixSet } from '../../core/tiles/tile-matrix.js';
 import { isMade } from '../../services/tiles/formats.js';
+import { findMatrixSet, requireTileset } from '../../services/tiles/limits.js';
 import * as pages from '../pages/index.js';
-import { documentReply, findNumbered, META_FORMATS, selectCollections } from '../surface/common.js';
+import { documentReply, META_FORMATS, selectCollections } from '../surface/common.js';
+import type { TilesDeps } from '../surface/tile-reply.js';
 import {
-  requireSet,
   TILES_PATH,
   type TilesetSubject,
   tilesetDocument,
   tilesetFormats,
   tilesetsDocument,
 } from '../surface/tilesets.js';
-import {
-  COMMON,
-  collectionId,
-  collections,
-  METADATA,
-  requireTileset,
-  type TilesDeps,
-  tileMatrixSetId,
-} from './params.js';
+import { COMMON, collectionId, collections, METADATA, tileMatrixSetId } from './params.js';
 import { tileJson } from './tilejson.js';
 
 const TILESET_FORMATS: readonly Format[] = [...META_FORMATS, TILEJSON_FORMAT];
@@ -58,7 +52,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       responses: METADATA,
       run(x) {
         const catalog = visible(x.principal);
-        const set = requireSet(catalog, x.params.tileMatrixSetId);
+        const set = findMatrixSet(catalog, x.params.tileMatrixSetId);
         const named = x.params.collections;
         const collections = selectCollections(x, catalog, named, isMade);
         return tilesetReply(x, set, {
@@ -103,7 +97,7 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       run(x) {
         const catalog = visible(x.principal);
         const collection = findNumbered(catalog, x.params.collectionId);
-        const set = requireSet(catalog, x.params.tileMatrixSetId);
+        const set = findMatrixSet(catalog, x.params.tileMatrixSetId);
         requireTileset(catalog, collection, set);
         return tilesetReply(x, set, { as: 'data', collections: [collection], collection });
       },

@@ -17,10 +17,10 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { lookParams } from '../../core/rasters/look-params.js';
 import { WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
 import { isMade, TILE_FORMATS, tileFormats } from '../../services/tiles/formats.js';
+import { narrowTile, planTile, type TilePlan, tileAddress } from '../../services/tiles/plan.js';
 import { documentReply, selectCollections } from '../surface/common.js';
-import { COMMON, type TilesDeps, tileQuery, tileResponses } from './params.js';
-import { planTile, replyWithTile, type TilePlan, tileAddress } from './tile.js';
-import { requestOf } from './tile-operations.js';
+import { replyWithTile, type TilesDeps } from '../surface/tile-reply.js';
+import { COMMON, tileQuery, tileResponses } from './params.js';
 import { tileJson } from './tilejson.js';
 
 const XYZ_PATH = '/tiles';
@@ -114,7 +114,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
           const collections = collectionsOf(x, catalog, x.params.layers);
           const { z, x: column, y } = x.params;
           const at = tileAddress(WEB_MERCATOR_QUAD, String(z), y.y, column);
-          return requestOf(collections, at, formatOf(collections, y.format), {
+          return narrowTile(collections, at, formatOf(collections, y.format), {
             ...x.params,
             scale: y.scale,
           });

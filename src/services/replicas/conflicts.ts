@@ -1,5 +1,4 @@
 import { maskedJson } from '../../core/access/field-masks.js';
-import type { FeatureInput } from '../../core/edits/edits.js';
 import type { SentFeature } from '../../core/geoservices/geoservices-features.js';
 import { isDoubleOf } from '../../core/values/exact-number.js';
 import { stringifyExactly } from '../../core/values/json.js';
@@ -14,6 +13,7 @@ import type {
   NewConflict,
 } from '../../stores/replicas/replica-conflicts.js';
 import type { EditBounds } from '../edits/edit-bounds.js';
+import { toFeatureInput } from '../edits/layer-edits.js';
 import type { LayerView } from './layer-view.js';
 import type { NetChange } from './net-changes.js';
 import type { Row } from './rows.js';
@@ -28,14 +28,6 @@ export interface UploadFacts {
   readonly generation: number;
   readonly userId: string;
   readonly syncId: string;
-}
-
-export function inputOf({ values, geometry }: SentFeature): FeatureInput {
-  return {
-    values,
-    areAttributes: true,
-    ...(geometry === undefined ? {} : { geometry: JSON.stringify(geometry) }),
-  };
 }
 
 /** The feature without values of masked fields, which are those that the client was shown, or the names of others. */
@@ -74,7 +66,7 @@ export function updateConflict(
     ...{ base, client, server },
     fieldChanges: changes,
     geometryChanged: moved || (server !== null && change.geometryChanged),
-    edit: { type: 'update', feature: inputOf(sent) },
+    edit: { type: 'update', feature: toFeatureInput(sent) },
   });
 }
 
@@ -123,7 +115,7 @@ export function insertConflict(facts: UploadFacts, sent: SentFeature, row: Row):
     ...{ base: null, client, server },
     fieldChanges: fieldChanges(fields, new Set(Object.keys(sent.values)), { base: null, client, server }),
     geometryChanged: !sameGeometry(client.geometry, server.geometry),
-    edit: { type: 'create', feature: inputOf(sent) },
+    edit: { type: 'create', feature: toFeatureInput(sent) },
   });
 }
 

@@ -14,6 +14,7 @@ import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { EsriLayer } from '../../core/geoservices/geoservices-features.js';
 import type { Principal } from '../../core/http/operation.js';
+import type { Catalogs } from '../features/view.js';
 import { type Scope, scopeOf } from '../streams/scope.js';
 
 /** A layer as one principal has it offline. */
@@ -28,11 +29,6 @@ export interface LayerView {
   /** The same for events. */
   readonly scope: Scope;
   readonly esri: EsriLayer;
-}
-
-export interface Catalogs {
-  catalog(): CatalogSnapshot;
-  visible(principal: Principal): CatalogSnapshot;
 }
 
 /** The collections of a service that a principal may read and that can be told of by numbers, with these as ids. */

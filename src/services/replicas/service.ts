@@ -16,16 +16,18 @@ import type { AccessPolicy } from '../access/access.js';
 import { permits } from '../access/permissions.js';
 import { editBounds } from '../edits/edit-bounds.js';
 import type { Edits } from '../edits/edits.js';
+import type { LayerEdits } from '../edits/layer-edits.js';
+import type { Catalogs } from '../features/view.js';
 import type { TaskContext } from '../kit/run-task.js';
 import { Turns } from '../kit/turns.js';
 import type { Feed } from '../streams/feed.js';
 import { type LayerDelta, layerDelta } from './delta.js';
 import { type Budget, readFeatures } from './features.js';
 import { FeedEnd } from './feed-end.js';
-import { type Catalogs, type LayerView, layerView, requireLayer, scopeName } from './layer-view.js';
+import { type LayerView, layerView, requireLayer, scopeName } from './layer-view.js';
 import { netChanges } from './net-changes.js';
 import { type Decision, type Effect, type Operator, resolveConflict } from './resolution.js';
-import { type LayerEdits, type LayerResults, uploadLayer } from './upload.js';
+import { type LayerResults, uploadLayer } from './upload.js';
 
 /** Whose request it is. */
 export interface ReplicaContext extends TaskContext {

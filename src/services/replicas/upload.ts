@@ -1,16 +1,15 @@
 import type { EditOperation, EditOutcome } from '../../core/edits/edits.js';
-import { ApiError } from '../../core/errors/errors.js';
 import type { SentFeature } from '../../core/geoservices/geoservices-features.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
 import type { NewConflict } from '../../stores/replicas/replica-conflicts.js';
 import type { EditBounds } from '../edits/edit-bounds.js';
 import type { Edits } from '../edits/edits.js';
+import { type LayerEdits, toFeatureInput } from '../edits/layer-edits.js';
 import type { TaskContext } from '../kit/run-task.js';
 import type { Feed } from '../streams/feed.js';
 import {
   deletionConflict,
-  inputOf,
   insertConflict,
   type UploadFacts,
   updateConflict,
@@ -23,12 +22,6 @@ import type { LayerView } from './layer-view.js';
 import { type NetChange, netChanges } from './net-changes.js';
 import { type Row, readRow, readRows } from './rows.js';
 import { stateOf } from './states.js';
-
-export interface LayerEdits {
-  readonly adds: readonly SentFeature[];
-  readonly updates: readonly (SentFeature & { id: ObjectId })[];
-  readonly deletes: readonly ObjectId[];
-}
 
 export interface EditResult {
   objectId: ObjectId | null;
@@ -236,10 +229,14 @@ async function apply(
 
 function operationOf({ kind, id, sent }: Entry, { rows }: Look): EditOperation {
   if (kind === 'add')
-    return { type: 'create', feature: inputOf(sent!), ...(id === undefined ? {} : { id: String(id) }) };
+    return {
+      type: 'create',
+      feature: toFeatureInput(sent!),
+      ...(id === undefined ? {} : { id: String(id) }),
+    };
   const { name: row } = rows.get(String(id))!;
   if (kind === 'delete') return { type: 'delete', id: String(id), row };
-  return { type: 'update', id: String(id), row, feature: inputOf(sent!) };
+  return { type: 'update', id: String(id), row, feature: toFeatureInput(sent!) };
 }
 
 const isTaken = ({ kind, id }: Entry, outcome: EditOutcome) =>
@@ -277,13 +274,4 @@ export function noteOutcome(result: EditResult, outcome: EditOutcome): void {
     const others = errors.filter((text) => !outcome.message.includes(text));
     fail(result, outcome.reason, [outcome.message, ...others].join(' '));
   }
-}
-
-/** Throws 400 for edits that speak of a feature twice, or without saying which. */
-export function requireOnce({ updates, deletes, adds }: LayerEdits, layerId: number): void {
-  const ids = [...updates.map(({ id }) => id), ...deletes, ...adds.flatMap(({ id }) => id ?? [])];
-  const before = new Set<ObjectId>();
-  const twice = ids.find((id) => before.size === before.add(id).size);
-  if (twice !== undefined)
-    throw new ApiError('invalid-parameter', `edits: layer ${layerId} has feature ${twice} twice`);
 }

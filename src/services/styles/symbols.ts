@@ -1,30 +1,36 @@
 import { COMPRESSIONS } from '../../core/http/content-coding.js';
 import { contentTag } from '../../core/http/content-tag.js';
-import type { Reply } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { facesOf } from '../../core/styles/fonts.js';
 import type { GlyphTask } from '../../core/styles/symbols.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 
-/** Fonts and icons change with the server only: a week, and then a look whether they did. */
-const CACHE_CONTROL = 'public, max-age=604800, stale-while-revalidate=86400';
+/** Glyphs of a font, or a part of a sprite. It is the same as long as the server runs. */
+export interface SymbolFile {
+  readonly body: Uint8Array;
+  readonly mediaType: string;
+  readonly encoding: 'gzip' | undefined;
+  readonly tag: string;
+  /** What the API that serves it has made of it: lives as long as the file. */
+  answer: unknown;
+}
 
 type SpriteScale = 1 | 2;
 type SpritePart = 'json' | 'png';
 
-/** Answers with glyphs and sprites: made once, by a thread of their own, and kept. */
+/** Glyphs and sprites: made once, by a thread of their own, and kept. */
 export class Symbols {
   /** In the order of their last use. */
-  readonly #ranges = new Map<string, { reply: Reply; bytes: number }>();
-  readonly #making = new Map<string, Promise<Reply>>();
-  readonly #sprites = new Map<SpriteScale, Promise<Record<SpritePart, Reply>>>();
+  readonly #ranges = new Map<string, { file: SymbolFile; bytes: number }>();
+  readonly #making = new Map<string, Promise<SymbolFile>>();
+  readonly #sprites = new Map<SpriteScale, Promise<Record<SpritePart, SymbolFile>>>();
   #bytes = 0;
 
   constructor(private readonly pools: Pools) {}
 
   /** A range of glyphs of fonts that are all known. Synchronous when it is kept. */
-  glyphs(x: TaskContext, task: GlyphTask): Reply | Promise<Reply> {
+  glyphs(x: TaskContext, task: GlyphTask): SymbolFile | Promise<SymbolFile> {
     // Different names for the same faces are one range.
     const faces = facesOf(task.fonts).map(({ name }) => name);
     const key = `${task.first} ${faces.join()}`;
@@ -32,11 +38,11 @@ export class Symbols {
     if (!range) return this.#making.get(key) ?? this.#make(x, key, task);
     this.#ranges.delete(key);
     this.#ranges.set(key, range);
-    return range.reply;
+    return range.file;
   }
 
   /** One part of the sprite of all icons. Both are made together. */
-  async sprite(x: TaskContext, scale: SpriteScale, part: SpritePart): Promise<Reply> {
+  async sprite(x: TaskContext, scale: SpriteScale, part: SpritePart): Promise<SymbolFile> {
     let sprite = this.#sprites.get(scale);
     if (!sprite) {
       sprite = this.#makeSprite(x, scale);
@@ -46,21 +52,21 @@ export class Symbols {
     return (await sprite)[part];
   }
 
-  #make(x: TaskContext, key: string, task: GlyphTask): Promise<Reply> {
-    const answer = runTask(withoutSignal(x), this.pools, 'symbols.glyphs', task).then((body) => {
-      const reply = { ...replyOf(body, 'application/x-protobuf'), encoding: 'gzip' } as const;
+  #make(x: TaskContext, key: string, task: GlyphTask): Promise<SymbolFile> {
+    const making = runTask(withoutSignal(x), this.pools, 'symbols.glyphs', task).then((body) => {
+      const file = newFile(body, 'application/x-protobuf', 'gzip');
       // In each coding, once it is asked for.
-      this.#keep(key, reply, COMPRESSIONS.length * body.byteLength);
-      return reply;
+      this.#keep(key, file, COMPRESSIONS.length * body.byteLength);
+      return file;
     });
-    this.#making.set(key, answer);
+    this.#making.set(key, making);
     const done = () => this.#making.delete(key);
-    answer.then(done, done);
-    return answer;
+    making.then(done, done);
+    return making;
   }
 
-  #keep(key: string, reply: Reply, bytes: number): void {
-    this.#ranges.set(key, { reply, bytes });
+  #keep(key: string, file: SymbolFile, bytes: number): void {
+    this.#ranges.set(key, { file, bytes });
     this.#bytes += bytes;
     for (const [oldest, { bytes }] of this.#ranges) {
       if (this.#bytes <= LIMITS.glyphBytes) return;
@@ -69,18 +75,17 @@ export class Symbols {
     }
   }
 
-  async #makeSprite(x: TaskContext, scale: SpriteScale): Promise<Record<SpritePart, Reply>> {
+  async #makeSprite(x: TaskContext, scale: SpriteScale): Promise<Record<SpritePart, SymbolFile>> {
     const { index, image } = await runTask(withoutSignal(x), this.pools, 'symbols.sprite', { scale });
     return {
-      json: replyOf(Buffer.from(index), 'application/json'),
-      png: replyOf(image, 'image/png'),
+      json: newFile(Buffer.from(index), 'application/json'),
+      png: newFile(image, 'image/png'),
     };
   }
 }
 
-function replyOf(body: Uint8Array, mediaType: string): Reply {
-  const constant = { block: undefined, isStatic: true };
-  return { status: 200, mediaType, body, etag: contentTag(body), cacheControl: CACHE_CONTROL, constant };
+function newFile(body: Uint8Array, mediaType: string, encoding?: 'gzip'): SymbolFile {
+  return { body, mediaType, encoding, tag: contentTag(body), answer: undefined };
 }
 
 /** Several clients may wait for one answer, so none of them may cancel it by going away. */

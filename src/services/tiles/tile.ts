@@ -4,12 +4,12 @@ import { isDistant } from '../../core/catalog/raster-sources.js';
 import type { Compression } from '../../core/http/content-coding.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { isVectorFormat } from '../../core/http/media.js';
-import type { Reply } from '../../core/http/operation.js';
+import type { Batch } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Loss, TileSize } from '../../core/rasters/rasters.js';
 import { isRemote } from '../../core/sources/sources.js';
 import { tileBox } from '../../core/tiles/tile-matrix.js';
-import { lossHeaders, sourceItemHeaders, sourceItems, windowIn84 } from '../rasters/source-items.js';
+import { MAX_NAMED, type SourceItem, sourceItems, windowIn84 } from '../rasters/source-items.js';
 import { blankImage } from './blank.js';
 import { tileTags } from './cache/tags.js';
 import type { TileRequest } from './request.js';
@@ -17,18 +17,43 @@ import type { TileRequest } from './request.js';
 /** What is made of a vector tile for its first client: others compress it, or undo that, when they ask. */
 export type TileCoding = 'gzip' | 'identity';
 
-/** A tile ready to send, with its entity tag. */
+/** Who may keep a tile for how long: nobody, its caller, or everybody for so many seconds. */
+export type TileLifetime = 'none' | 'caller' | number;
+
+/** An acquisition batch, and the rasters that a tile of it is made from: how many, and the first of them. */
+interface ShownBatch {
+  readonly batch: Batch;
+  readonly count: number;
+  readonly items: readonly SourceItem[];
+}
+
+/** A tile. The members that a reply is made from come first. */
 export interface Tile {
-  /** The answer that every request for this tile gets. */
-  readonly reply: Reply;
+  /** Undefined for a tile in which nothing is, in a format that cannot express that. */
+  readonly body: Uint8Array | undefined;
+  readonly mediaType?: string | undefined;
+  readonly encoding?: Compression | undefined;
+  /** Names the content, whatever its coding. */
+  readonly tag?: string | undefined;
+  readonly lifetime?: TileLifetime;
+  /** Names by which a content delivery network finds it. */
+  readonly names?: readonly string[];
+  /** The acquisition batch that it shows. */
+  readonly shown?: ShownBatch | undefined;
+  /** Rasters that could not be read. */
+  readonly lost?: readonly string[] | undefined;
+  /** Whether its compressed form is kept with it: most clients take gzip. */
+  readonly hasSecondForm?: boolean;
   /** Of memory. None of its own for a tile without content: blank images are shared. */
   readonly bytes: number;
-  /** Nothing is in the tile: 204, or a transparent image. */
+  /** Nothing is in the tile: it has no body, or is a transparent image. */
   readonly empty?: boolean;
   /** Features left out of it for want of room. */
   readonly dropped?: number;
   /** It misses rasters that could not be read: nobody keeps it. */
   readonly isLossy?: boolean;
+  /** What the API that serves it has made of it: lives as long as the tile. */
+  answer?: unknown;
 }
 
 /** A tile that is wanted, and the name of its content. */
@@ -40,12 +65,11 @@ export interface KeyedTileRequest extends TileRequest {
 const MAX_AGE = 60;
 
 /** How long clients may keep a tile: as long as all of its collections allow. */
-function cacheControlOf(collections: readonly Collection[]): string {
-  const ages = collections.map(({ tiles }) => tiles?.maxAge ?? MAX_AGE);
-  const seconds = ages.length > 0 ? Math.min(...ages) : MAX_AGE;
+function tileLifetime(collections: readonly Collection[]): TileLifetime {
   // Whoever signs out, or whose rights change, does not see it again.
-  if (collections.some(isPersonal)) return 'private, no-cache';
-  return seconds === 0 ? 'no-cache' : `public, max-age=${seconds}, stale-while-revalidate=${5 * seconds}`;
+  if (collections.some(isPersonal)) return 'caller';
+  const ages = collections.map(({ tiles }) => tiles?.maxAge ?? MAX_AGE);
+  return ages.length > 0 ? Math.min(...ages) : MAX_AGE;
 }
 
 /** Not everybody gets the same of it: caches between us and the caller must not keep it. */
@@ -71,54 +95,52 @@ export function newTile(
   { tag, dropped = 0, lost }: TileFacts = {},
 ): Tile {
   if (empty) return emptyTile(request, { lost });
-  // Most clients take gzip: its form is kept beside another one, once it was asked for.
-  const secondForm = isVectorFormat(request.format) && encoding !== 'gzip' ? ('gzip' as const) : undefined;
-  const constant = { block: undefined, secondForm };
+  const hasSecondForm = isVectorFormat(request.format) && encoding !== 'gzip';
   const isLossy = lost !== undefined && lost.length > 0;
-  const cacheControl = isLossy ? 'no-store' : cacheControlOf(request.collections);
-  const said = dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : batchHeaders(request);
-  const headers = isLossy ? { ...said, ...lossHeaders({ lost }) } : said;
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
-  const etag = tag ?? contentTag(data);
-  const cacheTags = tileTags(request);
-  const reply = {
-    status: 200,
-    mediaType,
+  return {
     body: data,
+    mediaType,
     encoding,
-    etag,
-    cacheControl,
-    cacheTags,
-    constant,
-    headers,
+    tag: tag ?? contentTag(data),
+    lifetime: isLossy ? 'none' : tileLifetime(request.collections),
+    names: tileTags(request),
+    shown: dropped > 0 ? undefined : shownBatch(request),
+    lost,
+    hasSecondForm,
+    bytes: (hasSecondForm ? 2 : 1) * data.byteLength,
+    empty: false,
+    dropped,
+    isLossy,
+    answer: undefined,
   };
-  return { reply, bytes: (secondForm ? 2 : 1) * data.byteLength, dropped, isLossy };
 }
 
 /**
- * A tile in which nothing is: an image is transparent, because Leaflet and OpenLayers take 204 for a failure; vector
- * tiles and JPEG, which has no transparency, are 204.
+ * A tile in which nothing is: an image is transparent, because Leaflet and OpenLayers take a missing body for a
+ * failure; vector tiles and JPEG, which has no transparency, have no body.
  */
 export function emptyTile(request: TileRequest, { lost = [] }: Loss = {}): Tile {
   const { format, collections } = request;
-  const constant = { block: undefined, secondForm: undefined };
   const isLossy = lost.length > 0;
-  const cacheControl = isLossy ? 'no-store' : cacheControlOf(collections);
-  const headers = isLossy ? lossHeaders({ lost }) : undefined;
-  const cacheTags = tileTags(request);
   const { width, height } = sizeInPixels(request);
   const body = blankImage(format, width, height);
-  if (!body)
-    return {
-      reply: { status: 204, cacheControl, cacheTags, constant, headers },
-      bytes: 0,
-      empty: true,
-      isLossy,
-    };
-  const { mediaType } = format;
-  const etag = contentTag(body);
-  const reply = { status: 200, mediaType, body, etag, cacheControl, cacheTags, constant, headers };
-  return { reply, bytes: 0, empty: true, isLossy };
+  return {
+    body,
+    mediaType: body && format.mediaType,
+    encoding: undefined,
+    tag: body && contentTag(body),
+    lifetime: isLossy ? 'none' : tileLifetime(collections),
+    names: tileTags(request),
+    shown: undefined,
+    lost,
+    hasSecondForm: false,
+    bytes: 0,
+    empty: true,
+    dropped: 0,
+    isLossy,
+    answer: undefined,
+  };
 }
 
 /** What an image of the tile measures. */
@@ -127,11 +149,12 @@ export function sizeInPixels({ at, scale = 1, selection }: TileRequest): TileSiz
   return selection?.size ?? { width: tileWidth * scale, height: tileHeight * scale };
 }
 
-/** Names the rasters that a tile of an acquisition batch is made from. */
-function batchHeaders({ collections, at, batch }: TileRequest): Record<string, string> | undefined {
+/** The rasters that a tile of an acquisition batch is made from. */
+function shownBatch({ collections, at, batch }: TileRequest): ShownBatch | undefined {
   if (!batch) return undefined;
   const window84 = windowIn84(tileBox(at.set, at.zoom, at.row, at.column), at.set.crs.proj);
-  return sourceItemHeaders(sourceItems(collections, batch, window84), batch);
+  const items = sourceItems(collections, batch, window84);
+  return { batch, count: items.length, items: items.slice(0, MAX_NAMED) };
 }
 
 /** A file that changes is noticed; rows of a database and what is remote change without a word. */

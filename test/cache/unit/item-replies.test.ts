@@ -3,8 +3,8 @@ import type { CatalogSnapshot } from '../../../src/core/catalog/collection.js';
 import { GEOJSON_FORMAT } from '../../../src/core/http/media.js';
 import type { Memo, Reply } from '../../../src/core/http/operation.js';
 import { LIMITS } from '../../../src/core/kit/limits.js';
+import { ItemReplies, type ItemReply } from '../../../src/gateway/features/item-replies.js';
 import type { DataVersions } from '../../../src/services/catalog/data-versions.js';
-import { ItemReplies, type ItemReply } from '../../../src/services/tiles/cache/item-replies.js';
 
 const catalog = {} as CatalogSnapshot;
 

@@ -7,6 +7,7 @@ import type { VectorCollection } from '../../../src/core/catalog/collection.js';
 import type { CollectionChange } from '../../../src/core/edits/edits.js';
 import { MVT_FORMAT } from '../../../src/core/http/media.js';
 import { WEB_MERCATOR_QUAD } from '../../../src/core/tiles/tile-matrix.js';
+import { tileReply } from '../../../src/gateway/surface/tile-reply.js';
 import { DiskLevel } from '../../../src/services/tiles/cache/disk-level.js';
 import { type TileLevel, TileLevels } from '../../../src/services/tiles/cache/levels.js';
 import { RedisLevel } from '../../../src/services/tiles/cache/redis-level.js';
@@ -244,7 +245,7 @@ describe('the levels behind memory', () => {
     levels.replaced([{ before: undefined, after: one.collections[0]! }]);
     prepare?.(levels);
     const made = await new TileCache(1e6, levels).load(one, async () => tile('made anew'));
-    return String(made.reply.body ?? 'empty');
+    return String(made.body ?? 'empty');
   }
 
   it('give a tile to who did not make it, with its entity tag', async () => {
@@ -254,14 +255,16 @@ describe('the levels behind memory', () => {
     levels.replaced([{ before: undefined, after: collection() }]);
     const second = new TileCache(1e6, levels);
     const again = await second.load(wanted(8), never);
-    expect(again.reply).toMatchObject({
+    expect(again).toMatchObject({ tag: 'of-content', dropped: 7 });
+    expect(tileReply(again)).toMatchObject({
       status: 200,
       etag: 'of-content',
       headers: { 'graticule-dropped-features': '7' },
     });
     expect(second.find(wanted(8).key)?.tile).toBe(again);
     await new TileCache(1e6, levels).load(wanted(9), async () => tile(''));
-    expect((await new TileCache(1e6, levels).load(wanted(9), never)).reply.status).toBe(204);
+    const none = await new TileCache(1e6, levels).load(wanted(9), never);
+    expect(tileReply(none).status).toBe(204);
   });
 
   it('keep a tile from who knows of an edit in it, and from no other', async () => {

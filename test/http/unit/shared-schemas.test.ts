@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
+import { compileSchema } from '../../../src/core/http/schema-check.js';
+import { shareSchemas } from '../../../src/core/http/shared-schemas.js';
 import { DrawingInfo } from '../../../src/gateway/admin/esri-documents.js';
-import { shareSchemas } from '../../../src/gateway/http/shared-schemas.js';
-import { compileSchema } from '../../../src/gateway/http/validation.js';
 
 const Point = Type.Object({ x: Type.Number(), y: Type.Number() }, { additionalProperties: false });
 

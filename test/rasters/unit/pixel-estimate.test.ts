@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RasterCollection } from '../../../src/core/catalog/collection.js';
 import { CRS84, type Crs } from '../../../src/core/geometry/crs.js';
-import { estimatePixels } from '../../../src/gateway/rasters/pixel-estimate.js';
+import { estimatePixels } from '../../../src/services/rasters/pixel-estimate.js';
 
 const UTM = { proj: 'EPSG:32633', geographic: false } as Crs;
 /** 100 by 50 pixels of 1000 m, around 15 degrees east and 45 degrees north. */

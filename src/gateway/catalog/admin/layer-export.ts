@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { hasFeatures } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
+import { findCollection } from '../../../core/catalog/find.js';
 import { badParameter, notFound } from '../../../core/errors/errors.js';
 import type { Exchange, Param, Reply } from '../../../core/http/operation.js';
 import { bboxParam, csvFormulas, list, text } from '../../../core/http/params.js';
@@ -11,7 +12,6 @@ import { type ExportRequest, fileName, isLong, planExport } from '../../../servi
 import type { AdminDeps } from '../../admin/deps.js';
 import { BASE_PATH, type Row, report } from '../../admin/kit.js';
 import { ownerOf } from '../../connections/admin/remote-imports.js';
-import { findCollection } from '../../surface/common.js';
 import { exportPath } from './export-download.js';
 
 /** The row of exports, which the group of services has. */

@@ -1,27 +1,27 @@
 import type { TSchema } from 'typebox';
 import {
-  type BodySpec,
-  defineOperation,
-  type Exchange,
-  type Operation,
-} from '../../../core/http/operation.js';
-import { integer, text } from '../../../core/http/params.js';
-import { requireEntitlement } from '../../../core/kit/licensing.js';
-import { LIMITS } from '../../../core/kit/limits.js';
-import { requirePlace, type SurfaceDeps } from '../../surface/common.js';
-import { FEATURES_PATH } from '../documents.js';
-import { collectionId } from '../params.js';
-import { type View, viewOf } from '../view.js';
-import { bufferAggregate, clusters, density, h3, spatialJoin } from './analyses.js';
-import { analyticsReply, h3Reply } from './reply.js';
-import {
-  AnalyticsCollection,
   BufferAggregateBody,
   ClustersBody,
   DensityBody,
-  H3Collection,
   SpatialJoinBody,
-} from './schema.js';
+} from '../../../core/features/analytics-bodies.js';
+import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
+import { integer, text } from '../../../core/http/params.js';
+import { FEATURES_PATH } from '../../../core/http/paths.js';
+import {
+  bufferAggregate,
+  clusters,
+  density,
+  h3,
+  licensedView,
+  spatialJoin,
+} from '../../../services/features/analytics/analyses.js';
+import { findView } from '../../../services/features/view.js';
+import { analyticsBody, analyticsReply, h3Reply } from '../../surface/analytics.js';
+import type { SurfaceDeps } from '../../surface/common.js';
+
+import { collectionId } from '../params.js';
+import { AnalyticsCollection, H3Collection } from './schema.js';
 
 const COMMON = {
   surface: 'features',
@@ -41,15 +41,6 @@ const RESPONSES = {
   503: { description: 'The store does not answer, or the server is busy' },
 };
 
-export const analyticsBody = <S extends TSchema>(schema: S): BodySpec<S> => ({
-  schema,
-  mediaTypes: ['application/json', 'application/x-www-form-urlencoded'],
-  required: true,
-  maxBytes: LIMITS.searchBytes,
-  bounds: { values: LIMITS.searchValues },
-  jsonMembers: ['geometry', 'outStatistics'],
-});
-
 /** Analytics of OGC API Features. */
 export function analyticsOperations(deps: SurfaceDeps): Operation[] {
   const posted = <S extends TSchema>(
@@ -65,7 +56,7 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
       responses: RESPONSES,
     }) as const;
   const subject = (x: Exchange<{ collectionId: typeof collectionId }>) => ({
-    ...{ deps, x, view: licensedView(deps, x, x.params.collectionId) },
+    ...{ deps, x, view: licensedView(deps, x.principal, x.params.collectionId) },
   });
   return [
     h3Operation(deps),
@@ -118,14 +109,6 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
   ];
 }
 
-/** Throws 402 and 404. */
-export function licensedView(deps: SurfaceDeps, { principal }: Exchange, id: string): View {
-  const view = viewOf(deps, principal, id);
-  requirePlace(view.collection);
-  requireEntitlement(deps.licensing, 'spatial-analytics');
-  return view;
-}
-
 const h3Resolution = integer(
   'resolution',
   { min: 0, max: 15, default: undefined },
@@ -154,7 +137,7 @@ function h3Operation(deps: SurfaceDeps): Operation {
       200: { description: 'Cells in WGS 84', content: { 'application/geo+json': H3Collection } },
     },
     async run(x) {
-      const view = viewOf(deps, x.principal, x.params.collectionId);
+      const view = findView(deps, x.principal, x.params.collectionId);
       return h3Reply((await h3({ deps, x, view }, x.params)).result);
     },
   });

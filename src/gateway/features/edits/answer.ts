@@ -1,19 +1,20 @@
 import { uriOf } from '../../../core/geometry/crs.js';
 import { GEOJSON_FORMAT } from '../../../core/http/media.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
+import { FEATURES_PATH } from '../../../core/http/paths.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import type { SurfaceDeps } from '../../surface/common.js';
-import { FEATURES_PATH } from '../documents.js';
+
 import { featureLinks, withLinks } from '../item.js';
 import { itemTag } from '../item-tag.js';
 import { outputOf } from '../items.js';
-import type { EditTarget } from './target.js';
+import type { ItemTarget } from './target.js';
 
 /** The stored feature as the answer to an edit: 200, or 201 with its place. In the CRS that the body came in. */
 export async function featureReply(
   x: Exchange,
   { pools, visible }: Pick<SurfaceDeps, 'pools' | 'visible'>,
-  target: EditTarget,
+  target: ItemTarget,
   id: string,
   status: 200 | 201,
 ): Promise<Reply> {

@@ -1,17 +1,18 @@
 import Type, { type Static } from 'typebox';
 import type { EditMode, EditOperation, EditOutcome } from '../../../core/edits/edits.js';
-import { ApiError } from '../../../core/errors/errors.js';
+import { ApiError, ERROR_TABLE } from '../../../core/errors/errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { json } from '../../../core/http/reply.js';
+import { compileSchema } from '../../../core/http/schema-check.js';
 import { LIMITS } from '../../../core/kit/limits.js';
+import { editErrorCode } from '../../../services/edits/edit-error.js';
+import type { EditDeps } from '../../../services/edits/target.js';
 import { requestErrors } from '../../../services/telemetry/metrics.js';
 import { auditResource } from '../../../stores/audit/audit-scope.js';
-import { compileSchema } from '../../http/validation.js';
-import { geometryLoss } from '../../surface/geometry-loss.js';
+import { geometryLoss } from '../../surface/editor.js';
 import { batchBody, contentCrs, FeatureBody, featureInput } from './body.js';
-import { outcomeStatus } from './outcome.js';
-import { type EditDeps, type EditTarget, editTarget } from './target.js';
+import { type ItemTarget, itemTarget } from './target.js';
 
 const BatchEntry = Type.Object({
   type: Type.String({ description: 'CREATE, UPDATE (replaces the feature) or DELETE, in any case.' }),
@@ -76,7 +77,7 @@ export function batchOperation(
       404: { description: 'No such collection' },
     },
     async run(x) {
-      const target = editTarget(x, deps, x.params.collectionId, x.params.contentCrs);
+      const target = itemTarget(x, deps, x.params.collectionId, x.params.contentCrs);
       const { operations: entries, failFast = false, atomic = false } = x.body;
       if (entries.length > LIMITS.batchOperations) {
         const detail = `must not hold more than ${LIMITS.batchOperations} operations`;
@@ -97,6 +98,9 @@ export function batchOperation(
     },
   });
 }
+
+/** Failed Dependency (RFC 4918, 11.4): the operation was fit, another one of its atomic batch was not. */
+const UNDONE = 424;
 
 /** Features of a batch that its audit row names. */
 const AUDITED_IDS = 100;
@@ -138,7 +142,7 @@ const isOutcome = (entry: EditOperation | EditOutcome): entry is EditOutcome => 
 async function runBatch(
   x: Exchange,
   deps: EditDeps,
-  target: EditTarget,
+  target: ItemTarget,
   entries: readonly (EditOperation | EditOutcome)[],
   mode: EditMode,
 ): Promise<EditOutcome[]> {
@@ -184,7 +188,7 @@ function resultOf(outcome: EditOutcome, { id, type, featureId }: BatchEntry): St
     return {
       ...operationId,
       isSuccess: false,
-      statusCode: outcomeStatus(outcome.reason),
+      statusCode: outcome.reason === 'undone' ? UNDONE : ERROR_TABLE[editErrorCode(outcome.reason)][0],
       ...(featureId === undefined ? {} : { featureId }),
       errorMessage: outcome.message,
     };

@@ -9,11 +9,14 @@ import {
   type Principal,
 } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
+import { FEATURES_PATH } from '../../../core/http/paths.js';
+import { editError } from '../../../services/edits/edit-error.js';
+import { type EditDeps, isEditable } from '../../../services/edits/target.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { auditResource } from '../../../stores/audit/audit-scope.js';
 import { ifMatchTags } from '../../http/replies/entity-tag.js';
-import { geometryLoss } from '../../surface/geometry-loss.js';
-import { FEATURES_PATH } from '../documents.js';
+import { geometryLoss } from '../../surface/editor.js';
+
 import { ITEM_FORMATS } from '../formats.js';
 import { namesRow } from '../item-tag.js';
 import { outputOf } from '../items.js';
@@ -21,10 +24,7 @@ import { featureId } from '../params.js';
 import { featureReply } from './answer.js';
 import { batchOperation } from './batch.js';
 import { bodyId, contentCrs, featureBody, featureInput, ifMatch, patchBody, wrongMember } from './body.js';
-import { editError } from './outcome.js';
-import { type EditDeps, type EditTarget, editTarget, isEditable } from './target.js';
-
-export type { EditDeps } from './target.js';
+import { type ItemTarget, itemTarget } from './target.js';
 
 const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
 
@@ -70,7 +70,7 @@ export function editOperations(deps: EditDeps): Operation[] {
         409: { description: 'There is such a feature already' },
       },
       async run(x) {
-        const target = editTarget(x, deps, x.params.collectionId, x.params.contentCrs);
+        const target = itemTarget(x, deps, x.params.collectionId, x.params.contentCrs);
         const operation = { type: 'create', id: bodyId(x.body), feature: featureInput(x.body) } as const;
         return featureReply(x, deps, target, await applyOne(x, deps, target, operation), 201);
       },
@@ -90,7 +90,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       },
       async run(x) {
         const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;
-        const target = editTarget(x, deps, collectionId, contentCrs);
+        const target = itemTarget(x, deps, collectionId, contentCrs);
         bodyId(x.body, id);
         const feature = featureInput(x.body);
         const row = await expectedRow(x, deps, target, id, ifMatch);
@@ -113,7 +113,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       },
       async run(x) {
         const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;
-        const target = editTarget(x, deps, collectionId, contentCrs);
+        const target = itemTarget(x, deps, collectionId, contentCrs);
         bodyId(x.body, id);
         if (x.body.properties === null) throw wrongMember('/properties', 'cannot be removed');
         const feature = featureInput(x.body);
@@ -132,7 +132,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       responses: { 204: { description: 'The feature is gone' }, ...ERRORS, ...CHANGED },
       async run(x) {
         const { collectionId, featureId: id, ifMatch } = x.params;
-        const target = editTarget(x, deps, collectionId, undefined);
+        const target = itemTarget(x, deps, collectionId, undefined);
         const row = await expectedRow(x, deps, target, id, ifMatch);
         await applyOne(x, deps, target, { type: 'delete', id, row });
         return { status: 204 };
@@ -146,7 +146,7 @@ export function editOperations(deps: EditDeps): Operation[] {
 async function applyOne(
   x: Exchange,
   deps: EditDeps,
-  target: EditTarget,
+  target: ItemTarget,
   operation: EditOperation,
 ): Promise<string> {
   const edit = { ...target.task, operations: [operation], mode: 'each' as const };
@@ -164,7 +164,7 @@ async function applyOne(
 async function expectedRow(
   x: Exchange,
   deps: EditDeps,
-  { collection, view, crs, task }: EditTarget,
+  { collection, view, crs, task }: ItemTarget,
   id: string,
   condition: string | undefined,
 ): Promise<string | undefined> {

@@ -1,29 +1,29 @@
 import Type, { type TObject } from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { FeatureSetResult } from '../../../core/features/analytics.js';
-import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
-import { stringifyExactly } from '../../../core/values/json.js';
-import { requireLayer } from '../../../services/replicas/layer-view.js';
-import {
-  type Analysis,
-  bufferAggregate,
-  clusters,
-  density,
-  h3,
-  type Subject,
-  spatialJoin,
-} from '../../features/analytics/analyses.js';
-import { integerWithin } from '../../features/analytics/members.js';
-import { analyticsBody, licensedView } from '../../features/analytics/operations.js';
-import { analyticsReply } from '../../features/analytics/reply.js';
 import {
   BufferAggregateBody,
   ClustersBody,
   DensityBody,
   SpatialJoinBody,
-} from '../../features/analytics/schema.js';
-import { numberedView, viewOf } from '../../features/view.js';
-import type { SurfaceDeps } from '../../surface/common.js';
+} from '../../../core/features/analytics-bodies.js';
+import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
+import { stringifyExactly } from '../../../core/values/json.js';
+import {
+  type Analysis,
+  type AnalyticsDeps,
+  bufferAggregate,
+  clusters,
+  density,
+  h3,
+  licensedView,
+  type Subject,
+  spatialJoin,
+} from '../../../services/features/analytics/analyses.js';
+import { integerWithin } from '../../../services/features/analytics/members.js';
+import { findView, numberedView } from '../../../services/features/view.js';
+import { requireLayer } from '../../../services/replicas/layer-view.js';
+import { analyticsBody, analyticsReply } from '../../surface/analytics.js';
 import { textReply } from '../images/in-band.js';
 import { choiceOf, type Members, textOf, wholeNumber } from '../members.js';
 import { common, FORM_TYPES, readingOperation, SERVER } from './feature-server.js';
@@ -39,7 +39,7 @@ const MOST_TEXT = 8000;
 type Format = (typeof FORMATS)[number];
 type Path = Readonly<Record<string, string>>;
 
-export function layerAnalyticsOperations(deps: SurfaceDeps): Operation[] {
+export function layerAnalyticsOperations(deps: AnalyticsDeps): Operation[] {
   return [
     ...h3Operations(deps),
     posted(deps, {
@@ -63,7 +63,7 @@ export function layerAnalyticsOperations(deps: SurfaceDeps): Operation[] {
   ];
 }
 
-function h3Operations(deps: SurfaceDeps): Operation[] {
+function h3Operations(deps: AnalyticsDeps): Operation[] {
   return readingOperation({
     ...{
       about: common(SERVER, 'queryH3'),
@@ -97,7 +97,10 @@ interface Posted<S extends TObject> {
   run(subject: Subject, body: Type.Static<S>): Promise<Analysis>;
 }
 
-function posted<S extends TObject>(deps: SurfaceDeps, { name, summary, schema, run }: Posted<S>): Operation {
+function posted<S extends TObject>(
+  deps: AnalyticsDeps,
+  { name, summary, schema, run }: Posted<S>,
+): Operation {
   // Clients send more than there is, their token among it.
   const open = Type.Object(schema.properties) as unknown as S;
   const body = { ...analyticsBody(open), mediaTypes: ['application/json', ...FORM_TYPES] };
@@ -118,14 +121,14 @@ const formatOf = (members: Members) => choiceOf<Format>(members, 'f', { values: 
 
 /** Throws 402, but not for H3, and 404. */
 function subjectOf(
-  deps: SurfaceDeps,
+  deps: AnalyticsDeps,
   x: Exchange,
   { serviceId, layerId }: Path,
   { format, isFree = false }: { format: Format; isFree?: boolean },
 ): Subject {
   const address = { service: serviceId!, layerId: wholeNumber('layerId', layerId), parameter: 'layerId' };
   const { id } = requireLayer(deps, x.principal, address);
-  const view = isFree ? viewOf(deps, x.principal, id) : licensedView(deps, x, id);
+  const view = isFree ? findView(deps, x.principal, id) : licensedView(deps, x.principal, id);
   return { deps, x, view: numberedView(view), asFeatureSet: format !== 'geojson' };
 }
 

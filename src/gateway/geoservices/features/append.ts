@@ -6,10 +6,12 @@ import { featuresIn } from '../../../core/geoservices/geoservices-features.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { ObjectId } from '../../../core/values/object-id.js';
+import { countEdits } from '../../../services/edits/layer-edits.js';
+import { type EditPlan, narrowPlan, requireCount } from '../../../services/edits/plan.js';
+import type { EditDeps } from '../../../services/edits/target.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import type { EditResult } from '../../../services/replicas/upload.js';
-import type { EditDeps } from '../../features/edits/target.js';
-import { geometryLoss } from '../../surface/geometry-loss.js';
+import { geometryLoss } from '../../surface/editor.js';
 import { jsonReply } from '../images/in-band.js';
 import {
   type Members,
@@ -33,16 +35,14 @@ import {
   sourceLayers,
 } from './append-request.js';
 import {
-  countOf,
-  type EditPlan,
   editForm,
   layerId,
   layerOf,
-  planEdits,
+  layerTarget,
+  readEdits,
   requirePlain,
-  runPlan,
+  runEdits,
   serviceId,
-  tooMany,
 } from './edit-plan.js';
 import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
 import { queryRequest } from './query-request.js';
@@ -82,8 +82,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
         const format = documentFormat(members);
         const plans: Plan[] = [];
         const all = targets(members);
-        if (all.reduce((sum, { source }) => sum + source.features.length, 0) > LIMITS.batchOperations)
-          throw tooMany();
+        requireCount(all.reduce((sum, { source }) => sum + source.features.length, 0));
         // All of them can be tried before the first is.
         for (const { source, number, own } of all) {
           const layer = layerOf(deps, x, x.params.serviceId, number);
@@ -101,7 +100,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
             if (layers.length === 0) throw error;
             return failed(plan, error);
           });
-          layers.push({ id: plan.edits.layer.layerId, ...appended });
+          layers.push({ id: plan.edits.visible.layerId, ...appended });
         }
         const sum = (name: Count) => layers.reduce((all, one) => all + one[name], 0);
         const counts = Object.fromEntries(COUNTS.map((name) => [name, sum(name)]));
@@ -163,10 +162,10 @@ async function planAppend(
   const { key } = options;
   if (key === undefined) {
     const adds = options.inserts ? features : [];
-    return { options, edits: planEdits(x, deps, layer, { adds }) };
+    return { options, edits: readEdits(x, deps, layer, { adds }) };
   }
   // Who may not edit is told nothing about what is there.
-  planEdits(x, deps, layer, {});
+  layerTarget(x, deps, layer);
   const keys = keysOf(features, key);
   const ids = await storedIds(x, deps, layer, { key: key.name, keys });
   const idAt = (i: number) => ids.get(canonicalKey(keys[i]!));
@@ -176,11 +175,9 @@ async function planAppend(
     return id === undefined ? [] : [changeOf(feature, { idColumn: layer.source.idColumn, id, options })];
   });
   const edits = { adds: options.inserts ? adds : [], updates: options.updates ? updates : [] };
-  const plan = planEdits(x, deps, layer, edits);
+  const plan = readEdits(x, deps, layer, edits);
   if (key.name === layer.source.idColumn || edits.updates.length === 0) return { options, edits: plan };
-  // Others may have changed keys since: such features stay as they are.
-  const bounds = { ...plan.bounds, filter: and(plan.bounds.filter, oneOf(key.name, keys)) };
-  return { options, edits: { ...plan, bounds } };
+  return { options, edits: narrowPlan(plan, oneOf(key.name, keys)) };
 }
 
 function mapped(feature: Members, mapping: FieldMapping): Members {
@@ -238,7 +235,7 @@ async function storedIds(
 }
 
 async function run(x: Exchange, deps: EditDeps, { edits, options }: Plan): Promise<Appended> {
-  const { addResults, updateResults } = await runPlan(x, deps, edits, options.atomic);
+  const { addResults, updateResults } = await runEdits(x, deps, edits, options.atomic);
   const succeeded = (results: readonly EditResult[]) => results.filter(({ success }) => success).length;
   const [added, updated] = [succeeded(addResults), succeeded(updateResults)];
   return {
@@ -254,7 +251,7 @@ function failed({ edits }: Plan, error: unknown): Appended {
   const isTold = error instanceof TaskFailure || error instanceof ApiError;
   const description = isTold ? error.message : 'The edits failed unexpectedly.';
   return {
-    ...{ numFeaturesAppended: 0, numFeaturesUpdated: 0, numFeaturesFailed: countOf(edits.edits) },
+    ...{ numFeaturesAppended: 0, numFeaturesUpdated: 0, numFeaturesFailed: countEdits(edits.edits) },
     error: { code: 1000, description },
   };
 }

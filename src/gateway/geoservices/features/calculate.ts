@@ -8,14 +8,15 @@ import { defineOperation, type Operation } from '../../../core/http/operation.js
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field, FieldType } from '../../../core/sources/vector-source.js';
 import type { JsonText } from '../../../core/values/json-text.js';
+import { editError } from '../../../services/edits/edit-error.js';
+import { coordinatesIn, type EditDeps } from '../../../services/edits/target.js';
 import { valueExpressionOf } from '../../../services/geoservices/where.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { auditResource } from '../../../stores/audit/audit-scope.js';
-import { editError } from '../../features/edits/outcome.js';
-import type { EditDeps } from '../../features/edits/target.js';
 import { jsonReply } from '../images/in-band.js';
+import { layerCrs } from '../layer-documents.js';
 import { choiceOf, type Members, objectsOf, textOf } from '../members.js';
-import { editForm, layerId, layerOf, originOf, planEdits, requirePlain, serviceId } from './edit-plan.js';
+import { editForm, layerId, layerOf, layerTarget, requirePlain, serviceId } from './edit-plan.js';
 import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
 import { filterOf } from './query-request.js';
 
@@ -46,17 +47,16 @@ export function calculateOperation(deps: EditDeps): Operation {
       const format = documentFormat(members);
       requirePlain(members);
       const layer = layerOf(deps, x, x.params.serviceId, x.params.layerId);
-      const { collection, bounds, crs } = planEdits(x, deps, layer, {});
+      const { collection, task } = layerTarget(x, deps, layer);
       choiceOf(members, 'sqlFormat', { values: ['none', 'standard'], fallback: 'standard' });
       const filter = filterOf(layer, members);
       const { outcomes } = await deps.edits.run(x, collection, {
-        ...{ ...bounds, crs: crs.proj, swapAxes: false, mode: 'atomic', operations: [] },
+        ...{ ...task, ...coordinatesIn(layerCrs(layer), 'x-y'), mode: 'atomic', operations: [] },
         calculation: {
           ...assignments(layer, members),
           filter,
           most: LIMITS.calculatedFeatures,
         },
-        origin: originOf(x, layer),
       });
       const failure = outcomes.find((outcome) => !outcome.ok);
       if (failure && !failure.ok) throw editError(failure);

@@ -1,30 +1,30 @@
 import type { VectorCollection } from '../../../core/catalog/collection.js';
-import { and, type Expression } from '../../../core/cql2/index.js';
+import type { Expression } from '../../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { featuresIn } from '../../../core/geoservices/geoservices-features.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { ObjectId } from '../../../core/values/object-id.js';
+import { countEdits, type LayerEdits } from '../../../services/edits/layer-edits.js';
+import { narrowPlan, requireCount } from '../../../services/edits/plan.js';
+import type { EditDeps } from '../../../services/edits/target.js';
 import { runTask } from '../../../services/kit/run-task.js';
-import type { LayerEdits } from '../../../services/replicas/upload.js';
-import type { EditDeps } from '../../features/edits/target.js';
-import { geometryLoss } from '../../surface/geometry-loss.js';
+import { geometryLoss } from '../../surface/editor.js';
 import { jsonReply } from '../images/in-band.js';
 import { flagOf, type Members, objectId, objectsOf } from '../members.js';
 import { appendOperations } from './append.js';
 import { calculateOperation } from './calculate.js';
 import {
-  countOf,
   editForm,
   layerId,
   layerOf,
-  planEdits,
+  layerTarget,
   type Results,
+  readEdits,
   requirePlain,
-  runPlan,
+  runEdits,
   serviceId,
-  tooMany,
 } from './edit-plan.js';
 import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
 import { queryRequest } from './query-request.js';
@@ -85,12 +85,10 @@ function layerOperations(deps: EditDeps): Operation[] {
       return { updateResults };
     }),
     operation('deleteFeatures', 'Delete features', async (x, layer, members) => {
-      planEdits(x, deps, layer, {});
+      layerTarget(x, deps, layer);
       const { deletes, filter } = await featuresToDelete(x, deps, layer, members);
-      const plan = planEdits(x, deps, layer, { deletes });
-      // Others may have changed features since: those that do not pass any more stay.
-      const bounds = { ...plan.bounds, filter: and(plan.bounds.filter, filter) };
-      const { deleteResults } = await runPlan(x, deps, { ...plan, bounds }, isAtomic(members));
+      const plan = readEdits(x, deps, layer, { deletes });
+      const { deleteResults } = await runEdits(x, deps, narrowPlan(plan, filter), isAtomic(members));
       return { deleteResults };
     }),
   ];
@@ -128,15 +126,14 @@ function serviceOperation(deps: EditDeps): Operation {
         );
       // All of them can be tried before the first is.
       const plans = list.map((one) =>
-        planEdits(x, deps, layerOf(deps, x, x.params.serviceId, one['id']), one),
+        readEdits(x, deps, layerOf(deps, x, x.params.serviceId, one['id']), one),
       );
-      const count = plans.reduce((all, { edits }) => all + countOf(edits), 0);
-      if (count > LIMITS.batchOperations) throw tooMany();
+      requireCount(plans.reduce((all, { edits }) => all + countEdits(edits), 0));
       const results: object[] = [];
       for (const plan of plans) {
-        const { layerId: id } = plan.layer;
+        const { layerId: id } = plan.visible;
         // What was written before stays, so its results are told.
-        const outcome = await runPlan(x, deps, plan, atomic).catch((error: unknown) => {
+        const outcome = await runEdits(x, deps, plan, atomic).catch((error: unknown) => {
           if (results.length === 0) throw error;
           return failedResults(plan.edits, error);
         });
@@ -154,7 +151,7 @@ function applyEdits(
   members: Members,
   atomic: boolean,
 ): Promise<Results> {
-  return runPlan(x, deps, planEdits(x, deps, layer, members), atomic);
+  return runEdits(x, deps, readEdits(x, deps, layer, members), atomic);
 }
 
 /** Features to delete: those that are named, or that pass the filters. */

@@ -7,9 +7,9 @@ import {
   sentFeature,
 } from '../../../core/geoservices/geoservices-features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
+import type { LayerEdits } from '../../../services/edits/layer-edits.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
-import type { LayerEdits } from '../../../services/replicas/upload.js';
 import {
   listOf,
   type Members,

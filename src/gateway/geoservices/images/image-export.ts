@@ -7,10 +7,11 @@ import { pathString } from '../../../core/http/params.js';
 import type { Resampling } from '../../../core/rasters/rasters.js';
 import { styleLook } from '../../../core/styles/look.js';
 import { timeRange } from '../../../services/geoservices/time.js';
-import { giveRoomBack } from '../../../workers/engine/rooms.js';
-import { drawMap } from '../../maps/draw.js';
-import type { MapWindow } from '../../maps/window.js';
-import { openCoverage, readCoverage } from '../../rasters/read.js';
+import { drawMap } from '../../../services/maps/draw.js';
+import type { MapWindow } from '../../../services/maps/window.js';
+import { readCoverage } from '../../../services/rasters/read.js';
+import { coverageReply } from '../../surface/coverage-reply.js';
+import { mapReply } from '../../surface/map-reply.js';
 import { common, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { envelopeObject, layerCrs } from '../layer-documents.js';
@@ -138,7 +139,7 @@ function decimalOf(members: Members, name: 'noData' | 'compressionTolerance'): n
   return value;
 }
 
-function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply> {
+async function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply> {
   const { collection, window, format, bands, nodata, quality, datetime, rendering } = request;
   const { look, style } = rendering;
   if (style && (bands ?? nodata ?? Object.keys(look)[0]) !== undefined)
@@ -146,14 +147,14 @@ function draw(x: Exchange, deps: MapDeps, request: ImageRequest): Promise<Reply>
   const shown = style ? { ...collection, style: { version: 0, layers: style } } : collection;
   const usual = { ...NO_MAP_PARAMS, quality, datetime, transparent: true, dpi: undefined };
   if (Object.keys(look).length === 0 && isInStyle(shown, bands, nodata))
-    return drawMap(x, deps, [shown], usual, { window, format, nodata });
+    return mapReply(x, await drawMap(x, deps, [shown], usual, { window, format, nodata }));
   const query = {
     ...usual,
     ...look,
     ...(bands ? { bands } : {}),
     ...(nodata === undefined ? {} : { nodata }),
   };
-  return drawMap(x, deps, [shown], query, { window, format });
+  return mapReply(x, await drawMap(x, deps, [shown], query, { window, format }));
 }
 
 /** Whether the style of the raster shows these bands, and can leave a value out. Others are drawn as if there were none. */
@@ -180,11 +181,7 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
       ...{ datetime, place: { bbox, bboxCrs: crs }, crs, bands, resampling },
       ...{ scaling: { size: [width, height] }, isWhole: true, format: encoding!, tolerance, lercVersion },
     });
-    return {
-      ...{ status: 200, mediaType: result.mediaType, etag: result.tag, cacheControl: 'no-cache' },
-      body: await openCoverage(result),
-      sent: () => giveRoomBack(result.data),
-    };
+    return await coverageReply(result);
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'no-data')
       throw badParameter('bbox', 'does not touch the raster');

@@ -9,7 +9,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { BandHistogram, HistogramTask } from '../../../core/rasters/rasters.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { runTask } from '../../../services/kit/run-task.js';
-import { findSource } from '../../rasters/read.js';
+import { findSource } from '../../../services/rasters/read.js';
 import { member } from '../features/query-members.js';
 import { layerCrs } from '../layer-documents.js';
 import type { MapDeps } from '../maps/map-layers.js';

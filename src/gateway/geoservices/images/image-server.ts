@@ -6,7 +6,8 @@ import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { granulesOf } from '../../../services/rasters/granules.js';
-import type { TilesDeps } from '../../tiles/params.js';
+import type { TilesDeps } from '../../surface/tile-reply.js';
+
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { PROJECT_PARAMS, projectGeometries } from '../geometry/geometry-server.js';

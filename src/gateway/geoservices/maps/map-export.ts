@@ -7,10 +7,11 @@ import { pathString, type TimeRange } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { describeCrs } from '../../../native/index.js';
 import { timeRange } from '../../../services/geoservices/time.js';
+import { drawMap } from '../../../services/maps/draw.js';
+import type { MapRequest } from '../../../services/maps/request.js';
+import type { MapWindow } from '../../../services/maps/window.js';
 import { blankImage } from '../../../services/tiles/blank.js';
-import { drawMap } from '../../maps/draw.js';
-import type { MapParams } from '../../maps/params.js';
-import type { MapWindow } from '../../maps/window.js';
+import { mapReply } from '../../surface/map-reply.js';
 import { common, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { jsonReply } from '../images/in-band.js';
@@ -130,14 +131,14 @@ export const NO_MAP_PARAMS = {
 };
 
 /** A picture of layers, the one on top first. */
-export function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerDrawing): Promise<Reply> | Reply {
+export async function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerDrawing): Promise<Reply> {
   const { layers, filters, window, format, dpi, transparent, bgcolor, time } = drawing;
   const blank = layers.length === 0 && blankImage(format, window.width, window.height);
   if (blank) return { status: 200, mediaType: format.mediaType, body: blank, cacheControl: 'no-cache' };
   // Features are narrowed by their filters.
   const datetime = layers.some(hasCoverage) ? time : undefined;
-  const query: MapParams = { ...NO_MAP_PARAMS, transparent, bgcolor, datetime, dpi: dpi / DPI };
-  return drawMap(x, deps, [...layers].reverse(), query, { window, format, filters });
+  const query: MapRequest = { ...NO_MAP_PARAMS, transparent, bgcolor, datetime, dpi: dpi / DPI };
+  return mapReply(x, await drawMap(x, deps, [...layers].reverse(), query, { window, format, filters }));
 }
 
 /** Where the picture is, and what it shows: clients load it then. */

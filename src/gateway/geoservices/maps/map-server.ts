@@ -2,7 +2,8 @@ import { PNG_FORMAT } from '../../../core/http/media.js';
 import type { Exchange, Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { isMade } from '../../../services/tiles/formats.js';
-import type { TilesDeps } from '../../tiles/params.js';
+import type { TilesDeps } from '../../surface/tile-reply.js';
+
 import { featureOperations } from '../features/feature-resource.js';
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { layerQueryOperations } from '../features/query-operations.js';

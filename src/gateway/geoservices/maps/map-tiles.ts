@@ -13,9 +13,10 @@ import {
 import { pathInteger, pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
-import type { TilesDeps } from '../../tiles/params.js';
-import { planTile, replyWithTile, type TilePlan, tileAddress } from '../../tiles/tile.js';
-import { requestOf } from '../../tiles/tile-operations.js';
+import { narrowTile, planTile, type TilePlan, tileAddress } from '../../../services/tiles/plan.js';
+
+import { replyWithTile, type TilesDeps } from '../../surface/tile-reply.js';
+
 import type { ServerType } from '../features/feature-server.js';
 import { byStatus, inBandFailure } from '../images/in-band.js';
 import type { DrawnLayer } from './map-layers.js';
@@ -75,7 +76,7 @@ export function serviceTile(
   const make = () => {
     const at = tileAddress(WEB_MERCATOR_QUAD, matrix, row, column);
     const layers = layersOf(x.principal, service).slice(-LIMITS.collectionsPerRequest);
-    return requestOf(layers, at, format, WHOLE_TILE);
+    return narrowTile(layers, at, format, WHOLE_TILE);
   };
   const plan = planTile(x, deps.visible(x.principal), make, { negotiated: false, limited: false });
   return replyWithTile(x, deps, plan);

@@ -7,7 +7,7 @@ import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
 import { jsonOf, spatialReference } from '../../../services/geoservices/geometry.js';
 import { scalarNumber } from '../../../services/geoservices/scalar.js';
-import type { MapWindow } from '../../maps/window.js';
+import type { MapWindow } from '../../../services/maps/window.js';
 import { boxIn } from '../layer-documents.js';
 import { type Members, textOf } from '../members.js';
 

@@ -7,8 +7,9 @@ import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
 import { isIn, requireService } from '../../../services/replicas/layer-view.js';
 import { datasetStyle } from '../../../services/styles/client-style.js';
 import type { Symbols } from '../../../services/styles/symbols.js';
-import { symbolOperations } from '../../maps/symbols.js';
-import type { TilesDeps } from '../../tiles/params.js';
+import { symbolOperations } from '../../surface/symbols.js';
+import type { TilesDeps } from '../../surface/tile-reply.js';
+
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { byStatus, inBandFailure, jsonReply } from '../images/in-band.js';
 import { CURRENT_VERSION, extentIn, spatialReferenceOf } from '../layer-documents.js';
@@ -107,7 +108,7 @@ function styleOf(layers: readonly VectorCollection[]) {
   const { layers: drawn } = datasetStyle(topFirst(layers).reverse(), '');
   return {
     version: 8,
-    sources: { esri: { type: 'vector', url: '../..' } },
+    sources: { esri: { type: 'vector', url: '../../' } },
     sprite: `../sprites/${SPRITE}`,
     glyphs: '../fonts/{fontstack}/{range}.pbf',
     layers: drawn.map((layer) => ('source' in layer ? { ...layer, source: 'esri' } : layer)),

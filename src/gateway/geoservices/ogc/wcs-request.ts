@@ -4,11 +4,16 @@ import type { Crs } from '../../../core/geometry/crs.js';
 import { parseNumber } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { parseCrs } from '../../../native/crs.js';
-import { type AxisTerm, axisTerms, type SpatialAxis, spatialAxis } from '../../rasters/axes.js';
-import { findBand } from '../../rasters/coverage.js';
-import type { CoverageRequest } from '../../rasters/read.js';
-import { type Pair, type ScaledWindow, type ScalingChoice, scaleWindow } from '../../rasters/scaling.js';
-import { type AxisInterval, coverageExtent, subsetAxes } from '../../rasters/subset.js';
+import { type AxisTerm, axisTerms, type SpatialAxis, spatialAxis } from '../../../services/rasters/axes.js';
+import { findBand } from '../../../services/rasters/bands.js';
+import type { CoverageRequest } from '../../../services/rasters/read.js';
+import {
+  type Pair,
+  type ScaledWindow,
+  type ScalingChoice,
+  scaleWindow,
+} from '../../../services/rasters/scaling.js';
+import { type AxisInterval, coverageExtent, subsetAxes } from '../../../services/rasters/subset.js';
 import { layerCrs } from '../layer-documents.js';
 import { type Members, textOf } from '../members.js';
 import { type OwsCode, owsError } from './ows.js';

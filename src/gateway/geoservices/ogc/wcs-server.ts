@@ -5,8 +5,8 @@ import { uriOf } from '../../../core/geometry/crs.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import type { CoverageResult } from '../../../core/rasters/rasters.js';
-import { giveRoomBack } from '../../../workers/engine/rooms.js';
-import { type CoverageReading, openCoverage, readCoverage } from '../../rasters/read.js';
+import { type CoverageReading, readCoverage } from '../../../services/rasters/read.js';
+import { coverageReply } from '../../surface/coverage-reply.js';
 import { member } from '../features/query-members.js';
 import { requireImage } from '../images/image-layers.js';
 import type { MapDeps } from '../maps/map-layers.js';
@@ -113,11 +113,7 @@ async function coverage(
   }
   const request = readWcsRequest(collection, pairs, x.query);
   const { result } = await read(x, deps, collection, request);
-  const body = await openCoverage(result);
-  const reply: Reply = {
-    ...{ status: 200, mediaType: result.mediaType, body, etag: result.tag, cacheControl: 'no-cache' },
-    sent: () => giveRoomBack(result.data),
-  };
+  const reply = await coverageReply(result);
   if (!isMultipart) return reply;
   return multipartReply(reply, (reference) => {
     const bandOf = (number: number) => collection.bands.find(({ band }) => band === number)!;

@@ -11,8 +11,8 @@ import { LEGEND_ZOOM, legendEntries } from '../../../core/maps/legend/entries.js
 import { escapeHtml } from '../../../core/values/html.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
 import { legendPng } from '../../../services/maps/legend.js';
+import type { MapWindow } from '../../../services/maps/window.js';
 import { inSpan } from '../../../services/telemetry/spans.js';
-import type { MapWindow } from '../../maps/window.js';
 import { drawLayers } from '../maps/map-export.js';
 import { joinResults } from '../maps/map-features.js';
 import { identified } from '../maps/map-identify.js';

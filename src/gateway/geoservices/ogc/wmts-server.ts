@@ -9,8 +9,9 @@ import {
   type Reply,
 } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import type { TilesDeps } from '../../tiles/params.js';
-import type { TilePlan } from '../../tiles/tile.js';
+import type { TilePlan } from '../../../services/tiles/plan.js';
+import type { TilesDeps } from '../../surface/tile-reply.js';
+
 import { mapLayers } from '../maps/map-layers.js';
 import { type ServiceTiles, serviceTile } from '../maps/map-tiles.js';
 import type { Members } from '../members.js';

@@ -1,16 +1,21 @@
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { Exchange } from '../../../core/http/operation.js';
+import { FEATURES_PATH, jobPath } from '../../../core/http/paths.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
 import { stringifyExactly } from '../../../core/values/json.js';
 import { vectorCollection } from '../../../services/catalog/publish/collections.js';
 import type { ProcessDefinition } from '../../../services/processes/definition.js';
+import type { Processes } from '../../../services/processes/service.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import { FEATURES_PATH } from '../../features/documents.js';
-import { jobPath } from '../../processes/documents.js';
-import type { ResultDeps } from '../../processes/results.js';
 import { answer } from '../features/query-operations.js';
 import { queryRequest } from '../features/query-request.js';
 import type { Members } from '../members.js';
 import { dataTypeOf } from './gp-parameters.js';
+
+interface ResultDeps {
+  readonly processes: Processes;
+  readonly pools: Pools;
+}
 
 /** Features of one result at most: others are read by the OGC API, or published. */
 const MOST_FEATURES = 10_000;

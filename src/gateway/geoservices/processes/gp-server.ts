@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
 import {
   defineOperation,
@@ -10,16 +11,17 @@ import {
 } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
 import { permits } from '../../../services/access/permissions.js';
 import { PROCESS_PERMISSIONS } from '../../../services/access/rules/policy.js';
 import type { ProcessDefinition } from '../../../services/processes/definition.js';
 import type { ExecutionInput, ProcessResult } from '../../../services/processes/execution.js';
+import { readExecution } from '../../../services/processes/requests/execution.js';
+import { resolveRasters } from '../../../services/processes/requests/inputs.js';
+import type { Processes } from '../../../services/processes/service.js';
 import { type RequestSpan, traceparentOf } from '../../../services/telemetry/spans.js';
 import type { JobLogRow, JobRow, JobState } from '../../../stores/jobs/jobs.js';
 import { isBasic } from '../../auth/credentials.js';
-import { readExecution } from '../../processes/execution.js';
-import { resolveRasters } from '../../processes/inputs.js';
-import type { ProcessesDeps } from '../../processes/operations.js';
 import {
   common,
   documentFormat,
@@ -32,6 +34,17 @@ import { CURRENT_VERSION } from '../layer-documents.js';
 import type { Members } from '../members.js';
 import { inputsOf, taskDocument } from './gp-parameters.js';
 import { resultText } from './gp-results.js';
+
+/** What the service runs processes with. */
+export interface GpDeps {
+  readonly processes: Processes;
+  readonly pools: Pools;
+  /** Resolves with a job once it has ended, or as it is after so many milliseconds, or when the server stops. */
+  waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
+  isStopping(): boolean;
+  /** The catalog as a principal may read it. */
+  visible(principal: Principal): CatalogSnapshot;
+}
 
 /** The one geoprocessing service: its tasks are the processes of OGC API Processes. */
 export const GP_SERVICE = 'Processes';
@@ -48,7 +61,7 @@ const EXECUTE_MS = 60_000;
 
 const about = (verb: string) => common('GPServer', verb, 'GPServer');
 
-export function gpServerOperations(deps: ProcessesDeps): Operation[] {
+export function gpServerOperations(deps: GpDeps): Operation[] {
   const { processes } = deps;
   return [
     ...readingOperation({
@@ -114,11 +127,7 @@ export function gpServerOperations(deps: ProcessesDeps): Operation[] {
  * The job once it has ended, or as it is when the server stops: then it continues after the next start. It is dismissed
  * when it takes too long, and when the client leaves, unless the client can repeat the request. Throws `deadline-exceeded`.
  */
-async function endOf(
-  job: JobRow,
-  x: Exchange,
-  { processes, waitFor, isStopping }: ProcessesDeps,
-): Promise<JobRow> {
+async function endOf(job: JobRow, x: Exchange, { processes, waitFor, isStopping }: GpDeps): Promise<JobRow> {
   const end = await waitFor(
     job,
     EXECUTE_MS,
@@ -152,7 +161,7 @@ const serviceDocument = (tasks: readonly string[]) => ({
 type Run = (x: Exchange, process: ProcessDefinition, members: Members) => Promise<Reply>;
 
 /** Something that begins a job. */
-function submission(deps: ProcessesDeps, verb: string, summary: string, run: Run): Operation[] {
+function submission(deps: GpDeps, verb: string, summary: string, run: Run): Operation[] {
   return changing({
     ...{ verb, summary, path: `${TASK}/${verb}`, params: { task } },
     run(x) {
@@ -212,7 +221,7 @@ const missing = ({ kind }: Principal, permission: string) =>
 
 function submit(
   x: Exchange,
-  { processes, visible }: ProcessesDeps,
+  { processes, visible }: GpDeps,
   process: ProcessDefinition,
   members: Members,
 ): Promise<JobRow> {
@@ -226,7 +235,7 @@ function submit(
 }
 
 /** A job of the task that the path names. */
-async function jobOf(x: Exchange, { processes }: ProcessesDeps, path: Readonly<Record<string, string>>) {
+async function jobOf(x: Exchange, { processes }: GpDeps, path: Readonly<Record<string, string>>) {
   if (!permits(x.principal, PROCESS_PERMISSIONS.read)) throw missing(x.principal, PROCESS_PERMISSIONS.read);
   const process = processes.get(path['task']!);
   const job = await processes.job(path['jobId']!, x.principal);

@@ -6,14 +6,11 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { CRS84, type Crs, defaultCrs } from '../../../core/geometry/crs.js';
 import type { Principal } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
+import { type LayerEdits, requireOnce } from '../../../services/edits/layer-edits.js';
+import type { Catalogs } from '../../../services/features/view.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
-import {
-  type Catalogs,
-  layersOf,
-  requireLayer,
-  requireService,
-} from '../../../services/replicas/layer-view.js';
+import { layersOf, requireLayer, requireService } from '../../../services/replicas/layer-view.js';
 import type {
   ChangeRequest,
   LayerChoice,
@@ -21,7 +18,6 @@ import type {
   ReplicaDraft,
   SyncDirection,
 } from '../../../services/replicas/service.js';
-import { type LayerEdits, requireOnce } from '../../../services/replicas/upload.js';
 import type { Replica } from '../../../stores/replicas/replicas.js';
 import { layerEdits } from '../features/layer-edits.js';
 import {

@@ -11,10 +11,10 @@ import { type Principal, withoutSession } from '../../../core/http/operation.js'
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import { passingFile } from '../../catalog/passing-file.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind } from '../../jobs/kinds.js';
 import { removeOldFiles } from '../../kit/old-files.js';
+import { passingFile } from '../../kit/passing-file.js';
 import { runTask, type TaskContext } from '../../kit/run-task.js';
 import { type ExportName, formatOf } from './formats.js';
 import { countOf, type ExportPlan, type ExportRequest, fileName, planExport } from './plan.js';

@@ -94,7 +94,7 @@ function instantOf({ acquired }: Scene): number | undefined {
 /** A range of time within that of the source, as APIs take it; null when they do not meet, undefined for all time. */
 function narrowed(ofSource: string | undefined, asked: TimeRange | undefined): string | null | undefined {
   if (!asked) return ofSource;
-  const [first, last = first] = (ofSource ?? '../../..').split('/').map((text) => Date.parse(text));
+  const [first, last = first] = (ofSource ?? '../..').split('/').map((text) => Date.parse(text));
   const bound = (value: number | undefined, open: number) =>
     value === undefined || Number.isNaN(value) ? open : value;
   const start = Math.max(bound(first, -Infinity), asked.start ?? -Infinity);

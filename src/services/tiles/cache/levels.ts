@@ -83,11 +83,11 @@ export class TileLevels {
   }
 
   /** Keeps a tile whose making began at `began`, a time of `Date.now()`. */
-  write(request: TileRequest, { reply, empty, dropped = 0 }: Tile, began: number, maxAgeMs: number): void {
-    const { body = NOTHING, etag: tag = '' } = empty ? {} : reply;
-    if (!(body instanceof Uint8Array)) return;
+  write(request: TileRequest, tile: Tile, began: number, maxAgeMs: number): void {
+    const { encoding = 'identity', dropped = 0 } = tile;
+    const { body = NOTHING, tag = '' } = tile.empty ? {} : tile;
     const cursors = request.collections.map(cursorOf);
-    const stored = { began, cursors, encoding: reply.encoding ?? 'identity', tag, dropped, body } as const;
+    const stored = { began, cursors, encoding, tag, dropped, body } as const;
     for (const level of this.#levels) level.write(sharedKey(request), stored, maxAgeMs);
   }
 

@@ -31,8 +31,7 @@ export class SharedTiles {
 }
 
 /** What makes two answers the same; the entity tag stands for the body. */
-function nameOf({ reply, bytes }: Tile): string | undefined {
-  const { status, etag, mediaType, encoding, cacheControl } = reply;
-  if (etag === undefined && bytes > 0) return undefined;
-  return `${status} ${etag} ${bytes} ${mediaType} ${encoding} ${cacheControl}`;
+function nameOf({ tag, bytes, mediaType, encoding, lifetime }: Tile): string | undefined {
+  if (tag === undefined && bytes > 0) return undefined;
+  return `${tag} ${bytes} ${mediaType} ${encoding} ${lifetime}`;
 }

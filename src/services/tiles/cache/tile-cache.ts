@@ -1,5 +1,4 @@
 import type { Box } from '../../../core/geometry/box.js';
-import type { Reply } from '../../../core/http/operation.js';
 import * as caches from '../../telemetry/cache-metrics.js';
 import * as metrics from '../../telemetry/metrics.js';
 import { pyramidKey, type TileAddress, type TileRequest } from '../request.js';
@@ -14,7 +13,8 @@ import { SharedTiles } from './shared-tiles.js';
  * that a hit reads come first and are no fractions: then they are in one line of the processor's cache.
  */
 export interface TileSlot {
-  readonly reply: Reply;
+  /** What the API that serves the tile has made of it. */
+  answer: unknown;
   /** False once the tile has left the cache. */
   live: boolean;
   /** Since eviction last came by. Marking is cheaper than keeping the map in order of use. */
@@ -282,7 +282,7 @@ export class TileCache {
     const { key, at } = request;
     // One literal, no spread: this is what the hottest path reads.
     const slot: TileSlot = {
-      reply: tile.reply,
+      answer: tile.answer,
       live: true,
       used: false,
       uses: 0,
@@ -407,11 +407,11 @@ export class TileCache {
 }
 
 /** A body that is part of a larger buffer would keep all of it in memory. */
-function keepAlone({ reply }: Tile): void {
-  const { body } = reply;
-  if (!(body instanceof Uint8Array) || body.byteLength === body.buffer.byteLength) return;
+function keepAlone(tile: Tile): void {
+  const { body } = tile;
+  if (body === undefined || body.byteLength === body.buffer.byteLength) return;
   const alone = Buffer.allocUnsafeSlow(body.byteLength);
   alone.set(body);
-  // In place: the object keeps its hidden class, which the hottest path reads.
-  Object.assign(reply, { body: alone });
+  // In place: the object keeps its hidden class.
+  Object.assign(tile, { body: alone });
 }

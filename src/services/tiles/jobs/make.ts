@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { hasTilesAt } from '../../../core/catalog/collection.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import type { Reply } from '../../../core/http/operation.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { compress, decompress } from '../../uploads/compression.js';
 import type { TileRequest } from '../request.js';
@@ -101,8 +100,9 @@ async function makeStep(
     at: { set: work.set, ...at },
   };
   try {
-    const { reply, empty, isLossy } = await patiently(request, options);
-    const body = empty ? undefined : await archived(reply);
+    const tile = await patiently(request, options);
+    const { isLossy } = tile;
+    const body = tile.empty ? undefined : await archived(tile);
     return { position, count: 1, at, body, isLossy };
   } catch (error) {
     if (options.signal.aborted || !(error instanceof ApiError || error instanceof TaskFailure)) throw error;
@@ -112,10 +112,9 @@ async function makeStep(
 }
 
 /** Archives hold gzip, whatever the tile was read from. */
-async function archived({ body, encoding }: Reply): Promise<Uint8Array> {
-  const tile = body as Uint8Array;
-  if (encoding === undefined || encoding === 'gzip') return tile;
-  return compress(await decompress(tile, encoding), 'gzip');
+async function archived({ body, encoding }: Tile): Promise<Uint8Array | undefined> {
+  if (body === undefined || encoding === undefined || encoding === 'gzip') return body;
+  return compress(await decompress(body, encoding), 'gzip');
 }
 
 async function patiently(request: TileRequest, options: PatientOptions): Promise<Tile> {

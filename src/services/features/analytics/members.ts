@@ -2,7 +2,7 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { STATISTIC_TYPES, type Statistic, type StatisticType } from '../../../core/features/analytics.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
-import { jsonOf } from '../../../services/geoservices/geometry.js';
+import { jsonOf } from '../../geoservices/geometry.js';
 
 /** Members of a body as values. Each throws 400 naming the member that is wrong. */
 

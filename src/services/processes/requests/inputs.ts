@@ -1,17 +1,12 @@
 import type { TSchema } from 'typebox';
-import { hasCoverage } from '../../core/catalog/abilities.js';
-import type { Collection } from '../../core/catalog/collection.js';
-import { ApiError, badParameter, type FieldError } from '../../core/errors/errors.js';
-import { LIMITS } from '../../core/kit/limits.js';
-import type { InputDefinition, ProcessDefinition } from '../../services/processes/definition.js';
-import {
-  readFeatures,
-  readRaster,
-  readRasters,
-  type SourceValue,
-} from '../../services/processes/source-input.js';
-import { compileSchema, type SchemaCheck } from '../http/validation.js';
-import { jobPath } from './documents.js';
+import { hasCoverage } from '../../../core/catalog/abilities.js';
+import type { Collection } from '../../../core/catalog/collection.js';
+import { ApiError, badParameter, type FieldError } from '../../../core/errors/errors.js';
+import { jobPath } from '../../../core/http/paths.js';
+import { compileSchema, type SchemaCheck } from '../../../core/http/schema-check.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { InputDefinition, ProcessDefinition } from '../definition.js';
+import { readFeatures, readRaster, readRasters, type SourceValue } from '../source-input.js';
 
 /** Inputs of one process, as executions and the steps of plans have them. */
 

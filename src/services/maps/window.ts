@@ -1,14 +1,13 @@
-import { type Collection, isUnmeasured } from '../../core/catalog/collection.js';
+import { type Collection, isUnmeasured, jointExtent } from '../../core/catalog/collection.js';
 import type { MapSettings } from '../../core/catalog/layer-settings.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { type Box, unwrapped } from '../../core/geometry/box.js';
 import { CRS84, type Crs, defaultCrs, normaliseBox, requireReachable } from '../../core/geometry/crs.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { mapSettings } from '../../services/catalog/layers/map-settings.js';
-import { inAxisOrder, storageExtent } from '../../services/features/storage-extent.js';
-import { boxInCrs, groundSize, pixelsAtScale } from '../../services/maps/ground.js';
-import { extentOf } from '../surface/tilesets.js';
-import { type MapParams, symbolScale } from './params.js';
+import { mapSettings } from '../catalog/layers/map-settings.js';
+import { inAxisOrder, storageExtent } from '../features/storage-extent.js';
+import { boxInCrs, groundSize, pixelsAtScale } from './ground.js';
+import { type MapRequest, symbolScale } from './request.js';
 
 /** What is drawn: a box in the map's CRS and a size in pixels. */
 export interface MapWindow {
@@ -19,8 +18,8 @@ export interface MapWindow {
   height: number;
 }
 
-type AskedWindow = Pick<
-  MapParams,
+type WindowRequest = Pick<
+  MapRequest,
   'bbox' | 'bboxCrs' | 'crs' | 'width' | 'height' | 'scaleDenominator' | 'mmPerPixel' | 'dpi' | 'scale'
 >;
 
@@ -38,7 +37,7 @@ const MIN_SIDE = 1e-9;
  */
 export function mapWindow(
   collections: readonly Collection[],
-  params: AskedWindow,
+  params: WindowRequest,
   resource: Collection | undefined,
 ): MapWindow {
   for (const collection of collections)
@@ -61,14 +60,14 @@ export function mapWindow(
 /** What is drawn, in the map's CRS. */
 function boxOf(
   collections: readonly Collection[],
-  params: AskedWindow,
+  params: WindowRequest,
   crs: Crs,
   resource: Collection | undefined,
 ): Box {
   if (!params.bbox) {
     const stored = resource && crs.uri === resource.storageCrs.uri ? storageExtent(resource) : undefined;
     if (stored) return withArea(unwrapped(stored), crs);
-    const extent = collections.some(isUnmeasured) ? WORLD : extentOf(collections);
+    const extent = collections.some(isUnmeasured) ? WORLD : jointExtent(collections);
     if (!extent) throw new ApiError('not-found', 'The collections are empty: there is nothing to draw.');
     return withArea(boxInCrs('bbox', extent, CRS84, crs), crs);
   }
@@ -105,7 +104,7 @@ function requireSize({ width, height }: Size, { maxImageWidth, maxImageHeight }:
   if (height > maxImageHeight) throw badParameter('height', `is above ${maxImageHeight} pixels`);
 }
 
-function sizeOf(params: AskedWindow, aspect: number, settings: MapSettings): Size {
+function sizeOf(params: WindowRequest, aspect: number, settings: MapSettings): Size {
   const { width, height } = params;
   const wide = (pixels: number) => bounded(pixels, settings.maxImageWidth);
   const high = (pixels: number) => bounded(pixels, settings.maxImageHeight);
@@ -125,7 +124,7 @@ function bounded(pixels: number, most: number): number {
 }
 
 /** Pixels of a map of that scale, over the ground in its middle (/req/scaling/scale-denominator-definition). */
-function sizeAtScale(bbox: Box, crs: Crs, denominator: number, params: AskedWindow): Size {
+function sizeAtScale(bbox: Box, crs: Crs, denominator: number, params: WindowRequest): Size {
   for (const name of ['width', 'height'] as const)
     if (params[name] !== undefined) throw badParameter(name, 'does not go with scale-denominator');
   const scale = denominator / symbolScale(params);

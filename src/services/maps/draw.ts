@@ -3,38 +3,34 @@ import type { ArchiveCollection, Collection } from '../../core/catalog/collectio
 import type { MapSettings } from '../../core/catalog/layer-settings.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, notFound } from '../../core/errors/errors.js';
-import { uriOf } from '../../core/geometry/crs.js';
 import type { Format } from '../../core/http/media.js';
-import type { Exchange, Reply } from '../../core/http/operation.js';
 import type { Batch, TimeRange } from '../../core/http/params.js';
-import { requireEntitlement } from '../../core/kit/licensing.js';
-import { releaseBytes } from '../../native/index.js';
-import { mapSettings } from '../../services/catalog/layers/map-settings.js';
-import { during } from '../../services/filters/filters.js';
-import { renderImage } from '../../services/maps/render.js';
-import { type Batched, newestBatch } from '../../services/rasters/choose.js';
-import { rasterLook } from '../../services/rasters/looks.js';
-import { shownTime } from '../../services/rasters/shown-time.js';
-import {
-  derivedFrom,
-  lossHeaders,
-  sourceItemHeaders,
-  sourceItems,
-  windowIn84,
-} from '../../services/rasters/source-items.js';
-import { withScenes } from '../../services/rasters/stac-imagery/windows.js';
-import { styled } from '../../services/styles/named.js';
-import type { SurfaceDeps } from '../surface/common.js';
-import { background, formatOf, imageName, type MapParams, scaleOfDpi, symbolScale } from './params.js';
-import { contentBox, type MapWindow, mapWindow } from './window.js';
+import { type Licensing, requireEntitlement } from '../../core/kit/licensing.js';
+import type { Pools } from '../../core/tasks/tasks.js';
+import { mapSettings } from '../catalog/layers/map-settings.js';
+import { during } from '../filters/filters.js';
+import type { TaskContext } from '../kit/run-task.js';
+import { type Batched, newestBatch } from '../rasters/choose.js';
+import { rasterLook } from '../rasters/looks.js';
+import { shownTime } from '../rasters/shown-time.js';
+import { type SourceItem, sourceItems, windowIn84 } from '../rasters/source-items.js';
+import { withScenes } from '../rasters/stac-imagery/windows.js';
+import { styled } from '../styles/named.js';
+import { type RenderedImage, renderImage } from './render.js';
+import { chooseBackground, imageName, type MapRequest, scaleOfDpi, symbolScale } from './request.js';
+import { type MapWindow, mapWindow } from './window.js';
 
-/** What of a map its parameters do not say. */
+export interface MapDeps {
+  readonly pools: Pools;
+  readonly licensing: Licensing;
+}
+
+/** What of a map its request does not say. */
 export interface Drawing {
   /** The collection that it is a map of; absent for one of several. */
-  readonly resource?: Collection;
-  /** That which is negotiated when absent. */
-  readonly format?: Format;
-  /** That which the parameters say when absent. */
+  readonly resource?: Collection | undefined;
+  readonly format: Format;
+  /** Default: the window of the request. */
   readonly window?: MapWindow;
   /** Checked filters by the id of their collection: only these features are drawn. */
   readonly filters?: ReadonlyMap<string, Expression>;
@@ -42,17 +38,27 @@ export interface Drawing {
   readonly nodata?: number | undefined;
 }
 
+/** A map, and what it shows. */
+export interface DrawnMap {
+  readonly image: RenderedImage;
+  readonly window: MapWindow;
+  /** Instant or interval of the data; undefined for data without a time. */
+  readonly time: string | undefined;
+  /** The acquisition batch of rasters, and the items that they are. */
+  readonly batch: Batch | undefined;
+  readonly items: readonly SourceItem[];
+}
+
 /** Draws collections, bottom first, into one map. Throws 404 where there is nothing to draw. */
 export async function drawMap(
-  x: Exchange,
-  deps: SurfaceDeps,
+  x: TaskContext,
+  deps: MapDeps,
   addressed: readonly Collection[],
-  asked: MapParams,
-  { resource, format: chosen, window: stated, filters, nodata }: Drawing = {},
-): Promise<Reply> {
-  const params = { ...asked, ...defaultScale(asked, addressed[0]?.maps) };
+  request: MapRequest,
+  { resource, format, window: stated, filters, nodata }: Drawing,
+): Promise<DrawnMap> {
+  const params = { ...request, ...defaultScale(request, addressed[0]?.maps) };
   const settings = mapSettings(addressed[0]?.maps ?? {});
-  const format = chosen ?? formatOf(x, settings);
   if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
   const { collections: narrowedTo, batch } = batchOf(deps, addressed, params);
   const window = stated ?? mapWindow(narrowedTo, params, resource);
@@ -71,7 +77,7 @@ export async function drawMap(
     height: window.height,
     scale: symbolScale(params),
     wraps: true,
-    background: background(format, params, settings),
+    background: chooseBackground(format, params, settings),
     format: imageName(format),
     quality: params.quality,
     filters: narrowed(filters, duringFilters(collections, params.datetime)),
@@ -79,34 +85,20 @@ export async function drawMap(
     look: rasterLook(collections, params),
     nodata,
   });
-  return {
-    status: 200,
-    mediaType: image.mediaType,
-    body: image.data,
-    etag: image.tag,
-    cacheControl: 'no-cache',
-    headers: {
-      'content-crs': `<${uriOf(window.crs, x.baseUrl)}>`,
-      'content-bbox': contentBox(window).join(','),
-      ...(time === undefined ? {} : { 'content-datetime': time }),
-      ...lossHeaders(image),
-      ...(batch ? batchHeaders(x, collections, batch, window) : {}),
-    },
-    sent: () => releaseBytes(image.data),
-  };
+  return { image, window, time, batch, items: batch ? sourceItems(collections, batch, window84) : [] };
 }
 
 /** The resolution that the service states, where the request says nothing. */
 function defaultScale(
-  { mmPerPixel, dpi, scale, scaleDenominator }: MapParams,
+  { mmPerPixel, dpi, scale, scaleDenominator }: MapRequest,
   settings: Partial<MapSettings> | undefined,
-): Pick<MapParams, 'dpi'> | undefined {
+): Pick<MapRequest, 'dpi'> | undefined {
   const isSaid = [mmPerPixel, dpi, scale, scaleDenominator].some((one) => one !== undefined);
   return isSaid || settings?.defaultDpi === undefined ? undefined : { dpi: scaleOfDpi(settings.defaultDpi) };
 }
 
 /** The temporal mosaic rule: with `datetime`, rasters of the newest acquisition batch only. Throws 402 and 404. */
-function batchOf({ licensing }: SurfaceDeps, addressed: readonly Collection[], params: MapParams): Batched {
+function batchOf({ licensing }: MapDeps, addressed: readonly Collection[], params: MapRequest): Batched {
   if (params.datetime && addressed.some(hasCoverage)) requireEntitlement(licensing, 'raster.temporal-mosaic');
   const batched = newestBatch(addressed, params.datetime);
   if (batched.collections.length > 0) return batched;
@@ -132,17 +124,6 @@ function duringFilters(
     if (filter !== undefined) filters.set(collection.id, filter);
   }
   return filters;
-}
-
-function batchHeaders(
-  x: Exchange,
-  collections: readonly Collection[],
-  batch: Batch,
-  { bbox, crs }: MapWindow,
-): Record<string, string> {
-  const items = sourceItems(collections, batch, windowIn84(bbox, crs.proj));
-  const links = derivedFrom(items, `${x.baseUrl}/stac`);
-  return { ...sourceItemHeaders(items, batch), ...(links ? { link: links } : {}) };
 }
 
 /** The collection as one of its styles draws it. */

@@ -4,9 +4,9 @@ import { type Box, wrapBox } from '../../core/geometry/box.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import type { AxisRange, TimeRange } from '../../core/http/params.js';
 import type { RasterPosition, RasterSource } from '../../core/rasters/rasters.js';
-import { chooseRaster, levelOf } from '../../services/rasters/choose.js';
-import { shownTime } from '../../services/rasters/shown-time.js';
-import { windowIn84 } from '../../services/rasters/source-items.js';
+import { chooseRaster, levelOf } from './choose.js';
+import { shownTime } from './shown-time.js';
+import { windowIn84 } from './source-items.js';
 
 /** What narrows a coverage beside its place. */
 export interface Narrowing {

@@ -6,13 +6,13 @@ import {
   type VectorCollection,
   whole,
 } from '../../core/catalog/collection.js';
+import { findCollection } from '../../core/catalog/find.js';
 import { numberedCollection, numberedSource } from '../../core/catalog/numbered.js';
 import type { CheckOptions, Expression } from '../../core/cql2/index.js';
 import { notFound } from '../../core/errors/errors.js';
 import { type Crs, defaultCrs } from '../../core/geometry/crs.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { Field, VectorSource } from '../../core/sources/vector-source.js';
-import { findCollection } from '../surface/common.js';
 
 /** A collection as one principal may read it: hidden fields and hidden rows do not exist. */
 export interface View {
@@ -31,13 +31,14 @@ export interface View {
   readonly rows: Expression | undefined;
 }
 
-interface ViewDeps {
+/** The catalog of this moment, and the same as a principal may read it. */
+export interface Catalogs {
   catalog(): CatalogSnapshot;
   visible(principal: Principal): CatalogSnapshot;
 }
 
-/** Throws 404 for an unknown collection, 401 or 403 for one that may not be read. */
-export function viewOf(deps: ViewDeps, principal: Principal, collectionId: string): View {
+/** A collection as a principal may read it. Throws 404 for an unknown collection, 401 or 403 for one that may not be read. */
+export function findView(deps: Catalogs, principal: Principal, collectionId: string): View {
   const visible = findCollection(deps.visible(principal), collectionId);
   asVector(visible);
   // Stored rows are named by all their attributes, also for those who may not read some.

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { badParameter } from '../../core/errors/errors.js';
 import type { Exchange, Param } from '../../core/http/operation.js';
+import type { Editor } from '../../services/edits/target.js';
 
 /** The header of edits. True when the client agrees that an edit replaces a geometry that it does not see as it is stored. */
 export const geometryLoss = {
@@ -16,4 +17,12 @@ export const geometryLoss = {
   },
 } satisfies Param;
 
-export const acceptsLoss = (x: Exchange): boolean => geometryLoss.parse(x.header('geometry-loss'));
+/** Who edits by a request. */
+export function editorOf(x: Exchange): Editor {
+  return {
+    principal: x.principal,
+    protocol: x.operation.protocol,
+    requestId: x.correlationId,
+    acceptsLoss: geometryLoss.parse(x.header('geometry-loss')),
+  };
+}

@@ -1,16 +1,15 @@
 import type { RasterCollection } from '../../core/catalog/collection.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { Crs } from '../../core/geometry/crs.js';
-import type { Exchange, Reply } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { CoverageResult, CoverageTask } from '../../core/rasters/rasters.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import { passingFile } from '../../services/catalog/passing-file.js';
-import { runTask } from '../../services/kit/run-task.js';
-import { withItsScenes } from '../../services/rasters/stac-imagery/windows.js';
+import { passingFile } from '../kit/passing-file.js';
+import { runTask, type TaskContext } from '../kit/run-task.js';
 import { type Narrowing, type ReadSource, sourceAt, windowOfPlace } from './instant.js';
 import { estimatePixels } from './pixel-estimate.js';
 import type { Scaling } from './scaling.js';
+import { withItsScenes } from './stac-imagery/windows.js';
 
 /** The values of a coverage, whatever protocol asks for them. */
 
@@ -35,7 +34,7 @@ export interface CoverageReading {
 
 /** Reads a window of a coverage. Rejects with `TaskFailure`: `no-data` for a window outside, `too-large`. */
 export async function readCoverage(
-  x: Exchange,
+  x: TaskContext,
   pools: Pools,
   collection: RasterCollection,
   { datetime, heights, place, crs, scaling, ...request }: CoverageRequest,
@@ -57,7 +56,7 @@ export async function readCoverage(
 
 /** The rasters of a window, after a search for scenes where the coverage is one of a STAC API. */
 export async function findSource(
-  { signal }: Pick<Exchange, 'signal'>,
+  { signal }: Pick<TaskContext, 'signal'>,
   pools: Pools,
   collection: RasterCollection,
   { place, ...narrowing }: Narrowing & Pick<CoverageRequest, 'place'>,
@@ -67,8 +66,11 @@ export async function findSource(
   return sourceAt(await withItsScenes(pools, collection, { window84, datetime, signal }), narrowing, place);
 }
 
-/** Opens the bytes of a coverage as the body of a reply. */
-export async function openCoverage({ file, data }: CoverageResult): Promise<NonNullable<Reply['body']>> {
+/** Opens the bytes of a coverage, which can be read once. */
+export async function openCoverage({
+  file,
+  data,
+}: CoverageResult): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   return file === undefined ? data : passingFile(file);
 }
 

@@ -5,9 +5,9 @@ import { uncrossed } from '../../core/geometry/box.js';
 import { CRS84, type Crs } from '../../core/geometry/crs.js';
 import { type AxisRange, datetimeParam, parseNumber, type TimeRange } from '../../core/http/params.js';
 import { transformBox } from '../../native/index.js';
-import { storageExtent } from '../../services/features/storage-extent.js';
-import { instantsOf } from '../../services/rasters/granules.js';
+import { storageExtent } from '../features/storage-extent.js';
 import { axisTerms, type SpatialAxis, spatialAxis } from './axes.js';
+import { instantsOf } from './granules.js';
 
 /** The parts of a coverage that `subset` keeps (OGC 19-087, subsetting). */
 export interface Subset {

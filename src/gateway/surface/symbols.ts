@@ -1,14 +1,14 @@
 import { badParameter, notFound } from '../../core/errors/errors.js';
-import { defineOperation, type Exchange, type Operation, type Param } from '../../core/http/operation.js';
+import {
+  defineOperation,
+  type Exchange,
+  type Operation,
+  type Param,
+  type Reply,
+} from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
 import { MAX_FONTS, unknownFont } from '../../core/styles/fonts.js';
-import type { Symbols } from '../../services/styles/symbols.js';
-import { COMMON, MAPS_PATH } from './params.js';
-
-const OF_MAPS = {
-  ...COMMON,
-  tag: 'Fonts and icons',
-} as const;
+import type { SymbolFile, Symbols } from '../../services/styles/symbols.js';
 
 const RANGE = 256;
 const LAST_CODE_POINT = 0x10ffff;
@@ -58,7 +58,7 @@ function spriteOf(title: string) {
 }
 
 /** Where symbols are served. */
-interface SymbolPlace {
+export interface SymbolPlace {
   readonly about: Pick<Operation, 'surface' | 'protocol' | 'permission' | 'method' | 'tag'> &
     Partial<Pick<Operation, 'openQuery' | 'failure'>>;
   /** What ids of operations begin with. */
@@ -71,10 +71,21 @@ interface SymbolPlace {
   readonly require?: (x: Pick<Exchange, 'principal' | 'params'>) => void;
 }
 
-const MAPS: SymbolPlace = { about: OF_MAPS, ids: 'maps', path: MAPS_PATH, params: {}, sprite: 'default' };
+/** Fonts and icons change with the server only: a week, and then a look whether they did. */
+const CACHE_CONTROL = 'public, max-age=604800, stale-while-revalidate=86400';
+
+/** The reply that every request for the file gets. */
+function symbolReply(file: SymbolFile): Reply {
+  return (file.answer ??= newReply(file)) as Reply;
+}
+
+function newReply({ body, mediaType, encoding, tag: etag }: SymbolFile): Reply {
+  const constant = { block: undefined, isStatic: true };
+  return { status: 200, mediaType, body, encoding, etag, cacheControl: CACHE_CONTROL, constant };
+}
 
 /** What MapLibre clients load beside a style: glyphs of fonts, and icons. */
-export function symbolOperations(symbols: Symbols, place = MAPS): Operation[] {
+export function symbolOperations(symbols: Symbols, place: SymbolPlace): Operation[] {
   const { about, ids, path, params } = place;
   return [
     defineOperation({
@@ -91,7 +102,8 @@ export function symbolOperations(symbols: Symbols, place = MAPS): Operation[] {
       },
       run(x) {
         place.require?.(x);
-        return symbols.glyphs(x, { fonts: x.params.fontstack, first: x.params.range });
+        const file = symbols.glyphs(x, { fonts: x.params.fontstack, first: x.params.range });
+        return file instanceof Promise ? file.then(symbolReply) : symbolReply(file);
       },
     }),
     defineOperation({
@@ -106,9 +118,9 @@ export function symbolOperations(symbols: Symbols, place = MAPS): Operation[] {
         200: { description: 'Index or picture', content: { 'application/json': null, 'image/png': null } },
         404: { description: 'There is no such sprite' },
       },
-      run(x) {
+      async run(x) {
         place.require?.(x);
-        return symbols.sprite(x, x.params.sprite.scale, x.params.sprite.part);
+        return symbolReply(await symbols.sprite(x, x.params.sprite.scale, x.params.sprite.part));
       },
     }),
   ];

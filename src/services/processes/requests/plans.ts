@@ -1,23 +1,17 @@
-import { ApiError, badParameter, type FieldError } from '../../core/errors/errors.js';
-import { LIMITS } from '../../core/kit/limits.js';
-import { PLAN_KINDS, type PlanBody, PlanSchema, type StepBody } from '../../core/processes/process-plans.js';
-import { JsonBoundsError, parseBounded } from '../../core/values/json-bounds.js';
-import { processOf } from '../../services/processes/catalogue/index.js';
-import type {
-  InputDefinition,
-  OutputDefinition,
-  ProcessDefinition,
-} from '../../services/processes/definition.js';
+import { ApiError, badParameter, type FieldError } from '../../../core/errors/errors.js';
+import { compileSchema, type SchemaCheck } from '../../../core/http/schema-check.js';
+import { LIMITS } from '../../../core/kit/limits.js';
 import {
-  fieldErrorWithin,
-  isStep,
-  orderSteps,
-  type Plan,
-  type PlanStep,
-  planOutputs,
-} from '../../services/processes/plan.js';
-import type { SourceValue } from '../../services/processes/source-input.js';
-import { compileSchema, type SchemaCheck } from '../http/validation.js';
+  PLAN_KINDS,
+  type PlanBody,
+  PlanSchema,
+  type StepBody,
+} from '../../../core/processes/process-plans.js';
+import { JsonBoundsError, parseBounded } from '../../../core/values/json-bounds.js';
+import { processOf } from '../catalogue/index.js';
+import type { InputDefinition, OutputDefinition, ProcessDefinition } from '../definition.js';
+import { fieldErrorWithin, isStep, orderSteps, type Plan, type PlanStep, planOutputs } from '../plan.js';
+import type { SourceValue } from '../source-input.js';
 import { EXACT_MEMBERS, EXECUTE_BOUNDS, fault, LAYER_ALIASES, readInputs } from './inputs.js';
 
 type StepReference = Extract<SourceValue, { kind: 'step' }>;

@@ -1,8 +1,8 @@
-import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
-import type { Format } from '../../../core/http/media.js';
-import type { Exchange, Params, Reply } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
-import type { DataVersions } from '../../catalog/data-versions.js';
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import type { Format } from '../../core/http/media.js';
+import type { Exchange, Params, Reply } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { DataVersions } from '../../services/catalog/data-versions.js';
 
 /** The answer that a target (path and query) got last, and all that it hangs on. */
 export interface ItemReply {

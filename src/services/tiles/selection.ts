@@ -9,12 +9,12 @@ import type { AxisRange, TimeRange } from '../../core/http/params.js';
 import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { TileSize } from '../../core/rasters/rasters.js';
 import type { Field } from '../../core/sources/vector-source.js';
-import { checkFilter, during, parseFilter } from '../../services/filters/filters.js';
-import { levelOf } from '../../services/rasters/choose.js';
-import type { TileSelection } from '../../services/tiles/request.js';
+import { checkFilter, during, parseFilter } from '../filters/filters.js';
+import { levelOf } from '../rasters/choose.js';
+import type { TileSelection } from './request.js';
 
 /** The parameters that narrow what a tile shows. */
-export interface AskedSelection {
+export interface SelectionChoice {
   datetime: TimeRange | undefined;
   subset: AxisRange | undefined;
   filter: string | undefined;
@@ -24,7 +24,7 @@ export interface AskedSelection {
 }
 
 /** What is not asked of the features. */
-export interface AskedImage {
+export interface ImageChoice {
   readonly look: RasterLook | undefined;
   readonly size: TileSize | undefined;
 }
@@ -35,8 +35,8 @@ export interface AskedImage {
  */
 export function tileSelection(
   collections: readonly Collection[],
-  params: AskedSelection,
-  { look, size }: AskedImage,
+  params: SelectionChoice,
+  { look, size }: ImageChoice,
 ): TileSelection | undefined {
   const { datetime, subset, properties } = params;
   // A form that was left empty sends an empty filter.

@@ -16,12 +16,11 @@ import type { TimeRange } from '../../core/http/params.js';
 import { type Field, hasIntegerIds } from '../../core/sources/vector-source.js';
 import { readNumber } from '../../core/values/exact-number.js';
 import { idLiteral, readObjectId } from '../../core/values/object-id.js';
-import { checkFilter, during, parseFilter } from '../../services/filters/filters.js';
-import type { AskedSort } from './params.js';
+import { checkFilter, during, parseFilter } from '../filters/filters.js';
 import { filterOptions, type View } from './view.js';
 
 /** Which features a request selects: every parameter that narrows becomes a part of one CQL2 tree. */
-export interface Asked {
+export interface FeatureSelection {
   bbox: Box | undefined;
   bboxCrs: Crs | undefined;
   datetime: TimeRange | undefined;
@@ -33,8 +32,8 @@ export interface Asked {
   others: ReadonlyMap<string, string>;
 }
 
-/** Throws 400 naming the wrong parameter. */
-export function selection(view: View, params: Asked): Expression | undefined {
+/** The features that exist in the view and pass. Throws 400 naming the wrong parameter. */
+export function selectFeatures(view: View, params: FeatureSelection): Expression | undefined {
   const { source } = view.collection;
   const { bbox, bboxCrs = defaultCrs(view.collection) } = params;
   const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, bboxCrs), bboxCrs.proj);
@@ -98,8 +97,14 @@ function scalarOf({ name, type }: Field, text: string): Scalar {
   return text;
 }
 
+/** An attribute to sort by, as a client names it. */
+export interface SortTerm {
+  property: string;
+  descending: boolean;
+}
+
 /** Sort keys of the view's own fields. Throws 400 for others. */
-export function sortKeys(view: View, keys: readonly AskedSort[] | undefined): SortKey[] {
+export function sortKeys(view: View, keys: readonly SortTerm[] | undefined): SortKey[] {
   const { idColumn } = view.collection.source;
   return (keys ?? []).map(({ property, descending }) => {
     const field = view.queryables.find(({ name }) => name === property);

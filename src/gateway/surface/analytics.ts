@@ -1,8 +1,9 @@
-import type { AnalyticsResult } from '../../../core/features/analytics.js';
-import { contentTag } from '../../../core/http/content-tag.js';
-import type { Reply } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
-import type { Analysis } from './analyses.js';
+import type { TSchema } from 'typebox';
+import type { AnalyticsResult } from '../../core/features/analytics.js';
+import { contentTag } from '../../core/http/content-tag.js';
+import type { BodySpec, Reply } from '../../core/http/operation.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { Analysis } from '../../services/features/analytics/analyses.js';
 
 const MEDIA_TYPE = 'application/geo+json';
 
@@ -36,3 +37,13 @@ function collection(
   ]);
   return { status: 200, mediaType: MEDIA_TYPE, body, cacheControl: 'no-cache' };
 }
+
+/** How the bodies of analytics are read. */
+export const analyticsBody = <S extends TSchema>(schema: S): BodySpec<S> => ({
+  schema,
+  mediaTypes: ['application/json', 'application/x-www-form-urlencoded'],
+  required: true,
+  maxBytes: LIMITS.searchBytes,
+  bounds: { values: LIMITS.searchValues },
+  jsonMembers: ['geometry', 'outStatistics'],
+});

@@ -1,14 +1,22 @@
 import { hasFeatures } from '../../../core/catalog/abilities.js';
+import { requirePlace } from '../../../core/catalog/find.js';
 import { unreadLayer } from '../../../core/catalog/unread.js';
 import { and } from '../../../core/cql2/index.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { AnalyticsResult, ClusterAlgorithm, Statistic } from '../../../core/features/analytics.js';
-import type { Exchange, Principal } from '../../../core/http/operation.js';
+import type {
+  BufferAggregate,
+  Clusters,
+  Density,
+  SpatialJoin,
+} from '../../../core/features/analytics-bodies.js';
+import type { Principal } from '../../../core/http/operation.js';
+import { type Licensing, requireEntitlement } from '../../../core/kit/licensing.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { type GeoServicesFilter, geoServicesFilter } from '../../../services/geoservices/filter.js';
-import { runTask } from '../../../services/kit/run-task.js';
-import { requirePlace, type SurfaceDeps } from '../../surface/common.js';
-import { filterOptions, type View, viewOf } from '../view.js';
+import type { Pools } from '../../../core/tasks/tasks.js';
+import { type GeoServicesFilter, geoServicesFilter } from '../../geoservices/filter.js';
+import { runTask, type TaskContext } from '../../kit/run-task.js';
+import { type Catalogs, filterOptions, findView, type View } from '../view.js';
 import {
   fieldNamed,
   fieldNames,
@@ -20,9 +28,13 @@ import {
   statisticsOf,
   wordOf,
 } from './members.js';
-import type { BufferAggregate, Clusters, Density, SpatialJoin } from './schema.js';
 
-/** Analytics over any store, computed in the workers, as every surface asks for them. Each throws 400 naming the member. */
+/** Analytics over any store, computed in the workers, whatever protocol asks for them. Each throws 400 naming the member. */
+
+export interface AnalyticsDeps extends Catalogs {
+  readonly pools: Pools;
+  readonly licensing: Licensing;
+}
 
 export interface Analysis {
   readonly operation: 'h3' | 'clusters' | 'spatial-join' | 'buffer-aggregate' | 'density';
@@ -33,14 +45,22 @@ export interface Analysis {
 
 /** What a request is about. */
 export interface Subject {
-  readonly deps: SurfaceDeps;
-  readonly x: Exchange;
+  readonly deps: AnalyticsDeps;
+  readonly x: TaskContext & { readonly principal: Principal };
   readonly view: View;
   /** The features are those of a feature set of GeoServices. */
   readonly asFeatureSet?: boolean;
 }
 
 const MAX_METRES = 100_000;
+
+/** The view for an analysis that a licence has to cover. Throws 402 and 404. */
+export function licensedView(deps: AnalyticsDeps, principal: Principal, id: string): View {
+  const view = findView(deps, principal, id);
+  requirePlace(view.collection);
+  requireEntitlement(deps.licensing, 'spatial-analytics');
+  return view;
+}
 
 /** What the features of a view must pass: the rows that exist, and the filters of the request. */
 function query({ view, asFeatureSet = false }: Subject, filter: GeoServicesFilter) {
@@ -117,7 +137,7 @@ export async function spatialJoin(subject: Subject, body: SpatialJoin): Promise<
 }
 
 /** The other layer, as the principal may read it. */
-function joinedView(deps: SurfaceDeps, principal: Principal, view: View, { joinLayerId }: SpatialJoin): View {
+function joinedView(deps: Catalogs, principal: Principal, view: View, { joinLayerId }: SpatialJoin): View {
   const layerId = integerWithin('joinLayerId', joinLayerId, 0, 2 ** 31);
   if (layerId === view.collection.layerId) throw badParameter('joinLayerId', 'must be another layer');
   const catalog = deps.visible(principal);
@@ -127,7 +147,7 @@ function joinedView(deps: SurfaceDeps, principal: Principal, view: View, { joinL
       unreadLayer(catalog, layerId) ?? badParameter('joinLayerId', `there is no feature layer ${layerId}`)
     );
   requirePlace(collection);
-  return viewOf(deps, principal, collection.id);
+  return findView(deps, principal, collection.id);
 }
 
 const UNITS = {

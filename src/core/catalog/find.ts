@@ -1,0 +1,52 @@
+/** Finding collections that a caller names, with the reason where there is none. */
+
+import { ApiError, notFound } from '../errors/errors.js';
+import type { AwaitedCollection, CatalogSnapshot, Collection } from './collection.js';
+import { unreadFailure } from './unread.js';
+
+function withoutPlace({ id }: Collection): ApiError {
+  return new ApiError(
+    'not-found',
+    `Where collection '${id}' lies on Earth is not known: its coordinate reference system has to be stated first.`,
+  );
+}
+
+/** Throws 404 for a collection without a place on Earth, of which there can be no tiles, cells or distances. */
+export function requirePlace(collection: Collection): void {
+  if (collection.storageCrs.isPlane) throw withoutPlace(collection);
+}
+
+/**
+ * 401 or 403 for a collection that may not be read, and 503 for one whose source could not be read yet; else 404, which
+ * says of a plane that its place is not known.
+ */
+function missing(
+  catalog: CatalogSnapshot,
+  is: (collection: AwaitedCollection) => boolean,
+  id: string,
+): ApiError {
+  const { refused, planes } = catalog;
+  const plane = planes.find(is);
+  if (plane) return withoutPlace(plane);
+  const unread = unreadFailure(catalog, is);
+  if (unread) return unread;
+  if (!refused.collections.some(is)) return notFound('collection', id.slice(0, 100));
+  const detail = refused.why === 'forbidden' ? 'You may not read' : 'Credentials are needed to read';
+  return new ApiError(refused.why, `${detail} collection '${id}'.`);
+}
+
+/** A collection by its id. Throws 404, 401, 403 and 503. */
+export function findCollection(catalog: CatalogSnapshot, id: string): Collection {
+  const collection = catalog.byId(id);
+  if (!collection) throw missing(catalog, (refused) => refused.id === id, id);
+  return collection;
+}
+
+/** A collection by its number, or by its id, which may look like a number too. */
+export function findNumbered(catalog: CatalogSnapshot, key: number | string): Collection {
+  const collection = typeof key === 'number' ? catalog.byLayerId(key) : undefined;
+  if (collection) return collection;
+  const match = catalog.byId(String(key));
+  if (!match) throw missing(catalog, ({ layerId, id }) => layerId === key || id === String(key), String(key));
+  return match;
+}

@@ -1,0 +1,43 @@
+import type { EditOperation, FeatureInput } from '../../core/edits/edits.js';
+import { ApiError } from '../../core/errors/errors.js';
+import type { SentFeature } from '../../core/geoservices/geoservices-features.js';
+import type { ObjectId } from '../../core/values/object-id.js';
+
+/** Edits of a layer whose features are known by numbers. */
+export interface LayerEdits {
+  readonly adds: readonly SentFeature[];
+  readonly updates: readonly (SentFeature & { id: ObjectId })[];
+  readonly deletes: readonly ObjectId[];
+}
+
+export const countEdits = ({ adds, updates, deletes }: LayerEdits): number =>
+  adds.length + updates.length + deletes.length;
+
+/** A feature as stores take it. */
+export function toFeatureInput({ values, geometry }: SentFeature): FeatureInput {
+  return {
+    values,
+    areAttributes: true,
+    ...(geometry === undefined ? {} : { geometry: JSON.stringify(geometry) }),
+  };
+}
+
+/** The edits in the order adds, updates, deletes. */
+export function listOperations({ adds, updates, deletes }: LayerEdits): EditOperation[] {
+  return [
+    ...adds.map((sent) => ({ type: 'create', feature: toFeatureInput(sent) }) as const),
+    ...updates.map(
+      (sent) => ({ type: 'update', id: String(sent.id), feature: toFeatureInput(sent) }) as const,
+    ),
+    ...deletes.map((id) => ({ type: 'delete', id: String(id) }) as const),
+  ];
+}
+
+/** Throws 400 for edits that speak of a feature twice, or without saying which. */
+export function requireOnce({ updates, deletes, adds }: LayerEdits, layerId: number): void {
+  const ids = [...updates.map(({ id }) => id), ...deletes, ...adds.flatMap(({ id }) => id ?? [])];
+  const before = new Set<ObjectId>();
+  const twice = ids.find((id) => before.size === before.add(id).size);
+  if (twice !== undefined)
+    throw new ApiError('invalid-parameter', `edits: layer ${layerId} has feature ${twice} twice`);
+}

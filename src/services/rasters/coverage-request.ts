@@ -1,0 +1,94 @@
+/** What is asked of a coverage. */
+
+import type { RasterCollection } from '../../core/catalog/collection.js';
+import { badParameter } from '../../core/errors/errors.js';
+import type { Box } from '../../core/geometry/box.js';
+import { CRS84, type Crs, normaliseBox } from '../../core/geometry/crs.js';
+import type { TimeRange } from '../../core/http/params.js';
+import type { Resampling } from '../../core/rasters/rasters.js';
+import { findBand } from './bands.js';
+import type { CoverageRequest } from './read.js';
+import { type ScalingParams, scalingOf } from './scaling.js';
+import { type Subset, subsetOf } from './subset.js';
+
+export interface CoverageParams extends ScalingParams {
+  bbox: Box | undefined;
+  bboxCrs: Crs | undefined;
+  crs: Crs | undefined;
+  datetime: TimeRange | undefined;
+  subset: string | undefined;
+  subsetCrs: Crs | undefined;
+  properties: string | undefined;
+  excludeProperties: string | undefined;
+  resampling: Resampling | undefined;
+}
+
+/** The reading that the parameters ask for. Throws 400 naming the wrong one. */
+export function coverageRequest(
+  collection: RasterCollection,
+  params: CoverageParams,
+  format: CoverageRequest['format'],
+): CoverageRequest {
+  const crs = advertisedCrs(collection, 'crs', params.crs) ?? collection.storageCrs;
+  const { bbox, bboxCrs, sliced, ...narrowing } = selectionOf(collection, params);
+  return {
+    ...narrowing,
+    place: bbox && { bbox, bboxCrs },
+    crs,
+    bands: bandsOf(collection, params),
+    scaling: scalingOf(collection, params, { bbox, bboxCrs, crs, sliced }),
+    resampling: params.resampling,
+    format,
+  };
+}
+
+/** What is asked for by `bbox` and `datetime`, or by `subset`. Throws 400 where both speak of the same axis. */
+function selectionOf(collection: RasterCollection, params: CoverageParams) {
+  const named = params.subset;
+  const subset: Subset =
+    named === undefined
+      ? { sliced: [] }
+      : subsetOf(collection, named, advertisedCrs(collection, 'subset-crs', params.subsetCrs));
+  if (subset.bbox && params.bbox) throw badParameter('bbox', 'does not go with a subset of the same axes');
+  if (subset.datetime && params.datetime) throw badParameter('datetime', 'does not go with a subset of time');
+  const { sliced, heights } = subset;
+  const datetime = subset.datetime ?? params.datetime;
+  if (subset.bbox)
+    return { bbox: subset.bbox, bboxCrs: params.subsetCrs ?? CRS84, sliced, heights, datetime };
+  const bboxCrs = advertisedCrs(collection, 'bbox-crs', params.bboxCrs) ?? CRS84;
+  return { bbox: params.bbox && windowOf(params.bbox, bboxCrs), bboxCrs, sliced, heights, datetime };
+}
+
+function advertisedCrs(collection: RasterCollection, name: string, choice: Crs | undefined): Crs | undefined {
+  if (!choice || collection.crs.some((crs) => crs.uri === choice.uri)) return choice;
+  throw badParameter(name, 'is not offered by this coverage; see its crs list');
+}
+
+function windowOf(box: Box, crs: Crs): Box {
+  const bbox = normaliseBox('bbox', box, crs);
+  if (bbox[0] === bbox[2] || bbox[1] === bbox[3]) throw badParameter('bbox', 'has no area');
+  return bbox;
+}
+
+/** The bands of the answer: those named, in their order, or all but those left out. Undefined for all. */
+function bandsOf(
+  collection: RasterCollection,
+  { properties, excludeProperties }: CoverageParams,
+): number[] | undefined {
+  if (excludeProperties === undefined) {
+    return properties === undefined ? undefined : bandsNamed(collection, 'properties', properties);
+  }
+  if (properties !== undefined) throw badParameter('exclude-properties', 'does not go with properties');
+  if (excludeProperties === '') return undefined;
+  const excluded = bandsNamed(collection, 'exclude-properties', excludeProperties);
+  const bands = collection.bands.map(({ band }) => band).filter((band) => !excluded.includes(band));
+  if (bands.length === 0) throw badParameter('exclude-properties', 'leaves no band');
+  return bands;
+}
+
+/** `band_1,band_3` or `tas,pr` -> [1, 3], in the order asked; a band twice is an error. */
+function bandsNamed(collection: RasterCollection, parameter: string, names: string): number[] {
+  const bands = names.split(',').map((name) => findBand(collection, parameter, name.trim()));
+  if (new Set(bands).size !== bands.length) throw badParameter(parameter, 'names a band twice');
+  return bands;
+}

@@ -1,0 +1,163 @@
+/** What a request for a tile asks for. */
+
+import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { type Format, isVectorFormat } from '../../core/http/media.js';
+import { LIMITS } from '../../core/kit/limits.js';
+import type { AskedLook } from '../../core/rasters/look-params.js';
+import type { RasterLook } from '../../core/rasters/raster-look.js';
+import type { TileSize } from '../../core/rasters/rasters.js';
+import {
+  firstColumn,
+  matrixSize,
+  type TileMatrixSet,
+  tileBox,
+  zoomOf,
+} from '../../core/tiles/tile-matrix.js';
+import { groundSize, pixelsAtScale } from '../maps/ground.js';
+import { newestBatch } from '../rasters/choose.js';
+import { rasterLook } from '../rasters/looks.js';
+import type { TileSlot } from './cache/tile-cache.js';
+import { isMade } from './formats.js';
+import { isOutside } from './limits.js';
+import { isDrawn } from './make.js';
+import { isInvented, shownAt, type TileAddress, type TileRequest, tileKey } from './request.js';
+import { type SelectionChoice, tileSelection } from './selection.js';
+
+/** Checks a tile's coordinates: 400 for a matrix or tile that the set does not have. */
+export function tileAddress(
+  set: TileMatrixSet,
+  tileMatrix: string,
+  row: number,
+  column: number,
+): TileAddress {
+  const zoom = zoomOf(set, tileMatrix);
+  if (zoom === undefined)
+    throw badParameter('tileMatrix', `${set.id} has no matrix '${tileMatrix.slice(0, 40)}'`);
+  const { columns, rows } = matrixSize(set, zoom);
+  if (row >= rows) throw badParameter('tileRow', `matrix ${tileMatrix} has rows 0 to ${rows - 1}`);
+  if (column >= columns)
+    throw badParameter('tileCol', `matrix ${tileMatrix} has columns 0 to ${columns - 1}`);
+  return { set, zoom, row, column: firstColumn(set.matrices[zoom]!, row, column) };
+}
+
+/** What a request for a tile asks for, worked out once per target and catalog. */
+export interface TilePlan extends TileRequest {
+  readonly catalog: CatalogSnapshot;
+  /** Where the tile was found last. */
+  slot: TileSlot | undefined;
+  readonly key: string;
+  /** By its client, so that it is not kept. */
+  readonly invented: boolean;
+  /** Outside of the limits that the tileset tells of. */
+  readonly outside: boolean;
+}
+
+/** A request whose target remembers its plan, and the format that it is for. */
+interface PlannedRequest {
+  readonly memo: { value?: TilePlan };
+  readonly format: Format;
+}
+
+/**
+ * The plan of these parameters; `make` reads and checks them when they are new, or the catalog is. `negotiated` says
+ * that the format hangs on the Accept header too, not only on the target; `limited`, that the limits of tilesets hold.
+ */
+export function planTile(
+  x: PlannedRequest,
+  catalog: CatalogSnapshot,
+  make: () => TileRequest,
+  { negotiated, limited }: { negotiated: boolean; limited: boolean } = { negotiated: true, limited: true },
+): TilePlan {
+  const before = x.memo.value;
+  if (before && before.catalog === catalog && (!negotiated || before.format === x.format)) return before;
+  const request = make();
+  const { at, format, scale, selection, batch } = request;
+  const collections = shownAt(at, request.collections);
+  // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
+  const key = tileKey({ format, collections, at, scale, selection, batch });
+  const plan: TilePlan = {
+    catalog,
+    format,
+    slot: undefined,
+    key,
+    collections,
+    at,
+    scale,
+    selection,
+    batch,
+    invented: isInvented(request),
+    outside: limited && isOutside(at, request.collections),
+  };
+  // A collection that lacks the format asked for answers in another one, which hangs on more than the target. Filters
+  // are not remembered: as trees they are large.
+  if ((!negotiated || plan.format === x.format) && !selection) x.memo.value = plan;
+  return plan;
+}
+
+/** A request for a tile, narrowed by the parameters. Stored tiles cannot show less than they hold: 400. */
+export function narrowTile(
+  collections: readonly Collection[],
+  at: TileAddress,
+  format: Format,
+  params: SelectionChoice & Partial<AskedLook> & Partial<SizeChoice>,
+): TileRequest {
+  const [first] = collections;
+  const { scale = 1 } = params;
+  if (scale !== 1 && !isDrawn({ collections, format }))
+    throw badParameter('scale', 'is for images that are drawn on request');
+  if (first && !isMade(first)) {
+    for (const name of ['filter', 'properties'] as const)
+      if (params[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
+  }
+  const look = lookOf(collections, format, params);
+  const selection = tileSelection(collections, params, {
+    look,
+    size: sizeOf({ collections, at, format }, params),
+  });
+  const { collections: newest, batch } = newestBatch(collections, params.datetime);
+  return { collections: newest, at, format, scale, selection, batch };
+}
+
+/** Pixels of an image, as a client names them. */
+interface SizeChoice {
+  scale: number;
+  width: number | undefined;
+  height: number | undefined;
+  scaleDenominator: number | undefined;
+}
+
+/**
+ * Pixels of an image where the client says so (OGC 20-058, /req/tilesets/tiles-parameters); its box is that of the tile.
+ * Throws 400 for what is no image made on request.
+ */
+function sizeOf(
+  { at, ...request }: Pick<TileRequest, 'collections' | 'at' | 'format'>,
+  { width, height, scaleDenominator, scale = 1 }: Partial<SizeChoice>,
+): TileSize | undefined {
+  const size = { width, height, 'scale-denominator': scaleDenominator };
+  const names = Object.entries(size).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (names.length === 0) return undefined;
+  if (!isDrawn(request)) throw badParameter(names[0]!, 'is for images that are drawn on request');
+  if (scale !== 1) throw badParameter('scale', `does not go with ${names[0]}`);
+  const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;
+  if (scaleDenominator === undefined) return { width: width ?? tileWidth, height: height ?? tileHeight };
+  if (names.length > 1) throw badParameter(names[0]!, 'does not go with scale-denominator');
+  const box = tileBox(at.set, at.zoom, at.row, at.column);
+  const sides = groundSize(box, at.set.crs.proj).map((metres) => pixelsAtScale(metres, scaleDenominator));
+  if (Math.max(...sides) > LIMITS.mapSide)
+    throw badParameter('scale-denominator', `makes the image larger than ${LIMITS.mapSide} pixels`);
+  return { width: sides[0]!, height: sides[1]! };
+}
+
+/** Only images have a look. */
+function lookOf(
+  collections: readonly Collection[],
+  format: Format,
+  params: Partial<AskedLook>,
+): RasterLook | undefined {
+  const look = rasterLook(collections, params);
+  if (look && isVectorFormat(format))
+    throw new ApiError('invalid-request', 'Vector tiles do not show rasters.');
+  return look;
+}
