@@ -7,7 +7,7 @@ import {
   limitConnections,
   withConnection,
 } from '../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../src/workers/providers/postgis/store.js';
 import { startPostgres } from '../test/support/postgres.js';
 import { tilesInside } from './support/buildings.js';
@@ -37,7 +37,7 @@ try {
   loadBuildings(postgres.url, 'buildings_4326', ROWS, 4326);
   loadBuildings(postgres.url, 'buildings_3857', ROWS, 3857);
   await ask('ANALYZE');
-  const { layers } = await discover({ database: postgres.url });
+  const { layers } = await discoverTables({ database: postgres.url });
   const sourceOf = (crs: number) =>
     layers.find(({ source }) => source.table === `buildings_${crs}`)!.source as PostgisSource;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fieldStatistics } from '../src/workers/features/statistics/field-statistics.js';
 import { closeAll, connect } from '../src/workers/providers/geopackage/connection.js';
 import { prepareStore } from '../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../src/workers/providers/geopackage/schema/inspect.js';
 import { option, publish, type Ratio } from './support/report.js';
 
 /** Statistics of all attributes of a table, beside reading the same rows and doing nothing with them. */
@@ -58,14 +58,14 @@ async function costOf(work: () => Promise<number>): Promise<Cost> {
 
 try {
   writeRows();
-  const { source } = inspect(path).find((layer) => layer.source.table === 'places')!;
+  const { source } = inspectGeoPackage(path).find((layer) => layer.source.table === 'places')!;
   const limits = { rows: N, ms: Number.POSITIVE_INFINITY };
   const statistics = async () =>
     (await fieldStatistics({ filter: undefined, source, fields: FIELDS }, undefined, limits)).read;
-  const { storeOf } = await import('../src/workers/providers/store.js');
+  const { getFeatureStore } = await import('../src/workers/providers/store.js');
   const reading = async () => {
     let read = 0;
-    for await (const batch of storeOf(source).rows({
+    for await (const batch of getFeatureStore(source).rows({
       filter: undefined,
       source,
       fields: FIELDS,

@@ -7,7 +7,7 @@ import {
   limitConnections,
   withConnection,
 } from '../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../src/workers/providers/postgis/store.js';
 import { startPostgres } from '../test/support/postgres.js';
 import { tilesInside } from './support/buildings.js';
@@ -73,7 +73,7 @@ const inDatabase = (table: string, bbox: Box) =>
 
 try {
   await load();
-  const { layers } = await discover({ database: postgres.url });
+  const { layers } = await discoverTables({ database: postgres.url });
   const [[pid]] = (await ask('SELECT pg_backend_pid()')) as [[number]];
   const tiles = tilesInside(ROWS, 16);
   const cases = Object.keys(GEOMETRIES).flatMap((table) =>

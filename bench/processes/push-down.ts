@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { FeatureProcess, ProcessFeatures } from '../../src/core/processes/feature-processes.js';
 import { processFeatures } from '../../src/workers/processes/features.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { startPostgres } from '../../test/support/postgres.js';
 import { treeCpuMs } from '../support/peers.js';
 import { parcels, sheds, zones } from '../support/polygons.js';
@@ -93,7 +93,7 @@ export async function measurePushDown(): Promise<void> {
       loadTable(postgres.url, source);
       await client.query(`VACUUM ANALYZE ${source.table}`);
     }
-    const { layers } = await discover({ database: postgres.url });
+    const { layers } = await discoverTables({ database: postgres.url });
     const featuresOf = (table: string, fields?: string[]): ProcessFeatures => {
       const { source } = layers.find((layer) => layer.source.table === table)!;
       return { source, filter: undefined, fields: fields ?? source.fields.map(({ name }) => name) };

@@ -4,7 +4,7 @@ import type { Box } from '../../src/core/geometry/box.js';
 import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { load } from '../../src/workers/tiles/load.js';
 
 /**
@@ -155,7 +155,7 @@ export function buildings(rows: number, crs: BuildingCrs = 3857): GeoPackageSour
     load({ staging, stagingTable: 'buildings', store: part, table: 'buildings' });
     renameSync(part, path);
   }
-  return inspect(path)[0]!.source as GeoPackageSource;
+  return inspectGeoPackage(path)[0]!.source as GeoPackageSource;
 }
 
 /** Different tiles of ZOOM that lie inside the data (their buffers perhaps not), `count` of them at the most. */

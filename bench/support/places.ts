@@ -4,7 +4,7 @@ import type { Box } from '../../src/core/geometry/box.js';
 import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 
 /**
  * SYNTHETIC data: points in Web Mercator, one per cell of a square grid of 50 metres, rows along a Z-order curve, so that
@@ -31,7 +31,7 @@ export function places(rows: number): GeoPackageSource {
     write(part, rows);
     renameSync(part, path);
   }
-  return inspect(path)[0]!.source as GeoPackageSource;
+  return inspectGeoPackage(path)[0]!.source as GeoPackageSource;
 }
 
 function write(path: string, rows: number): void {

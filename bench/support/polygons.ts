@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { load } from '../../src/workers/tiles/load.js';
 import { blob, randomSource } from './buildings.js';
 
@@ -31,7 +31,7 @@ interface Layer {
 function layer({ name, rows, ringOf, groupOf, indexed }: Layer): GeoPackageSource {
   mkdirSync(FOLDER, { recursive: true });
   const path = join(FOLDER, `${name}-${VERSION}-${rows}.gpkg`);
-  if (existsSync(path)) return inspect(path)[0]!.source as GeoPackageSource;
+  if (existsSync(path)) return inspectGeoPackage(path)[0]!.source as GeoPackageSource;
   const [staging, part] = [`${path}.staging`, `${path}.part`];
   for (const file of [staging, part]) rmSync(file, { force: true });
   console.error(`making ${path} (synthetic)`);
@@ -53,7 +53,7 @@ function layer({ name, rows, ringOf, groupOf, indexed }: Layer): GeoPackageSourc
   else renameSync(staging, part);
   for (const file of [staging, `${staging}-wal`, `${staging}-shm`]) rmSync(file, { force: true });
   renameSync(part, path);
-  return inspect(path)[0]!.source as GeoPackageSource;
+  return inspectGeoPackage(path)[0]!.source as GeoPackageSource;
 }
 
 /** A number from -0.5 to 0.5 that a place always has. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Box } from '../../src/core/geometry/box.js';
 import type { VectorSource } from '../../src/core/sources/vector-source.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { vectorTile } from '../../src/workers/tiles/tile.js';
 import { buildings, tilesInside } from './buildings.js';
 import { PLACES_ORIGIN, places, tileOver } from './places.js';
@@ -32,7 +32,8 @@ export function worldTiles(zooms: readonly number[], most: number): Box[] {
   return all.filter((_, i) => i % step === 0).slice(0, most);
 }
 
-const table = (name: string) => inspect(WORLD_MAP).find((layer) => layer.source.table === name)!.source;
+const table = (name: string) =>
+  inspectGeoPackage(WORLD_MAP).find((layer) => layer.source.table === name)!.source;
 export const SERIES: Series[] = [
   { name: 'countries', source: table('countries'), tiles: worldTiles([0, 1, 2, 3, 4], 200) },
   { name: 'states_provinces', source: table('states_provinces'), tiles: worldTiles([1, 2, 3, 4, 5], 200) },

@@ -15,7 +15,7 @@ import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { load } from '../../src/workers/tiles/load.js';
 
 /**
@@ -75,5 +75,5 @@ export function timeZones(): GeoPackageSource {
     load({ staging, stagingTable: 'zones', store: part, table: 'zones' });
     renameSync(part, PATH);
   }
-  return inspect(PATH)[0]!.source as GeoPackageSource;
+  return inspectGeoPackage(PATH)[0]!.source as GeoPackageSource;
 }

@@ -9,7 +9,7 @@ import { registeredIn } from '../services/catalog/rasters/registered.js';
 import { StacImagery } from '../services/rasters/stac-imagery/searches.js';
 import { remoteHosts } from '../services/storage/hosts.js';
 import { openStorage } from '../services/storage/open.js';
-import { openStateOf, type State } from '../stores/state/state.js';
+import { openConfiguredState, type State } from '../stores/state/state.js';
 import { withPools } from './local.js';
 import { resolveConfig } from './settings.js';
 
@@ -39,7 +39,7 @@ export async function withCatalog<T>(
     options.config,
   );
   const dataDir = resolve(config.data.directory);
-  const state = await openStateOf(config);
+  const state = await openConfiguredState(config);
   try {
     return await withPools(
       async (pools) => {

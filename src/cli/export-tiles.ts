@@ -7,12 +7,12 @@ import { ApiError } from '../core/errors/errors.js';
 import { TaskFailure } from '../core/errors/failure.js';
 import { WRITTEN_CONTAINERS, type WrittenContainer } from '../core/tiles/archives.js';
 import { type ExportResult, exportTiles } from '../services/tiles/jobs/export.js';
-import type { TileSelection } from '../services/tiles/jobs/tally.js';
+import type { TileJobRequest } from '../services/tiles/jobs/tally.js';
 import { tileWork, usualFormat } from '../services/tiles/jobs/work.js';
 import { makeTile } from '../services/tiles/make.js';
 import { type CatalogOptions, type LocalCatalog, withCatalog } from './catalog.js';
 import { CommandError } from './command-error.js';
-import { readBox, readFormat, readZooms, type TileOptions } from './tile-options.js';
+import { parseBoxOption, readFormat, readZooms, type TileOptions } from './tile-options.js';
 
 export interface ExportTilesOptions extends CatalogOptions, TileOptions {
   tiles: string;
@@ -32,13 +32,13 @@ export async function exportTileArchive(ids: string, options: ExportTilesOptions
   const container = containerOf(options.tiles);
   if (existsSync(output)) throw new CommandError(`${options.tiles} exists already`);
   const zooms = readZooms(options.zooms);
-  const bbox = readBox(options.bbox);
+  const bbox = parseBoxOption(options.bbox);
   const stop = new AbortController();
   const interrupt = () => stop.abort(new Error('interrupted'));
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   const threads = options.concurrency ?? availableParallelism();
   const run = async (local: LocalCatalog) => {
-    const selection: TileSelection = {
+    const selection: TileJobRequest = {
       collections: ids.split(',').map((id) => id.trim()),
       tileMatrixSetId: options.set ?? 'WebMercatorQuad',
       ...zooms,
@@ -71,7 +71,7 @@ interface Target {
 }
 
 async function write(
-  selection: TileSelection,
+  selection: TileJobRequest,
   { output, container, signal }: Target,
   { catalog, pools }: LocalCatalog,
 ): Promise<ExportResult> {

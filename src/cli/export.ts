@@ -4,15 +4,15 @@ import { SingleBar } from 'cli-progress';
 import { hasFeatures } from '../core/catalog/abilities.js';
 import type { VectorCollection } from '../core/catalog/collection.js';
 import { TaskFailure } from '../core/errors/failure.js';
-import type { ExportFormat } from '../core/exchange/ogr.js';
+import type { ExportDriver } from '../core/exchange/ogr.js';
 import { noteLosses } from '../core/features/value-notes.js';
 import type { Pools } from '../core/tasks/tasks.js';
 import { type CatalogOptions, withCatalog } from './catalog.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 
-export type ExportOptions = CatalogOptions;
+export type ExportCommandOptions = CatalogOptions;
 
-const FORMATS: Record<string, ExportFormat> = {
+const FORMATS: Record<string, ExportDriver> = {
   '.gpkg': 'GPKG',
   '.geojson': 'GeoJSON',
   '.json': 'GeoJSON',
@@ -22,16 +22,16 @@ const FORMATS: Record<string, ExportFormat> = {
 };
 
 /** Formats whose coordinates are longitudes and latitudes. */
-const IN_DEGREES: ReadonlySet<ExportFormat> = new Set(['GeoJSON', 'KML']);
+const IN_DEGREES: ReadonlySet<ExportDriver> = new Set(['GeoJSON', 'KML']);
 
 /** Formats whose geometries have no M values and no arcs. */
-const FEATURE_FORMATS: ReadonlySet<ExportFormat> = new Set(['GeoJSON', 'KML']);
+const FEATURE_FORMATS: ReadonlySet<ExportDriver> = new Set(['GeoJSON', 'KML']);
 
 /** Sentences on values and geometries that such a format does not have. */
 async function findLosses(
   pools: Pools,
   { source }: VectorCollection,
-  format: ExportFormat,
+  format: ExportDriver,
 ): Promise<string[]> {
   // KML has infinite numbers.
   const fields = format === 'KML' ? [] : source.fields.map(({ name }) => name);
@@ -39,7 +39,11 @@ async function findLosses(
 }
 
 /** `graticule export COLLECTION FILE`: writes a vector collection; the file is there whole or not at all. */
-export async function exportCollection(id: string, file: string, options: ExportOptions): Promise<void> {
+export async function exportCollection(
+  id: string,
+  file: string,
+  options: ExportCommandOptions,
+): Promise<void> {
   const output = resolve(file);
   const format = FORMATS[extname(output).toLowerCase()];
   if (!format)

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { COMMAND_LINE } from '../services/access/identity/submitter.js';
-import { ARCHIVE, GRIDDED, nameOf, RASTER, reasonNotRead } from '../services/catalog/publish/formats.js';
+import { ARCHIVE, GRIDDED, getFileStem, RASTER, reasonNotRead } from '../services/catalog/publish/formats.js';
 import { isStac } from '../services/catalog/publish/stac.js';
 import { tableName } from '../services/catalog/table-name.js';
 import { ImportService } from '../services/exchange/import.js';
 import { JobEngine } from '../services/jobs/engine.js';
 import { folderName } from '../stores/database/private-files.js';
-import { openStateOf } from '../stores/state/state.js';
+import { openConfiguredState } from '../stores/state/state.js';
 import { CommandError } from './command-error.js';
 import { followJob } from './follow-job.js';
 import { notifyServer, withPools } from './local.js';
@@ -24,7 +24,7 @@ export interface ImportOptions extends MergeOptions {
 }
 
 /** `graticule import FILE`: loads a vector file into the store as a durable job, with a progress bar. */
-export async function importFile(file: string, options: ImportOptions): Promise<void> {
+export async function runFileImport(file: string, options: ImportOptions): Promise<void> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`there is no file ${file}`);
   const refusal = refusalOf(path);
@@ -35,7 +35,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
   if (await isStac(path)) return importStac(path, options, dataDir);
-  const state = await openStateOf(config);
+  const state = await openConfiguredState(config);
   const jobs = new JobEngine(state.jobs, {
     folder: config.state.url === '' ? undefined : folderName(dataDir),
     owner: COMMAND_LINE,
@@ -52,7 +52,7 @@ export async function importFile(file: string, options: ImportOptions): Promise<
         isPublished: (id) => slugs.has(id),
       });
       jobs.start();
-      const table = tableName(options.name ?? nameOf(path));
+      const table = tableName(options.name ?? getFileStem(path));
       const input = { file: path, layer: options.layer, table, title: options.title, sourceCrs: options.crs };
       const job = await imports.submit(input, { owner: COMMAND_LINE });
       await followJob(jobs, job.id);

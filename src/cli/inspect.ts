@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { hasCoverage, hasFeatures } from '../core/catalog/abilities.js';
 import type { Collection, RasterCollection, VectorCollection } from '../core/catalog/collection.js';
 import type { Crs } from '../core/geometry/crs.js';
-import { statedOfFile } from '../core/geometry/stated-crs.js';
+import { findStatedCrs } from '../core/geometry/stated-crs.js';
 import { type CsvInspection, isCsv } from '../core/values/csv.js';
 import { describeCrs } from '../native/index.js';
 import { sidecarCrs } from '../services/catalog/inspections/sidecar-crs.js';
@@ -84,7 +84,7 @@ function crsName({ proj }: Crs): string {
 
 /** Where the CRS of a collection comes from. */
 async function crsReason({ file, takenFor }: VectorCollection, crs: InspectOptions['crs']): Promise<string> {
-  if (Object.keys(statedOfFile(crs ?? {}, file)).length > 0) return 'stated';
+  if (Object.keys(findStatedCrs(crs ?? {}, file)).length > 0) return 'stated';
   if (takenFor === 'degrees')
     return 'nothing names one, and the coordinates can be degrees; --crs states another';
   if (takenFor === 'plane') return 'nothing names one, and the coordinates cannot be degrees';

@@ -74,7 +74,7 @@ export function claimDataFolder(dataDir: string): DataFolder {
   } catch (error) {
     lock.close();
     if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw notWritable(dataDir, error);
-    const pid = serverOf(dataDir);
+    const pid = findServerProcess(dataDir);
     const who = pid === undefined ? 'another server' : `the server with process id ${pid}`;
     throw new CommandError(
       `${dataDir} is in use by ${who}: stop it, or choose another folder with --data-dir`,
@@ -111,12 +111,12 @@ function notWritable(dataDir: string, error: unknown): unknown {
 
 /** Asks the server of a data folder, if one runs, to read its catalog again. */
 export function notifyServer(dataDir: string): boolean {
-  const pid = serverOf(dataDir);
+  const pid = findServerProcess(dataDir);
   return pid !== undefined && process.kill(pid, 'SIGHUP');
 }
 
 /** Process id of the server that runs on a data folder. */
-export function serverOf(dataDir: string): number | undefined {
+export function findServerProcess(dataDir: string): number | undefined {
   const file = join(dataDir, PID_FILE);
   if (!existsSync(file)) return undefined;
   const pid = Number(readFileSync(file, 'utf8'));

@@ -5,7 +5,7 @@ import { version } from '../core/kit/version.js';
 import { throwOutside } from '../supervisor/faults.js';
 import { EXIT_CONFIGURATION } from '../supervisor/messages.js';
 import { CommandError } from './command-error.js';
-import type { ExportOptions } from './export.js';
+import type { ExportCommandOptions } from './export.js';
 import { OPTION_OF_SETTING } from './settings.js';
 import type { TileOptions } from './tile-options.js';
 
@@ -145,7 +145,7 @@ program
     '--source <path...>',
     'files, folders and databases to look for the collection in, besides the store',
   )
-  .action(loaded(async () => (await import('./import.js')).importFile));
+  .action(loaded(async () => (await import('./import.js')).runFileImport));
 
 program
   .command('export')
@@ -196,7 +196,7 @@ program
   .option('--describe', 'list the inputs of the process')
   .option('--url <url>', 'the server (http://localhost:8080)')
   .option('--key <key>', 'key of its management API (SVC_ADMIN_KEY)')
-  .action(loaded(async () => (await import('./process.js')).runProcess));
+  .action(loaded(async () => (await import('./process.js')).runProcessCommand));
 
 program
   .command('inspect')
@@ -219,7 +219,7 @@ program
 async function exportAny(
   collection: string,
   file: string | undefined,
-  options: ExportOptions & TileOptions & { tiles?: string },
+  options: ExportCommandOptions & TileOptions & { tiles?: string },
 ): Promise<void> {
   const { tiles } = options;
   if ((tiles === undefined) === (file === undefined))

@@ -3,9 +3,9 @@ import { parse, stringify } from 'yaml';
 import { canonicalDigits, exactInteger, isExactNumber } from '../core/values/exact-number.js';
 import { parseJsonExactly, stringifyExactly } from '../core/values/json.js';
 import { CommandError } from './command-error.js';
-import { type ServerOptions, sendTo } from './running-server.js';
+import { type ServerTarget, sendTo } from './running-server.js';
 
-export interface ManifestOptions extends ServerOptions {
+export interface ManifestOptions extends ServerTarget {
   prune?: boolean;
 }
 

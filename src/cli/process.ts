@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 import { jobBar } from './job-bar.js';
-import { type ServerOptions, sendTo } from './running-server.js';
+import { type ServerTarget, sendTo } from './running-server.js';
 
-export interface ProcessOptions extends ServerOptions {
+export interface ProcessOptions extends ServerTarget {
   input?: readonly string[];
   output?: string;
   publish?: string;
@@ -40,7 +40,7 @@ const PROCESSES = '/ogc/processes';
 const POLL_MS = 200;
 
 /** `graticule process [NAME]`: lists processes, describes one, or executes it and waits for its results. */
-export async function runProcess(name: string | undefined, options: ProcessOptions): Promise<void> {
+export async function runProcessCommand(name: string | undefined, options: ProcessOptions): Promise<void> {
   if (name === undefined) return list(options);
   const path = `${PROCESSES}/processes/${encodeURIComponent(name)}`;
   const description = (await (await sendTo(options, path)).json()) as Description;

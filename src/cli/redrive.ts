@@ -1,4 +1,4 @@
-import { openStateOf } from '../stores/state/state.js';
+import { openConfiguredState } from '../stores/state/state.js';
 import { resolveConfig } from './settings.js';
 
 export interface RedriveOptions {
@@ -12,7 +12,7 @@ const MOST = 500;
 /** `graticule events redrive [WEBHOOK]`: has the server of a data folder deliver dead letters again, running or not. */
 export async function redrive(webhook: string | undefined, options: RedriveOptions): Promise<void> {
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
-  const state = await openStateOf(config);
+  const state = await openConfiguredState(config);
   try {
     const count = await state.deliveries.redrive(webhook, options.most ?? MOST);
     process.stdout.write(`${count} events will be delivered again\n`);

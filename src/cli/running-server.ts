@@ -2,7 +2,7 @@ import { stringifyExactly } from '../core/values/json.js';
 import { CommandError, EXIT_FAILED } from './command-error.js';
 
 /** A server that runs, and who asks it. */
-export interface ServerOptions {
+export interface ServerTarget {
   url?: string;
   key?: string;
 }
@@ -14,7 +14,7 @@ interface Problem {
 
 /** Asks a server that runs; a path, or an address of its own that it named. Ends the command unless it answers 2xx. */
 export async function sendTo(
-  { url = 'http://localhost:8080', key = process.env['SVC_ADMIN_KEY'] }: ServerOptions,
+  { url = 'http://localhost:8080', key = process.env['SVC_ADMIN_KEY'] }: ServerTarget,
   path: string,
   {
     method = 'GET',

@@ -6,13 +6,13 @@ import type { TileJobInput } from '../services/tiles/jobs/input.js';
 import { CACHE_JOB, TILE_JOB_ATTEMPTS, type TileJobState } from '../services/tiles/jobs/service.js';
 import { folderName } from '../stores/database/private-files.js';
 import type { JobRow, JobStore } from '../stores/jobs/jobs.js';
-import { openStateOf } from '../stores/state/state.js';
+import { openConfiguredState } from '../stores/state/state.js';
 import { CommandError } from './command-error.js';
-import { serverOf } from './local.js';
+import { findServerProcess } from './local.js';
 import { resolveConfig } from './settings.js';
-import { readBox, readFormat, readZooms, type TileOptions } from './tile-options.js';
+import { parseBoxOption, readFormat, readZooms, type TileOptions } from './tile-options.js';
 
-export interface SeedOptions extends TileOptions {
+export interface SeedCommandOptions extends TileOptions {
   dataDir?: string;
   config?: string;
 }
@@ -21,12 +21,12 @@ const POLL_MS = 200;
 const INTERRUPTED = 130;
 
 /** `graticule seed COLLECTION`: has the running server of a data folder fill its tile cache, and shows how far it is. */
-export async function seed(collection: string, options: SeedOptions): Promise<void> {
+export async function seed(collection: string, options: SeedCommandOptions): Promise<void> {
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const dataDir = resolve(config.data.directory);
-  if (serverOf(dataDir) === undefined)
+  if (findServerProcess(dataDir) === undefined)
     throw new CommandError(`no server runs on ${dataDir}: seeding fills the cache of a running one`);
-  const bbox = readBox(options.bbox);
+  const bbox = parseBoxOption(options.bbox);
   const input: TileJobInput = {
     operation: 'seed',
     serviceId: collection,
@@ -38,7 +38,7 @@ export async function seed(collection: string, options: SeedOptions): Promise<vo
     ...(bbox ? { bbox } : {}),
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
   };
-  const state = await openStateOf(config);
+  const state = await openConfiguredState(config);
   try {
     const resources = [`collection:${collection}`];
     const job = { kind: CACHE_JOB, input, owner: COMMAND_LINE, maxAttempts: TILE_JOB_ATTEMPTS, resources };

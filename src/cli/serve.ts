@@ -14,7 +14,7 @@ import { type GatewayStart, START_VARIABLE } from '../supervisor/gateway-start.j
 import { OWN_FOLDER_VARIABLE, REMOTE_ALLOW_VARIABLE } from '../workers/engine/settings.js';
 import { CommandError } from './command-error.js';
 import { claimDataFolder } from './local.js';
-import { engineCount, flagsOf, resolveConfig, type ServeOptions, saveConfig } from './settings.js';
+import { engineCount, mapFlagsToSettings, resolveConfig, type ServeOptions, saveConfig } from './settings.js';
 
 /** Gateways of a server that was killed end when they notice, and hold its port until then. */
 const ORPHAN_MS = 10_000;
@@ -22,7 +22,7 @@ const ORPHAN_MS = 10_000;
 /** `graticule worker`: a server that runs jobs of others, and answers probes only. */
 export async function work(sources: string[], options: ServeOptions): Promise<void> {
   const role = 'worker';
-  const { config } = resolveConfig(flagsOf(sources, { ...options, role }), options.config);
+  const { config } = resolveConfig(mapFlagsToSettings(sources, { ...options, role }), options.config);
   if (config.state.url === '')
     throw new CommandError(
       'a worker runs the jobs of servers that share a state: state.url must name their database',
@@ -36,7 +36,7 @@ export async function work(sources: string[], options: ServeOptions): Promise<vo
 export async function serve(sources: string[], options: ServeOptions): Promise<void> {
   // What the server writes may hold keys, edits and uploads: only its user reads it.
   process.umask(0o077);
-  const flags = flagsOf(sources, options);
+  const flags = mapFlagsToSettings(sources, options);
   const { config, settings } = resolveConfig(flags, options.config);
   requireSources(sources);
   certificateFiles(config.server.tls);

@@ -30,7 +30,10 @@ export const OPTION_OF_SETTING: Readonly<Record<string, string>> = {
 };
 
 /** Command-line flags by setting path; absent ones leave the setting to the environment, file or default. */
-export function flagsOf(sources: readonly string[], options: ServeOptions): Record<string, unknown> {
+export function mapFlagsToSettings(
+  sources: readonly string[],
+  options: ServeOptions,
+): Record<string, unknown> {
   return {
     'server.port': options.port,
     'server.host': options.host,

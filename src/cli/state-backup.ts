@@ -9,14 +9,14 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { EPOCH_SIZE, epochOf } from '../core/streams/events.js';
+import { computeEpoch, EPOCH_SIZE } from '../core/streams/events.js';
 import Database from '../native/sqlite.js';
 import { AuditStore } from '../stores/audit/audit.js';
 import { makeStateFile } from '../stores/database/private-files.js';
 import type { StateDb } from '../stores/schema/database.js';
-import { vocabularyOf } from '../stores/schema/vocabulary.js';
+import { getVocabulary } from '../stores/schema/vocabulary.js';
 import { openFile } from '../stores/state/state.js';
-import { firstCursor, newestCursor } from '../stores/streams/feed.js';
+import { firstCursor, readNewestCursor } from '../stores/streams/feed.js';
 
 /** Backups of a state in a file, made while it is served, and their way back. */
 
@@ -96,10 +96,10 @@ async function beginAnew(path: string, worker: URL | undefined): Promise<void> {
 
 /** Events of before stay, in their order; once there are no more epochs, the feed begins at some other one without them. */
 async function beginEpoch(db: StateDb): Promise<void> {
-  const epoch = epochOf(await newestCursor(db)) + 1 + Math.floor(Math.random() * EPOCHS);
+  const epoch = computeEpoch(await readNewestCursor(db)) + 1 + Math.floor(Math.random() * EPOCHS);
   await db.transaction().execute(async (trx) => {
     if (epoch >= EPOCH_END) await trx.deleteFrom('feed').execute();
-    await vocabularyOf(trx).setNewestCursor(trx, epoch < EPOCH_END ? epoch * EPOCH_SIZE : firstCursor());
+    await getVocabulary(trx).setNewestCursor(trx, epoch < EPOCH_END ? epoch * EPOCH_SIZE : firstCursor());
   });
 }
 

@@ -34,7 +34,7 @@ export function readFormat({ format, encoding }: Pick<TileOptions, 'format' | 'e
 }
 
 /** `west,south,east,north` in degrees; west above east crosses the antimeridian. */
-export function readBox(text: string | undefined): Box | undefined {
+export function parseBoxOption(text: string | undefined): Box | undefined {
   if (text === undefined) return undefined;
   const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
   const [west, south, east, north] = numbers;

@@ -1,6 +1,6 @@
 import { Backoff, type Delays } from './backoff.js';
 import type { ErrorFrame, Interest, ServerFrame } from './frames.js';
-import { Progress } from './progress.js';
+import { SubscriptionProgress } from './progress.js';
 import type { StreamState, SubscriptionHandlers } from './stream.js';
 
 export interface FollowOptions extends Delays {
@@ -25,7 +25,7 @@ export function followEvents(
 }
 
 class Follower {
-  readonly #progress: Progress;
+  readonly #progress: SubscriptionProgress;
   readonly #backoff: Backoff;
 
   constructor(
@@ -35,7 +35,7 @@ class Follower {
     private readonly options: FollowOptions,
     private readonly stop: AbortController,
   ) {
-    this.#progress = new Progress(interest.mode ?? 'delta', interest.cursor);
+    this.#progress = new SubscriptionProgress(interest.mode ?? 'delta', interest.cursor);
     this.#backoff = new Backoff(options);
   }
 

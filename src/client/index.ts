@@ -1,7 +1,7 @@
 /** Client of the feature stream, for browsers and Node. Has no dependencies. */
 export { type FollowOptions, followEvents } from './event-stream.js';
 export type * from './frames.js';
-export { FeatureMirror, featureKeyOf as keyOf, type MirroredFeature } from './mirror.js';
+export { FeatureMirror, formatFeatureKey as keyOf, type MirroredFeature } from './mirror.js';
 export {
   FeatureStream,
   type SocketLike,

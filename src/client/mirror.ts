@@ -50,7 +50,7 @@ export class FeatureMirror {
         this.#next = new Map();
         return;
       case 'snapshot-feature':
-        this.#next?.set(featureKeyOf(frame), featureOf(frame));
+        this.#next?.set(formatFeatureKey(frame), featureOf(frame));
         return;
       case 'snapshot':
         this.#seen = frame.cursor;
@@ -71,8 +71,8 @@ export class FeatureMirror {
     if (change.cursor <= this.#seen) return;
     this.#seen = change.cursor;
     const features = this.#next ?? this.#features;
-    if (change.operation === 'delete') features.delete(featureKeyOf(change));
-    else features.set(featureKeyOf(change), featureOf(change));
+    if (change.operation === 'delete') features.delete(formatFeatureKey(change));
+    else features.set(formatFeatureKey(change), featureOf(change));
   }
 }
 
@@ -81,7 +81,7 @@ function batched({ id, layerId, feature: { geometry, properties } }: BatchedFeat
 }
 
 /** Names a feature among those of all layers. */
-export function featureKeyOf({ layerId, featureId }: { layerId: number; featureId: string }): string {
+export function formatFeatureKey({ layerId, featureId }: { layerId: number; featureId: string }): string {
   return `${layerId}/${featureId}`;
 }
 

@@ -1,10 +1,10 @@
 import type { DataFrame, StatusFrame, StreamMode } from './frames.js';
 
 /** `lost`: frames before this one never came, which only a broken connection can cause. */
-export type Verdict = 'new' | 'duplicate' | 'lost';
+export type FrameVerdict = 'new' | 'duplicate' | 'lost';
 
 /** How far one subscription has come, and so where it goes on after its connection broke. */
-export class Progress {
+export class SubscriptionProgress {
   /** Cursor to resume after; undefined while only a new snapshot (or a new beginning) can tell what is there. */
   resume: number | undefined;
   /** Changes up to this cursor have been taken. */
@@ -36,7 +36,7 @@ export class Progress {
   }
 
   /** The server sends a change again rather than not at all: what has been taken is told from what is new. */
-  take(frame: DataFrame): Verdict {
+  take(frame: DataFrame): FrameVerdict {
     if (frame.sequence !== this.#sequence) return 'lost';
     this.#sequence++;
     switch (frame.type) {

@@ -1,6 +1,6 @@
 import { Backoff, type Delays } from './backoff.js';
 import type { DataFrame, ErrorFrame, Gap, Interest, ServerFrame, StatusFrame } from './frames.js';
-import { Progress } from './progress.js';
+import { SubscriptionProgress } from './progress.js';
 
 /** As much of the WebSocket of browsers as is used; `ws` has it too. */
 export interface SocketLike {
@@ -49,7 +49,7 @@ export interface Subscription {
 interface Followed extends Subscription {
   readonly interest: Interest;
   readonly handlers: SubscriptionHandlers;
-  readonly progress: Progress;
+  readonly progress: SubscriptionProgress;
 }
 
 /**
@@ -90,7 +90,7 @@ export class FeatureStream {
 
   subscribe(interest: Interest, handlers: SubscriptionHandlers): Subscription {
     const id = `s${++this.#numbers}`;
-    const progress = new Progress(interest.mode ?? 'delta', interest.cursor);
+    const progress = new SubscriptionProgress(interest.mode ?? 'delta', interest.cursor);
     const followed: Followed = {
       id,
       interest,

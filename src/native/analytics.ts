@@ -59,9 +59,9 @@ export function dbscan(points: Float64Array, dimensions: 2 | 3, eps: number, min
 }
 
 /** Called between the parts of a long work; what it throws ends the work. */
-export type Check = () => void;
+export type CancellationCheck = () => void;
 
-const noCheck: Check = () => {};
+const noCheck: CancellationCheck = () => {};
 
 /**
  * k-means: the cluster of each point, numbered from 0 in the order of their first points. The same in every run. `check`
@@ -71,7 +71,7 @@ export function kmeans(
   points: Float64Array,
   dimensions: 2 | 3,
   k: number,
-  check: Check = noCheck,
+  check: CancellationCheck = noCheck,
 ): Int32Array {
   const clusters = addon().createKMeans(points, dimensions, k);
   do check();
@@ -96,7 +96,7 @@ export function neighbourSums(
   dimensions: 2 | 3,
   values: Float64Array,
   radius: number,
-  check: Check = noCheck,
+  check: CancellationCheck = noCheck,
 ): NeighbourSums {
   const tree = addon().createPointTree(points, dimensions, values);
   const [counts, sums] = [new Float64Array(values.length), new Float64Array(values.length)];
@@ -172,7 +172,7 @@ export class JoinIndex {
 }
 
 /** The same of one set with another. */
-export function spatialJoin(
+export function joinGeometrySets(
   left: JoinSide,
   right: JoinSide,
   predicate: JoinPredicate,

@@ -12,7 +12,7 @@ const MAX_CODES = 10_000;
 const byCode = new Map<number, Crs | null>();
 
 /** The CRS of an EPSG code, or undefined when PROJ does not have it. */
-export function crsOfEpsg(epsg: number): Crs | undefined {
+export function findEpsgCrs(epsg: number): Crs | undefined {
   const before = byCode.get(epsg);
   if (before !== undefined) return before ?? undefined;
   const facts = factsOf(epsg);
@@ -43,7 +43,7 @@ const isHorizontalWkt = (wkt: string) => !/^(VERT|TIME)CRS\[|^GEODCRS\[.*CS\[Car
 const FILES = /PARAMETERFILE|EXTENSION/i;
 
 /** A horizontal CRS that a client spells out as WKT; undefined where it is none. */
-export function crsOfWkt(wkt: string): Crs | undefined {
+export function parseWktCrs(wkt: string): Crs | undefined {
   if (!/^\s*\w+\s*[[(]/.test(wkt) || FILES.test(wkt)) return undefined;
   try {
     const description = readCrs(wkt);
@@ -88,7 +88,7 @@ export function parseCrs(text: string): Crs | undefined {
   if (CRS84_PATTERN.test(trimmed)) return /84h\]?$/i.test(trimmed) ? CRS84H : CRS84;
   for (const pattern of PATTERNS) {
     const match = pattern.exec(trimmed);
-    if (match) return crsOfEpsg(Number(match[1]));
+    if (match) return findEpsgCrs(Number(match[1]));
   }
   const id = OWN_PATTERN.exec(trimmed)?.[1];
   return id === undefined ? undefined : byId.get(id);

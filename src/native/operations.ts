@@ -3,7 +3,7 @@ import type { Box } from '../core/geometry/box.js';
 import { nativeAddon } from './built.js';
 
 /** A transformation from one datum to another, by its code. */
-export interface DatumStep {
+export interface DatumOperation {
   authority: string;
   code: string;
   name: string;
@@ -12,7 +12,7 @@ export interface DatumStep {
 }
 
 interface NativeOperations {
-  findOperations(from: string, to: string, area: Float64Array): DatumStep[][];
+  findOperations(from: string, to: string, area: Float64Array): DatumOperation[][];
   transformByOperation(points: Float64Array, from: string, to: string, place: number): void;
 }
 
@@ -22,12 +22,12 @@ const addon = () => nativeAddon() as NativeOperations;
  * The steps of each way, the best first: without any where both have one datum. Ways whose steps have no code, or whose grids
  * are not at hand, are left out. `area` in degrees is where it shall be good. Throws for an unknown CRS.
  */
-export function findOperations(from: string, to: string, area?: Box): DatumStep[][] {
+export function findDatumOperations(from: string, to: string, area?: Box): DatumOperation[][] {
   return addon().findOperations(from, to, new Float64Array(area ?? []));
 }
 
 /**
- * Transforms x,y pairs in place by one of the ways that `findOperations` finds without an area, counted from 0. A position
+ * Transforms x,y pairs in place by one of the ways that `findDatumOperations` finds without an area, counted from 0. A position
  * without an image becomes Infinity, Infinity.
  */
 export function transformByOperation(points: Float64Array, from: string, to: string, place: number): void {

@@ -29,7 +29,7 @@ export interface PageOutput {
   geometry: boolean;
 }
 
-export interface PageOptions {
+export interface RowPageOptions {
   outputs: PageOutput[];
   /** Columns of the page keys: text. */
   keys: number[];
@@ -98,7 +98,7 @@ export class PostgresConnection {
   }
 
   /** A page of features. Memory holds what is written, not what is read. */
-  page(sql: string, params: PgParams, options: PageOptions): Promise<PgPage> {
+  page(sql: string, params: PgParams, options: RowPageOptions): Promise<PgPage> {
     return this.#native.page(sql, params, JSON.stringify(options));
   }
 

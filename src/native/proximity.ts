@@ -63,13 +63,13 @@ export class NearestIndex {
   }
 }
 
-export interface Side {
+export interface ProximitySide {
   blobs: Blobs;
   crs: string;
 }
 
 /** The distance of each left geometry to each right one, in the CRS of the left: left by left; NaN where there is none. */
-export function distanceMatrix(left: Side, right: Side, ground: boolean): Float64Array {
+export function distanceMatrix(left: ProximitySide, right: ProximitySide, ground: boolean): Float64Array {
   return addon().distanceMatrix(left.blobs, left.crs, right.blobs, right.crs, ground);
 }
 

@@ -14,7 +14,7 @@ interface NativeRelations {
 const addon = () => nativeAddon() as NativeRelations;
 
 /** A pair of geometries by their indices, and its matrix (DE-9IM): nine of F, 0, 1 and 2. */
-export interface Relation {
+export interface GeometryRelation {
   left: number;
   right: number;
   matrix: string;
@@ -30,7 +30,7 @@ export function relateGeometries(
   left: Blobs,
   right: Blobs,
   { all, maxPairs }: { all: boolean; maxPairs: number },
-): Relation[] | undefined {
+): GeometryRelation[] | undefined {
   const result = addon().relateGeometries(left, right, all, maxPairs);
   if (!result) return undefined;
   const letters = result.matrices.toString('latin1');

@@ -36,7 +36,7 @@ interface NativeZonal {
 const addon = () => nativeAddon() as NativeZonal;
 
 /** A window of a raster. What has no value is NaN. */
-export interface PixelWindow {
+export interface ZonalWindow {
   /** Row by row. */
   pixels: Float64Array;
   width: number;
@@ -57,7 +57,7 @@ export class ZoneTallies {
    * The zones are valid polygons, and come in the same order each time. `byCentre`: a pixel counts whole where its centre
    * is in a zone; else by the share that the zone covers. False when a zone has too many different values.
    */
-  add(zones: Blobs, { pixels, width, transform }: PixelWindow, byCentre: boolean): boolean {
+  add(zones: Blobs, { pixels, width, transform }: ZonalWindow, byCentre: boolean): boolean {
     return addon().addToTallies(this.#tallies, zones, pixels, width, transform, byCentre);
   }
 

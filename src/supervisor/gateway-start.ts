@@ -10,7 +10,7 @@ export interface GatewayStart {
 
 export const START_VARIABLE = 'GRATICULE_START';
 
-export function readStart(env: NodeJS.ProcessEnv): GatewayStart {
+export function readGatewayStart(env: NodeJS.ProcessEnv): GatewayStart {
   const text = env[START_VARIABLE];
   if (!text) throw new Error('A gateway is started by `graticule serve`.');
   return JSON.parse(text) as GatewayStart;

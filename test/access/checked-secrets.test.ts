@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
 import type { Principal } from '../../src/core/http/operation.js';
-import { CheckedSecrets, type Holder } from '../../src/gateway/auth/checked-secrets.js';
+import { CheckedSecrets, type SecretHolder } from '../../src/gateway/auth/checked-secrets.js';
 
-const holder = (id: string): Holder => ({
+const holder = (id: string): SecretHolder => ({
   principal: { kind: 'user', id, permissions: [] } as unknown as Principal,
   expiresAt: null,
 });
 
 it('an answer that was on its way when its secret was forgotten is not kept beside a later one', async () => {
   const secrets = new CheckedSecrets({ trustMs: 60_000, lostTrustMs: 60_000 }, () => {});
-  const answers: ((found: Holder | undefined) => void)[] = [];
-  const lookUp = () => new Promise<Holder | undefined>((resolve) => answers.push(resolve));
+  const answers: ((found: SecretHolder | undefined) => void)[] = [];
+  const lookUp = () => new Promise<SecretHolder | undefined>((resolve) => answers.push(resolve));
   const first = secrets.check('hash', lookUp);
   secrets.forgetAll();
   const second = secrets.check('hash', lookUp);

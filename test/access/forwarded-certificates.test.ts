@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CertificateMode } from '../../src/core/access/client-certificates.js';
 import { ClientCertificates } from '../../src/gateway/auth/client-certificates.js';
-import { proofOf } from '../../src/gateway/auth/forwarded-certificates.js';
+import { parseForwardedCertificate } from '../../src/gateway/auth/forwarded-certificates.js';
 import { UnreadableCertificate } from '../../src/services/access/certificates/encodings.js';
 import { isSameName, plainName } from '../../src/services/access/certificates/names.js';
 import { AUTHORITY, type Authority, type Issued, openAuthority } from '../support/authority.js';
@@ -22,34 +22,40 @@ afterAll(() => authority.close());
 
 const sequence = ({ pem }: Issued) => `:${new X509Certificate(pem).raw.toString('base64')}:`;
 const escaped = (...all: Issued[]) => encodeURIComponent(all.map(({ pem }) => pem).join(''));
-const subjects = ({ leaf: first, chain }: ReturnType<typeof proofOf>) =>
+const subjects = ({ leaf: first, chain }: ReturnType<typeof parseForwardedCertificate>) =>
   [first, ...chain].map(({ subject }) => subject);
 
 describe('headers of proxies', () => {
   it('are read as RFC 9440, nginx and Envoy write them', () => {
-    expect(subjects(proofOf('Client-Cert', sequence(leaf)))).toEqual(['CN=leaf']);
+    expect(subjects(parseForwardedCertificate('Client-Cert', sequence(leaf)))).toEqual(['CN=leaf']);
     const chain = `${sequence(root)}, ${sequence(other)}`;
-    expect(subjects(proofOf('Client-Cert', sequence(leaf), chain))).toEqual([
+    expect(subjects(parseForwardedCertificate('Client-Cert', sequence(leaf), chain))).toEqual([
       'CN=leaf',
       'CN=root',
       'CN=other',
     ]);
-    expect(subjects(proofOf('X-SSL-Client-Cert', escaped(leaf, root)))).toEqual(['CN=leaf', 'CN=root']);
+    expect(subjects(parseForwardedCertificate('X-SSL-Client-Cert', escaped(leaf, root)))).toEqual([
+      'CN=leaf',
+      'CN=root',
+    ]);
     const envoy = `By=spiffe://a;Hash=0f;Subject="CN=x, \\";Cert=y";Cert="${escaped(leaf)}";Chain="${escaped(leaf, root)}"`;
-    expect(subjects(proofOf('X-Forwarded-Client-Cert', envoy))).toEqual(['CN=leaf', 'CN=root']);
+    expect(subjects(parseForwardedCertificate('X-Forwarded-Client-Cert', envoy))).toEqual([
+      'CN=leaf',
+      'CN=root',
+    ]);
   });
 
   it('of Envoy count by the last element, which the nearest proxy wrote', () => {
     const both = `Cert="${escaped(other)}",Cert="${escaped(leaf)}"`;
-    expect(subjects(proofOf('X-Forwarded-Client-Cert', both))).toEqual(['CN=leaf']);
-    expect(() => proofOf('X-Forwarded-Client-Cert', `Cert="${escaped(leaf)}",By=x`)).toThrow(
-      UnreadableCertificate,
-    );
+    expect(subjects(parseForwardedCertificate('X-Forwarded-Client-Cert', both))).toEqual(['CN=leaf']);
+    expect(() =>
+      parseForwardedCertificate('X-Forwarded-Client-Cert', `Cert="${escaped(leaf)}",By=x`),
+    ).toThrow(UnreadableCertificate);
   });
 
   it('are refused when they hold something else', () => {
     const long = Array(9).fill(sequence(root)).join(',');
-    const wrong: [Parameters<typeof proofOf>[0], string, string?][] = [
+    const wrong: [Parameters<typeof parseForwardedCertificate>[0], string, string?][] = [
       ['Client-Cert', ''],
       ['Client-Cert', sequence(leaf).slice(1)],
       ['Client-Cert', ':AAAA:'],
@@ -66,7 +72,7 @@ describe('headers of proxies', () => {
       ['X-Forwarded-Client-Cert', '"\\'],
     ];
     for (const [header, value, chain] of wrong)
-      expect(() => proofOf(header, value, chain), value).toThrow(UnreadableCertificate);
+      expect(() => parseForwardedCertificate(header, value, chain), value).toThrow(UnreadableCertificate);
   });
 });
 

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CLOSED, OPEN } from '../../src/core/access/access.js';
+import { CLOSED, OPEN_ACCESS } from '../../src/core/access/access.js';
 import type { Collection } from '../../src/core/catalog/collection.js';
 import { ApiError } from '../../src/core/errors/errors.js';
 import { ANONYMOUS, type Principal } from '../../src/core/http/operation.js';
@@ -55,8 +55,8 @@ describe('restrictions of a state', () => {
     expect(marks({ rows: [rule('*', 'water')], masks: [rule('*')] })).toEqual([[], ['*', 'water']]);
     const access = new Map([
       ['roads', CLOSED],
-      ['wells', OPEN],
-      ['lakes', { ...OPEN, allowedWriteRoles: ['clerk'] }],
+      ['wells', OPEN_ACCESS],
+      ['lakes', { ...OPEN_ACCESS, allowedWriteRoles: ['clerk'] }],
       ['service/water', CLOSED],
     ]);
     expect(marks({ access })).toEqual([['lakes', 'roads'], ['water']]);
@@ -157,7 +157,7 @@ describe('lost restrictions', () => {
   it('end with an access policy of the layer or the service', () => {
     const lost = [{ state: 'first', layers, services }];
     const opened = (...ids: string[]) =>
-      omitOpened(lost, { access: new Map(ids.map((id) => [id, OPEN])) }, (id) =>
+      omitOpened(lost, { access: new Map(ids.map((id) => [id, OPEN_ACCESS])) }, (id) =>
         id === 'new-roads' ? 'source of roads' : undefined,
       );
     expect(opened('other', '*')).toEqual(lost);
@@ -177,7 +177,7 @@ describe('lost restrictions', () => {
       id: string,
       layerId: number,
       service?: string,
-      access: [string, typeof OPEN][] = [],
+      access: [string, typeof OPEN_ACCESS][] = [],
     ) => {
       const rules = new RuleSet(1, { roles: [], rows: [], masks: [], access: new Map(access), lost });
       const layer = { id, layerId, ...(service ? { service } : {}) } as never;
@@ -189,8 +189,8 @@ describe('lost restrictions', () => {
     expect(statuses('new-roads', 1)).toEqual([false, false, true]);
     expect(statuses('springs', 1, 'water')).toEqual([false, false, true]);
     expect(statuses('lakes', 1)).toEqual([true, true, true]);
-    expect(statuses('roads', 1, undefined, [['*', OPEN]])).toEqual([false, false, true]);
-    expect(statuses('roads', 1, undefined, [['1', OPEN]])).toEqual([true, true, true]);
+    expect(statuses('roads', 1, undefined, [['*', OPEN_ACCESS]])).toEqual([false, false, true]);
+    expect(statuses('roads', 1, undefined, [['1', OPEN_ACCESS]])).toEqual([true, true, true]);
     expect(statuses('springs', 1, 'water', [['springs', CLOSED]])).toEqual([false, true, true]);
   });
 
@@ -272,7 +272,7 @@ describe('the marker file', () => {
       expect((await open(second, 'key').file.update(wells)).names()).toEqual(['roads']);
     expect((await open(first, 'key').file.update(roads)).names()).toEqual(['wells']);
     expect((await open(second, 'key').file.update(wells)).names()).toEqual(['roads']);
-    const opened = { ...wells, access: new Map([['roads', OPEN]]) };
+    const opened = { ...wells, access: new Map([['roads', OPEN_ACCESS]]) };
     expect((await open(second, 'key').file.update(opened)).marks).toEqual([]);
     expect((await open(second, 'key').file.update(wells)).marks).toEqual([]);
   });

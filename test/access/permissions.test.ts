@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { covers, isGrant, permits } from '../../src/services/access/permissions.js';
+import { isGrant, isPermissionCovered, permits } from '../../src/services/access/permissions.js';
 
 describe('a grant', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('a grant', () => {
     ['admin:write', 'admin:jobs:write'],
     ['write:parcels', 'write:parcels/3'],
   ])('%s covers %s', (grant, permission) => {
-    expect(covers(grant, permission)).toBe(true);
+    expect(isPermissionCovered(grant, permission)).toBe(true);
   });
 
   it.each([
@@ -26,7 +26,7 @@ describe('a grant', () => {
     ['write:parcels/3', 'write:parcels/30'],
     ['admin:delete', 'admin:jobs:read'],
   ])('%s does not cover %s', (grant, permission) => {
-    expect(covers(grant, permission)).toBe(false);
+    expect(isPermissionCovered(grant, permission)).toBe(false);
   });
 
   it('of several, any serves', () => {

@@ -4,9 +4,9 @@ import type { Principal } from '../../src/core/http/operation.js';
 import { readProof } from '../../src/services/access/certificates/encodings.js';
 import { CertificateTrust } from '../../src/services/access/certificates/trust.js';
 import {
+  buildPrincipal,
+  buildUserIdentity,
   certifiedPrincipal,
-  identityOfUser,
-  principalOf,
 } from '../../src/services/access/identity/identity.js';
 import { PresentRights, type PresentRightsDeps } from '../../src/services/access/rules/present-rights.js';
 import { NO_RULES } from '../../src/services/access/rules/rules.js';
@@ -86,7 +86,7 @@ describe('a caller has the rights of now', () => {
 /** Who came from a provider, while an administrator said what `user` has. */
 function providedUser(claims: Record<string, string[]>): Principal {
   const stored = { ...user, providerId: 'oidc' } as unknown as StoredUser;
-  return JSON.parse(JSON.stringify(principalOf(identityOfUser(stored, claims), NO_RULES)));
+  return JSON.parse(JSON.stringify(buildPrincipal(buildUserIdentity(stored, claims), NO_RULES)));
 }
 
 describe('a certificate is judged again', () => {

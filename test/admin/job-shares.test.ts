@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type JobPriority, priorityOfHeader } from '../../src/core/jobs/job-priority.js';
+import { type JobPriority, parsePriorityHeader } from '../../src/core/jobs/job-priority.js';
 import type { JobSearch } from '../../src/stores/jobs/job-runs.js';
 import { JobRuns } from '../../src/stores/jobs/job-runs.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
@@ -13,7 +13,7 @@ it.each([
   ['u=9', 'Normal'],
   ['u=10', 'Normal'],
   ['x="u=1"', 'Normal'],
-])('reads the urgency of %j', (header, priority) => expect(priorityOfHeader(header)).toBe(priority));
+])('reads the urgency of %j', (header, priority) => expect(parsePriorityHeader(header)).toBe(priority));
 
 describeStates('shares of jobs', (temporary) => {
   let t: TemporaryState;

@@ -2,7 +2,14 @@ import Type from 'typebox';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
 import { documents } from '../../src/gateway/admin/documents.js';
-import { action, group, operationsOf, report, resource, setting } from '../../src/gateway/admin/kit.js';
+import {
+  action,
+  createAdminOperations,
+  group,
+  report,
+  resource,
+  setting,
+} from '../../src/gateway/admin/kit.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 import { call } from './support/call.js';
 
@@ -46,7 +53,7 @@ describeStates('kit', (temporary) => {
   });
   afterEach(() => t.close());
 
-  const operations = () => operationsOf(sample, { state: t.state } as AdminDeps);
+  const operations = () => createAdminOperations(sample, { state: t.state } as AdminDeps);
   const byId = (id: string) => operations().find((o) => o.id === `admin.colours.${id}`)!;
 
   it('derives id, path, permission and audit from the row', () => {

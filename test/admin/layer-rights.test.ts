@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CatalogSnapshot, type Collection } from '../../src/core/catalog/collection.js';
-import { layersOfAccess, layersOfRule } from '../../src/gateway/admin/layer-rights.js';
+import { listAccessLayers, listRuleLayers } from '../../src/gateway/admin/layer-rights.js';
 
 /** Rules name layers by ids or numbers, and a name of digits is a number. */
 
@@ -15,10 +15,10 @@ it.each([
   ['6', ['rivers']],
   ['roads', ['roads']],
 ])('a rule for the layer %s needs the right to all layers that it applies to', (name, ids) => {
-  expect(idsOf(layersOfRule({ service: '*', layer: name }, catalog))).toEqual(ids);
-  expect(idsOf(layersOfAccess(name, rules, catalog))).toEqual(ids);
+  expect(idsOf(listRuleLayers({ service: '*', layer: name }, catalog))).toEqual(ids);
+  expect(idsOf(listAccessLayers(name, rules, catalog))).toEqual(ids);
 });
 
 it('a rule for a layer that is gone needs the right to all of its service', () => {
-  expect(idsOf(layersOfRule({ service: '*', layer: 'gone' }, catalog))).toEqual(['5', 'roads', 'rivers']);
+  expect(idsOf(listRuleLayers({ service: '*', layer: 'gone' }, catalog))).toEqual(['5', 'roads', 'rivers']);
 });

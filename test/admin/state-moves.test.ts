@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { backUpState, restoreState } from '../../src/cli/state-backup.js';
-import { epochOf } from '../../src/core/streams/events.js';
+import { computeEpoch } from '../../src/core/streams/events.js';
 import Database from '../../src/native/sqlite.js';
 import { moveState } from '../../src/stores/state/move.js';
 import { openFile, openPostgres, openState } from '../../src/stores/state/state.js';
@@ -202,7 +202,7 @@ describe('a backup', () => {
     const restored = await openState(path, stateWorker());
     expect([1204, 1205]).toContain((await restored.audit.verify()).rowsChecked);
     const bounds = await restored.feed.bounds();
-    expect(epochOf(bounds.newest)).toBeGreaterThan(epochOf(newest));
+    expect(computeEpoch(bounds.newest)).toBeGreaterThan(computeEpoch(newest));
     expect((await restored.feed.after(0, 1000)).length).toBe(700);
     await restored.close();
     const aside = await openState(before!, stateWorker());

@@ -6,7 +6,7 @@ import type { AdminDeps } from '../../src/gateway/admin/deps.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { openApiDocument } from '../../src/gateway/http/openapi.js';
 import { Router } from '../../src/gateway/http/router.js';
-import { KINDS } from '../../src/gateway/manifest/kinds.js';
+import { MANIFEST_KINDS } from '../../src/gateway/manifest/kinds.js';
 import { supportTable } from '../../src/gateway/operations/admin/support-table.js';
 import { adminOperations, GROUPS } from '../../src/gateway/start/management-groups.js';
 import { permits } from '../../src/services/access/permissions.js';
@@ -74,7 +74,7 @@ describe('management API against its contract', () => {
 
   it('has body schemas that compile, which servers do on use', () => {
     const bodies = operations.flatMap(({ body }) => (body ? [body.schema] : []));
-    const schemas = [...bodies, ...KINDS.map(({ schema }) => schema)];
+    const schemas = [...bodies, ...MANIFEST_KINDS.map(({ schema }) => schema)];
     expect(schemas.length).toBeGreaterThan(80);
     // A value that each schema refuses, so that what lists all errors is compiled too.
     for (const schema of schemas) expect(() => compileSchema(schema)(Symbol('none'))).not.toThrow();

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { bandsOf, parseBandMath } from '../../src/core/rasters/band-math/index.js';
+import { listBands, parseBandMath } from '../../src/core/rasters/band-math/index.js';
 import { BLOCK, compile } from '../../src/workers/rasters/pixels/band-math.js';
 
 /** Values of three bands over more than one block. */
@@ -85,7 +85,7 @@ describe('band math', () => {
 
   it('takes several expressions, and knows their bands', () => {
     const found = parseBandMath('b4; b10*2 ;B1+b4');
-    expect([found.length, bandsOf(found)]).toEqual([3, [1, 4, 10]]);
+    expect([found.length, listBands(found)]).toEqual([3, [1, 4, 10]]);
   });
 
   it.each([

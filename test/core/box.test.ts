@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aroundOnGlobe, type Box, withinMercator } from '../../src/core/geometry/box.js';
+import { type Box, mergeBoxesOnGlobe, withinMercator } from '../../src/core/geometry/box.js';
 
 describe('the smallest box around others', () => {
   it.each<[string, Box[], Box]>([
@@ -36,7 +36,7 @@ describe('the smallest box around others', () => {
       [-180, 0, 180, 5],
     ],
     ['of which there is one', [[170, 0, -175, 5]], [170, 0, -175, 5]],
-  ])('%s', (_, boxes, expected) => expect(aroundOnGlobe(boxes)).toEqual(expected));
+  ])('%s', (_, boxes, expected) => expect(mergeBoxesOnGlobe(boxes)).toEqual(expected));
 });
 
 it('Web Mercator ends at 85.05 degrees', () => {

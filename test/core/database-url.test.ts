@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { flagsOf, saveConfig } from '../../src/cli/settings.js';
+import { mapFlagsToSettings, saveConfig } from '../../src/cli/settings.js';
 import { loadConfig } from '../../src/core/config/config.js';
 import { isDatabase, withoutPassword } from '../../src/core/sources/database-url.js';
-import { shownValue } from '../../src/gateway/admin/config-document.js';
+import { maskSetting } from '../../src/gateway/admin/config-document.js';
 
 const URL = 'postgresql://me:s3cret@db.example:5433/gis?sslmode=require';
 const SHOWN = 'postgresql://me@db.example:5433/gis?sslmode=require';
@@ -34,16 +34,16 @@ describe('a database URL', () => {
     const sources = (inputs: Parameters<typeof loadConfig>[0]) => loadConfig(inputs).config.data.sources;
     const env = { DATABASE_URL: URL };
     expect(sources({ env })).toEqual([URL]);
-    expect(sources({ env, flags: flagsOf(['/data'], {}) })).toEqual(['/data']);
+    expect(sources({ env, flags: mapFlagsToSettings(['/data'], {}) })).toEqual(['/data']);
     expect(sources({ env: { ...env, SVC_DATA__SOURCES: '/other' } })).toEqual(['/other']);
     expect(sources({ env: {} })).toEqual([]);
   });
 
   it('is neither resolved as a path, nor shown or saved with its password', () => {
-    const { config, settings } = loadConfig({ flags: flagsOf([URL], {}), env: {} });
+    const { config, settings } = loadConfig({ flags: mapFlagsToSettings([URL], {}), env: {} });
     expect(config.data.sources).toEqual([URL]);
-    expect(settings.flatMap(shownValue)).toContain(SHOWN);
-    expect(JSON.stringify(settings.map(shownValue))).not.toContain('s3cret');
+    expect(settings.flatMap(maskSetting)).toContain(SHOWN);
+    expect(JSON.stringify(settings.map(maskSetting))).not.toContain('s3cret');
     const folder = mkdtempSync(join(tmpdir(), 'graticule-config-'));
     try {
       saveConfig(join(folder, 'saved.yaml'), settings);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   canonicalDigits,
-  digitsOf,
   exactInteger,
   exactNumber,
-  isDoubleOf,
+  formatDecimal,
   isExactNumber,
+  isSameDouble,
   negate,
   readNumber,
   toDouble,
@@ -46,7 +46,7 @@ describe('a number', () => {
     expect(canonicalDigits('-00.1200')).toBe('-0.12');
     expect(canonicalDigits('1.25e100')).toBe('1.25e100');
     expect(canonicalDigits('125e-102')).toBe('1.25e-100');
-    expect(digitsOf(1e21)).toBe('1000000000000000000000');
+    expect(formatDecimal(1e21)).toBe('1000000000000000000000');
   });
 
   it('is an integer of 64 bits, a double, or the negative of itself', () => {
@@ -76,11 +76,11 @@ it('object ids are numbers where these hold them, else bigints', () => {
 });
 
 it('is told from the double that clients are shown of it', () => {
-  expect(isDoubleOf('0.1', '0.10000000000000000001')).toBe(true);
-  expect(isDoubleOf('0.10000000000000001', '0.1')).toBe(true);
-  expect(isDoubleOf('1.0e0', '1.00000000000000000001')).toBe(true);
-  expect(isDoubleOf('1.1', '1.00000000000000000001')).toBe(false);
-  expect(isDoubleOf('1.00000000000000000002', '1.00000000000000000001')).toBe(false);
-  expect(isDoubleOf('null', '1')).toBe(false);
-  expect(isDoubleOf('1', 'null')).toBe(false);
+  expect(isSameDouble('0.1', '0.10000000000000000001')).toBe(true);
+  expect(isSameDouble('0.10000000000000001', '0.1')).toBe(true);
+  expect(isSameDouble('1.0e0', '1.00000000000000000001')).toBe(true);
+  expect(isSameDouble('1.1', '1.00000000000000000001')).toBe(false);
+  expect(isSameDouble('1.00000000000000000002', '1.00000000000000000001')).toBe(false);
+  expect(isSameDouble('null', '1')).toBe(false);
+  expect(isSameDouble('1', 'null')).toBe(false);
 });

@@ -7,8 +7,8 @@ import {
   ClauseProblem,
   type ClauseType,
   clauseExpression,
-  filterOf,
-  operatorsOf,
+  combineClauses,
+  listClauseOperators,
   valueCount,
 } from '../../src/core/features/filter-clauses.js';
 
@@ -72,7 +72,7 @@ describe('a clause', () => {
     };
     const fields = Object.keys(samples).map((type) => ({ name: type, type: type as never, nullable: true }));
     for (const { name } of fields)
-      for (const op of operatorsOf(name as ClauseType)) {
+      for (const op of listClauseOperators(name as ClauseType)) {
         const number = valueCount(op);
         const values = Array.from({ length: number === 'many' ? 2 : number }, () => samples[name]!);
         const expression = clauseExpression({ field: name, op, values }, name as ClauseType);
@@ -90,7 +90,7 @@ it('clauses are combined by AND or OR, with parentheses where they are needed', 
     { field: 'x', op: 'range', values: ['0', '1'] },
     { field: 'y', op: '=', values: ['2'] },
   ];
-  expect(filterOf([], () => 'number')).toBeUndefined();
-  expect(print(filterOf(clauses, () => 'number')!)).toBe('(x >= 0 AND x < 1) AND y = 2');
-  expect(print(filterOf(clauses, () => 'number', 'or')!)).toBe('x >= 0 AND x < 1 OR y = 2');
+  expect(combineClauses([], () => 'number')).toBeUndefined();
+  expect(print(combineClauses(clauses, () => 'number')!)).toBe('(x >= 0 AND x < 1) AND y = 2');
+  expect(print(combineClauses(clauses, () => 'number', 'or')!)).toBe('x >= 0 AND x < 1 OR y = 2');
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { esriFieldOf, esriValue } from '../../src/core/geoservices/geoservices-features.js';
+import { createEsriField, esriValue } from '../../src/core/geoservices/geoservices-features.js';
 import type { Field } from '../../src/core/sources/vector-source.js';
 
 /** Types of fields as clients before 11.2 know them. */
@@ -14,7 +14,7 @@ it.each<[Pick<Field, 'type' | 'bits'>, string]>([
   [{ type: 'date-time' }, 'Date'],
   [{ type: 'boolean' }, 'SmallInteger'],
 ])('%j is a field of the type %s', (field, type) => {
-  expect(esriFieldOf({ name: 'a', nullable: true, ...field }).type).toBe(`esriFieldType${type}`);
+  expect(createEsriField({ name: 'a', nullable: true, ...field }).type).toBe(`esriFieldType${type}`);
 });
 
 it('days are milliseconds at midnight in UTC', () => {

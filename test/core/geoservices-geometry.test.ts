@@ -1,9 +1,9 @@
 import type { Geometry } from 'geojson';
 import { describe, expect, it } from 'vitest';
 import {
-  esriGeometryOf,
+  createEsriGeometry,
   GeoServicesGeometryError,
-  geometryOf,
+  parseEsriGeometry,
 } from '../../src/core/geometry/geoservices-geometry.js';
 
 /** Counterclockwise, as GeoJSON wants exteriors. */
@@ -23,7 +23,7 @@ describe('geometries of GeoServices', () => {
       [exterior, reversed(hole)],
       [reversed(exterior), hole],
     ])
-      expect(esriGeometryOf({ type: 'Polygon', coordinates }, 4326)).toEqual({
+      expect(createEsriGeometry({ type: 'Polygon', coordinates }, 4326)).toEqual({
         rings: [reversed(exterior), hole],
         spatialReference: { wkid: 4326 },
       });
@@ -67,12 +67,12 @@ describe('geometries of GeoServices', () => {
     },
   ])('come back as they were: $type', (geometry) => {
     const hasZ = /\[\d+,\d+,\d+\]/.test(JSON.stringify(geometry));
-    const written: unknown = JSON.parse(JSON.stringify(esriGeometryOf(geometry, 4326)));
-    expect(geometryOf(written, hasZ)).toEqual(geometry);
+    const written: unknown = JSON.parse(JSON.stringify(createEsriGeometry(geometry, 4326)));
+    expect(parseEsriGeometry(written, hasZ)).toEqual(geometry);
   });
 
   it('are no collections', () => {
     const collection: Geometry = { type: 'GeometryCollection', geometries: [] };
-    expect(() => esriGeometryOf(collection, 4326)).toThrow(GeoServicesGeometryError);
+    expect(() => createEsriGeometry(collection, 4326)).toThrow(GeoServicesGeometryError);
   });
 });

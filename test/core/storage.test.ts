@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bucketOf } from '../../src/core/sources/storage.js';
+import { parseBucketUrl } from '../../src/core/sources/storage.js';
 
 it.each([
   ['s3://files', { bucket: 'files', prefix: '' }],
@@ -7,7 +7,7 @@ it.each([
   ['s3://my.files-1/maps/north', { bucket: 'my.files-1', prefix: 'maps/north/' }],
   ['s3://files/maps//north/', { bucket: 'files', prefix: 'maps/north/' }],
 ])('%s is a bucket with a prefix', (url, bucket) => {
-  expect(bucketOf(url)).toEqual(bucket);
+  expect(parseBucketUrl(url)).toEqual(bucket);
 });
 
 it.each([
@@ -21,5 +21,5 @@ it.each([
   's3://files/a b',
   'https://files/a',
 ])('"%s" is none', (url) => {
-  expect(bucketOf(url)).toBeUndefined();
+  expect(parseBucketUrl(url)).toBeUndefined();
 });

@@ -7,6 +7,7 @@ import {
 } from '../../src/core/tiles/tile-matrix/document.js';
 import {
   BUILT_IN_SETS,
+  findMatrixLevel,
   firstColumn,
   MatrixSets,
   matrixBox,
@@ -15,9 +16,8 @@ import {
   tileBox,
   tileLimits,
   WEB_MERCATOR_QUAD,
-  zoomOf,
 } from '../../src/core/tiles/tile-matrix.js';
-import { crsOfEpsg, parseCrs } from '../../src/native/crs.js';
+import { findEpsgCrs, parseCrs } from '../../src/native/crs.js';
 import { describeCrs } from '../../src/native/index.js';
 
 const crsOf = (value: unknown): Crs | undefined => (typeof value === 'string' ? parseCrs(value) : undefined);
@@ -98,9 +98,11 @@ describe('the sets of the register', () => {
 
   it('have every matrix of identifiers that are found again', () => {
     for (const one of BUILT_IN_SETS.all)
-      expect(one.matrices.map(({ id }) => zoomOf(one, id))).toEqual(one.matrices.map((_, zoom) => zoom));
-    expect(zoomOf(set('UTM31WGS84Quad'), '0')).toBeUndefined();
-    expect(zoomOf(WEB_MERCATOR_QUAD, '07')).toBeUndefined();
+      expect(one.matrices.map(({ id }) => findMatrixLevel(one, id))).toEqual(
+        one.matrices.map((_, zoom) => zoom),
+      );
+    expect(findMatrixLevel(set('UTM31WGS84Quad'), '0')).toBeUndefined();
+    expect(findMatrixLevel(WEB_MERCATOR_QUAD, '07')).toBeUndefined();
   });
 
   it('coalesce as registered', () => {
@@ -214,7 +216,7 @@ describe('a set of the configuration', () => {
   it('is read, used and written as it came, its matrices by scale', () => {
     const read = readMatrixSet(CUSTOM, crsOf);
     expect(read.matrices.map(({ id }) => id)).toEqual(['coarse', 'fine']);
-    expect(read.crs).toEqual(crsOfEpsg(31468));
+    expect(read.crs).toEqual(findEpsgCrs(31468));
     expect(tileBox(read, 1, 0, 1)).toEqual([
       4_000_000 + 512 * 0.125,
       5_000_000,

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import {
   ALL_FEATURES,
   and,
-  anyOf,
   bboxFilter,
+  combineWithOr,
   equals,
+  equalsAny,
   NO_FEATURES,
-  oneOf,
   parseJson,
   parseText,
   passesAll,
@@ -62,10 +62,10 @@ describe('a filter that nothing passes', () => {
 
 describe('anyOf', () => {
   it('leaves out what nothing passes', () => {
-    expect(anyOf([])).toBe(NO_FEATURES);
-    expect(anyOf([NO_FEATURES, a])).toBe(a);
-    expect(anyOf([a, b])).toEqual({ op: 'or', args: [a, b] });
-    expect(anyOf([a, ALL_FEATURES])).toBe(ALL_FEATURES);
+    expect(combineWithOr([])).toBe(NO_FEATURES);
+    expect(combineWithOr([NO_FEATURES, a])).toBe(a);
+    expect(combineWithOr([a, b])).toEqual({ op: 'or', args: [a, b] });
+    expect(combineWithOr([a, ALL_FEATURES])).toBe(ALL_FEATURES);
   });
 });
 
@@ -74,8 +74,8 @@ it('asks for missing values with isNull', () => {
 });
 
 it('lets nothing pass for an empty list', () => {
-  expect(oneOf('a', [])).toBe(NO_FEATURES);
-  expect(oneOf('a', [1, 2])).toEqual({ op: 'in', args: [{ property: 'a' }, [1, 2]] });
+  expect(equalsAny('a', [])).toBe(NO_FEATURES);
+  expect(equalsAny('a', [1, 2])).toEqual({ op: 'in', args: [{ property: 'a' }, [1, 2]] });
 });
 
 it('keeps the CRS of a box', () => {

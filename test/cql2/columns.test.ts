@@ -10,7 +10,7 @@ import {
   check,
   type Expression,
   equals,
-  oneOf,
+  equalsAny,
   parseText,
   temporalFilter,
 } from '../../src/core/cql2/index.js';
@@ -24,9 +24,9 @@ import type {
 import { closeAll, connect, statement } from '../../src/workers/providers/geopackage/connection.js';
 import { passingRows } from '../../src/workers/providers/geopackage/queries/filter.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { SqlParams } from '../../src/workers/providers/postgis/connections/params.js';
-import { whereOf } from '../../src/workers/providers/postgis/queries/filter.js';
+import { buildWhere } from '../../src/workers/providers/postgis/queries/filter.js';
 import { geoPackageBlob, wkb } from '../native/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { findInGeoPackage } from './stores.js';
@@ -60,7 +60,7 @@ describe('a GeoPackage', () => {
       insert.run(i + 1, geoPackageBlob(wkb({ type: 'Point', coordinates: [10 * i, i] })), ...row);
     createSpatialIndex(db, 'times', 'geom', 'fid');
     db.close();
-    source = inspect(path)[0]!.source as GeoPackageSource;
+    source = inspectGeoPackage(path)[0]!.source as GeoPackageSource;
   });
   afterAll(() => {
     closeAll();
@@ -103,9 +103,9 @@ describe('a GeoPackage', () => {
     expect(find(and(temporalFilter('at', 'date-time', { start, end })))).toEqual([1, 2, 3, 4]);
     expect(find(temporalFilter('day', 'date', { start: end }))).toEqual([1, 2, 3, 4, 5, 9]);
     expect(find(temporalFilter('day', 'date', {}))).toEqual([1, 2, 3, 4, 5, 8, 9]);
-    expect(find(and(oneOf('fid', [2, 3, 99]), equals('name', 'b')))).toEqual([3]);
+    expect(find(and(equalsAny('fid', [2, 3, 99]), equals('name', 'b')))).toEqual([3]);
     expect(find(equals('name', null))).toEqual([7]);
-    expect(find(oneOf('fid', []))).toEqual([]);
+    expect(find(equalsAny('fid', []))).toEqual([]);
     expect(find(and(bboxFilter('geom', [-1, -1, 0, 15, 3, 9], 'OGC:CRS84'), equals('fid', 2)))).toEqual([2]);
     expect(find(and())).toHaveLength(9);
   });
@@ -206,7 +206,7 @@ describe('a PostGIS table', () => {
 
   const whereSql = (text: string) => {
     const params = new SqlParams();
-    const where = whereOf(source, check(parseText(text), { ...source, filterCrs: CRS84 }), params);
+    const where = buildWhere(source, check(parseText(text), { ...source, filterCrs: CRS84 }), params);
     return { where, values: [...params.values] };
   };
 

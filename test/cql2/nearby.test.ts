@@ -4,7 +4,7 @@ import { CRS84 } from '../../src/core/geometry/crs.js';
 import { statement } from '../../src/workers/providers/geopackage/connection.js';
 import { passingRows } from '../../src/workers/providers/geopackage/queries/filter.js';
 import { SqlParams } from '../../src/workers/providers/postgis/connections/params.js';
-import { whereOf } from '../../src/workers/providers/postgis/queries/filter.js';
+import { buildWhere } from '../../src/workers/providers/postgis/queries/filter.js';
 import { wkb } from '../native/support.js';
 import { pick, seeded } from './random.js';
 import { type Stores, startStores } from './stores.js';
@@ -54,7 +54,7 @@ it('asks the index', async () => {
     'S_INTERSECTS(geom, BBOX(0,0,1,1))',
   ]) {
     const params = new SqlParams();
-    const where = whereOf(stores.postgis, checked(text), params);
+    const where = buildWhere(stores.postgis, checked(text), params);
     const { rows } = await stores.query(`EXPLAIN SELECT fid FROM rows t WHERE ${where}`, [...params.values]);
     expect(JSON.stringify(rows), text).toMatch(/Index Cond: \(geom/);
   }

@@ -7,9 +7,9 @@ import type { Field, GeoPackageSource, PostgisSource } from '../../src/core/sour
 import { closeAll, connect, quote, statement } from '../../src/workers/providers/geopackage/connection.js';
 import { passingRows } from '../../src/workers/providers/geopackage/queries/filter.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { SqlParams } from '../../src/workers/providers/postgis/connections/params.js';
-import { whereOf } from '../../src/workers/providers/postgis/queries/filter.js';
+import { buildWhere } from '../../src/workers/providers/postgis/queries/filter.js';
 import { geoPackageBlob } from '../native/support.js';
 import { startPostgres } from '../support/postgres.js';
 
@@ -105,7 +105,7 @@ function makeGeoPackage(path: string, columns: readonly Column[], rows: readonly
   }
   createSpatialIndex(db, 'rows', 'geom', 'fid');
   db.close();
-  return inspect(path)[0]!.source as GeoPackageSource;
+  return inspectGeoPackage(path)[0]!.source as GeoPackageSource;
 }
 
 async function fillPostgres(client: pg.Client, columns: readonly Column[], rows: readonly Cell[][]) {
@@ -135,7 +135,7 @@ async function findInPostgres(
   filter: Expression,
 ): Promise<number[]> {
   const params = new SqlParams();
-  const where = whereOf(source, filter, params);
+  const where = buildWhere(source, filter, params);
   const { rows } = await client.query({
     text: `SELECT fid FROM rows t WHERE ${where} ORDER BY fid`,
     values: [...params.values],

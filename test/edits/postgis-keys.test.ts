@@ -4,7 +4,7 @@ import type { EditOperation } from '../../src/core/edits/edits.js';
 import type { VectorSource } from '../../src/core/sources/vector-source.js';
 import { jsonTexts } from '../../src/core/values/json-text.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { tableLayers } from '../../src/workers/providers/postgis/schema/table-layers.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 async function sourceOf(table: string): Promise<VectorSource> {
-  const { layers } = await discover({ database: postgres.url });
+  const { layers } = await discoverTables({ database: postgres.url });
   return layers.find(({ source }) => source.table === table)!.source;
 }
 

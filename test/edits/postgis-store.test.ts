@@ -4,7 +4,7 @@ import type { EditOperation, EditTask } from '../../src/core/edits/edits.js';
 import type { VectorLayerInfo } from '../../src/core/tasks/vector-tasks.js';
 import { jsonTexts } from '../../src/core/values/json-text.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
     CREATE TRIGGER luck BEFORE INSERT OR UPDATE ON texts FOR EACH ROW EXECUTE FUNCTION refuse();
     CREATE VIEW seen AS SELECT id, geom FROM serials;
     CREATE VIEW totals AS SELECT min(id) AS id, ST_Collect(geom)::geometry(MultiPoint, 4326) AS geom FROM serials;`);
-  layers = (await discover({ database: postgres.url })).layers;
+  layers = (await discoverTables({ database: postgres.url })).layers;
 });
 
 afterAll(async () => {
@@ -204,7 +204,7 @@ describe('rules of the database', () => {
       CREATE TABLE late (id serial PRIMARY KEY, code text, geom geometry(Point, 4326));
       CREATE CONSTRAINT TRIGGER late AFTER INSERT ON late DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION raise_code()`);
-    layers = (await discover({ database: postgres.url })).layers;
+    layers = (await discoverTables({ database: postgres.url })).layers;
     const outcome = async (table: string, properties: Record<string, unknown>) =>
       (await edit(table, [create(properties)])).outcomes[0];
     const raised = { ok: false, reason: 'invalid', message: 'The database refuses the row: not today.' };
@@ -238,7 +238,7 @@ describe('rules of the database', () => {
       GRANT ALL ON ALL SEQUENCES IN SCHEMA graticule_events TO guest`);
     const url = new URL(postgres.url);
     url.username = 'guest';
-    const { layers: seen } = await discover({ database: url.href });
+    const { layers: seen } = await discoverTables({ database: url.href });
     const secured = seen.find(({ source: { table } }) => table === 'secured')!.source;
     const outcomes = async (id: string) =>
       (await edit('secured', [{ type: 'delete', id }], { source: secured })).outcomes;
@@ -265,7 +265,7 @@ describe('rules of the database', () => {
       CREATE TRIGGER through INSTEAD OF INSERT OR UPDATE OR DELETE ON joined FOR EACH ROW EXECUTE FUNCTION through();
       CREATE TRIGGER through INSTEAD OF INSERT OR UPDATE OR DELETE ON distinct_rows FOR EACH ROW EXECUTE FUNCTION through();
       CREATE TRIGGER through INSTEAD OF INSERT OR UPDATE OR DELETE ON grouped FOR EACH ROW EXECUTE FUNCTION through()`);
-    layers = (await discover({ database: postgres.url })).layers;
+    layers = (await discoverTables({ database: postgres.url })).layers;
     for (const view of ['joined', 'distinct_rows', 'grouped']) {
       const id = await created(view, create({ name: 'new' }));
       const done = [{ ok: true, id }];
@@ -291,7 +291,7 @@ describe('rules of the database', () => {
       ALTER TABLE mine OWNER TO poor; ALTER SCHEMA graticule_events RENAME TO away`);
     const url = new URL(postgres.url);
     url.username = 'poor';
-    const mine = (await discover({ database: url.href })).layers.find(
+    const mine = (await discoverTables({ database: url.href })).layers.find(
       ({ source }) => source.table === 'mine',
     )!;
     const { outcomes } = await edit('mine', [create({})], { source: mine.source });

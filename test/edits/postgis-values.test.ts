@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { VectorSource } from '../../src/core/sources/vector-source.js';
 import { jsonTexts } from '../../src/core/values/json-text.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
       i0 interval(0), iy interval year, i interval, n name, ch "char", m money, ms money[], bs bytea[], q tsquery, h hstore,
       wide numeric, p pair, ip inet, r int4range, nums numeric(4,1)[], t3 varchar(3), c char(3), big text, tod time(0), x xml, bits bit(3)[]);
     INSERT INTO kinds DEFAULT VALUES;`);
-  source = (await discover({ database: postgres.url })).layers.find(
+  source = (await discoverTables({ database: postgres.url })).layers.find(
     (layer) => layer.source.table === 'kinds',
   )!.source;
 });

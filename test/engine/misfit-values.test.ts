@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ExportFormat } from '../../src/core/exchange/ogr.js';
+import type { ExportDriver } from '../../src/core/exchange/ogr.js';
 import type { FieldType } from '../../src/core/sources/vector-source.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import { stage } from '../../src/workers/exchange/ogr/stage.js';
@@ -139,7 +139,7 @@ const DRAFT = [
 ];
 
 describe('an export of such values', () => {
-  it.each<ExportFormat>(['GPKG', 'FlatGeobuf'])('as %s changes none', async (format) => {
+  it.each<ExportDriver>(['GPKG', 'FlatGeobuf'])('as %s changes none', async (format) => {
     const path = join(folder, `${format}.draft.geojson`);
     const features = DRAFT.map(
       (properties, i) =>

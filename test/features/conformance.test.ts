@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { envelope } from '../../src/core/geometry/box.js';
+import { computeEnvelope } from '../../src/core/geometry/box.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 
 /** Conformance classes of Features that are declared, by tests named after their requirements: see requirements.test.ts too. */
@@ -138,7 +138,7 @@ describe('OGC API Features part 1', () => {
         features: { geometry: object | null }[];
       };
       for (const { geometry } of features) {
-        const box = envelope(geometry);
+        const box = computeEnvelope(geometry);
         if (!box) continue;
         expect(box[0]).toBeGreaterThanOrEqual(west!);
         expect(box[1]).toBeGreaterThanOrEqual(south!);

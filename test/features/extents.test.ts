@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Box } from '../../src/core/geometry/box.js';
-import { envelope, globeExtent, imageWithin } from '../../src/core/geometry/box.js';
+import { computeEnvelope, globeExtent, imageWithin } from '../../src/core/geometry/box.js';
 import { transformBox } from '../../src/native/index.js';
 import { startServer, type TestServer } from '../support/server.js';
 
@@ -72,7 +72,7 @@ it.each(['places', 'parallel'])(
     const { features } = (await get(`/${id}/items`)) as Page;
     expect(features.length).toBeGreaterThan(2);
     for (const { geometry } of features) {
-      const [x0, y0, x1, y1] = envelope(geometry)!;
+      const [x0, y0, x1, y1] = computeEnvelope(geometry)!;
       expect([x0 >= west, y0 >= south, x1 <= east, y1 <= north], JSON.stringify(geometry)).toEqual(
         Array(4).fill(true),
       );

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { TaskFailure } from '../../src/core/errors/failure.js';
 import type { Candidate } from '../../src/core/geocoding/geocoding.js';
 import type { Geocoder } from '../../src/services/geocoding/geocoder.js';
-import { type Asked, ProviderChain, untried } from '../../src/services/geocoding/providers.js';
+import { type ProviderCall, ProviderChain, untried } from '../../src/services/geocoding/providers.js';
 import type { TaskContext } from '../../src/services/kit/run-task.js';
 
 /** What a chain of providers does with the one that is passed over. */
@@ -10,7 +10,7 @@ import type { TaskContext } from '../../src/services/kit/run-task.js';
 const x: TaskContext = { timing: () => {} };
 const QUERY = { text: 'Paris', limit: 1 };
 
-function provider(name: string, find: (x: TaskContext) => Promise<Candidate[][]>): Asked {
+function provider(name: string, find: (x: TaskContext) => Promise<Candidate[][]>): ProviderCall {
   const geocoder: Geocoder = {
     name,
     facts: async () => ({ languages: ['fr'] }),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { print } from '../../src/core/cql2/index.js';
 import { CRS84 } from '../../src/core/geometry/crs.js';
 import type { Field } from '../../src/core/sources/vector-source.js';
-import { crsOfEpsg } from '../../src/native/crs.js';
+import { findEpsgCrs } from '../../src/native/crs.js';
 import { type GeoServicesFilter, geoServicesFilter } from '../../src/services/geoservices/filter.js';
 
 /** Parameters of GeoServices as the filter of all surfaces. */
@@ -133,7 +133,7 @@ describe('windows', () => {
   });
 
   it('have their corners in order elsewhere', () => {
-    expect(crsOfEpsg(2056)?.geographic).toBe(false);
+    expect(findEpsgCrs(2056)?.geographic).toBe(false);
     expect(() => boxOf('3,1,2,2', 2056)).toThrow(/^geometry: /);
     expect(() => boxOf('1,3,2,2')).toThrow(/^geometry: /);
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BodyError, readBody } from '../../src/core/http/body.js';
-import { boundaryOf } from '../../src/core/http/multipart-fields.js';
+import { parseBoundary } from '../../src/core/http/multipart-fields.js';
 import { ANONYMOUS, defineOperation } from '../../src/core/http/operation.js';
 import { LIMITS } from '../../src/core/kit/limits.js';
 import type { TaskInput } from '../../src/core/tasks/tasks.js';
@@ -83,14 +83,14 @@ describe('the bounds of a JSON text', () => {
     const fields = { a: '1', empty: '', 'ä b': 'x\r\n--y\r\n\r\n', last: '--' };
     for (const [name, text] of Object.entries(fields)) form.append(name, text);
     const written = new Response(form);
-    const boundary = boundaryOf(written.headers.get('content-type')!);
+    const boundary = parseBoundary(written.headers.get('content-type')!);
     expect(multipart(await written.text(), boundary)).toEqual(fields);
     expect(multipart(`${part('g', '[1]')}${part('t', '[1]')}--b--`)).toEqual({ g: [1], t: '[1]' });
     const token = '--b\r\nContent-Disposition: form-data; name=f\r\n\r\njson\r\n';
     expect(multipart(`${token}--b--`)).toEqual({ f: 'json' });
-    expect(boundaryOf('multipart/form-data; charset=x; boundary="a b"')).toBe('a b');
+    expect(parseBoundary('multipart/form-data; charset=x; boundary="a b"')).toBe('a b');
     for (const wrong of ['', '; boundary=', '; boundary=a"b', `; boundary=${'x'.repeat(71)}`])
-      expect(boundaryOf(`multipart/form-data${wrong}`)).toBeUndefined();
+      expect(parseBoundary(`multipart/form-data${wrong}`)).toBeUndefined();
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { COMPRESSIONS } from '../../src/core/http/content-coding.js';
 import { LIMITS } from '../../src/core/kit/limits.js';
-import { compressParts, hasRoom } from '../../src/gateway/http/replies/compress-parts.js';
+import { canCompressStream, compressParts } from '../../src/gateway/http/replies/compress-parts.js';
 import { unzstd } from '../../src/native/index.js';
 
 const INFLATE = {
@@ -98,7 +98,7 @@ it('has room for as many as are allowed', async () => {
   }
   const open = Array.from({ length: LIMITS.compressedStreams }, () => compressParts(endless(), 'gzip'));
   await Promise.all(open.map((one) => one.next()));
-  expect(hasRoom()).toBe(false);
+  expect(canCompressStream()).toBe(false);
   await Promise.all(open.map((one) => one.return(undefined)));
-  expect(hasRoom()).toBe(true);
+  expect(canCompressStream()).toBe(true);
 });

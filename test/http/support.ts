@@ -1,7 +1,7 @@
 import type { Operation } from '../../src/core/http/operation.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../src/gateway/http/requests/forwarding.js';
-import { HttpServer, type ServerOptions } from '../../src/gateway/http/server.js';
+import { HttpServer, type HttpServerOptions } from '../../src/gateway/http/server.js';
 import type { Log } from '../../src/services/telemetry/log.js';
 import { NO_AUDIT } from '../support/auditing.js';
 
@@ -10,7 +10,7 @@ const nothing = () => {};
 /** A server of these public operations alone, which ask neither workers nor who calls. Its log goes nowhere. */
 export function serverOf(
   operations: Operation[],
-  { write = nothing, pages }: { write?: Log['write']; pages?: ServerOptions['pages'] } = {},
+  { write = nothing, pages }: { write?: Log['write']; pages?: HttpServerOptions['pages'] } = {},
 ): HttpServer {
   const dispatcher = new Dispatcher({
     operations,

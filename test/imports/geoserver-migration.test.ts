@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { CatalogSnapshot, type Collection } from '../../src/core/catalog/collection.js';
 import type { GeoServerCatalog, GeoServerGroup } from '../../src/core/exchange/geoserver.js';
 import { LIMITS } from '../../src/core/kit/limits.js';
-import { groupsOf } from '../../src/services/exchange/migrations/geoserver/groups.js';
+import { planLayerGroups } from '../../src/services/exchange/migrations/geoserver/groups.js';
 import { LayerWords } from '../../src/services/exchange/migrations/geoserver/layer-words.js';
 import type { MigrationState } from '../../src/services/exchange/migrations/geoserver/progress.js';
 import type { MigrationRequest } from '../../src/services/exchange/migrations/geoserver/request.js';
@@ -430,7 +430,7 @@ describe('layer groups of a GeoServer', () => {
   const plan = (groups: GeoServerGroup[], ...ids: string[]) => {
     const members = ids.map((id) => ({ id, collection: id, styleId: null }));
     const request = { workspaceNames: {}, defaultWorkspace: '' } as unknown as MigrationRequest;
-    return groupsOf(members, { groups } as unknown as GeoServerCatalog, request);
+    return planLayerGroups(members, { groups } as unknown as GeoServerCatalog, request);
   };
 
   it('are looked through once each, whatever they hold', () => {

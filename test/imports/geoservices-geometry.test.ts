@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Geometry } from 'geojson';
 import { afterAll, describe, expect, it } from 'vitest';
-import { geometryOf } from '../../src/workers/exchange/ingest/geoservices-geometry.js';
+import { parseRemoteGeometry } from '../../src/workers/exchange/ingest/geoservices-geometry.js';
 import { scratchDirectory } from '../engine/support.js';
 
 /** Geometries of GeoServices JSON, as GDAL reads the same documents. */
@@ -120,7 +120,7 @@ function normal(geometry: Geometry): unknown {
 describe('a geometry of GeoServices', () => {
   it.each(CASES)('%s is what GDAL reads', (_name, type, geometry) => {
     const hasZ = /"hasZ":true|"z":/.test(JSON.stringify(geometry));
-    expect(normal(geometryOf(geometry, hasZ)!)).toEqual(normal(byGdal(type, geometry)));
+    expect(normal(parseRemoteGeometry(geometry, hasZ)!)).toEqual(normal(byGdal(type, geometry)));
   });
 
   it.each([
@@ -133,15 +133,15 @@ describe('a geometry of GeoServices', () => {
     [{ paths: [[]] }],
     [{ rings: [] }],
   ])('%j is none', (geometry) => {
-    expect(geometryOf(geometry, false)).toBeNull();
+    expect(parseRemoteGeometry(geometry, false)).toBeNull();
   });
 
   it('has no measures, and a height of 0 where one is missing', () => {
-    expect(geometryOf({ hasM: true, hasZ: false, points: [[1, 2, 99]] }, true)).toEqual({
+    expect(parseRemoteGeometry({ hasM: true, hasZ: false, points: [[1, 2, 99]] }, true)).toEqual({
       type: 'MultiPoint',
       coordinates: [[1, 2]],
     });
-    expect(geometryOf({ hasZ: true, points: [[1, 2, null]] }, true)).toEqual({
+    expect(parseRemoteGeometry({ hasZ: true, points: [[1, 2, null]] }, true)).toEqual({
       type: 'MultiPoint',
       coordinates: [[1, 2, 0]],
     });
@@ -166,6 +166,8 @@ describe('a geometry of GeoServices', () => {
     ],
     [{ curvePaths: [] }],
   ])('%j is refused', (geometry) => {
-    expect(() => geometryOf(geometry, false)).toThrow(expect.objectContaining({ code: 'source-unreadable' }));
+    expect(() => parseRemoteGeometry(geometry, false)).toThrow(
+      expect.objectContaining({ code: 'source-unreadable' }),
+    );
   });
 });

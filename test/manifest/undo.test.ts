@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Principal } from '../../src/core/http/operation.js';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
-import type { Step } from '../../src/gateway/manifest/apply.js';
+import type { ManifestStep } from '../../src/gateway/manifest/apply.js';
 import { carryOut } from '../../src/gateway/manifest/carry-out.js';
 import { connection } from '../../src/gateway/manifest/publishing.js';
-import { CONNECTION, type Connection } from '../../src/services/connections/connection.js';
+import { CONNECTION_KIND, type Connection } from '../../src/services/connections/connection.js';
 import { openState, type State } from '../../src/stores/state/state.js';
 import { scratchDirectory } from '../engine/support.js';
 import { stateWorker } from '../support/state.js';
@@ -28,16 +28,16 @@ const body = (name: string, host: string) =>
   ({ name, host, port: 5432, databaseName: 'x', username: 'x', password: null }) as unknown as Connection;
 const hosts = async () =>
   Object.fromEntries(
-    (await state.documents.list<Connection>(CONNECTION)).map((one) => [one.body.name, one.body.host]),
+    (await state.documents.list<Connection>(CONNECTION_KIND)).map((one) => [one.body.name, one.body.host]),
   );
 
 const failure = new Error('the copy cannot be made');
 
 /** Connections go to other hosts, and before the copy behind them fails somebody does `meanwhile`. */
 async function apply(names: readonly string[], meanwhile: () => Promise<unknown>): Promise<void> {
-  const all = await state.documents.list<Connection>(CONNECTION);
+  const all = await state.documents.list<Connection>(CONNECTION_KIND);
   const plain = { owner: null, before: undefined, place: 0 };
-  const steps = names.map((name): Step => {
+  const steps = names.map((name): ManifestStep => {
     const before = all.find((one) => one.body.name === name);
     const after = body(name, 'new.example');
     const prepared = { ...before, id: before?.id ?? randomUUID(), body: after };
@@ -51,7 +51,7 @@ async function apply(names: readonly string[], meanwhile: () => Promise<unknown>
   steps.push({ ...plain, action: 'created', kind: copy, name: 'copy', after: {} });
   const deps = {
     state,
-    connections: { list: () => state.documents.list(CONNECTION) },
+    connections: { list: () => state.documents.list(CONNECTION_KIND) },
     publishedLayers: { nameSources: async () => {} },
     settle: async () => {},
   } as unknown as AdminDeps;
@@ -60,10 +60,10 @@ async function apply(names: readonly string[], meanwhile: () => Promise<unknown>
 }
 
 it('takes back what nobody has changed since', async () => {
-  await state.documents.put(CONNECTION, 'a', body('a', 'a.example'), 'somebody');
-  await state.documents.put(CONNECTION, 'b', body('b', 'b.example'), 'somebody');
+  await state.documents.put(CONNECTION_KIND, 'a', body('a', 'a.example'), 'somebody');
+  await state.documents.put(CONNECTION_KIND, 'b', body('b', 'b.example'), 'somebody');
   await apply(['a', 'b', 'c'], () =>
-    state.documents.put(CONNECTION, 'b', body('b', 'theirs.example'), 'somebody else'),
+    state.documents.put(CONNECTION_KIND, 'b', body('b', 'theirs.example'), 'somebody else'),
   );
   expect(await hosts()).toEqual({ a: 'a.example', b: 'theirs.example' });
 });

@@ -11,10 +11,10 @@ import { mergeRows } from '../../src/workers/exchange/merges/rows.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { closeWriters } from '../../src/workers/providers/geopackage/edits/writer.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
-import { storeOf } from '../../src/workers/providers/store.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
+import { getFeatureStore } from '../../src/workers/providers/store.js';
 import { type EditableStore, geoPackageStore, postgisStore } from '../edits/support.js';
 
 type Row = { code: string; name: string; x?: number; note?: string };
@@ -27,12 +27,12 @@ interface Opened {
 const STORES: Record<string, () => Promise<Opened>> = {
   async GeoPackage() {
     const store = geoPackageStore();
-    const { source } = inspect(store.file).find((layer) => layer.source.table === 'parcels')!;
+    const { source } = inspectGeoPackage(store.file).find((layer) => layer.source.table === 'parcels')!;
     return { store, source };
   },
   async PostGIS() {
     const store = await postgisStore();
-    const { layers } = await discover({ database: store.sources[0]! });
+    const { layers } = await discoverTables({ database: store.sources[0]! });
     const { source } = layers.find((layer) => layer.source.table === 'parcels')!;
     return { store, source: source as PostgisSource };
   },
@@ -98,7 +98,7 @@ describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
     };
   }
   const merge = (task: ReturnType<typeof taskOf>['task']): Promise<MergeResult> =>
-    storeOf(task.source).merge!(task);
+    getFeatureStore(task.source).merge!(task);
   const merged = (rows: Row[], request: Partial<MergeRequest>, bounds?: Bounds) =>
     merge(taskOf(rows, request, bounds).task);
 
@@ -186,7 +186,7 @@ describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
       await store.query(
         `CREATE TABLE places (code text PRIMARY KEY, geom geometry(Polygon, 4326), name text)`,
       );
-      const { layers } = await discover({ database: store.sources[0]! });
+      const { layers } = await discoverTables({ database: store.sources[0]! });
       const { source } = layers.find((layer) => layer.source.table === 'places')!;
       const places = () => store.query('SELECT code, name FROM places ORDER BY code');
       const parcels = opened;

@@ -4,10 +4,10 @@ import {
   bufferUnion,
   centroids,
   dbscan,
+  joinGeometrySets,
   kmeans,
   neighbourSums,
   ringsToGeoJson,
-  spatialJoin,
 } from '../../src/native/analytics.js';
 import { geojsonToWkb } from '../../src/native/index.js';
 import { convexHull } from '../../src/workers/features/analytics/hull.js';
@@ -385,12 +385,18 @@ describe('beside PostGIS', () => {
          WHERE ${condition} ORDER BY 1, 2`,
         [left, right],
       );
-      const found = spatialJoin({ blobs: l, crs: CRS84 }, { blobs: r, crs: CRS84 }, predicate, 20_000, 1e6);
+      const found = joinGeometrySets(
+        { blobs: l, crs: CRS84 },
+        { blobs: r, crs: CRS84 },
+        predicate,
+        20_000,
+        1e6,
+      );
       expect(found.looks).toBe(left.length);
       expect([...found.pairs], predicate).toEqual(rows.flatMap(({ a, b }) => [Number(a), Number(b)]));
       expect(rows.length).toBeGreaterThan(0);
     }
-    const some = spatialJoin({ blobs: l, crs: CRS84 }, { blobs: r, crs: CRS84 }, 'intersects', 0, 10);
+    const some = joinGeometrySets({ blobs: l, crs: CRS84 }, { blobs: r, crs: CRS84 }, 'intersects', 0, 10);
     expect(some.looks).toBeLessThan(left.length);
     expect(some.pairs.length).toBeLessThan(2 * 100);
   });
@@ -412,7 +418,7 @@ describe('joins', () => {
     };
     const far = geojsonToWkb({ type: 'Point', coordinates: [11.5, 48.5] }, { from: CRS84, to: 'EPSG:25832' });
     const left = [null, wkb(square), Buffer.from('x')];
-    const found = spatialJoin(
+    const found = joinGeometrySets(
       { blobs: left, crs: CRS84 },
       { blobs: [null, far], crs: 'EPSG:25832' },
       'contains',
@@ -421,7 +427,7 @@ describe('joins', () => {
     );
     expect([...found.pairs]).toEqual([1, 1]);
     expect([
-      ...spatialJoin({ blobs: [], crs: CRS84 }, { blobs: [], crs: CRS84 }, 'intersects', 0, 10).pairs,
+      ...joinGeometrySets({ blobs: [], crs: CRS84 }, { blobs: [], crs: CRS84 }, 'intersects', 0, 10).pairs,
     ]).toEqual([]);
   });
 
@@ -429,7 +435,7 @@ describe('joins', () => {
     const east = wkb({ type: 'Point', coordinates: [179.99, 0] });
     const west = wkb({ type: 'Point', coordinates: [-179.99, 0] });
     const pairs = (metres: number) => [
-      ...spatialJoin({ blobs: [east], crs: CRS84 }, { blobs: [west], crs: CRS84 }, 'dwithin', metres, 10)
+      ...joinGeometrySets({ blobs: [east], crs: CRS84 }, { blobs: [west], crs: CRS84 }, 'dwithin', metres, 10)
         .pairs,
     ];
     expect(pairs(2300)).toEqual([0, 0]);

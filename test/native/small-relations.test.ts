@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { spatialJoin } from '../../src/native/analytics.js';
+import { joinGeometrySets } from '../../src/native/analytics.js';
 import { NearestIndex } from '../../src/native/proximity.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { randomSource } from './support.js';
@@ -68,7 +68,7 @@ describe.each([
       WHERE ST_Intersects(ST_GeomFromWKB(a.g), ST_GeomFromWKB(b.g)) ORDER BY 1, 2`,
       [a, b],
     );
-    const { pairs } = spatialJoin({ blobs: a, crs: CRS }, { blobs: b, crs: CRS }, 'intersects', 0, 1e6);
+    const { pairs } = joinGeometrySets({ blobs: a, crs: CRS }, { blobs: b, crs: CRS }, 'intersects', 0, 1e6);
     expect(rows.length).toBeGreaterThan(1000);
     expect([...pairs]).toEqual(rows.flatMap(({ a, b }) => [Number(a), Number(b)]));
   });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { geojsonToWkb } from '../../src/native/index.js';
 import { TALLY_STATISTICS, ZoneTallies } from '../../src/native/zonal.js';
-import { groupsOf, pixelTransformOf, windowsOf } from '../../src/workers/processes/rasters/zones.js';
+import { groupZones, invertGeoTransform, splitPixelBox } from '../../src/workers/processes/rasters/zones.js';
 
 const SIDE = 64;
 const pixels = Float64Array.from({ length: SIDE * SIDE }, (_, i) => (i * 7919) % 101);
@@ -79,7 +79,7 @@ it('the shares of a polygon within the raster sum up to its area, however the ra
   ];
   // Pixels of 0.5 by 0.25, turned by 30 degrees.
   const [cos, sin] = [Math.cos(Math.PI / 6), Math.sin(Math.PI / 6)];
-  const transform = pixelTransformOf([10, 0.5 * cos, 0.25 * sin, 25, 0.5 * sin, -0.25 * cos]);
+  const transform = invertGeoTransform([10, 0.5 * cos, 0.25 * sin, 25, 0.5 * sin, -0.25 * cos]);
   const tallies = new ZoneTallies(1, false);
   const [width, height] = [400, 400];
   const values = new Float64Array(width * height).fill(3);
@@ -116,7 +116,7 @@ it.each([1e-310, 5e-324, 1e-9, 1e11, 1e300])('coordinates of any size are read w
 });
 
 it('windows cover a box once, and groups of zones are never much larger than these', () => {
-  const windows = [...windowsOf({ column: 100, row: 3000, width: 5000, height: 2500 })];
+  const windows = [...splitPixelBox({ column: 100, row: 3000, width: 5000, height: 2500 })];
   expect(windows.length).toBeGreaterThan(4);
   expect(windows.reduce((sum, { width, height }) => sum + width * height, 0)).toBe(5000 * 2500);
   expect(new Set(windows.map(({ column, row }) => `${column},${row}`)).size).toBe(windows.length);
@@ -125,19 +125,21 @@ it('windows cover a box once, and groups of zones are never much larger than the
     parts: [{ shift: 0, box: { column, row, width: 10, height: 10 } }],
     middle: [column, row] as const,
   });
-  const groups = [...groupsOf([zone(0, 0, 0), zone(20, 5, 1), zone(100_000, 0, 2)])];
+  const groups = [...groupZones([zone(0, 0, 0), zone(20, 5, 1), zone(100_000, 0, 2)])];
   expect(groups.map(({ zones }) => zones.map(({ index }) => index))).toEqual([[0, 1], [2]]);
   expect(groups[0]!.parts).toEqual([{ shift: 0, box: { column: 0, row: 0, width: 30, height: 15 } }]);
   const piles = Array.from({ length: 20 }, (_, i) => ({
     ...zone(0, 0, i),
     parts: [{ shift: 0, box: { column: 0, row: 0, width: 2000, height: 1000 } }],
   }));
-  expect([...groupsOf(piles)].map(({ zones }) => zones.length)).toEqual([8, 8, 4]);
+  expect([...groupZones(piles)].map(({ zones }) => zones.length)).toEqual([8, 8, 4]);
   const moved = (index: number, ...shifts: number[]) => ({
     ...zone(0, 0, index),
     parts: shifts.map((shift) => ({ shift, box: { column: 0, row: 0, width: 10, height: 10 } })),
   });
-  const beside = [...groupsOf([moved(0, 0), moved(1, 360), moved(2, 360), moved(3, 0, 360), moved(4, 360)])];
+  const beside = [
+    ...groupZones([moved(0, 0), moved(1, 360), moved(2, 360), moved(3, 0, 360), moved(4, 360)]),
+  ];
   expect(beside.map(({ zones }) => zones.map(({ index }) => index))).toEqual([[0], [3], [1, 2, 4]]);
   expect(beside.map(({ parts }) => parts.map(({ shift }) => shift))).toEqual([[0], [0, 360], [360]]);
 });

@@ -8,7 +8,7 @@ import { PbfReader } from 'pbf';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/core/config/config.js';
-import { basemapSetting, originOf } from '../../src/core/maps/basemap.js';
+import { basemapSetting, parseUrlOrigin } from '../../src/core/maps/basemap.js';
 import { configuredBasemap } from '../../src/services/maps/basemap.js';
 import { launchBrowser, watchedPage } from '../support/browser.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -58,9 +58,9 @@ describe('the setting', () => {
   });
 
   it('names only origins that can stand in a policy', () => {
-    expect(originOf('https://Tiles.Example/a?b')).toBe('https://tiles.example');
-    expect(originOf('https://tiles.example, *')).toBeUndefined();
-    expect(originOf('data:text/plain,1')).toBeUndefined();
+    expect(parseUrlOrigin('https://Tiles.Example/a?b')).toBe('https://tiles.example');
+    expect(parseUrlOrigin('https://tiles.example, *')).toBeUndefined();
+    expect(parseUrlOrigin('data:text/plain,1')).toBeUndefined();
   });
 
   it('of a file is refused when the file is no style, and tells where the style loads from', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { boundsOf, panelMargins, viewBounds } from '../../src/console/browser/bounds.js';
+import { computeBounds, panelMargins, viewBounds } from '../../src/console/browser/bounds.js';
 import { graticule, graticuleStep } from '../../src/console/browser/graticule.js';
 
 describe('the graticule', () => {
@@ -35,10 +35,10 @@ describe('bounds', () => {
         ],
       ],
     };
-    expect(boundsOf([null, { type: 'GeometryCollection', geometries: [point, line] }])).toEqual([
+    expect(computeBounds([null, { type: 'GeometryCollection', geometries: [point, line] }])).toEqual([
       -5, 0, 7, 46,
     ]);
-    expect(boundsOf([null, { type: 'MultiPoint', coordinates: [] }])).toBeUndefined();
+    expect(computeBounds([null, { type: 'MultiPoint', coordinates: [] }])).toBeUndefined();
   });
 
   it('leave room for a panel where there is room, but for the whole world', () => {

@@ -7,7 +7,7 @@ import type { Finder } from '../../src/gateway/pages/catalog/finder.js';
 import { homePage } from '../../src/gateway/pages/catalog/home.js';
 import { docsListPage, docsViewerPage } from '../../src/gateway/pages/docs.js';
 import * as pages from '../../src/gateway/pages/index.js';
-import { type Link, safeHref } from '../../src/gateway/pages/links.js';
+import { type PageLink, safeHref } from '../../src/gateway/pages/links.js';
 import { INTERFACE_DOCUMENTS, SURFACES } from '../../src/gateway/site/documents.js';
 import { BASE, HOSTILE, rasterCollection, vectorCollection, worldCollection } from './collections.js';
 import { expectSoundPage, loaded, pageJson } from './structure.js';
@@ -20,7 +20,7 @@ function rowsOf(collection: VectorCollection, features: readonly RowFeature[]) {
   return { returned: features.length, rows: new Markup(itemRows(features, form)) };
 }
 
-function links(text: string): Link[] {
+function links(text: string): PageLink[] {
   return [
     { href: `${BASE}/x?f=html`, rel: 'self', type: 'text/html', title: text },
     { href: `${BASE}/x?f=json`, rel: 'alternate', type: 'application/json', title: text },
@@ -79,12 +79,12 @@ function everyPage(text: string): Record<string, string> {
       baseUrl: BASE,
       document: { surface: 'x', title: text, description: text, openapi: '/openapi' },
     }),
-    landing: pages.landingPage(at('/ogc/features/'), { title: text, description: text, links: own }),
-    conformance: pages.conformancePage(at('/ogc/features/conformance'), {
+    landing: pages.buildLandingPage(at('/ogc/features/'), { title: text, description: text, links: own }),
+    conformance: pages.buildConformancePage(at('/ogc/features/conformance'), {
       conformsTo: [text, 'http://www.opengis.net/spec/a/1.0/conf/b'],
       links: own,
     }),
-    collections: pages.collectionsPage(
+    collections: pages.buildCollectionsPage(
       at('/ogc/features/collections'),
       {
         collections: [collection],
@@ -92,20 +92,20 @@ function everyPage(text: string): Record<string, string> {
       },
       finderOf([vector], text),
     ),
-    collection: pages.collectionPage(at(path), { links: own }, vector),
+    collection: pages.buildCollectionPage(at(path), { links: own }, vector),
     coverage: pages.coveragePage(at(path), { links: own }, raster),
-    items: pages.itemsPage(
+    items: pages.buildItemsPage(
       at(`${path}/items`, `bbox=${encodeURIComponent(text)}`),
       { collection: vector, links: own, numberMatched: 3, limit: 10, offset: 0 },
       rowsOf(vector, [feature]),
     ),
-    item: pages.itemPage(at(`${path}/items/1`), vector, { ...feature, links: own }),
-    tilesets: pages.documentPage(at('/ogc/tiles/tiles'), text, { tilesets: [tileset], links: own }),
-    matrixSets: pages.documentPage(at('/ogc/tiles/tileMatrixSets'), text, {
+    item: pages.buildItemPage(at(`${path}/items/1`), vector, { ...feature, links: own }),
+    tilesets: pages.buildDocumentPage(at('/ogc/tiles/tiles'), text, { tilesets: [tileset], links: own }),
+    matrixSets: pages.buildDocumentPage(at('/ogc/tiles/tileMatrixSets'), text, {
       tileMatrixSets: [{ id: text, title: text, uri: text, links: own }],
       links: own,
     }),
-    document: pages.documentPage(at('/stac'), text, document),
+    document: pages.buildDocumentPage(at('/stac'), text, document),
   };
 }
 
@@ -150,7 +150,11 @@ describe('links', () => {
   );
 
   it('lead to other formats of the page, and show templates without linking them', () => {
-    const page = pages.landingPage(at('/ogc/tiles/'), { title: 'T', description: '', links: links('text') });
+    const page = pages.buildLandingPage(at('/ogc/tiles/'), {
+      title: 'T',
+      description: '',
+      links: links('text'),
+    });
     expect(page).toContain(`<a href="${BASE}/x?f=json" rel="alternate">JSON</a>`);
     expect(page).toContain(`<code class="template">${BASE}/t/{tileMatrix}?f=mvt</code>`);
     expect(page).not.toContain(`href="${BASE}/t/`);
@@ -162,7 +166,7 @@ describe('a map', () => {
 
   it('draws a collection from its own tiles, row before column', () => {
     const data = mapOf(
-      pages.collectionPage(at('/ogc/features/collections/roads'), { links: [] }, vectorCollection()),
+      pages.buildCollectionPage(at('/ogc/features/collections/roads'), { links: [] }, vectorCollection()),
     );
     const [layer] = data.layers;
     expect(layer).toMatchObject({ kind: 'vector', sourceLayers: ['roads'], geometry: 'polygon' });
@@ -213,7 +217,7 @@ describe('a map', () => {
       offset: 100,
     };
     const request = at('/ogc/features/collections/roads/items', query);
-    const html = pages.itemsPage(request, page, rowsOf(page.collection, [{ id: 1, properties: {} }]));
+    const html = pages.buildItemsPage(request, page, rowsOf(page.collection, [{ id: 1, properties: {} }]));
     const url = new URL(mapOf(html).features!.href);
     expect(url.pathname).toBe('/prefix/ogc/features/collections/roads/items');
     expect(Object.fromEntries(url.searchParams)).toEqual({
@@ -225,7 +229,7 @@ describe('a map', () => {
   });
 
   it('has a rendered picture in its place where there are no scripts', () => {
-    const page = pages.collectionPage(
+    const page = pages.buildCollectionPage(
       at('/ogc/features/collections/roads'),
       { links: [] },
       vectorCollection(),
@@ -243,7 +247,7 @@ describe('an items page', () => {
 
   it('counts, pages and links every feature without scripts', () => {
     const feature = { id: 'a/b', properties: { name: 'Main St', lanes: 2 } };
-    const html = pages.itemsPage(request, page, rowsOf(page.collection, [feature]));
+    const html = pages.buildItemsPage(request, page, rowsOf(page.collection, [feature]));
     expect(html).toContain('Features 11 to 11 of 12,345.');
     expect(html).toContain(`rel="next" href="${BASE}/next?offset=20&amp;f=html"`);
     expect(html).toContain(`<a href="${BASE}/ogc/features/collections/roads/items/a%2Fb">`);
@@ -252,7 +256,7 @@ describe('an items page', () => {
 
   it('says so when nothing matches, and draws no map then', () => {
     const empty = { ...page, links: [], numberMatched: 0, offset: 0 };
-    const html = pages.itemsPage(request, empty, rowsOf(page.collection, []));
+    const html = pages.buildItemsPage(request, empty, rowsOf(page.collection, []));
     expect(html).toContain('No features match.');
     expect(html).not.toContain('data-map');
     expectSoundPage(html);
@@ -266,7 +270,7 @@ describe('a document page', () => {
       cellSize: 156543 / 2 ** zoom,
       pointOfOrigin: [-1, 1],
     }));
-    const page = pages.documentPage(at('/ogc/tiles/tileMatrixSets/W'), 'W', { id: 'W', tileMatrices });
+    const page = pages.buildDocumentPage(at('/ogc/tiles/tileMatrixSets/W'), 'W', { id: 'W', tileMatrices });
     expect(page).toContain('<th scope="col"><bdi>cellSize</bdi></th>');
     expect(page).toContain('<td class="num">78271.5</td>');
   });
@@ -275,7 +279,7 @@ describe('a document page', () => {
     const wide = Array.from({ length: 200_000 }, (_, i) => [`x${i}`]);
     let deep: unknown = 'bottom';
     for (let i = 0; i < 2000; i++) deep = { deep };
-    const page = pages.documentPage(at('/stac'), 'W', { deep, wide });
+    const page = pages.buildDocumentPage(at('/stac'), 'W', { deep, wide });
     expectSoundPage(page);
     expect(page.length).toBeLessThan(300_000);
   });

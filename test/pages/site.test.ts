@@ -9,7 +9,7 @@ import { HTML_FORMAT, JSON_FORMAT } from '../../src/core/http/media.js';
 import type { Exchange, Operation, Reply } from '../../src/core/http/operation.js';
 import { type HomeDocument, SURFACES } from '../../src/gateway/site/documents.js';
 import { siteOperations } from '../../src/gateway/site/operations.js';
-import { Places } from '../../src/services/exchange/places.js';
+import { RegionBoxes } from '../../src/services/exchange/places.js';
 import { BASE, published } from './collections.js';
 import { expectSoundPage } from './structure.js';
 
@@ -37,7 +37,7 @@ beforeAll(() => {
     publicDir,
     version: '1.2.3',
     pools: undefined as never,
-    places: Places.read(PLACES),
+    places: RegionBoxes.read(PLACES),
     basemapFile: '',
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { scaledOpacity } from '../../src/console/browser/viewer/opacity.js';
 import { readPermalink, writePermalink } from '../../src/console/browser/viewer/permalink.js';
 import { firstPixel } from '../../src/console/browser/viewer/tiff-values.js';
-import { datetimeOf, division, shownInstant } from '../../src/console/browser/viewer/times.js';
+import { formatDatetime, division, shownInstant } from '../../src/console/browser/viewer/times.js';
 
 describe('an address of the viewer', () => {
   it('says again what it was made of', () => {
@@ -81,9 +81,9 @@ describe('times', () => {
 
   it('end before the next begins, and the last never', () => {
     const steps = ['2020-01-01', '2020-02-01', '2020-03-01'].map(Date.parse);
-    expect(datetimeOf(steps, 0, 0)).toBe('2020-01-01T00:00:00Z/2020-01-31T23:59:59.999Z');
-    expect(datetimeOf(steps, 0, 1)).toBe('2020-01-01T00:00:00Z/2020-02-29T23:59:59.999Z');
-    expect(datetimeOf(steps, 2, 2)).toBe('2020-03-01T00:00:00Z/..');
+    expect(formatDatetime(steps, 0, 0)).toBe('2020-01-01T00:00:00Z/2020-01-31T23:59:59.999Z');
+    expect(formatDatetime(steps, 0, 1)).toBe('2020-01-01T00:00:00Z/2020-02-29T23:59:59.999Z');
+    expect(formatDatetime(steps, 2, 2)).toBe('2020-03-01T00:00:00Z/..');
     expect(shownInstant(steps[1]!, steps)).toBe('2020-02');
     expect(shownInstant(steps[1]!, [Date.parse('2020-01-01T12:30:00Z')])).toBe('2020-02-01 00:00');
   });

@@ -5,16 +5,16 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { AnalyticsResult } from '../../src/core/features/analytics.js';
 import type { VectorSource } from '../../src/core/sources/vector-source.js';
-import { bufferAggregate } from '../../src/workers/features/analytics/buffer-aggregate.js';
-import { clusters } from '../../src/workers/features/analytics/clusters.js';
-import { density } from '../../src/workers/features/analytics/density.js';
-import { h3 } from '../../src/workers/features/analytics/h3.js';
-import { spatialJoin } from '../../src/workers/features/analytics/spatial-join.js';
+import { computeBufferAggregate } from '../../src/workers/features/analytics/buffer-aggregate.js';
+import { computeClusters } from '../../src/workers/features/analytics/clusters.js';
+import { computeDensityCells } from '../../src/workers/features/analytics/density.js';
+import { computeH3Cells } from '../../src/workers/features/analytics/h3.js';
+import { computeSpatialJoin } from '../../src/workers/features/analytics/spatial-join.js';
 import * as geopackage from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import * as postgis from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { geoPackageBlob, randomSource, wkb } from '../native/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
@@ -92,8 +92,8 @@ beforeAll(async () => {
   writeGeoPackage(path);
   postgres = await startPostgres();
   await fillDatabase(postgres.url);
-  const { layers } = await discover({ database: postgres.url });
-  stores = [inspect(path), layers].map((found) => {
+  const { layers } = await discoverTables({ database: postgres.url });
+  stores = [inspectGeoPackage(path), layers].map((found) => {
     const source = (table: string) => found.find((layer) => layer.source.table === table)!.source;
     return { points: source('points'), areas: source('areas') };
   });
@@ -126,11 +126,11 @@ const filter = { op: '<', args: [{ property: 'count' }, 350] };
 
 it('h3', () =>
   both(({ points }) =>
-    h3({ filter: undefined, source: points, resolution: 8, statistics: [...statistics] }),
+    computeH3Cells({ filter: undefined, source: points, resolution: 8, statistics: [...statistics] }),
   ));
 it('clusters', () =>
   both(({ points }) =>
-    clusters({
+    computeClusters({
       source: points,
       filter,
       algorithm: { name: 'dbscan', eps: 400, minPoints: 4 },
@@ -141,7 +141,7 @@ it('clusters', () =>
   ));
 it('hulls', () =>
   both(({ points }) =>
-    clusters({
+    computeClusters({
       filter: undefined,
       source: points,
       algorithm: { name: 'kmeans', k: 4 },
@@ -152,11 +152,11 @@ it('hulls', () =>
   ));
 it('density', () =>
   both(({ points }) =>
-    density({ filter: undefined, source: points, mode: 'hex', cellSize: 500, weight: 'size' }),
+    computeDensityCells({ filter: undefined, source: points, mode: 'hex', cellSize: 500, weight: 'size' }),
   ));
 it('buffers', () =>
   both(({ points }) =>
-    bufferAggregate({
+    computeBufferAggregate({
       source: points,
       filter,
       distance: 300,
@@ -167,7 +167,7 @@ it('buffers', () =>
   ));
 it('joins', () =>
   both(({ points, areas }) =>
-    spatialJoin({
+    computeSpatialJoin({
       source: points,
       filter: undefined,
       fields: ['kind'],

@@ -3,7 +3,7 @@ import { DEFAULT_TABLES, type TableRule } from '../../src/core/catalog/table-rul
 import type { Field, PostgisSource } from '../../src/core/sources/vector-source.js';
 import type { DiscoveredDatabase } from '../../src/core/tasks/vector-tasks.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { page, run } from './support.js';
 
@@ -72,7 +72,7 @@ let found: DiscoveredDatabase;
 beforeAll(async () => {
   postgres = await startPostgres();
   await run(postgres.url, SCHEMA);
-  found = await discover({ database: postgres.url });
+  found = await discoverTables({ database: postgres.url });
 });
 afterAll(async () => {
   closeAll();
@@ -225,7 +225,7 @@ describe('discovery', () => {
 
   it('lists only what the user may read', async () => {
     const url = postgres.url.replace('graticule@', 'reader@');
-    const { layers } = await discover({ database: url });
+    const { layers } = await discoverTables({ database: url });
     expect(layers.map(({ source }) => source.table).sort()).toEqual(['base', 'kinds']);
     expect(layers.every(({ source }) => !source.writable)).toBe(true);
     expect(layers.find(({ source }) => source.table === 'kinds')!.source.fields).toHaveLength(1);
@@ -236,7 +236,7 @@ describe('discovery', () => {
       postgres.url,
       'CREATE SCHEMA graticule_events; CREATE TABLE graticule_events.outbox (cursor int); GRANT SELECT ON graticule_events.outbox TO reader',
     );
-    const { layers } = await discover({ database: postgres.url.replace('graticule@', 'reader@') });
+    const { layers } = await discoverTables({ database: postgres.url.replace('graticule@', 'reader@') });
     expect(layers.map(({ source, cursor }) => [source.table, cursor]).sort()).toEqual([
       ['base', 0],
       ['kinds', 0],
@@ -246,7 +246,7 @@ describe('discovery', () => {
 
   describe('by a rule', () => {
     const named = async (rule: Partial<TableRule>) => {
-      const { layers, problems } = await discover({
+      const { layers, problems } = await discoverTables({
         database: postgres.url,
         tables: { ...DEFAULT_TABLES, ...rule },
       });
@@ -289,7 +289,7 @@ describe('discovery', () => {
 
   it('says so when the database has no PostGIS', async () => {
     await run(postgres.url, 'CREATE DATABASE plain');
-    const { problems } = await discover({ database: postgres.url.replace('/postgres?', '/plain?') });
+    const { problems } = await discoverTables({ database: postgres.url.replace('/postgres?', '/plain?') });
     expect(problems[0]!.reason).toContain('PostGIS');
   });
 
@@ -302,7 +302,7 @@ describe('discovery', () => {
        CREATE TABLE p (id int PRIMARY KEY, geom gis.geometry(Point, 4326));
        INSERT INTO p VALUES (1, 'SRID=4326;POINT(1 2)');`,
     );
-    const { layers, problems } = await discover({ database: url });
+    const { layers, problems } = await discoverTables({ database: url });
     expect(problems).toEqual([]);
     const bbox = { op: 's_intersects', args: [{ property: 'geom' }, { bbox: [0, 0, 3, 3] }] };
     expect((await page(layers[0]!.source as PostgisSource, { filter: bbox })).ids).toEqual([1]);

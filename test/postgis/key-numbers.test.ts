@@ -4,7 +4,7 @@ import { numberedSource } from '../../src/core/catalog/numbered.js';
 import type { PostgisSource } from '../../src/core/sources/vector-source.js';
 import { closeAll, withConnection } from '../../src/workers/providers/postgis/connections/database.js';
 import { LOCK } from '../../src/workers/providers/postgis/edits/outbox.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { Cancellation } from '../../src/workers/threads/cancellation.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 async function keyed(name: string): Promise<PostgisSource> {
-  const { layers } = await discover({ database: postgres.url });
+  const { layers } = await discoverTables({ database: postgres.url });
   return layers.find(({ source: { table } }) => table === name)!.source as PostgisSource;
 }
 

@@ -5,7 +5,7 @@ import type { ItemsTask } from '../../src/core/features/features.js';
 import type { GeoPackageSource, PostgisSource } from '../../src/core/sources/vector-source.js';
 import { FILES, placeFor, ThreadLoad } from '../../src/workers/pools/vector/placing.js';
 import type { VectorPool } from '../../src/workers/pools/vector/pool.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
 import { WORLD_MAP } from '../native/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -51,7 +51,8 @@ beforeAll(async () => {
   file = {
     filter: undefined,
     ...common,
-    source: inspect(WORLD_MAP).find(({ source }) => source.table === 'countries')!.source as GeoPackageSource,
+    source: inspectGeoPackage(WORLD_MAP).find(({ source }) => source.table === 'countries')!
+      .source as GeoPackageSource,
   };
   const { VectorPool: Pool } = (await import(built)) as { VectorPool: typeof VectorPool };
   pool = new Pool({ threads: 1, maxQueue: 4, maxWaitMs: 30_000, connections: 4 });

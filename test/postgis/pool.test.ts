@@ -5,8 +5,8 @@ import type { PostgresConnection } from '../../src/native/postgres.js';
 import {
   batches,
   closeAll,
+  getConnectionPool,
   limitConnections,
-  poolOf,
   withConnection,
 } from '../../src/workers/providers/postgis/connections/database.js';
 import { Cancellation } from '../../src/workers/threads/cancellation.js';
@@ -233,7 +233,7 @@ describe('a server short of connections', () => {
 describe('a pool', () => {
   it('closes what it has', async () => {
     await use('SELECT 1');
-    poolOf(postgres.url).close();
+    getConnectionPool(postgres.url).close();
     await until(async () => {
       const { rows } = await run(
         postgres.url,

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GeoPackageSource, PostgisSource } from '../../src/core/sources/vector-source.js';
 import type { VectorTileTask } from '../../src/core/tasks/vector-tasks.js';
 import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { storeOf } from '../../src/workers/providers/store.js';
+import { getFeatureStore } from '../../src/workers/providers/store.js';
 import { decode, WORLD_MAP } from '../native/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { CRS84, featuresOf, layerOf } from './support.js';
@@ -39,7 +39,7 @@ beforeAll(async () => {
     { encoding: 'utf8' },
   );
   if (loaded.status !== 0) throw new Error(`ogr2ogr failed: ${loaded.stderr ?? loaded.error}`);
-  const layers = inspect(WORLD_MAP);
+  const layers = inspectGeoPackage(WORLD_MAP);
   for (const table of TABLES) {
     const file = layers.find(({ source }) => source.table === table)!.source as GeoPackageSource;
     pairs[table] = [file, (await layerOf(postgres.url, table)).source as PostgisSource];
@@ -61,7 +61,7 @@ describe.each(TABLES)('%s, in both stores', (table) => {
     ['gml', { type: 'place', srsName: 'http://www.opengis.net/def/crs/OGC/1.3/CRS84' }],
   ] as const)('has the same features as %s', async (format, gml) => {
     const [file, database] = await both(table, async (source) => {
-      const found = await storeOf(source).items({
+      const found = await getFeatureStore(source).items({
         filter: undefined,
         ...CRS84,
         format,
@@ -85,7 +85,13 @@ describe.each(TABLES)('%s, in both stores', (table) => {
     ]) {
       const [file, database] = await both(table, async (source) => {
         const filter = { op: 's_intersects', args: [{ property: source.geometryColumn }, { bbox }] };
-        const found = await storeOf(source).items({ ...CRS84, source, filter, limit: 2000, offset: 0 });
+        const found = await getFeatureStore(source).items({
+          ...CRS84,
+          source,
+          filter,
+          limit: 2000,
+          offset: 0,
+        });
         return featuresOf(found.features).map(({ id }) => id);
       });
       expect(database).toEqual(file);
@@ -108,7 +114,11 @@ describe.each(TABLES)('%s, in both stores', (table) => {
         simplify: 0.5,
         encoding: 'identity',
       };
-      const { tile } = await storeOf(source).tileLayer(task, { filter: undefined, name: 'layer', source });
+      const { tile } = await getFeatureStore(source).tileLayer(task, {
+        filter: undefined,
+        name: 'layer',
+        source,
+      });
       return JSON.stringify(byId(tile));
     });
     expect(database === file).toBe(true);

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { FeatureOutput, ItemsTask } from '../../src/core/features/features.js';
 import type { PostgisSource } from '../../src/core/sources/vector-source.js';
 import type { VectorLayerInfo } from '../../src/core/tasks/vector-tasks.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 
 /** A feature as the stores write it. */
@@ -30,7 +30,7 @@ export async function run(url: string, sql: string): Promise<pg.QueryResult> {
 }
 
 export async function layerOf(url: string, table: string, column?: string): Promise<VectorLayerInfo> {
-  const { layers, problems } = await discover({ database: url });
+  const { layers, problems } = await discoverTables({ database: url });
   const found = layers.find(({ source }) => {
     const { geometryColumn } = source as PostgisSource;
     return source.table === table && (column === undefined || geometryColumn === column);

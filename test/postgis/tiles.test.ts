@@ -4,7 +4,7 @@ import type { Box } from '../../src/core/geometry/box.js';
 import type { PostgisSource } from '../../src/core/sources/vector-source.js';
 import type { VectorTileTask } from '../../src/core/tasks/vector-tasks.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { postgisStore } from '../../src/workers/providers/postgis/store.js';
 import { decode, ringArea } from '../native/support.js';
 import { checkTile } from '../native/tile-rules.js';
@@ -53,7 +53,7 @@ beforeAll(async () => {
   db = new pg.Client({ connectionString: postgres.url });
   await db.connect();
   await db.query(TABLES);
-  const { layers } = await discover({ database: postgres.url });
+  const { layers } = await discoverTables({ database: postgres.url });
   sources = new Map(layers.map(({ source }) => [source.table, source as PostgisSource]));
 }, 120_000);
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import type { ImportService } from '../../src/services/exchange/import.js';
 import type { JobContext } from '../../src/services/jobs/kinds.js';
-import { type PublishDeps, publishResult } from '../../src/services/processes/publish.js';
+import { publishResult, type ResultPublishDeps } from '../../src/services/processes/publish.js';
 import { FolderStorage } from '../../src/services/storage/folder.js';
 
 /** Rasters that become collections, when jobs are killed and names are taken. */
@@ -30,7 +30,7 @@ function jobOf(saved?: unknown) {
 }
 
 let runs = 0;
-function run(context: JobContext, collection: string, deps: Partial<PublishDeps> = {}): Promise<void> {
+function run(context: JobContext, collection: string, deps: Partial<ResultPublishDeps> = {}): Promise<void> {
   const publication = {
     path: result,
     mediaType: 'image/tiff',

@@ -11,12 +11,12 @@ import { describeCrs } from '../../src/native/index.js';
 import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
 import type { FeaturesFacts } from '../../src/services/processes/definition.js';
-import { pushDownOf } from '../../src/services/processes/push-down.js';
+import { planPushDown } from '../../src/services/processes/push-down.js';
 import { processFeatures } from '../../src/workers/processes/features.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { batches, closeAll } from '../../src/workers/providers/postgis/connections/database.js';
 import { boundStatements } from '../../src/workers/providers/postgis/connections/session.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { rowsOf, underLimits } from './reference.js';
 
@@ -75,7 +75,7 @@ afterAll(async () => {
 });
 
 async function table(name: string): Promise<ProcessFeatures> {
-  const { layers } = await discover({ database: postgres.url });
+  const { layers } = await discoverTables({ database: postgres.url });
   const { source } = layers.find((layer) => layer.source.table === name)!;
   return { source, filter: undefined, fields: source.fields.map((field) => field.name) };
 }
@@ -147,7 +147,7 @@ async function outcomeOf(task: ReturnType<typeof taskOf>, pushDown: boolean): Pr
 /** Decisions and both outcomes. */
 async function bothWays(id: string, values: Record<string, unknown>, input = areas, overlay = places) {
   const task = taskOf(id, values, input, overlay);
-  const decision = pushDownOf(task.process, task.input, task.overlay, 'all');
+  const decision = planPushDown(task.process, task.input, task.overlay, 'all');
   const [theirs, ours] = [await outcomeOf(task, true), await outcomeOf(task, false)];
   expect(theirs.result.pushDownFault).toBeUndefined();
   return { decision, theirs, ours };
@@ -253,7 +253,7 @@ describe('sums of integers', () => {
   const sumsIn = (path: string, name: string): unknown[] => {
     const db = new Database(path, { readonly: true });
     try {
-      const { table } = inspect(path)[0]!.source as { table: string };
+      const { table } = inspectGeoPackage(path)[0]!.source as { table: string };
       return db.prepare(`SELECT "${name}" FROM "${table}" ORDER BY 1`).pluck().safeIntegers().all();
     } finally {
       db.close();
@@ -415,7 +415,7 @@ const REASONS: [
 
 it.each(REASONS)('%s %j of %s and %s is computed here', async (id, values, input, overlay, reason) => {
   const task = taskOf(id, values, await table(input), await table(overlay));
-  expect(pushDownOf(task.process, task.input, task.overlay, 'all')).toEqual({
+  expect(planPushDown(task.process, task.input, task.overlay, 'all')).toEqual({
     reason: expect.stringMatching(reason),
   });
 });
@@ -428,17 +428,17 @@ it.each([
   ['analytics.summary-statistics', {}, undefined],
 ])('%s %j goes by the setting', (id, values, reason) => {
   const { process, input, overlay } = taskOf(id, values, areas, places);
-  const decision = pushDownOf(process, input, overlay, 'measured');
+  const decision = planPushDown(process, input, overlay, 'measured');
   expect(decision).toEqual(reason === undefined ? { statement: expect.any(String) } : { reason });
-  expect(pushDownOf(process, input, overlay, 'none')).toEqual({ reason: 'the settings say so' });
+  expect(planPushDown(process, input, overlay, 'none')).toEqual({ reason: 'the settings say so' });
 });
 
 it('says nothing of files, and does not mix databases', () => {
   const { process, input, overlay } = taskOf('analytics.nearest', { unit: 'crs' }, areas, places);
   const { database: _, ...file } = input.source;
   const inFile = { ...input, source: { ...file, path: 'a.gpkg' } };
-  expect(pushDownOf(process, inFile, inFile, 'all')).toBeUndefined();
-  expect(pushDownOf(process, inFile, overlay, 'all')).toEqual({
+  expect(planPushDown(process, inFile, inFile, 'all')).toBeUndefined();
+  expect(planPushDown(process, inFile, overlay, 'all')).toEqual({
     reason: expect.stringContaining('same database'),
   });
 });

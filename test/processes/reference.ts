@@ -13,9 +13,9 @@ import type { FeaturesFacts } from '../../src/services/processes/definition.js';
 import { processFeatures } from '../../src/workers/processes/features.js';
 import { stageFeatures } from '../../src/workers/processes/stage.js';
 import { FeatureTable } from '../../src/workers/processes/table.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
 /** Processes of features beside PostGIS, on countries and their provinces. */
@@ -27,7 +27,7 @@ function wkbOf(blob: Buffer): string {
 }
 
 export function rowsOf(path: string): { geometry: string | null; row: Record<string, unknown> }[] {
-  const { source } = inspect(path)[0]!;
+  const { source } = inspectGeoPackage(path)[0]!;
   const db = new Database(path, { readonly: true });
   const rows = db.prepare(`SELECT * FROM "${source.table}" ORDER BY 1`).all() as Record<string, unknown>[];
   db.close();
@@ -38,7 +38,7 @@ export function rowsOf(path: string): { geometry: string | null; row: Record<str
 }
 
 export function featuresOf(path: string): ProcessFeatures {
-  const { source } = inspect(path)[0]!;
+  const { source } = inspectGeoPackage(path)[0]!;
   return { source, filter: undefined, fields: source.fields.map(({ name }) => name) };
 }
 
@@ -163,7 +163,7 @@ export class Reference {
 
   /** A table of the database. */
   async table(name: string): Promise<ProcessFeatures> {
-    const { layers } = await discover({ database: this.postgres.url });
+    const { layers } = await discoverTables({ database: this.postgres.url });
     const { source } = layers.find((layer) => layer.source.table === name)!;
     return { source, filter: undefined, fields: source.fields.map((field) => field.name) };
   }

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { azurePage } from '../../src/workers/exchange/ingest/azure-objects.js';
-import { parseXml } from '../../src/workers/files/xml.js';
+import { parseXmlDocument } from '../../src/workers/files/xml.js';
 import { scratchDirectory } from '../engine/support.js';
 import { REMOTE_HOST, type Remote, startRemote } from '../imports/support.js';
 import { freePort } from '../support/ports.js';
@@ -211,7 +211,7 @@ it('keys that are escaped in a list are told as they are, broken ones as they st
     `<Blob><Name Encoded="true">${name}</Name><Properties><Content-Length>1</Content-Length></Properties></Blob>`;
   const blobs = `<Blobs>${blob('a%20b.fgb')}${blob('100%.fgb')}</Blobs>`;
   const { objects } = azurePage(
-    parseXml(Buffer.from(`<EnumerationResults>${blobs}</EnumerationResults>`)).root,
+    parseXmlDocument(Buffer.from(`<EnumerationResults>${blobs}</EnumerationResults>`)).root,
   );
   expect(objects.map(({ key }) => key)).toEqual(['a b.fgb', '100%.fgb']);
 });

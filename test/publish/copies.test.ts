@@ -3,7 +3,7 @@ import { CatalogSnapshot, type VectorCollection } from '../../src/core/catalog/c
 import type { LayerSettings } from '../../src/core/catalog/layer-settings.js';
 import { ApiError } from '../../src/core/errors/errors.js';
 import type { LayerCopy, NewCopy } from '../../src/services/catalog/copies/layer-copy.js';
-import { CONNECTION, type StoredConnection } from '../../src/services/connections/connection.js';
+import { CONNECTION_KIND, type StoredConnection } from '../../src/services/connections/connection.js';
 import { LAYER_COPY } from '../../src/services/connections/connections.js';
 import { type CopiesDeps, LayerCopies } from '../../src/services/exchange/copies/copies.js';
 import { temporaryState } from '../support/state.js';
@@ -49,7 +49,7 @@ beforeEach(async () => {
   };
   const body = { name: 'towns', provider: 'ogc-api-features', host: 'towns.invalid', port: 80 };
   connection = (await t.state.documents.create(
-    CONNECTION,
+    CONNECTION_KIND,
     'c1',
     { ...body, databaseName: '', username: '', sslMode: 'Disable', isActive: true },
     'ada',

@@ -11,7 +11,7 @@ import { Catalog } from '../../src/services/catalog/catalog.js';
 import { Databases } from '../../src/services/catalog/databases.js';
 import type { SourceChange } from '../../src/services/catalog/inspections/readings.js';
 import { StacImagery } from '../../src/services/rasters/stac-imagery/searches.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageStore } from '../edits/support.js';
 
 /** A change of one source opens no other source, and the catalog is the one that reading everything would give. */
@@ -37,7 +37,7 @@ const pathOf = (name: string) => join(folder, `${name}.gpkg`);
 const own = () => join(root, 'data/stores/default.gpkg');
 
 /** What is found in each of many files. */
-let inspected: ReturnType<typeof inspect> | undefined;
+let inspected: ReturnType<typeof inspectGeoPackage> | undefined;
 
 const pools = {
   async run(name: string, { path, ...named }: { path: string; tables?: string[] }) {
@@ -46,9 +46,9 @@ const pools = {
     if (name === 'vector.otherTables') return { tiles: [], plain: [], problems: [] };
     if (name !== 'vector.inspect') throw new TaskFailure('invalid-input', name);
     // Many files hold what one of them holds.
-    if (path.includes('/many/')) return (inspected ??= inspect(pathOf('a'), named));
+    if (path.includes('/many/')) return (inspected ??= inspectGeoPackage(pathOf('a'), named));
     asked.push(named.tables ? `${path}#${named.tables.join()}` : path);
-    const found = inspect(path, named);
+    const found = inspectGeoPackage(path, named);
     await held;
     return found;
   },

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
-  type LayersDeps,
   type PublishedLayer,
   PublishedLayers,
+  type PublishedLayersDeps,
   REMOVED_LAYER,
 } from '../../src/services/catalog/publish/layers.js';
 import { PUBLISHED_LAYER } from '../../src/services/connections/connections.js';
@@ -38,7 +38,7 @@ beforeEach(async () => {
         left.delete('rules');
       },
     },
-  } as unknown as LayersDeps);
+  } as unknown as PublishedLayersDeps);
   await t.state.documents.create(PUBLISHED_LAYER, 'roads', { layerId: 1, connectionId: 'c1' }, 'ada');
 });
 afterEach(() => t.close());

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Sealing } from '../../src/services/access/keys/sealing.js';
-import { keyVersionOf, SecretKeys } from '../../src/services/access/keys/secret-keys.js';
+import { parseKeyVersion, SecretKeys } from '../../src/services/access/keys/secret-keys.js';
 import { temporaryState } from '../support/state.js';
 
 let t: Awaited<ReturnType<typeof temporaryState>>;
@@ -14,15 +14,15 @@ const keys = (passphrase = 'a key') => new SecretKeys(t.state.documents, new Sea
 it('are opened by every process, before and after a rotation that ended half-way', async () => {
   const [one, other] = [keys(), keys()];
   const secrets = await Promise.all(['a', 'b', 'c'].map((text) => one.seal(text, 'use')));
-  expect(secrets.map(keyVersionOf)).toEqual([1, 1, 1]);
+  expect(secrets.map(parseKeyVersion)).toEqual([1, 1, 1]);
   expect(await one.advance()).toMatchObject({ before: 1, after: { version: 2 } });
   const half = [await other.rewrap(secrets[0]!, 'use'), secrets[1]!, secrets[2]!];
-  expect(half.map(keyVersionOf)).toEqual([2, 1, 1]);
+  expect(half.map(parseKeyVersion)).toEqual([2, 1, 1]);
   for (const process of [one, other, keys()])
     expect(await Promise.all(half.map((secret) => process.open(secret, 'use')))).toEqual(['a', 'b', 'c']);
   await keys().advance();
   const whole = await Promise.all(half.map((secret) => one.rewrap(secret, 'use')));
-  expect(whole.map(keyVersionOf)).toEqual([3, 3, 3]);
+  expect(whole.map(parseKeyVersion)).toEqual([3, 3, 3]);
   expect(await Promise.all([...half, ...whole].map((secret) => other.open(secret, 'use')))).toEqual([
     'a',
     'b',
@@ -54,9 +54,9 @@ it('open a secret for its use alone, with the key of the state alone', async () 
 
 it('take over what was kept without a key, once there is one', async () => {
   const open = await keys('').seal('text', 'use');
-  expect(keyVersionOf(open)).toBeNull();
+  expect(parseKeyVersion(open)).toBeNull();
   expect(await keys().open(open, 'use')).toBe('text');
   const sealed = await keys().rewrap(open, 'use');
-  expect(keyVersionOf(sealed)).toBe(1);
+  expect(parseKeyVersion(sealed)).toBe(1);
   expect(await keys().open(sealed, 'use')).toBe('text');
 });

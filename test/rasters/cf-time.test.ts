@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { instantsOf } from '../../src/workers/rasters/sources/gridded/cf-time.js';
+import { parseTimeAxis } from '../../src/workers/rasters/sources/gridded/cf-time.js';
 
 describe('instants of a CF time axis', () => {
   it.each([
@@ -20,7 +20,7 @@ describe('instants of a CF time axis', () => {
     [75, 'days since 2000-01-01', '360_day', '2000-03-16T00:00:00Z'],
     [0, 'days since 2000-02-16', 'julian', '2000-02-16T00:00:00Z'],
   ])('%s %s (%s) is %s', (value, units, calendar, instant) => {
-    expect(instantsOf([value], units, calendar)).toEqual([instant]);
+    expect(parseTimeAxis([value], units, calendar)).toEqual([instant]);
   });
 
   it.each([
@@ -33,6 +33,6 @@ describe('instants of a CF time axis', () => {
     [[4e6], 'days since 2000-01-01', 'standard'],
     [[1], 'days since yesterday', 'standard'],
   ])('%j %s (%s) is refused', (values, units, calendar) => {
-    expect(() => instantsOf(values, units, calendar)).toThrow(/time axis cannot be used/);
+    expect(() => parseTimeAxis(values, units, calendar)).toThrow(/time axis cannot be used/);
   });
 });

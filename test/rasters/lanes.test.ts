@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lengthOf, oneAtATime } from '../../src/workers/gdal/lock.js';
+import { getQueueLength, oneAtATime } from '../../src/workers/gdal/lock.js';
 import { Cancellation } from '../../src/workers/threads/cancellation.js';
 import { fileRaster, suiteEngine } from '../engine/support.js';
 
@@ -26,11 +26,11 @@ describe('what goes one after the other', () => {
         if (number === 2) throw new Error('two');
       }).catch(String),
     );
-    expect(lengthOf('order')).toBe(3);
+    expect(getQueueLength('order')).toBe(3);
     first.open();
     expect(await Promise.all(runs)).toEqual([undefined, 'Error: two', undefined]);
     expect(order).toEqual([1, 2, 3]);
-    expect(lengthOf('order')).toBe(0);
+    expect(getQueueLength('order')).toBe(0);
   });
 
   it('is left while it waits, as soon as it is cancelled', async () => {
@@ -44,7 +44,7 @@ describe('what goes one after the other', () => {
     const last = oneAtATime('cancel', async () => 'last');
     cancellation.request();
     await expect(waiter).rejects.toMatchObject({ code: 'cancelled' });
-    expect(lengthOf('cancel')).toBe(2);
+    expect(getQueueLength('cancel')).toBe(2);
     first.open();
     await slow;
     expect(await last).toBe('last');
@@ -60,7 +60,7 @@ describe('what goes one after the other', () => {
     expect(await oneAtATime('long', async () => 'next')).toBe('next');
     first.open();
     await slow;
-    expect(lengthOf('long')).toBe(0);
+    expect(getQueueLength('long')).toBe(0);
   });
 });
 

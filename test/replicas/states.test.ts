@@ -2,15 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { esriFeature, sentFeature } from '../../src/core/geoservices/geoservices-features.js';
 import { jsonTexts } from '../../src/core/values/json-text.js';
 import { type UploadFacts, updateConflict } from '../../src/services/replicas/conflicts.js';
-import { isStoredExactly, sameValue, stateOfRow, valuesOf } from '../../src/services/replicas/states.js';
+import {
+  isStoredExactly,
+  parseJsonValues,
+  parseRowState,
+  sameValue,
+} from '../../src/services/replicas/states.js';
 
 describe('states of conflicts', () => {
   it('keep the digits of numbers at every depth', () => {
     const b = '{"x":[1,9007199254740993,"1.10"],"y":null}';
     const properties = `{"a":12345678901234567890.1,"b":${b},"c":-0.12345678901234567891}`;
-    const { attributes } = stateOfRow({ properties, geometry: 'null' });
+    const { attributes } = parseRowState({ properties, geometry: 'null' });
     expect(jsonTexts(attributes)).toEqual({ a: '12345678901234567890.1', b, c: '-0.12345678901234567891' });
-    const sent = valuesOf({ a: '12345678901234567890.10', b: b.replace('[1,', '[1.0,') });
+    const sent = parseJsonValues({ a: '12345678901234567890.10', b: b.replace('[1,', '[1.0,') });
     expect(sameValue(sent['a'], attributes['a'], 'number')).toBe(true);
     expect(sameValue(sent['b'], attributes['b'], 'json')).toBe(true);
   });

@@ -2,14 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { selected } from '../../src/workers/stac/fields.js';
-import { itemOf } from '../../src/workers/stac/ingest/item.js';
-import { type CatalogReader, type FoundItem, readCatalog } from '../../src/workers/stac/ingest/read.js';
+import { selectMembers } from '../../src/workers/stac/fields.js';
+import { parseStacItem } from '../../src/workers/stac/ingest/item.js';
+import { type CatalogReader, readCatalog, type StacItemEntry } from '../../src/workers/stac/ingest/read.js';
 import { gridItem } from './catalog-files.js';
 
 let folder: string;
 let refused: string[];
-let items: FoundItem[];
+let items: StacItemEntry[];
 const reader: CatalogReader = {
   collection: () => {},
   item: (found) => void items.push(found),
@@ -72,7 +72,7 @@ it.each<[string, unknown, RegExp]>([
   ['deep members', gridItem(0, { deep: JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`) }), /nested/],
 ])('an item with %s is refused', (_, value, reason) => {
   const found = { value: JSON.parse(JSON.stringify(value)), place: 'here', folder, collection: undefined };
-  expect(() => itemOf(found, folder)).toThrow(reason);
+  expect(() => parseStacItem(found, folder)).toThrow(reason);
 });
 
 it('hrefs that nobody should follow are dropped', () => {
@@ -88,7 +88,7 @@ it('hrefs that nobody should follow are dropped', () => {
   ];
   const assets = Object.fromEntries(hrefs.map((href, i) => [`a${i}`, { href }]));
   const value = { ...gridItem(0), assets, links: hrefs.map((href) => ({ rel: 'about', href })) };
-  const { item, files } = itemOf({ value, place: 'here', folder, collection: undefined }, folder);
+  const { item, files } = parseStacItem({ value, place: 'here', folder, collection: undefined }, folder);
   expect([item['assets'], item['links'], files]).toEqual([{}, [], {}]);
 });
 
@@ -100,13 +100,13 @@ it('a line that is too long ends the reading', () => {
 it('chosen members are taken from the item alone', () => {
   const item = JSON.parse('{"id":"a","properties":{"a.b":1,"c":{"d":2}},"__proto__":{"x":1}}');
   expect(
-    selected(item, { include: ['properties.a.b', 'properties.c.d', 'constructor', 'toString.name'] }),
+    selectMembers(item, { include: ['properties.a.b', 'properties.c.d', 'constructor', 'toString.name'] }),
   ).toEqual({
     id: 'a',
     properties: { 'a.b': 1, c: { d: 2 } },
   });
-  expect(Object.keys(selected(item, { include: ['__proto__.x'] }))).toEqual(['id', '__proto__']);
-  expect(selected(item, { exclude: ['properties.c.d', 'nope.x'] })['properties']).toEqual({
+  expect(Object.keys(selectMembers(item, { include: ['__proto__.x'] }))).toEqual(['id', '__proto__']);
+  expect(selectMembers(item, { exclude: ['properties.c.d', 'nope.x'] })['properties']).toEqual({
     'a.b': 1,
     c: {},
   });

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { TaskFailure } from '../../src/core/errors/failure.js';
 import type { Pools } from '../../src/core/tasks/tasks.js';
 import { previewFile } from '../../src/services/exchange/import-preview.js';
-import { inspect, otherTables } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage, otherTables } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { findSlowViews } from '../../src/workers/providers/geopackage/schema/slow-views.js';
 import { isFullRun } from '../support/soak.js';
 
@@ -42,7 +42,7 @@ it('reads the other tables of a GeoPackage, and names its endless views', () => 
     .pluck()
     .all();
   db.close();
-  const inspected = inspect(path).map(({ source }) => source.table);
+  const inspected = inspectGeoPackage(path).map(({ source }) => source.table);
   expect(inspected).toEqual(tables);
   const { problems, plain } = otherTables(path, inspected);
   expect(problems).toEqual([
@@ -90,7 +90,7 @@ describe.each(REPLACED)('%s', (table) => {
     CREATE VIEW ${table} AS SELECT kept.* FROM
       (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i FROM r) n, kept WHERE n.i < 0`);
     db.close();
-    const read = () => inspect(path).map(({ source }) => source.table);
+    const read = () => inspectGeoPackage(path).map(({ source }) => source.table);
     // It is not read at all: its tables have the styles of the server.
     if (table === 'layer_styles')
       expect(read()).toEqual(['countries', 'disputed_borders', 'states_provinces']);

@@ -9,7 +9,7 @@ import type {
   PageKey,
   SortKey,
 } from '../../src/core/features/features.js';
-import { around, type Box, boxesTouch, envelope } from '../../src/core/geometry/box.js';
+import { around, type Box, boxesTouch, computeEnvelope } from '../../src/core/geometry/box.js';
 import { type Field, fieldsNamed, type VectorSource } from '../../src/core/sources/vector-source.js';
 import { geojsonToWkb, geometryToGeoJSON, LayerEncoder } from '../../src/native/index.js';
 import { measuredIn } from '../../src/workers/edits/domain.js';
@@ -92,7 +92,7 @@ export function memoryStore(tables: ReadonlyMap<string, MemoryTable>): FeatureSt
       boxes.map((box) => touching(rowsOf({ filter: undefined, source }), box).length > 0),
     extent: async (query) => {
       const boxes = rowsOf(query).flatMap(({ geometry }) => {
-        const box = envelope(geometry);
+        const box = computeEnvelope(geometry);
         return box ? [box] : [];
       });
       return measuredIn(boxes.length === 0 ? undefined : boxes.reduce(around), query.source.crs);
@@ -176,7 +176,7 @@ function compare(a: Value, b: Value): number {
 
 function touching(rows: readonly Row[], box: Box): Row[] {
   return rows.filter(({ geometry }) => {
-    const own = envelope(geometry);
+    const own = computeEnvelope(geometry);
     return own !== undefined && boxesTouch(own, box);
   });
 }

@@ -1,4 +1,4 @@
-import { inspect, registerStore } from '../../src/workers/providers/store.js';
+import { inspectTables, registerStore } from '../../src/workers/providers/store.js';
 import { COLUMNS, collection } from './data.js';
 import { memoryStore } from './memory-store.js';
 import { storeSuite } from './suite.js';
@@ -7,4 +7,4 @@ import { storeSuite } from './suite.js';
 const fields = COLUMNS.map((column) => ({ ...column, nullable: true }));
 registerStore('memory', memoryStore(new Map([['rows', { fields, features: collection.features }]])));
 
-storeSuite('in memory', async () => inspect({ kind: 'memory', path: '' })[0]!);
+storeSuite('in memory', async () => inspectTables({ kind: 'memory', path: '' })[0]!);

@@ -14,28 +14,28 @@ import { fixedReading, VisibleCatalog } from '../../src/services/catalog/visible
 import { Edits } from '../../src/services/edits/edits.js';
 import { createLog } from '../../src/services/telemetry/log.js';
 import { TileCache } from '../../src/services/tiles/cache/tile-cache.js';
-import { h3 } from '../../src/workers/features/analytics/h3.js';
+import { computeH3Cells } from '../../src/workers/features/analytics/h3.js';
 import { readItems } from '../../src/workers/features/items.js';
 import { fieldStatistics } from '../../src/workers/features/statistics/field-statistics.js';
-import { storeOf } from '../../src/workers/providers/store.js';
+import { getFeatureStore } from '../../src/workers/providers/store.js';
 import { vectorTile } from '../../src/workers/tiles/tile.js';
 import { NO_AUDIT } from '../support/auditing.js';
 
 /** The tasks of the vector pool that the surfaces of features and tiles run; here they run in this thread. */
 const TASKS: Partial<Record<TaskName, (input: never) => unknown>> = {
   'vector.items': (task: never) => readItems(task),
-  'vector.item': (task: never) => storeOf(task['source']).item(task),
-  'vector.count': (task: never) => storeOf(task['source']).count(task),
-  'vector.edit': (task: never) => storeOf(task['source']).edit(task),
+  'vector.item': (task: never) => getFeatureStore(task['source']).item(task),
+  'vector.count': (task: never) => getFeatureStore(task['source']).count(task),
+  'vector.edit': (task: never) => getFeatureStore(task['source']).edit(task),
   'vector.tile': (task: never) => vectorTile(task),
   'vector.statistics': (task: never) => fieldStatistics(task),
-  'vector.h3': (task: never) => h3(task),
+  'vector.h3': (task: never) => computeH3Cells(task),
 };
 
 /** What the store says of a table, as its inspection does. */
 export async function described(layer: Partial<VectorLayerInfo> & Pick<VectorLayerInfo, 'source'>) {
   const { source } = layer;
-  const store = storeOf(source);
+  const store = getFeatureStore(source);
   const { extent84 } = await store.extent({ filter: undefined, source });
   return {
     extent84,

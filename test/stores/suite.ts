@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { around, type Box, boxesTouch, envelope } from '../../src/core/geometry/box.js';
+import { around, type Box, boxesTouch, computeEnvelope } from '../../src/core/geometry/box.js';
 import type { VectorLayerInfo } from '../../src/core/tasks/vector-tasks.js';
 import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
-import { storeOf } from '../../src/workers/providers/store.js';
+import { getFeatureStore } from '../../src/workers/providers/store.js';
 import { decode } from '../native/support.js';
 import { COLUMNS, THINGS, type Thing } from './data.js';
 import { described, served } from './served.js';
@@ -69,7 +69,7 @@ export function storeSuite(name: string, layer: () => Promise<Pick<VectorLayerIn
       'finds what lies in %j',
       async (box) => {
         // Polygons and lines are small and lie along the axes: only of lines is the envelope more than the line.
-        const near = THINGS.filter(({ geometry }) => boxesTouch(envelope(geometry)!, box));
+        const near = THINGS.filter(({ geometry }) => boxesTouch(computeEnvelope(geometry)!, box));
         const ids = await idsOf({ bbox: box.join(',') });
         const sure = near.filter(({ geometry }) => geometry.type !== 'LineString').map(({ id }) => id);
         expect(ids).toEqual(expect.arrayContaining(sure));
@@ -139,7 +139,7 @@ export function storeSuite(name: string, layer: () => Promise<Pick<VectorLayerIn
     });
 
     it('describes its extent', async () => {
-      const expected = THINGS.map(({ geometry }) => envelope(geometry)!).reduce(around);
+      const expected = THINGS.map(({ geometry }) => computeEnvelope(geometry)!).reduce(around);
       const { body } = await get('?f=json');
       body.extent.spatial.bbox[0].forEach((side: number, i: number) => {
         expect(side).toBeCloseTo(expected[i]!, 5);
@@ -206,7 +206,7 @@ export function storeSuite(name: string, layer: () => Promise<Pick<VectorLayerIn
         [x - 1, y - 1, x + 1, y + 1],
         [-180, 85, -170, 90],
       ];
-      expect(await storeOf(source).occupied(source, boxes)).toEqual([true, false]);
+      expect(await getFeatureStore(source).occupied(source, boxes)).toEqual([true, false]);
     });
 
     it('is edited, or says that it is not', async () => {
@@ -218,7 +218,7 @@ export function storeSuite(name: string, layer: () => Promise<Pick<VectorLayerIn
       }
       expect(response.status).toBe(204);
       expect((await get('/items/1?f=json')).status).toBe(404);
-      const events = await storeOf(source).events({ source, from: 0, limit: 10 });
+      const events = await getFeatureStore(source).events({ source, from: 0, limit: 10 });
       expect(events.events).toMatchObject([{ featureId: '1', operation: 'delete' }]);
     });
   });

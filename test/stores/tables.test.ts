@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { closeWriters } from '../../src/workers/providers/geopackage/edits/writer.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
 import { type Stores, startStores } from '../cql2/stores.js';
 import { layerOf } from '../postgis/support.js';
@@ -17,5 +17,5 @@ afterAll(async () => {
   await stores?.stop();
 });
 
-storeSuite('GeoPackage', async () => inspect(stores.geopackage.path)[0]!);
+storeSuite('GeoPackage', async () => inspectGeoPackage(stores.geopackage.path)[0]!);
 storeSuite('PostGIS', () => layerOf(stores.postgis.database, 'rows'));

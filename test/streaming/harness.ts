@@ -19,8 +19,8 @@ import { Hub } from '../../src/services/streams/hub.js';
 import { createLog } from '../../src/services/telemetry/log.js';
 import { match } from '../../src/workers/features/match.js';
 import { closeWriters } from '../../src/workers/providers/geopackage/edits/writer.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
-import { storeOf } from '../../src/workers/providers/store.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { getFeatureStore } from '../../src/workers/providers/store.js';
 import { geoPackageStore } from '../edits/support.js';
 import { NO_AUDIT } from '../support/auditing.js';
 import { StreamClient } from './support.js';
@@ -53,7 +53,7 @@ export async function streams({
   stallMs = 60_000,
 }: StreamSetup = {}) {
   const store = geoPackageStore();
-  const inspected = inspect(store.file);
+  const inspected = inspectGeoPackage(store.file);
   const collections = Object.entries(LAYERS).map(([id, layerId]) => {
     const layer = inspected.find(({ source }) => source.table === id)!;
     return {
@@ -68,7 +68,7 @@ export async function streams({
   });
   const run = async (name: string, input: never) => {
     if (name === 'vector.match') return match(input);
-    if (name === 'vector.items') return storeOf({ kind: 'geopackage' }).items(input);
+    if (name === 'vector.items') return getFeatureStore({ kind: 'geopackage' }).items(input);
     throw new Error(`no ${name} here`);
   };
   const pools = { run } as unknown as Pools;
@@ -171,7 +171,7 @@ export async function streams({
     /** Edits features past all access rules; returns the id of the first. */
     async edit(layer: Layer, ...operations: EditOperation[]): Promise<string> {
       const { source } = collections[LAYERS[layer] - 1]!;
-      const { outcomes } = await storeOf(source).edit({
+      const { outcomes } = await getFeatureStore(source).edit({
         filter: undefined,
         source,
         operations,
@@ -189,7 +189,7 @@ export async function streams({
       const [outcome] = outcomes;
       if (!outcome?.ok) throw new Error(JSON.stringify(outcomes));
       const place = { kind: 'geopackage', path: store.file } as const;
-      const { events } = await storeOf(source).events({ source: place, from: read + 1, limit: 1000 });
+      const { events } = await getFeatureStore(source).events({ source: place, from: read + 1, limit: 1000 });
       read = events.at(-1)!.cursor;
       publish(events);
       return outcome.id;

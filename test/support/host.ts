@@ -9,7 +9,7 @@ import { appendFileSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { claimDataFolder } from '../../src/cli/local.js';
-import { engineCount, flagsOf } from '../../src/cli/settings.js';
+import { engineCount, mapFlagsToSettings } from '../../src/cli/settings.js';
 import type { Config } from '../../src/core/config/config.js';
 import type { Gateway } from '../../src/gateway/start/gateway.js';
 import { readConfig, serveGateway } from '../../src/gateway/start/serve.js';
@@ -59,7 +59,7 @@ const secretsOf = (env: NodeJS.ProcessEnv) =>
 
 async function start({ sources, options, env, logFile }: HostedStart): Promise<void> {
   const secrets = secretsOf(env);
-  const place = { start: { flags: flagsOf(sources, options), configFile: options.config }, env };
+  const place = { start: { flags: mapFlagsToSettings(sources, options), configFile: options.config }, env };
   const { config } = readConfig(place);
   const folder = claimDataFolder(resolve(config.data.directory));
   const runDir = await startEngines(config);

@@ -13,13 +13,15 @@ import { fixedReading, VisibleCatalog } from '../../src/services/catalog/visible
 import { attributeStatistics } from '../../src/services/features/attribute-statistics.js';
 import { fieldStatistics } from '../../src/workers/features/statistics/field-statistics.js';
 import { closeAll } from '../../src/workers/providers/geopackage/connection.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { Cancellation } from '../../src/workers/threads/cancellation.js';
 import { vectorTile } from '../../src/workers/tiles/tile.js';
 
 /** One rule, on every surface: what a principal may not read is in no answer. */
 
-const layer = inspect('demo/data/world_map.gpkg').find(({ source }) => source.table === 'countries')!;
+const layer = inspectGeoPackage('demo/data/world_map.gpkg').find(
+  ({ source }) => source.table === 'countries',
+)!;
 const collection = (id: string, layerId: number) =>
   ({
     ...layer,

@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import mapnik from '@mapnik/mapnik';
 import { describe, expect, it } from 'vitest';
-import { allFaces, covers, DEFAULT_TEXT_FONT, facesOf, unknownFont } from '../../src/core/styles/fonts.js';
+import {
+  allFaces,
+  DEFAULT_TEXT_FONT,
+  hasCodePoints,
+  listFontFaces,
+  unknownFont,
+} from '../../src/core/styles/fonts.js';
 import {
   fontFiles,
   fontPath,
@@ -34,14 +40,14 @@ describe('the list of fonts', () => {
 
 describe('a text-font', () => {
   it('takes Noto Sans for fonts of the same making, whatever the case', () => {
-    expect(facesOf(['Open Sans Semibold'])[0]?.name).toBe('Noto Sans SemiBold');
-    expect(facesOf(['arial unicode ms regular'])[0]?.name).toBe('Noto Sans Regular');
-    expect(facesOf(['Noto Sans Bold Italic'])[0]?.name).toBe('Noto Sans Bold Italic');
-    expect(facesOf(['DejaVu Serif Regular'])[0]?.name).toBe('DejaVu Serif Book');
+    expect(listFontFaces(['Open Sans Semibold'])[0]?.name).toBe('Noto Sans SemiBold');
+    expect(listFontFaces(['arial unicode ms regular'])[0]?.name).toBe('Noto Sans Regular');
+    expect(listFontFaces(['Noto Sans Bold Italic'])[0]?.name).toBe('Noto Sans Bold Italic');
+    expect(listFontFaces(['DejaVu Serif Regular'])[0]?.name).toBe('DejaVu Serif Book');
   });
 
   it('is followed by other scripts in its weight, each face once', () => {
-    const names = facesOf(['Open Sans Bold', 'Arial Unicode MS Bold']).map(({ name }) => name);
+    const names = listFontFaces(['Open Sans Bold', 'Arial Unicode MS Bold']).map(({ name }) => name);
     expect(names.slice(0, 2)).toEqual(['Noto Sans Bold', 'Noto Sans Arabic Bold']);
     expect(names).toContain('Noto Sans Thai Bold');
     expect(names).toContain('DejaVu Sans Bold');
@@ -68,7 +74,9 @@ describe('a text-font', () => {
     ['Ethiopic', 0x1200],
     ['Georgian', 0x10d0],
   ])('asks the face of %s for its letters', (script, code) => {
-    const asked = facesOf(DEFAULT_TEXT_FONT).filter((face) => face.blocks && covers(face, code, code));
+    const asked = listFontFaces(DEFAULT_TEXT_FONT).filter(
+      (face) => face.blocks && hasCodePoints(face, code, code),
+    );
     expect(asked.map(({ name }) => name)).toEqual([`Noto Sans ${script} Regular`]);
   });
 });

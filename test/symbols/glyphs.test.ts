@@ -4,7 +4,7 @@ import opentype from 'opentype.js';
 import { PbfReader } from 'pbf';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { facesOf } from '../../src/core/styles/fonts.js';
+import { listFontFaces } from '../../src/core/styles/fonts.js';
 import { distanceField, fieldValue } from '../../src/workers/styles/symbols/distance.js';
 import { fontPath } from '../../src/workers/styles/symbols/font-files.js';
 import { glyphRange } from '../../src/workers/styles/symbols/glyphs.js';
@@ -99,7 +99,7 @@ describe('a range of glyphs', () => {
 
   it('draws what the outline covers', async () => {
     const { glyphs } = await range(0);
-    const font = opentype.parse(arrayBuffer(fontPath(facesOf(['Noto Sans Regular'])[0]!)));
+    const font = opentype.parse(arrayBuffer(fontPath(listFontFaces(['Noto Sans Regular'])[0]!)));
     for (const character of 'AgS8&@') {
       const { bitmap, width, height, left, top } = glyphs.get(character.charCodeAt(0))!;
       const [x, y] = [BORDER - left, BORDER + top + 26];

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { ConnectionCounts, sumOfCounts } from '../../src/core/sources/connection-counts.js';
+import { ConnectionCounts, sumConnectionCounts } from '../../src/core/sources/connection-counts.js';
 import { ABSENT_INSTRUMENTS, expandNames } from '../../src/gateway/telemetry/absent-instruments.js';
 import {
   cacheHitRatioDetailed,
@@ -12,12 +12,12 @@ import {
 import {
   Counter,
   Gauge,
+  getInstrumentUnit,
   Histogram,
   type Instrument,
+  LABEL_SHARES,
   MAX_CELLS,
   OWN_CELLS,
-  SHARES,
-  unitOf,
 } from '../../src/services/telemetry/instruments.js';
 import { createRegistry, exposition, instruments } from '../../src/services/telemetry/metrics.js';
 import { memoryPressureAlerts, sampleMemory } from '../../src/services/telemetry/process-metrics.js';
@@ -53,7 +53,7 @@ describe('instruments', () => {
   });
 
   it('have a unit', () => {
-    const units = instruments().map(({ dottedName }) => [dottedName, unitOf(dottedName)]);
+    const units = instruments().map(({ dottedName }) => [dottedName, getInstrumentUnit(dottedName)]);
     expect(Object.fromEntries(units)).toMatchObject({
       svc_http_request_duration_ms: 'ms',
       svc_memory_usage_bytes: 'By',
@@ -127,7 +127,7 @@ describe('instruments', () => {
     const named = (word: string) =>
       samples.filter(({ labels }) => labels['a']!.startsWith(`${word} `)).length;
     expect(['refused', 'admin', 'wrong', 'served'].map(named)).toEqual([
-      ...[SHARES.refused, SHARES.admin, SHARES.wrong].map((part) => MAX_CELLS.other * part),
+      ...[LABEL_SHARES.refused, LABEL_SHARES.admin, LABEL_SHARES.wrong].map((part) => MAX_CELLS.other * part),
       MAX_CELLS.other / 2 - 1,
     ]);
     counter.reset();
@@ -168,7 +168,7 @@ describe('instruments', () => {
     one.add('active', 1);
     one.acquired(3);
     new ConnectionCounts(two.shared).acquired(20_000);
-    expect(sumOfCounts([one, two])).toEqual({
+    expect(sumConnectionCounts([one, two])).toEqual({
       capacity: 4,
       open: 0,
       active: 1,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { outboxDead, outboxOldest, outboxPending } from '../../src/services/telemetry/event-metrics.js';
-import { levelOf } from '../../src/services/telemetry/log.js';
+import { getRequestLogLevel } from '../../src/services/telemetry/log.js';
 
 it.each([
   [200, 'Information'],
@@ -19,7 +19,7 @@ it.each([
     operation: 'features.getItems',
     quiet: false,
   };
-  expect(levelOf(kind)).toBe(level);
+  expect(getRequestLogLevel(kind)).toBe(level);
 });
 
 it('gauges of outboxes begin at 0', () => {

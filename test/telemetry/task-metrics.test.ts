@@ -7,7 +7,7 @@ import {
   STORE_INSTRUMENTS,
   transactions,
 } from '../../src/services/telemetry/store-metrics.js';
-import { countTask, labelLayers } from '../../src/services/telemetry/task-metrics.js';
+import { countTask, rememberLayerLabels } from '../../src/services/telemetry/task-metrics.js';
 
 const source = { crs: 'EPSG:4326' };
 const within: Expression = {
@@ -26,7 +26,9 @@ beforeEach(() => {
 
 describe('a task that has ended', () => {
   it('counts the records that it gave, by kind of query and layer', () => {
-    labelLayers([{ before: undefined, after: { kind: 'vector', layerId: 7, source } as VectorCollection }]);
+    rememberLayerLabels([
+      { before: undefined, after: { kind: 'vector', layerId: 7, source } as VectorCollection },
+    ]);
     const input = { source };
     countTask({ name: 'vector.items', input, output: { features: new Uint8Array(9), returned: 5 }, ms: 1 });
     countTask({ name: 'vector.item', input, output: null, ms: 1 });

@@ -10,29 +10,31 @@ import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import type { Pools } from '../../src/core/tasks/tasks.js';
 import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
 import Database from '../../src/native/sqlite.js';
-import { type ExportOptions, exportTiles } from '../../src/services/tiles/jobs/export.js';
+import { exportTiles, type TileExportOptions } from '../../src/services/tiles/jobs/export.js';
 import { yielding } from '../../src/services/tiles/jobs/make.js';
 import { seedTiles } from '../../src/services/tiles/jobs/seed.js';
-import type { TileSelection } from '../../src/services/tiles/jobs/tally.js';
+import type { TileJobRequest } from '../../src/services/tiles/jobs/tally.js';
 import { tileWork } from '../../src/services/tiles/jobs/work.js';
 import type { TileRequest } from '../../src/services/tiles/request.js';
 import type { Tile } from '../../src/services/tiles/tile.js';
 import { compress } from '../../src/services/uploads/compression.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import {
   appendTiles,
   discardArchive,
   finishArchive,
   openArchive,
 } from '../../src/workers/tiles/archive/write.js';
-import { occupied } from '../../src/workers/tiles/occupied.js';
+import { findOccupiedBoxes } from '../../src/workers/tiles/occupied.js';
 import { vectorTile } from '../../src/workers/tiles/tile.js';
 import { archiveTile } from '../support/archive-tile.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-export-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const info = inspect('demo/data/world_map.gpkg').find(({ source }) => source.table === 'countries')!;
+const info = inspectGeoPackage('demo/data/world_map.gpkg').find(
+  ({ source }) => source.table === 'countries',
+)!;
 const countries: VectorCollection = {
   kind: 'vector',
   id: 'countries',
@@ -67,13 +69,13 @@ function pools(appended: Map<string, number>, dies: () => boolean = () => false)
     },
     'archive.finish': (input: Parameters<typeof finishArchive>[0]) => finishArchive(input),
     'archive.discard': discardArchive,
-    'vector.occupied': (input: Parameters<typeof occupied>[0]) => occupied(input),
+    'vector.occupied': (input: Parameters<typeof findOccupiedBoxes>[0]) => findOccupiedBoxes(input),
   };
   const run = async (name: string, input: unknown) => tasks[name]!(input as never);
   return { run: run as never, status: () => [], close: async () => {} };
 }
 
-const selection: TileSelection = {
+const selection: TileJobRequest = {
   collections: ['countries'],
   tileMatrixSetId: 'WebMercatorQuad',
   minZoom: 0,
@@ -94,7 +96,7 @@ async function made({ at }: TileRequest): Promise<Tile> {
   return { body: data.length === 0 ? undefined : data, bytes: data.length };
 }
 
-function options(output: string, extra: Partial<ExportOptions> = {}): ExportOptions {
+function options(output: string, extra: Partial<TileExportOptions> = {}): TileExportOptions {
   return {
     pools: pools(new Map()),
     signal: new AbortController().signal,

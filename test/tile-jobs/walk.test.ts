@@ -9,8 +9,13 @@ import {
   WORLD_CRS84_QUAD,
 } from '../../src/core/tiles/tile-matrix.js';
 import { hilbertIndex } from '../../src/core/values/hilbert.js';
-import { countTiles, intersection, rangesOf, union } from '../../src/services/tiles/jobs/area.js';
-import { inOrder } from '../../src/services/tiles/jobs/in-order.js';
+import {
+  computeTileRanges,
+  countRangeTiles,
+  intersection,
+  union,
+} from '../../src/services/tiles/jobs/area.js';
+import { mapInOrder } from '../../src/services/tiles/jobs/in-order.js';
 import { type Occupied, type WalkOptions, walk } from '../../src/services/tiles/jobs/walk.js';
 
 const WORLD: Box = [-180, -85, 180, 85];
@@ -18,7 +23,7 @@ const base = (zoom: number) => zxyToTileId(zoom, 0, 0);
 
 async function visited(options: Partial<WalkOptions> & { zoom: number; area?: Box }) {
   const set = options.set ?? WEB_MERCATOR_QUAD;
-  const ranges = rangesOf(set, options.zoom, options.area ?? WORLD);
+  const ranges = computeTileRanges(set, options.zoom, options.area ?? WORLD);
   const tiles: { row: number; column: number; next: number }[] = [];
   let skipped = 0;
   let last = 0;
@@ -28,7 +33,7 @@ async function visited(options: Partial<WalkOptions> & { zoom: number; area?: Bo
     if ('skipped' in step) skipped += step.skipped;
     else tiles.push(step);
   }
-  return { tiles, skipped, total: countTiles(ranges) };
+  return { tiles, skipped, total: countRangeTiles(ranges) };
 }
 
 describe('Hilbert curve', () => {
@@ -161,7 +166,7 @@ describe('work in order', () => {
     };
     const results: number[] = [];
     const all = (async () => {
-      for await (const i of inOrder(numbers(200, begun), 4, work)) results.push(i);
+      for await (const i of mapInOrder(numbers(200, begun), 4, work)) results.push(i);
     })();
     for (let i = 0; i < 300; i++) await new Promise((resolve) => setImmediate(resolve));
     expect(results).toEqual([0, 1, 2]);
@@ -183,7 +188,7 @@ describe('work in order', () => {
     };
     const results: number[] = [];
     const all = (async () => {
-      for await (const i of inOrder(numbers(50, []), 3, work)) results.push(i);
+      for await (const i of mapInOrder(numbers(50, []), 3, work)) results.push(i);
     })();
     await expect(all).rejects.toThrow('five');
     expect(results).toEqual([0, 1, 2, 3, 4]);

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AnalyticsResult } from '../../src/core/features/analytics.js';
 import { LIMITS } from '../../src/core/kit/limits.js';
 import type { VectorSource } from '../../src/core/sources/vector-source.js';
-import { clusters } from '../../src/workers/features/analytics/clusters.js';
-import { density } from '../../src/workers/features/analytics/density.js';
-import { h3 } from '../../src/workers/features/analytics/h3.js';
-import { spatialJoin } from '../../src/workers/features/analytics/spatial-join.js';
+import { computeClusters } from '../../src/workers/features/analytics/clusters.js';
+import { computeDensityCells } from '../../src/workers/features/analytics/density.js';
+import { computeH3Cells } from '../../src/workers/features/analytics/h3.js';
+import { computeSpatialJoin } from '../../src/workers/features/analytics/spatial-join.js';
 import { closeAll, connect } from '../../src/workers/providers/geopackage/connection.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageBlob, wkb } from '../native/support.js';
 
 /** The limits of the contract: what goes beyond them is cut off, and said to be. */
@@ -38,7 +38,7 @@ function store(name: string, count: number, step: number): VectorSource {
     }
   })();
   db.close();
-  return inspect(path)[0]!.source;
+  return inspectGeoPackage(path)[0]!.source;
 }
 
 beforeAll(() => {
@@ -56,7 +56,7 @@ const featuresOf = ({ features }: AnalyticsResult) =>
 
 describe('limits of the analytics', () => {
   it('read the first features by id', async () => {
-    const found = await clusters({
+    const found = await computeClusters({
       filter: undefined,
       source: many,
       algorithm: { name: 'dbscan', eps: 1, minPoints: 2 },
@@ -77,7 +77,7 @@ describe('limits of the analytics', () => {
 
   it('keep the largest clusters', async () => {
     const algorithm = { name: 'dbscan', eps: 1, minPoints: 1 } as const;
-    const found = await clusters({
+    const found = await computeClusters({
       filter: undefined,
       source: many,
       algorithm,
@@ -89,17 +89,22 @@ describe('limits of the analytics', () => {
   });
 
   it('keep the fullest cells', async () => {
-    const found = await density({ filter: undefined, source: many, mode: 'square', cellSize: 1000 });
+    const found = await computeDensityCells({
+      filter: undefined,
+      source: many,
+      mode: 'square',
+      cellSize: 1000,
+    });
     expect(found).toMatchObject({ returned: LIMITS.densityCells, resultTruncated: true });
     const counts = featuresOf(found).map(({ properties }) => properties['featureCount']!);
     expect(counts).toEqual([...counts].sort((a, b) => b - a));
   });
 
   it('refuse more H3 cells, and count beyond the input of the others', async () => {
-    const few = await h3({ filter: undefined, source: many, resolution: 2, statistics: [] });
+    const few = await computeH3Cells({ filter: undefined, source: many, resolution: 2, statistics: [] });
     expect(featuresOf(few).reduce((sum, { properties }) => sum + properties['count']!, 0)).toBe(MANY);
     await expect(
-      h3({ filter: undefined, source: many, resolution: 15, statistics: [] }),
+      computeH3Cells({ filter: undefined, source: many, resolution: 15, statistics: [] }),
     ).rejects.toMatchObject({
       code: 'too-large',
     });
@@ -107,7 +112,7 @@ describe('limits of the analytics', () => {
 
   it('end a join of too many pairs', async () => {
     const right = { source: { ...one }, filter: undefined, carry: [], statistics: [] };
-    const found = await spatialJoin({
+    const found = await computeSpatialJoin({
       source: one,
       filter: undefined,
       fields: [],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CalendarCut } from '../../src/core/features/feature-bins.js';
-import { breaksOf } from '../../src/core/styles/suggest/breaks.js';
+import { computeBreaks } from '../../src/core/styles/suggest/breaks.js';
 import { binLimits } from '../../src/workers/features/bins/limits.js';
 
 const DAY = 86_400_000;
@@ -16,6 +16,6 @@ it('a greatest value at the beginning of a day has a bin of its own', () => {
 
 it('values that are there often draw natural breaks to them', () => {
   const values = [1, 2, 3, 10, 11];
-  expect(breaksOf('NaturalBreaks', values, 2, [1, 1, 1, 1, 1])).toEqual([10]);
-  expect(breaksOf('NaturalBreaks', values, 2, [1000, 1, 1000, 1, 1])).toEqual([3]);
+  expect(computeBreaks('NaturalBreaks', values, 2, [1, 1, 1, 1, 1])).toEqual([10]);
+  expect(computeBreaks('NaturalBreaks', values, 2, [1000, 1, 1000, 1, 1])).toEqual([3]);
 });

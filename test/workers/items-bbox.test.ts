@@ -9,7 +9,7 @@ import type { VectorSource } from '../../src/core/sources/vector-source.js';
 import { closeAll, connect } from '../../src/workers/providers/geopackage/connection.js';
 import { count, items } from '../../src/workers/providers/geopackage/queries/items.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import {
   geoPackageBlob,
   type Position,
@@ -71,7 +71,7 @@ function store(name: string, indexed: boolean): VectorSource {
   for (const [id, body] of SHAPES) insert.run(id, id === 8 ? body : body && geoPackageBlob(body));
   if (indexed) createSpatialIndex(db, 'shapes', 'geom', 'fid');
   db.close();
-  return inspect(path)[0]!.source;
+  return inspectGeoPackage(path)[0]!.source;
 }
 
 const filterOf = (source: VectorSource, bbox: Box | undefined): Expression | undefined =>
@@ -144,7 +144,7 @@ describe.each([
 });
 
 it('gives the same features page by page as at once, and counts as many', () => {
-  const { source } = inspect(WORLD_MAP)[0]!;
+  const { source } = inspectGeoPackage(WORLD_MAP)[0]!;
   const random = randomSource(4);
   let partial = 0;
   for (let i = 0; i < 40; i++) {

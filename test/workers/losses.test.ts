@@ -6,7 +6,7 @@ import type { GeoPackageSource } from '../../src/core/sources/vector-source.js';
 import { closeAll, connect } from '../../src/workers/providers/geopackage/connection.js';
 import { losses } from '../../src/workers/providers/geopackage/queries/losses.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageBlob } from '../native/support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-test-'));
@@ -41,7 +41,7 @@ it('counts infinite values and what features lose of geometries', () => {
   insert.run(null, 0, null, 2, null);
   insert.run(Buffer.from('no geometry'), 0, null, 2, null);
   db.close();
-  const source = inspect(path)[0]!.source as GeoPackageSource;
+  const source = inspectGeoPackage(path)[0]!.source as GeoPackageSource;
   const fields = source.fields.map(({ name }) => name);
   expect(losses({ source, filter: undefined, fields })).toEqual({
     notFinite: { a: 2, 'c d': 1 },

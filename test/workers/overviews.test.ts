@@ -10,11 +10,11 @@ import type { TileLayer, VectorTileTask } from '../../src/core/tasks/vector-task
 import { jsonTexts } from '../../src/core/values/json-text.js';
 import { closeAll as closeFiles, connect } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { keepOverviewsIn } from '../../src/workers/providers/overviews/file.js';
 import { closeAll } from '../../src/workers/providers/postgis/connections/database.js';
-import { discover } from '../../src/workers/providers/postgis/schema/discover.js';
-import { storeOf } from '../../src/workers/providers/store.js';
+import { discoverTables } from '../../src/workers/providers/postgis/schema/discover.js';
+import { getFeatureStore } from '../../src/workers/providers/store.js';
 import { buildOverview } from '../../src/workers/tiles/overviews/build.js';
 import { vectorTile } from '../../src/workers/tiles/tile.js';
 import { decode, geoPackageBlob, type Shape, wkb } from '../native/support.js';
@@ -96,12 +96,14 @@ async function writeDatabase(): Promise<void> {
 beforeAll(async () => {
   keepOverviewsIn(join(folder, 'overviews'));
   writeFile();
-  sources['GeoPackage'] = Object.fromEntries(inspect(file).map(({ source }) => [source.table, source]));
+  sources['GeoPackage'] = Object.fromEntries(
+    inspectGeoPackage(file).map(({ source }) => [source.table, source]),
+  );
   postgres = await startPostgres();
   client = new pg.Client({ connectionString: postgres.url });
   await client.connect();
   await writeDatabase();
-  const { layers } = await discover({ database: postgres.url });
+  const { layers } = await discoverTables({ database: postgres.url });
   sources['PostGIS'] = Object.fromEntries(layers.map(({ source }) => [source.table, source]));
 }, 120_000);
 
@@ -142,7 +144,7 @@ async function tileOf(source: VectorSource, version: string | undefined, bbox = 
 }
 
 const edit = (source: VectorSource, operation: EditOperation) =>
-  storeOf(source).edit({
+  getFeatureStore(source).edit({
     filter: undefined,
     source,
     operations: [operation],

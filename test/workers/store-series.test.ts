@@ -9,9 +9,9 @@ import { seriesFile, seriesFiles, seriesNumber } from '../../src/core/tiles/stor
 import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import Database from '../../src/native/sqlite.js';
 import { FeatureTable } from '../../src/workers/processes/table.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { commitAlone, findElsewhere } from '../../src/workers/providers/geopackage/store-series.js';
-import { drop, load } from '../../src/workers/tiles/load.js';
+import { dropStoreTable, load } from '../../src/workers/tiles/load.js';
 
 /** New tables go into further files once a file is full, and names are unique over all files. */
 
@@ -42,7 +42,7 @@ const taskOf = (table: string, more: Partial<LoadTask> = {}): LoadTask => ({
 });
 const put = (table: string, more: Partial<LoadTask> = {}) => load(taskOf(table, more));
 const store = (number: number) => seriesFile(first, number);
-const tablesOf = (path: string) => inspect(path).map(({ source }) => source.table);
+const tablesOf = (path: string) => inspectGeoPackage(path).map(({ source }) => source.table);
 const stores = () =>
   seriesFiles(first, readdirSync(join(folder, 'stores'))).map((path) => [path, tablesOf(path)]);
 
@@ -93,7 +93,7 @@ describe('a series of stores', () => {
 
   it('uses a file again from which a table was deleted', () => {
     for (const name of ['a', 'b', 'c']) put(name);
-    drop({ store: first, table: 'a' });
+    dropStoreTable({ store: first, table: 'a' });
     put('d');
     put('e');
     expect(stores()).toEqual([

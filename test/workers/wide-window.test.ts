@@ -10,7 +10,7 @@ import { passingInOrder } from '../../src/workers/providers/geopackage/queries/f
 import { items } from '../../src/workers/providers/geopackage/queries/items.js';
 import { walkIsShorter } from '../../src/workers/providers/geopackage/queries/window.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { inspect } from '../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageBlob, randomSource, wkb } from '../native/support.js';
 
 /** A page of a window that holds much of a table is found by walking through it, not by the index. */
@@ -44,7 +44,7 @@ beforeAll(() => {
   })();
   createSpatialIndex(db, 'points', 'geom', 'fid');
   db.close();
-  source = inspect(path)[0]!.source as GeoPackageSource;
+  source = inspectGeoPackage(path)[0]!.source as GeoPackageSource;
 });
 
 afterAll(() => {

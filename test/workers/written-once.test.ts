@@ -3,7 +3,7 @@ import type { Expression } from '../../src/core/cql2/ast.js';
 import type { GeoPackageSource, PostgisSource } from '../../src/core/sources/vector-source.js';
 import { passingInOrder, passingRows } from '../../src/workers/providers/geopackage/queries/filter.js';
 import { SqlParams } from '../../src/workers/providers/postgis/connections/params.js';
-import { whereOf } from '../../src/workers/providers/postgis/queries/filter.js';
+import { buildWhere } from '../../src/workers/providers/postgis/queries/filter.js';
 import { writtenOnce } from '../../src/workers/providers/written-once.js';
 
 /** A page and the number of features that match share what was written of their filter. */
@@ -55,12 +55,12 @@ it('of a GeoPackage serves the page and the count', () => {
 it('of PostGIS serves statements whose parameters have the same numbers, and no others', () => {
   const { filter, takeReadings } = watchedFilter();
   const [page, count, other] = [new SqlParams(), new SqlParams(), new SqlParams()];
-  const where = whereOf(table, filter, page);
+  const where = buildWhere(table, filter, page);
   takeReadings();
-  expect(whereOf(table, filter, count)).toBe(where);
+  expect(buildWhere(table, filter, count)).toBe(where);
   expect(takeReadings()).toBe(0);
   expect(count.values).toEqual(page.values);
   other.add('x', 'text');
-  expect(whereOf(table, filter, other)).toBe(where.replace('$1', '$2'));
+  expect(buildWhere(table, filter, other)).toBe(where.replace('$1', '$2'));
   expect(other.values).toEqual(['x', ...page.values]);
 });

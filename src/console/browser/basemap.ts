@@ -153,13 +153,13 @@ function nameLayers(colors: MapColors): LayerSpecification[] {
 }
 
 /** The lowest of the labels of the base map: data goes below them. Undefined when there are none. */
-export function namesOf(map: MapLibreMap): string | undefined {
+export function findLabelLayer(map: MapLibreMap): string | undefined {
   return map.getStyle().layers.find(({ id, type }) => type === 'symbol' && id.startsWith(`${BASEMAP}/`))?.id;
 }
 
 /** The lowest line of our own base map, or else the lowest of its labels. */
-export function groundOf(map: MapLibreMap): string | undefined {
-  return map.getLayer(`${BASEMAP}/regions`)?.id ?? namesOf(map);
+export function findGroundLayer(map: MapLibreMap): string | undefined {
+  return map.getLayer(`${BASEMAP}/regions`)?.id ?? findLabelLayer(map);
 }
 
 /** Puts the theme's colours on the base map of our own. */

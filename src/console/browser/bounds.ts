@@ -20,7 +20,7 @@ function clampTo(latitude: number, limit: number): number {
 }
 
 /** Box around geometries; undefined when they have no position at all. */
-export function boundsOf(geometries: readonly (Geometry | null)[]): Bounds | undefined {
+export function computeBounds(geometries: readonly (Geometry | null)[]): Bounds | undefined {
   const box: Bounds = [Infinity, Infinity, -Infinity, -Infinity];
   for (const geometry of geometries) if (geometry) extendByGeometry(box, geometry);
   return box[0] <= box[2] ? box : undefined;

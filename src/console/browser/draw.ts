@@ -8,10 +8,10 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl';
 import type { MapData, MapLayerData } from '../../core/catalog/page-data.js';
-import { baseStyle, groundOf } from './basemap.js';
-import { boundsOf, panelMargins, viewBounds } from './bounds.js';
-import { graticule, type View } from './graticule.js';
-import { inspect } from './inspect.js';
+import { baseStyle, findGroundLayer } from './basemap.js';
+import { computeBounds, panelMargins, viewBounds } from './bounds.js';
+import { graticule, type MapView } from './graticule.js';
+import { addInspection } from './inspect.js';
 import { addLayer, addLayers, isDataSource, type LayerIds, recolor, withIcons } from './layers.js';
 import { onThisOrigin } from './page.js';
 import { connectPrinting } from './print.js';
@@ -39,7 +39,7 @@ export type MapControls = (map: MapLibreMap, data: MapData, ids: LayerIds, draw:
 
 const PAGE_CONTROLS: MapControls = (map, data, ids) => {
   connectSwitcher(map, ids);
-  inspect(map, data, ids);
+  addInspection(map, data, ids);
 };
 
 export interface DrawOptions {
@@ -52,7 +52,7 @@ export interface DrawOptions {
 }
 
 /** Makes the map of a page, where its data is. Rejects when the browser offers no WebGL. */
-export async function drawMap(
+export async function createPageMap(
   element: HTMLElement,
   page: MapData,
   { controls = PAGE_CONTROLS, alone = false, view }: DrawOptions = {},
@@ -64,7 +64,7 @@ export async function drawMap(
     pageFeatures(page),
   ]);
   const data = withIcons(page, base.iconPrefix);
-  const box = boundsOf(features?.map(({ geometry }) => geometry) ?? []);
+  const box = computeBounds(features?.map(({ geometry }) => geometry) ?? []);
   const bounds = box ?? data.bounds ?? WORLD;
   const padding = alone ? panelMargins(bounds, element.clientWidth) : 24;
   const place = view ?? {
@@ -176,12 +176,12 @@ function addGraticule(map: MapLibreMap, colors: MapColors): void {
       source: 'graticule',
       paint: { 'line-color': colors.grid, 'line-width': 0.5, 'line-opacity': 0.7 },
     },
-    groundOf(map),
+    findGroundLayer(map),
   );
   map.on('moveend', () => void map.getSource<GeoJSONSource>('graticule')?.setData(graticule(cameraOf(map))));
 }
 
-function cameraOf(map: MapLibreMap): View {
+function cameraOf(map: MapLibreMap): MapView {
   const bounds = map.getBounds();
   return {
     west: bounds.getWest(),

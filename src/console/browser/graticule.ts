@@ -7,20 +7,20 @@ const WANTED = 5;
 /** Web Mercator ends here. */
 const MAX_LATITUDE = 85;
 
-export interface View {
+export interface MapView {
   west: number;
   south: number;
   east: number;
   north: number;
 }
 
-export function graticuleStep(view: View): number {
+export function graticuleStep(view: MapView): number {
   const span = view.east - view.west;
   return STEPS.find((step) => span / step >= WANTED) ?? STEPS[STEPS.length - 1]!;
 }
 
 /** Meridians and parallels of a view, a little beyond its edges so that small moves need no new ones. */
-export function graticule(view: View): FeatureCollection<LineString> {
+export function graticule(view: MapView): FeatureCollection<LineString> {
   const step = graticuleStep(view);
   const west = Math.floor(view.west / step - 2) * step;
   const east = Math.ceil(view.east / step + 2) * step;

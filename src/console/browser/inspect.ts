@@ -16,7 +16,7 @@ const MAX_TEXT = 300;
 const REACH = 4;
 
 /** Highlights the feature under the pointer and tells about it on a click. */
-export function inspect(map: MapLibreMap, data: MapData, ids: LayerIds): void {
+export function addInspection(map: MapLibreMap, data: MapData, ids: LayerIds): void {
   const cardsAt = pointAtFeatures(map, data, ids);
   map.on('click', ({ point, lngLat }) => {
     const cards = cardsAt(point);

@@ -1,7 +1,7 @@
 import type { LayerSpecification, Map as MapLibreMap } from 'maplibre-gl';
 import type { MapData, MapLayerData } from '../../core/catalog/page-data.js';
 import type { StyleLayer } from '../../core/styles/model.js';
-import { namesOf, recolorBasemap } from './basemap.js';
+import { findLabelLayer, recolorBasemap } from './basemap.js';
 import { onThisOrigin } from './page.js';
 import type { MapColors } from './theme.js';
 
@@ -73,12 +73,12 @@ export function addLayer(
 
 /** Puts a layer above all data: labels on top, all else below the names of the base map. */
 function raise(map: MapLibreMap, layer: LayerSpecification): void {
-  map.addLayer(layer, layer.type === 'symbol' ? undefined : namesOf(map));
+  map.addLayer(layer, layer.type === 'symbol' ? undefined : findLabelLayer(map));
 }
 
 /** The same for a layer that is on the map. */
 export function raiseLayer(map: MapLibreMap, id: string): void {
-  map.moveLayer(id, map.getLayer(id)?.type === 'symbol' ? undefined : namesOf(map));
+  map.moveLayer(id, map.getLayer(id)?.type === 'symbol' ? undefined : findLabelLayer(map));
 }
 
 /** Takes a layer off the map. */

@@ -1,7 +1,7 @@
 import type { Feature, FeatureCollection } from 'geojson';
 import { type GeoJSONSource, type Map as MapLibreMap, Popup } from 'maplibre-gl';
 import type { FeaturesData } from '../../core/catalog/page-data.js';
-import { boundsOf, viewBounds } from './bounds.js';
+import { computeBounds, viewBounds } from './bounds.js';
 import { propertyList } from './inspect.js';
 import { addStyled, FEATURES_SOURCE } from './layers.js';
 import type { MapColors } from './theme.js';
@@ -64,7 +64,7 @@ function tie(map: MapLibreMap, layers: string[], features: readonly Feature[]): 
     row.addEventListener('focusin', () => marker.mark(index));
     row.addEventListener('click', (event) => {
       if (event.target instanceof HTMLAnchorElement) return;
-      const box = boundsOf([features[index]?.geometry ?? null]);
+      const box = computeBounds([features[index]?.geometry ?? null]);
       if (box) map.fitBounds(viewBounds(box), { ...FIT, duration: reducedMotion() ? 0 : 400 });
     });
   }

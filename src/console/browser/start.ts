@@ -10,8 +10,8 @@ export async function startMap(
 ): Promise<MapLibreMap | undefined> {
   try {
     const data = pageData<MapData>('map-data');
-    const { drawMap } = await import('./draw.js');
-    return await drawMap(element, data, options);
+    const { createPageMap } = await import('./draw.js');
+    return await createPageMap(element, data, options);
   } catch (error) {
     showFailure(element, error);
     return undefined;

@@ -4,7 +4,7 @@ import type { DrawLayer, MapControls } from './draw.js';
 import type { LayerIds } from './layers.js';
 import { pageData } from './page.js';
 import { startMap } from './start.js';
-import { connectLayerSearch, type Layers, reloadingLayers } from './viewer/add-layers.js';
+import { connectLayerSearch, reloadingLayers, type ViewerLayers } from './viewer/add-layers.js';
 import { identifyOn } from './viewer/identify.js';
 import { LayerList } from './viewer/layer-list.js';
 import { connectPanel } from './viewer/panel.js';
@@ -17,7 +17,7 @@ const place = document.querySelector<HTMLElement>('[data-map]');
 if (place) {
   connectPanel();
   const { baseUrl, layers } = pageData<ViewerData>('viewer-data');
-  let current: Layers = reloadingLayers(layers.map(({ id }) => id));
+  let current: ViewerLayers = reloadingLayers(layers.map(({ id }) => id));
   connectLayerSearch(baseUrl, {
     ids: () => current.ids(),
     add: (id) => current.add(id),
@@ -29,7 +29,7 @@ if (place) {
   void startMap(place, { controls, alone: true, view: readPermalink(location.hash).view });
 }
 
-function control(map: MapLibreMap, page: MapData, ids: LayerIds, draw: DrawLayer): Layers {
+function control(map: MapLibreMap, page: MapData, ids: LayerIds, draw: DrawLayer): ViewerLayers {
   const about = pageData<ViewerData>('viewer-data');
   const data = { ...page, layers: [...page.layers] };
   const viewer = { ...about, layers: [...about.layers] };

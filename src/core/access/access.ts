@@ -37,7 +37,7 @@ export interface LayerName {
 export const isLayerNumber = (name: string): boolean => /^\d+$/.test(name);
 
 /** Names by which rules, labels and tenants mean a layer. Its access policy is kept under the first one. */
-export function namesOfLayer({ id, layerId }: Omit<LayerName, 'service'>): readonly [string, ...string[]] {
+export function listLayerNames({ id, layerId }: Omit<LayerName, 'service'>): readonly [string, ...string[]] {
   const number = String(layerId);
   return isLayerNumber(id) ? [number] : [id, number];
 }
@@ -91,7 +91,7 @@ export interface DataAccess {
 }
 
 /** Everybody reads, and who holds a grant writes. */
-export const OPEN: DataAccess = {
+export const OPEN_ACCESS: DataAccess = {
   allowAnonymous: true,
   allowAnonymousWrite: false,
   allowedRoles: [],
@@ -101,10 +101,10 @@ export const OPEN: DataAccess = {
 const everywhere = (operation: string): Grant => ({ service: ANY, layer: ANY, operation });
 
 /** Callers with a grant read and write. */
-export const CLOSED: DataAccess = { ...OPEN, allowAnonymous: false };
+export const CLOSED: DataAccess = { ...OPEN_ACCESS, allowAnonymous: false };
 
 /** Access of layers without an access policy of their own or of their service, by the setting `access.default`. */
-export const DEFAULT_ACCESS = { open: OPEN, closed: CLOSED } as const;
+export const DEFAULT_ACCESS = { open: OPEN_ACCESS, closed: CLOSED } as const;
 
 /** Roles that are there from the start, and cannot be changed. */
 export const BUILT_IN_ROLES: readonly BuiltInRole[] = [
@@ -148,7 +148,7 @@ function builtIn(
 }
 
 /** The permission labels that a grant gives (`services/access/permissions.ts`). */
-export function labelsOf({ service, layer, operation }: Grant): readonly string[] {
+export function listPermissionLabels({ service, layer, operation }: Grant): readonly string[] {
   const place = placeOf(service, layer);
   if (operation !== ANY) return [isDataOperation(operation) ? `${operation}:${place}` : operation];
   return service === ANY && layer === ANY ? [ANY] : DATA_OPERATIONS.map((one) => `${one}:${place}`);

@@ -66,12 +66,12 @@ export function byData<T>(collection: Collection, ways: ByData<T>): T {
 }
 
 /** Cursor of the last edit that is in; 0 for what is never edited. */
-export function cursorOf(collection: Collection): number {
+export function getEditCursor(collection: Collection): number {
   return hasFeatures(collection) ? collection.cursor : 0;
 }
 
 /** Who is to be named with the data; may hold markup. */
-export function attributionOf(collection: Perhaps): string | undefined {
+export function findAttribution(collection: Perhaps): string | undefined {
   const own = hasStoredTiles(collection) ? collection.attribution : undefined;
   return collection?.about?.attribution ?? own;
 }

@@ -135,7 +135,7 @@ export function isUnmeasured(collection: Collection): boolean {
 }
 
 /** Resolves when it is known what rules leave of the collections, or that it cannot be found out. Never rejects. */
-export async function measure(collections: readonly (Collection | undefined)[]): Promise<void> {
+export async function measureRules(collections: readonly (Collection | undefined)[]): Promise<void> {
   await Promise.all(collections.map((one) => (hasFeatures(one) ? one.rule?.measure?.() : undefined)));
 }
 
@@ -197,7 +197,7 @@ export interface Quarantined {
 export type AwaitedCollection = Pick<Collection, 'id' | 'layerId' | 'service'>;
 
 /** Why a collection may not be read: nobody said who asks, or who asks may not. */
-export type Refusal = 'unauthenticated' | 'forbidden';
+export type AccessRefusal = 'unauthenticated' | 'forbidden';
 
 const NOTHING_REFUSED = { collections: [], why: 'forbidden' } as const;
 
@@ -217,7 +217,7 @@ export class CatalogSnapshot {
     /** Collections that exist, but not for who reads. */
     readonly refused: {
       readonly collections: readonly AwaitedCollection[];
-      readonly why: Refusal;
+      readonly why: AccessRefusal;
     } = NOTHING_REFUSED,
     /** Collections that exist, but are left out because where they lie on Earth is not known. */
     readonly planes: readonly Collection[] = [],

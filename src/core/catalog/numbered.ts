@@ -28,7 +28,7 @@ export function hasNumbers(source: VectorSource): boolean {
 }
 
 /** The collection of `numberedSource`. */
-export function numberedCollection(collection: VectorCollection): VectorCollection {
+export function toNumberedCollection(collection: VectorCollection): VectorCollection {
   const { source, rule } = collection;
   if (!source.numbers) return collection;
   const stored = rule && { rule: { ...rule, stored: numberedSource(rule.stored) } };

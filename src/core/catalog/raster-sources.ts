@@ -54,35 +54,40 @@ const declarationOf = (source: RasterSource) => DECLARATIONS[source.kind] as Dec
 export const isDistant = (source: RasterSource): boolean => declarationOf(source).isDistant(source);
 
 /** What a raster is read from, for people. */
-export const placeOfRaster = (source: RasterSource): string =>
+export const describeRasterLocation = (source: RasterSource): string =>
   declarationOf(source).place(source) ?? source.kind;
 
 /** All files, stores and URLs that a raster and its members are read from. */
-export function placesOfRaster(source: RasterSource): string[] {
+export function listRasterLocations(source: RasterSource): string[] {
   const own = declarationOf(source).places(source);
-  return [...own, ...(membersOf(source) ?? []).flatMap((member) => placesOfRaster(member.source))];
+  return [
+    ...own,
+    ...(listMosaicMembers(source) ?? []).flatMap((member) => listRasterLocations(member.source)),
+  ];
 }
 
 /** The local file of a raster, where it holds nothing else. */
-export const ownFileOf = (source: RasterSource): string | undefined => declarationOf(source).ownFile(source);
+export const findOwnFile = (source: RasterSource): string | undefined =>
+  declarationOf(source).ownFile(source);
 
 /** The rasters that a mosaic is put together from; undefined for what is one raster. */
-export const membersOf = (source: RasterSource): readonly MosaicMember[] | undefined =>
+export const listMosaicMembers = (source: RasterSource): readonly MosaicMember[] | undefined =>
   declarationOf(source).members(source);
 
 /** A source that has members; undefined for every other. */
-export const mosaicOf = (source: RasterSource): RasterMosaic | undefined =>
+export const findMosaicSource = (source: RasterSource): RasterMosaic | undefined =>
   'members' in source ? source : undefined;
 
 /** Whether a range of time selects all rasters of it, not the newest batch alone. */
-export const isByRange = (source: RasterSource): boolean => mosaicOf(source)?.byRange === true;
+export const isByRange = (source: RasterSource): boolean => findMosaicSource(source)?.byRange === true;
 
 /** Whether the values of all rasters of a range of time become one. */
 export const isMergedByRange = (source: RasterSource): boolean =>
-  isByRange(source) && mergeOf(source) !== undefined;
+  isByRange(source) && findMosaicMerge(source) !== undefined;
 
 /** What is searched for the members of a mosaic; undefined for what has its members. */
-export const sceneSearchOf = (source: RasterSource): StacSource | undefined => mosaicOf(source)?.search;
+export const findSceneSearch = (source: RasterSource): StacSource | undefined =>
+  findMosaicSource(source)?.search;
 
 /** The same mosaic with the oldest member on top; what has no time stays below. */
 export function withOldestOnTop(source: RasterMosaic): RasterMosaic {
@@ -100,7 +105,7 @@ export function ofMembers(source: RasterSource, members: readonly MosaicMember[]
 }
 
 /** What becomes of the values of its rasters; undefined for what is no mosaic, or one where they lie over each other. */
-export const mergeOf = (source: RasterSource): Merge | undefined => mosaicOf(source)?.merge;
+export const findMosaicMerge = (source: RasterSource): Merge | undefined => findMosaicSource(source)?.merge;
 
 /** The same mosaic with the values of its members merged. */
 export function withMerge(source: RasterSource, merge: Merge): RasterSource {
@@ -126,7 +131,7 @@ const MERGED_TYPES: ReadonlySet<string> = new Set([
 
 /** Whether pixels come from a Zarr store; of a mosaic, whether any does. */
 export function isZarr(source: RasterSource): boolean {
-  const members = membersOf(source);
+  const members = listMosaicMembers(source);
   if (members) return members.some((member) => isZarr(member.source));
   return /\.zarr\/?$/i.test(declarationOf(source).place(source) ?? '');
 }

@@ -1,4 +1,4 @@
-import { namesOfLayer } from '../access/access.js';
+import { listLayerNames } from '../access/access.js';
 import { ApiError, notFound } from '../errors/errors.js';
 import type { AwaitedCollection, CatalogSnapshot } from './collection.js';
 
@@ -28,7 +28,7 @@ export const unreadLayer = (catalog: Known, layerId: number): ApiError | undefin
 
 /** As `unreadFailure`, of the collection with this id, or with this number. */
 export const unreadNamed = (catalog: Known, name: string): ApiError | undefined =>
-  unreadFailure(catalog, (one) => namesOfLayer(one).includes(name));
+  unreadFailure(catalog, (one) => listLayerNames(one).includes(name));
 
 /** Returns the error for a layer that is not in the catalog: 503 if its source could not be read yet, else 404. */
 export const layerFailure = (catalog: Known, layerId: number): ApiError =>

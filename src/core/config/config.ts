@@ -6,7 +6,7 @@ import type { LogLevel } from '../kit/log-events.js';
 import { Networks } from '../kit/networks.js';
 import { basemapSetting } from '../maps/basemap.js';
 import { isDatabase } from '../sources/database-url.js';
-import { bucketOf } from '../sources/storage.js';
+import { parseBucketUrl } from '../sources/storage.js';
 import { ConfigSchema } from './config-schema.js';
 
 export type Config = Static<typeof ConfigSchema> & { logging: { level: LogLevel } };
@@ -184,7 +184,7 @@ const ajv = new Ajv({
   code: { optimize: false },
 });
 ajv.addFormat('network', (text) => Networks.isEntry(text));
-ajv.addFormat('storage-url', (text) => text === '' || bucketOf(text) !== undefined);
+ajv.addFormat('storage-url', (text) => text === '' || parseBucketUrl(text) !== undefined);
 ajv.addFormat('state-url', (text) => text === '' || isPostgresUrl(text));
 ajv.addFormat('basemap', (text) => basemapSetting(text) !== undefined);
 

@@ -87,7 +87,7 @@ export const passesAll = (filter: Expression | undefined): boolean =>
 export const passesNone = (filter: Expression | undefined): boolean => filter?.op === NO_FEATURES.op;
 
 /** TRUE or FALSE as a filter or as part of one; undefined for all else. */
-export function constantOf(operand: Operand): boolean | undefined {
+export function findBooleanConstant(operand: Operand): boolean | undefined {
   if (typeof operand === 'boolean') return operand;
   if (typeof operand !== 'object' || !isCall(operand)) return undefined;
   if (passesAll(operand)) return true;

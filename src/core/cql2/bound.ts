@@ -8,8 +8,8 @@ import {
   NO_FEATURES,
   type Operand,
 } from './ast.js';
-import { Cql2Error, NO_PREDICATE, type Place } from './error.js';
-import { arityOf } from './operators.js';
+import { Cql2Error, type FilterPosition, NO_PREDICATE } from './error.js';
+import { findArity } from './operators.js';
 
 /** What a whole filter may hold, in whichever encoding it came. */
 
@@ -25,12 +25,12 @@ export function bound(root: Operand): void {
       throw new Cql2Error(`the filter is nested more than ${LIMITS.filterDepth} levels deep`);
     if (nodes >= LIMITS.filterNodes)
       throw new Cql2Error(`the filter has more than ${LIMITS.filterNodes} operators and operands`);
-    for (const part of partsOf(operand)) open.push([part, depth + 1]);
+    for (const part of listInnerOperands(operand)) open.push([part, depth + 1]);
   }
 }
 
 /** The operands within an operand; none in a literal. */
-function partsOf(operand: Operand): readonly Operand[] {
+function listInnerOperands(operand: Operand): readonly Operand[] {
   if (typeof operand !== 'object') return [];
   if (Array.isArray(operand)) return operand;
   if (isCall(operand)) return operand.args;
@@ -38,8 +38,8 @@ function partsOf(operand: Operand): readonly Operand[] {
 }
 
 /** Throws when an operator has too few or too many operands. Functions are checked by `check`. */
-export function checkArity(op: string, count: number, place: Place, name = `'${op}'`): void {
-  const arity = arityOf(op);
+export function checkArity(op: string, count: number, place: FilterPosition, name = `'${op}'`): void {
+  const arity = findArity(op);
   if (!arity || (count >= arity[0] && count <= arity[1])) return;
   const [least, most] = arity;
   const range = most === least ? `${least}` : `at least ${least}`;

@@ -24,7 +24,7 @@ export function and(...parts: readonly (Expression | undefined)[]): Expression |
 }
 
 /** Any of them. */
-export function anyOf(conditions: readonly Expression[]): Expression {
+export function combineWithOr(conditions: readonly Expression[]): Expression {
   if (conditions.some(passesAll)) return ALL_FEATURES;
   const possible = conditions.filter((condition) => !passesNone(condition));
   return possible.length > 1 ? { op: 'or', args: possible } : (possible[0] ?? NO_FEATURES);
@@ -37,7 +37,7 @@ export function equals(property: string, value: Scalar | null): Expression {
 }
 
 /** The property has one of these values; nothing passes when there are none. */
-export function oneOf(property: string, values: readonly Scalar[]): Expression {
+export function equalsAny(property: string, values: readonly Scalar[]): Expression {
   return values.length > 0 ? { op: 'in', args: [{ property }, values] } : NO_FEATURES;
 }
 

@@ -4,8 +4,8 @@ import { LIMITS } from '../kit/limits.js';
 import { toDouble } from '../values/exact-number.js';
 import {
   type Call,
-  constantOf,
   type Expression,
+  findBooleanConstant,
   type GeometryLiteral,
   type IntervalEnd,
   isArray,
@@ -21,15 +21,15 @@ import {
 } from './ast.js';
 import { Cql2Error, excerpt, NO_PREDICATE } from './error.js';
 import { refuseRoundedComparison } from './exactness.js';
-import { type FunctionDefinition, functionNamed, type Kind } from './functions.js';
+import { type FunctionDefinition, functionNamed, type OperandKind } from './functions.js';
 import { mergeComparisons } from './merge.js';
 import {
   ARITHMETIC,
   ARRAY,
-  arityOf,
   COMPARISONS,
   DISTANCE,
-  isOneOf,
+  findArity,
+  isAmong,
   SPATIAL,
   TEMPORAL,
   TEMPORAL_INSTANT,
@@ -37,7 +37,7 @@ import {
 import { closeNames } from './parse/names.js';
 import { SpatialLiterals } from './spatial.js';
 import { readDate, readTimestamp } from './temporal.js';
-import { type FilterSchema, kindOf, kindOfProperty } from './types.js';
+import { computeOperandKind, type FilterSchema, findPropertyKind } from './types.js';
 import { compareWhole } from './whole.js';
 
 export interface CheckOptions extends FilterSchema {
@@ -54,19 +54,22 @@ export interface CheckOptions extends FilterSchema {
  */
 export function check(expression: Expression, options: CheckOptions): Expression {
   const checked = new Checker(options).operand(expression);
-  if (kindOf(checked, options) !== 'boolean') throw new Cql2Error(NO_PREDICATE);
+  if (computeOperandKind(checked, options) !== 'boolean') throw new Cql2Error(NO_PREDICATE);
   return checked as Expression;
 }
 
 /** The same of any operand, and what it is. */
-export function checkOperand(operand: Operand, options: CheckOptions): { operand: Operand; kind: Kind } {
+export function checkOperand(
+  operand: Operand,
+  options: CheckOptions,
+): { operand: Operand; kind: OperandKind } {
   const checked = new Checker(options).operand(operand);
-  return { operand: checked, kind: kindOf(checked, options) };
+  return { operand: checked, kind: computeOperandKind(checked, options) };
 }
 
-const COMPARABLE: readonly Kind[] = ['string', 'number', 'boolean', 'date', 'timestamp'];
-const INSTANTS: readonly Kind[] = ['date', 'timestamp'];
-const TIMES: readonly Kind[] = ['date', 'timestamp', 'interval'];
+const COMPARABLE: readonly OperandKind[] = ['string', 'number', 'boolean', 'date', 'timestamp'];
+const INSTANTS: readonly OperandKind[] = ['date', 'timestamp'];
+const TIMES: readonly OperandKind[] = ['date', 'timestamp', 'interval'];
 
 class Checker {
   readonly #literals: SpatialLiterals;
@@ -88,7 +91,7 @@ class Checker {
   }
 
   #property(name: string): string {
-    if (kindOfProperty(name, this.options)) return name;
+    if (findPropertyKind(name, this.options)) return name;
     const { fields, idColumn, geometryColumn, geometryAlias = 'geometry' } = this.options;
     if (name === geometryAlias) return geometryColumn;
     const close = closeNames(name, [
@@ -120,10 +123,10 @@ class Checker {
   }
 
   #call(call: Call): Call {
-    if (constantOf(call) !== undefined) return call;
+    if (findBooleanConstant(call) !== undefined) return call;
     const { op } = call;
-    const definition = arityOf(op) ? undefined : functionNamed(op);
-    if (!arityOf(op) && !definition) throw new Cql2Error(`there is no function '${excerpt(op)}'`);
+    const definition = findArity(op) ? undefined : functionNamed(op);
+    if (!findArity(op) && !definition) throw new Cql2Error(`there is no function '${excerpt(op)}'`);
     const checked: Call = { op: definition?.name ?? op, args: call.args.map((arg) => this.operand(arg)) };
     if (definition) this.#function(definition, checked.args);
     return definition ? checked : mergeComparisons(this.#operator(checked), this.options);
@@ -131,19 +134,19 @@ class Checker {
 
   #operator(call: Call): Call {
     const { op, args } = call;
-    if (isOneOf(COMPARISONS, op)) return compareWhole({ op, args: this.#comparable(op, args) }, this.options);
+    if (isAmong(COMPARISONS, op)) return compareWhole({ op, args: this.#comparable(op, args) }, this.options);
     if (op === 'between') return compareWhole({ op, args: this.#comparable('BETWEEN', args) }, this.options);
     if (op === 'in') return compareWhole(this.#inList(call), this.options);
-    if (isOneOf(TEMPORAL, op)) return { op, args: this.#times(op, args) };
+    if (isAmong(TEMPORAL, op)) return { op, args: this.#times(op, args) };
     const name = `'${op}'`;
-    if (isOneOf(ARITHMETIC, op)) this.#expectAll(args, ['number'], name);
+    if (isAmong(ARITHMETIC, op)) this.#expectAll(args, ['number'], name);
     else if (op === 'and' || op === 'or' || op === 'not')
       this.#expectAll(args, ['boolean'], op.toUpperCase());
     else if (op === 'casei' || op === 'accenti') this.#expectAll(args, ['string'], op.toUpperCase());
     else if (op === 'like') this.#like(args);
-    else if (isOneOf(SPATIAL, op)) this.#expectAll(args, ['geometry'], name);
-    else if (isOneOf(DISTANCE, op)) return { op, args: this.#distance(op, args) };
-    else if (isOneOf(ARRAY, op)) this.#arrays(op, args);
+    else if (isAmong(SPATIAL, op)) this.#expectAll(args, ['geometry'], name);
+    else if (isAmong(DISTANCE, op)) return { op, args: this.#distance(op, args) };
+    else if (isAmong(ARRAY, op)) this.#arrays(op, args);
     else if (isInterval(args[0]!) || isArray(args[0]!))
       throw new Cql2Error('IS NULL takes no interval and no array');
     return call;
@@ -151,12 +154,15 @@ class Checker {
 
   /** Operands of one kind; strings beside instants are read as instants. */
   #comparable(op: string, args: readonly Operand[]): Operand[] {
-    const temporal = args.some((arg) => INSTANTS.includes(kindOf(arg, this.options)));
+    const temporal = args.some((arg) => INSTANTS.includes(computeOperandKind(arg, this.options)));
     const read = temporal ? args.map(asInstant) : [...args];
     const [first, ...others] = read as [Operand, ...Operand[]];
     this.#expectAll(read, COMPARABLE, `'${op}'`);
     for (const other of others) {
-      const kinds = [kindOf(first, this.options), kindOf(other, this.options)] as const;
+      const kinds = [
+        computeOperandKind(first, this.options),
+        computeOperandKind(other, this.options),
+      ] as const;
       const same = kinds[0] === kinds[1] || kinds.every((kind) => INSTANTS.includes(kind));
       if (!same)
         throw new Cql2Error(
@@ -194,7 +200,7 @@ class Checker {
 
   #times(op: string, args: readonly Operand[]): Operand[] {
     const read = args.map(asInstant);
-    this.#expectAll(read, isOneOf(TEMPORAL_INSTANT, op) ? TIMES : ['interval'], `'${op}'`);
+    this.#expectAll(read, isAmong(TEMPORAL_INSTANT, op) ? TIMES : ['interval'], `'${op}'`);
     return read;
   }
 
@@ -217,17 +223,17 @@ class Checker {
     }
   }
 
-  #expectAll(args: readonly Operand[], kinds: readonly Kind[], who: string): void {
+  #expectAll(args: readonly Operand[], kinds: readonly OperandKind[], who: string): void {
     for (const arg of args) this.#expect(arg, kinds, who);
   }
 
-  #expect(arg: Operand, kinds: readonly Kind[], who: string): void {
-    if (kinds.includes(kindOf(arg, this.options))) return;
+  #expect(arg: Operand, kinds: readonly OperandKind[], who: string): void {
+    if (kinds.includes(computeOperandKind(arg, this.options))) return;
     throw new Cql2Error(`${who} takes ${withArticle(kinds.join(' or '))}, found ${this.#described(arg)}`);
   }
 
   #described(arg: Operand): string {
-    const kind = kindOf(arg, this.options);
+    const kind = computeOperandKind(arg, this.options);
     if (typeof arg === 'object' && isProperty(arg)) return `'${excerpt(arg.property)}' (${kind})`;
     return typeof arg === 'string' ? `the string '${excerpt(arg)}'` : withArticle(kind);
   }

@@ -1,5 +1,5 @@
 /** Where a filter is wrong: a character of the text counted from 1, or a JSON pointer. */
-export type Place = { position: number } | { pointer: string };
+export type FilterPosition = { position: number } | { pointer: string };
 
 /** A filter that is not CQL2, or does not fit the data. The message may be shown to a client and names the place. */
 export class Cql2Error extends Error {
@@ -7,7 +7,7 @@ export class Cql2Error extends Error {
   readonly position: number | undefined;
   readonly pointer: string | undefined;
 
-  constructor(message: string, place?: Place) {
+  constructor(message: string, place?: FilterPosition) {
     super(place && 'pointer' in place ? `${message} (at '${place.pointer}')` : message);
     if (!place) return;
     if ('position' in place) this.position = place.position;

@@ -2,7 +2,7 @@ import { isDecimal } from '../sources/vector-source.js';
 import { isExactNumber } from '../values/exact-number.js';
 import { isArray, isCall, isNumber, isProperty, isScalar, type Operand } from './ast.js';
 import { Cql2Error } from './error.js';
-import { type FilterSchema, kindOf } from './types.js';
+import { computeOperandKind, type FilterSchema } from './types.js';
 
 /**
  * How a number is worked out: `whole` out of integers of 64 bits, `decimal` digit by digit because a `numeric` column takes
@@ -53,7 +53,7 @@ export function refuseRoundedComparison(operands: readonly Operand[], schema: Fi
   const literal = operands.find(isExactNumber);
   if (literal === undefined) return;
   const isRounded = (one: Operand) =>
-    isCall(one) && kindOf(one, schema) === 'number' && findExactness(one, schema) === 'double';
+    isCall(one) && computeOperandKind(one, schema) === 'number' && findExactness(one, schema) === 'double';
   if (operands.some(isRounded))
     throw new Cql2Error(
       `a calculation in double precision cannot be compared with ${literal}, which has more digits; compare the property itself`,

@@ -15,7 +15,7 @@ export type FoldName = 'casei' | 'accenti' | 'upper' | 'lower';
 const folds = new Map<FoldName, Fold>();
 
 /** The table of an operator; made once, at its first use. */
-export function foldOf(name: FoldName): Fold {
+export function getFoldTable(name: FoldName): Fold {
   let fold = folds.get(name);
   if (!fold) {
     fold = MAKERS[name]();
@@ -26,7 +26,7 @@ export function foldOf(name: FoldName): Fold {
 
 /** Text with a fold applied, as the stores apply it. */
 export function folded(text: string, name: FoldName): string {
-  const { several } = foldOf(name);
+  const { several } = getFoldTable(name);
   const letters = lettersOf(name);
   const single = Array.from(text, (letter) => letters.get(letter) ?? letter).join('');
   return several.reduce((result, [letter, replacement]) => result.replaceAll(letter, replacement), single);
@@ -37,7 +37,7 @@ const maps = new Map<FoldName, Map<string, string>>();
 function lettersOf(name: FoldName): Map<string, string> {
   let letters = maps.get(name);
   if (!letters) {
-    const { from, to } = foldOf(name);
+    const { from, to } = getFoldTable(name);
     const targets = Array.from(to);
     letters = new Map(Array.from(from, (letter, i) => [letter, targets[i] ?? '']));
     maps.set(name, letters);

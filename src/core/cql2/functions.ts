@@ -1,5 +1,5 @@
 /** What an operand is. `instant` properties do not exist: a column holds dates or timestamps. */
-export type Kind =
+export type OperandKind =
   | 'string'
   | 'number'
   | 'boolean'
@@ -13,7 +13,7 @@ export type Kind =
 
 interface FunctionArgument {
   name: string;
-  kinds: readonly Kind[];
+  kinds: readonly OperandKind[];
   /** A whole number >= 0 that is written in the filter. */
   count?: true;
 }
@@ -27,7 +27,7 @@ export interface FunctionDefinition {
   least?: number;
   /** The last argument may be repeated. */
   repeats?: true;
-  returns: Kind;
+  returns: OperandKind;
   /** Other names of the same function. */
   aliases?: readonly string[];
 }

@@ -17,7 +17,7 @@ const LEVELS: Record<Exclude<Geometry['type'], 'GeometryCollection'>, 0 | 1 | 2 
  * A copy of a GeoJSON geometry (RFC 7946) with nothing but its type and coordinates. Checks its structure; `check`
  * does the rest. Throws `Cql2Error` with a JSON pointer.
  */
-export function readGeometry(members: Readonly<Record<string, unknown>>, pointer: string): Geometry {
+export function parseGeometryMembers(members: Readonly<Record<string, unknown>>, pointer: string): Geometry {
   return copyGeometry(members, pointer, { left: LIMITS.filterPositions });
 }
 
@@ -80,7 +80,7 @@ function readPosition(value: unknown, pointer: string): Position {
 }
 
 /** Four or six numbers. */
-export function readBox(value: unknown, pointer: string): number[] {
+export function parseBboxArray(value: unknown, pointer: string): number[] {
   const box = doublesIn(value);
   if (!box || (box.length !== 4 && box.length !== 6))
     throw new Cql2Error('expected four or six numbers', { pointer });

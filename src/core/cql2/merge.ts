@@ -1,5 +1,5 @@
 import { type Call, isCall, isProperty, isScalar, type Operand } from './ast.js';
-import { type FilterSchema, kindOf } from './types.js';
+import { computeOperandKind, type FilterSchema } from './types.js';
 
 /** An operand that is compared with constants. */
 interface Comparison {
@@ -70,9 +70,10 @@ function isConstant(operand: Operand): boolean {
 
 /** Names what may share a list: the same property, or the same folds of one, compared with constants of its own kind. */
 function keyOf({ value, constants }: Comparison, schema: FilterSchema): string | undefined {
-  const kind = kindOf(value, schema);
+  const kind = computeOperandKind(value, schema);
   if (kind !== 'string' && kind !== 'number') return undefined;
-  if (!isFold(value) || constants.some((constant) => kindOf(constant, schema) !== kind)) return undefined;
+  if (!isFold(value) || constants.some((constant) => computeOperandKind(constant, schema) !== kind))
+    return undefined;
   const folds = constants.map((constant) => !isScalar(constant));
   return JSON.stringify([value, folds.includes(true)]);
 }

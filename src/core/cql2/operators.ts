@@ -54,11 +54,11 @@ export function operatorNamed(name: string): string | undefined {
 }
 
 /** Undefined for what is no operator of the language: a function. */
-export function arityOf(operator: string): Arity | undefined {
+export function findArity(operator: string): Arity | undefined {
   return OPERATORS.get(operator);
 }
 
-export const isOneOf = <T extends string>(names: readonly T[], name: string): name is T =>
+export const isAmong = <T extends string>(names: readonly T[], name: string): name is T =>
   (names as readonly string[]).includes(name);
 
 /** Words that are no property name unless quoted. */

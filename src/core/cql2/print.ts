@@ -1,9 +1,9 @@
 import type { Geometry, Position } from 'geojson';
-import { digitsOf, isExactNumber } from '../values/exact-number.js';
+import { formatDecimal, isExactNumber } from '../values/exact-number.js';
 import {
   type Call,
-  constantOf,
   type Expression,
+  findBooleanConstant,
   type GeometryLiteral,
   isArray,
   isBox,
@@ -17,10 +17,10 @@ import {
 } from './ast.js';
 import {
   ARITHMETIC,
-  arityOf,
   COMPARISONS,
   CONSTRUCTORS,
-  isOneOf,
+  findArity,
+  isAmong,
   operatorNamed,
   RESERVED,
 } from './operators.js';
@@ -42,7 +42,7 @@ export function toJson(expression: Expression): unknown {
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || isExactNumber(value)) return value;
   if (Array.isArray(value)) return value.map(plain);
-  const constant = constantOf(value as Operand);
+  const constant = findBooleanConstant(value as Operand);
   if (constant !== undefined) return constant;
   const members = Object.entries(value).filter(([name, member]) => name !== 'crs' && member !== undefined);
   return Object.fromEntries(members.map(([name, member]) => [name, plain(member)]));
@@ -50,8 +50,8 @@ function plain(value: unknown): unknown {
 
 function operand(value: Operand): string {
   if (typeof value === 'string') return quoteString(value);
-  if (isNumber(value)) return typeof value === 'number' ? String(value) : digitsOf(value);
-  const constant = constantOf(value);
+  if (isNumber(value)) return typeof value === 'number' ? String(value) : formatDecimal(value);
+  const constant = findBooleanConstant(value);
   if (typeof value === 'boolean' || constant !== undefined) return constant ? 'TRUE' : 'FALSE';
   if (isArray(value)) return `(${value.map(operand).join(', ')})`;
   if (isCall(value)) return call(value);
@@ -87,8 +87,8 @@ function strength(value: Operand): number {
   if (op === 'not') return negatable(value.args[0]!) ? PREDICATE : NOT;
   if (op === '+' || op === '-') return SUM;
   if (op === '^') return POWER;
-  if (isOneOf(ARITHMETIC, op)) return PRODUCT;
-  return isOneOf(COMPARISONS, op) || ['like', 'between', 'in', 'isNull'].includes(op) ? PREDICATE : OPERAND;
+  if (isAmong(ARITHMETIC, op)) return PRODUCT;
+  return isAmong(COMPARISONS, op) || ['like', 'between', 'in', 'isNull'].includes(op) ? PREDICATE : OPERAND;
 }
 
 /** Predicates that have a NOT of their own: NOT LIKE, NOT BETWEEN, NOT IN, IS NOT NULL. */
@@ -104,10 +104,10 @@ function call({ op, args }: Call): string {
   if (op === 'and') return args.map((arg) => enclosed(arg, NOT)).join(' AND ');
   if (op === 'or') return args.map((arg) => enclosed(arg, AND)).join(' OR ');
   if (op === 'not') return negatable(first) ? range(first as Call, 'NOT ') : `NOT ${enclosed(first, NOT)}`;
-  if (isOneOf(COMPARISONS, op)) return `${enclosed(first, SUM)} ${op} ${enclosed(second, SUM)}`;
-  if (isOneOf(ARITHMETIC, op)) return arithmetic(op, first, second);
+  if (isAmong(COMPARISONS, op)) return `${enclosed(first, SUM)} ${op} ${enclosed(second, SUM)}`;
+  if (isAmong(ARITHMETIC, op)) return arithmetic(op, first, second);
   if (negatable({ op, args })) return range({ op, args }, '');
-  return `${arityOf(op) ? op.toUpperCase() : op}(${args.map(operand).join(', ')})`;
+  return `${findArity(op) ? op.toUpperCase() : op}(${args.map(operand).join(', ')})`;
 }
 
 function range({ op, args }: Call, not: string): string {

@@ -11,8 +11,8 @@ import {
   isTimestamp,
   type Operand,
 } from './ast.js';
-import { functionNamed, type Kind } from './functions.js';
-import { ARITHMETIC, isOneOf } from './operators.js';
+import { functionNamed, type OperandKind } from './functions.js';
+import { ARITHMETIC, isAmong } from './operators.js';
 
 /** What the filter language must know of a source; a `VectorSource` is one. */
 export interface FilterSchema {
@@ -23,7 +23,7 @@ export interface FilterSchema {
   readonly geometryColumn: string;
 }
 
-const KINDS: Record<FieldType, Kind> = {
+const KINDS: Record<FieldType, OperandKind> = {
   integer: 'number',
   number: 'number',
   string: 'string',
@@ -36,7 +36,7 @@ const KINDS: Record<FieldType, Kind> = {
 };
 
 /** What a property is; undefined when there is none of that name. */
-export function kindOfProperty(name: string, schema: FilterSchema): Kind | undefined {
+export function findPropertyKind(name: string, schema: FilterSchema): OperandKind | undefined {
   if (name === schema.geometryColumn) return 'geometry';
   if (name === schema.idColumn) return (schema.idType ?? 'integer') === 'integer' ? 'number' : 'string';
   const field = schema.fields.find((candidate) => candidate.name === name);
@@ -44,13 +44,13 @@ export function kindOfProperty(name: string, schema: FilterSchema): Kind | undef
 }
 
 /** What an operand is, by looking at it alone. Its property must exist, and its function. */
-export function kindOf(operand: Operand, schema: FilterSchema): Kind {
+export function computeOperandKind(operand: Operand, schema: FilterSchema): OperandKind {
   if (typeof operand === 'string') return 'string';
   if (isNumber(operand)) return 'number';
   if (typeof operand === 'boolean') return 'boolean';
   if (isArray(operand)) return 'array';
   if (isCall(operand)) return kindOfCall(operand.op);
-  if (isProperty(operand)) return kindOfProperty(operand.property, schema) ?? 'string';
+  if (isProperty(operand)) return findPropertyKind(operand.property, schema) ?? 'string';
   if (isDate(operand)) return 'date';
   if (isTimestamp(operand)) return 'timestamp';
   if (isInterval(operand)) return 'interval';
@@ -58,8 +58,8 @@ export function kindOf(operand: Operand, schema: FilterSchema): Kind {
   return operand satisfies never;
 }
 
-function kindOfCall(op: string): Kind {
-  if (isOneOf(ARITHMETIC, op)) return 'number';
+function kindOfCall(op: string): OperandKind {
+  if (isAmong(ARITHMETIC, op)) return 'number';
   if (op === 'casei' || op === 'accenti') return 'string';
   return functionNamed(op)?.returns ?? 'boolean';
 }

@@ -1,4 +1,4 @@
-import { type AnyNumber, digitsOf, exactInteger } from '../values/exact-number.js';
+import { type AnyNumber, exactInteger, formatDecimal } from '../values/exact-number.js';
 import { type Call, isArray, isNumber, isProperty, type Operand } from './ast.js';
 import type { FilterSchema } from './types.js';
 
@@ -43,10 +43,10 @@ function isInteger(operand: Operand, { fields, idColumn, idType = 'integer' }: F
 const FRACTION = /^(-?\d+)\.\d+$/;
 
 const isFraction = (operand: Operand): operand is AnyNumber =>
-  isNumber(operand) && typeof operand !== 'number' && FRACTION.test(digitsOf(operand));
+  isNumber(operand) && typeof operand !== 'number' && FRACTION.test(formatDecimal(operand));
 
 /** The largest integer that is not larger, and so many more. */
 function floorOf(fraction: AnyNumber, more = 0n): AnyNumber {
-  const [, whole] = FRACTION.exec(digitsOf(fraction))!;
+  const [, whole] = FRACTION.exec(formatDecimal(fraction))!;
   return exactInteger(BigInt(whole!) - (whole!.startsWith('-') ? 1n : 0n) + more);
 }

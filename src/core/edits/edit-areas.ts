@@ -1,5 +1,5 @@
 import type { Box } from '../geometry/box.js';
-import { around, aroundOnGlobe, envelope } from '../geometry/box.js';
+import { around, computeEnvelope, mergeBoxesOnGlobe } from '../geometry/box.js';
 import { LIMITS } from '../kit/limits.js';
 import type { CollectionChange, FeatureEvent } from './edits.js';
 
@@ -27,7 +27,7 @@ export function changedAreas(events: readonly Change[]): Box[] | undefined {
 }
 
 /** What the edits of one transaction do to their collection, all together. */
-export function changeOf(events: readonly Change[], cursor: number): CollectionChange {
+export function mergeChanges(events: readonly Change[], cursor: number): CollectionChange {
   let features = 0;
   const boxes: Box[] = [];
   for (const { operation, geometry, envelopeAfter } of events) {
@@ -35,7 +35,7 @@ export function changeOf(events: readonly Change[], cursor: number): CollectionC
     if (operation === 'delete') features -= 1;
     if (envelopeAfter) boxes.push(crossingBox(envelopeAfter, geometry) ?? envelopeAfter);
   }
-  const extent84 = boxes.length > 0 ? aroundOnGlobe(boxes) : undefined;
+  const extent84 = boxes.length > 0 ? mergeBoxesOnGlobe(boxes) : undefined;
   return { cursor, features, extent84, areas: changedAreas(events) };
 }
 
@@ -60,7 +60,7 @@ function partsOf({ type, coordinates = [], geometries }: Part): Box[] {
   const parts: unknown[] = type.startsWith('Multi') ? coordinates : [coordinates];
   return parts.flatMap((part) => {
     // A point has its numbers right here.
-    const box = envelope([part]);
+    const box = computeEnvelope([part]);
     return box ? [box] : [];
   });
 }

@@ -1,4 +1,4 @@
-import { endOfString } from '../values/json-bounds.js';
+import { findStringEnd } from '../values/json-bounds.js';
 import type { GeometryLoss } from './edits.js';
 
 /** The parts of a feature as our writers write it: `{"type":"Feature","id":1,"geometry":...,"properties":{...}}`. */
@@ -35,7 +35,7 @@ export function featureTexts(bytes: Uint8Array): FeatureText[] {
   let begin = 0;
   for (let i = 0; i < page.length; i++) {
     const byte = page[i];
-    if (byte === QUOTE) i = endOfString(page, i + 1);
+    if (byte === QUOTE) i = findStringEnd(page, i + 1);
     else if (byte === OPEN && depth++ === 0) begin = i;
     else if (byte === CLOSE && --depth === 0) features.push(partsOf(page.toString('utf8', begin, i + 1)));
   }

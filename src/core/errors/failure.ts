@@ -66,7 +66,7 @@ const OF_CLIENTS: ReadonlySet<TaskFailureCode> = new Set([
 ]);
 
 /** A failure of what another server answered while somebody asked here for something else: never the client's fault. */
-export function faultOfOthers(error: unknown): unknown {
+export function toUpstreamFailure(error: unknown): unknown {
   if (!(error instanceof TaskFailure) || !OF_CLIENTS.has(error.code)) return error;
   return new TaskFailure('source-unreadable', error.message, error.cause_, error.retryAfterMs);
 }

@@ -137,7 +137,7 @@ interface PageTask extends RemoteRequest {
   readonly limit: number;
 }
 
-interface Page {
+interface IngestPage {
   /** Where the next page begins in the file. */
   readonly offset: number;
   /** Features that were written, and those that the page had. */
@@ -151,7 +151,7 @@ interface Page {
 
 export type ItemsPageTask = PageTask;
 
-export interface ItemsPage extends Page {
+export interface RemoteItemsPage extends IngestPage {
   readonly next?: string;
   /** Why the server answers 400. */
   readonly refusal?: string;
@@ -184,7 +184,7 @@ export interface WfsPageTask extends WfsQuery {
   readonly offset: number;
 }
 
-export interface WfsPage extends Page {
+export interface WfsPage extends IngestPage {
   /** CRS that the page names. */
   readonly srid?: number;
 }
@@ -387,7 +387,7 @@ export interface IngestTasks {
   'ingest.geoservicesLayer': { input: GeoServicesTask; output: GeoServicesLayer };
   /** Writes the ids of the features that pass into a file, in their order, and tells how many they are. */
   'ingest.geoservicesIds': { input: GeoServicesIdsTask; output: number };
-  'ingest.geoservicesPage': { input: GeoServicesPageTask; output: Pick<Page, 'offset' | 'count'> };
+  'ingest.geoservicesPage': { input: GeoServicesPageTask; output: Pick<IngestPage, 'offset' | 'count'> };
   'ingest.geoservicesAttachments': { input: GeoServicesAttachmentsTask; output: GeoServicesAttachment[] };
   'ingest.wfsPlan': { input: WfsPlanTask; output: WfsPlan };
   /** Features of a type, as the server says; null when it does not. */
@@ -398,10 +398,10 @@ export interface IngestTasks {
   'ingest.pageIds': { input: PageIdsTask; output: string[] | null };
   /** Features of a source beside those that they became. */
   'ingest.compareFeatures': { input: FeatureComparisonTask; output: FeatureComparison };
-  'ingest.append': { input: AppendTask; output: Pick<Page, 'offset' | 'count' | 'ids'> };
+  'ingest.append': { input: AppendTask; output: Pick<IngestPage, 'offset' | 'count' | 'ids'> };
   /** Where the items of a collection of OGC API Features are. */
   'ingest.itemsPlan': { input: ItemsPlanTask; output: ItemsPlan };
-  'ingest.itemsPage': { input: ItemsPageTask; output: ItemsPage };
+  'ingest.itemsPage': { input: ItemsPageTask; output: RemoteItemsPage };
   /** Finds out what a URL leads to. `timeoutMs` is for all requests together. */
   'ingest.discover': { input: RemoteRequest; output: Discovery };
   /** A service of one kind with its layers, or what keeps it from being read. `timeoutMs` is for all requests together. */

@@ -4,7 +4,7 @@ import type { Box } from '../geometry/box.js';
 import type { Field, FieldType, GeometryType } from '../sources/vector-source.js';
 
 /** OGR drivers that write a whole collection into one file. */
-export type ExportFormat =
+export type ExportDriver =
   | 'GPKG'
   | 'GeoJSON'
   | 'GeoJSONSeq'
@@ -34,7 +34,7 @@ export interface TranslateTask {
   /** File to create; must not exist. Removed again when the task fails. */
   output: string;
   /** What to write; a staging GeoPackage when absent. */
-  format?: ExportFormat;
+  format?: ExportDriver;
   table: string;
   /** The file is such a draft, of which `format` is written. */
   draft?: ExportDraft;

@@ -68,7 +68,7 @@ export interface BinsTask extends FeatureQuery {
   readonly statistics: readonly GroupStatistic[];
 }
 
-export interface Bin {
+export interface FeatureBin {
   /** The value that its features share; null also where nothing splits them. */
   readonly split: FeatureRow['values'][number];
   readonly lower: AnyNumber;
@@ -79,5 +79,5 @@ export interface Bin {
 
 /** Bins of each value in their order, empty ones too. */
 export interface BinsResult {
-  readonly bins: readonly Bin[];
+  readonly bins: readonly FeatureBin[];
 }

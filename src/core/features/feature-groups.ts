@@ -3,7 +3,7 @@ import type { Field, VectorSource } from '../sources/vector-source.js';
 import type { AnyNumber } from '../values/exact-number.js';
 import type { ObjectId } from '../values/object-id.js';
 import type { StatisticType } from './analytics.js';
-import { type FeatureQuery, type FeatureRow, fieldOf, type SortKey } from './features.js';
+import { type FeatureQuery, type FeatureRow, findField, type SortKey } from './features.js';
 
 /** Statistics of groups of features, which stores compute: the tasks of the workers and their results. */
 
@@ -80,7 +80,7 @@ export function valueField(source: VectorSource, name: string): Pick<Field, 'nam
     const isNumber = (source.idType ?? 'integer') === 'integer';
     return { name, type: isNumber ? 'integer' : 'string', nullable: false };
   }
-  const { type, nullable } = fieldOf(source, name)!;
+  const { type, nullable } = findField(source, name)!;
   return { name, type, nullable };
 }
 

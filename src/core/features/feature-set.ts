@@ -1,7 +1,7 @@
 /** Feature sets of GeoServices, whose fields are those that their values make. */
 
 import type { Geometry } from 'geojson';
-import { esriGeometryOf, esriGeometryType } from '../geometry/geoservices-geometry.js';
+import { createEsriGeometry, esriGeometryType } from '../geometry/geoservices-geometry.js';
 import type { AnalyticsResult, FeatureSetResult } from './analytics.js';
 
 export interface SentAttributes {
@@ -22,7 +22,7 @@ interface Feature {
 }
 
 /** What analytics gave as GeoJSON in WGS 84. Attributes of features stand beside the others; lists and objects are JSON text. */
-export function featureSetOf(result: AnalyticsResult): FeatureSetResult {
+export function createFeatureSet(result: AnalyticsResult): FeatureSetResult {
   const read = JSON.parse(`[${Buffer.from(result.features).toString()}]`) as Feature[];
   const features = read.map(({ geometry, properties: { attributes, ...own } }) => ({
     attributes: Object.fromEntries(
@@ -31,14 +31,14 @@ export function featureSetOf(result: AnalyticsResult): FeatureSetResult {
         typeof value === 'object' && value !== null ? JSON.stringify(value) : value,
       ]),
     ),
-    ...(geometry ? { geometry: esriGeometryOf(geometry, WGS84) } : {}),
+    ...(geometry ? { geometry: createEsriGeometry(geometry, WGS84) } : {}),
   }));
   const type = read.find(({ geometry }) => geometry)?.geometry?.type;
   const geometryType = type === undefined ? undefined : esriGeometryType(type);
   return {
     ...result,
     features: Buffer.from(features.map((one) => JSON.stringify(one)).join(',')),
-    fields: fieldsOfValues(features),
+    fields: createValueFields(features),
     ...(geometryType ? { geometryType } : {}),
   };
 }
@@ -48,7 +48,7 @@ const DOUBLE = 'esriFieldTypeDouble';
 const INTEGER = 'esriFieldTypeInteger';
 
 /** Fields that hold all values: of mixed ones texts. */
-export function fieldsOfValues(features: readonly SentAttributes[]): ValueField[] {
+export function createValueFields(features: readonly SentAttributes[]): ValueField[] {
   const types = new Map<string, string>();
   for (const { attributes } of features)
     for (const [name, value] of Object.entries(attributes ?? {})) {

@@ -4,8 +4,8 @@ import { type Field, type FieldType, isDecimal } from '../sources/vector-source.
 import {
   type AnyNumber,
   canonicalDigits,
-  digitsOf,
   exactNumber,
+  formatDecimal,
   isNumberText,
   readNumber,
   toDouble,
@@ -152,7 +152,7 @@ function readInteger(json: JsonText): Read {
   if (integer !== undefined)
     return { value: Number.isSafeInteger(Number(integer)) ? Number(integer) : integer };
   const isWhole =
-    number !== undefined && Number.isInteger(toDouble(number)) && !/[.]\d*[1-9]/.test(digitsOf(number));
+    number !== undefined && Number.isInteger(toDouble(number)) && !/[.]\d*[1-9]/.test(formatDecimal(number));
   return wrong(isWhole ? 'must fit into 64 bits' : 'must be a whole number');
 }
 

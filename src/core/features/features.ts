@@ -174,7 +174,7 @@ export type LossKind = (typeof LOSS_KINDS)[number];
 export const NO_LOSSES: Losses = { notFinite: {}, geometries: {} };
 
 /** Losses from the first row of a statement: counts of the fields, then of the kinds of losses. */
-export function lossesOf(fields: readonly Pick<Field, 'name'>[], counts: readonly unknown[]): Losses {
+export function readLosses(fields: readonly Pick<Field, 'name'>[], counts: readonly unknown[]): Losses {
   const present = (names: readonly string[], first: number) =>
     Object.fromEntries(
       names.flatMap((name, i) => {
@@ -208,6 +208,6 @@ export interface FeatureRow {
 }
 
 /** The field of a source by name. */
-export function fieldOf(source: VectorSource, name: string): Field | undefined {
+export function findField(source: VectorSource, name: string): Field | undefined {
   return source.fields.find((field) => field.name === name);
 }

@@ -23,7 +23,7 @@ export type FieldStatistics = (NumberStatistics | TextStatistics | TimeStatistic
 };
 
 /** Values from `from` up to, and without, `to`. */
-export interface Bin<T> {
+export interface HistogramBin<T> {
   from: T;
   to: T;
   count: number;
@@ -42,7 +42,7 @@ export interface NumberStatistics {
   quantileValues: number;
   /** Values that are no numbers: NaN and infinity. They are counted, and in nothing else. */
   notFinite: number;
-  bins: Bin<number>[];
+  bins: HistogramBin<number>[];
 }
 
 export interface TextStatistics {
@@ -60,7 +60,7 @@ export interface TimeStatistics {
   kind: 'time';
   min: string | null;
   max: string | null;
-  bins: Bin<string>[];
+  bins: HistogramBin<string>[];
 }
 
 export interface BooleanStatistics {

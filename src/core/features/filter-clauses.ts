@@ -45,7 +45,7 @@ const ORDERED: readonly ClauseOperator[] = ['=', '<>', '<', '<=', '>', '>=', 'be
 const NULLS: readonly ClauseOperator[] = ['isNull', 'isNotNull'];
 
 /** Operators that fields of a type have, the most usual first. */
-export function operatorsOf(type: ClauseType): readonly ClauseOperator[] {
+export function listClauseOperators(type: ClauseType): readonly ClauseOperator[] {
   switch (type) {
     case 'string':
       return ['=', '<>', 'contains', 'starts', 'like', 'in', '<', '<=', '>', '>=', 'between', ...NULLS];
@@ -72,7 +72,7 @@ export function valueCount(op: ClauseOperator): number | 'many' {
 }
 
 /** All clauses, or any of them, as one filter; undefined without a clause. Throws `ClauseProblem`. */
-export function filterOf(
+export function combineClauses(
   clauses: readonly Clause[],
   typeOf: (field: string) => ClauseType,
   combination: 'and' | 'or' = 'and',

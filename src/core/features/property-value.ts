@@ -13,13 +13,13 @@ export function propertyValue(value: unknown): Markup {
   if (typeof value === 'number' || typeof value === 'bigint') return html`${String(value)}`;
   if (isExactNumber(value)) return html`${String(value)}`;
   if (typeof value === 'boolean') return html`${value ? 'true' : 'false'}`;
-  if (typeof value !== 'string') return html`<code>${shortened(stringifyExactly(value))}</code>`;
+  if (typeof value !== 'string') return html`<code>${shortenText(stringifyExactly(value))}</code>`;
   if (/^https?:\/\/[^\s<>"']+$/i.test(value)) {
-    return html`<a href="${value}" rel="noopener noreferrer nofollow">${shortened(value)}</a>`;
+    return html`<a href="${value}" rel="noopener noreferrer nofollow">${shortenText(value)}</a>`;
   }
-  return html`<bdi>${shortened(value)}</bdi>`;
+  return html`<bdi>${shortenText(value)}</bdi>`;
 }
 
-export function shortened(text: string, length = MAX_TEXT): string {
+export function shortenText(text: string, length = MAX_TEXT): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }

@@ -2,4 +2,4 @@
 export const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
 
 /** Whether a path is a folder, or below it. */
-export const isIn = (path: string, folder: string): boolean => path === folder || isBelow(path, folder);
+export const isInFolder = (path: string, folder: string): boolean => path === folder || isBelow(path, folder);

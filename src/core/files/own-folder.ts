@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { isIn } from './folders.js';
+import { isInFolder } from './folders.js';
 
 /** Data folders of the servers of this thread, mostly one. */
 const folders = new Set<string>();
@@ -28,7 +28,7 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
 }
 
 function requireDataFolder(path: string): void {
-  for (const folder of folders) if (isIn(path, folder)) statSync(folder);
+  for (const folder of folders) if (isInFolder(path, folder)) statSync(folder);
 }
 
 const optionsOf = (mode: number | undefined) => ({

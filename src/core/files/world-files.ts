@@ -7,7 +7,7 @@ export function isPicture(path: string): boolean {
 }
 
 /** Files that may say where a raster lies: `plan.pgw`, `plan.pngw`, `plan.wld`, and GDAL's own, `plan.png.aux.xml`. */
-export function worldFilesOf(path: string): string[] {
+export function listWorldFiles(path: string): string[] {
   const extension = path.slice(path.lastIndexOf('.') + 1);
   const stem = path.slice(0, -extension.length);
   const short = `${extension.slice(0, 1)}${extension.slice(-1)}w`;

@@ -73,7 +73,7 @@ export function around(a: Box, b: Box): Box {
  * The smallest box of degrees around boxes of which some may lie across the antimeridian: it lies across itself then, unless
  * they reach around the globe.
  */
-export function aroundOnGlobe(boxes: readonly Box[]): Box {
+export function mergeBoxesOnGlobe(boxes: readonly Box[]): Box {
   const whole = boxes.map(uncrossed).reduce(around);
   if (boxes.every(([west, , east]) => west <= east)) return whole;
   const spans = boxes.flatMap(plainBoxes).sort(([a], [b]) => a - b);
@@ -144,7 +144,7 @@ export function imageWithin(box: Box, transform: (box: Box) => Box): Box {
 }
 
 /** The box around the x and y of a GeoJSON geometry, or of nested arrays of positions; undefined when there is none. */
-export function envelope(part: unknown): Box | undefined {
+export function computeEnvelope(part: unknown): Box | undefined {
   const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
   widen(part, box);
   return box[0] <= box[2] ? box : undefined;

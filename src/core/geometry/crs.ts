@@ -6,7 +6,7 @@ import type { Box } from './box.js';
  * x,y (easting or longitude first); only the edge swaps.
  */
 export interface Crs {
-  /** `http://www.opengis.net/def/crs/...`, or a path below this server: see `uriOf`. */
+  /** `http://www.opengis.net/def/crs/...`, or a path below this server: see `buildCrsUri`. */
   readonly uri: string;
   /** What PROJ and GDAL read: `EPSG:n` or `OGC:CRS84`. */
   readonly proj: string;
@@ -39,7 +39,7 @@ export const CRS84: Crs = {
 const WEB_MERCATORS: ReadonlySet<number> = new Set([102100, 102113, 900913]);
 
 /** The EPSG code that a code means, which may be one of another authority. */
-export function epsgOf(code: number): number {
+export function normalizeEpsg(code: number): number {
   return WEB_MERCATORS.has(code) ? 3857 : code;
 }
 
@@ -63,12 +63,12 @@ export const CRS84H: Crs = { ...CRS84, uri: 'http://www.opengis.net/def/crs/OGC/
 export const OWN_CRS_PATH = '/ogc/crs';
 
 /** The URI of a CRS for clients: a CRS of the data's own has its place on this server. */
-export function uriOf({ uri }: Crs, baseUrl: string): string {
+export function buildCrsUri({ uri }: Crs, baseUrl: string): string {
   return uri.startsWith('/') ? baseUrl + uri : uri;
 }
 
-export function urisOf(list: readonly Crs[], baseUrl: string): string[] {
-  return list.map((crs) => uriOf(crs, baseUrl));
+export function buildCrsUris(list: readonly Crs[], baseUrl: string): string[] {
+  return list.map((crs) => buildCrsUri(crs, baseUrl));
 }
 
 /** Throws 400 naming the parameter when a plane without a place on Earth would have to be brought into another CRS. */

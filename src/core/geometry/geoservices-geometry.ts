@@ -1,5 +1,5 @@
 import type { Geometry, Position } from 'geojson';
-import { closeRing, exteriorFirst, polygonsOf } from './rings.js';
+import { buildPolygons, closeRing, exteriorFirst } from './rings.js';
 
 /** Geometries of GeoServices JSON, as GeoJSON and from it. Coordinates are x,y ordered on both sides. */
 
@@ -14,7 +14,7 @@ export class GeoServicesGeometryError extends Error {
  * A geometry of GeoServices JSON as GeoJSON; null for an empty one. Lines and polygons are multi ones. Throws
  * `GeoServicesGeometryError` for curves, and for what is no geometry.
  */
-export function geometryOf(value: unknown, hasZ: boolean): Geometry | null {
+export function parseEsriGeometry(value: unknown, hasZ: boolean): Geometry | null {
   if (value === null || value === undefined) return null;
   if (typeof value !== 'object' || Array.isArray(value)) throw wrong('a geometry is no object');
   const geometry = value as Json;
@@ -26,7 +26,7 @@ export function geometryOf(value: unknown, hasZ: boolean): Geometry | null {
   if ('points' in geometry) return multi('MultiPoint', listOf(geometry['points']).map(read));
   if ('paths' in geometry) return multi('MultiLineString', parts(geometry['paths']).map(part(2)));
   if ('rings' in geometry)
-    return multi('MultiPolygon', polygonsOf(parts(geometry['rings']).map(part(3)).map(closeRing)));
+    return multi('MultiPolygon', buildPolygons(parts(geometry['rings']).map(part(3)).map(closeRing)));
   return pointOf(geometry, read);
 }
 
@@ -94,7 +94,7 @@ export function esriGeometryType(type: string): EsriGeometryType | undefined {
 }
 
 /** A GeoJSON geometry as GeoServices JSON. Throws `GeoServicesGeometryError` for collections, which it cannot say. */
-export function esriGeometryOf(geometry: Geometry, wkid: number): Record<string, unknown> {
+export function createEsriGeometry(geometry: Geometry, wkid: number): Record<string, unknown> {
   return { ...shapeOf(geometry), spatialReference: { wkid } };
 }
 

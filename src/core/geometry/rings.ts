@@ -7,7 +7,7 @@ import type { Box } from './box.js';
 const TRIES = 8;
 
 /** The polygons that closed rings make. A hole belongs to the smallest exterior that it lies in, and is one itself where there is none. */
-export function polygonsOf(rings: readonly Position[][]): Position[][][] {
+export function buildPolygons(rings: readonly Position[][]): Position[][][] {
   const exteriors = rings
     .filter((ring) => area(ring) <= 0)
     .map((ring) => ({ size: -area(ring), box: boxOf(ring), rings: [ring] }));

@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 export type StatedCrs = Readonly<Record<string, string>>;
 
 /** What is stated of the layers of a file, by name; `''` is for all others. The longest path counts. */
-export function statedOfFile(stated: StatedCrs, path: string): Record<string, string> {
+export function findStatedCrs(stated: StatedCrs, path: string): Record<string, string> {
   const byFile = new Map<string, { crs: string; length: number }>();
   for (const [key, crs] of Object.entries(stated)) {
     const [, file, layer = ''] = /^(.*?)(?:#([^#]*))?$/s.exec(key) as unknown as [string, string, string?];
@@ -19,7 +19,7 @@ export function statedOfFile(stated: StatedCrs, path: string): Record<string, st
 }
 
 /** Names of files of which something is stated, but that are not among the published ones. */
-export function statedOfNothing(stated: StatedCrs, paths: readonly string[]): string[] {
+export function listUnusedStatedCrs(stated: StatedCrs, paths: readonly string[]): string[] {
   return Object.keys(stated).filter((key) => !paths.some((path) => isOf(path, key.replace(/#[^#]*$/, ''))));
 }
 

@@ -1,10 +1,10 @@
 import type { Geometry, Position } from 'geojson';
 import type { FeatureText } from '../edits/feature-text.js';
 import {
+  createEsriGeometry,
   type EsriGeometryType,
-  esriGeometryOf,
   esriGeometryType,
-  geometryOf,
+  parseEsriGeometry,
 } from '../geometry/geoservices-geometry.js';
 import type { Field, FieldType, GeometryType } from '../sources/vector-source.js';
 import { writeEpochTime } from '../values/epoch-time.js';
@@ -42,7 +42,7 @@ export function esriFeature(text: FeatureText, layer: EsriLayer, wkid: number): 
     if (json !== undefined) attributes[field.name] = esriValueIn(json, field.type);
   }
   const geometry = JSON.parse(text.geometry) as Geometry | null;
-  return { attributes, geometry: geometry && esriGeometryOf(geometry, wkid) };
+  return { attributes, geometry: geometry && createEsriGeometry(geometry, wkid) };
 }
 
 /** The value of a JSON text; what GeoServices have no type for stays the text. */
@@ -101,10 +101,10 @@ export interface EsriField {
 /** The key of a layer, then its fields. */
 export function esriFields({ idColumn, fields }: EsriLayer): EsriField[] {
   const key = { name: idColumn, type: 'esriFieldTypeOID', alias: idColumn, nullable: false, editable: false };
-  return [key, ...fields.map(esriFieldOf)];
+  return [key, ...fields.map(createEsriField)];
 }
 
-export function esriFieldOf(field: Field): EsriField {
+export function createEsriField(field: Field): EsriField {
   const { name, title = name, type, nullable, maxLength } = field;
   return {
     ...{ name, type: NARROW[`${type}${field.bits}`] ?? TYPES[type], alias: title, nullable },
@@ -113,7 +113,7 @@ export function esriFieldOf(field: Field): EsriField {
   };
 }
 
-export const esriTypeOf = ({ geometryType }: EsriLayer): EsriGeometryType | undefined =>
+export const findEsriGeometryType = ({ geometryType }: EsriLayer): EsriGeometryType | undefined =>
   esriGeometryType(geometryType);
 
 /** A feature as a client sent it: its key, where it has one, and what it says. */
@@ -148,7 +148,7 @@ export function sentFeature(feature: EsriFeature, layer: EsriLayer): SentFeature
 
 /** An empty geometry is not the same as none. */
 function sentGeometry(geometry: EsriFeature['geometry'], layer: EsriLayer): Geometry | null {
-  const read = fitting(geometryOf(geometry, layer.hasZ), layer);
+  const read = fitting(parseEsriGeometry(geometry, layer.hasZ), layer);
   if (read !== null || geometry === null || geometry === undefined) return read;
   const [, type = 'Point'] = MULTI_TYPES.find(([member]) => member in geometry) ?? [];
   const isSingle = type === `Multi${layer.geometryType}`;

@@ -8,5 +8,5 @@ export const CONTENT_CODINGS = ['identity', ...COMPRESSIONS] as const;
 export type ContentCoding = (typeof CONTENT_CODINGS)[number];
 
 /** The compression of what is not sent as it is. */
-export const compressionOf = (coding: ContentCoding): Compression | undefined =>
+export const findCompression = (coding: ContentCoding): Compression | undefined =>
   coding === 'identity' ? undefined : coding;

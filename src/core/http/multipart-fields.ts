@@ -7,7 +7,7 @@ const DISPOSITION =
   /^content-disposition:[ \t]*form-data[ \t]*;[ \t]*name=(?:"([^"]{1,100})"|([\w.-]{1,100}))[ \t]*(;[ \t]*filename\*?=)?/im;
 
 /** The boundary that a content type names (RFC 2046, 5.1.1); undefined for one that cannot be. */
-export function boundaryOf(contentType: string): string | undefined {
+export function parseBoundary(contentType: string): string | undefined {
   const [, quoted, token] =
     /;\s*boundary=(?:"([\w'()+,./:=? -]{1,70})"|([\w'+./:=?-]{1,70}))\s*(?:;|$)/i.exec(contentType) ?? [];
   return quoted ?? token;

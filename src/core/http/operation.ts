@@ -103,7 +103,7 @@ export function claimValues(claims: NonNullable<Principal['claims']>, type: stri
 }
 
 /** Names a caller where something is kept of it: `api-key:1`. */
-export function actorOf({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
+export function formatActor({ kind, id }: Pick<Principal, 'kind' | 'id'>): string {
   return `${kind}:${id}`;
 }
 
@@ -191,7 +191,7 @@ export interface Memo<M = unknown> {
 }
 
 /** Says, in the literal of an operation, what its memo holds. */
-export function memoOf<M>(): Memo<M> {
+export function declareMemo<M>(): Memo<M> {
   return {};
 }
 
@@ -331,7 +331,7 @@ export interface OperationSpec<P extends Params, S extends TSchema, M>
   readonly params?: P;
   readonly formats?: readonly Format[];
   readonly body?: BodySpec<S>;
-  /** `memoOf` what `exchange.memo` holds. */
+  /** `declareMemo` what `exchange.memo` holds. */
   readonly memo?: Memo<M>;
   run(exchange: Exchange<P, Static<S>, M>): Reply | Promise<Reply>;
 }

@@ -18,7 +18,7 @@ function missing(name: string): never {
 }
 
 /** A whole number in a range; `fallback` when absent. */
-export function integer<D extends number | undefined>(
+export function defineIntegerParam<D extends number | undefined>(
   name: string,
   range: { min: number; max: number; default: D },
   about: Describe,
@@ -62,7 +62,7 @@ export function pathInteger(name: string, description: string): Param<number> {
 }
 
 /** A collection of tiles or maps in a path: by its number, or by the id that it has on other surfaces. */
-export const numberedCollection: Param<number | string> = {
+export const numberedCollectionParam: Param<number | string> = {
   name: 'collectionId',
   in: 'path',
   description: 'Number of a collection; its id on other surfaces, as an alias.',
@@ -94,7 +94,7 @@ export function pathString(name: string, description: string, maxLength = 256): 
 }
 
 /** Any text, optional. */
-export function text(
+export function defineTextParam(
   name: string,
   about: Describe,
   options: { maxLength?: number; schema?: TSchema } = {},
@@ -115,7 +115,7 @@ export function text(
 }
 
 /** A finite number > 0, optional. */
-export function positiveNumber(name: string, description: string): Param<number | undefined> {
+export function definePositiveNumberParam(name: string, description: string): Param<number | undefined> {
   return {
     name,
     in: 'query',
@@ -179,7 +179,7 @@ export function flag(name: string, fallback: boolean, description: string): Para
 }
 
 /** Comma-separated names, without repeats, at most `max`. */
-export function list(
+export function defineListParam(
   name: string,
   max: number,
   description: string,
@@ -208,7 +208,7 @@ export function words(
   all: readonly string[],
   description: string,
 ): Param<string[] | undefined> {
-  const any = list(name, all.length, description);
+  const any = defineListParam(name, all.length, description);
   return {
     ...any,
     repeatable: true,
@@ -271,13 +271,13 @@ export const bboxParam: Param<Box | undefined> = {
   parse: (raw) => (raw === undefined ? undefined : parseBox('bbox', raw)),
 };
 
-export const limitParam = integer(
+export const limitParam = defineIntegerParam(
   'limit',
   { min: 1, max: LIMITS.itemsMax, default: LIMITS.itemsDefault as number },
   { description: 'Most features in the answer.' },
 );
 
-export const offsetParam = integer(
+export const offsetParam = defineIntegerParam(
   'offset',
   { min: 0, max: LIMITS.offsetMax, default: 0 as number },
   { description: 'Features to skip.' },
@@ -298,7 +298,7 @@ export interface TimeRange {
 }
 
 /** An acquisition batch, by its instant, or a range where everything is by range. */
-export interface Batch extends TimeRange {
+export interface AcquisitionTime extends TimeRange {
   /** What is by range beside a batch. */
   range?: TimeRange;
 }

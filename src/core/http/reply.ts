@@ -7,7 +7,7 @@ export function json(document: unknown, mediaType = 'application/json', status =
   return { status, mediaType, body: stringifyExactly(document) };
 }
 
-export function html(page: string, status = 200): Reply {
+export function createHtmlReply(page: string, status = 200): Reply {
   return { status, mediaType: 'text/html; charset=utf-8', body: page };
 }
 
@@ -15,7 +15,7 @@ export function bytes(body: Uint8Array, mediaType: string, extra: Partial<Reply>
   return { status: 200, mediaType, body, ...extra };
 }
 
-export function text(body: string, mediaType = 'text/plain; charset=utf-8', status = 200): Reply {
+export function createTextReply(body: string, mediaType = 'text/plain; charset=utf-8', status = 200): Reply {
   return { status, mediaType, body };
 }
 

@@ -6,7 +6,7 @@ export type JobPriority = (typeof JOB_PRIORITIES)[number];
 const OF_URGENCY: readonly JobPriority[] = ['Critical', 'High', 'High', 'Normal', 'Low', 'Low', 'Low', 'Low'];
 
 /** The priority that a header `Priority: u=N` asks for (RFC 9218, 5). One that cannot be read says nothing. */
-export function priorityOfHeader(header: string | undefined): JobPriority {
+export function parsePriorityHeader(header: string | undefined): JobPriority {
   const urgency = /(?:^|,)[ \t]*u=([0-7])[ \t]*(?:[;,]|$)/.exec(header ?? '')?.[1];
   return urgency === undefined ? 'Normal' : OF_URGENCY[Number(urgency)]!;
 }

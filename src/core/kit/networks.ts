@@ -41,7 +41,7 @@ export function unmapped(address: string): string {
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /** The address, or the network of 64 bits that an IPv6 client has to itself. */
-export function networkOf(address: string): string {
+export function computeClientNetwork(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');
   const groups = head.split(':');

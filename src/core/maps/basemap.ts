@@ -17,7 +17,7 @@ export function basemapSetting(text: string): BasemapSetting | undefined {
   if (text === 'own' || text === 'none') return { kind: text };
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
     return text.endsWith('.json') ? { kind: 'file', path: text } : undefined;
-  if (originOf(text) === undefined) return undefined;
+  if (parseUrlOrigin(text) === undefined) return undefined;
   if (PLACES.every((place) => text.includes(place)))
     // Vector tiles say nothing about their looks: they come with a style.
     return /\.(pbf|mvt)(\?|$)/i.test(text) ? undefined : { kind: 'tiles', template: text };
@@ -25,7 +25,7 @@ export function basemapSetting(text: string): BasemapSetting | undefined {
 }
 
 /** Origin of an http or https URL, as a Content-Security-Policy names it; undefined for all else. */
-export function originOf(url: string): string | undefined {
+export function parseUrlOrigin(url: string): string | undefined {
   if (!/^https?:\/\/[^/\s"'<>;,@{}]+(\/|$)/i.test(url) || /[\s"'<>\\]/.test(url)) return undefined;
   try {
     return new URL(url).origin;

@@ -2,7 +2,7 @@
 
 import type { Operand } from '../cql2/index.js';
 import type { ClusterAlgorithm, Statistic } from '../features/analytics.js';
-import { freeName, namesInUse } from '../features/column-names.js';
+import { findFreeName, namesInUse } from '../features/column-names.js';
 import type { FeatureQuery } from '../features/features.js';
 import type { Box } from '../geometry/box.js';
 import type { CollectionOperation, GeometryOperation } from '../geometry/geometry-operations.js';
@@ -168,5 +168,5 @@ export const RESULT_TABLE = 'features';
 /** Its columns of ids and geometries, beside those of the attributes. */
 export function resultColumns(attributes: readonly { readonly name: string }[]) {
   const taken = namesInUse(attributes);
-  return { idColumn: freeName('fid', taken), geometryColumn: freeName('geom', taken) };
+  return { idColumn: findFreeName('fid', taken), geometryColumn: findFreeName('geom', taken) };
 }

@@ -9,7 +9,7 @@ export const PAPERS = {
 } as const;
 export type Paper = keyof typeof PAPERS;
 
-export interface PageRequest {
+export interface MapPageRequest {
   paper: Paper;
   isPortrait: boolean;
   hasTitle: boolean;
@@ -35,7 +35,7 @@ const FOOT = 36;
 const LEGEND = 150;
 const GAP = 10;
 
-export function pageLayout({ paper, isPortrait, hasTitle, hasLegend }: PageRequest): PageLayout {
+export function pageLayout({ paper, isPortrait, hasTitle, hasLegend }: MapPageRequest): PageLayout {
   const [short, long] = PAPERS[paper].map((mm) => mm * POINTS_PER_MM) as [number, number];
   const [width, height] = isPortrait ? [short, long] : [long, short];
   const top = MARGIN + (hasTitle ? TITLE : 0);

@@ -46,7 +46,7 @@ function emptyCounts(): SharedArrayBuffer {
 }
 
 /** The sum over several threads. */
-export function sumOfCounts(counts: readonly ConnectionCounts[]): ConnectionTotals {
+export function sumConnectionCounts(counts: readonly ConnectionCounts[]): ConnectionTotals {
   const sum = new ConnectionCounts().totals;
   for (const { totals } of counts) {
     for (const field of FIELDS) sum[field] += totals[field];

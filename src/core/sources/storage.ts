@@ -32,7 +32,7 @@ export interface StorageTasks {
 }
 
 /** Reads `s3://bucket/prefix`. Undefined: it is no such address. */
-export function bucketOf(url: string): Bucket | undefined {
+export function parseBucketUrl(url: string): Bucket | undefined {
   const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(url) ?? [];
   if (bucket === undefined || bucket.includes('..')) return undefined;
   const parts = path.split('/').filter((part) => part !== '');

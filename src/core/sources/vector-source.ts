@@ -165,12 +165,12 @@ export interface CompositeKey {
 }
 
 /** Names the file or schema that a table lies in. Not for clients, nor for the log. */
-export function placeOf({ path, database, schema }: VectorSource): string {
+export function formatSourceLocation({ path, database, schema }: VectorSource): string {
   return path ?? `${database} ${schema}`;
 }
 
 /** Name of a table within its file or database. */
-export function tableNameOf({ schema, table }: VectorSource): string {
+export function formatTableName({ schema, table }: VectorSource): string {
   return schema === undefined ? table : `${schema}.${table}`;
 }
 

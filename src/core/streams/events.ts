@@ -93,7 +93,7 @@ export interface FeedGap {
  */
 export const EPOCH_SIZE = 2 ** 32;
 
-export function epochOf(cursor: number): number {
+export function computeEpoch(cursor: number): number {
   return Math.floor(cursor / EPOCH_SIZE);
 }
 

@@ -17,7 +17,7 @@ interface Part {
  * What makes a JSON value too large or too deep to be looked at any closer; undefined when it is neither. Takes time in
  * proportion to the limits, not to the value, and no stack.
  */
-export function outOfBounds(value: unknown): StyleProblem | undefined {
+export function findBoundsProblem(value: unknown): StyleProblem | undefined {
   const open: Part[] = [{ value, name: '', depth: 0, parent: undefined }];
   let nodes = 0;
   let characters = 0;
@@ -58,7 +58,8 @@ const MAX_NAME = 60;
 
 function pointerOf(part: Part): string {
   const names: string[] = [];
-  for (let at: Part | undefined = part; at?.parent; at = at.parent) names.push(escaped(`${at.name}`));
+  for (let at: Part | undefined = part; at?.parent; at = at.parent)
+    names.push(escapePointerName(`${at.name}`));
   return names
     .reverse()
     .map((name) => `/${name}`)
@@ -66,6 +67,6 @@ function pointerOf(part: Part): string {
 }
 
 /** A name as part of a JSON pointer. */
-export function escaped(name: string): string {
+export function escapePointerName(name: string): string {
   return name.slice(0, MAX_NAME).replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -1,9 +1,9 @@
 import { latest, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
 import { LIMITS } from '../kit/limits.js';
 import type { RasterLook } from '../rasters/raster-look.js';
-import { escaped, outOfBounds, type StyleProblem } from './bounds.js';
+import { escapePointerName, findBoundsProblem, type StyleProblem } from './bounds.js';
 import { MAX_FONTS, unknownFont } from './fonts.js';
-import { layerTypesFor, sourceTypeOf } from './layer-types.js';
+import { getLayerSourceType, layerTypesFor } from './layer-types.js';
 import { checkedLook, LOOK, LookError } from './look.js';
 import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from './model.js';
 
@@ -65,7 +65,7 @@ export function layerProblems(layers: readonly Json[]): StyleProblem[] {
 }
 
 function ownLayers(value: unknown, use: StyleUse): Json[] {
-  const large = outOfBounds(value);
+  const large = findBoundsProblem(value);
   if (large) throw new StyleError([large]);
   if (!isObject(value)) refuse('', 'must be an object');
   if (value['version'] !== 8) refuse('/version', 'must be 8');
@@ -146,7 +146,7 @@ function requireUnique(layers: readonly Json[]): void {
 /** What the style specification says against a layer. */
 function problemsOf(layer: Json, index: number): StyleProblem[] {
   const type = layer['type'] as string;
-  const sources = { [COLLECTION_SOURCE]: { type: sourceTypeOf(type) } };
+  const sources = { [COLLECTION_SOURCE]: { type: getLayerSourceType(type) } };
   const key = `layers[${index}]`;
   try {
     const errors = validateStyleMin.layer({
@@ -170,7 +170,10 @@ const MAX_DETAIL = 300;
 function problemOf(message: string): StyleProblem {
   const [, place = '', detail = message] = /^(\S*?): (.*)$/s.exec(message) ?? [];
   const path = place.split(/[.[\]]+/).filter((name) => name !== '');
-  return { path: path.map((name) => `/${escaped(name)}`).join(''), detail: detail.slice(0, MAX_DETAIL) };
+  return {
+    path: path.map((name) => `/${escapePointerName(name)}`).join(''),
+    detail: detail.slice(0, MAX_DETAIL),
+  };
 }
 
 /** Expressions that look at the geometry, which is drawn from tiles here: what lies outside of them is not known. */
@@ -219,7 +222,7 @@ function lookProblems({ type, metadata }: Json, path: string, { lookProblem }: S
     return [{ path: `${path}/metadata`, detail: 'must be an object' }];
   const look = metadata?.[LOOK];
   if (type !== 'raster' || look === undefined) return [];
-  const at = `${path}/metadata/${escaped(LOOK)}`;
+  const at = `${path}/metadata/${escapePointerName(LOOK)}`;
   try {
     const problem = lookProblem?.(checkedLook(look));
     return problem === undefined ? [] : [{ path: at, detail: problem }];
@@ -234,7 +237,7 @@ function lookProblems({ type, metadata }: Json, path: string, { lookProblem }: S
 function visit(value: unknown, path: string, use: (value: unknown, path: string) => void): void {
   use(value, path);
   if (typeof value !== 'object' || value === null) return;
-  for (const [name, part] of Object.entries(value)) visit(part, `${path}/${escaped(name)}`, use);
+  for (const [name, part] of Object.entries(value)) visit(part, `${path}/${escapePointerName(name)}`, use);
 }
 
 const OURS = {

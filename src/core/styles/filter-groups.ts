@@ -11,7 +11,7 @@ export function layersByFilter(layers: readonly StyleLayer[]): Map<string, Style
 }
 
 /** What a legend calls the features of a layer, where its author or a translation said so. */
-export function layerTitle({ metadata }: StyleLayer): string | undefined {
+export function findLegendTitle({ metadata }: StyleLayer): string | undefined {
   const title = (metadata as Record<string, unknown> | undefined)?.['graticule:title'];
   return typeof title === 'string' ? title : undefined;
 }

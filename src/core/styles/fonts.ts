@@ -209,7 +209,7 @@ export function unknownFont(textFont: readonly string[]): string | undefined {
  * Faces for a `text-font`, in the order in which they are asked for a character: those named, then those of other
  * scripts in the weight of the first. Names that are unknown are left out.
  */
-export function facesOf(textFont: readonly string[]): FontFace[] {
+export function listFontFaces(textFont: readonly string[]): FontFace[] {
   const fonts = textFont.slice(0, MAX_FONTS).flatMap((name) => CHOICES.get(faceKey(name)) ?? []);
   const named = fonts.map(({ face }) => face);
   const byName = new Map([...named, ...(fonts[0]?.fallbacks ?? [])].map((face) => [face.name, face]));
@@ -217,7 +217,7 @@ export function facesOf(textFont: readonly string[]): FontFace[] {
 }
 
 /** Whether a face is asked for any character of a range of code points. */
-export function covers({ blocks }: FontFace, first: number, last: number): boolean {
+export function hasCodePoints({ blocks }: FontFace, first: number, last: number): boolean {
   return blocks === undefined || blocks.some(([from, to]) => from <= last && to >= first);
 }
 

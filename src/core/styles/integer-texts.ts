@@ -6,7 +6,7 @@ import type { Expr } from './sld/values.js';
 export const DIGITS = '\u0000digits';
 
 /** The strings that `to-string` makes of an integer: that of its digits, and that of its double, which MapLibre clients have. */
-export function textsOfInteger(digits: string): string[] {
+export function listIntegerTexts(digits: string): string[] {
   const double = Number(digits);
   const isRounded = /^-?\d{16,19}$/.test(digits) && !Number.isSafeInteger(double);
   return isRounded && String(double) !== digits ? [digits, String(double)] : [digits];
@@ -29,7 +29,7 @@ export function exactAlternative(json: readonly unknown[]): readonly unknown[] |
   const [digits, literal] = [exact[2] as unknown, rounded[2] as unknown];
   const isPair = exact[0] === '==' && rounded[0] === '==' && typeof digits === 'string';
   if (!isPair || !Array.isArray(literal) || literal[0] !== 'literal') return undefined;
-  const isRounding = literal[1] === digits.replace(/-?\d+/g, (one) => textsOfInteger(one).at(-1)!);
+  const isRounding = literal[1] === digits.replace(/-?\d+/g, (one) => listIntegerTexts(one).at(-1)!);
   return isRounding && JSON.stringify(exact[1]) === JSON.stringify(rounded[1])
     ? (exact as unknown[])
     : undefined;

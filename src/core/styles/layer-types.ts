@@ -36,6 +36,6 @@ export function layerTypesFor(data: 'vector' | 'raster'): string[] {
 }
 
 /** What a layer of this type draws; features for a type that is none. */
-export function sourceTypeOf(type: string): LayerType['source'] {
+export function getLayerSourceType(type: string): LayerType['source'] {
   return Object.hasOwn(LAYER_TYPES, type) ? LAYER_TYPES[type as StyleLayer['type']].source : 'vector';
 }

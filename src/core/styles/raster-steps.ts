@@ -4,7 +4,7 @@ import type { Colormap } from '../rasters/raster-look.js';
 import type { Hillshade, PixelAdjustment, RasterStep } from '../rasters/rasters.js';
 import { styleLook } from './look.js';
 import type { MapStyle, StyleLayer } from './model.js';
-import { isVisible, propertyOf, sets, valueAt } from './values.js';
+import { compileStyleProperty, evaluateAtZoom, isVisible, sets } from './values.js';
 
 const stepsByStyle = new WeakMap<MapStyle, Map<number, readonly RasterStep[] | undefined>>();
 const KNOWN_ZOOMS = 100;
@@ -39,7 +39,7 @@ function stepOf(layer: StyleLayer, zoom: number): RasterStep | undefined {
       return { ...(look && { look }), ...(adjustment && { adjustment }) };
     }
     case 'color-relief': {
-      const opacity = valueAt<number>(layer, 'color-relief-opacity', zoom);
+      const opacity = evaluateAtZoom<number>(layer, 'color-relief-opacity', zoom);
       return { look: { colormap: reliefOf(layer) }, ...(opacity < 1 && { adjustment: { opacity } }) };
     }
     case 'hillshade':
@@ -61,18 +61,18 @@ const ADJUSTMENTS = {
 function adjustmentOf(layer: StyleLayer, zoom: number): PixelAdjustment | undefined {
   const set = Object.entries(ADJUSTMENTS).filter(([, name]) => sets(layer, name));
   if (set.length === 0) return undefined;
-  return Object.fromEntries(set.map(([key, name]) => [key, valueAt<number>(layer, name, zoom)]));
+  return Object.fromEntries(set.map(([key, name]) => [key, evaluateAtZoom<number>(layer, name, zoom)]));
 }
 
 function hillshadeOf(layer: StyleLayer, zoom: number): Hillshade {
   const first = <T>(name: string): T => {
-    const value = valueAt<T | { values: T[] }>(layer, name, zoom);
+    const value = evaluateAtZoom<T | { values: T[] }>(layer, name, zoom);
     return typeof value === 'object' && value !== null && 'values' in value ? value.values[0]! : (value as T);
   };
   const color = (name: string) => colorOf(first<StyleColor>(name));
   return {
     azimuth: first<number>('hillshade-illumination-direction'),
-    exaggeration: valueAt<number>(layer, 'hillshade-exaggeration', zoom),
+    exaggeration: evaluateAtZoom<number>(layer, 'hillshade-exaggeration', zoom),
     // MapLibre makes slopes steeper the further away one is.
     steepness: 2 ** ((15 - Math.min(zoom, 15)) * (zoom < 2 ? 0.4 : zoom < 4.5 ? 0.35 : 0.3)),
     shadow: color('hillshade-shadow-color'),
@@ -93,7 +93,7 @@ const BETWEEN = 8;
 function reliefOf(layer: StyleLayer): Colormap {
   const { paint } = layer as { paint?: Record<string, unknown> };
   const ramp = paint?.['color-relief-color'] as unknown[] | undefined;
-  const expression = propertyOf(layer, 'color-relief-color');
+  const expression = compileStyleProperty(layer, 'color-relief-color');
   const at = (elevation: number) =>
     colorOf(expression.evaluate({ zoom: 0, elevation } as never) as unknown as StyleColor);
   const stops = [...new Set(numbersIn(ramp))].sort((a, b) => a - b);

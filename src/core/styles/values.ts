@@ -12,16 +12,16 @@ interface Properties {
 }
 
 /** A paint or layout property of a layer, ready to be evaluated; its default when the layer does not set it. */
-export function propertyOf(layer: StyleLayer, name: string): StylePropertyExpression {
+export function compileStyleProperty(layer: StyleLayer, name: string): StylePropertyExpression {
   const { paint, layout } = layer as Properties;
-  const specification = specificationOf(layer.type, name);
+  const specification = requirePropertySpecification(layer.type, name);
   const value = paint?.[name] ?? layout?.[name] ?? specification.default;
   return normalizePropertyExpression(value as never, name, specification);
 }
 
 /** The value at a zoom of a property that does not depend on features. */
-export function valueAt<T>(layer: StyleLayer, name: string, zoom: number): T {
-  return propertyOf(layer, name).evaluate({ zoom }) as T;
+export function evaluateAtZoom<T>(layer: StyleLayer, name: string, zoom: number): T {
+  return compileStyleProperty(layer, name).evaluate({ zoom }) as T;
 }
 
 /** True when the layer sets the property. */
@@ -31,7 +31,7 @@ export function sets(layer: StyleLayer, name: string): boolean {
 }
 
 /** Throws a TypeError for a property that layers of this type do not have. */
-export function specificationOf(type: string, name: string): StylePropertySpecification {
+export function requirePropertySpecification(type: string, name: string): StylePropertySpecification {
   const groups = latest as unknown as Record<string, Record<string, StylePropertySpecification>>;
   const specification = groups[`paint_${type}`]?.[name] ?? groups[`layout_${type}`]?.[name];
   if (!specification) throw new TypeError(`${type} layers have no ${name}`);

@@ -2,10 +2,10 @@
 const ZOOM_0_SCALE = 559_082_264.028_717_8 / 2;
 
 /** The zoom of MapLibre whose maps have this scale denominator at the equator. */
-export function zoomOfScale(denominator: number): number {
+export function scaleToZoom(denominator: number): number {
   return Math.log2(ZOOM_0_SCALE / denominator);
 }
 
-export function scaleOfZoom(zoom: number): number {
+export function zoomToScale(zoom: number): number {
   return ZOOM_0_SCALE / 2 ** zoom;
 }

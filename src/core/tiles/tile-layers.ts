@@ -17,7 +17,7 @@ export interface TileFeature {
   geometry: Uint8Array;
 }
 
-export interface TileLayer {
+export interface MvtLayer {
   readonly name: string;
   readonly extent: number;
   readonly keys: readonly string[];
@@ -29,18 +29,18 @@ export interface TileLayer {
 
 const NOTHING = new Uint8Array();
 
-export function readTileLayers(tile: Uint8Array): TileLayer[] {
-  const layers: TileLayer[] = [];
+export function readTileLayers(tile: Uint8Array): MvtLayer[] {
+  const layers: MvtLayer[] = [];
   new PbfReader(tile).readFields((field, all, pbf) => {
     if (field === 3) all.push(new EncodedLayer(pbf.readBytes()));
   }, layers);
   return layers;
 }
 
-type Content = Pick<TileLayer, 'keys' | 'values' | 'digits' | 'features'>;
+type Content = Pick<MvtLayer, 'keys' | 'values' | 'digits' | 'features'>;
 
 /** A layer whose features are decoded when they are asked for: most styles draw them as they are. */
-class EncodedLayer implements TileLayer {
+class EncodedLayer implements MvtLayer {
   readonly name: string;
   readonly extent: number;
   readonly #bytes: Uint8Array;
@@ -140,7 +140,7 @@ function digitsIn(varint: Uint8Array, field: number): string {
 }
 
 /** The attributes that a feature's tags say. */
-export function attributesOf(layer: TileLayer, tags: Uint8Array): Record<string, AttributeValue> {
+export function decodeAttributes(layer: MvtLayer, tags: Uint8Array): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = {};
   const indices = packed(tags);
   for (let i = 0; i + 1 < indices.length; i += 2) {
@@ -238,7 +238,7 @@ function writeValue(value: AttributeValue, pbf: PbfWriter): void {
 }
 
 /** Every position of a geometry, in grid units. */
-export function positionsOf(geometry: Uint8Array): [number, number][] {
+export function decodePositions(geometry: Uint8Array): [number, number][] {
   let [x, y] = [0, 0];
   return movesOf(geometry).map(([dx, dy]) => {
     x += (dx >> 1) ^ -(dx & 1);
@@ -248,7 +248,7 @@ export function positionsOf(geometry: Uint8Array): [number, number][] {
 }
 
 /** Every position of a line or polygon as a point of its own, as circle layers draw them. */
-export function verticesOf(geometry: Uint8Array): Uint8Array {
+export function convertToPoints(geometry: Uint8Array): Uint8Array {
   const moves = movesOf(geometry);
   const writer = new PbfWriter();
   writer.writeVarint((moves.length << 3) | 1);

@@ -1,4 +1,4 @@
-import { type AnyNumber, digitsOf } from './exact-number.js';
+import { type AnyNumber, formatDecimal } from './exact-number.js';
 
 /** Milliseconds of the farthest instants that a date can name. */
 const MAX_TIME = 8.64e15;
@@ -6,7 +6,7 @@ const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 
 /** Milliseconds since 1970 as a time of RFC 3339 with all digits; undefined where no date is so far. */
 export function writeEpochTime(milliseconds: AnyNumber): string | undefined {
-  const [, sign, whole = '', fraction = ''] = DECIMAL.exec(digitsOf(milliseconds)) ?? [];
+  const [, sign, whole = '', fraction = ''] = DECIMAL.exec(formatDecimal(milliseconds)) ?? [];
   if (whole === '') return undefined;
   const isBefore = sign === '-' && fraction !== '';
   const digits = isBefore ? complement(fraction) : fraction;

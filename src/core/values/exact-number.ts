@@ -48,7 +48,7 @@ export function readNumber(text: string): AnyNumber | undefined {
 export const toDouble = (value: AnyNumber): number => Number(value);
 
 /** A number in decimal notation: numbers that are equal have the same text. */
-export const digitsOf = (value: AnyNumber): string =>
+export const formatDecimal = (value: AnyNumber): string =>
   typeof value === 'number' ? canonicalDigits(String(value)) : String(value);
 
 export function negate(value: AnyNumber): AnyNumber {
@@ -74,7 +74,7 @@ export const INT64_MAX = 2n ** 63n - 1n;
 /** A number as an integer of 64 bits; undefined for others. */
 export function toInt64(value: AnyNumber): bigint | undefined {
   if (Number.isSafeInteger(value)) return BigInt(value as number);
-  const digits = digitsOf(value);
+  const digits = formatDecimal(value);
   if (!/^-?\d{1,19}$/.test(digits)) return undefined;
   const integer = BigInt(digits);
   return integer < INT64_MIN || integer > INT64_MAX ? undefined : integer;
@@ -117,7 +117,7 @@ const DOUBLE_DIGITS = 17;
  * Whether a number that a client sent is a stored one as a double, in the shortest digits or in 17: clients of GeoServices
  * read `esriFieldTypeDouble` so, and send it back with every edit of the feature.
  */
-export function isDoubleOf(sent: string, stored: string): boolean {
+export function isSameDouble(sent: string, stored: string): boolean {
   if (!isNumberText(sent) || !isNumberText(stored)) return false;
   const double = Number(stored);
   if (!Number.isFinite(double)) return false;
@@ -151,7 +151,7 @@ function placedDigits(value: AnyNumber | bigint): { digits: bigint; places: numb
   return places >= 0 ? { digits, places } : { digits: digits * 10n ** BigInt(-places), places: 0 };
 }
 /** Whether a decimal has no digits but those of its double, of which some programs print 17 and more. */
-export function isOfDouble(text: string): boolean {
+export function hasDoubleDigits(text: string): boolean {
   const digits = text
     .replace(/[eE].*/, '')
     .replace(/\D/g, '')

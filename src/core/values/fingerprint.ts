@@ -3,7 +3,7 @@ import { isExactNumber } from './exact-number.js';
 
 /** Digests of documents that others made, and that we check. */
 
-export function fingerprintOf(text: string | Uint8Array): string {
+export function computeFingerprint(text: string | Uint8Array): string {
   return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
@@ -21,5 +21,5 @@ export function canonical(value: unknown): string {
 
 /** Fingerprint of a document without the member that holds it. */
 export function fingerprintWithin({ fingerprint: _, ...rest }: Record<string, unknown>): string {
-  return fingerprintOf(canonical(rest));
+  return computeFingerprint(canonical(rest));
 }

@@ -57,7 +57,7 @@ export function requireBounds(json: Uint8Array, { depth, values, names, string }
   for (let i = 0; i < json.length; i++) {
     switch (json[i]) {
       case QUOTE: {
-        const end = endOfString(json, i + 1);
+        const end = findStringEnd(json, i + 1);
         if (end - i - 1 > string) throw tooMuch(`a string of it is longer than ${string} bytes`);
         i = end;
         break;
@@ -82,7 +82,7 @@ export function requireBounds(json: Uint8Array, { depth, values, names, string }
 }
 
 /** The place of the quote that ends a string, or the end of the text. */
-export function endOfString(json: Uint8Array, from: number): number {
+export function findStringEnd(json: Uint8Array, from: number): number {
   let i = from;
   while (i < json.length && json[i] !== QUOTE) i += json[i] === BACKSLASH ? 2 : 1;
   return i;

@@ -1,4 +1,4 @@
-import { type AnyNumber, canonicalDigits, digitsOf, writeDigits } from './exact-number.js';
+import { type AnyNumber, canonicalDigits, formatDecimal, writeDigits } from './exact-number.js';
 
 const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:e(-?\d+))?$/;
 /** More than any exponent of a number that a store holds. */
@@ -13,7 +13,7 @@ const END = '~';
  */
 export function sortableDigits(value: AnyNumber | string): string | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
-    PARTS.exec(typeof value === 'string' ? canonicalDigits(value) : digitsOf(value)) ?? [];
+    PARTS.exec(typeof value === 'string' ? canonicalDigits(value) : formatDecimal(value)) ?? [];
   if (sign === undefined) return undefined;
   const all = `${whole}${fraction}`;
   const digits = all.replace(/^0+|0+$/g, '');

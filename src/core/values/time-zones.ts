@@ -3,7 +3,7 @@
 export const UTC = 'UTC';
 /** Milliseconds of the farthest instants that a date can name. */
 const MAX_TIME = 8.64e15;
-export const isInstant = (number: number) => Math.abs(number) <= MAX_TIME;
+export const isValidInstant = (number: number) => Math.abs(number) <= MAX_TIME;
 
 const MINUTE = 60_000;
 const FORMATS = 50;
@@ -29,8 +29,8 @@ export function isTimeZone(zone: string): boolean {
 }
 
 /** Milliseconds that local time is ahead of UTC. */
-export function zoneOffset(zone: string, instant: number): number {
-  if (zone === UTC || !isInstant(instant)) return 0;
+export function computeZoneOffset(zone: string, instant: number): number {
+  if (zone === UTC || !isValidInstant(instant)) return 0;
   const parts = formatOf(zone).formatToParts(instant);
   const name = parts.find(({ type }) => type === 'timeZoneName')!.value;
   const [, sign, hours, minutes, seconds = '0'] = /([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(name) ?? [];
@@ -40,16 +40,16 @@ export function zoneOffset(zone: string, instant: number): number {
 }
 
 /** The instant of a local time; of one that a change of clocks steps over, the instant of the change or after it. */
-export function instantOf(zone: string, local: number): number {
-  const before = local - zoneOffset(zone, local);
-  const offset = zoneOffset(zone, before);
+export function computeInstant(zone: string, local: number): number {
+  const before = local - computeZoneOffset(zone, local);
+  const offset = computeZoneOffset(zone, before);
   const instant = local - offset;
-  return zoneOffset(zone, instant) === offset ? instant : Math.max(before, instant);
+  return computeZoneOffset(zone, instant) === offset ? instant : Math.max(before, instant);
 }
 
 /** `2026-03-01T00:00:00.000-08:00`, of an instant that is not among the farthest. */
 export function zonedText(zone: string, instant: number): string {
-  const offset = zoneOffset(zone, instant);
+  const offset = computeZoneOffset(zone, instant);
   const local = new Date(instant + offset).toISOString().slice(0, -1);
   const minutes = Math.abs(Math.round(offset / MINUTE));
   const two = (number: number) => String(number).padStart(2, '0');

@@ -26,7 +26,7 @@ export function xmlName(name: string): string {
 }
 
 /** The column that has this XML name. */
-export function nameOfXml(encoded: string): string {
+export function decodeXmlName(encoded: string): string {
   return encoded.replace(/_x([0-9A-F]{6}|[0-9A-F]{4})_/g, (_, digits: string) =>
     String.fromCodePoint(Number.parseInt(digits, 16)),
   );

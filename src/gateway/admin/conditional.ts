@@ -1,23 +1,23 @@
 import { ApiError } from '../../core/errors/errors.js';
 import type { Exchange, Reply } from '../../core/http/operation.js';
 import { ifMatchTags } from '../http/replies/entity-tag.js';
-import { stateOf } from './entity-tags.js';
+import { parseTagState } from './entity-tags.js';
 
 /** Reads the entity tag of the resource that a request changes. Throws `not-found` without the resource. */
 export type TagReader = (x: Exchange) => Promise<string | undefined>;
 
 /** The stored states whose tags If-Match names; undefined without the header and for `*`. */
-export function ifMatch(x: Pick<Exchange, 'header'>): readonly string[] | undefined {
+export function readIfMatch(x: Pick<Exchange, 'header'>): readonly string[] | undefined {
   const tags = ifMatchTags(x.header('if-match') ?? '*');
-  return tags === '*' ? undefined : tags.map(stateOf);
+  return tags === '*' ? undefined : tags.map(parseTagState);
 }
 
 /** Throws `precondition-failed` for a request whose If-Match names another state of the resource than the present one. */
 export async function requireMatch(x: Exchange, readTag: TagReader | undefined): Promise<void> {
   if (x.header('if-match') === undefined) return;
-  const allowed = ifMatch(x);
+  const allowed = readIfMatch(x);
   const tag = await readTag?.(x);
-  if (allowed === undefined || (tag !== undefined && allowed.includes(stateOf(tag)))) return;
+  if (allowed === undefined || (tag !== undefined && allowed.includes(parseTagState(tag)))) return;
   const now =
     tag === undefined
       ? 'this resource has no entity tag. Send the request without If-Match'
@@ -26,7 +26,7 @@ export async function requireMatch(x: Exchange, readTag: TagReader | undefined):
 }
 
 /** Runs work on the same resource one after the other, so that no other change comes between a check and its change. */
-export class Turns {
+export class ResourceTurns {
   readonly #last = new Map<string, Promise<unknown>>();
 
   async run(resource: string, work: () => Promise<Reply>): Promise<Reply> {

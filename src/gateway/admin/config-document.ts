@@ -14,7 +14,7 @@ export interface ConfigDocument {
 export const MASK = '***';
 
 /** A value as it may be shown: secrets are masked, unset ones are null. */
-export function shownValue({ secret, value }: Setting): unknown {
+export function maskSetting({ secret, value }: Setting): unknown {
   if (!isSet(value)) return value ?? null;
   if (secret) return MASK;
   return Array.isArray(value) ? value.map((one) => withoutPassword(String(one))) : value;
@@ -26,7 +26,7 @@ export function isSet(value: unknown): boolean {
 }
 
 /** First word of a setting's path: the section that it is in. */
-function sectionOf({ path }: Setting): string {
+function getSettingSection({ path }: Setting): string {
   const dot = path.indexOf('.');
   return dot < 0 ? path : path.slice(0, dot);
 }
@@ -35,7 +35,7 @@ function sectionOf({ path }: Setting): string {
 export function sections(settings: readonly Setting[]): Map<string, Setting[]> {
   const byPath = new Map<string, Setting[]>();
   for (const setting of settings) {
-    const section = sectionOf(setting);
+    const section = getSettingSection(setting);
     const list = byPath.get(section);
     if (list) list.push(setting);
     else byPath.set(section, [setting]);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { notFound } from '../../core/errors/errors.js';
-import { actorOf, type Principal } from '../../core/http/operation.js';
+import { formatActor, type Principal } from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
-import { ifMatch } from './conditional.js';
+import { readIfMatch } from './conditional.js';
 import type { AdminDeps } from './deps.js';
 import { tagged } from './entity-tags.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from './envelope.js';
@@ -77,7 +77,7 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
         const { store, settle } = keeping(about, deps);
         const document = about.make(body as Static<C>, deps, principal) as object;
         about.requireRight?.(document as Static<B>, principal, deps);
-        const stored = await store.create(kind, randomUUID(), document, actorOf(principal));
+        const stored = await store.create(kind, randomUUID(), document, formatActor(principal));
         await settle();
         return view(stored);
       },
@@ -103,7 +103,13 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
           for (const body of [before as Static<B>, after]) about.requireRight?.(body, x.principal, deps);
           return after as object;
         };
-        const changed = await store.update(kind, x.params.id, actorOf(x.principal), change, ifMatch(x));
+        const changed = await store.update(
+          kind,
+          x.params.id,
+          formatActor(x.principal),
+          change,
+          readIfMatch(x),
+        );
         await settle();
         return view(changed);
       },
@@ -116,7 +122,7 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
         const { store, settle } = keeping(about, deps);
         const before = await store.get<object>(kind, x.params.id);
         if (before) about.requireRight?.(before.body as Static<B>, x.principal, deps);
-        if (!(await store.remove(kind, x.params.id, ifMatch(x)))) missing(kind, x.params.id);
+        if (!(await store.remove(kind, x.params.id, readIfMatch(x)))) missing(kind, x.params.id);
         await settle();
         return new Acknowledgement(`The ${kind} is deleted.`);
       },
@@ -125,7 +131,7 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
 }
 
 /** Each of a list as it is shown, with what is known of it by its id. */
-export async function viewsOf<T extends { readonly id: string }, F, V>(
+export async function listViews<T extends { readonly id: string }, F, V>(
   list: Promise<readonly T[]>,
   facts: Promise<ReadonlyMap<string, F>>,
   viewOf: (one: T, fact: F | undefined) => V,

@@ -33,7 +33,7 @@ export function isTagged(view: unknown): boolean {
 }
 
 /** The part of an entity tag that names the stored state. */
-export function stateOf(tag: string): string {
+export function parseTagState(tag: string): string {
   const dot = tag.indexOf('.');
   return dot < 0 ? tag : tag.slice(0, dot);
 }

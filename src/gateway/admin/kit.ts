@@ -10,11 +10,11 @@ import type {
   ResponseDoc,
 } from '../../core/http/operation.js';
 import { BASE_PATH } from './base-path.js';
-import { Turns } from './conditional.js';
+import { ResourceTurns } from './conditional.js';
 import type { AdminDeps } from './deps.js';
 import { dataSchema, type Envelope, errorDocs } from './envelope.js';
 import { prefixLinks } from './path-prefix.js';
-import { isChange, runOf, sendsTag } from './row-run.js';
+import { createRowRun, isChange, sendsTag } from './row-run.js';
 
 /**
  * The management API has four shapes. A group is a table of rows made by the four functions of their names;
@@ -25,7 +25,7 @@ type Shape = 'resource' | 'action' | 'report' | 'setting';
 export { BASE_PATH };
 
 /** `GET /api-keys`: method and path below the base path. */
-export type Route = `${Method} /${string}`;
+export type OperationRoute = `${Method} /${string}`;
 
 interface Common<P extends Params, S extends TSchema> {
   readonly description?: string;
@@ -54,7 +54,7 @@ interface Shown<P extends Params> {
 }
 
 /** An implementation that gives data: the kit makes the reply. */
-export interface Answer<P extends Params, S extends TSchema> extends Common<P, S>, Shown<P> {
+export interface DataHandler<P extends Params, S extends TSchema> extends Common<P, S>, Shown<P> {
   /** Schema of what `answer` gives. */
   readonly data: TSchema;
   /** Status of success; 200 when absent. */
@@ -71,9 +71,9 @@ export interface Replies<P extends Params, S extends TSchema> extends Common<P, 
 }
 
 /** A row's implementation with the types of its parameters and body erased. */
-export type Implementation = Answer<Params, TSchema> | Replies<Params, TSchema>;
+export type Implementation = DataHandler<Params, TSchema> | Replies<Params, TSchema>;
 
-export interface Row {
+export interface OperationRow {
   readonly shape: Shape;
   readonly method: Method;
   /** Below the base path. */
@@ -94,8 +94,8 @@ export interface GroupAbout {
   readonly isForTenants?: boolean;
 }
 
-export interface Group extends GroupAbout {
-  readonly rows: readonly Row[];
+export interface OperationGroup extends GroupAbout {
+  readonly rows: readonly OperationRow[];
 }
 
 /** An operation of the management API. */
@@ -105,25 +105,25 @@ export interface AdminOperation extends Operation {
   readonly scope: string;
 }
 
-export function group(about: GroupAbout, rows: readonly Row[]): Group {
+export function group(about: GroupAbout, rows: readonly OperationRow[]): OperationGroup {
   return { ...about, rows };
 }
 
 /** Something is read or worked out; nothing changes. */
 export function report<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
-  route: Route,
+  route: OperationRoute,
   summary: string,
-  implementation?: Answer<P, S> | Replies<P, S>,
-): Row {
+  implementation?: DataHandler<P, S> | Replies<P, S>,
+): OperationRow {
   return row('report', route, summary, implementation as Implementation | undefined);
 }
 
 /** Something is done. */
 export function action<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
-  route: Route,
+  route: OperationRoute,
   summary: string,
-  implementation?: Answer<P, S> | Replies<P, S>,
-): Row {
+  implementation?: DataHandler<P, S> | Replies<P, S>,
+): OperationRow {
   return row('action', route, summary, implementation as Implementation | undefined);
 }
 
@@ -141,13 +141,13 @@ export function resource(
   itemPath: `/${string}`,
   summaries: Readonly<Partial<Record<Verb, string>>>,
   implementations: Readonly<Partial<Record<Verb, Implementation>>> = {},
-): Row[] {
+): OperationRow[] {
   const listPath = itemPath.slice(0, itemPath.lastIndexOf('/'));
   return (Object.keys(summaries) as Verb[]).map((verb) => {
     const path = verb === 'list' || verb === 'create' ? listPath : itemPath;
     return row(
       'resource',
-      `${RESOURCE_METHODS[verb]} ${path}` as Route,
+      `${RESOURCE_METHODS[verb]} ${path}` as OperationRoute,
       summaries[verb]!,
       implementations[verb],
     );
@@ -159,7 +159,7 @@ export function setting(
   path: `/${string}`,
   summaries: { get: string; set: string },
   implementations: { get?: Implementation; set?: Implementation } = {},
-): Row[] {
+): OperationRow[] {
   return [
     row('setting', `GET ${path}`, summaries.get, implementations.get),
     row('setting', `PUT ${path}`, summaries.set, implementations.set),
@@ -168,12 +168,17 @@ export function setting(
 
 /** Types an implementation by its own parameters and body, for the tables that take several at once. */
 export function implement<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
-  implementation: Answer<P, S> | Replies<P, S>,
+  implementation: DataHandler<P, S> | Replies<P, S>,
 ): Implementation {
   return implementation as Implementation;
 }
 
-function row(shape: Shape, route: Route, summary: string, implementation: Implementation | undefined): Row {
+function row(
+  shape: Shape,
+  route: OperationRoute,
+  summary: string,
+  implementation: Implementation | undefined,
+): OperationRow {
   const [method, path] = route.split(' ') as [Method, string];
   return { shape, method, path, summary, ...(implementation ? { implementation } : {}) };
 }
@@ -186,12 +191,17 @@ export function jsonBody<S extends TSchema>(schema: S, required = true): BodySpe
 const EXACT_MEMBERS = ['code'];
 
 /** The operations of a group, ready for the dispatcher. */
-export function operationsOf(about: Group, deps: AdminDeps): AdminOperation[] {
-  const turns = new Turns();
+export function createAdminOperations(about: OperationGroup, deps: AdminDeps): AdminOperation[] {
+  const turns = new ResourceTurns();
   return about.rows.map((one) => operationOf(about, one, deps, turns));
 }
 
-function operationOf(about: Group, row: Row, deps: AdminDeps, turns: Turns): AdminOperation {
+function operationOf(
+  about: OperationGroup,
+  row: OperationRow,
+  deps: AdminDeps,
+  turns: ResourceTurns,
+): AdminOperation {
   const { shape, method, path, summary, implementation } = row;
   const reads = shape === 'report' || method === 'GET';
   const common = {
@@ -226,7 +236,7 @@ function operationOf(about: Group, row: Row, deps: AdminDeps, turns: Turns): Adm
     socket,
     takesSessionOfPrograms,
     ...(isChange(method) ? { entityTag: 'checked' } : sendsTag(about, row) ? { entityTag: 'sent' } : {}),
-    run: prefixLinks(runOf({ group: about, row, implementation, deps }, turns)),
+    run: prefixLinks(createRowRun({ group: about, row, implementation, deps }, turns)),
   };
 }
 

@@ -1,11 +1,11 @@
 import Type from 'typebox';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { Param } from '../../core/http/operation.js';
-import { outOfBounds } from '../../core/styles/bounds.js';
+import { findBoundsProblem } from '../../core/styles/bounds.js';
 
 /** What groups about layers share. */
 
-export const layerId: Param<number> = {
+export const layerIdParam: Param<number> = {
   name: 'layerId',
   in: 'path',
   description: 'Numeric identifier of a layer.',
@@ -20,7 +20,7 @@ export const layerId: Param<number> = {
 
 /** Throws `invalid-body` for a document of free JSON that is too large or too deep. `member` is where it stands. */
 export function requireBounded(document: unknown, member: string): void {
-  const problem = outOfBounds(document);
+  const problem = findBoundsProblem(document);
   if (!problem) return;
   const name = `${member}${problem.path}` || '/';
   throw new ApiError('invalid-body', `${name} ${problem.detail}`, {

@@ -1,17 +1,17 @@
-import { ANY, namesOfLayer, type RuleScope, SERVICE } from '../../core/access/access.js';
+import { ANY, listLayerNames, type RuleScope, SERVICE } from '../../core/access/access.js';
 import { CatalogSnapshot, type Collection } from '../../core/catalog/collection.js';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import type { Principal } from '../../core/http/operation.js';
 import {
   type AccessAction,
   type AccessPolicy,
-  isWhole,
+  isUnrestricted,
   wholeRightError,
 } from '../../services/access/access.js';
 import { hides, serviceAccessId } from '../../services/access/rules/marker.js';
-import { hasWhole, isAdministrator, isWithin } from '../../services/access/rules/policy.js';
+import { hasWhole, isAdministrator, isLayerInScope } from '../../services/access/rules/policy.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
-import type { AccessRules, RuledLayer, RuleSet, SourceLayer } from '../../services/access/rules/rules.js';
+import type { AccessRules, CopySourceLayer, RuledLayer, RuleSet } from '../../services/access/rules/rules.js';
 import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { StoredLayer } from '../../services/catalog/publish/layers.js';
 
@@ -37,12 +37,12 @@ export function requireWhole(
   { access }: Pick<Rights, 'access'>,
 ): void {
   for (const collection of collections) {
-    if (!isWhole(access(principal, collection, action))) refuseLayer(collection, action, principal);
+    if (!isUnrestricted(access(principal, collection, action))) refuseLayer(collection, action, principal);
   }
 }
 
 /** As `requireWhole`, for layers by what rules know of them: they may be switched off, and are in no catalog then. */
-export function requireWholeOf(
+export function requireWholeLayers(
   layers: readonly RuledLayer[],
   action: AccessAction,
   principal: Principal,
@@ -53,15 +53,15 @@ export function requireWholeOf(
 }
 
 /**
- * As `requireWholeOf`, for the layers of a table that is published again: unless the caller is an administrator, their
+ * As `requireWholeLayers`, for the layers of a table that is published again: unless the caller is an administrator, their
  * settings must hide nothing, because the further layer has settings of its own.
  */
 export function requireSources(
-  sources: readonly SourceLayer[],
+  sources: readonly CopySourceLayer[],
   principal: Principal,
   { rules, layers }: { rules: Pick<AccessRules, 'current'>; layers: Pick<Layers, 'settingsOf'> },
 ): void {
-  requireWholeOf(sources, 'read', principal, rules);
+  requireWholeLayers(sources, 'read', principal, rules);
   if (isAdministrator(principal)) return;
   const hiding = sources.find((source) => source.isTable && hides(layers.settingsOf(source)));
   if (hiding)
@@ -72,19 +72,19 @@ export function requireSources(
 }
 
 function refuseLayer(layer: RuledLayer, action: AccessAction, principal: Principal): never {
-  if (!isWithin(principal, layer)) throw notFound('layer', layer.id);
+  if (!isLayerInScope(principal, layer)) throw notFound('layer', layer.id);
   throw wholeRightError(layer.id, action);
 }
 
 /** Throws `forbidden` for a rule for layers of which the caller may not read all, and `not-found` outside of its tenant. */
 export function requireRuleRight(rule: RuleScope, principal: Principal, rights: Rights): void {
   if (rule.layer === ANY) requireNoTenant(principal);
-  requireWhole(layersOfRule(rule, rights.catalog()), 'read', principal, rights);
+  requireWhole(listRuleLayers(rule, rights.catalog()), 'read', principal, rights);
 }
 
 /** Whether all layers that a policy for rows or a mask is about exist for a caller, whom a tenant may limit to some. */
 export function isRuleWithin(rule: RuleScope, principal: Principal, catalog: CatalogSnapshot): boolean {
-  return layersOfRule(rule, catalog).every((layer) => isWithin(principal, layer));
+  return listRuleLayers(rule, catalog).every((layer) => isLayerInScope(principal, layer));
 }
 
 /** Targets that a caller may name in rules: roles, and the layers that exist for the caller. */
@@ -94,7 +94,7 @@ export function ruleTargets<R>(
 ) {
   if (principal.layers === undefined) return { rules, catalog };
   const { collections, quarantined, generation } = catalog();
-  const within = collections.filter((one) => isWithin(principal, one));
+  const within = collections.filter((one) => isLayerInScope(principal, one));
   return { rules, catalog: () => new CatalogSnapshot(within, quarantined, generation) };
 }
 
@@ -127,10 +127,10 @@ export function requireLayers(
 
 /** Layers that rules mean by a name. */
 const layersNamed = (name: string, { collections }: CatalogSnapshot): Collection[] =>
-  collections.filter((one) => namesOfLayer(one).includes(name));
+  collections.filter((one) => listLayerNames(one).includes(name));
 
 /** Layers that a policy for rows or a mask is about. One for a layer that is gone counts as one for all of its service. */
-export function layersOfRule(
+export function listRuleLayers(
   { service, layer }: Pick<RuleScope, 'service' | 'layer'>,
   catalog: CatalogSnapshot,
 ): Collection[] {
@@ -140,7 +140,7 @@ export function layersOfRule(
 }
 
 /** Layers whose access is what is kept under an id: a layer, or those that say nothing of their own. */
-export function layersOfAccess(
+export function listAccessLayers(
   id: string,
   rules: Pick<RuleSet, 'accessIdOf'>,
   catalog: CatalogSnapshot,

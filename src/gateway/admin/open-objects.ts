@@ -1,2 +1,2 @@
 /** Option of an object schema: members that the schema does not name are kept as they came, also when it is stored. */
-export const OPEN = { additionalProperties: true };
+export const OPEN_OBJECT = { additionalProperties: true };

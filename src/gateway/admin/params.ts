@@ -1,17 +1,17 @@
 import Type from 'typebox';
 import { badParameter } from '../../core/errors/errors.js';
 import type { Param } from '../../core/http/operation.js';
-import { text } from '../../core/http/params.js';
+import { defineTextParam } from '../../core/http/params.js';
 
 /** Parameters that management operations share. */
 
 /** Any text, optional. */
-export function filter(
+export function defineFilterParam(
   name: string,
   description: string,
   aliases: readonly string[] = [],
 ): Param<string | undefined> {
-  return text(name, { description, aliases }, { maxLength: 512 });
+  return defineTextParam(name, { description, aliases }, { maxLength: 512 });
 }
 
 /** One of some words in any case; numbers stand for nothing. The value is spelled as in `values`. */
@@ -64,7 +64,7 @@ function word<T extends string>(name: string, values: readonly T[], raw: string)
 }
 
 /** A time with its offset from UTC (RFC 3339); the value is milliseconds since 1970. */
-export function time(name: string, description: string): Param<number | undefined> {
+export function defineTimeParam(name: string, description: string): Param<number | undefined> {
   return {
     name,
     in: 'query',
@@ -81,7 +81,7 @@ export function time(name: string, description: string): Param<number | undefine
   };
 }
 
-/** Where a page begins: what `nextCursor` of the page before said. The value is what `cursorOf` was given. */
+/** Where a page begins: what `nextCursor` of the page before said. The value is what `encodeCursor` was given. */
 export function cursor(kind: string): Param<readonly (string | number)[] | undefined> {
   return {
     name: 'cursor',
@@ -97,13 +97,13 @@ export function cursor(kind: string): Param<readonly (string | number)[] | undef
   };
 }
 
-/** What `cursorOf` was given; undefined for another kind of cursor, or none. */
+/** What `encodeCursor` was given; undefined for another kind of cursor, or none. */
 export function readCursor(kind: string, raw: string): readonly (string | number)[] | undefined {
   const parts = raw.length <= 512 ? decoded(raw) : undefined;
   return parts?.[0] === kind ? parts.slice(1) : undefined;
 }
 
-export function cursorOf(kind: string, position: readonly (string | number)[]): string {
+export function encodeCursor(kind: string, position: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify([kind, ...position])).toString('base64url');
 }
 

@@ -15,4 +15,4 @@ export const LayerSchema = Type.Object({
   ...{ publisher: OptionalStringSchema, sourceUrl: OptionalStringSchema },
   owner: OwnerSchema,
 });
-export type LayerView = Static<typeof LayerSchema>;
+export type PublishedLayerBody = Static<typeof LayerSchema>;

@@ -1,20 +1,20 @@
 import { notFound } from '../../core/errors/errors.js';
 import type { Exchange, Method, Operation, Principal, Reply } from '../../core/http/operation.js';
 import { stringifyExactly } from '../../core/values/json.js';
-import { isWithin } from '../../services/access/rules/policy.js';
+import { isLayerInScope } from '../../services/access/rules/policy.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
 import { JobContinues } from '../../services/jobs/job-continues.js';
 import { BASE_PATH } from './base-path.js';
-import { requireMatch, type TagReader, type Turns } from './conditional.js';
+import { type ResourceTurns, requireMatch, type TagReader } from './conditional.js';
 import type { AdminDeps } from './deps.js';
 import { entityTag, hashTag, isTagged } from './entity-tags.js';
 import { wrap } from './envelope.js';
-import type { Group, Implementation, Row } from './kit.js';
+import type { Implementation, OperationGroup, OperationRow } from './kit.js';
 
 /** A row of a group, and what it acts on. */
 interface RowContext {
-  readonly group: Group;
-  readonly row: Row;
+  readonly group: OperationGroup;
+  readonly row: OperationRow;
   readonly implementation: Implementation;
   readonly deps: AdminDeps;
 }
@@ -23,20 +23,20 @@ interface RowContext {
 export const isChange = (method: Method) => method === 'PUT' || method === 'PATCH' || method === 'DELETE';
 
 /** Whether a row shows a resource or a list of resources, with its entity tag; reports of what goes on have none. */
-export function sendsTag({ rows }: Group, { method, path, shape }: Row): boolean {
+export function sendsTag({ rows }: OperationGroup, { method, path, shape }: OperationRow): boolean {
   if (method !== 'GET') return false;
   return shape !== 'report' || rows.some((one) => isChange(one.method) && shownPath(one) === path);
 }
 
 /** Path of the GET that shows what a row changes. */
-const shownPath = ({ path, implementation }: Row) => implementation?.shownBy ?? path;
+const shownPath = ({ path, implementation }: OperationRow) => implementation?.shownBy ?? path;
 
 /**
  * Returns what runs a row: it checks If-Match before a change, and sends the entity tag of what the answer shows.
  * Documents of the state compare and change in one transaction. Settings of layers and styles are serialised within one
  * gateway process only.
  */
-export function runOf(context: RowContext, turns: Turns): Operation['run'] {
+export function createRowRun(context: RowContext, turns: ResourceTurns): Operation['run'] {
   const { group, row, implementation, deps } = context;
   const { isForTenants = group.isForTenants ?? false } = implementation;
   const requireOwn = ({ params, principal }: Exchange) => {
@@ -137,8 +137,8 @@ function answerMaker(
 }
 
 /** Whether the row answers with the view that a GET of the same resource, of its items or of its parent gives. */
-function showsSame({ rows }: Group, { path, implementation }: Row): boolean {
-  const shows = (one: Row) =>
+function showsSame({ rows }: OperationGroup, { path, implementation }: OperationRow): boolean {
+  const shows = (one: OperationRow) =>
     one.path === path ||
     one.path === parentOf(path) ||
     (parentOf(one.path) === path && one.path.endsWith('}'));
@@ -170,5 +170,5 @@ function requireOwnLayer(params: object, principal: Principal, { catalog }: Admi
   const { layerId } = params as { layerId?: unknown };
   if (principal.layers === undefined || typeof layerId !== 'number') return;
   const collection = catalog().byLayerId(layerId);
-  if (collection && !isWithin(principal, collection)) throw notFound('layer', String(layerId));
+  if (collection && !isLayerInScope(principal, collection)) throw notFound('layer', String(layerId));
 }

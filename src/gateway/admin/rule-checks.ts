@@ -1,6 +1,6 @@
 import {
   ANY,
-  namesOfLayer,
+  listLayerNames,
   type RowPolicy,
   type RuleScope,
   type Treatment,
@@ -101,7 +101,7 @@ function layerProblem(
   fits: Fits,
   suits: Suits,
 ): BodyProblem | undefined {
-  const published = catalog.collections.find((one) => namesOfLayer(one).includes(layer));
+  const published = catalog.collections.find((one) => listLayerNames(one).includes(layer));
   if (!published) {
     const unread = unreadNamed(catalog, layer);
     if (unread) throw unread;

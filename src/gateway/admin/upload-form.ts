@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { MERGE_MODES, type MergeRequest } from '../../core/edits/merges.js';
 import { ApiError } from '../../core/errors/errors.js';
-import { crsOfEpsg } from '../../native/crs.js';
+import { findEpsgCrs } from '../../native/crs.js';
 
 /** Fields of the form that uploads a file, beside the file itself. */
 export interface UploadForm {
@@ -104,13 +104,13 @@ function mergeOf(fields: ReadonlyMap<string, string>): MergeRequest | undefined 
 function crs(name: string, fields: ReadonlyMap<string, string>): string | undefined {
   const raw = fields.get(name.toLowerCase())?.trim();
   if (raw === undefined || raw === '') return undefined;
-  const crs = /^\d{1,7}$/.test(raw) ? crsOfEpsg(Number(raw)) : undefined;
+  const crs = /^\d{1,7}$/.test(raw) ? findEpsgCrs(Number(raw)) : undefined;
   return crs ? `EPSG:${crs.epsg}` : wrong(name, 'must be the EPSG code of a coordinate reference system');
 }
 
 /** A CRS by its code. Throws 400 naming the member. */
 export function requireSrid(name: string, srid: number): string {
-  const crs = crsOfEpsg(srid);
+  const crs = findEpsgCrs(srid);
   return crs ? `EPSG:${crs.epsg}` : wrong(name, 'must be the EPSG code of a coordinate reference system');
 }
 

@@ -5,7 +5,11 @@ import { LIMITS } from '../../core/kit/limits.js';
 import type { Attempts } from '../../services/access/identity/attempts.js';
 import type { Bearer, BearerTokens } from '../../services/access/identity/bearers.js';
 import { tokenName } from '../../services/access/identity/ended-tokens.js';
-import { identityOfKey, identityOfUser, principalOf } from '../../services/access/identity/identity.js';
+import {
+  buildKeyIdentity,
+  buildPrincipal,
+  buildUserIdentity,
+} from '../../services/access/identity/identity.js';
 import { Sessions, sessionHash } from '../../services/access/identity/sessions.js';
 import { Users } from '../../services/access/identity/users.js';
 import { ApiKeys, keyHash, keyStatus } from '../../services/access/keys/api-keys.js';
@@ -13,7 +17,7 @@ import { EMBED_MARK } from '../../services/access/keys/embed-keys.js';
 import { NO_RULES, type RuleSet } from '../../services/access/rules/rules.js';
 import type { StoredUser } from '../../stores/access/users.js';
 import type { State } from '../../stores/state/state.js';
-import { CheckedSecrets, type Holder } from './checked-secrets.js';
+import { CheckedSecrets, type SecretHolder } from './checked-secrets.js';
 import { type Credentials, type Presented, presented } from './credentials.js';
 
 export interface AuthenticatorOptions {
@@ -140,10 +144,10 @@ class StateAuthenticator implements Authenticator {
     });
   }
 
-  async #keyHolder(secretHash: string): Promise<Holder | undefined> {
+  async #keyHolder(secretHash: string): Promise<SecretHolder | undefined> {
     const key = await this.state.apiKeys.byHash(secretHash);
     if (!key || !sameHash(key.hash, secretHash) || keyStatus(key) !== 'active') return undefined;
-    const principal = this.#admitted(principalOf(identityOfKey(key), this.#rules()));
+    const principal = this.#admitted(buildPrincipal(buildKeyIdentity(key), this.#rules()));
     return { principal, expiresAt: key.expiresAt };
   }
 
@@ -183,8 +187,8 @@ class StateAuthenticator implements Authenticator {
 
   #bearerPrincipal(bearer: Bearer): Principal {
     if ('user' in bearer) return this.#userPrincipal(bearer.user, bearer.claims);
-    const identity = identityOfKey({ ...bearer.client, permissions: bearer.labels }, 'oauth-client');
-    return this.#admitted(principalOf(identity, this.#rules()));
+    const identity = buildKeyIdentity({ ...bearer.client, permissions: bearer.labels }, 'oauth-client');
+    return this.#admitted(buildPrincipal(identity, this.#rules()));
   }
 
   /** Basic credentials hold the name and password of a user, or a key as password beside any name. */
@@ -202,7 +206,7 @@ class StateAuthenticator implements Authenticator {
   }
 
   #userPrincipal(user: StoredUser, claims: StoredUser['claims']): Principal {
-    return this.#admitted(principalOf(identityOfUser(user, claims), this.#rules()));
+    return this.#admitted(buildPrincipal(buildUserIdentity(user, claims), this.#rules()));
   }
 
   #use(secret: string, { kind, id, sessionHash: session }: Principal): void {

@@ -4,7 +4,7 @@ import { boundedCache } from '../../core/values/bounded-cache.js';
 import { invalidCredentials } from './credentials.js';
 
 /** Whom a secret belongs to, as it was looked up. */
-export interface Holder {
+export interface SecretHolder {
   readonly principal: Principal;
   /** Milliseconds since 1970 at which the secret ends; null: never. */
   readonly expiresAt: number | null;
@@ -20,7 +20,7 @@ export interface Trust {
 /** Secrets of the cache; a valid one is a few hundred bytes here, and those of strangers are never kept. */
 const MAX_SECRETS = 10_000;
 
-interface Checked extends Holder {
+interface Checked extends SecretHolder {
   /** When it was looked up. */
   readonly checkedAt: number;
 }
@@ -49,7 +49,7 @@ export class CheckedSecrets {
    * The principal of a secret. `lookUp` finds its holder; undefined: it is not valid. Throws, or rejects with,
    * `unauthenticated` then.
    */
-  check(hash: string, lookUp: () => Promise<Holder | undefined>): Principal | Promise<Principal> {
+  check(hash: string, lookUp: () => Promise<SecretHolder | undefined>): Principal | Promise<Principal> {
     const hit = this.#checked.get(hash);
     const age = hit ? Date.now() - hit.checkedAt : Number.POSITIVE_INFINITY;
     if (hit && age <= this.#trust.trustMs) return this.#believe(hash, hit);
@@ -64,14 +64,14 @@ export class CheckedSecrets {
     return this.#believe(hash, hit);
   }
 
-  #believe(hash: string, { principal, expiresAt }: Holder): Principal {
+  #believe(hash: string, { principal, expiresAt }: SecretHolder): Principal {
     if (expiresAt !== null && expiresAt <= Date.now()) throw invalidCredentials();
     this.#used(hash, principal);
     return principal;
   }
 
   /** Requests that bring the same secret while it is being looked up share the answer. */
-  #ask(hash: string, lookUp: () => Promise<Holder | undefined>): Promise<Principal> {
+  #ask(hash: string, lookUp: () => Promise<SecretHolder | undefined>): Promise<Principal> {
     const asking = this.#asking.get(hash);
     if (asking) return asking.answer;
     const isAsked = () => this.#asking.get(hash) === question;
@@ -87,7 +87,7 @@ export class CheckedSecrets {
   /** An answer to a question that was forgotten while it was on its way is not kept, even if the secret is asked for again. */
   async #lookUp(
     hash: string,
-    lookUp: () => Promise<Holder | undefined>,
+    lookUp: () => Promise<SecretHolder | undefined>,
     isAsked: () => boolean,
   ): Promise<Principal> {
     const checkedAt = Date.now();
@@ -100,7 +100,7 @@ export class CheckedSecrets {
     return this.#believe(hash, holder);
   }
 
-  async #find(lookUp: () => Promise<Holder | undefined>): Promise<Holder | undefined> {
+  async #find(lookUp: () => Promise<SecretHolder | undefined>): Promise<SecretHolder | undefined> {
     try {
       const holder = await lookUp();
       this.#isLost = false;

@@ -5,7 +5,7 @@ import { ApiError } from '../../core/errors/errors.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
 import { readProof, UnreadableCertificate } from '../../services/access/certificates/encodings.js';
 import type { Judgement, Proof, Success } from '../../services/access/certificates/judgement.js';
-import { proofOf } from './forwarded-certificates.js';
+import { parseForwardedCertificate } from './forwarded-certificates.js';
 
 /** A request, as far as certificates are concerned. Only while it is attached. */
 export interface CertifiedRequest {
@@ -116,7 +116,7 @@ export class ClientCertificates {
   #read(presented: Presented): Proof {
     try {
       if ('pem' in presented) return readProof(presented.pem, 'pem');
-      return proofOf(this.options.header as never, presented.header, presented.chain);
+      return parseForwardedCertificate(this.options.header as never, presented.header, presented.chain);
     } catch (error) {
       if (!(error instanceof UnreadableCertificate)) throw error;
       throw new ApiError(

@@ -68,12 +68,12 @@ function passwordOf(value: string): Presented {
 }
 
 function proofOfCookie(header: string): Presented | undefined {
-  const secret = cookieOf(header, SECURE_COOKIE) ?? cookieOf(header, PLAIN_COOKIE);
+  const secret = findCookie(header, SECURE_COOKIE) ?? findCookie(header, PLAIN_COOKIE);
   return secret === undefined ? undefined : { kind: 'session', secret };
 }
 
 /** The value of a cookie (RFC 6265, 4.2); undefined when the header has none of that name. */
-export function cookieOf(header: string, name: string): string | undefined {
+export function findCookie(header: string, name: string): string | undefined {
   for (const pair of header.split(';')) {
     const cut = pair.indexOf('=');
     if (cut > 0 && pair.slice(0, cut).trim() === name) return pair.slice(cut + 1).trim() || undefined;
@@ -91,7 +91,7 @@ export class InvalidCredentials extends ApiError {
 export const invalidCredentials = (): ApiError => new InvalidCredentials();
 
 /** A key or a token as clients of GeoServices send it: in a header of their own, or as the parameter `token`. */
-export function tokenOf(header: string | undefined, query: string): string | undefined {
+export function findToken(header: string | undefined, query: string): string | undefined {
   const [, ofHeader] = /^bearer +(\S+)$/i.exec(header ?? '') ?? [];
   if (ofHeader !== undefined) return ofHeader;
   return query.includes('token=') ? new URLSearchParams(query).get('token') || undefined : undefined;
@@ -101,6 +101,6 @@ export function tokenOf(header: string | undefined, query: string): string | und
 export const isBasic = (header: string | undefined) => header !== undefined && /^basic /i.test(header);
 
 /** The value of embed_key in a query. */
-export function embedKeyOf(query: string): string | undefined {
+export function findEmbedKey(query: string): string | undefined {
   return query.includes('embed_key=') ? /(?:^|&)embed_key=([\w-]{1,200})(?:&|$)/.exec(query)?.[1] : undefined;
 }

@@ -12,7 +12,11 @@ import type { Proof } from '../../services/access/certificates/judgement.js';
 /** Headers in which proxies pass on the certificate that a client showed them. */
 
 /** As a header has it. Throws `UnreadableCertificate`. */
-export function proofOf(header: Exclude<CertificateHeader, ''>, value: string, chain = ''): Proof {
+export function parseForwardedCertificate(
+  header: Exclude<CertificateHeader, ''>,
+  value: string,
+  chain = '',
+): Proof {
   switch (header) {
     case 'Client-Cert':
       return { leaf: readDer(sequenceOf(value)), chain: chainOf(chain) };

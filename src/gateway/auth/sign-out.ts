@@ -2,7 +2,7 @@ import type { Exchange } from '../../core/http/operation.js';
 import type { Bearers } from '../../services/access/identity/bearers.js';
 import { type Sessions, sessionHash } from '../../services/access/identity/sessions.js';
 import type { StoredSession } from '../../stores/access/sessions.js';
-import { cookieOf, PLAIN_COOKIE, SECURE_COOKIE, tokenOf } from './credentials.js';
+import { findCookie, findToken, PLAIN_COOKIE, SECURE_COOKIE } from './credentials.js';
 
 export interface SignOutDeps {
   readonly sessions: Pick<Sessions, 'find' | 'end'>;
@@ -14,7 +14,7 @@ type Request = Pick<Exchange, 'header' | 'principal' | 'query'>;
 /** Ends what a request was made with: its session, and its bearer token in any of the ways to send it. */
 export async function signOut(x: Request, deps: SignOutDeps): Promise<StoredSession | undefined> {
   const authorization = x.header('authorization');
-  const token = tokenOf(authorization, '') ?? tokenOf(x.header('x-esri-authorization'), x.query);
+  const token = findToken(authorization, '') ?? findToken(x.header('x-esri-authorization'), x.query);
   const { sessionHash: own } = x.principal;
   const session = own === undefined ? undefined : await deps.sessions.find(own);
   if (own !== undefined) await deps.sessions.end(own);
@@ -34,7 +34,7 @@ export async function endSessions(
 ): Promise<void> {
   const cookies = x.header('cookie') ?? '';
   for (const name of [SECURE_COOKIE, PLAIN_COOKIE]) {
-    const secret = cookieOf(cookies, name);
+    const secret = findCookie(cookies, name);
     if (secret !== undefined) await sessions.end(sessionHash(secret));
   }
 }

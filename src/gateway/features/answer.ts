@@ -1,5 +1,5 @@
 import type { ItemsResult } from '../../core/features/features.js';
-import { uriOf } from '../../core/geometry/crs.js';
+import { buildCrsUri } from '../../core/geometry/crs.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import type { Exchange, Reply } from '../../core/http/operation.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -8,7 +8,7 @@ import { linkHeader } from '../surface/common.js';
 import { crsMember } from '../surface/crs-member.js';
 import { CSV_FORMAT, GML_FORMAT } from './formats.js';
 import { GML_TAIL, gmlHead } from './gml.js';
-import { type Page, type PageEnd, readEnd, readParts } from './items.js';
+import { type FirstPagePart, type PageEnd, readEnd, readParts } from './items.js';
 import { pageLinks } from './page-links.js';
 import { guardsFormulas } from './params.js';
 
@@ -22,13 +22,13 @@ interface Frame {
 }
 
 /** A page as GeoJSON, GML or CSV: whole when it is short, else part by part as the client takes it. */
-export async function pageReply(x: Exchange, pools: Pools, page: Page): Promise<Reply> {
+export async function pageReply(x: Exchange, pools: Pools, page: FirstPagePart): Promise<Reply> {
   const frame = frameOf(x, page);
   const reply = {
     status: 200,
     mediaType: x.format.mediaType,
     cacheControl: 'no-cache',
-    headers: { 'content-crs': `<${uriOf(page.crs, x.baseUrl)}>` },
+    headers: { 'content-crs': `<${buildCrsUri(page.crs, x.baseUrl)}>` },
   };
   if (page.continues) {
     const end = hasLinks(x) ? undefined : await readEnd(x, pools, page);
@@ -43,7 +43,12 @@ export async function pageReply(x: Exchange, pools: Pools, page: Page): Promise<
   return { ...reply, etag: `W/${tag}`, body, headers };
 }
 
-async function* streamed(x: Exchange, pools: Pools, page: Page, frame: Frame): AsyncGenerator<Uint8Array> {
+async function* streamed(
+  x: Exchange,
+  pools: Pools,
+  page: FirstPagePart,
+  frame: Frame,
+): AsyncGenerator<Uint8Array> {
   yield Buffer.from(frame.head);
   let returned = 0;
   let last = page.first;
@@ -57,7 +62,7 @@ async function* streamed(x: Exchange, pools: Pools, page: Page, frame: Frame): A
   yield Buffer.from(stamped(x, frame.tail(returned, last)));
 }
 
-function frameOf(x: Exchange, page: Page): Frame {
+function frameOf(x: Exchange, page: FirstPagePart): Frame {
   if (x.format === CSV_FORMAT)
     return { head: csvHeader(page.fields, { guardsFormulas: guardsFormulas(x) }), joint: '', tail: () => '' };
   if (x.format === GML_FORMAT) return { head: gmlHead(x), joint: '', tail: () => GML_TAIL };
@@ -87,7 +92,11 @@ function hasLinks({ format }: Exchange): boolean {
 }
 
 /** What GeoJSON says beside the features, for formats without room for it (OGC 17-069r4, /req/gmlsf0/headers). */
-function pageHeaders(x: Exchange, page: Page, { returned, last, more }: PageEnd): Record<string, string> {
+function pageHeaders(
+  x: Exchange,
+  page: FirstPagePart,
+  { returned, last, more }: PageEnd,
+): Record<string, string> {
   return {
     link: linkHeader(pageLinks(x, page, last, more)),
     ...(page.numberMatched === undefined ? {} : { 'ogc-numbermatched': String(page.numberMatched) }),

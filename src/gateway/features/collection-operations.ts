@@ -13,7 +13,7 @@ import { collectionDocument, collectionsDocument } from './documents.js';
 import { DOCUMENT_FORMATS } from './formats.js';
 import { functionsDocument } from './functions.js';
 import { gmlSchema, SCHEMA_PATH } from './gml.js';
-import { collectionId } from './params.js';
+import { featuresCollectionParam } from './params.js';
 import { queryablesDocument, schemaDocument } from './schema.js';
 import { schemaXsd } from './schema-xsd.js';
 import { collectionsXml, collectionXml } from './xml.js';
@@ -56,14 +56,14 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       id: 'features.getCollection',
       path: `${FEATURES_PATH}/collections/{collectionId}`,
       summary: 'One feature collection',
-      params: { collectionId },
+      params: { collectionId: featuresCollectionParam },
       formats: DOCUMENT_FORMATS,
       responses: { 200: { description: 'Collection', content: DOCUMENT }, 404: ABSENT },
       run(x) {
         const { visible: collection } = findView(deps, x.principal, x.params.collectionId);
         const document = collectionDocument(x, collection);
         const reply = (sizes?: FeatureSizes) => {
-          const page = () => pages.collectionPage(x, document, collection, sizes);
+          const page = () => pages.buildCollectionPage(x, document, collection, sizes);
           return documentReply(x, document, page, () => collectionXml(document));
         };
         return x.format === HTML_FORMAT ? featureSizes(deps.pools, collection).then(reply) : reply();
@@ -80,7 +80,7 @@ export function collectionOperations(deps: SurfaceDeps): Operation[] {
       responses: { 200: { description: 'Functions', content: JSON_DOCUMENT } },
       run(x) {
         const document = functionsDocument(x);
-        return documentReply(x, document, () => pages.documentPage(x, 'Functions', document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, 'Functions', document));
       },
     }),
     defineOperation({
@@ -103,13 +103,13 @@ function queryablesOperation(deps: SurfaceDeps): Operation {
     id: 'features.getQueryables',
     path: `${FEATURES_PATH}/collections/{collectionId}/queryables`,
     summary: 'Properties that filters may name',
-    params: { collectionId },
+    params: { collectionId: featuresCollectionParam },
     formats: [SCHEMA_FORMAT, HTML_FORMAT],
     responses: { 200: { description: 'JSON Schema', content: JSON_SCHEMA }, 404: ABSENT },
     run(x) {
       const queryables = queryablesDocument(x, findView(deps, x.principal, x.params.collectionId));
       return documentReply(x, queryables, () =>
-        pages.documentPage(x, `${queryables.title}: queryables`, queryables),
+        pages.buildDocumentPage(x, `${queryables.title}: queryables`, queryables),
       );
     },
   });
@@ -121,7 +121,7 @@ function schemaOperation(deps: SurfaceDeps): Operation {
     id: 'features.getSchema',
     path: `${FEATURES_PATH}/collections/{collectionId}/schema`,
     summary: 'Schema of the features',
-    params: { collectionId },
+    params: { collectionId: featuresCollectionParam },
     formats: [SCHEMA_FORMAT, HTML_FORMAT, XSD_FORMAT],
     responses: {
       200: { description: 'JSON Schema or XML Schema', content: { ...JSON_SCHEMA, 'application/xml': null } },
@@ -131,7 +131,7 @@ function schemaOperation(deps: SurfaceDeps): Operation {
       const view = findView(deps, x.principal, x.params.collectionId);
       if (x.format === XSD_FORMAT) return xsdReply(schemaXsd(view));
       const schema = schemaDocument(x, view);
-      return documentReply(x, schema, () => pages.documentPage(x, `${schema.title}: schema`, schema));
+      return documentReply(x, schema, () => pages.buildDocumentPage(x, `${schema.title}: schema`, schema));
     },
   });
 }

@@ -1,6 +1,6 @@
 import { isServed } from '../../core/catalog/abilities.js';
 import type { Collection, VectorCollection } from '../../core/catalog/collection.js';
-import { CRS84, uriOf, urisOf } from '../../core/geometry/crs.js';
+import { buildCrsUri, buildCrsUris, CRS84 } from '../../core/geometry/crs.js';
 import { GEOJSON_FORMAT, linkType } from '../../core/http/media.js';
 import type { Exchange } from '../../core/http/operation.js';
 import { FEATURES_PATH } from '../../core/http/paths.js';
@@ -50,8 +50,8 @@ export function collectionDocument(x: Exchange, collection: VectorCollection) {
     ...aboutMembers(collection),
     itemType: 'feature',
     extent: extentDocument(collection),
-    crs: urisOf(collection.crs, x.baseUrl),
-    storageCrs: uriOf(collection.storageCrs, x.baseUrl),
+    crs: buildCrsUris(collection.crs, x.baseUrl),
+    storageCrs: buildCrsUri(collection.storageCrs, x.baseUrl),
     links: [
       ...formatLinks(x, path, DOCUMENT_FORMATS),
       ...ITEM_FORMATS.map((format) => ({

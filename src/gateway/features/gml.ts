@@ -2,7 +2,7 @@ import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { Exchange } from '../../core/http/operation.js';
 import { FEATURES_PATH } from '../../core/http/paths.js';
 import type { Field, FieldType, GeometryType } from '../../core/sources/vector-source.js';
-import { nameOfXml, xmlName } from '../../core/values/xml-name.js';
+import { decodeXmlName, xmlName } from '../../core/values/xml-name.js';
 import { xmlEscaped } from '../../core/values/xml-text.js';
 
 /** GML 3.2 Simple Features (OGC 17-069r4, 8.4): what stands around features, and the schema that describes them. */
@@ -48,8 +48,8 @@ export function gmlFeature(x: Exchange, member: string): string {
 }
 
 /** The id of the feature that has this `gml:id`, where that is not the id itself: `f.12`. */
-export function idOfGml(gmlId: string): string | undefined {
-  return gmlId.startsWith('f.') ? nameOfXml(gmlId.slice(2)) : undefined;
+export function parseGmlId(gmlId: string): string | undefined {
+  return gmlId.startsWith('f.') ? decodeXmlName(gmlId.slice(2)) : undefined;
 }
 
 /**

@@ -2,9 +2,9 @@ import Type from 'typebox';
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { HTML_FORMAT, linkType } from '../../core/http/media.js';
 import {
+  declareMemo,
   defineOperation,
   type Exchange,
-  memoOf,
   type Operation,
   type Reply,
 } from '../../core/http/operation.js';
@@ -18,9 +18,9 @@ import { pageReply } from './answer.js';
 import { GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { featureLinks, itemReply, readItem } from './item.js';
 import type { ItemReplies, ItemReply } from './item-replies.js';
-import { planPage, readPage } from './items.js';
+import { planPage, readFirstPagePart } from './items.js';
 import { pageLinks } from './page-links.js';
-import { collectionId, crs, featureId, itemsParams } from './params.js';
+import { crs, featureId, featuresCollectionParam, itemsParams } from './params.js';
 
 const COMMON = {
   surface: 'features',
@@ -45,7 +45,7 @@ const FeatureCollectionSchema = Type.Object({
   timeStamp: Type.String({ format: 'date-time' }),
 });
 
-const itemParams = { collectionId, featureId, crs };
+const itemParams = { collectionId: featuresCollectionParam, featureId, crs };
 
 const OTHERS = { 'text/html': null, [linkType(GML_FORMAT)]: null, 'text/csv': null };
 
@@ -54,7 +54,7 @@ export interface ItemDeps extends SurfaceDeps {
 }
 
 /** Reading features (OGC 17-069r4, 18-058r1, 19-079r2). */
-export function itemOperations(deps: ItemDeps): Operation[] {
+export function createItemOperations(deps: ItemDeps): Operation[] {
   const { pools, items } = deps;
   const readOne = async (
     x: Exchange<typeof itemParams>,
@@ -63,9 +63,9 @@ export function itemOperations(deps: ItemDeps): Operation[] {
   ): Promise<Reply> => {
     const item = await readItem(x, pools, view, x.params.featureId, x.params.crs);
     if (x.format !== HTML_FORMAT) return itemReply(x, view, catalog, item);
-    const read = parseJsonExactly(item.text, ['properties']) as Parameters<typeof pages.itemPage>[2];
+    const read = parseJsonExactly(item.text, ['properties']) as Parameters<typeof pages.buildItemPage>[2];
     const feature = { ...read, links: featureLinks(x, view, catalog, item) };
-    return documentReply(x, undefined, () => pages.itemPage(x, view.visible, feature));
+    return documentReply(x, undefined, () => pages.buildItemPage(x, view.visible, feature));
   };
   return [
     defineOperation({
@@ -90,14 +90,14 @@ export function itemOperations(deps: ItemDeps): Operation[] {
       async run(x) {
         const view = findView(deps, x.principal, x.params.collectionId);
         const plan = planPage(x, view, x.params);
-        if (x.format !== HTML_FORMAT) return pageReply(x, pools, await readPage(x, pools, plan));
+        if (x.format !== HTML_FORMAT) return pageReply(x, pools, await readFirstPagePart(x, pools, plan));
         const form = pages.itemRowsForm(x, view.visible);
-        const page = await readPage(x, pools, { ...plan, task: { ...plan.task, form } });
+        const page = await readFirstPagePart(x, pools, { ...plan, task: { ...plan.task, form } });
         const { returned, features } = page.first;
         const rows = new Markup(Buffer.from(features).toString());
         const links = pageLinks(x, page, page.first.last, page.first.more);
         return documentReply(x, undefined, () =>
-          pages.itemsPage(x, { ...page, collection: view.visible, links }, { returned, rows }),
+          pages.buildItemsPage(x, { ...page, collection: view.visible, links }, { returned, rows }),
         );
       },
     }),
@@ -113,7 +113,7 @@ export function itemOperations(deps: ItemDeps): Operation[] {
         200: { description: 'Feature', content: { 'application/geo+json': FeatureSchema, ...OTHERS } },
         404: { description: 'No such feature' },
       },
-      memo: memoOf<ItemReply>(),
+      memo: declareMemo<ItemReply>(),
       run(x) {
         const catalog = deps.visible(x.principal);
         const hit = items.find(x, catalog);

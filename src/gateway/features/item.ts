@@ -1,6 +1,6 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { notFound } from '../../core/errors/errors.js';
-import { type Crs, defaultCrs, requireReachable, uriOf } from '../../core/geometry/crs.js';
+import { buildCrsUri, type Crs, defaultCrs, requireReachable } from '../../core/geometry/crs.js';
 import type { Exchange, Reply } from '../../core/http/operation.js';
 import { FEATURES_PATH } from '../../core/http/paths.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -11,9 +11,9 @@ import { formatLinks, type Link, linkHeader } from '../surface/common.js';
 import { crsMember } from '../surface/crs-member.js';
 
 import { CSV_FORMAT, GML_FORMAT, ITEM_FORMATS } from './formats.js';
-import { gmlFeature, idOfGml } from './gml.js';
+import { gmlFeature, parseGmlId } from './gml.js';
 import { itemTag } from './item-tag.js';
-import { outputOf } from './items.js';
+import { createFeatureOutput } from './items.js';
 import { relatedLinks } from './related.js';
 
 /** One feature of a view in the negotiated format; its `gml:id` finds it as well. Throws 404. */
@@ -30,11 +30,11 @@ export async function readItem(
   const read = (id: string) =>
     runTask(x, pools, 'vector.item', {
       source,
-      ...outputOf(x, view, x.format, crs, fields),
+      ...createFeatureOutput(x, view, x.format, crs, fields),
       id,
       filter: rows,
     });
-  const named = idOfGml(featureId);
+  const named = parseGmlId(featureId);
   let id = featureId;
   let answer = await read(id);
   if (!answer && named !== undefined) answer = await read((id = named));
@@ -47,10 +47,10 @@ export async function readItem(
   };
 }
 
-export type FoundItem = Awaited<ReturnType<typeof readItem>>;
+export type FeatureItem = Awaited<ReturnType<typeof readItem>>;
 
 /** The feature as its own document. */
-export function itemReply(x: Exchange, view: View, catalog: CatalogSnapshot, item: FoundItem): Reply {
+export function itemReply(x: Exchange, view: View, catalog: CatalogSnapshot, item: FeatureItem): Reply {
   const { id, crs, text, tag } = item;
   const bare = x.format === CSV_FORMAT || x.format === GML_FORMAT;
   const links = bare ? itemLinks(x, view, id) : featureLinks(x, view, catalog, item);
@@ -60,7 +60,10 @@ export function itemReply(x: Exchange, view: View, catalog: CatalogSnapshot, ite
     body: itemBody(x, view, withCrs(text, crs), links),
     etag: tag,
     cacheControl: 'no-cache',
-    headers: { 'content-crs': `<${uriOf(crs, x.baseUrl)}>`, ...(bare ? { link: linkHeader(links) } : {}) },
+    headers: {
+      'content-crs': `<${buildCrsUri(crs, x.baseUrl)}>`,
+      ...(bare ? { link: linkHeader(links) } : {}),
+    },
   };
 }
 
@@ -85,7 +88,7 @@ export function featureLinks(
   x: Exchange,
   view: View,
   catalog: CatalogSnapshot,
-  { id, text }: Pick<FoundItem, 'id' | 'text'>,
+  { id, text }: Pick<FeatureItem, 'id' | 'text'>,
 ): Link[] {
   return [...itemLinks(x, view, id), ...relatedLinks(x, view, catalog, text)];
 }

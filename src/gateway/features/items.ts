@@ -9,11 +9,11 @@ import {
   type PageKey,
 } from '../../core/features/features.js';
 import {
+  buildCrsUri,
   type Crs,
   coordinatePrecision,
   defaultCrs,
   requireReachable,
-  uriOf,
 } from '../../core/geometry/crs.js';
 import { type Format, HTML_FORMAT } from '../../core/http/media.js';
 import type { Exchange, Params, ParamValues } from '../../core/http/operation.js';
@@ -57,7 +57,7 @@ export interface PagePlan {
 }
 
 /** The first part of a page, which mostly is all of it. */
-export interface Page extends PagePlan {
+export interface FirstPagePart extends PagePlan {
   readonly first: ItemsResult;
   /** True when `first` is not the whole page. */
   readonly continues: boolean;
@@ -95,7 +95,7 @@ export function planPage(
     task: {
       source,
       filter,
-      ...outputOf(x, view, x.format, crs, fields),
+      ...createFeatureOutput(x, view, x.format, crs, fields),
       ...(sort.length > 0 ? { sort } : {}),
       ...(after ? { after } : {}),
       ...(html ? { skipGeometry: true } : { maxBytes: MOST_OF_PART }),
@@ -106,7 +106,7 @@ export function planPage(
 }
 
 /** How a store is to write features of this view. */
-export function outputOf(
+export function createFeatureOutput(
   x: Pick<Exchange, 'baseUrl' | 'format' | 'params'>,
   view: View,
   format: Format,
@@ -122,7 +122,7 @@ export function outputOf(
     ...(guardsFormulas(x) ? { guardsFormulas: true } : {}),
     ...(whole ? {} : { fields: fields.map(({ name }) => name) }),
     ...(storeFormat(format) === 'gml'
-      ? { gml: { type: xmlName(view.collection.id), srsName: uriOf(crs, x.baseUrl) } }
+      ? { gml: { type: xmlName(view.collection.id), srsName: buildCrsUri(crs, x.baseUrl) } }
       : {}),
   };
 }
@@ -135,7 +135,7 @@ function otherParameters(x: Exchange): Map<string, string> {
 }
 
 /** Reads the first part of a page, and counts matches where that is cheap. */
-export async function readPage(x: Exchange, pools: Pools, plan: PagePlan): Promise<Page> {
+export async function readFirstPagePart(x: Exchange, pools: Pools, plan: PagePlan): Promise<FirstPagePart> {
   const size = featureSize(plan);
   const limit = plan.limit * size <= WHOLE_PAGE ? plan.limit : Math.min(plan.limit, partOf(FIRST_PART, size));
   const first = await runTask(x, pools, 'vector.items', {
@@ -180,7 +180,7 @@ function partOf(bytes: number, size: number): number {
 export type PageEnd = Pick<ItemsResult, 'returned' | 'last' | 'more'>;
 
 /** What a page ends with, before it is read: for those who say so first. */
-export function readEnd(x: Exchange, pools: Pools, { task, limit }: Page): Promise<PageEnd> {
+export function readEnd(x: Exchange, pools: Pools, { task, limit }: FirstPagePart): Promise<PageEnd> {
   return runTask(x, pools, 'vector.items', { ...keysOnly(task), limit });
 }
 
@@ -210,13 +210,17 @@ function isWindow(filter: Expression | undefined): boolean {
   return filter?.op === 's_intersects' && typeof filter.args[1] === 'object' && 'bbox' in filter.args[1];
 }
 
-function nextPart(page: Page, { last }: ItemsResult, left: number): ItemsTask {
+function nextPart(page: FirstPagePart, { last }: ItemsResult, left: number): ItemsTask {
   const limit = Math.min(left, partOf(FURTHER_PART, featureSize(page)));
   return { ...page.task, limit, offset: 0, after: last! };
 }
 
 /** The page's parts as they are read, the next one while the client takes the one before. Returns the last part. */
-export async function* readParts(x: Exchange, pools: Pools, page: Page): AsyncGenerator<ItemsResult> {
+export async function* readParts(
+  x: Exchange,
+  pools: Pools,
+  page: FirstPagePart,
+): AsyncGenerator<ItemsResult> {
   let part = page.first;
   let left = page.limit - part.returned;
   for (;;) {

@@ -8,9 +8,9 @@ import { analyticsOperations } from './analytics/operations.js';
 import { collectionOperations } from './collection-operations.js';
 import { FEATURES_CONFORMANCE } from './conformance.js';
 
-import { editOperations } from './edits/operations.js';
+import { createEditOperations } from './edits/operations.js';
 import { DOCUMENT_FORMATS } from './formats.js';
-import { type ItemDeps, itemOperations } from './item-operations.js';
+import { createItemOperations, type ItemDeps } from './item-operations.js';
 import { statisticsOperation } from './statistics.js';
 import { conformanceXml, landingXml } from './xml.js';
 
@@ -43,8 +43,8 @@ export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
       },
       ...datasetLinks(x),
     ],
-    landingPage: pages.landingPage,
-    conformancePage: pages.conformancePage,
+    landingPage: pages.buildLandingPage,
+    conformancePage: pages.buildConformancePage,
     landingXml,
     conformanceXml,
     api: (x) =>
@@ -56,8 +56,8 @@ export function featuresOperations(deps: ItemDeps & EditDeps): Operation[] {
   operations.push(
     ...basics,
     ...collectionOperations(deps),
-    ...itemOperations(deps),
-    ...editOperations(deps),
+    ...createItemOperations(deps),
+    ...createEditOperations(deps),
     statisticsOperation(deps),
     ...analyticsOperations(deps),
   );

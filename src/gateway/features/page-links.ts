@@ -6,13 +6,18 @@ import { formatLinks, type Link, withQuery } from '../surface/common.js';
 import { writeToken } from '../surface/page-token.js';
 
 import { ITEM_FORMATS } from './formats.js';
-import type { Page } from './items.js';
+import type { FirstPagePart } from './items.js';
 
 /** Parameters that say where a page is; all others are kept in its links. */
 const PLACE = /^(offset|limit|token|f)=/;
 
 /** Links of a page that ends with `last`; `more` features follow. */
-export function pageLinks(x: Exchange, page: Page, last: PageKey | undefined, more: boolean): Link[] {
+export function pageLinks(
+  x: Exchange,
+  page: FirstPagePart,
+  last: PageKey | undefined,
+  more: boolean,
+): Link[] {
   const { collection } = page.view;
   const path = `${FEATURES_PATH}/collections/${collection.id}/items`;
   const links = formatLinks(x, path, ITEM_FORMATS, x.query);
@@ -40,7 +45,7 @@ export function pageLinks(x: Exchange, page: Page, last: PageKey | undefined, mo
   return links;
 }
 
-function placeBefore({ precedes, after, before, offset, limit, first }: Page): string | undefined {
+function placeBefore({ precedes, after, before, offset, limit, first }: FirstPagePart): string | undefined {
   if (!precedes) return undefined;
   if (!after && !before) return `offset=${Math.max(0, offset - limit)}`;
   const key = first.first ?? after ?? before;

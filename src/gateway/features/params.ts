@@ -5,18 +5,18 @@ import {
   bboxParam,
   csvFormulas,
   datetimeParam,
+  defineListParam,
+  defineTextParam,
   limitParam,
-  list,
   offsetParam,
   pathString,
-  text,
 } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { SortTerm } from '../../services/features/selection.js';
 import { crsParam, filterParams } from '../surface/crs-params.js';
 import { CSV_FORMAT } from './formats.js';
 
-export const collectionId = pathString('collectionId', 'Identifier of a collection.');
+export const featuresCollectionParam = pathString('collectionId', 'Identifier of a collection.');
 /** Text keys of tables are as long as they are; whole requests have a limit of their own. */
 const MAX_ID = 8192;
 export const featureId = pathString('featureId', 'Identifier of a feature.', MAX_ID);
@@ -57,7 +57,7 @@ const sortby: Param<SortTerm[] | undefined> = {
 };
 
 export const itemsParams = {
-  collectionId,
+  collectionId: featuresCollectionParam,
   limit,
   offset: offsetParam,
   bbox: bboxParam,
@@ -65,9 +65,13 @@ export const itemsParams = {
   crs,
   datetime: datetimeParam,
   ...filterParams,
-  ids: list('ids', LIMITS.itemsMax, 'Only features with these ids.'),
-  properties: list('properties', 1000, 'Only these properties of each feature.'),
+  ids: defineListParam('ids', LIMITS.itemsMax, 'Only features with these ids.'),
+  properties: defineListParam('properties', 1000, 'Only these properties of each feature.'),
   sortby,
   csvFormulas,
-  token: text('token', { description: 'Where a next or prev link goes on; opaque.' }, { maxLength: 4096 }),
+  token: defineTextParam(
+    'token',
+    { description: 'Where a next or prev link goes on; opaque.' },
+    { maxLength: 4096 },
+  ),
 };

@@ -7,7 +7,11 @@ import { GEOJSON_FORMAT, linkType } from '../../core/http/media.js';
 import type { Exchange } from '../../core/http/operation.js';
 import { FEATURES_PATH } from '../../core/http/paths.js';
 import { parseJsonExactly } from '../../core/values/json.js';
-import { comparable, fieldsOf, typeOf } from '../../services/catalog/layers/related.js';
+import {
+  findFieldType,
+  getRelationshipFields,
+  toComparableValue,
+} from '../../services/catalog/layers/related.js';
 import type { View } from '../../services/features/view.js';
 import type { Link } from '../surface/common.js';
 
@@ -24,12 +28,15 @@ export function relatedLinks(x: Exchange, view: View, catalog: CatalogSnapshot, 
   };
   const plain = new Set(plainFields(view.fields).map(({ name }) => name));
   return relationships.flatMap((relationship) => {
-    const { own, other } = fieldsOf(relationship);
+    const { own, other } = getRelationshipFields(relationship);
     const related = catalog.byLayerId(relationship.relatedLayerId);
     if (!related || !hasFeatures(related) || !isServed(related, 'OgcFeatures')) return [];
-    const type = typeOf(other, related);
+    const type = findFieldType(other, related);
     if (type === undefined) return [];
-    const value = comparable(own === source.idColumn ? id : plain.has(own) ? properties[own] : null, type);
+    const value = toComparableValue(
+      own === source.idColumn ? id : plain.has(own) ? properties[own] : null,
+      type,
+    );
     return value === undefined ? [] : [linkTo(x, related, relationship.name, equals(other, value))];
   });
 }

@@ -6,7 +6,7 @@ import { findView } from '../../services/features/view.js';
 import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, type SurfaceDeps } from '../surface/common.js';
 
-import { collectionId } from './params.js';
+import { featuresCollectionParam } from './params.js';
 
 /** What the values of each attribute are like: for pages with charts, and as JSON. */
 export function statisticsOperation(deps: SurfaceDeps): Operation {
@@ -21,7 +21,7 @@ export function statisticsOperation(deps: SurfaceDeps): Operation {
     summary: 'Statistics of the attributes',
     description:
       'Counts, ranges, means, quantiles, frequent values and histograms, of all features or, where these are very many, of the first ones: `complete` is false then.',
-    params: { collectionId },
+    params: { collectionId: featuresCollectionParam },
     formats: META_FORMATS,
     responses: {
       200: {
@@ -42,7 +42,7 @@ export function statisticsOperation(deps: SurfaceDeps): Operation {
         title: `These statistics as ${format.name === 'json' ? 'JSON' : 'a page'}`,
       }));
       const document = { collection: visible.id, title: visible.title, ...statistics, links };
-      return documentReply(x, document, () => pages.statisticsPage(x, visible, document));
+      return documentReply(x, document, () => pages.buildStatisticsPage(x, visible, document));
     },
   });
 }

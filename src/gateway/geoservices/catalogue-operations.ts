@@ -1,7 +1,11 @@
 import { type VectorCollection, whole } from '../../core/catalog/collection.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
-import { layersOf, requireLayer, requireService } from '../../services/replicas/layer-view.js';
+import {
+  listServiceLayers,
+  requireLayer,
+  requireVisibleService,
+} from '../../services/replicas/layer-view.js';
 import type { SurfaceDeps } from '../surface/common.js';
 import { common, documentFormat, readingOperation, SERVER } from './features/feature-server.js';
 import type { GeocodeDeps } from './geocoding/geocode-server.js';
@@ -62,8 +66,8 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       summary: 'A feature service',
       run(x, path, members) {
         const name = path['serviceId']!;
-        requireService(deps, x.principal, name);
-        const layers = layersOf(deps, x.principal, name);
+        requireVisibleService(deps, x.principal, name);
+        const layers = listServiceLayers(deps, x.principal, name);
         return jsonReply(
           serviceDocument(
             name,
@@ -80,8 +84,10 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       summary: 'All layers of a feature service',
       run(x, path, members) {
         const name = path['serviceId']!;
-        requireService(deps, x.principal, name);
-        const documents = layersOf(deps, x.principal, name).map((one) => documentOf(deps, x.principal, one));
+        requireVisibleService(deps, x.principal, name);
+        const documents = listServiceLayers(deps, x.principal, name).map((one) =>
+          documentOf(deps, x.principal, one),
+        );
         const layers = documents.filter(({ type }) => type !== 'Table');
         const tables = documents.filter(({ type }) => type === 'Table');
         return jsonReply({ layers, tables }, documentFormat(members));
@@ -135,7 +141,7 @@ export async function servicesFor(deps: CatalogueDeps, principal: Principal): Pr
 /** Names of services that have a layer for this principal. */
 function servicesOf(deps: CatalogueDeps, principal: Principal): string[] {
   const names = serviceNames(deps.visible(principal).vectors);
-  return names.filter((name) => layersOf(deps, principal, name).length > 0);
+  return names.filter((name) => listServiceLayers(deps, principal, name).length > 0);
 }
 
 function documentOf(deps: CatalogueDeps, principal: Principal, layer: VectorCollection) {

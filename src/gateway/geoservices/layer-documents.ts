@@ -2,12 +2,12 @@ import type { CatalogSnapshot, Collection, VectorCollection } from '../../core/c
 import type { Relationship } from '../../core/catalog/layer-settings.js';
 import { type Box, globeExtent, imageWithin } from '../../core/geometry/box.js';
 import { CRS84, type Crs } from '../../core/geometry/crs.js';
-import { esriFields, esriTypeOf } from '../../core/geoservices/geoservices-features.js';
+import { esriFields, findEsriGeometryType } from '../../core/geoservices/geoservices-features.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Field } from '../../core/sources/vector-source.js';
 import { exportDrawingInfo } from '../../core/styles/drawing-info/export.js';
 import { transformBox } from '../../native/index.js';
-import { fieldsOf, typeOf } from '../../services/catalog/layers/related.js';
+import { findFieldType, getRelationshipFields } from '../../services/catalog/layers/related.js';
 import { esriLayer } from '../../services/replicas/layer-view.js';
 
 /** Documents of feature services and their layers, as clients of GeoServices read them. */
@@ -26,7 +26,7 @@ const capabilitiesOf = (isEditable: boolean) => (isEditable ? EDITING : 'Query')
 
 const QUERY_FORMATS = 'JSON, geoJSON, PBF';
 
-export function spatialReferenceOf({ epsg }: Crs) {
+export function createSpatialReference({ epsg }: Crs) {
   // Clients of long standing know Web Mercator by the number that it had before EPSG gave it one.
   return epsg === 3857 ? { wkid: 102_100, latestWkid: epsg } : { wkid: epsg, latestWkid: epsg };
 }
@@ -50,11 +50,11 @@ export function serviceDocument(name: string, layers: readonly VectorCollection[
     capabilities: capabilitiesOf(isEditable),
     description: '',
     copyrightText: '',
-    spatialReference: spatialReferenceOf(crs),
+    spatialReference: createSpatialReference(crs),
     initialExtent: extent,
     fullExtent: extent,
     allowGeometryUpdates: isEditable,
-    units: unitsOf(crs),
+    units: chooseEsriUnits(crs),
     syncEnabled: false,
     layers: entries.filter(({ type }) => type === 'Feature Layer'),
     tables: entries.filter(({ type }) => type === 'Table'),
@@ -67,7 +67,7 @@ function commonCrs(layers: readonly Collection[]): Crs {
 }
 
 function layerEntry(layer: VectorCollection) {
-  const geometryType = esriTypeOf(esriLayer(layer));
+  const geometryType = findEsriGeometryType(esriLayer(layer));
   return {
     id: layer.layerId,
     name: layer.title,
@@ -83,7 +83,7 @@ function layerEntry(layer: VectorCollection) {
 /** `catalog` is what who asks may read: nothing is told of a relationship whose other end is kept from them. */
 export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot, isEditable: boolean) {
   const esri = esriLayer(layer);
-  const geometryType = esriTypeOf(esri);
+  const geometryType = findEsriGeometryType(esri);
   const fields = esriFields(esri);
   const crs = layerCrs(layer);
   return {
@@ -101,7 +101,7 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
       : {
           geometryType,
           extent: extentIn([layer], crs),
-          sourceSpatialReference: spatialReferenceOf(crs),
+          sourceSpatialReference: createSpatialReference(crs),
           drawingInfo: exportDrawingInfo(layer.style.layers).drawingInfo,
         }),
     hasM: false,
@@ -192,7 +192,8 @@ function relationshipsOf(layer: VectorCollection, catalog: CatalogSnapshot) {
   const all = (layer.relationships ?? []).map((one, place) => ({ one, place }));
   const open = all.filter(
     ({ one }) =>
-      typeOf(fieldsOf(one).own, layer) !== undefined && catalog.byLayerId(one.relatedLayerId) !== undefined,
+      findFieldType(getRelationshipFields(one).own, layer) !== undefined &&
+      catalog.byLayerId(one.relatedLayerId) !== undefined,
   );
   return open.map(({ one, place }) => relationshipOf(one, place));
 }
@@ -205,7 +206,7 @@ function relationshipOf(relationship: Relationship, place: number) {
     relatedTableId: relatedLayerId,
     cardinality: CARDINALITIES[cardinality],
     role: role === 'origin' ? 'esriRelRoleOrigin' : 'esriRelRoleDestination',
-    keyField: fieldsOf(relationship).own,
+    keyField: getRelationshipFields(relationship).own,
     composite: false,
   };
 }
@@ -259,7 +260,7 @@ export function boxIn(box: Box, from: Crs, to: Crs): Box {
 }
 
 export function envelopeObject([xmin, ymin, xmax, ymax]: readonly number[], crs: Crs) {
-  return { ...{ xmin, ymin, xmax, ymax }, spatialReference: spatialReferenceOf(crs) };
+  return { ...{ xmin, ymin, xmax, ymax }, spatialReference: createSpatialReference(crs) };
 }
 
-export const unitsOf = ({ geographic }: Crs) => (geographic ? 'esriDecimalDegrees' : 'esriMeters');
+export const chooseEsriUnits = ({ geographic }: Crs) => (geographic ? 'esriDecimalDegrees' : 'esriMeters');

@@ -1,7 +1,7 @@
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { exactIn } from '../../core/values/json.js';
 import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
-import { jsonOf } from '../../services/geoservices/geometry.js';
+import { parseLenientJson } from '../../services/geoservices/geometry.js';
 import { scalarText } from '../../services/geoservices/scalar.js';
 
 /**
@@ -11,11 +11,11 @@ import { scalarText } from '../../services/geoservices/scalar.js';
 export type Members = Readonly<Record<string, unknown>>;
 
 /** Members of JSON whose numbers keep their digits: attributes, ids, and values that are set. */
-export const EXACT_MEMBERS = ['attributes', 'bin', 'deletes', 'deleteIds', 'objectIds', 'value'];
+export const EXACT_GEOSERVICES_MEMBERS = ['attributes', 'bin', 'deletes', 'deleteIds', 'objectIds', 'value'];
 
 const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
 
-export function textOf(members: Members, name: string, maxLength: number): string | undefined {
+export function readTextMember(members: Members, name: string, maxLength: number): string | undefined {
   const value = members[name];
   if (isAbsent(value)) return undefined;
   if (typeof value !== 'string') throw badParameter(name, 'must be text');
@@ -23,7 +23,7 @@ export function textOf(members: Members, name: string, maxLength: number): strin
   return value;
 }
 
-export function flagOf(members: Members, name: string, fallback: boolean): boolean {
+export function readFlagMember(members: Members, name: string, fallback: boolean): boolean {
   const value = members[name];
   if (isAbsent(value)) return fallback;
   if (typeof value === 'boolean') return value;
@@ -33,7 +33,7 @@ export function flagOf(members: Members, name: string, fallback: boolean): boole
 }
 
 /** One of several words, in any case. */
-export function choiceOf<T extends string>(
+export function readChoiceMember<T extends string>(
   members: Members,
   name: string,
   { values, fallback }: { values: readonly T[]; fallback: T },
@@ -53,7 +53,7 @@ export function wholeNumber(name: string, value: unknown): number {
   return number;
 }
 
-export function numberOf(members: Members, name: string): number | undefined {
+export function readIntegerMember(members: Members, name: string): number | undefined {
   const value = members[name];
   return isAbsent(value) ? undefined : wholeNumber(name, value);
 }
@@ -66,13 +66,13 @@ export function objectId(name: string, value: unknown): ObjectId {
 }
 
 /** A list of numbers: `0,1`, or JSON. */
-export function numbersOf(members: Members, name: string, most: number): number[] | undefined {
+export function readIntegersMember(members: Members, name: string, most: number): number[] | undefined {
   const numbers = listed(members, name, most)?.map((one) => wholeNumber(name, one));
   return numbers && [...new Set(numbers)];
 }
 
 /** A list of ids of features: `0,1`, or JSON. */
-export function objectIdsOf(members: Members, name: string, most: number): ObjectId[] | undefined {
+export function readObjectIdsMember(members: Members, name: string, most: number): ObjectId[] | undefined {
   const ids = listed(members, name, most)?.map((one) => objectId(name, one));
   return ids && [...new Set(ids)];
 }
@@ -85,7 +85,7 @@ function listed(members: Members, name: string, most: number): unknown[] | undef
   return list;
 }
 
-export function listOf(members: Members, name: string, most: number): unknown[] | undefined {
+export function readListMember(members: Members, name: string, most: number): unknown[] | undefined {
   const value = jsonValue(members, name);
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) throw badParameter(name, 'must be a JSON array');
@@ -93,11 +93,11 @@ export function listOf(members: Members, name: string, most: number): unknown[] 
   return value;
 }
 
-export function objectsOf(members: Members, name: string, most: number): Members[] | undefined {
-  return listOf(members, name, most)?.map((one) => requireObject(name, one));
+export function readObjectsMember(members: Members, name: string, most: number): Members[] | undefined {
+  return readListMember(members, name, most)?.map((one) => requireObject(name, one));
 }
 
-export function objectOf(members: Members, name: string): Members | undefined {
+export function readObjectMember(members: Members, name: string): Members | undefined {
   const value = jsonValue(members, name);
   return value === undefined ? undefined : requireObject(name, value);
 }
@@ -112,7 +112,7 @@ function jsonValue(members: Members, name: string): unknown {
   const value = members[name];
   if (isAbsent(value)) return undefined;
   const isJson = typeof value === 'string' && /^\s*[[{]/.test(value);
-  return isJson ? jsonOf(name, value, exactIn(name, EXACT_MEMBERS)) : value;
+  return isJson ? parseLenientJson(name, value, exactIn(name, EXACT_GEOSERVICES_MEMBERS)) : value;
 }
 
 /** What is wrong with a part of a parameter is wrong with the parameter. */

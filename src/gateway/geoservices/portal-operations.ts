@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { notFound } from '../../core/errors/errors.js';
-import { actorOf, type Exchange, type Operation, type Principal } from '../../core/http/operation.js';
+import { type Exchange, formatActor, type Operation, type Principal } from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
@@ -15,7 +15,7 @@ import {
 import { common, documentFormat, readingOperation } from './features/feature-server.js';
 import { jsonReply } from './images/in-band.js';
 import { CURRENT_VERSION } from './layer-documents.js';
-import { type Members, numberOf, textOf } from './members.js';
+import { type Members, readIntegerMember, readTextMember } from './members.js';
 
 /** As much of a portal as clients need to sign in, and to find services: these are its items. */
 
@@ -132,11 +132,11 @@ function idOf(service: string): string {
 }
 
 function searchPage(items: readonly Item[], members: Members) {
-  const q = textOf(members, 'q', 2000) ?? '';
+  const q = readTextMember(members, 'q', 2000) ?? '';
   // Clients ask for the page after the last one, as its nextStart is.
-  const isPastEnd = textOf(members, 'start', 20) === '-1';
-  const start = isPastEnd ? items.length + 1 : numberOf(members, 'start') || 1;
-  const num = numberOf(members, 'num') ?? 10;
+  const isPastEnd = readTextMember(members, 'start', 20) === '-1';
+  const start = isPastEnd ? items.length + 1 : readIntegerMember(members, 'start') || 1;
+  const num = readIntegerMember(members, 'num') ?? 10;
   const matches = items.filter(itemSearch(q));
   const results = matches.slice(start - 1, start - 1 + Math.min(num, 100));
   const next = start + results.length;
@@ -174,7 +174,7 @@ function userOf(principal: Principal) {
   const { name, roles = [] } = principal;
   return {
     username: name,
-    id: actorOf(principal),
+    id: formatActor(principal),
     fullName: name,
     role: roles[0] ?? 'org_user',
     privileges: [],

@@ -6,9 +6,9 @@ import { signSessionToken } from '../../services/access/identity/session-tokens.
 import type { Sessions } from '../../services/access/identity/sessions.js';
 import type { SigningKeys } from '../../services/access/identity/signing-keys.js';
 import type { Users } from '../../services/access/identity/users.js';
-import { common, documentFormat, FORM_TYPES, membersOf } from './features/feature-server.js';
+import { common, documentFormat, FORM_TYPES, mergeParameters } from './features/feature-server.js';
 import { jsonReply } from './images/in-band.js';
-import { type Members, textOf, wholeNumber } from './members.js';
+import { type Members, readTextMember, wholeNumber } from './members.js';
 
 export interface TokenDeps {
   readonly users: Pick<Users, 'withPassword'>;
@@ -46,14 +46,17 @@ export function tokenOperation(deps: TokenDeps): Operation {
 async function tokenReply(x: Exchange, deps: TokenDeps): Promise<Reply> {
   const { users, sessions, signing } = deps;
   // In an address the password would be read by whoever reads logs.
-  const members = membersOf({ query: '', body: x.body });
+  const members = mergeParameters({ query: '', body: x.body });
   const format = documentFormat(members);
   const ssl = x.baseUrl.startsWith('https:');
   // A portal's token in exchange for one of a server of it: they are the same here.
-  const before = textOf(members, 'token', 8192);
+  const before = readTextMember(members, 'token', 8192);
   const expires = before === undefined ? undefined : await endOf(before, deps);
   if (expires !== undefined) return jsonReply({ token: before, expires, ssl }, format);
-  const [name, password] = [textOf(members, 'username', 200), textOf(members, 'password', 2000)];
+  const [name, password] = [
+    readTextMember(members, 'username', 200),
+    readTextMember(members, 'password', 2000),
+  ];
   const user = name && password ? await users.withPassword(name, password, x.clientAddress) : undefined;
   if (!user) {
     const details = ['Invalid username or password.'];
@@ -67,7 +70,7 @@ async function tokenReply(x: Exchange, deps: TokenDeps): Promise<Reply> {
 
 /** Minutes that the token is asked for; fewer where tokens hold no longer. */
 function minutesOf(members: Members): number {
-  const text = textOf(members, 'expiration', 16);
+  const text = readTextMember(members, 'expiration', 16);
   const minutes = text === undefined ? TOKEN_MINUTES : wholeNumber('expiration', text);
   return Math.min(TOKEN_MINUTES, Math.max(1, minutes));
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors/errors.js';
 import { IMPORT_HEADER } from '../../core/exchange/ingest.js';
 import { type Format, negotiate } from '../../core/http/media.js';
-import { actorOf, type Operation, type Principal, type Reply } from '../../core/http/operation.js';
+import { formatActor, type Operation, type Principal, type Reply } from '../../core/http/operation.js';
 import { compileOnUse } from '../../core/http/schema-check.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
@@ -11,10 +11,10 @@ import type { RepeatableRequest } from '../../services/cluster/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
 import { inSpan } from '../../services/telemetry/spans.js';
 import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
-import { embedKeyOf, isBasic } from '../auth/credentials.js';
+import { findEmbedKey, isBasic } from '../auth/credentials.js';
 import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
 import { optionsReply } from './options.js';
-import { codingOf } from './replies/content-coding.js';
+import { requireContentCoding } from './replies/content-coding.js';
 import { requireFraming, requireMetExpectation } from './replies/framing.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './requests/query.js';
 import {
@@ -28,7 +28,7 @@ import {
 import { type Match, Router } from './router.js';
 import { type BodyReader, bodyReader } from './validation.js';
 
-export interface Credentials {
+export interface CredentialHeaders {
   apiKey: string | undefined;
   authorization: string | undefined;
   cookie: string | undefined;
@@ -61,7 +61,7 @@ export interface DispatchOptions {
   operations: readonly Operation[];
   /** Where large bodies are parsed. */
   pools: Pick<Pools, 'run'>;
-  authenticate(credentials: Credentials): Principal | Promise<Principal>;
+  authenticate(credentials: CredentialHeaders): Principal | Promise<Principal>;
   /** Reads client certificates; none are taken when absent. */
   certificates?: { of(request: CertifiedRequest): Certified | undefined } | undefined;
   /** Whether a principal holds a permission label. */
@@ -223,7 +223,7 @@ export class Dispatcher {
     const apiKey = x.headerOf(X_API_KEY);
     const authorization = readAuthorization(x);
     const isShown = apiKey || authorization;
-    const embedKey = isShown ? undefined : embedKeyOf(x.query);
+    const embedKey = isShown ? undefined : findEmbedKey(x.query);
     const cookie = isShown || isScript(x) ? undefined : x.headerOf(COOKIE);
     if ((isShown || embedKey || cookie || certified) && this.#isOwnImport(x)) {
       this.#authorise(x);
@@ -250,7 +250,7 @@ export class Dispatcher {
     return serverMark !== undefined && x.header(IMPORT_HEADER) === serverMark;
   }
 
-  #authenticate(x: HttpExchange, credentials: Credentials): Principal | Promise<Principal> {
+  #authenticate(x: HttpExchange, credentials: CredentialHeaders): Principal | Promise<Principal> {
     if (!x.span) return this.#options.authenticate(credentials);
     const facts = { name: 'svc.auth.validate', attributes: {} };
     return inSpan(x.span, facts, () => this.#options.authenticate(credentials));
@@ -432,7 +432,7 @@ export class Dispatcher {
 
   #runOnce(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
     if (operation.body?.streamed) {
-      codingOf(x, ['identity']);
+      requireContentCoding(x, ['identity']);
       x.detach();
     }
     const key = operation.repeatable ? x.header(IDEMPOTENCY_KEY) : undefined;
@@ -441,7 +441,7 @@ export class Dispatcher {
     x.detach();
     const request = {
       key,
-      principal: actorOf(x.principal),
+      principal: formatActor(x.principal),
       // Whoever maps a certificate chooses the id of its principal.
       credential: x.header(X_API_KEY.name) ?? readAuthorization(x) ?? certificateOf(x.principal),
       target: `${x.method} ${operation.takesToken ? withoutToken(x) : targetOf(x)}${meaning}`,

@@ -15,7 +15,7 @@ import type { LimitHeaders } from '../../services/access/rate-limits.js';
 import type { RequestSpan } from '../../services/telemetry/spans.js';
 import { RequestBody } from './requests/body.js';
 import { type Forwarding, peerAddress } from './requests/forwarding.js';
-import { nextRequest, requestId, requestIdBytes } from './requests/request-id.js';
+import { countRequest, requestId, requestIdBytes } from './requests/request-id.js';
 import type { Upgrade } from './socket.js';
 import { clientCertificate, eachHeader, type HttpRequest, type HttpResponse } from './uws.js';
 
@@ -40,7 +40,7 @@ export const COOKIE = header('cookie');
 export const ACCEPT = header('accept');
 export const ACCEPT_ENCODING = header('accept-encoding');
 export const IF_NONE_MATCH = header('if-none-match');
-const CONNECTION = header('connection');
+const CONNECTION_HEADER = header('connection');
 const TRACEPARENT = header('traceparent');
 const TRACEPARENT_VALUE = /^00-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}$/;
 
@@ -120,7 +120,7 @@ export class HttpExchange implements Exchange {
     this.path = path.slice(this.#prefix.length);
     this.query = req.getQuery() ?? '';
     this.hasBody = this.method !== 'GET' && this.method !== 'HEAD' && this.method !== 'OPTIONS';
-    this.#number = nextRequest();
+    this.#number = countRequest();
     const requestId = this.headerOf(X_REQUEST_ID);
     this.#clientId = requestId && CORRELATION.test(requestId) ? requestId : undefined;
   }
@@ -235,7 +235,7 @@ export class HttpExchange implements Exchange {
 
   /** Whether the client asked for the end of the connection after this response (RFC 9112, 9.6). */
   get asksToClose(): boolean {
-    return this.headerOf(CONNECTION)?.toLowerCase() === 'close';
+    return this.headerOf(CONNECTION_HEADER)?.toLowerCase() === 'close';
   }
 
   /** Notes the span of the caller (W3C Trace Context). Lines of the log are written when the headers are gone. */

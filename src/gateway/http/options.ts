@@ -1,5 +1,5 @@
 import type { Operation, Principal, Reply } from '../../core/http/operation.js';
-import { allowOf, type Match } from './router.js';
+import { formatAllow, type Match } from './router.js';
 
 /** Seconds for which a browser remembers what it may send. */
 const MAX_AGE = '86400';
@@ -23,8 +23,8 @@ export function optionsReply(
   return {
     status: 204,
     headers: {
-      allow: allowOf(own),
-      'access-control-allow-methods': allowOf(working),
+      allow: formatAllow(own),
+      'access-control-allow-methods': formatAllow(working),
       'access-control-allow-headers': ALLOWED_HEADERS,
       'access-control-max-age': MAX_AGE,
     },

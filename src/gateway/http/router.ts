@@ -58,7 +58,7 @@ export class Router {
       throw new Error(`path parameters of ${operation.path} and ${route.template} are named differently`);
     }
     route.methods.set(operation.method, operation);
-    route.allow = allowOf([...route.methods.values()]);
+    route.allow = formatAllow([...route.methods.values()]);
   }
 
   /** Undefined when no operation has this path. A trailing slash is ignored. */
@@ -98,7 +98,7 @@ function decode(segment: string): string | undefined {
 }
 
 /** Value of the Allow header for these operations of one path. */
-export function allowOf(operations: readonly Operation[]): string {
+export function formatAllow(operations: readonly Operation[]): string {
   const methods: string[] = operations.map(({ method }) => method);
   if (methods.includes('GET')) methods.push('HEAD');
   methods.push('OPTIONS');

@@ -22,14 +22,14 @@ import { errorOperation, spanAttributes } from './span-attributes.js';
 import {
   closeListener,
   createApp,
+  getSocketPort,
   type HttpRequest,
   type HttpResponse,
-  portOf,
   type TemplatedApp,
   type us_listen_socket,
 } from './uws.js';
 
-export interface ServerOptions {
+export interface HttpServerOptions {
   dispatcher: Dispatcher;
   forwarding: Forwarding;
   log: Log;
@@ -71,7 +71,7 @@ interface Cells {
 export class HttpServer {
   /** One, and with TLS those that still have connections under earlier certificates. */
   readonly #apps = new Set<TemplatedApp>();
-  readonly #options: ServerOptions;
+  readonly #options: HttpServerOptions;
   readonly #cells = new Map<Operation | undefined, Map<number, Cells>>();
   #last: { operation: Operation | undefined; cells: Cells } | undefined;
   readonly #active = metrics.httpActive.cell();
@@ -88,7 +88,7 @@ export class HttpServer {
   };
   readonly #failure = (x: HttpExchange, error: unknown) => this.#fail(x, error);
 
-  constructor(options: ServerOptions) {
+  constructor(options: HttpServerOptions) {
     this.#options = options;
   }
 
@@ -96,7 +96,7 @@ export class HttpServer {
   async listen(host: string, port: number): Promise<number> {
     const app = this.#newApp();
     const socket = await listenOn(app, host, port);
-    const own = portOf(socket);
+    const own = getSocketPort(socket);
     this.#listening = { socket, host, port: own };
     return own;
   }

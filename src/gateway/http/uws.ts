@@ -57,7 +57,7 @@ export function closeListener(socket: us_listen_socket): void {
   else newer.us_listen_socket_close(socket);
 }
 
-export function portOf(socket: us_listen_socket): number {
+export function getSocketPort(socket: us_listen_socket): number {
   return older ? older.getSocketPort(socket as never) : newer.us_socket_local_port(socket as never);
 }
 

@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { BodyError, readBody } from '../../core/http/body.js';
 import { COMPRESSIONS } from '../../core/http/content-coding.js';
-import { boundaryOf } from '../../core/http/multipart-fields.js';
+import { parseBoundary } from '../../core/http/multipart-fields.js';
 import type { BodySpec } from '../../core/http/operation.js';
 import { once, type SchemaCheck } from '../../core/http/schema-check.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -10,7 +10,7 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { roundExactNumbers } from '../../core/values/exact-number.js';
 import type { BodyForm, BodyReading, JsonBounds } from '../../core/values/json-bounds.js';
 import type { HttpExchange } from './exchange.js';
-import { codingOf, inflate } from './replies/content-coding.js';
+import { inflateBody, requireContentCoding } from './replies/content-coding.js';
 import { memberBinder } from './requests/bind.js';
 import { ReceivedBytes } from './requests/received.js';
 import { turn } from './turns.js';
@@ -39,7 +39,7 @@ export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools
     }
     const mediaType = checkMediaType(x.header('content-type'), spec);
     const form = FORMS[mediaType] ?? spec.form ?? 'json';
-    const boundary = form === 'multipart' ? boundaryOf(x.header('content-type')!) : undefined;
+    const boundary = form === 'multipart' ? parseBoundary(x.header('content-type')!) : undefined;
     const { jsonMembers, exactMembers, refusesRounding } = spec;
     const reading = { form, boundary, bounds: bounds.json, jsonMembers, exactMembers, refusesRounding };
     const read = await parse(parts, reading, x, pools);
@@ -91,13 +91,13 @@ async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<A
   const declared = Number(x.header('content-length') ?? 0);
   if (declared > maxBytes)
     throw new ApiError('payload-too-large', `The request body is larger than ${maxBytes} bytes.`);
-  const coding = codingOf(x, [...COMPRESSIONS, 'identity']);
+  const coding = requireContentCoding(x, [...COMPRESSIONS, 'identity']);
   try {
     const parts = await x.upload.collect(maxBytes, memory);
     if (coding === 'identity' || parts.length === 0) return parts;
     // What comes out is not known before.
     memory.take(maxBytes);
-    return [await inflate(Buffer.concat(parts), coding, maxBytes)];
+    return [await inflateBody(Buffer.concat(parts), coding, maxBytes)];
   } finally {
     memory.release();
   }

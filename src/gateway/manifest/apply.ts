@@ -9,9 +9,9 @@ import { stringifyExactly } from '../../core/values/json.js';
 import type { AdminDeps } from '../admin/deps.js';
 import type { Owner } from '../admin/owner.js';
 import { memberBinder } from '../http/requests/bind.js';
-import type { Entry, Kind, Targets } from './kind.js';
-import { KINDS, requireRight } from './kinds.js';
-import { isAbout, namesToMake, servicesOf, switchedOff } from './makes.js';
+import type { Entry, ManifestKind, Targets } from './kind.js';
+import { MANIFEST_KINDS, requireRight } from './kinds.js';
+import { isAbout, listDisabledCollections, mapLayersToServices, namesToMake } from './makes.js';
 
 /** One object, as manifests hold it. */
 export interface Resource {
@@ -26,9 +26,9 @@ export const API_VERSION = 'graticule/v1';
 type Action = 'created' | 'updated' | 'deleted' | 'skipped';
 
 /** What becomes of one object, and what it was and is to be. */
-export interface Step {
+export interface ManifestStep {
   readonly action: Action;
-  readonly kind: Kind;
+  readonly kind: ManifestKind;
   readonly name: string;
   /** Whose it was before; null for what is new. */
   readonly owner: Owner | null;
@@ -49,15 +49,15 @@ export interface Applied {
 export const APPLIED_KIND = 'manifest';
 export const APPLIED = 'applied';
 
-const checks = new Map(KINDS.map(({ kind, schema }) => [kind, compileOnUse(schema)]));
-const binders = new Map(KINDS.map(({ kind, schema }) => [kind, memberBinder(schema)]));
-const kinds = new Map(KINDS.map((kind) => [kind.kind, kind]));
-export const keyOf = (kind: string, name: string) => `${kind}/${name}`;
+const checks = new Map(MANIFEST_KINDS.map(({ kind, schema }) => [kind, compileOnUse(schema)]));
+const binders = new Map(MANIFEST_KINDS.map(({ kind, schema }) => [kind, memberBinder(schema)]));
+const kinds = new Map(MANIFEST_KINDS.map((kind) => [kind.kind, kind]));
+export const formatObjectKey = (kind: string, name: string) => `${kind}/${name}`;
 
 /** All objects of the state that manifests hold, in the order of kinds and names. */
-export async function resources(deps: AdminDeps): Promise<Resource[]> {
+export async function listResources(deps: AdminDeps): Promise<Resource[]> {
   const lists = await Promise.all(
-    KINDS.map(async (kind) => {
+    MANIFEST_KINDS.map(async (kind) => {
       const entries = await kind.list(deps);
       return entries.sort((a, b) => (a.name < b.name ? -1 : 1)).map((entry) => resource(kind, entry));
     }),
@@ -65,7 +65,7 @@ export async function resources(deps: AdminDeps): Promise<Resource[]> {
   return lists.flat();
 }
 
-const resource = ({ kind }: Kind, { name, spec }: Entry): Resource => ({
+const resource = ({ kind }: ManifestKind, { name, spec }: Entry): Resource => ({
   ...{ apiVersion: API_VERSION, kind, metadata: { name } },
   spec: sorted(spec) as object,
 });
@@ -81,7 +81,11 @@ export interface Owned {
 export async function owners(deps: AdminDeps, current: readonly Resource[]): Promise<Owned[]> {
   const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
   const others = current.map(
-    ({ kind, metadata: { name } }): Owned => ({ kind, name, owner: ownerOf(keyOf(kind, name), applied) }),
+    ({ kind, metadata: { name } }): Owned => ({
+      kind,
+      name,
+      owner: ownerOf(formatObjectKey(kind, name), applied),
+    }),
   );
   return [...configured, ...others];
 }
@@ -92,7 +96,7 @@ const ownerOf = (key: string, applied: Applied['objects'] | null): Owner =>
 /** Objects of the configuration. */
 async function configuration(deps: AdminDeps): Promise<Owned[]> {
   const lists = await Promise.all(
-    KINDS.map(async ({ kind, configured }) =>
+    MANIFEST_KINDS.map(async ({ kind, configured }) =>
       ((await configured?.(deps)) ?? [])
         .sort()
         .map((name): Owned => ({ kind, name, owner: 'configuration' })),
@@ -107,9 +111,12 @@ export async function drifted(
   current: readonly Resource[],
 ): Promise<{ kind: string; name: string }[]> {
   const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
-  const taken = new Set(configured.map(({ kind, name }) => keyOf(kind, name)));
+  const taken = new Set(configured.map(({ kind, name }) => formatObjectKey(kind, name)));
   const hashes = new Map(
-    current.map((one) => [keyOf(one.kind, one.metadata.name), fingerprintOf(one.kind, one.spec)]),
+    current.map((one) => [
+      formatObjectKey(one.kind, one.metadata.name),
+      computeSpecFingerprint(one.kind, one.spec),
+    ]),
   );
   return Object.entries(applied ?? {})
     .filter(([key, hash]) => hashes.get(key) !== hash && !taken.has(key))
@@ -130,27 +137,28 @@ interface Scope {
 }
 
 /** What has to be done so that the state holds these objects. Throws 400 that names all that is wrong, and 403. */
-export async function plan(
+export async function planChanges(
   given: readonly Resource[],
   { prune, remove = [], principal }: Scope,
   deps: AdminDeps,
-): Promise<Step[]> {
+): Promise<ManifestStep[]> {
   const asked = given.map(bindSpec);
   requireForm(asked);
-  const current = await resources(deps);
-  const before = new Map(current.map((one) => [keyOf(one.kind, one.metadata.name), one.spec]));
+  const current = await listResources(deps);
+  const before = new Map(current.map((one) => [formatObjectKey(one.kind, one.metadata.name), one.spec]));
   const applied = await lastApplied(deps);
-  const steps = asked.map(({ kind, metadata: { name }, spec }, place): Step => {
-    const old = before.get(keyOf(kind, name));
-    const isSame = old !== undefined && fingerprintOf(kind, old) === fingerprintOf(kind, spec);
+  const steps = asked.map(({ kind, metadata: { name }, spec }, place): ManifestStep => {
+    const old = before.get(formatObjectKey(kind, name));
+    const isSame =
+      old !== undefined && computeSpecFingerprint(kind, old) === computeSpecFingerprint(kind, spec);
     const action = isSame ? 'skipped' : old === undefined ? 'created' : 'updated';
-    const owner = old === undefined ? null : ownerOf(keyOf(kind, name), applied);
+    const owner = old === undefined ? null : ownerOf(formatObjectKey(kind, name), applied);
     return { action, kind: kinds.get(kind)!, name, owner, before: old, after: spec, place };
   });
   const former = prune ? Object.keys(applied ?? {}) : [];
   const removed = gone([...former, ...remove], asked, before).map((step) => ({
     ...step,
-    owner: ownerOf(keyOf(step.kind.kind, step.name), applied),
+    owner: ownerOf(formatObjectKey(step.kind.kind, step.name), applied),
     place: undefined,
   }));
   const all = inOrder([...steps, ...removed]);
@@ -163,8 +171,8 @@ function gone(
   keys: readonly string[],
   asked: readonly Resource[],
   before: ReadonlyMap<string, object>,
-): Omit<Step, 'owner' | 'place'>[] {
-  const stays = new Set(asked.map(({ kind, metadata }) => keyOf(kind, metadata.name)));
+): Omit<ManifestStep, 'owner' | 'place'>[] {
+  const stays = new Set(asked.map(({ kind, metadata }) => formatObjectKey(kind, metadata.name)));
   return [...new Set(keys)]
     .filter((key) => !stays.has(key) && before.has(key))
     .flatMap((key) => {
@@ -182,8 +190,8 @@ function bindSpec(resource: Resource): Resource {
   return bind ? { ...resource, spec: bind(resource.spec) as object } : resource;
 }
 
-function inOrder(steps: readonly Step[]): Step[] {
-  return KINDS.flatMap((kind) => steps.filter((step) => step.kind === kind));
+function inOrder(steps: readonly ManifestStep[]): ManifestStep[] {
+  return MANIFEST_KINDS.flatMap((kind) => steps.filter((step) => step.kind === kind));
 }
 
 /** Throws 400 for what the schemas do not take. */
@@ -194,7 +202,7 @@ function requireForm(asked: readonly Resource[]): void {
     if (!check) return [problem(`resources/${n}/kind`, `is none of ${[...kinds.keys()].join(', ')}`)];
     if (apiVersion !== undefined && apiVersion !== API_VERSION)
       return [problem(`resources/${n}/apiVersion`, `must be ${API_VERSION}`)];
-    const twin = places.get(keyOf(kind, metadata.name))!;
+    const twin = places.get(formatObjectKey(kind, metadata.name))!;
     if (twin < n) return [problem(`resources/${n}/metadata/name`, `is that of resource ${twin} too`)];
     return check(roundExactNumbers(spec)).map(({ name, detail }) =>
       problem(`resources/${n}/spec${name === '/' ? '' : name}`, detail),
@@ -207,7 +215,7 @@ function requireForm(asked: readonly Resource[]): void {
 function placesOf(asked: readonly Resource[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [n, { kind, metadata }] of asked.entries()) {
-    const key = keyOf(kind, metadata.name);
+    const key = formatObjectKey(kind, metadata.name);
     if (!places.has(key)) places.set(key, n);
   }
   return places;
@@ -215,7 +223,7 @@ function placesOf(asked: readonly Resource[]): ReadonlyMap<string, number> {
 
 /** Throws 400 for what names something that is neither there nor in the manifest, and 403 for who may not do it. */
 async function requireMeaning(
-  steps: readonly Step[],
+  steps: readonly ManifestStep[],
   asked: readonly Resource[],
   principal: Principal,
   deps: AdminDeps,
@@ -227,15 +235,15 @@ async function requireMeaning(
   const stored = await deps.connections.list();
   const connections = new Map(stored.map((one) => [one.body.name, one]));
   const collections = new Map<string, Collection>();
-  const services = servicesOf(asked);
+  const services = mapLayersToServices(asked);
   const targets: Targets = {
     services,
-    switchedOff: switchedOff(asked),
+    switchedOff: listDisabledCollections(asked),
     ...{ rules: { current: { role } }, principal, connections, collections },
     catalog: catalogWith(deps.catalog(), collections),
   };
   const places = placesOf(asked);
-  const configured = new Set((await configuration(deps)).map((one) => keyOf(one.kind, one.name)));
+  const configured = new Set((await configuration(deps)).map((one) => formatObjectKey(one.kind, one.name)));
   const makes = namesToMake(steps, services, deps.catalog());
   const errors: FieldError[] = [];
   for (const step of steps) {
@@ -244,8 +252,8 @@ async function requireMeaning(
     requireRight(kind, principal);
     await kind.requireRight?.(name, { before: step.before, after }, principal, deps);
     if (!after) continue;
-    const n = places.get(keyOf(kind.kind, name));
-    if (configured.has(keyOf(kind.kind, name))) {
+    const n = places.get(formatObjectKey(kind.kind, name));
+    if (configured.has(formatObjectKey(kind.kind, name))) {
       errors.push(problem(`resources/${n}/metadata/name`, 'is owned by the configuration: change it there'));
       continue;
     }
@@ -278,7 +286,7 @@ function catalogWith(
 }
 
 /** Of an object without what each server gives itself. */
-export function fingerprintOf(kind: string, spec: object): string {
+export function computeSpecFingerprint(kind: string, spec: object): string {
   const own = kinds.get(kind)?.ownMembers ?? [];
   return fingerprint(Object.fromEntries(Object.entries(spec).filter(([name]) => !own.includes(name))));
 }

@@ -1,5 +1,9 @@
-import { actorOf, type Principal } from '../../core/http/operation.js';
-import { CONNECTION, type Connection, type StoredConnection } from '../../services/connections/connection.js';
+import { formatActor, type Principal } from '../../core/http/operation.js';
+import {
+  CONNECTION_KIND,
+  type Connection,
+  type StoredConnection,
+} from '../../services/connections/connection.js';
 import { inSpan } from '../../services/telemetry/spans.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { nameSources } from '../connections/admin/connection-sources.js';
@@ -7,11 +11,11 @@ import {
   APPLIED,
   APPLIED_KIND,
   type Applied,
-  fingerprintOf,
-  keyOf,
-  plan,
+  computeSpecFingerprint,
+  formatObjectKey,
+  type ManifestStep,
+  planChanges,
   type Resource,
-  type Step,
 } from './apply.js';
 import type { Stores } from './kind.js';
 import { connection } from './publishing.js';
@@ -33,7 +37,7 @@ type Undo = () => Promise<unknown>;
  * the connections that it is made from, and taken back when anything fails.
  */
 export async function carryOut(
-  steps: readonly Step[],
+  steps: readonly ManifestStep[],
   principal: Principal,
   deps: AdminDeps,
   also: Also = {},
@@ -42,8 +46,8 @@ export async function carryOut(
   if (creations.length === 0) return write(steps, principal, deps, also);
   const undos: Undo[] = [];
   try {
-    await connect(steps, undos, actorOf(principal), deps);
-    await make(creations, undos, actorOf(principal), deps);
+    await connect(steps, undos, formatActor(principal), deps);
+    await make(creations, undos, formatActor(principal), deps);
     await write(await planAgain(steps, principal, deps), principal, deps, also);
   } catch (error) {
     // Each is tried, whatever became of the one before: what is left is switched off.
@@ -54,7 +58,12 @@ export async function carryOut(
 }
 
 /** Writes connections before the others. Undoing leaves those alone that somebody has changed since. */
-async function connect(steps: readonly Step[], undos: Undo[], by: string, deps: AdminDeps): Promise<void> {
+async function connect(
+  steps: readonly ManifestStep[],
+  undos: Undo[],
+  by: string,
+  deps: AdminDeps,
+): Promise<void> {
   const changes = steps.filter(
     ({ kind, action }) => kind === connection && (action === 'created' || action === 'updated'),
   );
@@ -89,11 +98,16 @@ async function connect(steps: readonly Step[], undos: Undo[], by: string, deps: 
 }
 
 async function etagOf(id: string, { documents }: Stores): Promise<string | undefined> {
-  return (await documents.get<Connection>(CONNECTION, id))?.etag;
+  return (await documents.get<Connection>(CONNECTION_KIND, id))?.etag;
 }
 
 /** All at once: jobs take their turns. Throws what kept the first of them from its end. */
-async function make(creations: readonly Step[], undos: Undo[], by: string, deps: AdminDeps): Promise<void> {
+async function make(
+  creations: readonly ManifestStep[],
+  undos: Undo[],
+  by: string,
+  deps: AdminDeps,
+): Promise<void> {
   const results = await Promise.allSettled(
     creations.map(async ({ kind, prepared }) => undos.push(await kind.make!(prepared, by, deps))),
   );
@@ -101,23 +115,29 @@ async function make(creations: readonly Step[], undos: Undo[], by: string, deps:
   if (failure) throw failure.reason;
 }
 
-/** The same objects, checked where everything is that they name. Throws as `plan` does. */
-function planAgain(steps: readonly Step[], principal: Principal, deps: AdminDeps): Promise<Step[]> {
+/** The same objects, checked where everything is that they name. Throws as `planChanges` does. */
+function planAgain(
+  steps: readonly ManifestStep[],
+  principal: Principal,
+  deps: AdminDeps,
+): Promise<ManifestStep[]> {
   const resources = steps
     .filter(({ place }) => place !== undefined)
     .sort((a, b) => a.place! - b.place!)
     .map(({ kind: { kind }, name, after }): Resource => ({ kind, metadata: { name }, spec: after! }));
-  const remove = steps.filter(({ after }) => !after).map(({ kind, name }) => keyOf(kind.kind, name));
-  return plan(resources, { prune: false, remove, principal }, deps);
+  const remove = steps
+    .filter(({ after }) => !after)
+    .map(({ kind, name }) => formatObjectKey(kind.kind, name));
+  return planChanges(resources, { prune: false, remove, principal }, deps);
 }
 
 async function write(
-  steps: readonly Step[],
+  steps: readonly ManifestStep[],
   principal: Principal,
   deps: AdminDeps,
   { record, applied: objects = objectsOf(steps), span }: Also,
 ): Promise<void> {
-  const by = actorOf(principal);
+  const by = formatActor(principal);
   const removals = steps.filter(({ action }) => action === 'deleted');
   for (const step of removals) step.prepared = await step.kind.prepareRemoval?.(step.name, deps);
   await deps.state.atomically(async (stores) => {
@@ -138,16 +158,16 @@ const nodeSpan = (kind: string, action: string) => ({
   attributes: { 'svc.operation': `${kind} ${action}` },
 });
 
-function objectsOf(steps: readonly Step[]): Applied['objects'] {
+function objectsOf(steps: readonly ManifestStep[]): Applied['objects'] {
   return Object.fromEntries(
     steps.flatMap(({ kind, name, after }) =>
-      after ? [[keyOf(kind.kind, name), fingerprintOf(kind.kind, after)] as const] : [],
+      after ? [[formatObjectKey(kind.kind, name), computeSpecFingerprint(kind.kind, after)] as const] : [],
     ),
   );
 }
 
 /** What is removed goes the other way round: what stands on something before that. */
-function inTurn(steps: readonly Step[]): readonly Step[] {
-  const isRemoved = ({ action }: Step) => action === 'deleted';
+function inTurn(steps: readonly ManifestStep[]): readonly ManifestStep[] {
+  const isRemoved = ({ action }: ManifestStep) => action === 'deleted';
   return [...steps.filter((step) => !isRemoved(step)), ...steps.filter(isRemoved).reverse()];
 }

@@ -16,15 +16,15 @@ import type { StoredConnection } from '../../services/connections/connection.js'
 import { LAYER_COPY } from '../../services/connections/connections.js';
 import { sayingConflict } from '../../services/exchange/copies/copy-jobs.js';
 import type { AdminDeps } from '../admin/deps.js';
-import { NAME } from '../admin/rule-schemas.js';
-import { type Entry, type Kind, wrong } from './kind.js';
+import { NAME_SCHEMA } from '../admin/rule-schemas.js';
+import { createObjectError, type Entry, type ManifestKind } from './kind.js';
 
 /** Layers of services and files of buckets that are published as copies. What is said of them are settings: a `Layer`. */
 
 const Place = Type.String({ minLength: 1, maxLength: 1024 });
 const CopySpec = Type.Object(
   {
-    ...{ connection: NAME, layerName: NAME, schema: Place, table: Place },
+    ...{ connection: NAME_SCHEMA, layerName: NAME_SCHEMA, schema: Place, table: Place },
     srid: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
     layerId: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Its number, where that is free and the layer has no other.' }),
@@ -46,7 +46,7 @@ interface Draft {
   readonly right: CopyRight;
 }
 
-export const layerCopy: Kind = {
+export const layerCopy: ManifestKind = {
   kind: 'LayerCopy',
   scope: 'layers',
   schema: CopySpec,
@@ -64,11 +64,13 @@ export const layerCopy: Kind = {
   async prepare({ name, spec }, targets, deps): Promise<Draft> {
     const { connection: from, schema, table, layerName, srid, layerId } = spec as CopySpec;
     const source = targets.connections.get(from);
-    if (!source) throw wrong(problem('spec/connection', 'is no connection'));
+    if (!source) throw createObjectError(problem('spec/connection', 'is no connection'));
     if (!deps.connections.isRemote(source))
-      throw wrong(problem('spec/connection', 'is a database: its tables are no copies'));
+      throw createObjectError(problem('spec/connection', 'is a database: its tables are no copies'));
     if (tableName(layerName) !== name)
-      throw wrong(problem('metadata/name', `must be ${tableName(layerName)}, as of the layer's name`));
+      throw createObjectError(
+        problem('metadata/name', `must be ${tableName(layerName)}, as of the layer's name`),
+      );
     const choice = { connectionId: source.id, schema, table, layerName, srid: srid ?? null };
     const before = await deps.layerCopies.find(name);
     const isThere = before !== undefined && isDraftOf(before, choice);
@@ -111,7 +113,7 @@ type Choice = Pick<LayerCopy, 'connectionId' | 'layerName' | 'schema' | 'srid' |
 /** Whether there is a copy of that name and nobody's, of the same choice. Throws `invalid-body` for any other. */
 function isDraftOf({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCopy, choice: Choice): boolean {
   if (isUnderWay)
-    throw wrong(
+    throw createObjectError(
       problem(
         'metadata/name',
         `is that of a copy which the job ${body.refreshJobId ?? body.jobId} makes now`,
@@ -122,7 +124,7 @@ function isDraftOf({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCopy,
   const other = members.find((member) => body[member] !== choice[member]);
   if (other === undefined) return isDraft;
   const member = other === 'connectionId' ? 'connection' : other;
-  throw wrong(
+  throw createObjectError(
     problem(`spec/${member}`, `is another than that of the copy: a copy stays one of what it is of`),
   );
 }
@@ -135,9 +137,11 @@ async function requireReadable(
 ): Promise<void> {
   const checks = await layerCopies.validate(source, { schema, table }, layerName).catch((error: unknown) => {
     if (!(error instanceof ApiError)) throw error;
-    throw wrong(problem('spec', `cannot be copied: ${error.message}`));
+    throw createObjectError(problem('spec', `cannot be copied: ${error.message}`));
   });
   const refusals = checks.filter(({ severity }) => severity === 'error');
   if (refusals.length > 0)
-    throw wrong(problem('spec', `cannot be copied: ${refusals.map(({ message }) => message).join(' ')}`));
+    throw createObjectError(
+      problem('spec', `cannot be copied: ${refusals.map(({ message }) => message).join(' ')}`),
+    );
 }

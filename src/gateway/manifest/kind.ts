@@ -31,7 +31,7 @@ export interface Targets extends RuleTargets {
 }
 
 /** A kind of objects that manifests hold. */
-export interface Kind {
+export interface ManifestKind {
   readonly kind: string;
   /** Scope of the management operations that change such objects otherwise. */
   readonly scope: string;
@@ -64,6 +64,6 @@ export interface Kind {
 }
 
 /** Refuses an object for one thing that is wrong with it. */
-export function wrong(one: BodyProblem): ApiError {
+export function createObjectError(one: BodyProblem): ApiError {
   return new ApiError('invalid-body', `${one.name} ${one.detail}`, { errors: [one] });
 }

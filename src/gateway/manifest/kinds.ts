@@ -3,9 +3,9 @@ import type { Static } from 'typebox';
 import {
   BUILT_IN_ROLES,
   type DataAccess,
-  labelsOf,
-  namesOfLayer,
-  OPEN,
+  listLayerNames,
+  listPermissionLabels,
+  OPEN_ACCESS,
   type Role,
   type RuleScope,
   SERVICE,
@@ -27,15 +27,15 @@ import { LAYER_KIND, SERVICE_KIND } from '../../services/catalog/layers/layers.j
 import type { Topic } from '../../stores/database/announcements.js';
 import type { AdminDeps } from '../admin/deps.js';
 import {
-  layersOfAccess,
-  layersOfRule,
+  listAccessLayers,
+  listRuleLayers,
   requireWhole,
-  requireWholeOf,
+  requireWholeLayers,
   ruledLayer,
 } from '../admin/layer-rights.js';
 import { requireMask, requireRowPolicy } from '../admin/rule-checks.js';
 import { layerCopy } from './copies.js';
-import { type Kind, wrong } from './kind.js';
+import { createObjectError, type ManifestKind } from './kind.js';
 import { connection, publishedLayer } from './publishing.js';
 import {
   AccessSpec,
@@ -50,10 +50,10 @@ import {
 
 /** Objects that are documents of the state, by their ids. */
 function documentKind(
-  about: Pick<Kind, 'kind' | 'scope' | 'schema' | 'prepare' | 'requireRight'>,
+  about: Pick<ManifestKind, 'kind' | 'scope' | 'schema' | 'prepare' | 'requireRight'>,
   documentsOf: string,
   topic: Topic,
-): Kind {
+): ManifestKind {
   return {
     ...about,
     list: async ({ state }) =>
@@ -66,7 +66,7 @@ function documentKind(
   };
 }
 
-const role: Kind = {
+const role: ManifestKind = {
   kind: 'Role',
   scope: 'roles',
   schema: RoleSpec,
@@ -77,12 +77,13 @@ const role: Kind = {
     })),
   prepare({ name, spec }, { principal }) {
     if (BUILT_IN_ROLES.some((one) => one.name === name))
-      throw wrong(problem('name', 'is that of a built-in role'));
-    requireHeld(principal, (spec as Static<typeof RoleSpec>).permissions.flatMap(labelsOf));
+      throw createObjectError(problem('name', 'is that of a built-in role'));
+    requireHeld(principal, (spec as Static<typeof RoleSpec>).permissions.flatMap(listPermissionLabels));
   },
   requireRight(_name, { before }, principal) {
     // Nobody takes away what they could not give.
-    if (before) requireHeld(principal, (before as Static<typeof RoleSpec>).permissions.flatMap(labelsOf));
+    if (before)
+      requireHeld(principal, (before as Static<typeof RoleSpec>).permissions.flatMap(listPermissionLabels));
   },
   async write({ documents }, name, spec, by) {
     const announcing = documents.announcing('access');
@@ -151,17 +152,18 @@ const layerSettings = documentKind(
     requireRight: requireLayerRight,
     prepare({ name, spec }, { catalog }) {
       const collection = catalog().byId(name);
-      if (!collection) throw wrong(problem('name', 'is no layer that is published'));
+      if (!collection) throw createObjectError(problem('name', 'is no layer that is published'));
       const errors = checkLayer(collection, spec as LayerSettings, catalog().collections).filter(
         ({ severity }) => severity === 'error',
       );
-      if (errors.length > 0) throw wrong(problem('spec', errors.map(({ message }) => message).join(' ')));
+      if (errors.length > 0)
+        throw createObjectError(problem('spec', errors.map(({ message }) => message).join(' ')));
     },
   },
   LAYER_KIND,
   'layer',
 );
-const layer: Kind = {
+const layer: ManifestKind = {
   ...layerSettings,
   async prepare(entry, targets, deps) {
     await layerSettings.prepare!(entry, targets, deps);
@@ -180,7 +182,7 @@ const layer: Kind = {
     ),
 };
 
-const style: Kind = {
+const style: ManifestKind = {
   kind: 'Style',
   scope: 'styles',
   schema: StyleSpec,
@@ -194,11 +196,11 @@ const style: Kind = {
   },
   async prepare({ name, spec }, { catalog }, { styles }) {
     const collection = catalog().byId(name);
-    if (!isDrawable(collection)) throw wrong(problem('name', 'is no layer that can be drawn'));
+    if (!isDrawable(collection)) throw createObjectError(problem('name', 'is no layer that can be drawn'));
     try {
       await styles.check(collection, (spec as Static<typeof StyleSpec>).document);
     } catch (error) {
-      if (error instanceof StyleError) throw wrong(problem('spec/document', error.message));
+      if (error instanceof StyleError) throw createObjectError(problem('spec/document', error.message));
       throw error;
     }
   },
@@ -215,7 +217,7 @@ const style: Kind = {
 };
 
 /** In the order in which they are written. */
-export const KINDS: readonly Kind[] = [
+export const MANIFEST_KINDS: readonly ManifestKind[] = [
   role,
   connection,
   publishedLayer,
@@ -229,32 +231,32 @@ export const KINDS: readonly Kind[] = [
   rateLimit,
 ];
 
-type RightCheck = NonNullable<Kind['requireRight']>;
+type RightCheck = NonNullable<ManifestKind['requireRight']>;
 
 /** Policies for rows and masks. */
 function requireRuleRight(...[, { before, after }, principal, deps]: Parameters<RightCheck>): void {
   for (const rule of [before, after] as (RuleScope | undefined)[])
-    if (rule) requireWhole(layersOfRule(rule, deps.catalog()), 'read', principal, deps);
+    if (rule) requireWhole(listRuleLayers(rule, deps.catalog()), 'read', principal, deps);
 }
 
 async function requireAccessRight(...[name, { before, after }, principal, deps]: Parameters<RightCheck>) {
-  const layers = layersOfAccess(name, deps.rules.current, deps.catalog());
+  const layers = listAccessLayers(name, deps.rules.current, deps.catalog());
   requireWhole(layers, 'read', principal, deps);
   const off = await switchedOffLayers(name, deps);
-  requireWholeOf(off, 'read', principal, deps.rules);
+  requireWholeLayers(off, 'read', principal, deps.rules);
   const [was, becomes] = [before, after].map((one) => {
-    const { allowAnonymousWrite, allowedWriteRoles } = (one ?? OPEN) as DataAccess;
+    const { allowAnonymousWrite, allowedWriteRoles } = (one ?? OPEN_ACCESS) as DataAccess;
     return JSON.stringify([allowAnonymousWrite, allowedWriteRoles]);
   });
   if (was === becomes) return;
   requireWhole(layers, 'write', principal, deps);
-  requireWholeOf(off, 'write', principal, deps.rules);
+  requireWholeLayers(off, 'write', principal, deps.rules);
 }
 
 /** The published table of a name that no collection of the catalog has, as it is switched off. */
 async function switchedOffLayers(name: string, { publishedLayers, catalog }: AdminDeps) {
   if (catalog().byId(name)) return [];
-  return (await publishedLayers.list()).map(ruledLayer).filter((one) => namesOfLayer(one).includes(name));
+  return (await publishedLayers.list()).map(ruledLayer).filter((one) => listLayerNames(one).includes(name));
 }
 
 /** Protocols of a service. */
@@ -271,7 +273,7 @@ async function requireLayerRight(...[name, { before, after }, principal, deps]: 
     isChanged(member, before, after),
   );
   if (!collection) {
-    if (isAccess) requireWholeOf(await switchedOffLayers(name, deps), 'read', principal, deps.rules);
+    if (isAccess) requireWholeLayers(await switchedOffLayers(name, deps), 'read', principal, deps.rules);
     return;
   }
   if (isAccess) requireWhole([collection], 'read', principal, deps);
@@ -287,7 +289,7 @@ function isChanged(member: string, before: object | undefined, after: object | u
 }
 
 /** Throws `forbidden` for who may not change such objects otherwise. */
-export function requireRight({ kind, scope }: Kind, principal: Principal): void {
+export function requireRight({ kind, scope }: ManifestKind, principal: Principal): void {
   if (!permits(principal, `admin:${scope}:write`))
     throw new ApiError('forbidden', `To change a ${kind} needs the permission admin:${scope}:write.`);
 }

@@ -1,10 +1,10 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
-import type { Resource, Step } from './apply.js';
+import type { ManifestStep, Resource } from './apply.js';
 
 /** What objects name that have to be made before those can be checked. */
 
 /** Services that layers are put into, by ids of their collections. */
-export function servicesOf(asked: readonly Resource[]): ReadonlyMap<string, string> {
+export function mapLayersToServices(asked: readonly Resource[]): ReadonlyMap<string, string> {
   return new Map(
     asked.flatMap(({ kind, metadata, spec }) => {
       const { service } = spec as { service?: string };
@@ -14,7 +14,7 @@ export function servicesOf(asked: readonly Resource[]): ReadonlyMap<string, stri
 }
 
 /** Ids of collections whose layers are switched off. */
-export function switchedOff(asked: readonly Resource[]): ReadonlySet<string> {
+export function listDisabledCollections(asked: readonly Resource[]): ReadonlySet<string> {
   return new Set(
     asked.flatMap(({ kind, metadata, spec }) =>
       kind === 'Layer' && (spec as { enabled?: boolean }).enabled === false ? [metadata.name] : [],
@@ -24,7 +24,7 @@ export function switchedOff(asked: readonly Resource[]): ReadonlySet<string> {
 
 /** Names of collections that have to be made before others can be checked, and of the services that they will be in. */
 export function namesToMake(
-  steps: readonly Step[],
+  steps: readonly ManifestStep[],
   services: ReadonlyMap<string, string>,
   catalog: CatalogSnapshot,
 ): string[] {
@@ -34,7 +34,7 @@ export function namesToMake(
 }
 
 /** Whether an object that needs nothing made names this. */
-export function isAbout({ kind, name, after }: Step, one: string): boolean {
+export function isAbout({ kind, name, after }: ManifestStep, one: string): boolean {
   const { layer, service } = after as { layer?: string; service?: string };
   return !kind.make && [name, layer, service].includes(one);
 }

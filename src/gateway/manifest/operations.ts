@@ -8,11 +8,19 @@ import {
 } from '../../services/telemetry/spec-metrics.js';
 import { TimestampSchema, timestamp } from '../admin/envelope.js';
 import { action, group, jsonBody, report } from '../admin/kit.js';
-import { OPEN } from '../admin/open-objects.js';
+import { OPEN_OBJECT } from '../admin/open-objects.js';
 import { OWNERS } from '../admin/owner.js';
-import { API_VERSION, drifted, fingerprint, owners, plan, resources, type Step } from './apply.js';
+import {
+  API_VERSION,
+  drifted,
+  fingerprint,
+  listResources,
+  type ManifestStep,
+  owners,
+  planChanges,
+} from './apply.js';
 import { carryOut } from './carry-out.js';
-import { EXACT_MEMBERS } from './schemas.js';
+import { EXACT_MANIFEST_MEMBERS } from './schemas.js';
 import { requireGenuine } from './signature.js';
 
 /** The management state as one document: what it holds, what a document would change, and changing it. */
@@ -44,10 +52,10 @@ const ManifestSchema = Type.Object({
 });
 
 /** What a release package says beside its resources. All of its members count for the digest. */
-const Target = Type.Object({ environment: Type.String() }, OPEN);
+const Target = Type.Object({ environment: Type.String() }, OPEN_OBJECT);
 const ReleaseHead = Type.Object({
   metadata: Type.Object({}),
-  spec: Type.Object({ targets: Type.Array(Target) }, OPEN),
+  spec: Type.Object({ targets: Type.Array(Target) }, OPEN_OBJECT),
   digest: Type.String(),
   signature: Type.Optional(Type.Union([Type.String(), Type.Null()])),
 });
@@ -90,7 +98,7 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
     data: ManifestSchema,
     errors: [403],
     async answer(_x, deps) {
-      const all = await resources(deps);
+      const all = await listResources(deps);
       const drift = await drifted(deps, all);
       return {
         apiVersion: API_VERSION,
@@ -105,7 +113,7 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
   action('POST /metadata/manifest/apply', 'Apply Manifest', {
     description:
       'Makes what the manifest holds, in one transaction; copies of layers are made by jobs before, whose ends the answer waits for; with prune, removes what the manifest before it made and this one does not hold. With dryRun nothing changes. Each kind needs the permission of its own operations, too. Of a release package digest, signature and targets are checked first.',
-    body: { ...jsonBody(ApplyBody), maxBytes: MAX_BYTES, exactMembers: EXACT_MEMBERS },
+    body: { ...jsonBody(ApplyBody), maxBytes: MAX_BYTES, exactMembers: EXACT_MANIFEST_MEMBERS },
     data: ApplyResult,
     errors: [400, 403, 409, 413, 422, 503],
     async answer({ body, principal, span }, deps) {
@@ -113,7 +121,9 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
       const start = performance.now();
       specApplies.cell().inc();
       if (body.release) requireGenuine(body.release, body.resources, deps.releases);
-      const steps = await inSpan(span, PLAN_SPAN, () => plan(body.resources, { prune, principal }, deps));
+      const steps = await inSpan(span, PLAN_SPAN, () =>
+        planChanges(body.resources, { prune, principal }, deps),
+      );
       if (!dryRun)
         await inSpan(span, APPLY_SPAN, (inner) => carryOut(steps, principal, deps, { span: inner }));
       specAppliesDone.cell().inc();
@@ -129,8 +139,8 @@ const APPLY_SPAN = { name: 'svc.spec.apply', attributes: {} };
 
 const UNCHECKED = ', and is checked when what it names is there';
 
-function resultOf(steps: readonly Step[], dryRun: boolean): Static<typeof ApplyResult> {
-  const count = (kind: Step['action']) => steps.filter((step) => step.action === kind).length;
+function resultOf(steps: readonly ManifestStep[], dryRun: boolean): Static<typeof ApplyResult> {
+  const count = (kind: ManifestStep['action']) => steps.filter((step) => step.action === kind).length;
   return {
     dryRun,
     summary: {

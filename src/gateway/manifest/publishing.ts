@@ -4,16 +4,16 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../core/errors/errors.js';
 import { problem } from '../../core/http/body-problems.js';
 import type { TableChoice } from '../../core/tasks/table-tasks.js';
-import { DERIVATION_KIND, type Derivation, type SourceLayer } from '../../services/access/rules/rules.js';
+import { type CopySourceLayer, DERIVATION_KIND, type Derivation } from '../../services/access/rules/rules.js';
 import type { LayerCopy } from '../../services/catalog/copies/layer-copy.js';
 import { layerCollection } from '../../services/catalog/publish/layer-display.js';
 import type { PublishedLayer } from '../../services/catalog/publish/layers.js';
-import { connectionOf } from '../../services/catalog/rasters/connected.js';
+import { findConnectionId } from '../../services/catalog/rasters/connected.js';
 import {
-  CONNECTION,
+  CONNECTION_KIND,
   type Connection,
+  getConnectionProvider,
   OWN_PROVIDERS,
-  providerOf,
   SSL_MODES,
   type SslMode,
   type StoredConnection,
@@ -22,9 +22,9 @@ import { isDatabaseConnection, LAYER_COPY, PUBLISHED_LAYER } from '../../service
 import { slug } from '../../services/kit/slug.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { requireSources } from '../admin/layer-rights.js';
-import { NAME } from '../admin/rule-schemas.js';
-import { credentialOf, targetOf } from '../connections/admin/connection-bodies.js';
-import { type Kind, wrong } from './kind.js';
+import { NAME_SCHEMA } from '../admin/rule-schemas.js';
+import { checkCredential, readConnectionTarget } from '../connections/admin/connection-bodies.js';
+import { createObjectError, type ManifestKind } from './kind.js';
 
 /** Connections, and the layers that are published from them. Passwords are no part of manifests; references to them are. */
 
@@ -50,7 +50,7 @@ const ConnectionSpec = Type.Object(
 );
 type ConnectionSpec = Static<typeof ConnectionSpec>;
 
-export const connection: Kind = {
+export const connection: ManifestKind = {
   kind: 'Connection',
   scope: 'connections',
   schema: ConnectionSpec,
@@ -64,9 +64,11 @@ export const connection: Kind = {
     requireSpec(spec as ConnectionSpec, deps);
     const { secretReference } = spec as ConnectionSpec;
     const before = targets.connections.get(name);
-    const provider = before && providerOf(before.body);
-    if (provider !== undefined && provider !== providerOf(spec as ConnectionSpec))
-      throw wrong(problem('spec/provider', `is ${provider}, and stays that: remove the connection first`));
+    const provider = before && getConnectionProvider(before.body);
+    if (provider !== undefined && provider !== getConnectionProvider(spec as ConnectionSpec))
+      throw createObjectError(
+        problem('spec/provider', `is ${provider}, and stays that: remove the connection first`),
+      );
     const password = secretReference === null ? (before?.body.password ?? null) : null;
     const body: Connection = { ...(spec as ConnectionSpec), name, password };
     const after = { ...(before ?? NEW), id: before?.id ?? randomUUID(), body };
@@ -83,9 +85,9 @@ export const connection: Kind = {
       const { id, body } = prepared as StoredConnection;
       // Rasters of a bucket are a part of what the sources hold.
       const announcing = isDatabaseConnection({ body }) ? store : documents.announcing('catalog');
-      return void (await announcing.put(CONNECTION, id, body, by));
+      return void (await announcing.put(CONNECTION_KIND, id, body, by));
     }
-    const before = (await documents.list<Connection>(CONNECTION)).find(({ body }) => body.name === name);
+    const before = (await documents.list<Connection>(CONNECTION_KIND)).find(({ body }) => body.name === name);
     if (!before) return;
     const kinds = [PUBLISHED_LAYER, LAYER_COPY];
     const lists = await Promise.all(
@@ -95,10 +97,10 @@ export const connection: Kind = {
     const registered = await rasters.list({ kind: 'cloud' });
     if (
       layers.some(({ body }) => body.connectionId === before.id) ||
-      registered.some((raster) => connectionOf(raster) === before.id)
+      registered.some((raster) => findConnectionId(raster) === before.id)
     )
       throw new ApiError('conflict', `Layers are published from the connection '${name}'.`);
-    await store.remove(CONNECTION, before.id);
+    await store.remove(CONNECTION_KIND, before.id);
   },
 };
 
@@ -106,8 +108,8 @@ export const connection: Kind = {
 function requireSpec(spec: ConnectionSpec, deps: AdminDeps): void {
   const { secretReference, secretType } = spec;
   try {
-    targetOf(spec, deps);
-    credentialOf(
+    readConnectionTarget(spec, deps);
+    checkCredential(
       { secretReference: secretReference ?? undefined, secretType: secretType ?? undefined },
       deps,
     );
@@ -133,7 +135,7 @@ const Choice = Type.Object(
 
 const LayerSpec = Type.Object(
   {
-    ...{ connection: NAME, layerName: NAME, serviceName: NAME, enabled: Type.Boolean() },
+    ...{ connection: NAME_SCHEMA, layerName: NAME_SCHEMA, serviceName: NAME_SCHEMA, enabled: Type.Boolean() },
     ...{ description: OptionalText, license: OptionalText, licenseUrl: OptionalText },
     ...{ attribution: OptionalText, publisher: OptionalText, sourceUrl: OptionalText },
     choice: Choice,
@@ -145,7 +147,7 @@ const LayerSpec = Type.Object(
 );
 type LayerSpec = Static<typeof LayerSpec>;
 
-export const publishedLayer: Kind = {
+export const publishedLayer: ManifestKind = {
   kind: 'PublishedLayer',
   scope: 'layers',
   schema: LayerSpec,
@@ -162,15 +164,19 @@ export const publishedLayer: Kind = {
   async prepare({ name, spec }, targets, deps) {
     const { connection: from, choice, layerId: asked = 0, ...rest } = spec as LayerSpec;
     const source = targets.connections.get(from);
-    if (!source) throw wrong(problem('spec/connection', 'is no connection'));
-    if (!isDatabaseConnection(source)) throw wrong(problem('spec/connection', 'is no database'));
+    if (!source) throw createObjectError(problem('spec/connection', 'is no connection'));
+    if (!isDatabaseConnection(source)) throw createObjectError(problem('spec/connection', 'is no database'));
     if (slug(rest.layerName) !== name)
-      throw wrong(problem('metadata/name', `must be ${slug(rest.layerName)}, as of the layer's name`));
+      throw createObjectError(
+        problem('metadata/name', `must be ${slug(rest.layerName)}, as of the layer's name`),
+      );
     if (/^\d+$/.test(name))
-      throw wrong(problem('metadata/name', `'${name}' could be the number of another layer: add a letter`));
+      throw createObjectError(
+        problem('metadata/name', `'${name}' could be the number of another layer: add a letter`),
+      );
     const isPublished = (await deps.state.documents.get(PUBLISHED_LAYER, name)) !== undefined;
     if (!isPublished && deps.catalog().byId(name))
-      throw wrong(problem('metadata/name', 'is that of a collection which is there already'));
+      throw createObjectError(problem('metadata/name', 'is that of a collection which is there already'));
     const table = choice as TableChoice;
     const inspection = await inspected(source, table, deps);
     const layerId = (await deps.state.collections.find(name)) ?? asked;
@@ -188,7 +194,10 @@ export const publishedLayer: Kind = {
   async write({ collections, documents }, name, spec, by, prepared) {
     const store = documents.announcing('publishing');
     if (!spec) return void (await store.remove(PUBLISHED_LAYER, name));
-    const { body: layer, sources } = prepared as { body: PublishedLayer; sources: readonly SourceLayer[] };
+    const { body: layer, sources } = prepared as {
+      body: PublishedLayer;
+      sources: readonly CopySourceLayer[];
+    };
     const access = documents.announcing('access');
     if (sources.length > 0) {
       const before = await documents.get<Derivation>(DERIVATION_KIND, name);
@@ -201,8 +210,8 @@ export const publishedLayer: Kind = {
 };
 
 /** What an administrator chose for the layer holds for as long as it shows the same table. */
-function derivationOf(sources: readonly SourceLayer[], before: Derivation | undefined): Derivation {
-  const ids = (all: readonly SourceLayer[]) => all.map(({ id }) => id).sort();
+function derivationOf(sources: readonly CopySourceLayer[], before: Derivation | undefined): Derivation {
+  const ids = (all: readonly CopySourceLayer[]) => all.map(({ id }) => id).sort();
   const isSame = before?.chosen && isDeepStrictEqual(ids(before.sources), ids(sources));
   return isSame ? { sources, chosen: before.chosen! } : { sources };
 }
@@ -212,6 +221,6 @@ async function inspected(connection: StoredConnection, choice: TableChoice, { pu
   try {
     return await publishedLayers.inspect(connection, choice);
   } catch (error) {
-    throw wrong(problem('spec/choice', (error as Error).message));
+    throw createObjectError(problem('spec/choice', (error as Error).message));
   }
 }

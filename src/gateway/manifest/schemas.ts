@@ -8,15 +8,15 @@ import type { DomainCode } from '../../core/sources/vector-source.js';
 import type { AnyNumber } from '../../core/values/exact-number.js';
 import { LONGEST_WINDOW_S } from '../../services/access/rate-limits.js';
 import { DrawingInfo, PopupInfo } from '../admin/esri-documents.js';
-import { GrantSchema, NAME, RULE_SCOPE } from '../admin/rule-schemas.js';
-import { AccessPolicy, MapServer } from '../catalog/admin/service-schemas.js';
+import { GrantSchema, NAME_SCHEMA, RULE_SCOPE } from '../admin/rule-schemas.js';
+import { AccessPolicyBody, MapServer } from '../catalog/admin/service-schemas.js';
 
 /** What manifests say of each kind of objects. Members that are no part of it are refused: they may be typing errors. */
 
 const CLOSED = { additionalProperties: false };
 const words = (maxLength: number) => Type.Optional(Type.String({ maxLength }));
 const Description = Type.Optional(Type.Union([Type.String({ maxLength: 2000 }), Type.Null()]));
-const OptionalName = Type.Union([NAME, Type.Null()]);
+const OptionalName = Type.Union([NAME_SCHEMA, Type.Null()]);
 
 export const RoleSpec = Type.Object(
   { description: Description, permissions: Type.Array(GrantSchema, { maxItems: 500 }) },
@@ -39,7 +39,7 @@ export const ServiceSpec = Type.Object(
 );
 
 /** Members of a manifest whose integers keep all their digits. */
-export const EXACT_MEMBERS = ['code', 'range'];
+export const EXACT_MANIFEST_MEMBERS = ['code', 'range'];
 
 const CodedValue = Type.Object({
   code: Type.Unsafe<DomainCode>(Type.Union([Type.Number(), Type.String({ maxLength: 256 })])),
@@ -50,7 +50,7 @@ const Bound = Type.Unsafe<AnyNumber | null>(Type.Union([Type.Number(), Type.Null
 
 const Field = Type.Object(
   {
-    name: NAME,
+    name: NAME_SCHEMA,
     alias: words(256),
     hidden: Type.Optional(Type.Boolean()),
     editable: Type.Optional(Type.Boolean()),
@@ -75,13 +75,13 @@ const Field = Type.Object(
 
 const Relationship = Type.Object(
   {
-    id: NAME,
-    name: NAME,
+    id: NAME_SCHEMA,
+    name: NAME_SCHEMA,
     description: Description,
     cardinality: Type.Enum(['one-to-one', 'one-to-many', 'many-to-many']),
     role: Type.Enum(['origin', 'destination']),
-    originField: NAME,
-    destinationField: NAME,
+    originField: NAME_SCHEMA,
+    destinationField: NAME_SCHEMA,
     relatedLayerId: Type.Integer({ minimum: 0 }),
     esriRelationshipId: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
   },
@@ -124,7 +124,7 @@ export const LayerSpec = Type.Object(
     ),
     relationships: Type.Optional(Type.Array(Relationship, { maxItems: 64 })),
     mergeStrategy: Type.Optional(Type.Enum([...MERGE_STRATEGIES])),
-    service: Type.Optional(NAME),
+    service: Type.Optional(NAME_SCHEMA),
     enabled: Type.Optional(Type.Boolean()),
   },
   CLOSED,
@@ -139,7 +139,7 @@ export const StyleSpec = Type.Object(
   CLOSED,
 );
 
-export const AccessSpec = Type.Object(AccessPolicy.properties, CLOSED);
+export const AccessSpec = Type.Object(AccessPolicyBody.properties, CLOSED);
 
 export const RowPolicySpec = Type.Object(
   {
@@ -156,7 +156,7 @@ export const RowPolicySpec = Type.Object(
 export const FieldMaskSpec = Type.Object(
   {
     ...RULE_SCOPE,
-    attribute: NAME,
+    attribute: NAME_SCHEMA,
     treatment: Type.Optional(Type.Enum([...TREATMENTS])),
     length: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: MAX_TRUNCATED }), Type.Null()])),
     description: Description,
@@ -166,9 +166,9 @@ export const FieldMaskSpec = Type.Object(
 
 export const RateLimitSpec = Type.Object(
   {
-    name: NAME,
+    name: NAME_SCHEMA,
     scope: Type.Enum([...RATE_SCOPES]),
-    key: NAME,
+    key: NAME_SCHEMA,
     requestsPerWindow: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
     windowDurationSeconds: Type.Number({ minimum: 0.001, maximum: LONGEST_WINDOW_S }),
     enabled: Type.Boolean(),

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type BodyProblem, problem, requireSound } from '../../core/http/body-problems.js';
-import { signatureOf } from '../../core/values/signature.js';
+import { computeSignature } from '../../core/values/signature.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { fingerprint } from './apply.js';
 
@@ -13,7 +13,10 @@ export interface Head {
 }
 
 /** SHA-256 of what a package says and holds, whatever the order of members. */
-export function digestOf({ metadata, spec }: Pick<Head, 'metadata' | 'spec'>, resources: unknown): string {
+export function computePackageDigest(
+  { metadata, spec }: Pick<Head, 'metadata' | 'spec'>,
+  resources: unknown,
+): string {
   return `sha256:${fingerprint({ metadata, spec, resources })}`;
 }
 
@@ -33,7 +36,7 @@ export function genuineProblems(
   const { targets } = head.spec;
   const isForHere = targets.length === 0 || targets.some((target) => target.environment === environment);
   return [
-    head.digest === digestOf(head, resources)
+    head.digest === computePackageDigest(head, resources)
       ? undefined
       : problem('digest', 'is not that of the package: it was changed'),
     signatureProblem(head, key),
@@ -44,7 +47,7 @@ export function genuineProblems(
 function signatureProblem({ digest, signature }: Head, key: string) {
   if (key === '')
     return signature ? problem('signature', 'cannot be checked: releases.key is not set here') : undefined;
-  const expected = Buffer.from(signatureOf(digest, key)!);
+  const expected = Buffer.from(computeSignature(digest, key)!);
   const actual = Buffer.from(signature ?? '');
   return actual.length === expected.length && timingSafeEqual(actual, expected)
     ? undefined

@@ -7,7 +7,7 @@ import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, otherTypes, type SurfaceDeps } from '../surface/common.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
 import { mapCollectionDocument, mapCollectionsDocument } from './documents.js';
-import { COMMON, collectionId, MAPS_PATH } from './params.js';
+import { MAP_OPERATION, MAPS_PATH, mapCollectionParam } from './params.js';
 
 const CONTENT = { 'application/json': Type.Object({}), ...otherTypes(META_FORMATS) };
 
@@ -15,7 +15,7 @@ const CONTENT = { 'application/json': Type.Object({}), ...otherTypes(META_FORMAT
 export function mapCollectionOperations({ visible, places }: SurfaceDeps): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...MAP_OPERATION,
       id: 'maps.getCollections',
       path: `${MAPS_PATH}/collections`,
       summary: 'Collections that have maps',
@@ -30,12 +30,12 @@ export function mapCollectionOperations({ visible, places }: SurfaceDeps): Opera
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...MAP_OPERATION,
       id: 'maps.getCollection',
       path: `${MAPS_PATH}/collections/{collectionId}`,
       summary: 'One collection',
       tag: 'Collections',
-      params: { collectionId },
+      params: { collectionId: mapCollectionParam },
       formats: META_FORMATS,
       responses: {
         200: { description: 'Collection', content: CONTENT },
@@ -46,7 +46,7 @@ export function mapCollectionOperations({ visible, places }: SurfaceDeps): Opera
         const collection = findNumbered(catalog, x.params.collectionId);
         if (!isDrawable(collection)) throw notFound('map of', collection.id);
         const document = mapCollectionDocument(x, collection);
-        const page = () => pages.collectionPage(x, document, collection);
+        const page = () => pages.buildCollectionPage(x, document, collection);
         return documentReply(x, document, page);
       },
     }),

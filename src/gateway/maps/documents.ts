@@ -1,7 +1,7 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
 import { jointExtent } from '../../core/catalog/collection.js';
-import { CRS84, type Crs, uriOf, urisOf } from '../../core/geometry/crs.js';
+import { buildCrsUri, buildCrsUris, CRS84, type Crs } from '../../core/geometry/crs.js';
 import { JPEG_FORMAT, linkType, PNG_FORMAT, TIFF_FORMAT, WEBP_FORMAT } from '../../core/http/media.js';
 import type { Exchange } from '../../core/http/operation.js';
 import { inAxisOrder, storageExtent } from '../../services/features/storage-extent.js';
@@ -31,8 +31,8 @@ export function mapCollectionDocument(x: Exchange, collection: Collection) {
       },
       temporal: temporalExtent(collection),
     },
-    crs: urisOf(collection.crs, x.baseUrl),
-    storageCrs: uriOf(storageCrs, x.baseUrl),
+    crs: buildCrsUris(collection.crs, x.baseUrl),
+    storageCrs: buildCrsUri(storageCrs, x.baseUrl),
     links: [
       ...formatLinks(x, path, META_FORMATS),
       ...mapLinks(x, path),
@@ -92,7 +92,7 @@ export function datasetMembers(x: Exchange, collections: readonly Collection[]):
       spatial: { bbox: [jointExtent(collections) ?? WORLD], crs: CRS84.uri },
       temporal: datasetInterval(collections),
     },
-    crs: urisOf([...crs.values()], x.baseUrl),
+    crs: buildCrsUris([...crs.values()], x.baseUrl),
   };
 }
 

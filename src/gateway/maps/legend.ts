@@ -3,7 +3,7 @@ import { findNumbered } from '../../core/catalog/find.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { JSON_FORMAT, PNG_FORMAT, SVG_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
-import { integer, pathString } from '../../core/http/params.js';
+import { defineIntegerParam, pathString } from '../../core/http/params.js';
 import { LEGEND_ZOOM, type LegendEntry, legendEntries } from '../../core/maps/legend/entries.js';
 import { drawnBy } from '../../core/maps/legend/evaluated.js';
 import { legendIcons, legendSvg } from '../../core/maps/legend/svg.js';
@@ -13,18 +13,26 @@ import { inStyle } from '../../services/maps/draw.js';
 import { legendPng, type Styled } from '../../services/maps/legend.js';
 import { DEFAULT_STYLE } from '../../services/styles/named.js';
 import type { SurfaceDeps } from '../surface/common.js';
-import { COMMON, collectionId, MAPS_PATH } from './params.js';
+import { MAP_OPERATION, MAPS_PATH, mapCollectionParam } from './params.js';
 
 const OF_MAPS = {
-  ...COMMON,
+  ...MAP_OPERATION,
   tag: 'Legends',
 } as const;
 
 const FORMATS = [PNG_FORMAT, JSON_FORMAT, SVG_FORMAT];
 
 const legendQuery = {
-  zoom: integer('zoom', { min: 0, max: 24, default: LEGEND_ZOOM }, { description: 'Zoom of the symbols.' }),
-  scale: integer('scale', { min: 1, max: 4, default: 1 }, { description: 'Pixels per pixel of PNG.' }),
+  zoom: defineIntegerParam(
+    'zoom',
+    { min: 0, max: 24, default: LEGEND_ZOOM },
+    { description: 'Zoom of the symbols.' },
+  ),
+  scale: defineIntegerParam(
+    'scale',
+    { min: 1, max: 4, default: 1 },
+    { description: 'Pixels per pixel of PNG.' },
+  ),
 };
 
 const RESPONSES = {
@@ -45,7 +53,7 @@ export function legendOperations(deps: SurfaceDeps): Operation[] {
       path: `${MAPS_PATH}/collections/{collectionId}/legend`,
       summary: 'Legend of a collection as it is drawn',
       params: {
-        collectionId,
+        collectionId: mapCollectionParam,
         ...legendQuery,
       },
       formats: FORMATS,
@@ -61,7 +69,7 @@ export function legendOperations(deps: SurfaceDeps): Operation[] {
       path: `${MAPS_PATH}/collections/{collectionId}/styles/{styleId}/legend`,
       summary: 'Legend of a collection in one of its styles',
       params: {
-        collectionId,
+        collectionId: mapCollectionParam,
         styleId: pathString('styleId', 'Identifier of a style of the collection.'),
         ...legendQuery,
       },

@@ -3,7 +3,7 @@ import type { Collection } from '../../core/catalog/collection.js';
 import { findNumbered } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
-import { list, pathString } from '../../core/http/params.js';
+import { defineListParam, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { mapSettings } from '../../services/catalog/layers/map-settings.js';
 import { drawMap, inStyle } from '../../services/maps/draw.js';
@@ -17,7 +17,15 @@ import { symbolOperations } from '../surface/symbols.js';
 import { mapCollectionOperations } from './collection-operations.js';
 import { datasetMembers, landingLinks } from './documents.js';
 import { legendOperations } from './legend.js';
-import { COMMON, collectionId, IMAGES, MAPS_PATH, mapFormat, mapQuery, RESPONSES } from './params.js';
+import {
+  IMAGES,
+  MAP_OPERATION,
+  MAPS_PATH,
+  mapCollectionParam,
+  mapFormat,
+  mapQuery,
+  RESPONSES,
+} from './params.js';
 import { styleOperations } from './styles.js';
 import { mapTilesetOperations } from './tilesets.js';
 import { type MapsDeps, viewerOperations } from './viewer.js';
@@ -57,7 +65,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
     });
   operations.push(
     ...surfaceBasics({
-      ...COMMON,
+      ...MAP_OPERATION,
       path: MAPS_PATH,
       title: 'Maps',
       description: 'Rendered maps of every collection.',
@@ -66,8 +74,8 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       formats: META_FORMATS,
       links: (x) => landingLinks(x, drawables(x)),
       members: (x) => datasetMembers(x, drawables(x)),
-      landingPage: pages.landingPage,
-      conformancePage: pages.conformancePage,
+      landingPage: pages.buildLandingPage,
+      conformancePage: pages.buildConformancePage,
       api: (x) =>
         openApiDocument(
           { title: 'Graticule Maps', description: 'OGC API Maps', serverUrl: x.baseUrl },
@@ -75,13 +83,17 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
         ),
     }),
     defineOperation({
-      ...COMMON,
+      ...MAP_OPERATION,
       id: 'maps.getDatasetMap',
       path: `${MAPS_PATH}/map`,
       summary: 'Map of several collections',
       tag: 'Maps',
       params: {
-        collections: list('collections', LIMITS.collectionsPerRequest, 'Ids or URLs; all when absent.'),
+        collections: defineListParam(
+          'collections',
+          LIMITS.collectionsPerRequest,
+          'Ids or URLs; all when absent.',
+        ),
         ...mapQuery,
       },
       formats: IMAGES,
@@ -97,12 +109,12 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...MAP_OPERATION,
       id: 'maps.getCollectionMap',
       path: `${MAPS_PATH}/collections/{collectionId}/map`,
       summary: 'Map of a collection',
       tag: 'Maps',
-      params: { collectionId, ...mapQuery },
+      params: { collectionId: mapCollectionParam, ...mapQuery },
       formats: IMAGES,
       responses: RESPONSES,
       run(x) {
@@ -112,13 +124,13 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...MAP_OPERATION,
       id: 'maps.getStyledMap',
       path: `${MAPS_PATH}/collections/{collectionId}/styles/{styleId}/map`,
       summary: 'Styled map of a collection',
       tag: 'Maps',
       params: {
-        collectionId,
+        collectionId: mapCollectionParam,
         styleId: pathString('styleId', 'Identifier of a style of the collection.'),
         ...mapQuery,
       },
@@ -136,7 +148,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
     ...legendOperations(deps),
     ...viewerOperations(deps),
     ...symbolOperations(deps.symbols, {
-      about: { ...COMMON, tag: 'Fonts and icons' },
+      about: { ...MAP_OPERATION, tag: 'Fonts and icons' },
       ...{ ids: 'maps', path: MAPS_PATH, params: {}, sprite: 'default' },
     }),
   );

@@ -13,11 +13,11 @@ import type { Exchange } from '../../core/http/operation.js';
 import {
   bboxParam,
   datetimeParam,
+  defineIntegerParam,
+  definePositiveNumberParam,
+  defineTextParam,
   flag,
-  integer,
-  numberedCollection,
-  positiveNumber,
-  text,
+  numberedCollectionParam,
 } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { lookParams } from '../../core/rasters/look-params.js';
@@ -28,14 +28,19 @@ import { crsParam } from '../surface/crs-params.js';
 /** What the operations of maps share. */
 
 export const MAPS_PATH = '/ogc/maps';
-export const COMMON = { surface: 'maps', protocol: 'OGC-Maps', permission: 'public', method: 'GET' } as const;
+export const MAP_OPERATION = {
+  surface: 'maps',
+  protocol: 'OGC-Maps',
+  permission: 'public',
+  method: 'GET',
+} as const;
 
 export const IMAGES = [PNG_FORMAT, JPEG_FORMAT, TIFF_FORMAT, WEBP_FORMAT];
 const side = { min: 1, max: LIMITS.mapSide, default: undefined };
 
 /** Symbols are drawn at most that many times larger, or smaller, than in a map of such pixels. */
 const MAX_SCALE = 8;
-export const collectionId = numberedCollection;
+export const mapCollectionParam = numberedCollectionParam;
 
 const TRANSPARENT = flag(
   'transparent',
@@ -47,15 +52,15 @@ export const mapQuery = {
   bbox: bboxParam,
   bboxCrs: crsParam('bbox-crs', 'CRS of the numbers in bbox.'),
   crs: crsParam('crs', 'CRS of the map.'),
-  width: integer('width', side, { description: 'Width in pixels.' }),
-  height: integer('height', side, { description: 'Height in pixels.' }),
-  quality: integer(
+  width: defineIntegerParam('width', side, { description: 'Width in pixels.' }),
+  height: defineIntegerParam('height', side, { description: 'Height in pixels.' }),
+  quality: defineIntegerParam(
     'quality',
     { min: 1, max: 100, default: undefined },
     { description: 'Quality of JPEG and WebP.' },
   ),
   datetime: datetimeParam,
-  scaleDenominator: positiveNumber(
+  scaleDenominator: definePositiveNumberParam(
     'scale-denominator',
     'Scale of the map, which gives its size: not together with width or height.',
   ),
@@ -72,7 +77,7 @@ export const mapQuery = {
     parse: (raw: string | undefined) => (raw === undefined ? undefined : TRANSPARENT.parse(raw)),
   },
   bgcolor: {
-    ...text('bgcolor', { description: 'Background as 0xRRGGBB, or the name of a CSS colour.' }),
+    ...defineTextParam('bgcolor', { description: 'Background as 0xRRGGBB, or the name of a CSS colour.' }),
     parse(raw: string | undefined) {
       if (raw === undefined) return undefined;
       const hex = /^(?:0x|#)?([0-9a-f]{6})$/i.exec(raw)?.[1];
@@ -107,7 +112,7 @@ export const RESPONSES = {
 
 /** A size of pixels. The value is how much larger symbols are, in pixels, than usual. */
 function scaled(name: string, description: string, factorOf: (value: number) => number) {
-  const param = positiveNumber(name, description);
+  const param = definePositiveNumberParam(name, description);
   return {
     ...param,
     parse(raw: string | undefined) {

@@ -12,13 +12,13 @@ import {
   SLD_FORMAT,
 } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
-import { list, pathString } from '../../core/http/params.js';
+import { defineListParam, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { styleDocument } from '../../core/styles/document.js';
 import type { SldDiagnostic } from '../../core/styles/sld/report.js';
 import { collectionStyle, datasetStyle } from '../../services/styles/client-style.js';
 import { DEFAULT_STYLE, styled } from '../../services/styles/named.js';
-import { sldOf } from '../../services/styles/translations.js';
+import { writeSld } from '../../services/styles/translations.js';
 import * as pages from '../pages/index.js';
 import {
   documentReply,
@@ -28,7 +28,7 @@ import {
   type SurfaceDeps,
   selectCollections,
 } from '../surface/common.js';
-import { COMMON, collectionId, MAPS_PATH } from './params.js';
+import { MAP_OPERATION, MAPS_PATH, mapCollectionParam } from './params.js';
 
 const DOCUMENT = {
   200: { description: 'Document', content: { 'application/json': Type.Object({}) } },
@@ -50,7 +50,7 @@ const DATASET_FORMATS: readonly Format[] = [MAPBOX_STYLE_FORMAT, HTML_FORMAT, JS
 const STYLE_FORMATS: readonly Format[] = [MAPBOX_STYLE_FORMAT, SLD_FORMAT, HTML_FORMAT, JSON_FORMAT];
 
 const styleId = pathString('styleId', 'Identifier of a style.');
-const collections = list(
+const collections = defineListParam(
   'collections',
   LIMITS.collectionsPerRequest,
   'Identifiers, bottom first; all when absent.',
@@ -68,7 +68,7 @@ interface StyleEntry {
 export function styleOperations({ visible }: SurfaceDeps): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...MAP_OPERATION,
       id: 'maps.getDatasetStyles',
       path: `${MAPS_PATH}/styles`,
       summary: 'Styles of the dataset',
@@ -78,11 +78,11 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       run(x) {
         const entry = { id: DEFAULT_STYLE, title: 'All collections, each in its style' };
         const document = stylesDocument(x, MAPS_PATH, [entry], DATASET_FORMATS);
-        return documentReply(x, document, () => pages.documentPage(x, 'Styles', document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, 'Styles', document));
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...MAP_OPERATION,
       id: 'maps.getDatasetStyle',
       path: `${MAPS_PATH}/styles/{styleId}`,
       summary: 'A style of several collections',
@@ -101,28 +101,28 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...MAP_OPERATION,
       id: 'maps.getStyles',
       path: `${MAPS_PATH}/collections/{collectionId}/styles`,
       summary: 'Styles of a collection',
       tag: TAG,
-      params: { collectionId },
+      params: { collectionId: mapCollectionParam },
       formats: META_FORMATS,
       responses: DOCUMENT,
       run(x) {
         const collection = stylable(findNumbered(visible(x.principal), x.params.collectionId));
         const document = stylesDocument(x, pathOf(collection), entriesOf(collection), STYLE_FORMATS);
-        return documentReply(x, document, () => pages.documentPage(x, 'Styles', document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, 'Styles', document));
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...MAP_OPERATION,
       id: 'maps.getStyle',
       path: `${MAPS_PATH}/collections/{collectionId}/styles/{styleId}`,
       summary: 'A style of a collection',
       description: 'As a MapLibre style it shows the collection from its tiles; `sld11` is SLD 1.1.',
       tag: TAG,
-      params: { collectionId, styleId },
+      params: { collectionId: mapCollectionParam, styleId },
       formats: STYLE_FORMATS,
       responses: STYLESHEET,
       run(x) {
@@ -132,7 +132,7 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
         const look = styled(collection, entry.id)!;
         if (x.format === MAPBOX_STYLE_FORMAT)
           return sheet(x, JSON.stringify(collectionStyle(look, x.baseUrl)));
-        if (x.format === SLD_FORMAT) return sheet(x, sldOf(look, styleDocument(look)).text);
+        if (x.format === SLD_FORMAT) return sheet(x, writeSld(look, styleDocument(look)).text);
         const diagnostics = collection.styles?.find(({ id }) => id === entry.id)?.diagnostics ?? [];
         return metadataReply(x, pathOf(collection), { ...entry, diagnostics: diagnostics }, STYLE_FORMATS);
       },
@@ -176,7 +176,7 @@ function stylesDocument(
 function metadataReply(x: Exchange, path: string, entry: StyleEntry, formats: readonly Format[]) {
   const self = formatLinks(x, `${path}/styles/${encodeURIComponent(entry.id)}`, META_FORMATS, x.query);
   const document = { ...entry, links: [...self, ...styleLinks(x, path, entry, formats)] };
-  return documentReply(x, document, () => pages.documentPage(x, entry.title, document));
+  return documentReply(x, document, () => pages.buildDocumentPage(x, entry.title, document));
 }
 
 const MAP = 'http://www.opengis.net/def/rel/ogc/1.0/map';

@@ -3,17 +3,17 @@ import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.
 import { findNumbered } from '../../core/catalog/find.js';
 import { notFound } from '../../core/errors/errors.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
-import { list, pathString } from '../../core/http/params.js';
+import { defineListParam, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { isMade } from '../../services/tiles/formats.js';
 import { findMatrixSet } from '../../services/tiles/limits.js';
 import * as pages from '../pages/index.js';
 import { documentReply, META_FORMATS, type SurfaceDeps, selectCollections } from '../surface/common.js';
 import { tilesetDocument, tilesetsDocument } from '../surface/tilesets.js';
-import { COMMON, collectionId, MAPS_PATH } from './params.js';
+import { MAP_OPERATION, MAPS_PATH, mapCollectionParam } from './params.js';
 
 const OF_MAPS = {
-  ...COMMON,
+  ...MAP_OPERATION,
   tag: 'Map tilesets',
   formats: META_FORMATS,
   responses: {
@@ -24,7 +24,11 @@ const OF_MAPS = {
 } as const;
 
 const tileMatrixSetId = pathString('tileMatrixSetId', 'Identifier of a tile matrix set.');
-const collections = list('collections', LIMITS.collectionsPerRequest, 'Identifiers; all when absent.');
+const collections = defineListParam(
+  'collections',
+  LIMITS.collectionsPerRequest,
+  'Identifiers; all when absent.',
+);
 
 /** Descriptions of map tiles (OGC 20-057, clauses 9 and 10); the tiles themselves are those of /ogc/tiles. */
 export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
@@ -42,7 +46,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
           collections: all,
           collection: undefined,
         });
-        return documentReply(x, document, () => pages.documentPage(x, 'Map tilesets', document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, 'Map tilesets', document));
       },
     }),
     defineOperation({
@@ -62,7 +66,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
           chosen: !!named,
         } as const;
         const document = tilesetDocument(x, findMatrixSet(catalog, x.params.tileMatrixSetId), subject);
-        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, document.title, document));
       },
     }),
     defineOperation({
@@ -70,7 +74,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       id: 'maps.collection.map.getTileSetsList',
       path: `${MAPS_PATH}/collections/{collectionId}/map/tiles`,
       summary: 'Map tilesets of a collection',
-      params: { collectionId },
+      params: { collectionId: mapCollectionParam },
       run(x) {
         const catalog = visible(x.principal).onEarth;
         const collection = drawable(catalog, x.params.collectionId);
@@ -79,7 +83,7 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
           collections: [collection],
           collection,
         });
-        return documentReply(x, document, () => pages.documentPage(x, 'Map tilesets', document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, 'Map tilesets', document));
       },
     }),
     defineOperation({
@@ -87,13 +91,13 @@ export function mapTilesetOperations({ visible }: SurfaceDeps): Operation[] {
       id: 'maps.collection.map.getTileSet',
       path: `${MAPS_PATH}/collections/{collectionId}/map/tiles/{tileMatrixSetId}`,
       summary: 'A map tileset of a collection',
-      params: { collectionId, tileMatrixSetId },
+      params: { collectionId: mapCollectionParam, tileMatrixSetId },
       run(x) {
         const catalog = visible(x.principal).onEarth;
         const collection = drawable(catalog, x.params.collectionId);
         const subject = { as: 'map', collections: [collection], collection } as const;
         const document = tilesetDocument(x, findMatrixSet(catalog, x.params.tileMatrixSetId), subject);
-        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, document.title, document));
       },
     }),
   ];

@@ -5,14 +5,14 @@ import { type PopupTemplate, popupTemplate } from '../../core/features/popup.js'
 import { contentTag } from '../../core/http/content-tag.js';
 import { HTML_FORMAT, JSON_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
-import { list } from '../../core/http/params.js';
-import { html } from '../../core/http/reply.js';
+import { defineListParam } from '../../core/http/params.js';
+import { createHtmlReply } from '../../core/http/reply.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { qualifiers } from '../../services/catalog/source-names.js';
 import { temporalField } from '../../services/filters/filters.js';
-import { instantsOf } from '../../services/rasters/granules.js';
+import { listInstants } from '../../services/rasters/granules.js';
 import type { Symbols } from '../../services/styles/symbols.js';
-import { badgesOf } from '../pages/catalog/collections.js';
+import { listBadges } from '../pages/catalog/collections.js';
 import { firstOnes } from '../pages/maps/map-data.js';
 import { type ViewedCollection, viewerPage } from '../pages/maps/viewer.js';
 import { pageHeaders } from '../pages/security.js';
@@ -61,7 +61,7 @@ function layerSearch({ visible, places }: MapsDeps): Operation {
         id: collection.id,
         title: collection.title,
         source: name.source,
-        kind: badgesOf(collection)[0],
+        kind: listBadges(collection)[0],
       }));
       return documentReply(x, { total, layers }, () => '');
     },
@@ -80,7 +80,7 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
     description: 'A page with a map of collections: layers, legend, values at a place, times.',
     tag: 'Maps',
     params: {
-      collections: list(
+      collections: defineListParam(
         'collections',
         LIMITS.collectionsPerRequest,
         'Identifiers; a few that lie together when absent.',
@@ -103,7 +103,7 @@ function viewerOperation({ visible, popupInfo }: MapsDeps): Operation {
       const titles = qualifiers(catalog.collections);
       const document = viewerPage({ baseUrl, views, titles, published: catalog.collections.length });
       return {
-        ...html(document),
+        ...createHtmlReply(document),
         headers: pageHeaders(),
         cacheControl: 'no-cache',
         etag: contentTag(document),
@@ -124,7 +124,7 @@ function visiblePopup(collection: Collection, template: PopupTemplate | null): P
 }
 
 function viewed(collection: Collection, popup: PopupTemplate | null): ViewedCollection {
-  const instants = hasCoverage(collection) ? instantsOf(collection) : [];
+  const instants = hasCoverage(collection) ? listInstants(collection) : [];
   return {
     collection,
     // Of more, the newest are what readers look for.

@@ -31,7 +31,7 @@ const SEGMENTS: Readonly<Record<string, string>> = {
  * The way from the start page down to a path. A segment that names something of the data is shown as it is,
  * or by its title when `titles` has one.
  */
-export function crumbsOf(
+export function buildCrumbs(
   baseUrl: string,
   path: string,
   titles: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-import type { Link } from './links.js';
+import type { PageLink } from './links.js';
 
 /** Members of documents of GeoServices that name what lies below them. */
 interface Directory {
@@ -27,11 +27,16 @@ const RESOURCES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const FIRST_RECORDS = 'query?where=1%3D1&outFields=*&returnGeometry=false&resultRecordCount=20';
 
 /** Links of a document of GeoServices to what lies below it, as its directory of services has them. */
-export function directoryLinks(baseUrl: string, path: string, document: unknown): Link[] {
+export function directoryLinks(baseUrl: string, path: string, document: unknown): PageLink[] {
   if (!path.startsWith(ROOT) || typeof document !== 'object' || document === null) return [];
   const { folders, services, layers, tables, type } = document as Directory;
   const here = `${baseUrl}${path}`;
-  const linkTo = (href: string, title: string): Link => ({ href, rel: 'child', type: 'text/html', title });
+  const linkTo = (href: string, title: string): PageLink => ({
+    href,
+    rel: 'child',
+    type: 'text/html',
+    title,
+  });
   const server = path.split('/').at(-1)!;
   return [
     ...listOf(folders).map((name) => linkTo(`${baseUrl}${ROOT}/${encodeURIComponent(name)}`, name)),
@@ -51,7 +56,7 @@ export function directoryLinks(baseUrl: string, path: string, document: unknown)
 }
 
 /** The name of a layer, whose path ends with its number. */
-export function layerTitle(path: string, name: unknown): string | undefined {
+export function findDirectoryLayerTitle(path: string, name: unknown): string | undefined {
   const isLayer = path.startsWith(ROOT) && /\/(?:Feature|Map)Server\/\d+$/.test(path);
   return isLayer && typeof name === 'string' && name !== '' ? name : undefined;
 }

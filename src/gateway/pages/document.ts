@@ -1,10 +1,10 @@
 import { isExactNumber } from '../../core/values/exact-number.js';
 import { html, type Markup } from '../../core/values/html.js';
 import { isJsonObject, stringifyExactly } from '../../core/values/json.js';
-import { type Crumb, page, section } from './layout.js';
-import { type Link, linkList, representationLine, resources } from './links.js';
+import { type Crumb, page, renderSection } from './layout.js';
+import { linkList, type PageLink, representationLine, selectResourceLinks } from './links.js';
 import { table } from './table.js';
-import { propertyValue, shortened } from './values.js';
+import { propertyValue, shortenText } from './values.js';
 
 export interface DocumentPage {
   readonly baseUrl: string;
@@ -13,7 +13,7 @@ export interface DocumentPage {
   readonly description?: string;
   /** Any JSON value. Its own `links` and the members named in `hidden` are not repeated. */
   readonly document: unknown;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
   readonly hidden?: readonly string[];
 }
 
@@ -28,14 +28,14 @@ const MAX_LABEL = 60;
 const MAX_PARTS = 500;
 
 /** Any JSON document, readable: STAC catalogs and collections, tile matrix sets, schemas. */
-export function documentPage(input: DocumentPage): string {
+export function renderDocumentPage(input: DocumentPage): string {
   const { title, description, document, links } = input;
   const hidden = new Set(['links', 'title', 'description', ...(input.hidden ?? [])]);
   const body = html`<h1><bdi>${title}</bdi></h1>
 ${description ? html`<p class="lead"><bdi>${description}</bdi></p>` : undefined}
 ${representationLine(links)}
-${section('Links', linkList(resources(links)))}
-${section('Document', new Drawing().members(document, hidden))}`;
+${renderSection('Links', linkList(selectResourceLinks(links)))}
+${renderSection('Document', new Drawing().members(document, hidden))}`;
   return page({ ...input, body, alternates: links });
 }
 
@@ -86,7 +86,7 @@ class Drawing {
     this.#left -= values.length * names.length;
     const rows = values.map((row) => html`<tr>${names.map((name) => tableCell(row[name]))}</tr>`);
     this.#tables += 1;
-    return table(`List ${this.#tables}: ${shortened(names.join(', '), MAX_LABEL)}`, names, rows);
+    return table(`List ${this.#tables}: ${shortenText(names.join(', '), MAX_LABEL)}`, names, rows);
   }
 }
 
@@ -101,7 +101,7 @@ function isNumber(value: unknown): value is number {
   return typeof value === 'number';
 }
 
-function isLinks(value: unknown): value is Link[] {
+function isLinks(value: unknown): value is PageLink[] {
   return (
     Array.isArray(value) &&
     value.every((link) => isJsonObject(link) && typeof link.href === 'string' && typeof link.rel === 'string')
@@ -135,5 +135,5 @@ function tableCell(value: unknown): Markup {
 }
 
 function asJson(value: object): Markup {
-  return html`<code>${shortened(stringifyExactly(value), MAX_JSON)}</code>`;
+  return html`<code>${shortenText(stringifyExactly(value), MAX_JSON)}</code>`;
 }

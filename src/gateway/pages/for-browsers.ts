@@ -1,12 +1,12 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import { html } from '../../core/values/html.js';
-import { crumbsOf } from './crumbs.js';
-import { directoryLinks, layerTitle } from './directory.js';
-import { documentPage } from './document.js';
+import { buildCrumbs } from './crumbs.js';
+import { directoryLinks, findDirectoryLayerTitle } from './directory.js';
+import { renderDocumentPage } from './document.js';
 import { page } from './layout.js';
-import { anchor, type Link } from './links.js';
+import { anchor, type PageLink } from './links.js';
 import { pageHeaders } from './security.js';
-import { count } from './values.js';
+import { formatCount } from './values.js';
 
 export { problemPage } from './problem.js';
 export { pageHeaders };
@@ -24,14 +24,14 @@ export interface JsonPage {
 /** A page for JSON that has none of its own: its members, its links, and where the JSON itself is. */
 export function jsonPage({ baseUrl, path, query, format, json }: JsonPage): string {
   const href = `${baseUrl}${path}?${queryWith(query, format)}`;
-  const own: Link = { href, rel: 'alternate', type: 'application/json' };
+  const own: PageLink = { href, rel: 'alternate', type: 'application/json' };
   if (json.length > LIMITS.loopBodyBytes) return longPage(baseUrl, path, href, json.length);
   const document = JSON.parse(json) as unknown;
   const { title, id, name, links, description } = record(document);
-  return documentPage({
+  return renderDocumentPage({
     baseUrl,
-    crumbs: crumbsOf(baseUrl, path),
-    title: textOf(title) ?? textOf(id) ?? layerTitle(path, name) ?? nameOf(path),
+    crumbs: buildCrumbs(baseUrl, path),
+    title: textOf(title) ?? textOf(id) ?? findDirectoryLayerTitle(path, name) ?? nameOf(path),
     description: textOf(description),
     document,
     links: [
@@ -50,7 +50,7 @@ function queryWith(query: string, format: string): string {
 /** A document that is longer than the event loop should parse. */
 function longPage(baseUrl: string, path: string, href: string, length: number): string {
   const body = html`<h1><bdi>${path}</bdi></h1>
-<p class="lead">This document is long: ${count(length / 1024)} kB of JSON.</p>
+<p class="lead">This document is long: ${formatCount(length / 1024)} kB of JSON.</p>
 <ul class="links"><li>${anchor(href, 'Open the JSON document')}</li>
 <li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation, to read and to try out')}</li></ul>`;
   return page({ baseUrl, title: path, crumbs: [], body });
@@ -70,7 +70,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function isLink(value: unknown): value is Link {
+function isLink(value: unknown): value is PageLink {
   const { href, rel } = record(value);
   return typeof href === 'string' && typeof rel === 'string';
 }

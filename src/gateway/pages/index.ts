@@ -5,21 +5,21 @@ import type { FoundCollection } from '../../services/catalog/collection-search.j
 import * as listPages from './catalog/collections.js';
 import type { Finder } from './catalog/finder.js';
 import * as landingPages from './catalog/landing.js';
-import { crumbsOf } from './crumbs.js';
+import { buildCrumbs } from './crumbs.js';
 import * as documentPages from './document.js';
 import * as collectionPages from './features/collection.js';
 import type { SampleSizes } from './features/downloads.js';
 import * as itemPages from './features/item.js';
 import * as itemsPages from './features/items.js';
-import { statisticsPage as pageOfStatistics } from './features/statistics.js';
-import { findLink, type Link, representations } from './links.js';
-import { type PositionValues, positionPage as pageOfPosition } from './maps/position.js';
+import { renderStatisticsPage as pageOfStatistics } from './features/statistics.js';
+import { findLink, type PageLink, representations } from './links.js';
+import { type PositionValues, renderPositionPage as pageOfPosition } from './maps/position.js';
 import * as tilePages from './tiles/tile-sets.js';
 
 /** Pages of the data surfaces, made from the same documents that are their JSON representation. */
 
 /** What a page must know of the request. */
-export interface PageRequest {
+export interface HtmlPageRequest {
   readonly baseUrl: string;
   /** Request path without query. */
   readonly path: string;
@@ -27,50 +27,58 @@ export interface PageRequest {
   readonly query: string;
 }
 
-export interface LandingDocument {
+export interface LandingPageDocument {
   readonly title: string;
   readonly description: string;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
-export function landingPage(x: PageRequest, document: LandingDocument): string {
-  return landingPages.landingPage({ baseUrl: x.baseUrl, crumbs: crumbsOf(x.baseUrl, x.path), ...document });
+export function buildLandingPage(x: HtmlPageRequest, document: LandingPageDocument): string {
+  return landingPages.renderLandingPage({
+    baseUrl: x.baseUrl,
+    crumbs: buildCrumbs(x.baseUrl, x.path),
+    ...document,
+  });
 }
 
 export interface ConformanceDocument {
   readonly conformsTo: readonly string[];
-  readonly links?: readonly Link[];
+  readonly links?: readonly PageLink[];
 }
 
-export function conformancePage(x: PageRequest, document: ConformanceDocument): string {
-  return landingPages.conformancePage({
+export function buildConformancePage(x: HtmlPageRequest, document: ConformanceDocument): string {
+  return landingPages.renderConformancePage({
     baseUrl: x.baseUrl,
-    crumbs: crumbsOf(x.baseUrl, x.path),
+    crumbs: buildCrumbs(x.baseUrl, x.path),
     ...document,
   });
 }
 
 /** Collection document (OGC 17-069r4, 7.13, and its relatives) as far as a card shows it. */
-interface CollectionDocument {
+interface CardDocument {
   readonly id: string;
   readonly title: string;
   readonly description?: string;
   readonly itemType?: string;
   readonly extent?: { readonly spatial?: { readonly bbox?: readonly (readonly number[])[] } };
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 export interface CollectionsDocument {
-  readonly collections: readonly CollectionDocument[];
-  readonly links: readonly Link[];
+  readonly collections: readonly CardDocument[];
+  readonly links: readonly PageLink[];
 }
 
 /** `document` has the collections that `finder` shows, in its order. */
-export function collectionsPage(x: PageRequest, document: CollectionsDocument, finder: Finder): string {
+export function buildCollectionsPage(
+  x: HtmlPageRequest,
+  document: CollectionsDocument,
+  finder: Finder,
+): string {
   const entries = document.collections.map((collection, i) => entryOf(x, collection, finder.hits[i]!));
-  return listPages.collectionsPage({
+  return listPages.renderCollectionsPage({
     baseUrl: x.baseUrl,
-    crumbs: crumbsOf(x.baseUrl, x.path),
+    crumbs: buildCrumbs(x.baseUrl, x.path),
     entries,
     finder,
     links: document.links,
@@ -78,35 +86,35 @@ export function collectionsPage(x: PageRequest, document: CollectionsDocument, f
 }
 
 function entryOf(
-  x: PageRequest,
-  { id, links }: CollectionDocument,
+  x: HtmlPageRequest,
+  { id, links }: CardDocument,
   { collection, name }: FoundCollection,
 ): listPages.CollectionEntry {
   const own = findLink(links, 'self', 'text/html') ?? findLink(links, 'alternate', 'text/html');
   const href = own?.href ?? `${x.baseUrl}${x.path.replace(/\/$/, '')}/${encodeURIComponent(id)}`;
-  return { ...listPages.entryOf(collection, name, x.baseUrl), href };
+  return { ...listPages.createCollectionEntry(collection, name, x.baseUrl), href };
 }
 
-export function collectionPage(
-  x: PageRequest,
-  document: { readonly links: readonly Link[] },
+export function buildCollectionPage(
+  x: HtmlPageRequest,
+  document: { readonly links: readonly PageLink[] },
   collection: Collection,
   sizes?: SampleSizes,
 ): string {
-  return collectionPages.collectionPage({
+  return collectionPages.renderCollectionPage({
     sizes,
     baseUrl: x.baseUrl,
-    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
     collection,
     links: document.links,
   });
 }
 
-export const coveragePage = collectionPage;
+export const coveragePage = buildCollectionPage;
 
 export interface FeaturesPage {
   readonly collection: VectorCollection;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
   readonly numberMatched: number | undefined;
   readonly limit: number;
   readonly offset: number;
@@ -115,26 +123,26 @@ export interface FeaturesPage {
   readonly before?: unknown;
 }
 
-const itemsHrefOf = ({ baseUrl, path }: PageRequest) => `${baseUrl}${path.replace(/\/$/, '')}`;
+const itemsHrefOf = ({ baseUrl, path }: HtmlPageRequest) => `${baseUrl}${path.replace(/\/$/, '')}`;
 
 /** How the features of a page of items become the rows of its table. */
-export const itemRowsForm = (x: PageRequest, collection: VectorCollection) =>
+export const itemRowsForm = (x: HtmlPageRequest, collection: VectorCollection) =>
   itemsPages.rowsForm(collection, itemsHrefOf(x));
 
 /** Parameters that the form of a page of items has fields for, or that say where the page is. */
 const FORM: ReadonlySet<string> = new Set(['f', 'bbox', 'filter', 'limit', 'offset', 'token']);
 
-export function itemsPage(
-  x: PageRequest,
+export function buildItemsPage(
+  x: HtmlPageRequest,
   page: FeaturesPage,
-  { returned, rows }: Pick<itemsPages.ItemsPage, 'returned' | 'rows'>,
+  { returned, rows }: Pick<itemsPages.ItemsPageInput, 'returned' | 'rows'>,
 ): string {
   const { collection, links, numberMatched, limit, offset } = page;
   const itemsHref = itemsHrefOf(x);
   const query = new URLSearchParams(x.query);
-  return itemsPages.itemsPage({
+  return itemsPages.renderItemsPage({
     baseUrl: x.baseUrl,
-    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
     collection,
     returned,
     rows,
@@ -150,14 +158,14 @@ export function itemsPage(
   });
 }
 
-export function itemPage(
-  x: PageRequest,
+export function buildItemPage(
+  x: HtmlPageRequest,
   collection: VectorCollection,
-  feature: RowFeature & { readonly links?: readonly Link[] },
+  feature: RowFeature & { readonly links?: readonly PageLink[] },
 ): string {
-  return itemPages.itemPage({
+  return itemPages.renderItemPage({
     baseUrl: x.baseUrl,
-    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
     collection,
     feature,
     links: feature.links ?? [],
@@ -165,24 +173,28 @@ export function itemPage(
   });
 }
 
-export function statisticsPage(
-  x: PageRequest,
+export function buildStatisticsPage(
+  x: HtmlPageRequest,
   collection: VectorCollection,
-  document: StatisticsResult & { readonly links: readonly Link[] },
+  document: StatisticsResult & { readonly links: readonly PageLink[] },
 ): string {
   return pageOfStatistics({
     baseUrl: x.baseUrl,
-    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
     collection,
     statistics: document,
     links: document.links,
   });
 }
 
-export function positionPage(x: PageRequest, collection: RasterCollection, values: PositionValues): string {
+export function buildPositionPage(
+  x: HtmlPageRequest,
+  collection: RasterCollection,
+  values: PositionValues,
+): string {
   return pageOfPosition({
     baseUrl: x.baseUrl,
-    crumbs: crumbsOf(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
     collection,
     values,
     query: x.query,
@@ -204,23 +216,23 @@ function geoJsonHref(
 }
 
 /** Any other document; lists of tile sets and tile matrix sets have pages of their own. */
-export function documentPage(x: PageRequest, title: string, document: object): string {
+export function buildDocumentPage(x: HtmlPageRequest, title: string, document: object): string {
   const { links = [], description, tilesets, tileMatrixSets } = document as DocumentMembers;
-  const common = { baseUrl: x.baseUrl, crumbs: crumbsOf(x.baseUrl, x.path), links: withJson(x, links) };
+  const common = { baseUrl: x.baseUrl, crumbs: buildCrumbs(x.baseUrl, x.path), links: withJson(x, links) };
   if (tilesets) return tilePages.tileSetsPage({ ...common, title, tilesets });
   if (tileMatrixSets) return tilePages.tileMatrixSetsPage({ ...common, tileMatrixSets });
-  return documentPages.documentPage({ ...common, title, description, document });
+  return documentPages.renderDocumentPage({ ...common, title, description, document });
 }
 
 interface DocumentMembers {
-  readonly links?: readonly Link[];
+  readonly links?: readonly PageLink[];
   readonly description?: string;
   readonly tilesets?: readonly tilePages.TileSetEntry[];
   readonly tileMatrixSets?: readonly tilePages.TileMatrixSetEntry[];
 }
 
 /** Documents that link no other format of themselves still have one. */
-function withJson(x: PageRequest, links: readonly Link[]): readonly Link[] {
+function withJson(x: HtmlPageRequest, links: readonly PageLink[]): readonly PageLink[] {
   if (representations(links).length > 0) return links;
   const query = new URLSearchParams(x.query);
   query.set('f', 'json');

@@ -1,6 +1,6 @@
 import { html, Markup } from '../../core/values/html.js';
 import { GRATICULE_MARK } from './brand.js';
-import { anchor, type Link, safeHref } from './links.js';
+import { anchor, type PageLink, safeHref } from './links.js';
 
 /** One step of the path from the start page to a page. */
 export interface Crumb {
@@ -8,7 +8,7 @@ export interface Crumb {
   readonly href: string;
 }
 
-export interface PageOptions {
+export interface LayoutOptions {
   /** Public origin and path prefix, without a trailing slash. */
   readonly baseUrl: string;
   /** The page's only h1 is written by the body; this is the document title. */
@@ -23,7 +23,7 @@ export interface PageOptions {
   /** Class of the body, for a page that is laid out in its own way. */
   readonly layout?: string;
   /** Other representations, announced in the head. */
-  readonly alternates?: readonly Link[];
+  readonly alternates?: readonly PageLink[];
 }
 
 /**
@@ -39,7 +39,7 @@ export function assetUrl(baseUrl: string, name: string): string {
 }
 
 /** A whole HTML document: header with path, main, footer. Readable and usable without JavaScript. */
-export function page(options: PageOptions): string {
+export function page(options: LayoutOptions): string {
   const { baseUrl, title, crumbs, body } = options;
   const scripts = (options.scripts ?? []).map(
     (name) => html`<script type="module" src="${assetUrl(baseUrl, name)}"></script>\n`,
@@ -85,14 +85,17 @@ ${path}
 <a class="account" href="${`${baseUrl}/account/sign-in`}">Account</a>`;
 }
 
-function alternateLinks(links: readonly Link[]): Markup[] {
+function alternateLinks(links: readonly PageLink[]): Markup[] {
   return links
     .filter((link) => link.rel === 'alternate' && link.type)
     .map((link) => html`<link rel="alternate" type="${link.type}" href="${safeHref(link.href)}">\n`);
 }
 
 /** A part of a page with a heading; nothing at all when it has no content. */
-export function section(title: string, content: Markup | readonly Markup[] | undefined): Markup | undefined {
+export function renderSection(
+  title: string,
+  content: Markup | readonly Markup[] | undefined,
+): Markup | undefined {
   if (content === undefined || (!(content instanceof Markup) && content.length === 0)) return undefined;
   return html`<section class="part"><h2>${title}</h2>${content}</section>`;
 }

@@ -1,7 +1,7 @@
 import { html, type Markup } from '../../core/values/html.js';
 
 /** A link object as OGC API Common and STAC write it. */
-export interface Link {
+export interface PageLink {
   readonly href: string;
   readonly rel: string;
   readonly type?: string;
@@ -30,29 +30,29 @@ export function anchor(href: string, text: string | Markup): Markup {
 }
 
 /** The first link of a relation, and of a media type when one is given (parameters are ignored). */
-export function findLink(links: readonly Link[], rel: string, type?: string): Link | undefined {
+export function findLink(links: readonly PageLink[], rel: string, type?: string): PageLink | undefined {
   return links.find((link) => link.rel === rel && (type === undefined || essence(link.type) === type));
 }
 
 /** Links to other resources; those to other representations of the same one are `representations`. */
-export function resources(links: readonly Link[]): Link[] {
+export function selectResourceLinks(links: readonly PageLink[]): PageLink[] {
   return links.filter((link) => !OWN_RELATIONS.has(link.rel) && !PAGING_RELATIONS.has(link.rel));
 }
 
 /** This resource in other formats. */
-export function representations(links: readonly Link[]): Link[] {
+export function representations(links: readonly PageLink[]): PageLink[] {
   return links.filter((link) => link.rel === 'alternate' && essence(link.type) !== 'text/html');
 }
 
 /** A list of links with their media types; empty markup when there are none. */
-export function linkList(links: readonly Link[]): Markup | undefined {
+export function linkList(links: readonly PageLink[]): Markup | undefined {
   if (links.length === 0) return undefined;
   // A resource may be linked by several relations, or by several methods: readers see one.
   const entries = new Map(links.map((link) => [`${link.href} ${essence(link.type)}`, link]));
   return html`<ul class="links">${[...entries.values()].map(linkEntry)}</ul>`;
 }
 
-function linkEntry(link: Link): Markup {
+function linkEntry(link: PageLink): Markup {
   const label = link.title || relationName(link.rel);
   const target = link.templated
     ? html`<span>${label}</span> <code class="template">${link.href}</code>`
@@ -91,7 +91,7 @@ function essence(type: string | undefined): string {
 }
 
 /** `Formats: JSON, ...` line under a page title. */
-export function representationLine(links: readonly Link[]): Markup | undefined {
+export function representationLine(links: readonly PageLink[]): Markup | undefined {
   const others = representations(links);
   if (others.length === 0) return undefined;
   const items = others.map(
@@ -109,6 +109,6 @@ const FORMAT_NAMES: Record<string, string> = {
   'text/csv': 'CSV',
 };
 
-function formatName(link: Link): string {
+function formatName(link: PageLink): string {
   return FORMAT_NAMES[essence(link.type)] ?? link.title ?? essence(link.type);
 }

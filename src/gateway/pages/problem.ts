@@ -1,6 +1,6 @@
 import type { FieldError } from '../../core/errors/errors.js';
 import { html, type Markup } from '../../core/values/html.js';
-import { page, section } from './layout.js';
+import { page, renderSection } from './layout.js';
 import { anchor } from './links.js';
 import { table } from './table.js';
 import { facts } from './values.js';
@@ -49,13 +49,13 @@ export function problemPage(problem: ProblemPage): string {
   const body = html`<h1>${title}</h1>
 <p class="lead"><bdi>${detail}</bdi></p>
 ${advice === undefined ? undefined : html`<p>${advice}</p>`}
-${section('What is wrong', rows.length > 0 ? table('What is wrong', ['Parameter or member', 'Message'], rows) : undefined)}
-${section(
+${renderSection('What is wrong', rows.length > 0 ? table('What is wrong', ['Parameter or member', 'Message'], rows) : undefined)}
+${renderSection(
   'Where to go from here',
   html`<ul class="links">${signInLink(problem)}<li>${anchor(`${baseUrl}/`, 'Start page: all interfaces and collections')}</li>
 <li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation and its parameters')}</li></ul>`,
 )}
-${section(
+${renderSection(
   'For a report',
   facts([
     ['Status', `${status} ${code}`],

@@ -1,7 +1,7 @@
 import type { Box } from '../../core/geometry/box.js';
 import { html, type Markup } from '../../core/values/html.js';
 
-export { propertyValue, shortened } from '../../core/features/property-value.js';
+export { propertyValue, shortenText } from '../../core/features/property-value.js';
 
 /** How single values read on a page. */
 
@@ -15,7 +15,7 @@ export function facts(pairs: readonly (readonly [string, Markup | string | numbe
 
 const COUNTS = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
-export function count(value: number): string {
+export function formatCount(value: number): string {
   return COUNTS.format(value);
 }
 

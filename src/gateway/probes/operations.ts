@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { ApiError } from '../../core/errors/errors.js';
 import { defineOperation, type Operation } from '../../core/http/operation.js';
-import { json, text } from '../../core/http/reply.js';
+import { createTextReply, json } from '../../core/http/reply.js';
 import type { PoolStatus } from '../../core/tasks/tasks.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
 import { exposition } from '../../services/telemetry/metrics.js';
@@ -34,7 +34,7 @@ export interface ProbeDeps {
   license(): { validationState: string; activeEntitlements: readonly string[] };
 }
 
-interface Check {
+interface HealthCheck {
   name: string;
   healthy: boolean;
   detail?: string;
@@ -61,7 +61,7 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
       summary: 'Liveness',
       quiet: true,
       responses: { 200: { description: 'The process runs', content: { 'text/plain': null } } },
-      run: () => ({ ...text('Healthy'), cacheControl: 'no-store' }),
+      run: () => ({ ...createTextReply('Healthy'), cacheControl: 'no-store' }),
     });
   const ready = defineOperation({
     ...COMMON,
@@ -76,7 +76,7 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
     },
     async run() {
       const failing = (await readinessChecks(deps)).filter((check) => !check.healthy);
-      if (failing.length === 0) return { ...text('Ready'), cacheControl: 'no-store' };
+      if (failing.length === 0) return { ...createTextReply('Ready'), cacheControl: 'no-store' };
       const errors = failing.map(({ name, detail }) => ({ name, detail: detail ?? 'does not answer' }));
       throw new ApiError('unavailable', `Not ready: ${failing.map((check) => check.name).join(', ')}.`, {
         errors,
@@ -134,7 +134,10 @@ function scrape(path: string, registry: Registry): Operation {
     permission: 'admin:read',
     responses: { 200: { description: 'Metrics', content: { 'text/plain': null } } },
     async run() {
-      return { ...text(await exposition(registry), registry.contentType), cacheControl: 'no-store' };
+      return {
+        ...createTextReply(await exposition(registry), registry.contentType),
+        cacheControl: 'no-store',
+      };
     },
   });
 }
@@ -160,13 +163,15 @@ function snakeCased(value: unknown): unknown {
 }
 
 /** What must answer before traffic comes. Catalog problems do not count: they are quarantined, not fatal. */
-async function readinessChecks(deps: ProbeDeps): Promise<Check[]> {
-  const pools = deps.poolStatus().map(({ name, healthy }): Check => ({ name: `pool:${name}`, healthy }));
+async function readinessChecks(deps: ProbeDeps): Promise<HealthCheck[]> {
+  const pools = deps
+    .poolStatus()
+    .map(({ name, healthy }): HealthCheck => ({ name: `pool:${name}`, healthy }));
   const [state, databases] = await Promise.all([stateCheck(deps), databaseChecks(deps)]);
   return [state, ...folderChecks(deps), ...pools, ...databases, outboxCheck(deps)];
 }
 
-function folderChecks(deps: ProbeDeps): Check[] {
+function folderChecks(deps: ProbeDeps): HealthCheck[] {
   const { lost, full } = deps.dataFolder();
   return [
     { name: 'data-folder', healthy: lost === undefined, ...(lost === undefined ? {} : { detail: lost }) },
@@ -175,7 +180,7 @@ function folderChecks(deps: ProbeDeps): Check[] {
 }
 
 /** One failure may pass; who cannot read an outbox for long has subscribers who hear nothing. */
-function outboxCheck(deps: ProbeDeps): Check {
+function outboxCheck(deps: ProbeDeps): HealthCheck {
   const silent = deps.outboxStatus().filter(({ failingMs }) => failingMs > OUTBOX_SILENCE_MS);
   if (silent.length === 0) return { name: 'feature-change-outbox', healthy: true };
   const stores = silent.map(({ name }) => name).join(', ');
@@ -183,7 +188,7 @@ function outboxCheck(deps: ProbeDeps): Check {
 }
 
 /** Only databases with collections count: one that was down from the start is quarantined. */
-async function databaseChecks(deps: ProbeDeps): Promise<Check[]> {
+async function databaseChecks(deps: ProbeDeps): Promise<HealthCheck[]> {
   const published = (await deps.databaseStatus()).filter((database) => database.published);
   return published.map(({ name, up, reason }) => ({
     name: `database:${name}`,
@@ -192,7 +197,7 @@ async function databaseChecks(deps: ProbeDeps): Promise<Check[]> {
   }));
 }
 
-async function stateCheck(deps: ProbeDeps): Promise<Check> {
+async function stateCheck(deps: ProbeDeps): Promise<HealthCheck> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('timed out')), STATE_TIMEOUT_MS);

@@ -75,7 +75,7 @@ const STATUS: Readonly<Record<JobState, string>> = {
 export const STATUS_CODES = Object.values(STATUS);
 
 /** States of jobs by the codes that clients name. */
-export function statesOf(codes: readonly string[]): JobState[] {
+export function parseJobStates(codes: readonly string[]): JobState[] {
   return (Object.keys(STATUS) as JobState[]).filter((state) => codes.includes(STATUS[state]));
 }
 

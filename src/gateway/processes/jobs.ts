@@ -2,22 +2,22 @@ import Type from 'typebox';
 import { badParameter } from '../../core/errors/errors.js';
 import { HTML_FORMAT } from '../../core/http/media.js';
 import {
-  actorOf,
   defineOperation,
   type Exchange,
+  formatActor,
   type Operation,
   type Param,
 } from '../../core/http/operation.js';
-import { integer, list, pathString, words } from '../../core/http/params.js';
+import { defineIntegerParam, defineListParam, pathString, words } from '../../core/http/params.js';
 import { PROCESSES_PATH } from '../../core/http/paths.js';
 import { PROCESS_PERMISSIONS } from '../../services/access/rules/policy.js';
 import { GEOPACKAGE, GEOTIFF } from '../../services/processes/execution.js';
 import { type Processes, processResource } from '../../services/processes/service.js';
 import type { JobQuery, JobRow } from '../../stores/jobs/jobs.js';
-import { type JobParts, jobPage, jobsPage } from '../pages/processes/jobs.js';
+import { type JobPageParts, jobPage, jobsPage } from '../pages/processes/jobs.js';
 import { documentReply, formatLinks, LinkSchema, META_FORMATS, otherTypes } from '../surface/common.js';
-import { STATUS_CODES, statesOf, statusInfo } from './documents.js';
-import { outputReply, pageOutputs, type ResultDeps, resultsReply } from './results.js';
+import { parseJobStates, STATUS_CODES, statusInfo } from './documents.js';
+import { createResultsReply, outputReply, pageOutputs, type ResultDeps } from './results.js';
 
 const jobId = pathString('jobId', 'Id of a job.');
 const outputId = pathString('outputId', 'Name of an output.');
@@ -49,7 +49,7 @@ export const ERRORS = {
 };
 const NO_JOB = { 404: { description: 'No such job' } };
 
-export const COMMON = { surface: 'processes', protocol: 'OGC-Processes', tag: 'Jobs' } as const;
+export const JOB_OPERATION = { surface: 'processes', protocol: 'OGC-Processes', tag: 'Jobs' } as const;
 
 const USUAL_JOBS = 100;
 const MOST_JOBS = 1000;
@@ -57,12 +57,12 @@ const MOST_JOBS = 1000;
 const MOST_PROCESSES = 100;
 
 function seconds(name: string, description: string): Param<number | undefined> {
-  return integer(name, { min: 0, max: 1_000_000_000, default: undefined }, { description });
+  return defineIntegerParam(name, { min: 0, max: 1_000_000_000, default: undefined }, { description });
 }
 
 /** More than are listed at once may be asked for. */
 function mostJobs(): Param<number> {
-  const any = integer(
+  const any = defineIntegerParam(
     'limit',
     { min: 1, max: Number.MAX_SAFE_INTEGER, default: USUAL_JOBS },
     { description: `Most jobs of the answer, which never has more than ${MOST_JOBS}.` },
@@ -97,7 +97,10 @@ function instant(text: string): number | undefined {
 const jobListParams = {
   limit: mostJobs(),
   type: words('type', ['process'], 'Only process.'),
-  processID: { ...list('processID', MOST_PROCESSES, 'Jobs of these processes.'), repeatable: true },
+  processID: {
+    ...defineListParam('processID', MOST_PROCESSES, 'Jobs of these processes.'),
+    repeatable: true,
+  },
   status: words('status', STATUS_CODES, 'Jobs of these states.'),
   datetime: instants(),
   minDuration: seconds('minDuration', 'Jobs that took at least so many seconds, or run for as long.'),
@@ -117,7 +120,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
   const { processes } = deps;
   return [
     defineOperation({
-      ...COMMON,
+      ...JOB_OPERATION,
       id: 'processes.getJobs',
       method: 'GET',
       path: `${PROCESSES_PATH}/jobs`,
@@ -140,7 +143,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...JOB_OPERATION,
       id: 'processes.getJob',
       method: 'GET',
       path: `${PROCESSES_PATH}/jobs/{jobId}`,
@@ -162,7 +165,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...JOB_OPERATION,
       id: 'processes.dismissJob',
       method: 'DELETE',
       path: `${PROCESSES_PATH}/jobs/{jobId}`,
@@ -183,7 +186,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...JOB_OPERATION,
       id: 'processes.getResults',
       method: 'GET',
       path: `${PROCESSES_PATH}/jobs/{jobId}/results`,
@@ -198,10 +201,10 @@ export function jobOperations(deps: JobDeps): Operation[] {
         500: { description: 'The job failed' },
         ...ERRORS,
       },
-      run: (x) => resultsReply(x, deps, x.params.jobId),
+      run: (x) => createResultsReply(x, deps, x.params.jobId),
     }),
     defineOperation({
-      ...COMMON,
+      ...JOB_OPERATION,
       id: 'processes.getOutput',
       method: 'GET',
       path: `${PROCESSES_PATH}/jobs/{jobId}/results/{outputId}`,
@@ -228,9 +231,9 @@ export function jobOperations(deps: JobDeps): Operation[] {
   ];
 }
 
-async function partsOf(x: Exchange, { processes }: JobDeps, job: JobRow): Promise<JobParts> {
+async function partsOf(x: Exchange, { processes }: JobDeps, job: JobRow): Promise<JobPageParts> {
   const log = await processes.log(job);
-  const isReady = job.state === 'Succeeded' && job.owner === actorOf(x.principal);
+  const isReady = job.state === 'Succeeded' && job.owner === formatActor(x.principal);
   return { log, outputs: isReady ? pageOutputs(job, x.baseUrl) : [] };
 }
 
@@ -241,7 +244,7 @@ async function select({ processes }: JobDeps, { params, principal }: ListExchang
   const { limit, status, processID, datetime, minDuration, maxDuration } = params;
   const query: Omit<JobQuery, 'kinds' | 'owner' | 'limit'> = {
     ...datetime,
-    ...(status ? { states: statesOf(status) } : {}),
+    ...(status ? { states: parseJobStates(status) } : {}),
     ...(processID?.length === 1 ? { resource: processResource(processID[0]!) } : {}),
   };
   const isWhole = (processID?.length ?? 0) <= 1 && minDuration === undefined && maxDuration === undefined;

@@ -2,15 +2,15 @@ import Type from 'typebox';
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { badParameter } from '../../core/errors/errors.js';
 import { defineOperation, type Operation, type Param, type Principal } from '../../core/http/operation.js';
-import { integer, pathString } from '../../core/http/params.js';
+import { defineIntegerParam, pathString } from '../../core/http/params.js';
 import { jobPath, PROCESSES_PATH } from '../../core/http/paths.js';
 import { asciiJson } from '../../core/http/reply.js';
-import { type JobPriority, priorityOfHeader } from '../../core/jobs/job-priority.js';
+import { type JobPriority, parsePriorityHeader } from '../../core/jobs/job-priority.js';
 import { PROCESS_PERMISSIONS } from '../../services/access/rules/policy.js';
 import type { OutputDefinition, ProcessDefinition } from '../../services/processes/definition.js';
 import { readExecution } from '../../services/processes/requests/execution.js';
 import { resolveRasters } from '../../services/processes/requests/inputs.js';
-import { type RequestSpan, traceparentOf } from '../../services/telemetry/spans.js';
+import { formatTraceparent, type RequestSpan } from '../../services/telemetry/spans.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 import { openApiDocument } from '../http/openapi.js';
 import * as pages from '../pages/index.js';
@@ -19,10 +19,10 @@ import { documentReply, META_FORMATS, otherTypes, surfaceBasics } from '../surfa
 import { PROCESSES_CONFORMANCE } from './conformance.js';
 import { processDocument, processList, statusInfo } from './documents.js';
 import { executeBody } from './execution.js';
-import { COMMON, ERRORS, type JobDeps, jobOperations, STATUS } from './jobs.js';
-import { resultsReply } from './results.js';
+import { ERRORS, JOB_OPERATION, type JobDeps, jobOperations, STATUS } from './jobs.js';
+import { createResultsReply } from './results.js';
 
-export type ProcessesDeps = JobDeps & {
+export type ProcessesApiDeps = JobDeps & {
   /** Resolves with a job once it has ended, or as it is after so many milliseconds, or when the server stops. */
   waitFor(job: JobRow, ms: number, signal?: AbortSignal): Promise<JobRow>;
   isStopping(): boolean;
@@ -40,7 +40,7 @@ const DOCUMENT = {
 
 const processId = pathString('processId', 'Id of a process.');
 
-const limit = integer(
+const limit = defineIntegerParam(
   'limit',
   { min: 1, max: 1000, default: 1000 },
   { description: 'Most processes of the answer.' },
@@ -77,11 +77,11 @@ const priority: Param<JobPriority> = {
   description:
     'u=N, 0 to 7: how urgent the job is (RFC 9218). From 4 on it goes after others, below 3 before them, for who manages jobs.',
   schema: Type.String({ maxLength: 200 }),
-  parse: priorityOfHeader,
+  parse: parsePriorityHeader,
 };
 
 /** OGC API Processes 1.0 (OGC 18-062r2). */
-export function processesOperations(deps: ProcessesDeps): Operation[] {
+export function processesOperations(deps: ProcessesApiDeps): Operation[] {
   const { processes } = deps;
   const operations: Operation[] = [];
   operations.push(
@@ -104,8 +104,8 @@ export function processesOperations(deps: ProcessesDeps): Operation[] {
           ...{ rel: `${REL}/job-list`, type: 'application/json', title: 'Jobs' },
         },
       ],
-      landingPage: pages.landingPage,
-      conformancePage: pages.conformancePage,
+      landingPage: pages.buildLandingPage,
+      conformancePage: pages.buildConformancePage,
       api: (x) =>
         openApiDocument(
           { title: 'Graticule Processes', description: 'OGC API Processes', serverUrl: x.baseUrl },
@@ -113,7 +113,7 @@ export function processesOperations(deps: ProcessesDeps): Operation[] {
         ),
     }),
     defineOperation({
-      ...COMMON,
+      ...JOB_OPERATION,
       tag: 'Processes',
       id: 'processes.getProcesses',
       method: 'GET',
@@ -129,7 +129,7 @@ export function processesOperations(deps: ProcessesDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...JOB_OPERATION,
       tag: 'Processes',
       id: 'processes.getProcess',
       method: 'GET',
@@ -160,10 +160,10 @@ function publishableOf({ outputs }: ProcessDefinition): string | undefined {
   return Object.entries(outputs).find(([, output]) => isPublishable(output))?.[0];
 }
 
-function executeOperation(deps: ProcessesDeps): Operation {
+function executeOperation(deps: ProcessesApiDeps): Operation {
   const { processes } = deps;
   return defineOperation({
-    ...COMMON,
+    ...JOB_OPERATION,
     tag: 'Processes',
     id: 'processes.execute',
     method: 'POST',
@@ -201,12 +201,12 @@ function executeOperation(deps: ProcessesDeps): Operation {
       const execution = readExecution(process, { ...x.body, inputs }, x.baseUrl);
       const job = await processes.execute(process, execution, x.principal, {
         ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: x.params.priority },
-        trace: traceparentOf((x.span as RequestSpan | undefined)?.span),
+        trace: formatTraceparent((x.span as RequestSpan | undefined)?.span),
       });
       const { wait } = x.params.prefer;
       const end = wait > 0 ? await deps.waitFor(job, wait * 1000) : job;
       if (end.state === 'Succeeded') {
-        const reply = await resultsReply(x, deps, job.id);
+        const reply = await createResultsReply(x, deps, job.id);
         const headers = { ...reply.headers, ...warningsOf(end), 'preference-applied': `wait=${wait}` };
         return { ...reply, headers };
       }

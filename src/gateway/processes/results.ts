@@ -26,7 +26,7 @@ export interface ResultDeps {
 const { mediaType: GEOJSON } = GEOJSON_FORMAT;
 
 /** The results of a job: a document, or one output as it is. */
-export async function resultsReply(x: Exchange, deps: ResultDeps, jobId: string): Promise<Reply> {
+export async function createResultsReply(x: Exchange, deps: ResultDeps, jobId: string): Promise<Reply> {
   const { input, result } = await deps.processes.result(jobId, x.principal);
   if (input.response === 'raw') return rawReply(x, deps, jobId, input, result);
   const members = await documentParts(x, deps, jobId, input, result);

@@ -2,7 +2,7 @@ import type { RasterCollection } from '../../core/catalog/collection.js';
 import { badParameter } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Box } from '../../core/geometry/box.js';
-import { type Crs, uriOf } from '../../core/geometry/crs.js';
+import { buildCrsUri, type Crs } from '../../core/geometry/crs.js';
 import { linkType, PNG_FORMAT } from '../../core/http/media.js';
 import type { Exchange, Reply } from '../../core/http/operation.js';
 import { COVERAGES_PATH } from '../../core/http/paths.js';
@@ -20,7 +20,7 @@ import { coverageReply } from '../surface/coverage-reply.js';
 import { lossHeaders } from '../surface/source-item-headers.js';
 
 /** Reads a window of a coverage (contract: coverage retrieval parameters). */
-export async function coverage(
+export async function createCoverageReply(
   x: Exchange,
   pools: Pools,
   collection: RasterCollection,
@@ -61,7 +61,7 @@ async function read(
 function placeHeaders(x: Exchange, crs: Crs, [minx, miny, maxx, maxy]: Box): Record<string, string> {
   const wrap = (lon: number) => (crs.geographic && lon > 180 ? lon - 360 : lon);
   const [west, east] = [wrap(minx), wrap(maxx)];
-  const uri = uriOf(crs, x.baseUrl);
+  const uri = buildCrsUri(crs, x.baseUrl);
   if (crs.epsg === 4326 || uri === undefined) return { 'content-bbox': [west, miny, east, maxy].join(',') };
   const box = crs.northFirst ? [miny, west, maxy, east] : [west, miny, east, maxy];
   return { 'content-bbox': box.join(','), 'content-crs': `<${uri}>` };

@@ -1,8 +1,8 @@
 import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
-import { membersOf } from '../../core/catalog/raster-sources.js';
+import { listMosaicMembers } from '../../core/catalog/raster-sources.js';
 import { notFound } from '../../core/errors/errors.js';
-import { CRS84, uriOf, urisOf } from '../../core/geometry/crs.js';
+import { buildCrsUri, buildCrsUris, CRS84 } from '../../core/geometry/crs.js';
 import type { Exchange } from '../../core/http/operation.js';
 import { COVERAGES_PATH } from '../../core/http/paths.js';
 import type { RasterInfo } from '../../core/rasters/rasters.js';
@@ -33,8 +33,8 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
     ...aboutMembers(collection),
     itemType: 'coverage',
     extent: extentDocument(collection),
-    crs: urisOf(collection.crs, x.baseUrl),
-    storageCrs: uriOf(collection.storageCrs, x.baseUrl),
+    crs: buildCrsUris(collection.crs, x.baseUrl),
+    storageCrs: buildCrsUri(collection.storageCrs, x.baseUrl),
     grid: gridDocument(collection),
     domain: domainDocument(x, collection),
     defaultFields: raster.bands.map((band) => bandName(band.band)),
@@ -107,7 +107,7 @@ function extentDocument({ raster }: RasterCollection) {
 /** Instants of the time axis, or those at which the rasters of a mosaic were taken; oldest first. */
 function instantsOf({ times, acquired, source }: RasterInfo): string[] {
   if (times) return times;
-  const members = membersOf(source) ?? [{ acquired }];
+  const members = listMosaicMembers(source) ?? [{ acquired }];
   const instants = new Set(members.flatMap((member) => member.acquired ?? []));
   return [...instants].sort((a, b) => Date.parse(a) - Date.parse(b));
 }
@@ -146,7 +146,7 @@ function domainDocument(x: Exchange, { raster, storageCrs }: RasterCollection) {
         coordinates: ['x', 'y'],
         system: {
           type: storageCrs.geographic ? 'GeographicCRS' : 'ProjectedCRS',
-          id: uriOf(storageCrs, x.baseUrl),
+          id: buildCrsUri(storageCrs, x.baseUrl),
         },
       },
       ...(levels

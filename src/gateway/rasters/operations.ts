@@ -7,10 +7,10 @@ import {
   bboxParam,
   choice,
   datetimeParam,
-  integer,
+  defineIntegerParam,
+  definePositiveNumberParam,
+  defineTextParam,
   pathString,
-  positiveNumber,
-  text,
 } from '../../core/http/params.js';
 import { COVERAGES_PATH } from '../../core/http/paths.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -27,7 +27,7 @@ import {
 } from '../surface/common.js';
 import { crsParam } from '../surface/crs-params.js';
 import { collectionsReply, finderParams } from '../surface/finder.js';
-import { coverage } from './coverage.js';
+import { createCoverageReply } from './coverage.js';
 import { asRaster, coverageDocument, coverageSchema, coveragesDocument } from './documents.js';
 import { positionOperation } from './position.js';
 
@@ -64,7 +64,7 @@ const COVERAGE_FORMATS = [
 const SIDE = { min: 1, max: LIMITS.coverageSide, default: undefined };
 
 const scaling = {
-  resolution: text(
+  resolution: defineTextParam(
     'resolution',
     {
       description:
@@ -72,15 +72,15 @@ const scaling = {
     },
     { maxLength: 128 },
   ),
-  scaleFactor: positiveNumber('scale-factor', 'Multiplier of the native pixel size.'),
-  scaleAxes: text(
+  scaleFactor: definePositiveNumberParam('scale-factor', 'Multiplier of the native pixel size.'),
+  scaleAxes: defineTextParam(
     'scale-axes',
     { description: 'Multipliers of the native pixel size by axis: Lat(2),Lon(2) or E(2),N(2).' },
     { maxLength: 128 },
   ),
-  width: integer('width', SIDE, { description: 'Columns of the answer.' }),
-  height: integer('height', SIDE, { description: 'Rows of the answer.' }),
-  scaleSize: text(
+  width: defineIntegerParam('width', SIDE, { description: 'Columns of the answer.' }),
+  height: defineIntegerParam('height', SIDE, { description: 'Rows of the answer.' }),
+  scaleSize: defineTextParam(
     'scale-size',
     { description: 'width,height in pixels, or axis pairs such as x(400),y(300).', aliases: ['scaleSize'] },
     { maxLength: 64 },
@@ -121,8 +121,8 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
         },
         ...datasetLinks(x),
       ],
-      landingPage: pages.landingPage,
-      conformancePage: pages.conformancePage,
+      landingPage: pages.buildLandingPage,
+      conformancePage: pages.buildConformancePage,
       api: (x) =>
         openApiDocument(
           { title: 'Graticule Coverages', description: 'OGC API Coverages', serverUrl: x.baseUrl },
@@ -178,7 +178,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
           x,
           asRaster(findCollection(visible(x.principal), x.params.collectionId)),
         );
-        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, document.title, document));
       },
     }),
     defineOperation({
@@ -198,7 +198,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
             'RFC 3339 instant or interval that selects one step of the time axis; the newest when absent.',
         },
         subset: {
-          ...text('subset', {
+          ...defineTextParam('subset', {
             description:
               'Parts of axes: Lat(10:20),Lon(5:*), E(..),N(..), time("2020-01-01"), h(100); a single number for one place.',
           }),
@@ -208,10 +208,10 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
           'subset-crs',
           'CRS of the numbers in subset; one that the coverage lists, CRS84 by default.',
         ),
-        properties: text('properties', {
+        properties: defineTextParam('properties', {
           description: 'Bands in output order, by number or title: band_1,band_3 or tas,pr.',
         }),
-        excludeProperties: text('exclude-properties', { description: 'All bands but these.' }),
+        excludeProperties: defineTextParam('exclude-properties', { description: 'All bands but these.' }),
         ...scaling,
         resampling,
       },
@@ -226,7 +226,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
       },
       run(x) {
         const collection = asRaster(findCollection(visible(x.principal), x.params.collectionId));
-        return partial.reply(x, () => coverage(x, pools, collection, x.params));
+        return partial.reply(x, () => createCoverageReply(x, pools, collection, x.params));
       },
     }),
     positionOperation(deps),

@@ -89,7 +89,7 @@ export function positionOperation({ visible, pools }: SurfaceDeps): Operation {
         x.format === CSV
           ? csvReply(collection, values)
           : documentReply(x, coverageJson(x, collection, place, values), () =>
-              pages.positionPage(x, collection, { place, ...values }),
+              pages.buildPositionPage(x, collection, { place, ...values }),
             );
       return { ...reply, headers: { ...reply.headers, ...lossHeaders(values) } };
     },

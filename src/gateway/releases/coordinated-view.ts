@@ -33,7 +33,7 @@ export interface Body {
 type View = Static<typeof CoordinatedOperation>;
 type Step = View['steps'][number];
 
-export function viewOf({ id, body, createdAt, updatedAt }: StoredDocument<Body>): View {
+export function describeRelease({ id, body, createdAt, updatedAt }: StoredDocument<Body>): View {
   const { request, status, gates, isApplied, rollback } = body;
   const { packageId, targetEnvironment } = request;
   const next = GATES.find((gate) => !gates[gate]);

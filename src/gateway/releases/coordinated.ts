@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../core/errors/errors.js';
-import { actorOf, type Principal } from '../../core/http/operation.js';
+import { formatActor, type Principal } from '../../core/http/operation.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 import type { AdminDeps } from '../admin/deps.js';
 
 import type { Stores } from '../manifest/kind.js';
-import { type Approval, type Body, viewOf } from './coordinated-view.js';
+import { type Approval, type Body, describeRelease } from './coordinated-view.js';
 import { type CoordinatedOperation, GATES, type Gate } from './operation-schemas.js';
 import { requirePackage } from './packages.js';
 import {
   applyPackage,
-  idOf,
+  convertPlanError,
+  createOperationId,
+  findKeyedOperation,
   latest,
   notRun,
-  operationOfKey,
   packageFor,
-  refusalOf,
-  requireField,
+  requireResourceField,
   restoreSnapshot,
   waitsThere,
 } from './rollout.js';
@@ -35,11 +35,11 @@ export async function createCoordinated(
   principal: Principal,
   deps: AdminDeps,
 ): Promise<View> {
-  const id = idOf(request, randomUUID());
-  const before = await operationOfKey<Body>(OPERATION, id, request, deps);
-  if (before) return viewOf(before);
+  const id = createOperationId(request, randomUUID());
+  const before = await findKeyedOperation<Body>(OPERATION, id, request, deps);
+  if (before) return describeRelease(before);
   const stored = await packageFor(request, deps);
-  const warnings = [...(await requireField(request, stored, deps)), ...notRun(request)];
+  const warnings = [...(await requireResourceField(request, stored, deps)), ...notRun(request)];
   const body: Body = {
     ...{ request, status: 'AwaitingApproval', gates: {}, isApplied: false, blockers: [], warnings },
     ...{ errorMessage: null, rollback: null },
@@ -49,9 +49,9 @@ export async function createCoordinated(
     if (all.some((one) => one.id === id)) return undefined;
     if (all.some((one) => isWaiting(one, request)))
       throw new ApiError('conflict', 'A coordinated release of the package waits at its gates already.');
-    return store.create(OPERATION, id, body, actorOf(principal));
+    return store.create(OPERATION, id, body, formatActor(principal));
   });
-  return viewOf(operation ?? (await operationOfKey<Body>(OPERATION, id, request, deps))!);
+  return describeRelease(operation ?? (await findKeyedOperation<Body>(OPERATION, id, request, deps))!);
 }
 
 const isWaiting = ({ body }: Stored, { packageId, targetEnvironment }: Body['request']) =>
@@ -68,12 +68,12 @@ export async function approve(
   deps: AdminDeps,
 ): Promise<View> {
   const { request } = (await required(id, deps)).body;
-  const approval: Approval = { by: actorOf(principal), at: Date.now(), reason: reason ?? null };
+  const approval: Approval = { by: formatActor(principal), at: Date.now(), reason: reason ?? null };
   const change = (body: Body) => approved(body, gate, approval);
   const isHere = request.targetEnvironment === deps.releases.environment;
   if (gate === 'metadata' && isHere) await applied(id, change, principal, deps);
   else await deps.state.documents.update<Body>(OPERATION, id, approval.by, change);
-  return viewOf(await required(id, deps));
+  return describeRelease(await required(id, deps));
 }
 
 /** The operation with this gate approved. */
@@ -101,13 +101,14 @@ async function applied(
   const done = (before: Body): Body => ({
     ...{ ...change(before), status: 'Succeeded', blockers: [], isApplied: true },
   });
-  const record = ({ documents }: Stores) => documents.update<Body>(OPERATION, id, actorOf(principal), done);
+  const record = ({ documents }: Stores) =>
+    documents.update<Body>(OPERATION, id, formatActor(principal), done);
   try {
     await applyPackage(stored, id, record, principal, deps);
   } catch (error) {
     // Another request may have approved it meanwhile; then that is what is wrong.
     change((await required(id, deps)).body);
-    throw refusalOf(error, stored.body.resources, 'invalid-request');
+    throw convertPlanError(error, stored.body.resources, 'invalid-request');
   }
 }
 
@@ -122,10 +123,10 @@ export async function rollBack(
   deps: AdminDeps,
 ): Promise<View> {
   const { body } = await required(id, deps);
-  const rollback: Approval = { by: actorOf(principal), at: Date.now(), reason: reason ?? null };
+  const rollback: Approval = { by: formatActor(principal), at: Date.now(), reason: reason ?? null };
   const change = (before: Body) => rolledBack(before, rollback);
   if (body.status !== 'RolledBack') await (body.isApplied ? restored(id, change, principal, deps) : ended());
-  return viewOf(await required(id, deps));
+  return describeRelease(await required(id, deps));
 
   async function ended() {
     // Applied meanwhile: then there is something to restore.
@@ -148,7 +149,7 @@ async function restored(
   deps: AdminDeps,
 ): Promise<void> {
   const { documents } = deps.state;
-  const by = actorOf(principal);
+  const by = formatActor(principal);
   try {
     await restoreSnapshot(
       id,
@@ -175,7 +176,7 @@ async function restored(
 export async function coordinatedRelease(packageId: string, deps: AdminDeps): Promise<View> {
   const stored = await latest<Body>(OPERATION, packageId, deps);
   if (!stored) throw notFound('coordinated release of the package', packageId.slice(0, 128));
-  return viewOf(stored);
+  return describeRelease(stored);
 }
 
 async function required(id: string, { state }: AdminDeps): Promise<Stored> {

@@ -2,7 +2,7 @@ import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { timestamp } from '../admin/envelope.js';
-import { fingerprint, type Resource, resources } from '../manifest/apply.js';
+import { fingerprint, listResources, type Resource } from '../manifest/apply.js';
 import type { ArtifactKind } from './schemas.js';
 
 /** What an environment holds, by ids that mean the same in every environment: `Layer/countries`. */
@@ -45,8 +45,8 @@ const REVISION = 'release revision';
 const CURRENT = 'current';
 
 /** All that the environment holds now, and the revision that this is. */
-export async function holdingsOf(deps: AdminDeps): Promise<Holdings> {
-  const objects = (await resources(deps)).map((object) => ofObject(object));
+export async function readHoldings(deps: AdminDeps): Promise<Holdings> {
+  const objects = (await listResources(deps)).map((object) => ofObject(object));
   const published = new Set(objects.map(({ semanticId }) => semanticId));
   const collections = deps.catalog().collections.flatMap((one) => ofCollection(one, published));
   const { environment } = deps.releases;
@@ -119,7 +119,7 @@ function policiesOf({ collection, type }: Artifact, all: readonly Artifact[]): s
     .map(({ semanticId }) => semanticId);
 }
 
-export function entryOf(one: Artifact, { artifacts, revision }: Holdings) {
+export function describeArtifact(one: Artifact, { artifacts, revision }: Holdings) {
   return {
     ...{ semanticId: one.semanticId, artifactKind: one.artifactKind, name: one.name, namespace: null },
     ...{ title: one.title, status: 'active' as const },
@@ -132,7 +132,12 @@ export function entryOf(one: Artifact, { artifacts, revision }: Holdings) {
 }
 
 /** Which thing of this server an id stands for; `environment-unavailable` for other environments, which are other servers. */
-export function bindingOf(semanticId: string, environment: string, holdings: Holdings, deps: AdminDeps) {
+export function describeBinding(
+  semanticId: string,
+  environment: string,
+  holdings: Holdings,
+  deps: AdminDeps,
+) {
   const isHere = environment === deps.releases.environment;
   const one = isHere ? holdings.artifacts.find((artifact) => artifact.semanticId === semanticId) : undefined;
   const state = !isHere ? 'environment-unavailable' : one ? 'bound' : 'missing';

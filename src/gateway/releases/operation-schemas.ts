@@ -24,7 +24,7 @@ const common = {
   idempotencyKey: words(256),
 };
 
-export const ReleaseRequest = Type.Object({
+export const ReleaseRequestBody = Type.Object({
   ...common,
   desiredRevision: Type.Optional(Type.Union([Text(64), Type.Integer({ minimum: 0 })])),
 });

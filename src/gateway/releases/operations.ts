@@ -1,14 +1,21 @@
 import { ApiError, notFound } from '../../core/errors/errors.js';
-import { actorOf, type Principal } from '../../core/http/operation.js';
-import { integer, pathString } from '../../core/http/params.js';
+import { formatActor, type Principal } from '../../core/http/operation.js';
+import { defineIntegerParam, pathString } from '../../core/http/params.js';
 import { permits } from '../../services/access/permissions.js';
 
 import { timestamp } from '../admin/envelope.js';
 import { group, implement, jsonBody, report, resource } from '../admin/kit.js';
-import { enumeration, filter } from '../admin/params.js';
-import { EXACT_MEMBERS } from '../manifest/schemas.js';
-import { bindingOf, entryOf, holdingsOf } from './inventory.js';
-import { createPackage, gitOpsManifest, packages, requirePackage, summaryOf, viewOf } from './packages.js';
+import { defineFilterParam, enumeration } from '../admin/params.js';
+import { EXACT_MANIFEST_MEMBERS } from '../manifest/schemas.js';
+import { describeArtifact, describeBinding, readHoldings } from './inventory.js';
+import {
+  createPackage,
+  describeReleasePackage,
+  gitOpsManifest,
+  listPackages,
+  requirePackage,
+  summarizePackage,
+} from './packages.js';
 import { Prevalidation, PrevalidationRequest, prevalidation } from './prevalidation.js';
 import { rolloutRows } from './rollout-rows.js';
 import {
@@ -38,15 +45,15 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
     params: {
       environment: pathString('environment', 'Name of the environment: releases.environment.'),
       artifactKind: enumeration('artifactKind', ARTIFACT_KINDS, 'Only entries of this kind.'),
-      resourceType: filter('resourceType', 'Only entries of this type, as Layer or Style.'),
+      resourceType: defineFilterParam('resourceType', 'Only entries of this type, as Layer or Style.'),
     },
     data: Inventory,
     errors: [400, 404],
     async answer({ params: { environment, artifactKind, resourceType } }, deps) {
       if (environment !== deps.releases.environment) throw notFound('environment', environment);
-      const holdings = await holdingsOf(deps);
+      const holdings = await readHoldings(deps);
       const entries = holdings.artifacts
-        .map((one) => entryOf(one, holdings))
+        .map((one) => describeArtifact(one, holdings))
         .filter((entry) => isAsked(artifactKind, entry.artifactKind))
         .filter((entry) => isAsked(resourceType, entry.resourceType));
       const { revision, etag } = holdings;
@@ -58,9 +65,9 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
     data: Bindings,
     errors: [400],
     async answer({ body: { environments, semanticIds } }, deps) {
-      const holdings = await holdingsOf(deps);
+      const holdings = await readHoldings(deps);
       const bindings = environments.flatMap((environment) =>
-        semanticIds.map((id) => bindingOf(id, environment, holdings, deps)),
+        semanticIds.map((id) => describeBinding(id, environment, holdings, deps)),
       );
       return { requestedAt: timestamp(Date.now()), environments, bindings };
     },
@@ -76,14 +83,14 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
       list: implement({
         params: {
           status: enumeration('status', PACKAGE_STATES, 'Only packages in this state.'),
-          sourceEnvironment: filter('sourceEnvironment', 'Only packages of this environment.'),
-          targetEnvironment: filter('targetEnvironment', 'Only packages for this environment.'),
-          limit: integer(
+          sourceEnvironment: defineFilterParam('sourceEnvironment', 'Only packages of this environment.'),
+          targetEnvironment: defineFilterParam('targetEnvironment', 'Only packages for this environment.'),
+          limit: defineIntegerParam(
             'limit',
             { min: 1, max: 200, default: 50 },
             { description: 'Most items of a page.' },
           ),
-          offset: integer(
+          offset: defineIntegerParam(
             'offset',
             { min: 0, max: 1_000_000, default: 0 },
             { description: 'Items that are left out before the first one.' },
@@ -93,8 +100,8 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
         errors: [400],
         async answer({ params }, deps) {
           const { status, sourceEnvironment, targetEnvironment, limit, offset } = params;
-          const all = (await packages(deps))
-            .map(summaryOf)
+          const all = (await listPackages(deps))
+            .map(summarizePackage)
             .filter((one) => isAsked(status, one.status) && isAsked(sourceEnvironment, one.sourceEnvironment))
             .filter(
               (one) =>
@@ -115,14 +122,15 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
         location: ({ packageId }: { packageId: string }) => `/metadata/release-packages/${packageId}`,
         async answer({ body, principal }, deps) {
           requireManifest(principal);
-          return viewOf(await createPackage(body, actorOf(principal), deps));
+          return describeReleasePackage(await createPackage(body, formatActor(principal), deps));
         },
       }),
       get: implement({
         params: byId,
         data: Package,
         errors: [404],
-        answer: async ({ params }, deps) => viewOf(await requirePackage(params.packageId, deps)),
+        answer: async ({ params }, deps) =>
+          describeReleasePackage(await requirePackage(params.packageId, deps)),
       }),
     },
   ),
@@ -144,7 +152,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
   report('POST /metadata/prevalidate', 'Prevalidate Metadata Release Package Compatibility', {
     description:
       'What would keep a package from this environment: a package of its own by id, or one of another environment as its GitOps manifest. Of objects the first 20 errors are told, those of form before those of meaning; a missing right is told alone. Nothing changes.',
-    body: { ...jsonBody(PrevalidationRequest), maxBytes: MAX_BYTES, exactMembers: EXACT_MEMBERS },
+    body: { ...jsonBody(PrevalidationRequest), maxBytes: MAX_BYTES, exactMembers: EXACT_MANIFEST_MEMBERS },
     data: Prevalidation,
     envelope: 'wrapped',
     errors: [400, 403, 404, 413],

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import { problem, requireSound } from '../../core/http/body-problems.js';
-import { signatureOf } from '../../core/values/signature.js';
+import { computeSignature } from '../../core/values/signature.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { timestamp } from '../admin/envelope.js';
 import { API_VERSION, type Resource } from '../manifest/apply.js';
-import { digestOf } from '../manifest/signature.js';
-import { type Artifact, bindingOf, type Holdings, holdingsOf } from './inventory.js';
+import { computePackageDigest } from '../manifest/signature.js';
+import { type Artifact, describeBinding, type Holdings, readHoldings } from './inventory.js';
 import type { GitOpsManifest, Package, PackageRequest } from './schemas.js';
 
 /** Release packages: what an environment held when they were made. They never change. */
@@ -31,7 +31,7 @@ export async function createPackage(
 ): Promise<StoredPackage> {
   const { environment } = deps.releases;
   if (request.sourceEnvironment !== environment) throw notFound('environment', request.sourceEnvironment);
-  const holdings = await holdingsOf(deps);
+  const holdings = await readHoldings(deps);
   if (request.desiredRevision !== undefined && request.desiredRevision !== holdings.revision)
     throw new ApiError('conflict', `${environment} is at revision ${holdings.revision}.`);
   const chosen = choice(request, holdings);
@@ -89,7 +89,7 @@ function packageEntry(
       ? { semanticId, parentResourceId: parent, fieldName: field.name, fieldType: field.type }
       : null,
     targetStates: (request.targetEnvironments ?? []).map((environment) => {
-      const { state, revision, contentVersionId, resource } = bindingOf(
+      const { state, revision, contentVersionId, resource } = describeBinding(
         semanticId,
         environment,
         holdings,
@@ -104,7 +104,7 @@ function packageEntry(
 }
 
 /** Newest first. */
-export async function packages({ state }: AdminDeps): Promise<StoredPackage[]> {
+export async function listPackages({ state }: AdminDeps): Promise<StoredPackage[]> {
   return (await state.documents.list<Body>(PACKAGE)).reverse();
 }
 
@@ -122,11 +122,11 @@ const history = ({ createdAt, updatedAt, createdBy }: StoredPackage) => ({
   ...{ createdBy: createdBy ?? 'system', createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
 });
 
-export function viewOf(stored: StoredPackage): View {
+export function describeReleasePackage(stored: StoredPackage): View {
   return { packageId: stored.id, ...stored.body.view, ...history(stored) };
 }
 
-export function summaryOf(stored: StoredPackage) {
+export function summarizePackage(stored: StoredPackage) {
   const { metadata, status, sourceEnvironment, sourceRevision, targetEnvironments, entries } =
     stored.body.view;
   return {
@@ -150,9 +150,9 @@ export function gitOpsManifest(
     entries,
   };
   const { resources } = stored.body;
-  const digest = digestOf({ metadata, spec }, resources);
+  const digest = computePackageDigest({ metadata, spec }, resources);
   return {
     ...{ apiVersion: API_VERSION, kind: 'MetadataReleasePackage', metadata, spec },
-    ...{ resources: [...resources], digest, signature: signatureOf(digest, releases.key) },
+    ...{ resources: [...resources], digest, signature: computeSignature(digest, releases.key) },
   };
 }

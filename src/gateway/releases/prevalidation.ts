@@ -3,9 +3,9 @@ import { problem, requireSound } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { timestamp } from '../admin/envelope.js';
-import { plan, type Resource } from '../manifest/apply.js';
+import { planChanges, type Resource } from '../manifest/apply.js';
 import { genuineProblems } from '../manifest/signature.js';
-import { type Holdings, holdingsOf } from './inventory.js';
+import { type Holdings, readHoldings } from './inventory.js';
 import { findPackage, gitOpsManifest, requirePackage } from './packages.js';
 import { refusals } from './rollout.js';
 import { ARTIFACT_KINDS, GitOpsManifest, PackageRecord } from './schemas.js';
@@ -99,7 +99,7 @@ export async function prevalidation(
     ({ targetEnvironment = request.targetEnvironment }) => targetEnvironment === request.targetEnvironment,
   );
   const isHere = request.targetEnvironment === deps.releases.environment;
-  const holdings = isHere ? await holdingsOf(deps) : undefined;
+  const holdings = isHere ? await readHoldings(deps) : undefined;
   const findings = holdings
     ? await findingsOf(document, scripts, holdings, principal, deps)
     : [elsewhere(request)];
@@ -239,7 +239,7 @@ async function objectFindings(
 ): Promise<Finding[]> {
   const objects = resources as Resource[];
   try {
-    await plan(objects, { prune: false, principal }, deps);
+    await planChanges(objects, { prune: false, principal }, deps);
     return [];
   } catch (error) {
     const errors = refusals(error, objects);

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../core/errors/errors.js';
-import { actorOf, type Principal } from '../../core/http/operation.js';
+import { formatActor, type Principal } from '../../core/http/operation.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 import type { AdminDeps } from '../admin/deps.js';
 
 import { timestamp } from '../admin/envelope.js';
-import { holdingsOf } from './inventory.js';
-import type { ReleaseOperation, ReleaseRequest } from './operation-schemas.js';
+import { readHoldings } from './inventory.js';
+import type { ReleaseOperation, ReleaseRequestBody } from './operation-schemas.js';
 import type { StoredPackage } from './packages.js';
 import {
   applyPackage,
-  idOf,
+  convertPlanError,
+  createOperationId,
+  findKeyedOperation,
   latest,
   notRun,
-  operationOfKey,
   packageFor,
-  refusalOf,
-  requireField,
+  requireResourceField,
   waitsThere,
 } from './rollout.js';
 
@@ -26,7 +26,7 @@ import {
 const OPERATION = 'release operation';
 
 interface Body {
-  readonly request: Static<typeof ReleaseRequest>;
+  readonly request: Static<typeof ReleaseRequestBody>;
   readonly desiredRevision: string;
   /** False: it waits to be applied in another environment. */
   readonly isApplied: boolean;
@@ -39,28 +39,28 @@ export async function createReleaseOperation(
   principal: Principal,
   deps: AdminDeps,
 ): Promise<Static<typeof ReleaseOperation>> {
-  const id = idOf(request, randomUUID());
-  const before = await operationOfKey<Body>(OPERATION, id, request, deps);
+  const id = createOperationId(request, randomUUID());
+  const before = await findKeyedOperation<Body>(OPERATION, id, request, deps);
   if (before) return viewOf(before);
   const stored = await packageFor(request, deps);
   const isHere = request.targetEnvironment === deps.releases.environment;
-  const warnings = [...(await requireField(request, stored, deps)), ...notRun(request)];
+  const warnings = [...(await requireResourceField(request, stored, deps)), ...notRun(request)];
   const desiredRevision = String(request.desiredRevision ?? stored.body.view.sourceRevision);
   const body: Body = { request, desiredRevision, isApplied: isHere, warnings };
   if (isHere) await requireRevision(request, deps);
   try {
     if (isHere) await carriedOut(id, body, stored, principal, deps);
-    else await deps.state.documents.create(OPERATION, id, body, actorOf(principal));
+    else await deps.state.documents.create(OPERATION, id, body, formatActor(principal));
   } catch (error) {
     // Another request with this key may have been first.
-    const first = await operationOfKey<Body>(OPERATION, id, request, deps);
-    if (!first) throw refusalOf(error, stored.body.resources, 'conflict');
+    const first = await findKeyedOperation<Body>(OPERATION, id, request, deps);
+    if (!first) throw convertPlanError(error, stored.body.resources, 'conflict');
   }
   return viewOf((await deps.state.documents.get<Body>(OPERATION, id))!);
 }
 
 function carriedOut(id: string, body: Body, stored: StoredPackage, principal: Principal, deps: AdminDeps) {
-  const by = actorOf(principal);
+  const by = formatActor(principal);
   return applyPackage(
     stored,
     id,
@@ -72,7 +72,7 @@ function carriedOut(id: string, body: Body, stored: StoredPackage, principal: Pr
 
 async function requireRevision({ desiredRevision }: Body['request'], deps: AdminDeps): Promise<void> {
   if (desiredRevision === undefined) return;
-  const { revision } = await holdingsOf(deps);
+  const { revision } = await readHoldings(deps);
   if (String(desiredRevision) !== String(revision))
     throw new ApiError('conflict', `${deps.releases.environment} is at revision ${revision}.`);
 }

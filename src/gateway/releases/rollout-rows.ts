@@ -8,7 +8,7 @@ import {
   GATES,
   Reason,
   ReleaseOperation,
-  ReleaseRequest,
+  ReleaseRequestBody,
 } from './operation-schemas.js';
 import { createReleaseOperation, releaseOperation } from './release-operations.js';
 
@@ -76,7 +76,7 @@ export const rolloutRows = [
   action('POST /metadata/releases/operations', 'Create Metadata Release Operation', {
     description:
       'Applies a package of this server where targetEnvironment is this one, all or nothing; needs admin:manifest:write and the permission of each kind. For another environment it is recorded that the manifest waits to be applied there. The same idempotencyKey gives the same operation.',
-    body: jsonBody(ReleaseRequest),
+    body: jsonBody(ReleaseRequestBody),
     data: ReleaseOperation,
     status: 201,
     errors: [400, 403, 409],

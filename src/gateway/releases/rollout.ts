@@ -1,14 +1,20 @@
 import { ApiError } from '../../core/errors/errors.js';
 import { problem, requireSound } from '../../core/http/body-problems.js';
-import { actorOf, type Principal } from '../../core/http/operation.js';
+import { formatActor, type Principal } from '../../core/http/operation.js';
 import { permits } from '../../services/access/permissions.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 import type { AdminDeps } from '../admin/deps.js';
 
-import { fingerprint, lastApplied, plan, type Resource, type Step } from '../manifest/apply.js';
+import {
+  fingerprint,
+  lastApplied,
+  type ManifestStep,
+  planChanges,
+  type Resource,
+} from '../manifest/apply.js';
 import { carryOut } from '../manifest/carry-out.js';
 import type { Stores } from '../manifest/kind.js';
-import { holdingsOf } from './inventory.js';
+import { readHoldings } from './inventory.js';
 import { requirePackage, type StoredPackage } from './packages.js';
 
 /** Carrying a release package out in this environment, and going back. */
@@ -33,7 +39,7 @@ export interface ReleaseRequest {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Applies a package and keeps what was before, with what `record` writes, in one transaction. Throws as `plan` does. */
+/** Applies a package and keeps what was before, with what `record` writes, in one transaction. Throws as `planChanges` does. */
 export async function applyPackage(
   { body }: StoredPackage,
   operationId: string,
@@ -42,22 +48,22 @@ export async function applyPackage(
   deps: AdminDeps,
 ): Promise<void> {
   requireApply(principal);
-  const steps = await plan(body.resources, { prune: false, principal }, deps);
+  const steps = await planChanges(body.resources, { prune: false, principal }, deps);
   const snapshot: Snapshot = { objects: changedBy(steps), applied: await lastApplied(deps) };
   await carryOut(steps, principal, deps, {
     async record(stores) {
-      await stores.documents.create(SNAPSHOT, operationId, snapshot, actorOf(principal));
+      await stores.documents.create(SNAPSHOT, operationId, snapshot, formatActor(principal));
       await record(stores);
     },
   });
 }
 
-const changedBy = (steps: readonly Step[]): Snapshot['objects'] =>
+const changedBy = (steps: readonly ManifestStep[]): Snapshot['objects'] =>
   steps
     .filter(({ action }) => action !== 'skipped')
     .map(({ kind, name, before }) => ({ kind: kind.kind, name, before: before ?? null }));
 
-/** Makes what an operation changed as it was before, with what `record` writes, in one transaction. Throws as `plan` does. */
+/** Makes what an operation changed as it was before, with what `record` writes, in one transaction. Throws as `planChanges` does. */
 export async function restoreSnapshot(
   operationId: string,
   record: (stores: Stores) => Promise<unknown>,
@@ -70,7 +76,7 @@ export async function restoreSnapshot(
     before ? [{ kind, metadata: { name }, spec: before }] : [],
   );
   const remove = objects.filter(({ before }) => !before).map(({ kind, name }) => `${kind}/${name}`);
-  const steps = await plan(request, { prune: false, remove, principal }, deps);
+  const steps = await planChanges(request, { prune: false, remove, principal }, deps);
   await carryOut(steps, principal, deps, { applied, record });
 }
 
@@ -80,7 +86,7 @@ function requireApply(principal: Principal): void {
     throw new ApiError('forbidden', 'To apply a release package needs admin:manifest:write.');
 }
 
-/** What is wrong with objects, of an error of `plan` about them; undefined for other errors. */
+/** What is wrong with objects, of an error of `planChanges` about them; undefined for other errors. */
 export function refusals(
   error: unknown,
   objects: readonly Resource[],
@@ -93,8 +99,8 @@ export function refusals(
   });
 }
 
-/** An error of `plan` about the objects of a package, as one of a request that does not hold them. */
-export function refusalOf(
+/** An error of `planChanges` about the objects of a package, as one of a request that does not hold them. */
+export function convertPlanError(
   error: unknown,
   objects: readonly Resource[],
   code: 'conflict' | 'invalid-request',
@@ -124,12 +130,12 @@ export async function packageFor(
  * Throws `invalid-body` for a resource or a field that is neither here nor in the package, and `conflict` for a field
  * of another type. Gives what is to be known about it.
  */
-export async function requireField(
+export async function requireResourceField(
   { resourceSemanticId, newFieldName, newFieldType }: ReleaseRequest,
   { body }: StoredPackage,
   deps: AdminDeps,
 ): Promise<string[]> {
-  const { artifacts } = await holdingsOf(deps);
+  const { artifacts } = await readHoldings(deps);
   const { entries } = body.view;
   const isThere = (id: string) => [...artifacts, ...entries].some(({ semanticId }) => semanticId === id);
   const fieldId = `Field/${resourceSemanticId.slice(resourceSemanticId.indexOf('/') + 1)}/${newFieldName}`;
@@ -158,12 +164,12 @@ export const waitsThere = ({ packageId, targetEnvironment }: ReleaseRequest) =>
   `${targetEnvironment} is another server: apply the manifest of the package ${packageId} there.`;
 
 /** Id of an operation: the same for the same key. */
-export function idOf({ idempotencyKey }: ReleaseRequest, random: string): string {
+export function createOperationId({ idempotencyKey }: ReleaseRequest, random: string): string {
   return idempotencyKey === undefined ? random : `key-${fingerprint(idempotencyKey).slice(0, 32)}`;
 }
 
 /** The operation that was made with this key. Throws `conflict` when that asked for something else. */
-export async function operationOfKey<T extends { readonly request: ReleaseRequest }>(
+export async function findKeyedOperation<T extends { readonly request: ReleaseRequest }>(
   kind: string,
   id: string,
   request: ReleaseRequest,

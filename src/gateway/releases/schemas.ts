@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { OptionalStringSchema, TimestampSchema } from '../admin/envelope.js';
-import { OPEN } from '../admin/open-objects.js';
+import { OPEN_OBJECT } from '../admin/open-objects.js';
 
 /** What release packages, inventories and bindings look like on the wire. */
 
@@ -96,7 +96,7 @@ const Metadata = Type.Object(
     annotations: Type.Record(Type.String(), Type.String()),
     metadataGeneration: Type.Union([Revision, Type.Null()]),
   },
-  OPEN,
+  OPEN_OBJECT,
 );
 
 const TargetState = Type.Object(
@@ -107,7 +107,7 @@ const TargetState = Type.Object(
     currentContentVersionId: OptionalStringSchema,
     bindingSummary: Json,
   },
-  OPEN,
+  OPEN_OBJECT,
 );
 
 const PackageEntry = Type.Object(
@@ -119,7 +119,7 @@ const PackageEntry = Type.Object(
     ...{ desiredProvenance: Type.Array(Json), dependentSemanticIds: Texts, sourceField: OptionalJson },
     targetStates: Type.Array(TargetState),
   },
-  OPEN,
+  OPEN_OBJECT,
 );
 
 export const Package = Type.Object({
@@ -138,7 +138,7 @@ export const PackageRecord = Type.Object(
     ...{ sourceEnvironment: Type.String(), sourceRevision: Revision, sourceEtag: Type.String() },
     targetEnvironments: Texts,
   },
-  OPEN,
+  OPEN_OBJECT,
 );
 
 export const PackagePage = Type.Object({
@@ -160,11 +160,14 @@ export const GitOpsManifest = Type.Object({
   spec: Type.Object(
     {
       packageId: Type.String(),
-      source: Type.Object({ environment: Type.String(), revision: Revision, etag: Type.String() }, OPEN),
-      targets: Type.Array(Type.Object({ environment: Type.String() }, OPEN)),
+      source: Type.Object(
+        { environment: Type.String(), revision: Revision, etag: Type.String() },
+        OPEN_OBJECT,
+      ),
+      targets: Type.Array(Type.Object({ environment: Type.String() }, OPEN_OBJECT)),
       entries: Type.Array(PackageEntry),
     },
-    OPEN,
+    OPEN_OBJECT,
   ),
   resources: Type.Array(Json),
   ...{ digest: Type.String(), signature: OptionalStringSchema },

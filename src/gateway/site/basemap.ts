@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import Type from 'typebox';
 import { notFound } from '../../core/errors/errors.js';
-import { type ContentCoding, compressionOf } from '../../core/http/content-coding.js';
+import { type ContentCoding, findCompression } from '../../core/http/content-coding.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { JSON_FORMAT, MVT_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
@@ -71,7 +71,7 @@ function tileReply(data: Uint8Array, encoding: ContentCoding): Reply {
   return bytes(data, MVT_FORMAT.mediaType, {
     etag,
     cacheControl: CACHE_CONTROL,
-    encoding: compressionOf(encoding),
+    encoding: findCompression(encoding),
   });
 }
 

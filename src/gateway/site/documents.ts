@@ -2,7 +2,7 @@ import type { Collection } from '../../core/catalog/collection.js';
 import { whereabouts } from '../pages/catalog/collections.js';
 import type { SurfaceEntry } from '../pages/catalog/home.js';
 import type { InterfaceDocument } from '../pages/docs.js';
-import type { Link } from '../pages/links.js';
+import type { PageLink } from '../pages/links.js';
 
 /** The interfaces that describe themselves in an OpenAPI document, and where each is. */
 export const INTERFACE_DOCUMENTS: readonly InterfaceDocument[] = [
@@ -63,19 +63,19 @@ export const SURFACES: readonly SurfaceEntry[] = [
 export interface HomeDocument {
   title: string;
   version: string;
-  links: Link[];
-  surfaces: { title: string; description: string; links: Link[] }[];
+  links: PageLink[];
+  surfaces: { title: string; description: string; links: PageLink[] }[];
   collections: {
     id: string;
     layerId: number;
     title: string;
     kind: string;
     extent?: readonly number[];
-    links: Link[];
+    links: PageLink[];
   }[];
 }
 
-export function homeLinks(baseUrl: string): Link[] {
+export function homeLinks(baseUrl: string): PageLink[] {
   return [
     { href: `${baseUrl}/?f=html`, rel: 'self', type: 'text/html', title: 'This page' },
     { href: `${baseUrl}/?f=json`, rel: 'alternate', type: 'application/json', title: 'This page as JSON' },
@@ -105,7 +105,7 @@ export function homeDocument(
     collections: collections.map((collection) => {
       const { href, links } = whereabouts(collection, baseUrl);
       const { id, layerId, title, kind, extent84 } = collection;
-      const own: Link = { href, rel: 'collection', type: 'application/json', title };
+      const own: PageLink = { href, rel: 'collection', type: 'application/json', title };
       return { id, layerId, title, kind, ...(extent84 ? { extent: extent84 } : {}), links: [own, ...links] };
     }),
   };

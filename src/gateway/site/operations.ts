@@ -11,18 +11,18 @@ import {
   type Principal,
   type Reply,
 } from '../../core/http/operation.js';
-import { list, pathString } from '../../core/http/params.js';
-import { html, text } from '../../core/http/reply.js';
+import { defineListParam, pathString } from '../../core/http/params.js';
+import { createHtmlReply, createTextReply } from '../../core/http/reply.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { searchCollections } from '../../services/catalog/collection-search.js';
 import { qualifiers } from '../../services/catalog/source-names.js';
-import type { Places } from '../../services/exchange/places.js';
+import type { RegionBoxes } from '../../services/exchange/places.js';
 import { homePage, type SurfaceEntry } from '../pages/catalog/home.js';
 import { docsListPage, docsViewerPage } from '../pages/docs.js';
 import { pageHeaders } from '../pages/security.js';
 import { livePage } from '../pages/streams/live.js';
 import { documentReply, selectCollections } from '../surface/common.js';
-import { chosenCollections, find, finderParams, wordsOf } from '../surface/finder.js';
+import { chosenCollections, find, finderParams, splitSearchWords } from '../surface/finder.js';
 import { Assets } from './assets.js';
 import { type BasemapDeps, basemapOperations } from './basemap.js';
 import { capabilitiesOperation } from './capabilities.js';
@@ -36,7 +36,7 @@ export interface SiteDeps extends BasemapDeps {
   /** Directory that the console's build writes: scripts and style sheets. Read once. */
   readonly publicDir: string;
   readonly version: string;
-  readonly places: Places;
+  readonly places: RegionBoxes;
 }
 
 const SITE = { method: 'GET', surface: 'site', protocol: 'Site', permission: 'public' } as const;
@@ -61,7 +61,12 @@ export function siteOperations(deps: SiteDeps): Operation[] {
 }
 
 function pageReply(document: string): Reply {
-  return { ...html(document), headers: pageHeaders(), cacheControl: 'no-cache', etag: contentTag(document) };
+  return {
+    ...createHtmlReply(document),
+    headers: pageHeaders(),
+    cacheControl: 'no-cache',
+    etag: contentTag(document),
+  };
 }
 
 function home(deps: SiteDeps): Operation {
@@ -112,7 +117,7 @@ function live({ visible }: SiteDeps): Operation {
     path: '/live',
     summary: 'Live map of collections of features',
     params: {
-      collections: list(
+      collections: defineListParam(
         'collections',
         LIMITS.collectionsPerRequest,
         `Identifiers of those to follow; the first ${LIVE_LAYERS} when absent.`,
@@ -130,7 +135,7 @@ function live({ visible }: SiteDeps): Operation {
       const followed = params.collections
         ? (selectCollections({ baseUrl }, catalog, params.collections, hasFeatures) as VectorCollection[])
         : vectors.slice(0, LIVE_LAYERS);
-      const words = wordsOf(params.q);
+      const words = splitSearchWords(params.q);
       const matches = searchCollections(vectors, { words, order: 'title' });
       const choice = {
         published: vectors.length,
@@ -253,6 +258,6 @@ function robots(): Operation {
     path: '/robots.txt',
     summary: 'What crawlers should leave alone',
     responses: { 200: { description: 'Robots exclusion rules (RFC 9309).' } },
-    run: (_: Exchange) => ({ ...text(ROBOTS), cacheControl: 'public, max-age=86400' }),
+    run: (_: Exchange) => ({ ...createTextReply(ROBOTS), cacheControl: 'public, max-age=86400' }),
   });
 }

@@ -10,15 +10,22 @@ import { pathString } from '../../core/http/params.js';
 import type { StacFile } from '../../core/stac/stac.js';
 import { collectionsInFile } from '../../services/catalog/published-files.js';
 import { runTask } from '../../services/kit/run-task.js';
-import { granulesOf } from '../../services/rasters/granules.js';
-import { downloadOf, mediaTypeOf } from '../../services/stac/raster-items.js';
+import { listGranules } from '../../services/rasters/granules.js';
+import { findDownloadPath, getAssetMediaType } from '../../services/stac/raster-items.js';
 import { fileReply } from '../http/replies/file-reply.js';
-import { COMMON, collectionId, itemId, readsWhole, STAC_PATH, type StacDeps } from './params.js';
+import {
+  itemId,
+  readsWhole,
+  STAC_OPERATION,
+  STAC_PATH,
+  type StacDeps,
+  stacCollectionParam,
+} from './params.js';
 
 /** Files of assets: beside the contract, which leaves the hrefs of assets open. */
 export function assetOperation(deps: StacDeps): Operation {
   return defineOperation({
-    ...COMMON,
+    ...STAC_OPERATION,
     method: 'GET',
     id: 'stac.getAsset',
     path: `${STAC_PATH}/collections/{collectionId}/items/{itemId}/assets/{assetKey}`,
@@ -26,7 +33,11 @@ export function assetOperation(deps: StacDeps): Operation {
     description:
       'Whole or in part (Range, If-Range). Only assets that are local published files are had here. If the file holds data of published layers, you must be able to read all rows and attributes of each of them.',
     tag: 'Items',
-    params: { collectionId, itemId, assetKey: pathString('assetKey', 'Name of the asset in the item.') },
+    params: {
+      collectionId: stacCollectionParam,
+      itemId,
+      assetKey: pathString('assetKey', 'Name of the asset in the item.'),
+    },
     responses: {
       200: { description: 'The file', content: { 'application/octet-stream': null } },
       206: { description: 'Part of the file', content: { 'application/octet-stream': null } },
@@ -77,9 +88,9 @@ async function fileOf(
   asset: string,
 ): Promise<AssetFile | undefined> {
   if (hasCoverage(collection)) {
-    const granule = asset === 'data' ? granulesOf(collection).find(({ id }) => id === item) : undefined;
-    const path = granule && downloadOf(collection, granule);
-    return path === undefined ? undefined : { path, mediaType: mediaTypeOf(collection, granule) };
+    const granule = asset === 'data' ? listGranules(collection).find(({ id }) => id === item) : undefined;
+    const path = granule && findDownloadPath(collection, granule);
+    return path === undefined ? undefined : { path, mediaType: getAssetMediaType(collection, granule) };
   }
   await stac.of(catalog());
   const task = { path: stac.path, collection: collection.id, item, asset };

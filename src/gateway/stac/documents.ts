@@ -1,11 +1,11 @@
 import { hasCoverage, hasFeatures, hasStoredTiles, isServed } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
-import { sceneSearchOf } from '../../core/catalog/raster-sources.js';
+import { findSceneSearch } from '../../core/catalog/raster-sources.js';
 import type { Exchange } from '../../core/http/operation.js';
-import { instantsOf } from '../../services/rasters/granules.js';
+import { listInstants } from '../../services/rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from '../../services/stac/bands.js';
 import { hasItems } from '../../services/stac/footprints.js';
-import { mediaTypeOf } from '../../services/stac/raster-items.js';
+import { getAssetMediaType } from '../../services/stac/raster-items.js';
 import { aboutLinks, type Link } from '../surface/common.js';
 import { STAC_CONFORMANCE } from './conformance.js';
 import { STAC_PATH } from './params.js';
@@ -129,7 +129,7 @@ const OWN_WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** From the first to the last acquisition; open where nothing tells. */
 function intervalOf(collection: RasterCollection): [string | null, string | null] {
-  const instants = instantsOf(collection);
+  const instants = listInstants(collection);
   return [instants[0] ?? null, instants.at(-1) ?? null];
 }
 
@@ -153,7 +153,7 @@ function described(collection: RasterCollection) {
     item_assets: {
       data: {
         title: 'File',
-        type: mediaTypeOf(collection),
+        type: getAssetMediaType(collection),
         roles: ['data'],
         'raster:bands': rasterBands(collection).map(
           ({ statistics: _, ...band }: { statistics?: object }) => band,
@@ -180,7 +180,7 @@ function dataLinks(x: Exchange, collection: Collection): Link[] {
 
 /** The collections of another STAC API in which scenes are searched for each window: their items are there. */
 function searchedLinks(collection: Collection): Link[] {
-  const source = hasCoverage(collection) ? sceneSearchOf(collection.raster.source) : undefined;
+  const source = hasCoverage(collection) ? findSceneSearch(collection.raster.source) : undefined;
   if (!source) return [];
   const root = source.url.replace(/\/$/, '');
   return source.collections.map((id) => ({

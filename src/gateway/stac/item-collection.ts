@@ -11,9 +11,11 @@ import { STAC_PATH } from './params.js';
 const GEOJSON = 'application/geo+json';
 
 /** Where pages go on, by the operation that was asked. */
-export type PageLinks = (place: PagePlace) => (Link & { method?: string; body?: object; merge?: boolean })[];
+export type PageLinks = (
+  place: StacResultPage,
+) => (Link & { method?: string; body?: object; merge?: boolean })[];
 
-interface PagePlace {
+interface StacResultPage {
   readonly next: string | undefined;
   readonly prev: string | undefined;
   readonly result: StacSearchResult;
@@ -28,7 +30,7 @@ export async function itemCollection(
 ): Promise<Reply> {
   const result = await runTask(x, pools, 'vector.stacSearch', task);
   const { first, last } = result;
-  const place: PagePlace = {
+  const place: StacResultPage = {
     result,
     next: result.more && last ? writeToken({ direction: 'after', key: last }) : undefined,
     prev: result.precedes && first ? writeToken({ direction: 'before', key: first }) : undefined,

@@ -9,16 +9,16 @@ import { resolveCrs } from '../../native/crs.js';
 import { parseDatetime } from './datetime.js';
 import { itemCollection, oneItem, type PageLinks, pageHref } from './item-collection.js';
 import {
-  COMMON,
-  collectionId,
   itemId,
   itemsQuery,
   SearchBody,
+  STAC_OPERATION,
   STAC_PATH,
   type StacDeps,
   searchQuery,
+  stacCollectionParam,
 } from './params.js';
-import { type AskedSearch, requireLanguage, searchTask } from './search.js';
+import { type AskedSearch, createSearchTask, requireLanguage } from './search.js';
 
 const ITEMS = {
   formats: [GEOJSON_FORMAT],
@@ -29,27 +29,27 @@ const ITEMS = {
 } as const;
 
 /** Items and item search (STAC API 1.0.0; OGC 17-069r4, 7.15). */
-export function itemOperations(deps: StacDeps): Operation[] {
+export function createStacItemOperations(deps: StacDeps): Operation[] {
   const search = async (x: Exchange, query: AskedSearch, links: PageLinks): Promise<Reply> => {
     const queryables = await deps.stac.of(deps.catalog());
     const place = { path: deps.stac.path, base: x.baseUrl };
     return itemCollection(
       x,
       deps.pools,
-      searchTask(deps.visible(x.principal), queryables, query, place),
+      createSearchTask(deps.visible(x.principal), queryables, query, place),
       links,
     );
   };
   return [
     defineOperation({
-      ...COMMON,
+      ...STAC_OPERATION,
       ...ITEMS,
       method: 'GET',
       id: 'stac.getItems',
       path: `${STAC_PATH}/collections/{collectionId}/items`,
       summary: 'Items of a collection',
       tag: 'Items',
-      params: { collectionId, ...itemsQuery, collections: searchQuery.collections },
+      params: { collectionId: stacCollectionParam, ...itemsQuery, collections: searchQuery.collections },
       responses: { ...ITEMS.responses, 404: { description: 'No such collection' } },
       run(x) {
         const { collectionId: id, collections, ...query } = x.params;
@@ -63,13 +63,13 @@ export function itemOperations(deps: StacDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...STAC_OPERATION,
       method: 'GET',
       id: 'stac.getItem',
       path: `${STAC_PATH}/collections/{collectionId}/items/{itemId}`,
       summary: 'One item',
       tag: 'Items',
-      params: { collectionId, itemId },
+      params: { collectionId: stacCollectionParam, itemId },
       formats: [GEOJSON_FORMAT],
       responses: {
         200: { description: 'Item', content: { 'application/geo+json': Type.Object({}) } },
@@ -86,14 +86,19 @@ export function itemOperations(deps: StacDeps): Operation[] {
           filterLang: 'cql2-text',
         };
         const place = { path: deps.stac.path, base: x.baseUrl };
-        const { count: _, ...task } = searchTask(visible, await deps.stac.of(deps.catalog()), query, place);
+        const { count: _, ...task } = createSearchTask(
+          visible,
+          await deps.stac.of(deps.catalog()),
+          query,
+          place,
+        );
         const item = await oneItem(x, deps.pools, task);
         if (!item) throw notFound('item', x.params.itemId.slice(0, 100));
         return item;
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...STAC_OPERATION,
       ...ITEMS,
       method: 'GET',
       id: 'stac.search',
@@ -104,7 +109,7 @@ export function itemOperations(deps: StacDeps): Operation[] {
       run: (x) => search(x, x.params, (place) => getLinks(x, place)),
     }),
     defineOperation({
-      ...COMMON,
+      ...STAC_OPERATION,
       ...ITEMS,
       method: 'POST',
       id: 'stac.postSearch',

@@ -8,8 +8,8 @@ import { documentReply, surfaceBasics } from '../surface/common.js';
 import { assetOperation } from './asset.js';
 import { STAC_CONFORMANCE } from './conformance.js';
 import { catalogDocument, stacCollectionDocument, stacCollectionsDocument } from './documents.js';
-import { itemOperations } from './item-operations.js';
-import { COMMON, collectionId, STAC_PATH, type StacDeps } from './params.js';
+import { createStacItemOperations } from './item-operations.js';
+import { STAC_OPERATION, STAC_PATH, type StacDeps, stacCollectionParam } from './params.js';
 import { queryablesOperations } from './queryables.js';
 
 export type { StacDeps } from './params.js';
@@ -22,7 +22,7 @@ export function stacOperations(deps: StacDeps): Operation[] {
   const { visible } = deps;
   const operations: Operation[] = [];
   const basics = surfaceBasics({
-    ...COMMON,
+    ...STAC_OPERATION,
     path: STAC_PATH,
     title: 'STAC',
     description: 'Catalog of the published data.',
@@ -30,14 +30,14 @@ export function stacOperations(deps: StacDeps): Operation[] {
     apiPaths: [`${STAC_PATH}/openapi.json`],
     formats: FORMATS,
     links: () => [],
-    landingPage: pages.landingPage,
-    conformancePage: pages.conformancePage,
+    landingPage: pages.buildLandingPage,
+    conformancePage: pages.buildConformancePage,
     api: (x) =>
       openApiDocument({ title: 'Graticule STAC', description: 'STAC API', serverUrl: x.baseUrl }, operations),
   });
   operations.push(
     defineOperation({
-      ...COMMON,
+      ...STAC_OPERATION,
       method: 'GET',
       id: 'stac.getCatalog',
       path: STAC_PATH,
@@ -46,13 +46,13 @@ export function stacOperations(deps: StacDeps): Operation[] {
       responses: DOCUMENT,
       run(x) {
         const document = catalogDocument(x, visible(x.principal).collections);
-        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, document.title, document));
       },
     }),
     // The landing page of STAC is its catalog.
     ...basics.filter((operation) => operation.id !== 'stac.landing'),
     defineOperation({
-      ...COMMON,
+      ...STAC_OPERATION,
       method: 'GET',
       id: 'stac.getCollections',
       path: `${STAC_PATH}/collections`,
@@ -61,16 +61,16 @@ export function stacOperations(deps: StacDeps): Operation[] {
       responses: DOCUMENT,
       run(x) {
         const document = stacCollectionsDocument(x, visible(x.principal).collections);
-        return documentReply(x, document, () => pages.documentPage(x, 'STAC collections', document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, 'STAC collections', document));
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...STAC_OPERATION,
       method: 'GET',
       id: 'stac.getCollection',
       path: `${STAC_PATH}/collections/{collectionId}`,
       summary: 'One collection',
-      params: { collectionId },
+      params: { collectionId: stacCollectionParam },
       formats: FORMATS,
       responses: { ...DOCUMENT, 404: { description: 'No such collection' } },
       run(x) {
@@ -78,10 +78,10 @@ export function stacOperations(deps: StacDeps): Operation[] {
           x,
           findCollection(visible(x.principal), x.params.collectionId),
         );
-        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, document.title, document));
       },
     }),
-    ...itemOperations(deps),
+    ...createStacItemOperations(deps),
     ...queryablesOperations(deps),
     assetOperation(deps),
   );

@@ -3,14 +3,21 @@ import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
 import { badParameter } from '../../core/errors/errors.js';
 import type { Param } from '../../core/http/operation.js';
-import { bboxParam, integer, list, offsetParam, pathString, text } from '../../core/http/params.js';
+import {
+  bboxParam,
+  defineIntegerParam,
+  defineListParam,
+  defineTextParam,
+  offsetParam,
+  pathString,
+} from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { parseJsonText } from '../../core/values/json-bounds.js';
 import type { StacItems } from '../../services/stac/items.js';
 import type { SurfaceDeps } from '../surface/common.js';
 import { filterParams } from '../surface/crs-params.js';
 import { stacDatetime } from './datetime.js';
-import type { AskedFields, AskedSort } from './search.js';
+import type { AskedFields, StacSortKey } from './search.js';
 
 export interface StacDeps extends SurfaceDeps {
   stac: StacItems;
@@ -20,16 +27,16 @@ export interface StacDeps extends SurfaceDeps {
 }
 
 export const STAC_PATH = '/stac';
-export const COMMON = { surface: 'stac', protocol: 'STAC', permission: 'public' } as const;
+export const STAC_OPERATION = { surface: 'stac', protocol: 'STAC', permission: 'public' } as const;
 
-export const collectionId = pathString('collectionId', 'Identifier of a collection.');
+export const stacCollectionParam = pathString('collectionId', 'Identifier of a collection.');
 export const itemId = pathString('itemId', 'Identifier of an item.');
 
 const MAX_PATHS = 100;
 const MAX_SORT_KEYS = 8;
 const MAX_NAMES = 1000;
 
-const anyLimit = integer(
+const anyLimit = defineIntegerParam(
   'limit',
   { min: 1, max: Number.MAX_SAFE_INTEGER, default: LIMITS.stacDefault as number },
   { description: `Most items in the answer; more than ${LIMITS.stacMax} means ${LIMITS.stacMax}.` },
@@ -42,7 +49,7 @@ const limit: Param<number> = {
   parse: (raw) => Math.min(anyLimit.parse(raw), LIMITS.stacMax),
 };
 
-const token = text(
+const token = defineTextParam(
   'token',
   { description: 'Where a next or prev link goes on; opaque.' },
   { maxLength: 4096 },
@@ -66,7 +73,7 @@ const fields: Param<AskedFields | undefined> = {
   },
 };
 
-const sortby: Param<AskedSort[] | undefined> = {
+const sortby: Param<StacSortKey[] | undefined> = {
   name: 'sortby',
   in: 'query',
   description: 'Properties to sort by: name or +name ascending, -name descending.',
@@ -107,8 +114,8 @@ export const searchQuery = {
   ...itemsQuery,
   ...filterParams,
   intersects,
-  ids: list('ids', MAX_NAMES, 'Only items with these ids.'),
-  collections: list('collections', MAX_NAMES, 'Only items of these collections.'),
+  ids: defineListParam('ids', MAX_NAMES, 'Only items with these ids.'),
+  collections: defineListParam('collections', MAX_NAMES, 'Only items of these collections.'),
   fields,
   sortby,
   token,

@@ -5,11 +5,11 @@ import { defineOperation, type Exchange, type Operation } from '../../core/http/
 import type { Field, FieldType } from '../../core/sources/vector-source.js';
 import { GEOMETRY_COLUMN } from '../../core/stac/stac.js';
 import { documentReply } from '../surface/common.js';
-import { COMMON, collectionId, readsWhole, STAC_PATH, type StacDeps } from './params.js';
-import { fieldsOf } from './search.js';
+import { readsWhole, STAC_OPERATION, STAC_PATH, type StacDeps, stacCollectionParam } from './params.js';
+import { listItemFields } from './search.js';
 
 const QUERYABLES = {
-  ...COMMON,
+  ...STAC_OPERATION,
   method: 'GET',
   tag: 'Queryables',
   formats: [SCHEMA_FORMAT],
@@ -23,7 +23,7 @@ const QUERYABLES = {
 
 /** What filters may name (OGC 19-079r2, 6.2; Filter extension of STAC API). */
 export function queryablesOperations(deps: StacDeps): Operation[] {
-  const fields = async (ids: readonly string[]) => fieldsOf(await deps.stac.of(deps.catalog()), ids);
+  const fields = async (ids: readonly string[]) => listItemFields(await deps.stac.of(deps.catalog()), ids);
   return [
     defineOperation({
       ...QUERYABLES,
@@ -47,7 +47,7 @@ export function queryablesOperations(deps: StacDeps): Operation[] {
       id: 'stac.getCollectionQueryables',
       path: `${STAC_PATH}/collections/{collectionId}/queryables`,
       summary: 'Queryables of a collection',
-      params: { collectionId },
+      params: { collectionId: stacCollectionParam },
       responses: { ...QUERYABLES.responses, 404: { description: 'No such collection' } },
       async run(x) {
         const collection = findCollection(deps.visible(x.principal), x.params.collectionId);

@@ -1,6 +1,13 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { unreadFailure } from '../../core/catalog/unread.js';
-import { and, bboxFilter, type Expression, type Operand, oneOf, rangeFilter } from '../../core/cql2/index.js';
+import {
+  and,
+  bboxFilter,
+  type Expression,
+  equalsAny,
+  type Operand,
+  rangeFilter,
+} from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { SortKey } from '../../core/features/features.js';
 import type { Box } from '../../core/geometry/box.js';
@@ -14,7 +21,7 @@ import { hasItems } from '../../services/stac/footprints.js';
 import { readToken } from '../surface/page-token.js';
 import { readsWhole } from './params.js';
 
-export interface AskedSort {
+export interface StacSortKey {
   field: string;
   direction: 'asc' | 'desc';
 }
@@ -36,7 +43,7 @@ export interface AskedSearch {
   offset: number;
   token?: string | undefined;
   fields?: AskedFields | undefined;
-  sortby?: readonly AskedSort[] | undefined;
+  sortby?: readonly StacSortKey[] | undefined;
   /** Text, or CQL2 JSON that has been parsed. */
   filter?: unknown;
   filterLang: 'cql2-text' | 'cql2-json';
@@ -47,7 +54,7 @@ export interface AskedSearch {
 export type Queryables = ReadonlyMap<string, readonly Field[]>;
 
 /** The task of a search among what this catalog shows. Throws 400 naming the wrong parameter. */
-export function searchTask(
+export function createSearchTask(
   catalog: CatalogSnapshot,
   queryables: Queryables,
   query: AskedSearch,
@@ -56,12 +63,12 @@ export function searchTask(
   if (query.bbox && query.intersects !== undefined)
     throw badParameter('intersects', 'cannot be combined with bbox');
   const searched = searchedIn(catalog, query.collections);
-  const fields = fieldsOf(queryables, searched);
+  const fields = listItemFields(queryables, searched);
   const sort = sortKeys(fields, query.sortby);
   const token = query.token === undefined ? undefined : readToken(query.token, sort.length);
   const filter = and(
-    oneOf('collection', searched),
-    query.ids && oneOf('id', query.ids),
+    equalsAny('collection', searched),
+    query.ids && equalsAny('id', query.ids),
     duringFilter(query.datetime),
     spatialFilter(query),
     ownFilter(fields, query),
@@ -90,7 +97,7 @@ function searchedIn(catalog: CatalogSnapshot, names: readonly string[] | undefin
 }
 
 /** The fields that filters on items of these collections may name. */
-export function fieldsOf(queryables: Queryables, collections: readonly string[]): readonly Field[] {
+export function listItemFields(queryables: Queryables, collections: readonly string[]): readonly Field[] {
   const fields = new Map<string, Field>();
   for (const field of [...ITEM_FIELDS, ...collections.flatMap((id) => queryables.get(id) ?? [])])
     fields.set(field.name, field);
@@ -153,7 +160,7 @@ function plainNames(operand: Operand, names: ReadonlySet<string>): Operand {
   return { interval: [start, end] };
 }
 
-function sortKeys(fields: readonly Field[], keys: readonly AskedSort[] = []): SortKey[] {
+function sortKeys(fields: readonly Field[], keys: readonly StacSortKey[] = []): SortKey[] {
   const names = new Set(fields.filter(({ type }) => type !== 'json').map(({ name }) => name));
   return keys.map(({ field, direction }) => {
     const name = plainName(field, names);

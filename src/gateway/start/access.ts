@@ -21,7 +21,7 @@ import type { Foundation } from './foundation.js';
 import { startIdentity } from './identity.js';
 
 /** Who may come in. */
-export interface Access {
+export interface AccessServices {
   readonly authenticator: Authenticator;
   readonly firstKey: FirstKey;
   readonly tenants: Tenants;
@@ -36,7 +36,7 @@ export interface Access {
 }
 
 /** Reads keys; connections that outlive the request that they were opened with end with their key. */
-export async function startAccess(foundation: Foundation, { events, rules }: Data): Promise<Access> {
+export async function startAccess(foundation: Foundation, { events, rules }: Data): Promise<AccessServices> {
   const { config, state, cluster, alerts, log, first } = foundation;
   const settle = async () => void (await cluster.settle());
   const onLost = (error: unknown) => log.write('access.count.failed', exception(error));

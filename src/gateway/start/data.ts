@@ -7,7 +7,7 @@ import { SecretKeys } from '../../services/access/keys/secret-keys.js';
 import { Derivations } from '../../services/access/rules/derivations.js';
 import { FindingWatch, LossWatch, RenameWatch } from '../../services/access/rules/findings.js';
 import {
-  audienceOf,
+  computeAudience,
   isKeptFromStrangers,
   mayReadSome,
   rulePolicy,
@@ -36,13 +36,13 @@ import { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import { readRemote } from '../../services/catalog/publish/remote.js';
 import { SourceIdentities } from '../../services/catalog/publish/source-identities.js';
 import { SourceLayers } from '../../services/catalog/publish/source-layers.js';
-import { connectionOf } from '../../services/catalog/rasters/connected.js';
+import { findConnectionId } from '../../services/catalog/rasters/connected.js';
 import { registeredIn } from '../../services/catalog/rasters/registered.js';
 import { findRelatedNotes } from '../../services/catalog/related-layers.js';
 import { SourceRecoveries } from '../../services/catalog/source-recoveries.js';
 import { TableActivity } from '../../services/catalog/table-activity.js';
 import { VisibleCatalog } from '../../services/catalog/visible-catalog.js';
-import { CONNECTION } from '../../services/connections/connection.js';
+import { CONNECTION_KIND } from '../../services/connections/connection.js';
 import { Connections } from '../../services/connections/connections.js';
 import { captureEdits } from '../../services/edits/capture.js';
 import { Edits } from '../../services/edits/edits.js';
@@ -55,13 +55,13 @@ import { type Events, startEvents } from '../../services/streams/index.js';
 import { Styles } from '../../services/styles/index.js';
 import { tellLostStyles } from '../../services/styles/of-files.js';
 import { exception } from '../../services/telemetry/log.js';
-import { labelLayers } from '../../services/telemetry/task-metrics.js';
+import { rememberLayerLabels } from '../../services/telemetry/task-metrics.js';
 import { type Caching, startCaching } from '../../services/tiles/cache/index.js';
 import { folderName } from '../../stores/database/private-files.js';
 import { FileLedger } from '../../workers/files/file-ledger.js';
 import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
 import { ItemReplies } from '../features/item-replies.js';
-import { type Foundation, retentionOf } from './foundation.js';
+import { type Foundation, readRetention } from './foundation.js';
 import { tellQuarantined } from './quarantine.js';
 
 /** What is published, and all that reads, keeps, edits and follows it. */
@@ -164,7 +164,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
     {
       policy: access,
       version: () => rules.current.version,
-      audienceOf: (principal) => audienceOf(principal, rules.current),
+      audienceOf: (principal) => computeAudience(principal, rules.current),
       sourcesOf: (id) => rules.current.sourcesOf(id),
       awaited: (principal, collection) => {
         const { enabled = true, service = collection.service } = layers.settingsOf(collection);
@@ -281,7 +281,7 @@ function changesIn(subjects: 'all' | readonly unknown[]): readonly SourceChange[
   const changes: SourceChange[] = [];
   for (const subject of subjects) {
     // A connection has no sources of its own: its buckets hold registered rasters.
-    if ((subject as { kind?: string }).kind === CONNECTION) continue;
+    if ((subject as { kind?: string }).kind === CONNECTION_KIND) continue;
     const { changes: named } = subject as { changes?: readonly SourceChange[] };
     if (!named) return undefined;
     changes.push(...named);
@@ -349,7 +349,7 @@ function publishing(
     describe: (kind, request) => pools.run('ingest.service', { ...request, kind }),
     readProblem: (url) => allowed.problemOf(url),
     rastersOf: async (id) =>
-      (await rasters.list({ kind: 'cloud' })).filter((one) => connectionOf(one) === id).length,
+      (await rasters.list({ kind: 'cloud' })).filter((one) => findConnectionId(one) === id).length,
     read: async (url) => {
       const { collections: found, quarantined } = await readRemote(url, { pools, imagery });
       return found.length > 0 ? undefined : quarantined[0]?.reason;
@@ -389,7 +389,7 @@ function startDataEvents(
     alerts,
     instance,
     sessions: { total: maxSessions, perAddress, perKey },
-    retention: retentionOf(config),
+    retention: readRetention(config),
     visible: (principal) => visible.of(principal),
     current: () => cluster.pauses.current(),
     catalog: () => catalog.current,
@@ -407,7 +407,7 @@ function followCatalog(
   const { captureEdits: enabled } = config.postgis;
   catalog.follow(
     caching,
-    { replaced: ({ changed }) => labelLayers(changed) },
+    { replaced: ({ changed }) => rememberLayerLabels(changed) },
     { replaced: ({ after }) => recoveries.follow(after) },
     { replaced: ({ changed }) => events.follow(changed) },
     { replaced: (change) => void captureEdits(change, { enabled, pools, log }) },

@@ -18,7 +18,7 @@ import { watchPools } from '../../services/telemetry/metrics.js';
 import { errorRecovery } from '../../services/telemetry/process-metrics.js';
 import { instanceName } from '../../stores/database/instance.js';
 import { STATE_FILE } from '../../stores/database/private-files.js';
-import { openStateOf, type State } from '../../stores/state/state.js';
+import { openConfiguredState, type State } from '../../stores/state/state.js';
 import { createPools } from '../../workers/pools/pools.js';
 
 export interface GatewayOptions {
@@ -65,7 +65,7 @@ export async function layFoundation(
 ): Promise<Foundation> {
   const { config, log } = options;
   const dataDir = resolve(config.data.directory);
-  const state = await openStateOf(config);
+  const state = await openConfiguredState(config);
   const instance = instanceName();
   const cluster = await Cluster.open({
     state,
@@ -105,7 +105,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark:
     remoteHosts: remoteHosts(config),
     serverMark: mark,
     processBytes: config.processes.memory,
-    retention: retentionOf(config),
+    retention: readRetention(config),
     runDir,
     overviews: join(dataDir, 'overviews'),
     dataDir,
@@ -114,7 +114,7 @@ function startWorkers({ config, runDir }: GatewayOptions, dataDir: string, mark:
 }
 
 /** How many events are kept, and for how long. */
-export function retentionOf({ events }: Config) {
+export function readRetention({ events }: Config) {
   const { count, hours } = events.retention;
   return { count, ageMs: hours * 3_600_000 };
 }

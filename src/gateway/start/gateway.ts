@@ -19,7 +19,7 @@ import { Forwarding } from '../http/requests/forwarding.js';
 import { HttpServer } from '../http/server.js';
 import { jsonPage, pageHeaders, problemPage } from '../pages/for-browsers.js';
 import { useBasemap } from '../pages/maps/basemap.js';
-import { type Access, startAccess } from './access.js';
+import { type AccessServices, startAccess } from './access.js';
 import { type Data, startData } from './data.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './foundation.js';
 import { type Management, startManagement } from './management.js';
@@ -102,7 +102,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 function manage(
   foundation: Foundation,
   data: Data,
-  { authenticator, tenants, limits, embedKeys, identity, certificates, presentRights }: Access,
+  { authenticator, tenants, limits, embedKeys, identity, certificates, presentRights }: AccessServices,
 ): Management {
   const { tiles, control } = data.caching;
   return startManagement({
@@ -191,7 +191,7 @@ async function startServing(foundation: Foundation, served: Omit<Served, 'backlo
 
 interface Served {
   operations: readonly Operation[];
-  access: Access;
+  access: AccessServices;
   idempotency: Idempotency;
   backlog: AuditBacklog;
 }

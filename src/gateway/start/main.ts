@@ -5,7 +5,7 @@ import { applicationErrors, watchEventLoop } from '../../services/telemetry/metr
 import { watchCollections, watchResources } from '../../services/telemetry/process-metrics.js';
 import { joinSupervisor, type Supervised } from '../../supervisor/child.js';
 import { throwOutside, watchFaults } from '../../supervisor/faults.js';
-import { readStart } from '../../supervisor/gateway-start.js';
+import { readGatewayStart } from '../../supervisor/gateway-start.js';
 import { EXIT_TEMPORARY } from '../../supervisor/messages.js';
 import { RUN_DIR_VARIABLE } from '../../supervisor/supervise.js';
 import { conversionBars } from './conversion-bars.js';
@@ -28,7 +28,7 @@ async function main(): Promise<void> {
   const bars = first && process.stderr.isTTY ? await conversionBars(process.stderr) : undefined;
   try {
     ({ gateway } = await serveGateway({
-      start: readStart(process.env),
+      start: readGatewayStart(process.env),
       env: process.env,
       runDir: process.env[RUN_DIR_VARIABLE] ?? '',
       first,

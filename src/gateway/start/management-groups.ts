@@ -12,10 +12,10 @@ import { rowPolicies } from '../access/admin/row-policies.js';
 import { tenants } from '../access/admin/tenants.js';
 import { users } from '../access/admin/users.js';
 import type { AdminDeps } from '../admin/deps.js';
-import { type AdminOperation, type Group, operationsOf } from '../admin/kit.js';
+import { type AdminOperation, createAdminOperations, type OperationGroup } from '../admin/kit.js';
 import { audit } from '../audit/admin/audit.js';
 import { layerMetadata } from '../catalog/admin/layer-metadata.js';
-import { layers, singleLayer } from '../catalog/admin/layers.js';
+import { publishedLayerOperations, singleLayer } from '../catalog/admin/layers.js';
 import { serviceOperations } from '../catalog/admin/service-operations.js';
 import { services, singleLayerMetadata } from '../catalog/admin/services.js';
 import { connections } from '../connections/admin/connections.js';
@@ -31,7 +31,7 @@ import { capabilities } from '../operations/admin/capabilities.js';
 import { configuration } from '../operations/admin/configuration.js';
 import { externalServices } from '../operations/admin/external-services.js';
 import { features } from '../operations/admin/features.js';
-import { operations } from '../operations/admin/operations.js';
+import { activeOperations } from '../operations/admin/operations.js';
 import { performance } from '../operations/admin/performance.js';
 import {
   alerts,
@@ -45,7 +45,7 @@ import {
   license,
   networkDatasets,
   observability,
-  packages,
+  packageOperations,
   platformRelease,
   scenes,
 } from '../operations/admin/unbuilt.js';
@@ -60,11 +60,11 @@ import { featureEvents } from '../streams/admin/feature-events.js';
 import { streaming } from '../streams/admin/streaming.js';
 import { styles } from '../styles/admin/styles.js';
 import { cache } from '../tiles/admin/cache.js';
-import { cacheOperations } from '../tiles/admin/cache-operations.js';
-import { tileOperations } from '../tiles/admin/tile-operations.js';
+import { cacheAdminOperations } from '../tiles/admin/cache-operations.js';
+import { tileJobOperations } from '../tiles/admin/tile-operations.js';
 
 /** Every group of the management API, in the order of its documentation. */
-export const GROUPS: readonly Group[] = [
+export const GROUPS: readonly OperationGroup[] = [
   alerts,
   apiKeys,
   cache,
@@ -90,7 +90,7 @@ export const GROUPS: readonly Group[] = [
   migrationArtifacts,
   investigations,
   jobs,
-  layers,
+  publishedLayerOperations,
   license,
   capabilities,
   releases,
@@ -102,10 +102,10 @@ export const GROUPS: readonly Group[] = [
   observability,
   audit,
   oidc,
-  cacheOperations,
+  cacheAdminOperations,
   serviceOperations,
-  operations,
-  packages,
+  activeOperations,
+  packageOperations,
   platformRelease,
   proposals,
   performance,
@@ -120,14 +120,14 @@ export const GROUPS: readonly Group[] = [
   streaming,
   styles,
   tenants,
-  tileOperations,
+  tileJobOperations,
   users,
   zarrStores,
 ];
 
 /** Every operation below /api/v1/admin; the ones without an implementation answer 501. */
 export function adminOperations(deps: AdminDeps): AdminOperation[] {
-  return GROUPS.flatMap((group) => operationsOf(group, deps));
+  return GROUPS.flatMap((group) => createAdminOperations(group, deps));
 }
 
 /** Operations of ours below the same path, beside those that the contract lists. */
@@ -135,5 +135,5 @@ export function extensionOperations(deps: AdminDeps): AdminOperation[] {
   return [
     ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
     ...[resumableUploads, jobDiagnostics, performanceEvidence],
-  ].flatMap((group) => operationsOf(group, deps));
+  ].flatMap((group) => createAdminOperations(group, deps));
 }

@@ -9,7 +9,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { version } from '../../core/kit/version.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { seriesNumber } from '../../core/tiles/store-series.js';
-import { type AccessPolicy, isWhole } from '../../services/access/access.js';
+import { type AccessPolicy, isUnrestricted } from '../../services/access/access.js';
 import type { CertificateTrust } from '../../services/access/certificates/trust.js';
 import type { IdentityParts } from '../../services/access/identity/identity-parts.js';
 import type { Users } from '../../services/access/identity/users.js';
@@ -26,7 +26,7 @@ import type { Tenants } from '../../services/access/tenants.js';
 import type { AlertStream } from '../../services/alerts/alerts.js';
 import type { Attachments } from '../../services/attachments/service.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
-import { ShownLayers } from '../../services/catalog/copies/shown-layers.js';
+import { LayerFinder } from '../../services/catalog/copies/shown-layers.js';
 import type { SourceChange } from '../../services/catalog/inspections/readings.js';
 import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
@@ -34,7 +34,7 @@ import type { SourceLayers } from '../../services/catalog/publish/source-layers.
 import { manageRasters } from '../../services/catalog/rasters/managed.js';
 import type { Cluster } from '../../services/cluster/cluster.js';
 import { SharedTurns } from '../../services/cluster/turns.js';
-import { type Connections, requireActive } from '../../services/connections/connections.js';
+import { type Connections, requireActiveConnection } from '../../services/connections/connections.js';
 import type { Edits } from '../../services/edits/edits.js';
 import { Merges } from '../../services/edits/merges.js';
 import { LayerCopies } from '../../services/exchange/copies/copies.js';
@@ -48,7 +48,7 @@ import { CoverageImports } from '../../services/exchange/remote/coverages.js';
 import { geoServices } from '../../services/exchange/remote/geoservices.js';
 import { AttachmentImport } from '../../services/exchange/remote/geoservices-attachments.js';
 import { GeoServicesSettings } from '../../services/exchange/remote/geoservices-settings.js';
-import { objects } from '../../services/exchange/remote/objects.js';
+import { createObjectImport } from '../../services/exchange/remote/objects.js';
 import { ogcFeatures } from '../../services/exchange/remote/ogc-features.js';
 import type { SecretSource } from '../../services/exchange/remote/secret-references.js';
 import { wfs } from '../../services/exchange/remote/wfs.js';
@@ -180,7 +180,7 @@ export function startManagement(options: ManagementOptions): Management {
     storeOf: (id, first) => storeFileOf(catalog.current.byId(id), first),
     mayReplace(id, principal) {
       const replaced = catalog.current.byId(id);
-      return replaced === undefined || isWhole(options.access(principal, replaced, 'write'));
+      return replaced === undefined || isUnrestricted(options.access(principal, replaced, 'write'));
     },
     forget: (id, job) => state.attachments.forgetAll(id, job),
     recordSources: (id, sources) => derivations.record(id, sources, 'system'),
@@ -196,9 +196,9 @@ export function startManagement(options: ManagementOptions): Management {
   imports.addRemote(ogcFeatures(pools, secrets));
   imports.addRemote(wfs(pools, sealing, secrets));
   imports.addRemote(
-    objects(pools, async (id) => {
+    createObjectImport(pools, async (id) => {
       const connection = await connections.get(id);
-      requireActive(connection);
+      requireActiveConnection(connection);
       return connections.storeOf(connection);
     }),
   );
@@ -258,7 +258,7 @@ export function startManagement(options: ManagementOptions): Management {
   });
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
   const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing });
-  const shownLayers = new ShownLayers({
+  const shownLayers = new LayerFinder({
     ...{ documents: state.documents, rasters: state.rasters, collections: state.collections, derivations },
     catalog: () => catalog.current,
   });

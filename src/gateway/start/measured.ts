@@ -3,7 +3,7 @@ import {
   type CatalogSnapshot,
   type Collection,
   isUnmeasured,
-  measure,
+  measureRules,
 } from '../../core/catalog/collection.js';
 import type { Exchange, Operation, Principal, Reply } from '../../core/http/operation.js';
 
@@ -87,7 +87,7 @@ async function measured(
 ): Promise<void> {
   const timer = new AbortController();
   await Promise.race([
-    Promise.all([measure(collections), looking]),
+    Promise.all([measureRules(collections), looking]),
     sleep(WAIT_MS, undefined, { signal: timer.signal }).catch(() => {}),
   ]);
   timer.abort();

@@ -14,7 +14,7 @@ import {
 import { catalogueOperations } from '../geoservices/catalogue-operations.js';
 import { layerAnalyticsOperations } from '../geoservices/features/analytics-operations.js';
 import { binOperations } from '../geoservices/features/bins.js';
-import { editOperations } from '../geoservices/features/edit-operations.js';
+import { createGeoServicesEditOperations } from '../geoservices/features/edit-operations.js';
 import { featureOperations } from '../geoservices/features/feature-resource.js';
 import { metadataOperations } from '../geoservices/features/metadata-operations.js';
 import { queryOperations } from '../geoservices/features/query-operations.js';
@@ -34,7 +34,7 @@ import { tokenOperation } from '../geoservices/token-operations.js';
 import { mapsOperations } from '../maps/operations.js';
 import type { MapsDeps } from '../maps/viewer.js';
 import { type ProbeDeps, probeOperations } from '../probes/operations.js';
-import { type ProcessesDeps, processesOperations } from '../processes/operations.js';
+import { type ProcessesApiDeps, processesOperations } from '../processes/operations.js';
 import { coveragesOperations } from '../rasters/operations.js';
 import { collectionPageOperations } from '../site/collection-pages.js';
 import { SURFACES } from '../site/documents.js';
@@ -46,7 +46,7 @@ import type { TilesDeps } from '../surface/tile-reply.js';
 import { tilesOperations } from '../tiles/operations.js';
 import { measuring } from './measured.js';
 
-export type SurfaceDeps = StreamingDeps &
+export type AllSurfacesDeps = StreamingDeps &
   Omit<MapsDeps, 'symbols'> &
   TilesDeps &
   Omit<StacDeps, 'visibleEverywhere'> &
@@ -56,7 +56,7 @@ export type SurfaceDeps = StreamingDeps &
   AccountDeps &
   OAuthDeps &
   ReplicaDeps &
-  ProcessesDeps &
+  ProcessesApiDeps &
   AttachmentSurface &
   GeocodeDeps &
   Omit<SiteDeps, 'surfaces'> & {
@@ -65,7 +65,7 @@ export type SurfaceDeps = StreamingDeps &
   };
 
 /** Every operation of the data surfaces, the site and the probes. */
-export function surfaceOperations(deps: SurfaceDeps): Operation[] {
+export function surfaceOperations(deps: AllSurfacesDeps): Operation[] {
   const on = (protocol: ServiceProtocol) => ({
     ...deps,
     visible: (principal: Principal) => deps.visible(principal).serving(protocol),
@@ -111,7 +111,7 @@ export function surfaceOperations(deps: SurfaceDeps): Operation[] {
     ...layerAnalyticsOperations(onEarth('FeatureServer')),
     ...binOperations(onEarth('FeatureServer')),
     ...rendererOperations(onEarth('FeatureServer'), 'FeatureServer'),
-    ...editOperations(onEarth('FeatureServer')),
+    ...createGeoServicesEditOperations(onEarth('FeatureServer')),
     ...replicaOperations(onEarth('FeatureServer')),
     ...attachmentOperations(deps),
     ...processesOperations(deps),

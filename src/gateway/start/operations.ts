@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url';
 import type { Operation } from '../../core/http/operation.js';
 import { version } from '../../core/kit/version.js';
 import { permits } from '../../services/access/permissions.js';
-import { Places } from '../../services/exchange/places.js';
+import { RegionBoxes } from '../../services/exchange/places.js';
 import { createRegistry } from '../../services/telemetry/metrics.js';
 import { probeOperations } from '../probes/operations.js';
-import type { Access } from './access.js';
+import type { AccessServices } from './access.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
 import type { Management } from './management.js';
-import { type SurfaceDeps, surfaceOperations } from './operation-list.js';
+import { type AllSurfacesDeps, surfaceOperations } from './operation-list.js';
 import { catalogStatus } from './quarantine.js';
 
 const PUBLIC_DIR = fileURLToPath(new URL('../../public', import.meta.url));
@@ -23,22 +23,22 @@ type JobMembers = 'processes' | 'waitFor' | 'isStopping';
 export function dataOperations(
   foundation: Foundation,
   data: Data,
-  access: Access,
+  access: AccessServices,
   { processes, waitFor, isStopping }: Pick<Management, JobMembers>,
 ): Operation[] {
   return surfaceOperations({ ...surfaceDeps(foundation, data, access), processes, waitFor, isStopping });
 }
 
 /** What a worker answers. */
-export function workerOperations(foundation: Foundation, data: Data, access: Access): Operation[] {
+export function workerOperations(foundation: Foundation, data: Data, access: AccessServices): Operation[] {
   return probeOperations(surfaceDeps(foundation, data, access));
 }
 
 function surfaceDeps(
   { config, pools, state, dataDir, dataFolder }: Foundation,
   data: Data,
-  { authenticator, identity }: Access,
-): Omit<SurfaceDeps, JobMembers> {
+  { authenticator, identity }: AccessServices,
+): Omit<AllSurfacesDeps, JobMembers> {
   const { catalog, visible, caching, databases, events, rules, styles } = data;
   const { licensing, observability } = config;
   return {
@@ -66,7 +66,7 @@ function surfaceDeps(
     stac: data.stac,
     publicDir: PUBLIC_DIR,
     basemapFile: BASEMAP_FILE,
-    places: Places.read(PLACES_FILE),
+    places: RegionBoxes.read(PLACES_FILE),
     popupInfo: async (layerId) => (await styles.current(layerId))?.popupInfo ?? null,
     version: version(),
     hub: events.hub,

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { byData } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
-import { isIn } from '../../core/files/folders.js';
+import { isInFolder } from '../../core/files/folders.js';
 import { isPath } from '../../core/sources/sources.js';
 
 /** What was published, as a table for the person at the terminal. */
@@ -30,7 +30,7 @@ export function publishedTable(
     ...(rows.length > 0 ? [line(header), ...rows.map(line)] : ['  nothing is published yet']),
     ...quarantined,
     ...emptySources(catalog, sources).map((source) => `  nothing to publish in ${relativeFile(source)}`),
-    ...warningsOf(catalog).map((warning) => `  warning: ${warning}`),
+    ...listWarnings(catalog).map((warning) => `  warning: ${warning}`),
     '',
     `  map       ${baseUrl}/`,
     `  features  ${baseUrl}/ogc/features/`,
@@ -48,12 +48,12 @@ function emptySources({ collections, quarantined }: CatalogSnapshot, sources: re
   const files = [...collections.map(({ file }) => file), ...quarantined.map(({ path }) => path)];
   return sources.filter(isPath).filter((source) => {
     const place = existsSync(source) ? realpathSync(source) : resolve(source);
-    return !files.some((file) => isIn(file, place));
+    return !files.some((file) => isInFolder(file, place));
   });
 }
 
 /** What operators should know about data that is published all the same. */
-export function warningsOf({ collections }: CatalogSnapshot): string[] {
+export function listWarnings({ collections }: CatalogSnapshot): string[] {
   return collections.flatMap(({ id, warning }) => (warning === undefined ? [] : [`${id}: ${warning}`]));
 }
 

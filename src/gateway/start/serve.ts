@@ -12,7 +12,7 @@ import type { GatewayStart } from '../../supervisor/gateway-start.js';
 import { useBasemap } from '../pages/maps/basemap.js';
 import type { GatewayOptions } from './foundation.js';
 import { type Gateway, startGateway } from './gateway.js';
-import { publishedTable, warningsOf } from './report.js';
+import { listWarnings, publishedTable } from './report.js';
 
 /** Settings and callbacks that the process of a gateway gives it. */
 export interface GatewayPlace extends Pick<GatewayOptions, 'runDir' | 'first' | 'onConversion'> {
@@ -79,7 +79,7 @@ function requireDataFolder({ data }: Config, { dataInode }: GatewayStart): void 
 function announce(gateway: Gateway, config: Config, log: Log, { print }: GatewayPlace): void {
   const snapshot = gateway.catalog.current;
   print(formatGreeting(gateway, config));
-  for (const warning of warningsOf(snapshot)) log.write('catalog.doubtful', {}, warning);
+  for (const warning of listWarnings(snapshot)) log.write('catalog.doubtful', {}, warning);
   for (const { path, layer, reason } of snapshot.quarantined)
     log.write(
       'catalog.source.quarantined',
@@ -134,7 +134,7 @@ async function prepareReload(
         Generation: generation,
         Collections: collections.length,
         Quarantined: quarantined.map(({ path, reason }) => `${path}: ${reason}`),
-        Warnings: warningsOf(snapshot),
+        Warnings: listWarnings(snapshot),
       });
     },
   };

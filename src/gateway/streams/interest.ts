@@ -4,12 +4,12 @@ import { unreadLayer } from '../../core/catalog/unread.js';
 import { and, Cql2Error, check, type Expression, parseJson, parseText } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { Box } from '../../core/geometry/box.js';
-import { envelope } from '../../core/geometry/box.js';
+import { computeEnvelope } from '../../core/geometry/box.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import { datetimeParam } from '../../core/http/params.js';
 import { SERVICE_ID } from '../../core/kit/service.js';
 import { JsonBoundsError, parseJsonText } from '../../core/values/json-bounds.js';
-import type { Interest } from '../../services/streams/scope.js';
+import type { SubscriberInterest } from '../../services/streams/scope.js';
 
 /** What a subscription names, as a control frame or a query has it; nothing of it is believed yet. */
 export interface AskedInterest {
@@ -40,7 +40,11 @@ const BOX_CRS: readonly unknown[] = [
  * Checks what is asked against what may be read. Throws 400 naming the member; 401 when everything is asked for by one
  * who is no administrator (`mayAll` false).
  */
-export function readInterest(params: AskedInterest, visible: CatalogSnapshot, mayAll: boolean): Interest {
+export function readInterest(
+  params: AskedInterest,
+  visible: CatalogSnapshot,
+  mayAll: boolean,
+): SubscriberInterest {
   const { serviceId } = params;
   if (serviceId !== undefined && serviceId !== SERVICE_ID)
     throw badParameter('serviceId', `must be '${SERVICE_ID}'`);
@@ -113,7 +117,7 @@ function areaOf(polygon: unknown, layer: VectorCollection): { bbox: Box; filter:
   try {
     const filter = check(parseJson(touches), { ...layer.source, filterCrs: CRS84 });
     // A checked geometry has positions.
-    return { filter, bbox: envelope(coordinates)! };
+    return { filter, bbox: computeEnvelope(coordinates)! };
   } catch (error) {
     if (!(error instanceof Cql2Error)) throw error;
     throw badParameter('polygon', error.message);

@@ -9,7 +9,7 @@ import {
   type Principal,
   type Reply,
 } from '../../core/http/operation.js';
-import { list, text } from '../../core/http/params.js';
+import { defineListParam, defineTextParam } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { SERVICE_ID } from '../../core/kit/service.js';
 import type { Hub } from '../../services/streams/hub.js';
@@ -39,33 +39,37 @@ const EVENT_STREAM: Format = { name: 'sse', mediaType: 'text/event-stream' };
 const BINARY = 'msgpack';
 
 const params = {
-  serviceId: text('serviceId', { description: `The service: ${SERVICE_ID}.` }),
-  layers: list('layers', 256, 'Numeric layer ids.', ['layerIds']),
-  bbox: text('bbox', { description: 'west,south,east,north in degrees; needs exactly one layer.' }),
-  bboxCrs: text('bbox-crs', {
+  serviceId: defineTextParam('serviceId', { description: `The service: ${SERVICE_ID}.` }),
+  layers: defineListParam('layers', 256, 'Numeric layer ids.', ['layerIds']),
+  bbox: defineTextParam('bbox', {
+    description: 'west,south,east,north in degrees; needs exactly one layer.',
+  }),
+  bboxCrs: defineTextParam('bbox-crs', {
     description: 'CRS of bbox: EPSG:4326, longitude first.',
     aliases: ['bboxCrs'],
   }),
-  filter: text('filter', { description: 'CQL2 filter; needs exactly one layer.' }),
-  filterLang: text('filter-lang', { description: 'cql2-text or cql2-json.' }),
-  datetime: text('datetime', {
+  filter: defineTextParam('filter', { description: 'CQL2 filter; needs exactly one layer.' }),
+  filterLang: defineTextParam('filter-lang', { description: 'cql2-text or cql2-json.' }),
+  datetime: defineTextParam('datetime', {
     description: 'RFC 3339 instant or interval; needs exactly one layer.',
     aliases: ['time'],
   }),
-  mode: text('mode', { description: 'delta, snapshot or snapshot-then-delta.' }),
-  cursor: text('cursor', { description: 'Cursor of the last change that was received: later ones follow.' }),
-  clientLabel: text('clientLabel', { description: 'Name of the client, shown to operators.' }),
-  onSlow: text('onSlow', {
+  mode: defineTextParam('mode', { description: 'delta, snapshot or snapshot-then-delta.' }),
+  cursor: defineTextParam('cursor', {
+    description: 'Cursor of the last change that was received: later ones follow.',
+  }),
+  clientLabel: defineTextParam('clientLabel', { description: 'Name of the client, shown to operators.' }),
+  onSlow: defineTextParam('onSlow', {
     description:
       'drop: a client that does not keep up is disconnected; coalesce: it gets the latest of each feature.',
   }),
-  format: text('format', { description: `WebSocket only: json, or ${BINARY} for binary frames.` }),
-  subscribe: text('subscribe', {
+  format: defineTextParam('format', { description: `WebSocket only: json, or ${BINARY} for binary frames.` }),
+  subscribe: defineTextParam('subscribe', {
     description:
       'WebSocket only: false to open it without a subscription; layers or serviceId say what it is about.',
   }),
-  compress: text('compress', { description: 'WebSocket only: true for permessage-deflate.' }),
-  lastEventId: text('last-event-id', {
+  compress: defineTextParam('compress', { description: 'WebSocket only: true for permessage-deflate.' }),
+  lastEventId: defineTextParam('last-event-id', {
     in: 'header',
     description: 'As cursor; sent by browsers that reconnect.',
   }),

@@ -27,7 +27,7 @@ const HEAD = Buffer.concat(['type', 'feature-change', 'subscriptionId'].map(pack
 const SEQUENCE = packed('sequence');
 
 /** Throws for what is no MessagePack, or nested too deep. */
-export function unpack(frame: Uint8Array): unknown {
+export function unpackFrame(frame: Uint8Array): unknown {
   const value: unknown = packr.unpack(frame);
   if (depthOver(value, LIMITS.textDepth)) throw new JsonBoundsError('it is nested too deep', false);
   return value;

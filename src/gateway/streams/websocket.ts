@@ -5,7 +5,7 @@ import { JsonBoundsError, parseJsonText } from '../../core/values/json-bounds.js
 import { changeFrame } from '../../services/streams/frames.js';
 import type { CloseReason, Session, Shared, Transport } from '../../services/streams/session.js';
 import { type ControlDeps, control, sendError } from './control.js';
-import { packedChange, packedFrame, unpack } from './packed.js';
+import { packedChange, packedFrame, unpackFrame } from './packed.js';
 
 export interface SocketOptions {
   /** Frames are MessagePack maps instead of JSON text. */
@@ -90,7 +90,7 @@ function receive(session: Session, frame: Uint8Array, isBinary: boolean, deps: C
   }
   let value: unknown;
   try {
-    value = isBinary ? unpack(frame) : parseJsonText(utf8(frame), ['filter']);
+    value = isBinary ? unpackFrame(frame) : parseJsonText(utf8(frame), ['filter']);
   } catch (error) {
     if (error instanceof JsonBoundsError)
       return sendError(session, 'invalid-control', `The frame is too complex: ${error.message}.`);

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { attributionOf, hasCoverage, hasFeatures, isServed } from '../../core/catalog/abilities.js';
+import { findAttribution, hasCoverage, hasFeatures, isServed } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { findCollection, findNumbered } from '../../core/catalog/find.js';
 import type { LayerAbout } from '../../core/catalog/layer-settings.js';
@@ -20,7 +20,7 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { plainText } from '../../core/values/percent.js';
 import type { AccessPolicy } from '../../services/access/access.js';
-import type { Places } from '../../services/exchange/places.js';
+import type { RegionBoxes } from '../../services/exchange/places.js';
 import { pageHeaders } from '../pages/security.js';
 
 /** When a client is to ask again for a collection whose source could not be read yet. */
@@ -36,7 +36,7 @@ export interface SurfaceDeps {
   access: AccessPolicy;
   licensing: Licensing;
   /** Countries and regions that lists are searched by. */
-  places: Places;
+  places: RegionBoxes;
 }
 
 /** A link of RFC 8288, as all OGC API documents carry them. */
@@ -119,7 +119,7 @@ export function mapLink(baseUrl: string, { layerId, storageCrs }: Collection): L
 /** What operators say of a collection, as members of its documents (OGC 20-024, 8.2). */
 export function aboutMembers(collection: Collection) {
   const { keywords, publisher } = collection.about ?? {};
-  const attribution = attributionOf(collection);
+  const attribution = findAttribution(collection);
   return {
     ...(keywords ? { keywords } : {}),
     ...(attribution ? { attribution } : {}),

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { badParameter } from '../../core/errors/errors.js';
 import type { Param } from '../../core/http/operation.js';
-import { text } from '../../core/http/params.js';
+import { defineTextParam } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { resolveCrs } from '../../native/crs.js';
 
@@ -18,7 +18,7 @@ export function crsParam(name: 'crs' | 'bbox-crs' | 'filter-crs' | 'subset-crs',
 
 /** A CQL2 filter, its language and the CRS of its geometries (OGC 19-079r2, clause 8). */
 export const filterParams = {
-  filter: text('filter', { description: 'CQL2 expression.' }, { maxLength: LIMITS.urlBytes }),
+  filter: defineTextParam('filter', { description: 'CQL2 expression.' }, { maxLength: LIMITS.urlBytes }),
   filterLang: {
     name: 'filter-lang',
     in: 'query',

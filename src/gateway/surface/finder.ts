@@ -5,13 +5,13 @@ import type { Box } from '../../core/geometry/box.js';
 import { HTML_FORMAT } from '../../core/http/media.js';
 import type { Exchange, Param, Reply } from '../../core/http/operation.js';
 import {
+  COLLECTION_KINDS,
   type CollectionKind,
   type CollectionOrder,
-  KINDS,
   ORDERS,
   searchCollections,
 } from '../../services/catalog/collection-search.js';
-import type { Places } from '../../services/exchange/places.js';
+import type { RegionBoxes } from '../../services/exchange/places.js';
 import type { Finder } from '../pages/catalog/finder.js';
 import * as pages from '../pages/index.js';
 import { documentReply } from './common.js';
@@ -65,7 +65,7 @@ const page: Param<number> = {
 /** What a list of collections is searched by. */
 export const finderParams = {
   q: text('q', 'Words in names, titles, descriptions, attributes or sources.'),
-  kind: choice('kind', KINDS, 'Kind of data.'),
+  kind: choice('kind', COLLECTION_KINDS, 'Kind of data.'),
   place: text('place', 'Where the data is: a country or region by name, or west,south,east,north.'),
   sort: choice('sort', ORDERS, 'Order of the list.'),
   page,
@@ -82,7 +82,7 @@ export interface FinderParams {
 /** What a search finds, and the page of it that is asked for. */
 export function find(
   x: { params: FinderParams; path: string },
-  places: Places,
+  places: RegionBoxes,
   collections: readonly Collection[],
 ): Finder {
   const { q, kind, place, sort = 'source', page } = x.params;
@@ -104,7 +104,12 @@ export function find(
 
 /** What a search looks for; nothing is in a place that is not known. */
 function searchOf({ q, kind, place, sort = 'source' }: FinderParams, boxes: readonly Box[] | undefined) {
-  return { words: wordsOf(q), kind, boxes: place === undefined ? undefined : (boxes ?? []), order: sort };
+  return {
+    words: splitSearchWords(q),
+    kind,
+    boxes: place === undefined ? undefined : (boxes ?? []),
+    order: sort,
+  };
 }
 
 /**
@@ -113,7 +118,7 @@ function searchOf({ q, kind, place, sort = 'source' }: FinderParams, boxes: read
  */
 export function chosenCollections(
   params: FinderParams,
-  places: Places,
+  places: RegionBoxes,
   collections: readonly Collection[],
 ): readonly Collection[] {
   const { q, kind, place, sort, page } = params;
@@ -129,11 +134,11 @@ export function chosenCollections(
 }
 
 /** The words of a search. */
-export function wordsOf(q = ''): string[] {
+export function splitSearchWords(q = ''): string[] {
   return q.split(/\s+/).filter(Boolean).slice(0, MAX_WORDS);
 }
 
-function boxesOf(place: string, places: Places): readonly Box[] | undefined {
+function boxesOf(place: string, places: RegionBoxes): readonly Box[] | undefined {
   const numbers = place.split(',').map(Number);
   if (numbers.length === 4 && numbers.every(Number.isFinite)) return [numbers as unknown as Box];
   return places.find(place);
@@ -142,14 +147,14 @@ function boxesOf(place: string, places: Places): readonly Box[] | undefined {
 /** A list of collections that may be searched: a document, or as HTML a page of several. */
 export function collectionsReply<D extends pages.CollectionsDocument>(
   x: Exchange<typeof finderParams>,
-  places: Places,
+  places: RegionBoxes,
   collections: readonly Collection[],
   { document, xml }: { document(of: readonly Collection[]): D; xml?(document: D): string },
 ): Reply {
   if (x.format === HTML_FORMAT) {
     const finder = find(x, places, collections);
     const body = document(finder.hits.map(({ collection }) => collection));
-    return documentReply(x, body, () => pages.collectionsPage(x, body, finder));
+    return documentReply(x, body, () => pages.buildCollectionsPage(x, body, finder));
   }
   const whole = document(chosenCollections(x.params, places, collections));
   return documentReply(x, whole, () => '', xml && (() => xml(whole)));

@@ -1,4 +1,4 @@
-import { uriOf } from '../../core/geometry/crs.js';
+import { buildCrsUri } from '../../core/geometry/crs.js';
 import type { Exchange, Reply } from '../../core/http/operation.js';
 import { releaseBytes } from '../../native/index.js';
 import type { DrawnMap } from '../../services/maps/draw.js';
@@ -18,7 +18,7 @@ export function mapReply(
     etag: image.tag,
     cacheControl: 'no-cache',
     headers: {
-      'content-crs': `<${uriOf(window.crs, x.baseUrl)}>`,
+      'content-crs': `<${buildCrsUri(window.crs, x.baseUrl)}>`,
       'content-bbox': contentBox(window).join(','),
       ...(time === undefined ? {} : { 'content-datetime': time }),
       ...lossHeaders(image),

@@ -1,6 +1,6 @@
 import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
-import { instantsOf } from '../../services/rasters/granules.js';
+import { listInstants } from '../../services/rasters/granules.js';
 
 const GREGORIAN = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian';
 /** Instants that are listed; of more only the ends are told. */
@@ -11,7 +11,7 @@ const MAX_LISTED = 1000;
  * and tiles). Undefined for what is of no time.
  */
 export function temporalExtent(collection: Collection) {
-  const instants = hasCoverage(collection) ? instantsOf(collection) : [];
+  const instants = hasCoverage(collection) ? listInstants(collection) : [];
   if (instants.length === 0) return undefined;
   return {
     interval: [[instants[0], instants.at(-1)]],
@@ -25,7 +25,7 @@ export function temporalExtent(collection: Collection) {
 
 /** From the first instant of any of the collections to the last; undefined when none is of a time. */
 export function datasetInterval(collections: readonly Collection[]) {
-  const instants = collections.flatMap((one) => (hasCoverage(one) ? instantsOf(one) : []));
+  const instants = collections.flatMap((one) => (hasCoverage(one) ? listInstants(one) : []));
   if (instants.length === 0) return undefined;
   const sorted = [...instants].sort((a, b) => Date.parse(a) - Date.parse(b));
   return { interval: [[sorted[0], sorted.at(-1)]], trs: GREGORIAN };

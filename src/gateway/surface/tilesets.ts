@@ -1,4 +1,9 @@
-import { attributionOf, hasFeatures, hasStoredTiles, hasVectorTiles } from '../../core/catalog/abilities.js';
+import {
+  findAttribution,
+  hasFeatures,
+  hasStoredTiles,
+  hasVectorTiles,
+} from '../../core/catalog/abilities.js';
 import { type Collection, jointExtent, type VectorCollection } from '../../core/catalog/collection.js';
 import type { Box } from '../../core/geometry/box.js';
 import { CRS84 } from '../../core/geometry/crs.js';
@@ -8,8 +13,8 @@ import type { FieldType } from '../../core/sources/vector-source.js';
 import type { VectorLayerMetadata } from '../../core/tiles/archives.js';
 import { type MatrixSets, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
 import { setsFor } from '../../services/tiles/extent.js';
-import { isMade, matrixSetsOf, tileFormats } from '../../services/tiles/formats.js';
-import { tileFields } from '../../services/tiles/layer.js';
+import { isMade, listMatrixSets, tileFormats } from '../../services/tiles/formats.js';
+import { listTileProperties } from '../../services/tiles/layer.js';
 import { findLimits, listZooms } from '../../services/tiles/limits.js';
 import { formatLinks, type Link, META_FORMATS } from './common.js';
 
@@ -46,7 +51,7 @@ export function mapTilesetsPath(collection: Collection | undefined): string {
 }
 
 /** Formats of the tiles, the best first. */
-export function formatsOf({ as, collections }: TilesetSubject): readonly Format[] {
+export function listTileFormats({ as, collections }: TilesetSubject): readonly Format[] {
   const formats = tileFormats(collections);
   return as === 'map' ? formats.filter(isImage) : formats;
 }
@@ -74,7 +79,7 @@ function selection({ collections }: TilesetSubject, format: Format): string {
 function tilesetItem(x: Exchange, set: TileMatrixSet, subject: TilesetSubject) {
   const extent = jointExtent(subject.collections);
   const limits = findLimits(set, subject.collections, listZooms(set, subject.collections));
-  const formats = formatsOf(subject);
+  const formats = listTileFormats(subject);
   return {
     title: subject.collection?.title ?? 'All collections',
     dataType: subject.as === 'data' && subject.collections.some(hasVectorTiles) ? 'vector' : 'map',
@@ -113,7 +118,7 @@ export function tilesetsDocument(x: Exchange, matrixSets: MatrixSets, subject: T
   const { collection, collections } = subject;
   const offered =
     collection && !isMade(collection)
-      ? matrixSetsOf(collection, matrixSets)
+      ? listMatrixSets(collection, matrixSets)
       : setsFor(jointExtent(collections), matrixSets);
   return {
     tilesets: offered.map((set) => tilesetItem(x, set, subject)),
@@ -130,7 +135,7 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
     ...item,
     description: collection?.description ?? '',
     version: collection?.version,
-    attribution: attributionOf(collection),
+    attribution: findAttribution(collection),
     centerPoint: extent && centerPoint(set, zooms, extent),
     layers: collections.flatMap((one) => layersOf(set, one)),
     links: [
@@ -158,7 +163,7 @@ function boundingBox([west, south, east, north]: Box) {
 }
 
 /** Middle of an extent in CRS84, which may cross the antimeridian. */
-export function centreOf([west, south, east, north]: Box): [number, number] {
+export function computeCentre([west, south, east, north]: Box): [number, number] {
   const turn = west > east ? 360 : 0;
   const middle = (west + east + turn) / 2;
   return [rounded(middle > 180 ? middle - 360 : middle), rounded((south + north) / 2)];
@@ -167,18 +172,18 @@ export function centreOf([west, south, east, north]: Box): [number, number] {
 const rounded = (degrees: number) => Math.round(degrees * 1e7) / 1e7;
 
 /** Zoom level of WebMercatorQuad at which an extent fills about one screen. */
-export function levelOfExtent([west, , east]: Box): number {
+export function computeExtentLevel([west, , east]: Box): number {
   const width = west > east ? east - west + 360 : east - west;
   return Math.max(0, Math.min(16, Math.floor(Math.log2(360 / Math.max(width, 1e-9))) + 1));
 }
 
 /** Where to begin to look (17-083r4, 8.3.1.4): the middle, at the matrix that shows the whole. */
 function centerPoint(set: TileMatrixSet, zooms: readonly number[], extent: Box) {
-  const level = levelOfExtent(extent);
+  const level = computeExtentLevel(extent);
   const zoom = zooms.find((place) => set.matrices[place]!.level >= level) ?? zooms.at(-1);
   if (zoom === undefined) return undefined;
   const { id, scaleDenominator, cellSize } = set.matrices[zoom]!;
-  return { coordinates: centreOf(extent), crs: CRS84.uri, tileMatrix: id, scaleDenominator, cellSize };
+  return { coordinates: computeCentre(extent), crs: CRS84.uri, tileMatrix: id, scaleDenominator, cellSize };
 }
 
 function layersOf(set: TileMatrixSet, collection: Collection): object[] {
@@ -215,7 +220,7 @@ const TYPES: Partial<Record<FieldType, string>> = {
 };
 
 function propertiesSchema(collection: VectorCollection) {
-  const carried = tileFields(collection);
+  const carried = listTileProperties(collection);
   const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
   const members = fields.map(({ name, type, title, description }) => {
     return [name, { title, description, type: TYPES[type] ?? 'string' }] as const;

@@ -1,4 +1,4 @@
-import { type Instrument, unitOf } from '../../services/telemetry/instruments.js';
+import { getInstrumentUnit, type Instrument } from '../../services/telemetry/instruments.js';
 import { instruments } from '../../services/telemetry/metrics.js';
 import { ABSENT_INSTRUMENTS } from './absent-instruments.js';
 
@@ -43,5 +43,5 @@ export function metricsDocument(): string {
 function row({ dottedName, name, type, labelNames, help }: Instrument): string {
   const labels = labelNames.map((label) => `\`${label}\``).join(', ');
   const names = dottedName === name ? `\`${name}\`` : `\`${name}\` (OTLP \`${dottedName}\`)`;
-  return `| ${names} | ${type} | ${unitOf(dottedName)} | ${labels} | ${help} |\n`;
+  return `| ${names} | ${type} | ${getInstrumentUnit(dottedName)} | ${labels} | ${help} |\n`;
 }

@@ -1,6 +1,6 @@
 import { hasVectorTiles, isServed } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
-import { CRS84, uriOf, urisOf } from '../../core/geometry/crs.js';
+import { buildCrsUri, buildCrsUris, CRS84 } from '../../core/geometry/crs.js';
 import type { Exchange } from '../../core/http/operation.js';
 import type { MatrixSets } from '../../core/tiles/tile-matrix.js';
 import { isMade } from '../../services/tiles/formats.js';
@@ -47,8 +47,8 @@ export function tiledCollectionDocument(x: Exchange, collection: Collection) {
     description: collection.description,
     ...aboutMembers(collection),
     extent: { spatial: { bbox: [bbox], crs: CRS84.uri }, temporal: temporalExtent(collection) },
-    crs: urisOf(collection.crs, x.baseUrl),
-    storageCrs: uriOf(collection.storageCrs, x.baseUrl),
+    crs: buildCrsUris(collection.crs, x.baseUrl),
+    storageCrs: buildCrsUri(collection.storageCrs, x.baseUrl),
     links: [
       ...formatLinks(x, path, META_FORMATS),
       { href: `${x.baseUrl}${path}/tiles`, rel, type: 'application/json', title: 'Tilesets' },

@@ -10,8 +10,8 @@ import type { TilesDeps } from '../surface/tile-reply.js';
 import { TILES_PATH } from '../surface/tilesets.js';
 import { TILES_CONFORMANCE } from './conformance.js';
 import { tiledCollectionDocument, tiledCollectionsDocument, tileMatrixSetsDocument } from './documents.js';
-import { COMMON, collectionId, DOCUMENT, METADATA, tileMatrixSetId } from './params.js';
-import { tileOperations } from './tile-operations.js';
+import { DOCUMENT, METADATA, TILE_OPERATION, tileCollectionParam, tileMatrixSetId } from './params.js';
+import { createTileOperations } from './tile-operations.js';
 import { tilesetOperations } from './tileset-operations.js';
 import { xyzOperations } from './xyz-operations.js';
 
@@ -20,7 +20,7 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
   const operations: Operation[] = [];
   operations.push(
     ...surfaceBasics({
-      ...COMMON,
+      ...TILE_OPERATION,
       path: TILES_PATH,
       landingPath: `${TILES_PATH}/`,
       title: 'Tiles',
@@ -44,8 +44,8 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
           title: 'Tile matrix sets',
         },
       ],
-      landingPage: pages.landingPage,
-      conformancePage: pages.conformancePage,
+      landingPage: pages.buildLandingPage,
+      conformancePage: pages.buildConformancePage,
       api: (x) =>
         openApiDocument(
           { title: 'Graticule Tiles', description: 'OGC API Tiles', serverUrl: x.baseUrl },
@@ -54,7 +54,7 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
     }),
     ...collectionOperations(deps),
     ...tilesetOperations(deps),
-    ...tileOperations(deps),
+    ...createTileOperations(deps),
     ...matrixSetOperations(deps),
     ...xyzOperations(deps),
   );
@@ -64,7 +64,7 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
 function collectionOperations({ visible, places }: TilesDeps): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.getCollections',
       path: `${TILES_PATH}/collections`,
       summary: 'Collections that have tiles',
@@ -79,18 +79,18 @@ function collectionOperations({ visible, places }: TilesDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.getCollection',
       path: `${TILES_PATH}/collections/{collectionId}`,
       summary: 'One collection',
       tag: 'Collections',
-      params: { collectionId },
+      params: { collectionId: tileCollectionParam },
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
         const collection = findNumbered(visible(x.principal), x.params.collectionId);
         const document = tiledCollectionDocument(x, collection);
-        return documentReply(x, document, () => pages.collectionPage(x, document, collection));
+        return documentReply(x, document, () => pages.buildCollectionPage(x, document, collection));
       },
     }),
   ];
@@ -99,7 +99,7 @@ function collectionOperations({ visible, places }: TilesDeps): Operation[] {
 function matrixSetOperations({ catalog }: TilesDeps): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.getTileMatrixSets',
       path: `${TILES_PATH}/tileMatrixSets`,
       summary: 'Tile matrix sets',
@@ -108,11 +108,11 @@ function matrixSetOperations({ catalog }: TilesDeps): Operation[] {
       responses: METADATA,
       run(x) {
         const document = tileMatrixSetsDocument(x, catalog().matrixSets);
-        return documentReply(x, document, () => pages.documentPage(x, 'Tile matrix sets', document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, 'Tile matrix sets', document));
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.getTileMatrixSet',
       path: `${TILES_PATH}/tileMatrixSets/{tileMatrixSetId}`,
       summary: 'A tile matrix set',
@@ -122,7 +122,7 @@ function matrixSetOperations({ catalog }: TilesDeps): Operation[] {
       responses: METADATA,
       run(x) {
         const document = matrixSetDocument(findMatrixSet(catalog(), x.params.tileMatrixSetId));
-        return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, document.title, document));
       },
     }),
   ];

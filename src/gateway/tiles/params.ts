@@ -2,12 +2,12 @@ import Type from 'typebox';
 import type { Format } from '../../core/http/media.js';
 import {
   datetimeParam,
-  integer,
-  list,
-  numberedCollection,
+  defineIntegerParam,
+  defineListParam,
+  definePositiveNumberParam,
+  numberedCollectionParam,
   pathInteger,
   pathString,
-  positiveNumber,
   subsetParam,
 } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -15,14 +15,14 @@ import { lookParams } from '../../core/rasters/look-params.js';
 import { crsParam, filterParams } from '../surface/crs-params.js';
 
 /** What the declarations of all operations of the surface share. */
-export const COMMON = {
+export const TILE_OPERATION = {
   surface: 'tiles',
   protocol: 'OGC-Tiles',
   permission: 'public',
   method: 'GET',
 } as const;
 
-export const collectionId = numberedCollection;
+export const tileCollectionParam = numberedCollectionParam;
 export const tileMatrixSetId = pathString(
   'tileMatrixSetId',
   'Identifier of a tile matrix set, for example WebMercatorQuad.',
@@ -33,7 +33,7 @@ export const tileRow = pathInteger(
   'Row of the tile, 0 at the corner of origin: the top of most sets.',
 );
 export const tileCol = pathInteger('tileCol', 'Column of the tile, 0 at the left.');
-export const collections = list(
+export const collections = defineListParam(
   'collections',
   LIMITS.collectionsPerRequest,
   'Ids, numbers or URLs of the collections to show; all when absent.',
@@ -46,7 +46,7 @@ export const tileQuery = {
   crs: crsParam('crs', 'CRS of the tile: only that of the tile matrix set.'),
   subsetCrs: crsParam('subset-crs', 'CRS of subset.'),
   ...filterParams,
-  scale: integer(
+  scale: defineIntegerParam(
     'scale',
     { min: 1, max: 2, default: 1 },
     {
@@ -54,15 +54,17 @@ export const tileQuery = {
         'Of images: 2 gives twice the pixels per side, and symbols twice as large, for dense screens.',
     },
   ),
-  width: integer('width', SIDE, { description: 'Width of an image, in place of that of the tile matrix.' }),
-  height: integer('height', SIDE, {
+  width: defineIntegerParam('width', SIDE, {
+    description: 'Width of an image, in place of that of the tile matrix.',
+  }),
+  height: defineIntegerParam('height', SIDE, {
     description: 'Height of an image, in place of that of the tile matrix.',
   }),
-  scaleDenominator: positiveNumber(
+  scaleDenominator: definePositiveNumberParam(
     'scale-denominator',
     'Scale of an image, which gives its size: not together with width, height or scale.',
   ),
-  properties: list('properties', 1000, 'Only these attributes of each feature.'),
+  properties: defineListParam('properties', 1000, 'Only these attributes of each feature.'),
   ...lookParams,
 };
 

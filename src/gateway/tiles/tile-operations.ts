@@ -4,8 +4,8 @@ import { findNumbered } from '../../core/catalog/find.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import { isVectorFormat } from '../../core/http/media.js';
-import { defineOperation, memoOf, type Operation } from '../../core/http/operation.js';
-import { formatOf, isMade, MADE_FORMATS, TILE_FORMATS } from '../../services/tiles/formats.js';
+import { declareMemo, defineOperation, type Operation } from '../../core/http/operation.js';
+import { isMade, MADE_FORMATS, negotiateTileFormat, TILE_FORMATS } from '../../services/tiles/formats.js';
 import { findMatrixSet, requireTileset } from '../../services/tiles/limits.js';
 import { narrowTile, planTile, type TilePlan, tileAddress } from '../../services/tiles/plan.js';
 import type { TileAddress } from '../../services/tiles/request.js';
@@ -13,10 +13,10 @@ import { selectCollections } from '../surface/common.js';
 import { replyWithTile, type TilesDeps } from '../surface/tile-reply.js';
 import { TILES_PATH } from '../surface/tilesets.js';
 import {
-  COMMON,
-  collectionId,
   collections,
+  TILE_OPERATION,
   tileCol,
+  tileCollectionParam,
   tileMatrix,
   tileMatrixSetId,
   tileQuery,
@@ -25,31 +25,38 @@ import {
 } from './params.js';
 
 /** Tiles of collections and of the dataset (OGC 20-057, clause 7). */
-export function tileOperations(deps: TilesDeps): Operation[] {
+export function createTileOperations(deps: TilesDeps): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.collection.vector.getTile',
       path: `${TILES_PATH}/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}`,
       summary: 'A tile of a collection',
       tag: 'Tiles',
-      params: { collectionId, tileMatrixSetId, tileMatrix, tileRow, tileCol, ...tileQuery },
+      params: {
+        collectionId: tileCollectionParam,
+        tileMatrixSetId,
+        tileMatrix,
+        tileRow,
+        tileCol,
+        ...tileQuery,
+      },
       formats: TILE_FORMATS,
       responses: tileResponses(TILE_FORMATS),
-      memo: memoOf<TilePlan>(),
+      memo: declareMemo<TilePlan>(),
       run(x) {
         const catalog = deps.visible(x.principal);
         const plan = planTile(x, catalog, () => {
           const collection = findNumbered(catalog, x.params.collectionId);
           const at = readAddress(catalog, x.params);
           requireTileset(catalog, collection, at.set);
-          return narrowTile([collection], at, formatOf(x, collection), x.params);
+          return narrowTile([collection], at, negotiateTileFormat(x, collection), x.params);
         });
         return replyWithTile(x, deps, plan);
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.dataset.vector.getTile',
       path: `${TILES_PATH}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}`,
       summary: 'A tile of several collections',
@@ -57,7 +64,7 @@ export function tileOperations(deps: TilesDeps): Operation[] {
       params: { tileMatrixSetId, tileMatrix, tileRow, tileCol, collections, ...tileQuery },
       formats: MADE_FORMATS,
       responses: tileResponses(MADE_FORMATS),
-      memo: memoOf<TilePlan>(),
+      memo: declareMemo<TilePlan>(),
       run(x) {
         const catalog = deps.visible(x.principal);
         const plan = planTile(x, catalog, () => {

@@ -1,4 +1,4 @@
-import { attributionOf, hasCoverage, hasStoredTiles } from '../../core/catalog/abilities.js';
+import { findAttribution, hasCoverage, hasStoredTiles } from '../../core/catalog/abilities.js';
 import {
   type Collection,
   jointExtent,
@@ -11,11 +11,11 @@ import type { Exchange } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { FieldType } from '../../core/sources/vector-source.js';
 import { WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
-import { tileFields } from '../../services/tiles/layer.js';
+import { listTileProperties } from '../../services/tiles/layer.js';
 import {
-  centreOf,
-  formatsOf,
-  levelOfExtent,
+  computeCentre,
+  computeExtentLevel,
+  listTileFormats,
   type TilesetSubject,
   tileTemplate,
 } from '../surface/tilesets.js';
@@ -27,19 +27,22 @@ import {
 export function tileJson(
   x: Exchange,
   subject: TilesetSubject,
-  { template, format = formatsOf(subject)[0]! }: { template?: string; format?: Format | undefined } = {},
+  {
+    template,
+    format = listTileFormats(subject)[0]!,
+  }: { template?: string; format?: Format | undefined } = {},
 ) {
   const { collection, collections } = subject;
   const { minzoom, maxzoom } = zoomsOf(collections);
   const whole = jointExtent(collections);
   const extent = whole && withinMercator(whole);
-  const [longitude, latitude] = extent ? centreOf(extent) : [0, 0];
-  const zoom = Math.min(Math.max(extent ? levelOfExtent(extent) : 0, minzoom), maxzoom);
+  const [longitude, latitude] = extent ? computeCentre(extent) : [0, 0];
+  const zoom = Math.min(Math.max(extent ? computeExtentLevel(extent) : 0, minzoom), maxzoom);
   return {
     tilejson: '3.0.0',
     name: collection?.title ?? 'All collections',
     description: collection?.description || undefined,
-    attribution: attributionOf(collection),
+    attribution: findAttribution(collection),
     version: '1.0.0',
     scheme: 'xyz',
     tiles: [template ?? tileTemplate(x, WEB_MERCATOR_QUAD, subject, { place: '{z}/{y}/{x}', format })],
@@ -73,7 +76,7 @@ function layersOf(collection: Collection) {
 const TYPES: Partial<Record<FieldType, string>> = { integer: 'Number', number: 'Number', boolean: 'Boolean' };
 
 function fieldsOf(collection: VectorCollection): Record<string, string> {
-  const carried = tileFields(collection);
+  const carried = listTileProperties(collection);
   const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
   return Object.fromEntries(fields.map(({ name, type }) => [name, TYPES[type] ?? 'String']));
 }

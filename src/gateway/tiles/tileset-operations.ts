@@ -15,7 +15,7 @@ import {
   tilesetFormats,
   tilesetsDocument,
 } from '../surface/tilesets.js';
-import { COMMON, collectionId, collections, METADATA, tileMatrixSetId } from './params.js';
+import { collections, METADATA, TILE_OPERATION, tileCollectionParam, tileMatrixSetId } from './params.js';
 import { tileJson } from './tilejson.js';
 
 const TILESET_FORMATS: readonly Format[] = [...META_FORMATS, TILEJSON_FORMAT];
@@ -24,7 +24,7 @@ const TILESET_FORMATS: readonly Format[] = [...META_FORMATS, TILEJSON_FORMAT];
 export function tilesetOperations({ visible }: TilesDeps): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.dataset.vector.getTileSetsList',
       path: `${TILES_PATH}/tiles`,
       summary: 'Tilesets of the dataset',
@@ -38,11 +38,11 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
           as: 'data',
           collection: undefined,
         });
-        return documentReply(x, document, () => pages.documentPage(x, 'Tilesets', document));
+        return documentReply(x, document, () => pages.buildDocumentPage(x, 'Tilesets', document));
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.dataset.vector.getTileSet',
       path: `${TILES_PATH}/tiles/{tileMatrixSetId}`,
       summary: 'A tileset of the dataset',
@@ -64,12 +64,12 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.collection.vector.getTileSetsList',
       path: `${TILES_PATH}/collections/{collectionId}/tiles`,
       summary: 'Tilesets of a collection',
       tag: 'Tilesets',
-      params: { collectionId },
+      params: { collectionId: tileCollectionParam },
       formats: META_FORMATS,
       responses: METADATA,
       run(x) {
@@ -81,17 +81,17 @@ export function tilesetOperations({ visible }: TilesDeps): Operation[] {
           collection,
         });
         return documentReply(x, document, () =>
-          pages.documentPage(x, `Tilesets of ${collection.title}`, document),
+          pages.buildDocumentPage(x, `Tilesets of ${collection.title}`, document),
         );
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.collection.vector.getTileSet',
       path: `${TILES_PATH}/collections/{collectionId}/tiles/{tileMatrixSetId}`,
       summary: 'A tileset of a collection',
       tag: 'Tilesets',
-      params: { collectionId, tileMatrixSetId },
+      params: { collectionId: tileCollectionParam, tileMatrixSetId },
       formats: TILESET_FORMATS,
       responses: METADATA,
       run(x) {
@@ -110,5 +110,5 @@ function tilesetReply(x: Exchange, set: TileMatrixSet, subject: TilesetSubject):
     throw new ApiError('not-acceptable', 'TileJSON describes tiles of WebMercatorQuad only.');
   if (x.format === TILEJSON_FORMAT) return documentReply(x, tileJson(x, subject), () => '');
   const document = tilesetDocument(x, set, subject);
-  return documentReply(x, document, () => pages.documentPage(x, document.title, document));
+  return documentReply(x, document, () => pages.buildDocumentPage(x, document.title, document));
 }

@@ -11,8 +11,8 @@ import {
   VECTOR_FORMATS,
   WEBP_FORMAT,
 } from '../../core/http/media.js';
-import { defineOperation, type Exchange, memoOf, type Operation } from '../../core/http/operation.js';
-import { choice, list, pathInteger, pathString } from '../../core/http/params.js';
+import { declareMemo, defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
+import { choice, defineListParam, pathInteger, pathString } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { lookParams } from '../../core/rasters/look-params.js';
 import { WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
@@ -20,7 +20,7 @@ import { isMade, TILE_FORMATS, tileFormats } from '../../services/tiles/formats.
 import { narrowTile, planTile, type TilePlan, tileAddress } from '../../services/tiles/plan.js';
 import { documentReply, selectCollections } from '../surface/common.js';
 import { replyWithTile, type TilesDeps } from '../surface/tile-reply.js';
-import { COMMON, tileQuery, tileResponses } from './params.js';
+import { TILE_OPERATION, tileQuery, tileResponses } from './params.js';
 import { tileJson } from './tilejson.js';
 
 const XYZ_PATH = '/tiles';
@@ -28,7 +28,8 @@ const XYZ_PATH = '/tiles';
 /** Collections in a path: `roads` or `roads,buildings`, names or numbers. */
 const layers = {
   ...pathString('layers', 'Names or numbers of collections, with commas.'),
-  parse: (raw: string | undefined) => list('layers', LIMITS.collectionsPerRequest, '').parse(raw) ?? [],
+  parse: (raw: string | undefined) =>
+    defineListParam('layers', LIMITS.collectionsPerRequest, '').parse(raw) ?? [],
 };
 
 const FORMATS: Readonly<Record<string, Format>> = {
@@ -69,7 +70,7 @@ const { datetime, subset, filter, filterLang, filterCrs, properties } = tileQuer
 export function xyzOperations(deps: TilesDeps): Operation[] {
   return [
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.getTileJson',
       path: `${XYZ_PATH}/{layers}`,
       summary: 'TileJSON of collections',
@@ -92,7 +93,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...COMMON,
+      ...TILE_OPERATION,
       id: 'tiles.getXyzTile',
       path: `${XYZ_PATH}/{layers}/{z}/{x}/{y}`,
       summary: 'A tile by zoom, column and row',
@@ -107,7 +108,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       },
       // Maps of the web ask for whatever is in view: nothing there is no failure.
       responses: { ...tileResponses(TILE_FORMATS), 404: { description: 'No such collection' } },
-      memo: memoOf<TilePlan>(),
+      memo: declareMemo<TilePlan>(),
       run(x) {
         const catalog = deps.visible(x.principal);
         const make = () => {

@@ -18,7 +18,7 @@ export interface Access {
 }
 
 /** Whether no row and no attribute is kept from the principal. */
-export const isWhole = ({ allowed, filter, fields }: Access): boolean =>
+export const isUnrestricted = ({ allowed, filter, fields }: Access): boolean =>
   allowed && filter === undefined && fields === undefined;
 
 /** The refusal of what needs the right to all rows and attributes of a layer. */

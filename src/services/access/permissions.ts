@@ -11,7 +11,7 @@ import type { Principal } from '../../core/http/operation.js';
  *   `write:parcels/3`.
  */
 export function permits(principal: Pick<Principal, 'permissions'>, label: string): boolean {
-  return principal.permissions.some((grant) => covers(grant, label));
+  return principal.permissions.some((grant) => isPermissionCovered(grant, label));
 }
 
 /** Throws `forbidden`: nobody gives away what they do not hold, as a key could otherwise make itself a stronger one. */
@@ -20,7 +20,7 @@ export function requireHeld(principal: Pick<Principal, 'permissions'>, labels: r
   if (beyond !== undefined) throw new ApiError('forbidden', `The permission ${beyond} is not yours to give.`);
 }
 
-export function covers(grant: string, permission: string): boolean {
+export function isPermissionCovered(grant: string, permission: string): boolean {
   if (grant === '*' || grant === permission) return true;
   if (grant.endsWith(':*')) return permission.startsWith(grant.slice(0, -1));
   if (permission.startsWith(`${grant}/`)) return true;
@@ -43,6 +43,6 @@ const IDENTITY = /^(role|tenant):[^\s:]{1,100}$|^claim:[\w.:/-]{1,200}=.{1,200}$
 /** Whether a label that is to be granted means anything: a typing error would make a key that can do nothing. */
 export function isGrant(label: string, permissions: Iterable<string>): boolean {
   if (label === '*' || DATA_GRANT.test(label) || IDENTITY.test(label)) return true;
-  for (const permission of permissions) if (covers(label, permission)) return true;
+  for (const permission of permissions) if (isPermissionCovered(label, permission)) return true;
   return false;
 }

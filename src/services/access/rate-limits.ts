@@ -1,7 +1,7 @@
 import type { RateLimitPolicy } from '../../core/access/rate-limits.js';
 import { ApiError } from '../../core/errors/errors.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
-import { networkOf } from '../../core/kit/networks.js';
+import { computeClientNetwork } from '../../core/kit/networks.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
 import type { BucketSize, RateBucketStore } from '../../stores/access/rate-buckets.js';
 import type { DocumentStore, StoredDocument } from '../../stores/state/documents.js';
@@ -153,7 +153,7 @@ export class RateLimits {
     const { principal, operation, path, clientAddress } = request;
     switch (scope) {
       case 'address':
-        return named(key, networkOf(clientAddress));
+        return named(key, computeClientNetwork(clientAddress));
       case 'endpoint':
         return key === '*' || key === operation.id ? operation.id : path.startsWith(key) ? key : undefined;
       case 'api-key':
@@ -205,7 +205,7 @@ export class RateLimits {
     if (own === key) return own === '*' || scope === 'plan' ? ANY_SUBJECT : key;
     const isOfPlan = scope === 'plan' && this.#options.planOf(key) === own;
     if (own !== '*' && !isOfPlan) return undefined;
-    return scope === 'address' ? networkOf(key) : key;
+    return scope === 'address' ? computeClientNetwork(key) : key;
   }
 }
 

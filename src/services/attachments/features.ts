@@ -1,6 +1,6 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { Expression } from '../../core/cql2/ast.js';
-import { and, oneOf } from '../../core/cql2/index.js';
+import { and, equalsAny } from '../../core/cql2/index.js';
 import { featureTexts } from '../../core/edits/feature-text.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -22,7 +22,7 @@ export async function featuresThere(
     const page = ids.slice(from, from + PAGE);
     const { features } = await runTask(x, pools as Pools, 'vector.items', {
       source,
-      filter: and(filter, oneOf(source.idColumn, page.map(exactInteger)))!,
+      filter: and(filter, equalsAny(source.idColumn, page.map(exactInteger)))!,
       ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
       ...{ fields: [], skipGeometry: true, limit: page.length, offset: 0 },
     });

@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
-import { numberedCollection } from '../../core/catalog/numbered.js';
+import { toNumberedCollection } from '../../core/catalog/numbered.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { EditOrigin } from '../../core/edits/edits.js';
 import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';
@@ -20,7 +20,7 @@ import { type EditBounds, editBounds } from '../edits/edit-bounds.js';
 import type { Edits } from '../edits/edits.js';
 import { keyedOperations } from '../edits/numbered-edits.js';
 import type { Catalogs } from '../features/view.js';
-import { type LayerView, layerView, requireLayer } from '../replicas/layer-view.js';
+import { layerView, type ReplicaLayerView, requireLayer } from '../replicas/layer-view.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
 import { type CheckedFile, tooManyAttachments } from './intake.js';
@@ -60,7 +60,7 @@ export interface AttachmentSearch {
   /** All features when absent. */
   readonly objectIds?: readonly ObjectId[] | undefined;
   /** Features that pass. */
-  readonly filter?: ((view: LayerView) => Expression | undefined) | undefined;
+  readonly filter?: ((view: ReplicaLayerView) => Expression | undefined) | undefined;
   /** Whether an attachment is meant. */
   fits(attachment: Attachment): boolean;
   readonly offset: number;
@@ -133,7 +133,7 @@ export class Attachments {
         throw badParameter('objectIds', 'is needed: too many attachments would have to be looked through');
       const page = await store.list({ ...query, ...(after === undefined ? {} : { after }) });
       const ids = [...new Set(page.map(({ featureId }) => featureId))];
-      const there = await featuresThere(x, pools, numberedCollection(view.collection), {
+      const there = await featuresThere(x, pools, toNumberedCollection(view.collection), {
         ids,
         filter: view.filter,
       });
@@ -232,11 +232,11 @@ export class Attachments {
   async #requireFeature(
     x: AttachmentContext,
     { service, layerId, objectId }: FeatureAddress,
-  ): Promise<LayerView['collection']> {
+  ): Promise<ReplicaLayerView['collection']> {
     const visible = requireLayer(this.deps, x.principal, { service, layerId, parameter: 'layerId' });
     const view = layerView(this.deps, visible, undefined);
     const id = String(objectId);
-    const there = await featuresThere(x, this.deps.pools, numberedCollection(view.collection), {
+    const there = await featuresThere(x, this.deps.pools, toNumberedCollection(view.collection), {
       ids: [id],
       filter: view.filter,
     });

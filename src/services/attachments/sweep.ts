@@ -1,6 +1,6 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import { type CatalogSnapshot, whole } from '../../core/catalog/collection.js';
-import { hasNumbers, numberedCollection } from '../../core/catalog/numbered.js';
+import { hasNumbers, toNumberedCollection } from '../../core/catalog/numbered.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { AttachmentStore } from '../../stores/attachments/attachments.js';
@@ -40,7 +40,7 @@ export async function sweepCollection(
   for (let after = ''; ; ) {
     const ids = await store.features(place, after, PAGE);
     if (ids.length === 0) return;
-    const there = await featuresThere(x, pools, numberedCollection(whole(collection)), {
+    const there = await featuresThere(x, pools, toNumberedCollection(whole(collection)), {
       ids,
       filter: undefined,
     });

@@ -10,7 +10,7 @@ import {
 } from '../../core/catalog/collection.js';
 import type { CollectionChange, FileWrites } from '../../core/edits/edits.js';
 import type { Box } from '../../core/geometry/box.js';
-import { around, aroundOnGlobe, globeExtent, uncrossed } from '../../core/geometry/box.js';
+import { around, globeExtent, mergeBoxesOnGlobe, uncrossed } from '../../core/geometry/box.js';
 import type { Activity } from '../../core/sources/activity.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 import type { LayerStyle } from '../../core/styles/model.js';
@@ -19,7 +19,7 @@ import { Inspections } from './inspections/inspections.js';
 import { type SourceChange, SourceReader, SourceReadings } from './inspections/readings.js';
 import { type CatalogLayers, NO_LAYERS, withLayers } from './publish/catalog-layers.js';
 import { FileVersions } from './publish/file-versions.js';
-import { publish } from './publish/index.js';
+import { publishCatalog } from './publish/index.js';
 import { GivenNames } from './publish/names.js';
 import type { DataSettings } from './publish/settings.js';
 import type { PublishDeps } from './publish/source.js';
@@ -152,7 +152,7 @@ export class Catalog {
     const reading: Reading = { settings, begun: this.#begun, contents, postponed: reader.postponed };
     const { sources, ...rest } = settings;
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
-    const snapshot = await publish(
+    const snapshot = await publishCatalog(
       {
         sources,
         own: [...own.filter((path) => existsSync(path)), ...(await this.#publishedObjects())],
@@ -478,7 +478,8 @@ function grown(collection: VectorCollection, box: Box | undefined): Box | undefi
   const { extent84: extent } = collection;
   const by = box && !isOnGlobe(collection) ? uncrossed(box) : box;
   if (!extent || !by) return extent ?? by;
-  if (by[0] > by[2] || (isOnGlobe(collection) && extent[0] > extent[2])) return aroundOnGlobe([extent, by]);
+  if (by[0] > by[2] || (isOnGlobe(collection) && extent[0] > extent[2]))
+    return mergeBoxesOnGlobe([extent, by]);
   const [west, south, east, north] = extent;
   const low = Math.min(south, by[1]);
   const high = Math.max(north, by[3]);

@@ -4,8 +4,8 @@ import type { Box } from '../../core/geometry/box.js';
 import { plainBoxes } from '../../core/geometry/box.js';
 import { type SourceName, sourceNames } from './source-names.js';
 
-export const KINDS = ['point', 'line', 'polygon', 'vector', 'raster', 'tiles'] as const;
-export type CollectionKind = (typeof KINDS)[number];
+export const COLLECTION_KINDS = ['point', 'line', 'polygon', 'vector', 'raster', 'tiles'] as const;
+export type CollectionKind = (typeof COLLECTION_KINDS)[number];
 
 export const ORDERS = ['source', 'title', 'size'] as const;
 export type CollectionOrder = (typeof ORDERS)[number];

@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join } from 'node:path';
 import { hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
-import { placesOfRaster } from '../../core/catalog/raster-sources.js';
+import { listRasterLocations } from '../../core/catalog/raster-sources.js';
 import { mapInLanes } from '../../core/values/lanes.js';
 
 /** Files that are looked at at the same time. */
@@ -66,7 +66,7 @@ function listPaths(collection: Collection): string[] {
   return [
     collection.file,
     ...own,
-    ...(hasCoverage(collection) ? placesOfRaster(collection.raster.source) : []),
+    ...(hasCoverage(collection) ? listRasterLocations(collection.raster.source) : []),
   ];
 }
 

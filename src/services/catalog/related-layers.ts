@@ -2,13 +2,13 @@ import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { EditNote } from '../../core/cluster/notes.js';
 import type { CollectionChange } from '../../core/edits/edits.js';
 import { rowImage } from '../../core/features/row-image.js';
-import { tableNameOf, type VectorSource } from '../../core/sources/vector-source.js';
+import { formatTableName, type VectorSource } from '../../core/sources/vector-source.js';
 
 /** Layers of one store that show rows of the same tables: a table that is published twice, and views. */
 
 /** Names of the tables whose rows a source shows: its own, and those that a view reads. */
-export function tablesOf(source: VectorSource): string[] {
-  return [tableNameOf(source), ...(source.reads ?? [])];
+export function listSourceTables(source: VectorSource): string[] {
+  return [formatTableName(source), ...(source.reads ?? [])];
 }
 
 /** The edits of other layers that an edit is as well. A view, or another form of the rows, may have changed anywhere. */
@@ -17,15 +17,15 @@ export function findRelatedNotes(
   change: CollectionChange,
   all: readonly VectorCollection[],
 ): EditNote[] {
-  const tables = new Set(tablesOf(edited.source));
+  const tables = new Set(listSourceTables(edited.source));
   const { cursor, writes } = change;
   const unknown: CollectionChange = { cursor, ...(writes ? { writes } : {}) };
   return all.flatMap((other): EditNote[] => {
     if (other.id === edited.id || other.file !== edited.file) return [];
-    if (!tablesOf(other.source).some((name) => tables.has(name))) return [];
+    if (!listSourceTables(other.source).some((name) => tables.has(name))) return [];
     return [{ collection: other.id, change: hasSameRows(edited.source, other.source) ? change : unknown }];
   });
 }
 
 const hasSameRows = (one: VectorSource, other: VectorSource): boolean =>
-  tableNameOf(one) === tableNameOf(other) && rowImage(one) === rowImage(other);
+  formatTableName(one) === formatTableName(other) && rowImage(one) === rowImage(other);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
-import { isIn } from '../../core/files/folders.js';
+import { isInFolder } from '../../core/files/folders.js';
 import { isPath } from '../../core/sources/sources.js';
 
 /** Quiet time after the last change of a file before the catalog is read again. */
@@ -87,9 +87,9 @@ export class SourceWatcher {
   /** Whether a path is in the data folder, and in no source there. */
   #isUnpublished(path: string): boolean {
     const { dataDir, sources } = this.deps;
-    if (!isIn(path, dataDir)) return false;
+    if (!isInFolder(path, dataDir)) return false;
     const watched = listWatched(sources()).map((source) => resolve(source));
-    return !watched.some((source) => isIn(source, dataDir) && isIn(path, source));
+    return !watched.some((source) => isInFolder(source, dataDir) && isInFolder(path, source));
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@ import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { ChangedCollection } from '../../core/catalog/catalog-change.js';
 import type { Collection, VectorCollection } from '../../core/catalog/collection.js';
 import type { CollectionChange } from '../../core/edits/edits.js';
-import { type Activity, sumOfActivity, tablesOf } from '../../core/sources/activity.js';
+import { type Activity, listActivityTables, sumActivity } from '../../core/sources/activity.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { Catalog } from './catalog.js';
 import type { ExtentRefresh } from './extents.js';
@@ -85,12 +85,12 @@ export class TableActivity {
     const collections = catalog.current.collections
       .filter(isCounted)
       .filter(({ source }) => source.database === database);
-    const tables = [...new Set(collections.flatMap(({ source }) => tablesOf(source)))];
+    const tables = [...new Set(collections.flatMap(({ source }) => listActivityTables(source)))];
     const activities = await pools.run('vector.activity', { database, tables }, { deadlineMs: DEADLINE_MS });
     const counters = new Map(tables.map((table, i) => [table, activities[i] ?? null]));
     const changed = collections.filter((collection) => {
-      const parts = tablesOf(collection.source).map((table) => counters.get(table) ?? null);
-      return this.#isChanged(collection, sumOfActivity(parts));
+      const parts = listActivityTables(collection.source).map((table) => counters.get(table) ?? null);
+      return this.#isChanged(collection, sumActivity(parts));
     });
     await Promise.all(changed.map(({ id }) => this.#options.extents.refresh(id)));
   }

@@ -17,7 +17,7 @@ import type { Principal } from '../../core/http/operation.js';
 import type { Field, Mask, VectorSource } from '../../core/sources/vector-source.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { Access, AccessPolicy } from '../access/access.js';
-import { isWithin } from '../access/rules/policy.js';
+import { isLayerInScope } from '../access/rules/policy.js';
 import { stylesWithout } from '../styles/visible-styles.js';
 import { Measurements } from './visible-facts.js';
 
@@ -25,7 +25,7 @@ import { Measurements } from './visible-facts.js';
 const MAX_VIEWS = 1000;
 
 /** What decides what a principal may read. */
-export interface Reading {
+export interface ReadAccess {
   readonly policy: AccessPolicy;
   /** Changes with the rules. */
   version(): number;
@@ -38,7 +38,7 @@ export interface Reading {
 }
 
 /** A policy that never changes. */
-export function fixedReading(policy: AccessPolicy): Reading {
+export function fixedReading(policy: AccessPolicy): ReadAccess {
   const audienceOf = ({ kind, id, permissions }: Principal) => JSON.stringify([kind, id, permissions]);
   return { policy, version: () => 0, audienceOf };
 }
@@ -49,7 +49,7 @@ export function fixedReading(policy: AccessPolicy): Reading {
  * a rule holds on all of them; and because a restricted collection has a version of its own, caches keep them apart.
  */
 export class VisibleCatalog {
-  readonly #reading: Reading;
+  readonly #reading: ReadAccess;
   readonly #current: () => CatalogSnapshot;
   #of: CatalogSnapshot | undefined;
   #version = Number.NaN;
@@ -58,7 +58,7 @@ export class VisibleCatalog {
   #last: { principal: Principal; visible: CatalogSnapshot } | undefined;
 
   /** Without pools nobody counts what rules leave. */
-  constructor(current: () => CatalogSnapshot, reading: Reading, pools?: Pick<Pools, 'run'>) {
+  constructor(current: () => CatalogSnapshot, reading: ReadAccess, pools?: Pick<Pools, 'run'>) {
     this.#current = current;
     this.#reading = reading;
     this.#measurements = pools && new Measurements(pools, () => this.#forget());
@@ -95,7 +95,7 @@ export class VisibleCatalog {
   /** A source that could not be read, with the collections of before that a principal may read. Others are refused as if they were there. */
   #unread(one: Quarantined, principal: Principal, refused: AwaitedCollection[]): Quarantined {
     const { awaited = [] } = one;
-    const within = awaited.filter((collection) => isWithin(principal, collection));
+    const within = awaited.filter((collection) => isLayerInScope(principal, collection));
     const shown = within.filter((collection) => {
       const outcome = this.#reading.awaited?.(principal, collection) ?? 'shown';
       if (outcome === 'refused') refused.push(collection);
@@ -113,7 +113,7 @@ export class VisibleCatalog {
       if (access.allowed)
         return [narrowed(this.#withSources(collection, snapshot), access, this.#measurements)];
       // Layers of other tenants are not there: a refusal would tell of them.
-      if (isWithin(principal, collection)) refused.push(collection);
+      if (isLayerInScope(principal, collection)) refused.push(collection);
       return [];
     });
     const same =

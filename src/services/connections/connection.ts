@@ -31,7 +31,7 @@ export const CONNECTION_PROVIDERS = [
 export type ConnectionProvider = (typeof CONNECTION_PROVIDERS)[number];
 
 /** Kind of the documents that connections are kept in. */
-export const CONNECTION = 'connection';
+export const CONNECTION_KIND = 'connection';
 export type StoredConnection = StoredDocument<Connection>;
 
 /** What operators connected, as it is kept. */
@@ -50,8 +50,9 @@ export interface Connection extends Address {
   readonly isActive: boolean;
 }
 
-export const providerOf = ({ provider = 'PostGIS' }: Pick<Connection, 'provider'>): ConnectionProvider =>
-  provider;
+export const getConnectionProvider = ({
+  provider = 'PostGIS',
+}: Pick<Connection, 'provider'>): ConnectionProvider => provider;
 
 /** What operators connect; the others are of the configuration alone. */
 export const OWN_PROVIDERS: readonly ConnectionProvider[] = [

@@ -6,23 +6,23 @@ import type { ObjectStore } from '../../core/sources/object-stores.js';
 import type { DocumentStore } from '../../stores/state/documents.js';
 import type { SecretKeys } from '../access/keys/secret-keys.js';
 import {
-  CONNECTION,
+  CONNECTION_KIND,
   type Connection,
   connectionUrl,
-  providerOf,
+  getConnectionProvider,
   type StoredConnection,
 } from './connection.js';
 import { hostProblem } from './hosts.js';
 import {
+  createObjectStore,
   dataObjects,
-  endpointOf,
+  formatEndpoint,
   isBucketProvider,
   type ObjectQuery,
-  objectStoreOf,
   type StoreAddress,
 } from './object-store.js';
 import { ConnectionPasswords } from './passwords.js';
-import type { Credentials } from './remote-credentials.js';
+import type { RemoteCredentials } from './remote-credentials.js';
 import { secretAt } from './secrets.js';
 import {
   credentialsWith,
@@ -113,18 +113,19 @@ export class Connections {
 
   /** A service or a bucket that operators connected: what is published of it is a copy. */
   isRemote(connection: StoredConnection): boolean {
-    const provider = providerOf(connection.body);
+    const provider = getConnectionProvider(connection.body);
     return !this.isSource(connection) && (isBucketProvider(provider) || isServiceKind(provider));
   }
 
   #stored(): Promise<StoredConnection[]> {
-    return this.#documents.list<Connection>(CONNECTION);
+    return this.#documents.list<Connection>(CONNECTION_KIND);
   }
 
   /** By id or name. Throws `not-found`. */
   async get(idOrName: string): Promise<StoredConnection> {
     const id = idOrName.toLowerCase();
-    const byId = this.#sources.get(id)?.stored ?? (await this.#documents.get<Connection>(CONNECTION, id));
+    const byId =
+      this.#sources.get(id)?.stored ?? (await this.#documents.get<Connection>(CONNECTION_KIND, id));
     return byId ?? named(await this.list(), idOrName) ?? missing(idOrName);
   }
 
@@ -136,10 +137,10 @@ export class Connections {
   ): Promise<StoredConnection> {
     const id = randomUUID();
     const body: Connection = { ...connection, ...(await this.#secretOf(id, credential)) };
-    const stored = await this.#documents.together([CONNECTION], async (store) => {
-      if (named([...this.sources, ...(await store.list<Connection>(CONNECTION))], body.name))
+    const stored = await this.#documents.together([CONNECTION_KIND], async (store) => {
+      if (named([...this.sources, ...(await store.list<Connection>(CONNECTION_KIND))], body.name))
         throw new ApiError('conflict', `There is a connection '${body.name}' already.`);
-      return store.create(CONNECTION, id, body, by);
+      return store.create(CONNECTION_KIND, id, body, by);
     });
     await this.#deps.settle();
     return stored;
@@ -162,7 +163,7 @@ export class Connections {
       ? this.#documents
       : this.#deps.documents.announcing('catalog');
     const changed = await documents.update<Connection>(
-      CONNECTION,
+      CONNECTION_KIND,
       id,
       by,
       (before) => ({ ...before, ...change(before), ...secret }),
@@ -194,7 +195,7 @@ export class Connections {
     this.requireOwn(connection);
     const { id, body } = connection;
     const rasters = await this.#deps.rastersOf(id);
-    await this.#documents.together([CONNECTION, id], async (store) => {
+    await this.#documents.together([CONNECTION_KIND, id], async (store) => {
       const kinds = [PUBLISHED_LAYER, LAYER_COPY];
       const lists = await Promise.all(kinds.map((kind) => store.list<{ connectionId: string }>(kind)));
       const layers = lists.flat();
@@ -204,7 +205,7 @@ export class Connections {
           'conflict',
           `${count} layers are published from '${body.name}': delete them first.`,
         );
-      if (!(await store.remove(CONNECTION, id))) missing(id);
+      if (!(await store.remove(CONNECTION_KIND, id))) missing(id);
     });
     await this.#deps.documents.remove(CHECK, id);
     await this.#deps.settle();
@@ -276,9 +277,9 @@ export class Connections {
   }
 
   async #serviceOf({ id, body }: StoredConnection): Promise<{ address: ServiceAddress; secret: string }> {
-    const provider = providerOf(body);
+    const provider = getConnectionProvider(body);
     if (!isServiceKind(provider)) throw new ApiError('invalid-request', `'${body.name}' is no service.`);
-    requireActive({ body });
+    requireActiveConnection({ body });
     return { address: { ...body, provider }, secret: await this.#password(id, body) };
   }
 
@@ -286,8 +287,8 @@ export class Connections {
    * Credentials for jobs that read a service: they hold the id of its connection and the URL that it had. Throws as
    * `urlOf` does, and `unavailable` for a connection that leads to another server since.
    */
-  async credentialsOf(id: string, url: URL): Promise<Credentials> {
-    const stored = await this.#documents.get<Connection>(CONNECTION, id);
+  async credentialsOf(id: string, url: URL): Promise<RemoteCredentials> {
+    const stored = await this.#documents.get<Connection>(CONNECTION_KIND, id);
     if (!stored) throw new ApiError('unavailable', 'The connection is not there any more.');
     const { address, secret } = await this.#serviceOf(stored);
     if (serviceAddress(address).origin !== url.origin)
@@ -297,9 +298,9 @@ export class Connections {
 
   /** The bucket of a connection, with its secret. Throws `invalid-request` for another connection, and as `urlOf` does. */
   async storeOf({ id, body }: StoredConnection): Promise<ObjectStore> {
-    if (!isBucketProvider(providerOf(body)) || this.isSource({ id }))
+    if (!isBucketProvider(getConnectionProvider(body)) || this.isSource({ id }))
       throw new ApiError('invalid-request', `'${body.name}' is no bucket.`);
-    const store = objectStoreOf(body, await this.#password(id, body));
+    const store = createObjectStore(body, await this.#password(id, body));
     const problem = this.#deps.readProblem(new URL(store.endpoint));
     if (problem !== undefined) throw new ApiError('unavailable', `The store may not be read: ${problem}.`);
     return store;
@@ -307,11 +308,11 @@ export class Connections {
 
   /** By id; undefined for one that is gone or switched off. One whose secret cannot be read is read as everybody reads it. */
   readonly storeFinder = async (id: string): Promise<ObjectStore | undefined> => {
-    const stored = await this.#documents.get<Connection>(CONNECTION, id);
+    const stored = await this.#documents.get<Connection>(CONNECTION_KIND, id);
     if (!stored?.body.isActive) return undefined;
     return this.storeOf(stored).catch((error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
-      const { credentials: _, ...store } = objectStoreOf(stored.body, '');
+      const { credentials: _, ...store } = createObjectStore(stored.body, '');
       return store;
     });
   };
@@ -330,7 +331,7 @@ export class Connections {
 
   /** Why a bucket or a service may not be connected; undefined when it may. */
   remoteProblem(address: StoreAddress): string | undefined {
-    return this.#deps.readProblem(new URL(endpointOf(address)));
+    return this.#deps.readProblem(new URL(formatEndpoint(address)));
   }
 
   async checks(): Promise<ReadonlyMap<string, ConnectionCheck>> {
@@ -343,10 +344,10 @@ export class Connections {
 const DISCOVERY_MS = 30_000;
 
 export const isDatabaseConnection = ({ body }: Pick<StoredConnection, 'body'>): boolean =>
-  providerOf(body) === 'PostGIS';
+  getConnectionProvider(body) === 'PostGIS';
 
 /** Throws `unavailable` for a connection that is switched off. */
-export function requireActive({ body }: Pick<StoredConnection, 'body'>): void {
+export function requireActiveConnection({ body }: Pick<StoredConnection, 'body'>): void {
   if (!body.isActive) throw new ApiError('unavailable', `The connection '${body.name}' is switched off.`);
 }
 
@@ -362,5 +363,5 @@ function named(connections: readonly StoredConnection[], name: string): StoredCo
 }
 
 function missing(id: string): never {
-  throw notFound(CONNECTION, id.slice(0, 100));
+  throw notFound(CONNECTION_KIND, id.slice(0, 100));
 }

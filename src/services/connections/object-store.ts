@@ -28,30 +28,30 @@ export const speaksTls = ({ sslMode }: Pick<Address, 'sslMode'>): boolean =>
   sslMode !== 'Disable' && sslMode !== 'Allow';
 
 /** Scheme, host and port. */
-export function endpointOf({ host, port, sslMode }: Pick<Address, 'host' | 'port' | 'sslMode'>): string {
+export function formatEndpoint({ host, port, sslMode }: Pick<Address, 'host' | 'port' | 'sslMode'>): string {
   const scheme = speaksTls({ sslMode }) ? 'https' : 'http';
   return new URL(`${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`).origin;
 }
 
 /** The names of S3's own hosts hold the region. */
-function regionOf({ host, region }: Pick<StoreAddress, 'host' | 'region'>): string {
+function getStoreRegion({ host, region }: Pick<StoreAddress, 'host' | 'region'>): string {
   return region ?? /(?:^|\.)s3[.-]([a-z0-9-]+)\.amazonaws\.com$/.exec(host)?.[1] ?? 'us-east-1';
 }
 
-export function objectStoreOf(address: StoreAddress, secret: string): ObjectStore {
+export function createObjectStore(address: StoreAddress, secret: string): ObjectStore {
   if (address.provider === 'AzureBlob') return containerOf(address, secret);
   const credentials: S3Credentials = {
     accessKeyId: address.username,
     secretAccessKey: secret,
-    region: regionOf(address),
+    region: getStoreRegion(address),
   };
-  return { protocol: 'S3', endpoint: endpointOf(address), bucket: address.databaseName, credentials };
+  return { protocol: 'S3', endpoint: formatEndpoint(address), bucket: address.databaseName, credentials };
 }
 
 /** Hosts of Azure begin with the account; others have it in the path. */
 function containerOf(address: StoreAddress, secret: string): ObjectStore {
   const { username: account, host, databaseName: bucket } = address;
-  const endpoint = endpointOf(address) + (host.startsWith(`${account}.`) ? '' : `/${account}`);
+  const endpoint = formatEndpoint(address) + (host.startsWith(`${account}.`) ? '' : `/${account}`);
   return { protocol: 'AzureBlob', endpoint, bucket, credentials: { account, accountKey: secret } };
 }
 
@@ -63,7 +63,7 @@ export const isContainer = (name: string): boolean =>
   /^[a-z0-9](-?[a-z0-9])*$/.test(name) && name.length >= 3 && name.length <= 63;
 
 /** What a page says of the health of its bucket. */
-export function healthOf(listed: ListedObjects, bucket: string): ConnectionHealth {
+export function describeBucketHealth(listed: ListedObjects, bucket: string): ConnectionHealth {
   if ('problem' in listed) return { isHealthy: false, ...listed.problem };
   return { isHealthy: true, reason: 'ok', message: `The bucket ${bucket} can be listed.` };
 }
@@ -87,7 +87,7 @@ const FORMATS: readonly [RegExp, ObjectFormat][] = [
 ];
 
 /** Undefined for what holds no geodata by its name. */
-export const formatOf = (key: string): ObjectFormat | undefined =>
+export const findObjectFormat = (key: string): ObjectFormat | undefined =>
   FORMATS.find(([ending]) => ending.test(key))?.[1];
 
 export interface DataObject extends ListedObject, ObjectFormat {}
@@ -95,7 +95,7 @@ export interface DataObject extends ListedObject, ObjectFormat {}
 /** Objects of a page that hold geodata by their names. */
 export function dataObjects({ objects }: ObjectPage): DataObject[] {
   return objects.flatMap((object) => {
-    const format = formatOf(object.key);
+    const format = findObjectFormat(object.key);
     return format === undefined ? [] : [{ ...object, ...format }];
   });
 }

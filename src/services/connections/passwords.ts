@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors/errors.js';
 import type { DocumentStore } from '../../stores/state/documents.js';
-import { type KeyVersion, keyVersionOf, type SecretKeys } from '../access/keys/secret-keys.js';
-import { CONNECTION, type Connection, type StoredConnection } from './connection.js';
+import { type KeyVersion, parseKeyVersion, type SecretKeys } from '../access/keys/secret-keys.js';
+import { CONNECTION_KIND, type Connection, type StoredConnection } from './connection.js';
 
 /** Passwords of all connections, and the key that they are under. */
 export class ConnectionPasswords {
@@ -21,7 +21,7 @@ export class ConnectionPasswords {
         ...{ isValid: false, version },
         message: 'security.stateKey is not set: passwords lie in the state as they are.',
       };
-    const secrets = (await this.documents.list<Connection>(CONNECTION)).flatMap(
+    const secrets = (await this.documents.list<Connection>(CONNECTION_KIND)).flatMap(
       ({ id, body: { password, name } }) => (password === null ? [] : [{ id, name, password }]),
     );
     const problems = await Promise.all(secrets.map((one) => this.#secretProblem(one)));
@@ -33,7 +33,7 @@ export class ConnectionPasswords {
   }
 
   async #secretProblem(one: { id: string; name: string; password: string }): Promise<string | undefined> {
-    if (keyVersionOf(one.password) === null)
+    if (parseKeyVersion(one.password) === null)
       return `The password of '${one.name}' lies in the state as it is: rotate the key.`;
     try {
       await this.keys.open(one.password, one.id);
@@ -53,7 +53,7 @@ export class ConnectionPasswords {
       throw new ApiError('invalid-request', 'security.stateKey is not set: there is no key to rotate.');
     const rotation = await keys.advance();
     let secrets = 0;
-    for (const one of await this.documents.list<Connection>(CONNECTION))
+    for (const one of await this.documents.list<Connection>(CONNECTION_KIND))
       if (await this.#rewrap(one, by)) secrets++;
     await this.settle();
     return { ...rotation, secrets };
@@ -64,11 +64,13 @@ export class ConnectionPasswords {
     if (body.password === null) return false;
     const password = await this.keys.rewrap(body.password, id);
     try {
-      await this.documents.update<Connection>(CONNECTION, id, by, (now) => ({ ...now, password }), [etag]);
+      await this.documents.update<Connection>(CONNECTION_KIND, id, by, (now) => ({ ...now, password }), [
+        etag,
+      ]);
       return true;
     } catch (error) {
       if (!(error instanceof ApiError) || !/not-found|precondition-failed/.test(error.code)) throw error;
-      const now = await this.documents.get<Connection>(CONNECTION, id);
+      const now = await this.documents.get<Connection>(CONNECTION_KIND, id);
       return now ? this.#rewrap(now, by) : false;
     }
   }

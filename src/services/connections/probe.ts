@@ -34,7 +34,7 @@ const OLDEST_POSTGIS = 3;
  * Connects as the workers do, and says what keeps it from that. The client of PostgreSQL in JavaScript tells failures
  * apart by their codes, where libpq has words only.
  */
-export async function probe(
+export async function probeConnection(
   address: Address,
   password: string,
   settings: Config['connections'],

@@ -13,10 +13,14 @@ export const CredentialsSchema = Type.Object({
   clientId: Type.Optional(Type.String()),
   clientSecret: Type.Optional(Type.String()),
 });
-export type Credentials = Static<typeof CredentialsSchema>;
+export type RemoteCredentials = Static<typeof CredentialsSchema>;
 
 /** A request for a URL with what its credentials add to it. Throws 400 for credentials that it cannot send. */
-export function requestOf(url: URL, credentials: Credentials, timeoutMs: number): RemoteRequest {
+export function buildRemoteRequest(
+  url: URL,
+  credentials: RemoteCredentials,
+  timeoutMs: number,
+): RemoteRequest {
   const { mode, username, password, token, referer } = credentials;
   const headers: Record<string, string> =
     referer === undefined ? {} : { referer: printable('referer', referer) };

@@ -1,7 +1,7 @@
 import { type RemoteRequest, SOURCE_KINDS, type SourceKind } from '../../core/exchange/ingest.js';
 import type { Address, ConnectionProvider } from './connection.js';
-import { endpointOf } from './object-store.js';
-import { type Credentials, requestOf } from './remote-credentials.js';
+import { formatEndpoint } from './object-store.js';
+import { buildRemoteRequest, type RemoteCredentials } from './remote-credentials.js';
 
 /** Services of other servers: their path stands where databases have a name. */
 
@@ -15,7 +15,7 @@ export const isServiceKind = (provider: ConnectionProvider): provider is SourceK
 
 /** Where a service is. Throws for a path that leads to another server. */
 export function serviceAddress(address: Pick<Address, 'host' | 'port' | 'sslMode' | 'databaseName'>): URL {
-  const endpoint = endpointOf(address);
+  const endpoint = formatEndpoint(address);
   const url = new URL(`${endpoint}/${address.databaseName.replace(/^\/+/, '')}`);
   if (url.origin !== endpoint) throw new TypeError('The path leads to another server.');
   return url;
@@ -31,7 +31,7 @@ export function pathProblem(path: string): string | undefined {
 export function credentialsWith(
   { provider, username }: Pick<ServiceAddress, 'provider' | 'username'>,
   secret: string,
-): Credentials {
+): RemoteCredentials {
   if (username !== '') return { mode: 'basic', username, password: secret };
   if (secret === '') return {};
   return { mode: provider === 'arcgis-geoservices-rest' ? 'arcgis-token' : 'token', token: secret };
@@ -39,4 +39,4 @@ export function credentialsWith(
 
 /** A request to a service with its credentials. */
 export const serviceRequest = (address: ServiceAddress, secret: string, timeoutMs: number): RemoteRequest =>
-  requestOf(serviceAddress(address), credentialsWith(address, secret), timeoutMs);
+  buildRemoteRequest(serviceAddress(address), credentialsWith(address, secret), timeoutMs);

@@ -5,7 +5,7 @@ import { isBelow } from '../../core/files/folders.js';
 import { isDatabase, withoutPassword } from '../../core/sources/database-url.js';
 import { isPath, isStacApi } from '../../core/sources/sources.js';
 import { plainText } from '../../core/values/percent.js';
-import { sourceUrl } from '../storage/places.js';
+import { resolveSourceUrl } from '../storage/places.js';
 import {
   type Connection,
   type ConnectionProvider,
@@ -132,7 +132,7 @@ async function rootOf({ place }: SourceConnection): Promise<string> {
 /** A source that has no address is read by nobody. */
 function urlOf(source: string): string {
   try {
-    return sourceUrl(source);
+    return resolveSourceUrl(source);
   } catch {
     return source;
   }

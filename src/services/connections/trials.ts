@@ -5,16 +5,16 @@ import type { RemoteRequest, ServiceAnswer, SourceKind } from '../../core/exchan
 import { isDatabase } from '../../core/sources/database-url.js';
 import type { ListedObjects, ObjectStore } from '../../core/sources/object-stores.js';
 import { isPath } from '../../core/sources/sources.js';
-import { providerOf } from './connection.js';
+import { getConnectionProvider } from './connection.js';
 import { filesHealth } from './files.js';
 import {
-  healthOf,
+  createObjectStore,
+  describeBucketHealth,
   isBucketProvider,
   type ObjectQuery,
-  objectStoreOf,
   type StoreAddress,
 } from './object-store.js';
-import { type ConnectionHealth, probe } from './probe.js';
+import { type ConnectionHealth, probeConnection } from './probe.js';
 import { isServiceKind, type ServiceAddress, serviceRequest } from './service-address.js';
 
 /** How a connection answered when it was tried last. */
@@ -56,11 +56,11 @@ export class ConnectionTrials {
   }
 
   async #health(target: TrialTarget, secret: string): Promise<ConnectionHealth> {
-    const provider = providerOf(target);
+    const provider = getConnectionProvider(target);
     if (isServiceKind(provider)) return this.#serviceHealth({ ...target, provider }, secret);
-    if (!isBucketProvider(provider)) return probe(target, secret, this.deps.settings);
-    const store = objectStoreOf(target, secret);
-    return healthOf(await this.deps.listObjects(store, { prefix: '', limit: 1 }), store.bucket);
+    if (!isBucketProvider(provider)) return probeConnection(target, secret, this.deps.settings);
+    const store = createObjectStore(target, secret);
+    return describeBucketHealth(await this.deps.listObjects(store, { prefix: '', limit: 1 }), store.bucket);
   }
 
   async #serviceHealth(target: ServiceAddress, secret: string): Promise<ConnectionHealth> {

@@ -1,6 +1,6 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
 import { isNumbered, numberedSource } from '../../core/catalog/numbered.js';
-import { oneOf, type Scalar } from '../../core/cql2/index.js';
+import { equalsAny, type Scalar } from '../../core/cql2/index.js';
 import type { EditOperation, EditOutcome, FeatureInput } from '../../core/edits/edits.js';
 import { featureTexts } from '../../core/edits/feature-text.js';
 import { CRS84 } from '../../core/geometry/crs.js';
@@ -94,7 +94,7 @@ async function pairsOf(
   for (let from = 0; from < values.length; from += LIMITS.batchOperations) {
     const page = values.slice(from, from + LIMITS.batchOperations);
     const { features } = await runTask(x, pools, 'vector.items', {
-      ...{ source, filter: oneOf(column, page), fields: [name], skipGeometry: true },
+      ...{ source, filter: equalsAny(column, page), fields: [name], skipGeometry: true },
       ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
       ...{ limit: page.length, offset: 0 },
     });

@@ -53,7 +53,7 @@ export const IMPORT_FORMATS: Readonly<Record<string, ImportFormat>> = {
 };
 
 /** What the ending of a file's name says it is. */
-export function importFormatOf(path: string): ImportFormat | undefined {
+export function findImportFormat(path: string): ImportFormat | undefined {
   const [ending] = /(\.[^.]+\.gz|\.[^.]+)$/.exec(basename(path).toLowerCase()) ?? [];
   if (ending === undefined) return undefined;
   return IMPORT_FORMATS[ending] ?? OF_SEVERAL_FILES[ending];

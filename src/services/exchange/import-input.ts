@@ -1,5 +1,5 @@
 import type { Principal } from '../../core/http/operation.js';
-import type { SourceLayer } from '../access/rules/rules.js';
+import type { CopySourceLayer } from '../access/rules/rules.js';
 import type { MergeInput, MergeReport } from '../edits/merges.js';
 import type { JobContext } from '../jobs/kinds.js';
 
@@ -43,7 +43,7 @@ export interface ImportedCollection {
 export interface RemoteInput<S = unknown> extends Omit<ImportInput, 'file' | 'layer' | 'owned'> {
   remote: S;
   /** The layers that show the same data: the collection becomes a copy of them. */
-  sources?: readonly SourceLayer[];
+  sources?: readonly CopySourceLayer[];
   /** Why the job cannot be tried again once it has failed: whoever began it counts it as gone. */
   retryRefusal?: string;
 }

@@ -7,9 +7,9 @@ import type { OgrLayerInfo } from '../../core/exchange/ogr.js';
 import { makeFolder } from '../../core/files/own-folder.js';
 import type { Pools, TaskOptions } from '../../core/tasks/tasks.js';
 import { isCsv } from '../../core/values/csv.js';
-import { isGzipped, isZipped, nameOf } from '../catalog/publish/formats.js';
+import { getFileStem, isGzipped, isZipped } from '../catalog/publish/formats.js';
 import { holdsBareGeometries, writeAsCsv } from '../edits/bare-geometries.js';
-import { importFormatOf } from './import-formats.js';
+import { findImportFormat } from './import-formats.js';
 
 /** What an import of a file would read. */
 export interface ImportPreview {
@@ -91,7 +91,8 @@ async function describe(
   const { layers, layer, sample, driver } = await pools.run('ogr.preview', { path }, options);
   if (!layer) throw new ApiError('invalid-request', 'The file has no layer.');
   // A layer without a name of its own has the one of the file on disk.
-  const shown = (one: OgrLayerInfo) => (one.name === nameOf(file) ? { ...one, name: nameOf(fileName) } : one);
+  const shown = (one: OgrLayerInfo) =>
+    one.name === getFileStem(file) ? { ...one, name: getFileStem(fileName) } : one;
   return {
     format: driver === 'ESRIJSON' ? 'EsriJson' : await formatOf(file, path),
     detectedSrid: sridOf(layer),
@@ -103,7 +104,7 @@ async function describe(
 }
 
 async function formatOf(file: string, path: string): Promise<string> {
-  const format = importFormatOf(holdsBareGeometries(file) ? file : path);
+  const format = findImportFormat(holdsBareGeometries(file) ? file : path);
   return format?.name ?? 'Unknown';
 }
 

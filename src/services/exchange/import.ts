@@ -12,17 +12,17 @@ import type { LoadedTable, NamedSld } from '../../core/tasks/vector-tasks.js';
 import { isCsv } from '../../core/values/csv.js';
 import type { JobQuery, JobRow } from '../../stores/jobs/jobs.js';
 import { wholeRightError } from '../access/access.js';
-import type { SourceLayer } from '../access/rules/rules.js';
+import type { CopySourceLayer } from '../access/rules/rules.js';
 import { isGzipped, isZipped } from '../catalog/publish/formats.js';
 import { RESERVED_NAMES } from '../catalog/table-name.js';
 import { holdsBareGeometries, writeAsCsv } from '../edits/bare-geometries.js';
 import type { Merges, StagedRows } from '../edits/merges.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kinds.js';
-import { contextOf, withJobSpan } from '../telemetry/spans.js';
+import { parseTraceparent, withJobSpan } from '../telemetry/spans.js';
 import { keepsUpload, removeStrays, trimUploads } from '../uploads/kept-uploads.js';
 import { removeUpload } from '../uploads/upload-files.js';
-import { importFormatOf } from './import-formats.js';
+import { findImportFormat } from './import-formats.js';
 import type {
   Fetched,
   ImportedCollection,
@@ -55,7 +55,7 @@ export interface ImportDeps {
   /** Removes what belongs to features of a collection, apart from what this job made for those that took their place. */
   forget?(id: string, job?: string): Promise<void>;
   /** Says which layers a collection is a copy of. */
-  recordSources?(id: string, sources: readonly SourceLayer[]): Promise<void>;
+  recordSources?(id: string, sources: readonly CopySourceLayer[]): Promise<void>;
   /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
   readMs?: number;
   /** Takes rows over into collections; none can be, when absent. */
@@ -83,7 +83,7 @@ interface StageInput extends Omit<ImportInput, 'file' | 'sourceCrs'> {
 
 /** What an import of a remote source does before its file is there, and before its collection is. */
 interface ImportSteps {
-  sources?: readonly SourceLayer[] | undefined;
+  sources?: readonly CopySourceLayer[] | undefined;
   fetch?: () => Promise<Fetched>;
   precede?: () => Promise<void> | undefined;
 }
@@ -330,7 +330,7 @@ export class ImportService {
 
   #run(context: JobContext<ImportInput>, steps: ImportSteps = {}): Promise<ImportResult> {
     const attributes = { 'svc.job.id': context.id, 'svc.collection.id': context.input.table };
-    const ofRequest = contextOf(context.input.trace);
+    const ofRequest = parseTraceparent(context.input.trace);
     return withJobSpan(
       { name: 'svc.import.file', attributes },
       () => this.#import(context, steps),
@@ -403,7 +403,7 @@ export class ImportService {
     if (report !== undefined) saved.report = report;
     else {
       if (driver === 'ESRIJSON') saved.format = 'EsriJson';
-      else if (isPacked(file)) saved.format = importFormatOf(path)?.name;
+      else if (isPacked(file)) saved.format = findImportFormat(path)?.name;
       saved.untyped = isCsv(path) && !holdsBareGeometries(file);
     }
     await context.checkpoint(saved);

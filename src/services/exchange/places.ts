@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Box } from '../../core/geometry/box.js';
 
 /** Countries and regions by name, as the build wrote them: boxes in CRS84 of their parts. */
-export class Places {
+export class RegionBoxes {
   readonly #boxes = new Map<string, Box[]>();
 
   private constructor(places: readonly (readonly [name: string, boxes: readonly Box[]])[]) {
@@ -12,8 +12,8 @@ export class Places {
     }
   }
 
-  static read(file: string): Places {
-    return new Places(JSON.parse(readFileSync(file, 'utf8')) as [string, Box[]][]);
+  static read(file: string): RegionBoxes {
+    return new RegionBoxes(JSON.parse(readFileSync(file, 'utf8')) as [string, Box[]][]);
   }
 
   /** Boxes of a place; undefined when none is called so. */

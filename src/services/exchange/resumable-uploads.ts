@@ -8,7 +8,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 import type { Submitter } from '../access/identity/submitter.js';
 import { replaceFile } from '../kit/replace-file.js';
-import { endingOf } from '../uploads/upload.js';
+import { getFormatExtension } from '../uploads/upload.js';
 import { uploadFailure } from '../uploads/upload-failure.js';
 import type { ImportService } from './import.js';
 import type { ImportInput } from './import-input.js';
@@ -177,7 +177,7 @@ export class ResumableUploads {
 
   /** The client's name is only remembered: the file's own name cannot lead anywhere. */
   #fileOf({ id, fileName }: Pick<Record, 'id' | 'fileName'>): string {
-    return join(this.#of(id), `file${endingOf(fileName)}`);
+    return join(this.#of(id), `file${getFormatExtension(fileName)}`);
   }
 }
 

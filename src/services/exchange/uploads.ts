@@ -73,7 +73,7 @@ export class Uploads {
   }
 
   /** Begins to follow an upload of a caller. */
-  open(totalBytes: number, submitter: Submitter): Upload {
+  open(totalBytes: number, submitter: Submitter): ImportUpload {
     const stop = new AbortController();
     const record: UploadRecord = {
       uploadId: randomUUID(),
@@ -90,7 +90,7 @@ export class Uploads {
     };
     this.#records.set(keyOf(record), { record, stop });
     this.#trim();
-    return new Upload(record, stop.signal, (id) => this.#rename(record, id));
+    return new ImportUpload(record, stop.signal, (id) => this.#rename(record, id));
   }
 
   /** Those that exist for the caller and have not ended, the newest first. */
@@ -180,7 +180,7 @@ function keyOf({ uploadId, submitter }: UploadName): string {
 }
 
 /** One upload, as who receives it tells of it. */
-export class Upload implements UploadWatch {
+export class ImportUpload implements UploadWatch {
   constructor(
     private readonly record: UploadRecord,
     readonly signal: AbortSignal,

@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
-import { CRS84, coordinatePrecision, uriOf } from '../../core/geometry/crs.js';
+import { buildCrsUri, CRS84, coordinatePrecision } from '../../core/geometry/crs.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { xmlName } from '../../core/values/xml-name.js';
@@ -76,7 +76,7 @@ async function read(
     crs: CRS84.proj,
     swapAxes: false,
     precision: coordinatePrecision(CRS84),
-    ...(format === 'gml' ? { gml: { type: xmlName(id), srsName: uriOf(CRS84, '') } } : {}),
+    ...(format === 'gml' ? { gml: { type: xmlName(id), srsName: buildCrsUri(CRS84, '') } } : {}),
     limit: CHUNK,
     offset,
     maxBytes: LIMITS.sizeSampleBytes,

@@ -5,7 +5,7 @@ import {
   check,
   type Expression,
   equals,
-  oneOf,
+  equalsAny,
   type Scalar,
 } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
@@ -46,7 +46,7 @@ export function selectFeatures(view: View, params: FeatureSelection): Expression
       )
     : undefined;
   const equalities = [...params.others].map(([name, value]) => queryable(view, name, value));
-  const ids = params.ids && oneOf(source.idColumn, idValues(view, params.ids));
+  const ids = params.ids && equalsAny(source.idColumn, idValues(view, params.ids));
   return and(
     view.rows,
     ids,

@@ -7,7 +7,7 @@ import {
   whole,
 } from '../../core/catalog/collection.js';
 import { findCollection } from '../../core/catalog/find.js';
-import { numberedCollection, numberedSource } from '../../core/catalog/numbered.js';
+import { numberedSource, toNumberedCollection } from '../../core/catalog/numbered.js';
 import type { CheckOptions, Expression } from '../../core/cql2/index.js';
 import { notFound } from '../../core/errors/errors.js';
 import { type Crs, defaultCrs } from '../../core/geometry/crs.js';
@@ -54,11 +54,11 @@ export function findView(deps: Catalogs, principal: Principal, collectionId: str
 /** The view with numbers as ids, for clients that know features by these alone. */
 export function numberedView(view: View): View {
   if (!view.source.numbers) return view;
-  const visible = numberedCollection(view.visible);
+  const visible = toNumberedCollection(view.visible);
   const { fields } = visible.source;
   return {
     ...{ ...view, visible, fields, queryables: plainFields(fields) },
-    ...{ collection: numberedCollection(view.collection), source: numberedSource(view.source) },
+    ...{ collection: toNumberedCollection(view.collection), source: numberedSource(view.source) },
   };
 }
 

@@ -38,7 +38,7 @@ export function checkFilter(parameter: string, tree: Expression, options: CheckO
 }
 
 /** A value of CQL2 that is worked out of a feature, fit for a store, and what it is. A wrong one is 400 naming `parameter`. */
-export function readValue(
+export function parseCql2Value(
   parameter: string,
   { text, language }: FilterText,
   options: CheckOptions,

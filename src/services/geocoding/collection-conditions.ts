@@ -1,7 +1,7 @@
 import {
   ALL_FEATURES,
   and,
-  anyOf,
+  combineWithOr,
   type Expression,
   equals,
   literalPattern,
@@ -22,7 +22,7 @@ export class PlaceConditions {
   /** Each of the words is in one of the fields. */
   having(names: readonly string[], words: readonly string[]): Expression | undefined {
     const inOne = (word: string) =>
-      anyOf(names.map((name) => this.#matches(name, word, `%${literalPattern(word)}%`)));
+      combineWithOr(names.map((name) => this.#matches(name, word, `%${literalPattern(word)}%`)));
     return and(...words.map(inOne));
   }
 
@@ -30,8 +30,10 @@ export class PlaceConditions {
   of({ countries, types }: PlaceFilter): Expression | undefined {
     return and(
       countries &&
-        anyOf(countries.flatMap((value) => [this.#is('countryCode', value), this.#is('country', value)])),
-      types && anyOf(types.flatMap((value) => [this.#is('type', value), this.#isOfType(value)])),
+        combineWithOr(
+          countries.flatMap((value) => [this.#is('countryCode', value), this.#is('country', value)]),
+        ),
+      types && combineWithOr(types.flatMap((value) => [this.#is('type', value), this.#isOfType(value)])),
     );
   }
 
@@ -74,7 +76,10 @@ export class PlaceConditions {
   #hasNot(field: PlaceField): Expression {
     const name = this.fields[field];
     if (name === undefined) return ALL_FEATURES;
-    return anyOf([equals(name, null), ...(this.#typeOf(name) === 'string' ? [equals(name, '')] : [])]);
+    return combineWithOr([
+      equals(name, null),
+      ...(this.#typeOf(name) === 'string' ? [equals(name, '')] : []),
+    ]);
   }
 }
 

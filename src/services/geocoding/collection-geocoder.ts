@@ -1,6 +1,6 @@
 import { plainFields } from '../../core/access/field-masks.js';
 import { readable, type VectorCollection } from '../../core/catalog/collection.js';
-import { and, type Expression, oneOf } from '../../core/cql2/index.js';
+import { and, type Expression, equalsAny } from '../../core/cql2/index.js';
 import type {
   Candidate,
   FeatureCandidate,
@@ -20,7 +20,7 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { idLiteral, readObjectId } from '../../core/values/object-id.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import { PlaceConditions } from './collection-conditions.js';
-import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
+import type { Geocoder, GeocoderFacts, PlaceSuggestion } from './geocoder.js';
 import { inTime, ONE_REQUEST } from './in-time.js';
 import { nearestWithin } from './nearest.js';
 
@@ -66,7 +66,7 @@ export class CollectionGeocoder implements Geocoder {
     return inTime((bounded) => this.#findAll(bounded, queries), x, ONE_REQUEST);
   }
 
-  async suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
+  async suggest(x: TaskContext, query: SuggestQuery): Promise<PlaceSuggestion[]> {
     const places = await this.#find(x, query);
     return places.map(({ place, key }) => ({ text: place.label, key }));
   }
@@ -80,7 +80,7 @@ export class CollectionGeocoder implements Geocoder {
     const isNumber = hasIntegerIds(source);
     const id = isNumber ? readObjectId(key) : undefined;
     if (isNumber && id === undefined) return undefined;
-    const condition = oneOf(source.idColumn, [id === undefined ? key : idLiteral(id)]);
+    const condition = equalsAny(source.idColumn, [id === undefined ? key : idLiteral(id)]);
     const { candidates } = await this.#ask(x, condition, { text: '', limit: 1 }, [0, 0]);
     return candidates[0]?.place;
   }

@@ -9,7 +9,7 @@ import type {
 import type { TaskContext } from '../kit/run-task.js';
 
 /** A text that is offered while somebody types, and what the geocoder knows its place by. */
-export interface Suggestion {
+export interface PlaceSuggestion {
   readonly text: string;
   readonly key: string;
 }
@@ -38,7 +38,7 @@ export interface Geocoder {
   facts(x: TaskContext): Promise<GeocoderFacts>;
   /** Best first, for each query. */
   find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]>;
-  suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]>;
+  suggest(x: TaskContext, query: SuggestQuery): Promise<PlaceSuggestion[]>;
   reverse(x: TaskContext, query: ReverseQuery): Promise<{ place: Place; metres: number } | undefined>;
   /** What a suggestion meant; undefined when it is there no more. */
   place(x: TaskContext, key: string, language: string | undefined): Promise<Place | undefined>;

@@ -8,7 +8,7 @@ import type {
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
-import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
+import type { Geocoder, GeocoderFacts, PlaceSuggestion } from './geocoder.js';
 import { inTime, ONE_REQUEST } from './in-time.js';
 
 /** The index of a locator, which threads of the vector pool read. */
@@ -28,7 +28,7 @@ export class LocalGeocoder implements Geocoder {
     return inTime((bounded) => this.#find(bounded, queries), x, ONE_REQUEST);
   }
 
-  async suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
+  async suggest(x: TaskContext, query: SuggestQuery): Promise<PlaceSuggestion[]> {
     const { stamp, places } = await runTask(x, this.pools, 'vector.suggest', { index: this.index, ...query });
     return places.map(({ label, id }) => ({ text: label, key: `${id} ${stamp}` }));
   }

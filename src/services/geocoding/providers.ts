@@ -8,7 +8,7 @@ import type {
   SuggestQuery,
 } from '../../core/geocoding/geocoding.js';
 import type { TaskContext } from '../kit/run-task.js';
-import type { Geocoder, GeocoderAbilities, GeocoderFacts, Suggestion } from './geocoder.js';
+import type { Geocoder, GeocoderAbilities, GeocoderFacts, PlaceSuggestion } from './geocoder.js';
 import { inTime } from './in-time.js';
 
 /** What requests told of a provider; nobody asks it for the sake of it. Of this process. */
@@ -20,19 +20,19 @@ export interface ProviderHealth {
   errorMessage: string | null;
 }
 
-export interface Provider {
+export interface GeocodingProvider {
   readonly name: string;
   readonly abilities: GeocoderAbilities;
   readonly health: ProviderHealth;
 }
 
 /** A provider, and what it is for one caller. */
-export interface Asked {
-  readonly provider: Provider;
+export interface ProviderCall {
+  readonly provider: GeocodingProvider;
   readonly geocoder: Geocoder;
 }
 
-type Ask<T> = (one: Asked, bounded: TaskContext) => Promise<T>;
+type Ask<T> = (one: ProviderCall, bounded: TaskContext) => Promise<T>;
 
 export function untried(): ProviderHealth {
   return { isHealthy: true, lastChecked: null, responseTimeMs: null, errorMessage: null };
@@ -44,7 +44,7 @@ export class ProviderChain implements Geocoder {
 
   /** At least one of them. */
   constructor(
-    private readonly chain: readonly Asked[],
+    private readonly chain: readonly ProviderCall[],
     private readonly timeoutMs: number,
   ) {
     this.name = chain[0]!.geocoder.name;
@@ -70,7 +70,7 @@ export class ProviderChain implements Geocoder {
     return this.#first(chain, ({ geocoder }, bounded) => geocoder.find(bounded, queries), x);
   }
 
-  suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
+  suggest(x: TaskContext, query: SuggestQuery): Promise<PlaceSuggestion[]> {
     return this.#first(
       this.chain,
       async ({ provider, geocoder }, bounded) => {
@@ -92,7 +92,7 @@ export class ProviderChain implements Geocoder {
     return one && this.#first([one], ({ geocoder }, bounded) => geocoder.place(bounded, own, language), x);
   }
 
-  async #first<T>(chain: readonly Asked[], ask: Ask<T>, x: TaskContext): Promise<T> {
+  async #first<T>(chain: readonly ProviderCall[], ask: Ask<T>, x: TaskContext): Promise<T> {
     let failure: unknown;
     for (const one of chain) {
       const { health } = one.provider;

@@ -13,7 +13,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { timelyFailure } from '../connections/remote-failure.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
-import type { Geocoder, GeocoderFacts, Suggestion } from './geocoder.js';
+import type { Geocoder, GeocoderFacts, PlaceSuggestion } from './geocoder.js';
 
 export interface RemoteGeocoderDeps {
   readonly pools: Pools;
@@ -56,7 +56,7 @@ export class RemoteGeocoder implements Geocoder {
     return [candidates.slice(0, limit)];
   }
 
-  async suggest(x: TaskContext, query: SuggestQuery): Promise<Suggestion[]> {
+  async suggest(x: TaskContext, query: SuggestQuery): Promise<PlaceSuggestion[]> {
     const { suggestions } = await this.#ask(x, 'suggest', {
       ...{ text: query.text, maxSuggestions: String(query.limit) },
       ...ofFilter(query),

@@ -8,7 +8,7 @@ import { CollectionGeocoder, searchedFields } from './collection-geocoder.js';
 import type { Geocoder, GeocoderAbilities } from './geocoder.js';
 import { LocalGeocoder } from './local-geocoder.js';
 import { Locators } from './locators.js';
-import { type Provider, ProviderChain, untried } from './providers.js';
+import { type GeocodingProvider, ProviderChain, untried } from './providers.js';
 import { RemoteGeocoder } from './remote-geocoder.js';
 
 export interface GeocodingDeps {
@@ -40,7 +40,7 @@ export class Geocoding {
   readonly locators: Locators;
   readonly #remote: ReadonlyMap<string, RemoteGeocoder>;
   /** In the order in which they are asked. */
-  readonly providers: readonly Provider[];
+  readonly providers: readonly GeocodingProvider[];
 
   constructor(private readonly deps: GeocodingDeps) {
     const { pools, dataDir, settings } = deps;

@@ -1,5 +1,5 @@
 import { badParameter } from '../../core/errors/errors.js';
-import { fieldsOfValues, type SentAttributes } from '../../core/features/feature-set.js';
+import { createValueFields, type SentAttributes } from '../../core/features/feature-set.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { spatialReference } from './geometry.js';
 
@@ -38,7 +38,7 @@ export function featureSetText(at: string, sent: SentSet): string {
   return stringifyExactly({
     ...(geometryType === undefined ? {} : { geometryType }),
     spatialReference: { wkid },
-    fields: fieldsOfValues(features),
+    fields: createValueFields(features),
     features: features.map(({ attributes = {}, geometry }) => ({
       attributes,
       ...(geometry ? { geometry } : {}),

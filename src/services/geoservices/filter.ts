@@ -1,15 +1,15 @@
 import type { BoxLiteral, Expression, GeometryLiteral, Operand } from '../../core/cql2/ast.js';
-import { and, type CheckOptions, oneOf } from '../../core/cql2/index.js';
+import { and, type CheckOptions, equalsAny } from '../../core/cql2/index.js';
 import { badParameter } from '../../core/errors/errors.js';
-import { envelope } from '../../core/geometry/box.js';
+import { computeEnvelope } from '../../core/geometry/box.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import { METRES_OF_UNITS } from '../../core/geometry/esri-units.js';
 import { idLiteral, readObjectId } from '../../core/values/object-id.js';
 import { during } from '../filters/filters.js';
-import { geometryLiteral, jsonOf, spatialReference } from './geometry.js';
+import { geometryLiteral, parseLenientJson, spatialReference } from './geometry.js';
 import { scalarText } from './scalar.js';
 import { timeRange } from './time.js';
-import { conditionOf } from './where.js';
+import { parseCondition } from './where.js';
 
 /** The filters of GeoServices requests, by the names of their parameters. */
 export interface GeoServicesFilter {
@@ -58,15 +58,15 @@ export function geoServicesFilter(
 
 function whereFilter({ where, now }: GeoServicesFilter, schema: CheckOptions): Expression | undefined {
   if (where === undefined || where.trim() === '' || /^\s*1\s*=\s*1\s*$/.test(where)) return undefined;
-  return conditionOf('where', where, schema, { now });
+  return parseCondition('where', where, schema, { now });
 }
 
 function idFilter(ids: unknown, { idColumn, idType }: CheckOptions): Expression | undefined {
   if (ids === undefined || ids === null || (typeof ids === 'string' && ids.trim() === '')) return undefined;
   const texts = idTexts(ids);
   if (texts.length > MAX_IDS) throw badParameter('objectIds', `has more than ${MAX_IDS} ids`);
-  if ((idType ?? 'integer') !== 'integer') return oneOf(idColumn, texts);
-  return oneOf(
+  if ((idType ?? 'integer') !== 'integer') return equalsAny(idColumn, texts);
+  return equalsAny(
     idColumn,
     texts.map((text) => {
       const id = readObjectId(text);
@@ -81,7 +81,8 @@ function idFilter(ids: unknown, { idColumn, idType }: CheckOptions): Expression 
 }
 
 function idTexts(ids: unknown): string[] {
-  const list = typeof ids === 'string' && ids.trim().startsWith('[') ? jsonOf('objectIds', ids, 'all') : ids;
+  const list =
+    typeof ids === 'string' && ids.trim().startsWith('[') ? parseLenientJson('objectIds', ids, 'all') : ids;
   if (Array.isArray(list)) return list.map((id) => scalarText('objectIds', id).trim());
   return scalarText('objectIds', list)
     .split(',')
@@ -148,7 +149,7 @@ function envelopeOf(literal: GeometryLiteral | BoxLiteral): BoxLiteral {
   if ('bbox' in literal && !('type' in literal)) return literal;
   const geometry = literal as GeometryLiteral;
   // A geometry of a request has positions.
-  return { bbox: envelope(geometry)!, crs: geometry.crs };
+  return { bbox: computeEnvelope(geometry)!, crs: geometry.crs };
 }
 
 /** By the fields that the settings of the layer name: see `during`. */

@@ -1,12 +1,12 @@
 import type { Position } from 'geojson';
 import type { BoxLiteral, GeometryLiteral } from '../../core/cql2/ast.js';
 import { badParameter } from '../../core/errors/errors.js';
-import { CRS84, type Crs, epsgOf } from '../../core/geometry/crs.js';
-import { closeRing, polygonsOf } from '../../core/geometry/rings.js';
+import { CRS84, type Crs, normalizeEpsg } from '../../core/geometry/crs.js';
+import { buildPolygons, closeRing } from '../../core/geometry/rings.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { ExactMembers } from '../../core/values/json.js';
 import { JsonBoundsError, parseJsonText } from '../../core/values/json-bounds.js';
-import { crsOfEpsg, isHorizontal } from '../../native/crs.js';
+import { findEpsgCrs, isHorizontal } from '../../native/crs.js';
 import { scalarNumber } from './scalar.js';
 
 /** Geometries of GeoServices JSON (Geometry objects) as literals of the filter tree. Always x,y ordered. */
@@ -15,11 +15,12 @@ type Json = Record<string, unknown>;
 
 /** A spatial reference: a code, text with a code, or `{wkid, latestWkid}`. Throws 400 naming `parameter`. */
 export function spatialReference(parameter: string, value: unknown): Crs {
-  const read = typeof value === 'string' && value.trim().startsWith('{') ? jsonOf(parameter, value) : value;
+  const read =
+    typeof value === 'string' && value.trim().startsWith('{') ? parseLenientJson(parameter, value) : value;
   const { latestWkid, wkid } =
     typeof read === 'object' && read !== null ? (read as Json) : { wkid: read, latestWkid: undefined };
   const code = scalarNumber(parameter, latestWkid ?? wkid ?? '');
-  const crs = Number.isInteger(code) ? crsOfEpsg(epsgOf(code)) : undefined;
+  const crs = Number.isInteger(code) ? findEpsgCrs(normalizeEpsg(code)) : undefined;
   if (!crs || !isHorizontal(crs)) throw badParameter(parameter, 'is not a known spatial reference');
   return crs;
 }
@@ -27,7 +28,7 @@ export function spatialReference(parameter: string, value: unknown): Crs {
 /**
  * JSON as an object, with the digits of some members; QGIS leaves the quotes of names out. Throws 400 naming `parameter`.
  */
-export function jsonOf(parameter: string, text: string, exact: ExactMembers = []): unknown {
+export function parseLenientJson(parameter: string, text: string, exact: ExactMembers = []): unknown {
   try {
     return parseJsonText(UNQUOTED.test(text) ? text.replaceAll(NAME, '$1"$2":') : text, exact);
   } catch (error) {
@@ -54,7 +55,7 @@ export function geometryLiteral(
   if (typeof value === 'string' && !value.trim().startsWith('{')) {
     return fromNumbers(value, type, crsOf(undefined));
   }
-  const json = typeof value === 'string' ? jsonOf('geometry', value) : value;
+  const json = typeof value === 'string' ? parseLenientJson('geometry', value) : value;
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw wrong('is not a geometry object');
   const geometry = json as Json;
@@ -147,7 +148,9 @@ function literalOf(
     case 'Polygon':
       return {
         type: 'MultiPolygon',
-        coordinates: polygonsOf(list(geometry['rings']).map((ring) => closed(positions(ring, 3, counter)))),
+        coordinates: buildPolygons(
+          list(geometry['rings']).map((ring) => closed(positions(ring, 3, counter))),
+        ),
         crs,
       };
   }

@@ -9,7 +9,7 @@ import {
 } from '../../core/features/feature-groups.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
-import { conditionOf } from './where.js';
+import { parseCondition } from './where.js';
 
 /** A statistic under the name that a client gave it. */
 export interface OutputStatistic {
@@ -66,7 +66,7 @@ export function readHaving(
     return name === undefined ? operand : { property: name };
   };
   const table = { ...groupTable(source, fields), filterCrs: CRS84 };
-  const condition = conditionOf('having', countedRows(text), table, { change: aggregate });
+  const condition = parseCondition('having', countedRows(text), table, { change: aggregate });
   const columns = groupColumns(source, { groupBy, statistics });
   const having = mapOperands(condition, (operand) => {
     if (typeof operand !== 'object' || !isProperty(operand)) return operand;

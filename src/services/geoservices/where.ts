@@ -6,12 +6,12 @@ import {
   check,
   checkOperand,
   type Expression,
-  type Kind,
   mapOperands,
+  type OperandKind,
   parseText,
   parseTextOperand,
 } from '../../core/cql2/index.js';
-import { kindOfProperty } from '../../core/cql2/types.js';
+import { findPropertyKind } from '../../core/cql2/types.js';
 import { badParameter } from '../../core/errors/errors.js';
 
 /** Conditions in the SQL that GeoServices take, as the filter that all surfaces have. */
@@ -26,7 +26,7 @@ export interface ConditionOptions {
 /**
  * Reads a condition. Names have no case, 0 and 1 stand for booleans. Throws 400 naming the parameter.
  */
-export function conditionOf(
+export function parseCondition(
   parameter: string,
   text: string,
   schema: CheckOptions,
@@ -39,12 +39,12 @@ export function conditionOf(
 }
 
 /** Reads what is computed of a feature, and tells what it is. Throws 400 naming the parameter. */
-export function valueExpressionOf(
+export function parseValueExpression(
   parameter: string,
   text: string,
   schema: CheckOptions,
   options: ConditionOptions = {},
-): { operand: Operand; kind: Kind } {
+): { operand: Operand; kind: OperandKind } {
   return read(parameter, () => {
     const operand = parseTextOperand(cql2Of(text, options.now));
     return checkOperand(ownNames(operand, schema, options), schema);
@@ -97,7 +97,7 @@ function asBooleans(args: readonly Operand[], schema: CheckOptions): readonly Op
   return args.map(asBoolean);
 }
 
-const isBoolean = (name: string, schema: CheckOptions) => kindOfProperty(name, schema) === 'boolean';
+const isBoolean = (name: string, schema: CheckOptions) => findPropertyKind(name, schema) === 'boolean';
 
 /** SQL spells some literals and operators as CQL2 does not. Text in quotes is stepped over. */
 const SQL_TOKENS = new RegExp(

@@ -2,7 +2,7 @@ import { ApiError, notFound } from '../../core/errors/errors.js';
 import type { JobPriority } from '../../core/jobs/job-priority.js';
 import { instanceName } from '../../stores/database/instance.js';
 import { JobParts } from '../../stores/jobs/job-parts.js';
-import { type Claim, JobRuns, type Progress } from '../../stores/jobs/job-runs.js';
+import { type Claim, type JobProgress, JobRuns } from '../../stores/jobs/job-runs.js';
 import type { JobLimits } from '../../stores/jobs/job-shares.js';
 import type { JobRow, JobState, JobStore } from '../../stores/jobs/jobs.js';
 import type { JobCaller, Submitter } from '../access/identity/submitter.js';
@@ -54,7 +54,7 @@ export interface SubmitOptions extends Submitter {
 }
 
 /** What observers are told: progress while the job runs here, the state at its end. */
-export interface JobNews extends Progress {
+export interface JobNews extends JobProgress {
   state: JobState;
 }
 
@@ -392,7 +392,7 @@ export class JobEngine {
     const { leaseMs, pollMs, onError, deadlinesMs = {}, requireCaller } = this.#options;
     const kind = this.#kinds.get(job.kind)!;
     const refusal = job.cancel_requested_at === null ? unfit(job, kind, takenOver) : undefined;
-    const onProgress = (progress: Progress) => this.#tell(job.id, { ...progress, state: 'Running' });
+    const onProgress = (progress: JobProgress) => this.#tell(job.id, { ...progress, state: 'Running' });
     const fit = refusal === undefined ? kind : { ...kind, cleanup: kind.cleanup?.bind(kind), run: refusal };
     const run = new JobRun(fit, job, {
       runs: this.#runs,

@@ -3,7 +3,7 @@ import { SourceFault, TaskFailure } from '../../core/errors/failure.js';
 import { storageFailure } from '../../core/errors/storage-faults.js';
 
 /** What people are told of a failure. One without a meaning is `internal`: only the log has its cause. */
-export function failureOf(
+export function describeJobFailure(
   error: unknown,
   onError: (error: unknown) => void,
 ): { code: string; message: string } {

@@ -46,7 +46,7 @@ export interface JobOutcome {
   failure?: { code: string };
 }
 
-export type LogLevel = 'info' | 'warning' | 'error';
+export type JobLogLevel = 'info' | 'warning' | 'error';
 
 /** What a run sees of its job. Writes reject when the job has been given to another instance. */
 export interface JobContext<I = unknown> {
@@ -69,7 +69,7 @@ export interface JobContext<I = unknown> {
   step<T>(phase: string, message: string, work: () => Promise<T>, always?: boolean): Promise<T>;
   /** Throws `forbidden` if the caller of the job has lost the right to it. Steps look before they begin. */
   requireCaller(): Promise<void>;
-  log(level: LogLevel, message: string): Promise<void>;
+  log(level: JobLogLevel, message: string): Promise<void>;
   /** A warning that stays with the job, once. */
   warn(message: string): Promise<void>;
   /** Durable once resolved. */

@@ -1,6 +1,6 @@
 import { ANY } from '../../core/access/access.js';
 import { notFound } from '../../core/errors/errors.js';
-import { actorOf, type Principal } from '../../core/http/operation.js';
+import { formatActor, type Principal } from '../../core/http/operation.js';
 import type { JobQuery, JobRow } from '../../stores/jobs/jobs.js';
 import { permits } from '../access/permissions.js';
 
@@ -13,7 +13,7 @@ interface Owned {
 
 /** Whether the caller began it. */
 export function isOwn({ owner }: Owned, principal: Principal): boolean {
-  return owner === actorOf(principal);
+  return owner === formatActor(principal);
 }
 
 /** Whether it exists for the caller: a caller of a tenant knows nothing of other tenants. */
@@ -32,9 +32,9 @@ export function isOwnImport(one: Owned, principal: Principal): boolean {
 }
 
 /** The same as a condition of a query. */
-export function importsOf(principal: Principal): Pick<JobQuery, 'owner' | 'tenant'> {
+export function buildImportQuery(principal: Principal): Pick<JobQuery, 'owner' | 'tenant'> {
   if (permits(principal, 'admin:jobs:read')) return { tenant: principal.tenantId };
-  return { owner: actorOf(principal) };
+  return { owner: formatActor(principal) };
 }
 
 /** Whether the caller may end an import: its own one, or any as who manages jobs. */

@@ -1,7 +1,7 @@
 import { TaskFailure } from '../../core/errors/failure.js';
 import { readKept } from '../../core/values/json.js';
 import type { JobParts, PartClaim } from '../../stores/jobs/job-parts.js';
-import { failureOf } from './failure.js';
+import { describeJobFailure } from './failure.js';
 import { type JobKind, JobStopped, type PartContext, type StopReason } from './kinds.js';
 import { Lease } from './lease.js';
 
@@ -84,6 +84,6 @@ export class PartRun implements PartContext {
     const stopped = this.signal.aborted;
     if (stopped || this.#attempt < ATTEMPTS)
       await parts.release(this.jobId, this.ordinal, { counts: !stopped });
-    else await parts.fail(this.jobId, this.ordinal, failureOf(error, this.options.onError));
+    else await parts.fail(this.jobId, this.ordinal, describeJobFailure(error, this.options.onError));
   }
 }

@@ -2,22 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../core/errors/errors.js';
 import { keepJson, readKept } from '../../core/values/json.js';
 import type { JobParts } from '../../stores/jobs/job-parts.js';
-import type { JobRuns, Outcome, Progress } from '../../stores/jobs/job-runs.js';
+import type { JobProgress, JobRuns, RunOutcome } from '../../stores/jobs/job-runs.js';
 import type { JobArtifactRow, JobRow } from '../../stores/jobs/jobs.js';
 import type { JobCaller, Submitter } from '../access/identity/submitter.js';
 import { divide } from './divided.js';
-import { failureOf } from './failure.js';
+import { describeJobFailure } from './failure.js';
 import {
   type JobContext,
   type JobKind,
+  type JobLogLevel,
   JobStopped,
-  type LogLevel,
   type PartState,
   type StopReason,
 } from './kinds.js';
 import { Lease } from './lease.js';
 
-export interface RunOptions {
+export interface JobRunOptions {
   runs: JobRuns;
   parts: JobParts;
   leaseMs: number;
@@ -30,7 +30,7 @@ export interface RunOptions {
   /** Throws `forbidden` if the caller has lost the right to the job; nobody is looked up when absent. */
   requireCaller?: ((caller: JobCaller) => Promise<void>) | undefined;
   /** Told of each progress, at once. */
-  onProgress(progress: Progress): void;
+  onProgress(progress: JobProgress): void;
   /** Failures that are not the job's own, and causes that clients do not see. */
   onError(error: unknown): void;
 }
@@ -51,7 +51,7 @@ export class JobRun implements JobContext {
   readonly #stop = new AbortController();
   readonly #startedAt = Date.now();
   readonly #warnings: string[];
-  readonly #progress: Progress = { phase: null, fraction: null, etaMs: null };
+  readonly #progress: JobProgress = { phase: null, fraction: null, etaMs: null };
   readonly #lease: Lease;
   /** What is written while the work goes on, in order. */
   #writes: Promise<void> = Promise.resolve();
@@ -64,7 +64,7 @@ export class JobRun implements JobContext {
   constructor(
     readonly kind: JobKind,
     job: JobRow,
-    private readonly options: RunOptions,
+    private readonly options: JobRunOptions,
   ) {
     this.id = job.id;
     this.input = readKept(job.input_json) as never;
@@ -106,7 +106,7 @@ export class JobRun implements JobContext {
     }
   }
 
-  async #outcome(): Promise<Outcome | 'shutdown' | 'lease-lost'> {
+  async #outcome(): Promise<RunOutcome | 'shutdown' | 'lease-lost'> {
     try {
       this.signal.throwIfAborted();
       await this.requireCaller();
@@ -123,9 +123,9 @@ export class JobRun implements JobContext {
         return { state: 'Cancelled', failure: { code: 'cancelled', message: 'Cancelled.' } };
       }
       if (reason === 'revoked')
-        return { state: 'Failed', failure: failureOf(this.#refusal, this.options.onError) };
+        return { state: 'Failed', failure: describeJobFailure(this.#refusal, this.options.onError) };
       if (reason === 'deadline') return { state: 'Failed', failure: this.#lateness() };
-      return { state: 'Failed', failure: failureOf(error, this.options.onError) };
+      return { state: 'Failed', failure: describeJobFailure(error, this.options.onError) };
     }
   }
 
@@ -135,7 +135,7 @@ export class JobRun implements JobContext {
     return { code: 'deadline-exceeded', message };
   }
 
-  async #end(outcome: Outcome | 'shutdown' | 'lease-lost'): Promise<JobRow | undefined> {
+  async #end(outcome: RunOutcome | 'shutdown' | 'lease-lost'): Promise<JobRow | undefined> {
     const { runs } = this.options;
     if (outcome === 'lease-lost') return undefined;
     if (outcome === 'shutdown') {
@@ -213,7 +213,7 @@ export class JobRun implements JobContext {
   }
 
   /** Resolves before the line is written, unless many wait for that. */
-  log(level: LogLevel, message: string): Promise<void> {
+  log(level: JobLogLevel, message: string): Promise<void> {
     const line = { at: Date.now(), level, message, phase: this.#progress.phase };
     this.#tell(() => this.options.runs.log(this.id, line));
     return this.#unwritten < UNWRITTEN ? Promise.resolve() : this.#writes;

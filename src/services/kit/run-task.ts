@@ -21,7 +21,7 @@ export interface TaskContext {
   timing(stage: string, milliseconds: number): void;
 }
 
-export interface RunOptions {
+export interface TaskRunOptions {
   /** Neither the client's leaving nor the deadline makes this task's result unknown: it is waited for. */
   toTheEnd?: boolean;
   /** Asks the task to end early, and its result is waited for all the same. */
@@ -38,7 +38,7 @@ export async function runTask<N extends TaskName>(
   pools: Pools,
   name: N,
   input: TaskInput<N>,
-  { toTheEnd = false, begun = false, stop, layerId }: RunOptions = {},
+  { toTheEnd = false, begun = false, stop, layerId }: TaskRunOptions = {},
 ): Promise<TaskOutput<N>> {
   const started = performance.now();
   let output: TaskOutput<N> | undefined;
@@ -59,7 +59,7 @@ export async function runTask<N extends TaskName>(
   } finally {
     const ms = performance.now() - started;
     metrics.operationDuration.cell(name).observe(ms);
-    metrics.operations.cell(name, outcome).inc();
+    metrics.operationCounter.cell(name, outcome).inc();
     metrics.admissions.cell(admission).inc();
     countTask({ name, input, output, ms });
     x.timing(name.replace('.', '-'), ms);

@@ -1,7 +1,7 @@
 import { isLayerNumber } from '../../core/access/access.js';
 
 /** Id of a collection with a name. Digits alone would be the number of a layer. */
-export function collectionId(name: string): string {
+export function createCollectionId(name: string): string {
   const plain = slug(name);
   return isLayerNumber(plain) ? `data-${plain}` : plain;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type StyleSpecification, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
 import { ConfigError } from '../../core/config/config.js';
-import { type BasemapSetting, basemapSetting, originOf } from '../../core/maps/basemap.js';
+import { type BasemapSetting, basemapSetting, parseUrlOrigin } from '../../core/maps/basemap.js';
 
 /** What lies under the data, ready to be drawn. */
 type Basemap =
@@ -21,7 +21,7 @@ export function configuredBasemap(pages: { basemap: string; attribution: string 
   const setting = basemapSetting(pages.basemap);
   if (!setting) throw new ConfigError(['pages.basemap is no base map']);
   const basemap: Basemap = setting.kind === 'file' ? { kind: 'file', style: styleOf(setting.path) } : setting;
-  const origins = urlsOf(basemap).flatMap((url) => originOf(url) ?? []);
+  const origins = urlsOf(basemap).flatMap((url) => parseUrlOrigin(url) ?? []);
   return { basemap, attribution: pages.attribution, origins: [...new Set(origins)] };
 }
 

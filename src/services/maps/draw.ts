@@ -4,7 +4,7 @@ import type { MapSettings } from '../../core/catalog/layer-settings.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import type { Format } from '../../core/http/media.js';
-import type { Batch, TimeRange } from '../../core/http/params.js';
+import type { AcquisitionTime, TimeRange } from '../../core/http/params.js';
 import { type Licensing, requireEntitlement } from '../../core/kit/licensing.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { mapSettings } from '../catalog/layers/map-settings.js';
@@ -45,7 +45,7 @@ export interface DrawnMap {
   /** Instant or interval of the data; undefined for data without a time. */
   readonly time: string | undefined;
   /** The acquisition batch of rasters, and the items that they are. */
-  readonly batch: Batch | undefined;
+  readonly batch: AcquisitionTime | undefined;
   readonly items: readonly SourceItem[];
 }
 

@@ -34,7 +34,7 @@ const periods = new LRUCache<string, Period>({ max: 100 });
  * How far east of a place the same place comes again, in units of the CRS: 360 for longitudes, the length of the
  * equator for cylindrical projections that are cut at the antimeridian. Null for all others.
  */
-function periodOf(crs: string): number | null {
+function findWrapPeriod(crs: string): number | null {
   let period = periods.get(crs);
   if (period === undefined) {
     period = { length: describeCrs(crs).isGeographic ? 360 : findPeriod(crs) };
@@ -62,7 +62,7 @@ function findPeriod(crs: string): number | null {
 export function boxInCrs(parameter: string, box: Box, from: Crs, to: Crs): Box {
   if (box[0] <= box[2]) return transformed(parameter, box, from, to);
   const [west, south, east, north] = box;
-  const period = periodOf(to.proj);
+  const period = findWrapPeriod(to.proj);
   // Where the CRS does not go around the globe it may well go on across the antimeridian.
   if (period === null) return transformed(parameter, [west, south, east + 360, north], from, to);
   const left = transformed(parameter, [west, south, 180, north], from, to);
@@ -83,8 +83,8 @@ function transformed(parameter: string, bbox: Box, from: Crs, to: Crs): Box {
 }
 
 /** The windows that show the world where `bbox` does, which may go on beyond its edges: itself, and moved by a period. */
-export function windowsOf(bbox: Box, crs: string): Box[] {
-  const period = periodOf(crs);
+export function listWrappedWindows(bbox: Box, crs: string): Box[] {
+  const period = findWrapPeriod(crs);
   if (period === null) return [bbox];
   const [minx, miny, maxx, maxy] = bbox;
   // What only touches the edge, or reaches over it by a rounding error, shows nothing there.

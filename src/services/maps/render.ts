@@ -5,25 +5,25 @@ import {
   readable,
   type VectorCollection,
 } from '../../core/catalog/collection.js';
-import { membersOf } from '../../core/catalog/raster-sources.js';
+import { listMosaicMembers } from '../../core/catalog/raster-sources.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError } from '../../core/errors/errors.js';
 import type { Box } from '../../core/geometry/box.js';
-import type { AxisRange, Batch } from '../../core/http/params.js';
+import type { AcquisitionTime, AxisRange } from '../../core/http/params.js';
 import type { MapLayer } from '../../core/maps/maps.js';
 import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { ImageResult, RasterImageTask, RasterStep, TileSize } from '../../core/rasters/rasters.js';
 import { styleFacts } from '../../core/styles/facts.js';
 import { styleText } from '../../core/styles/model.js';
 import { rasterSteps } from '../../core/styles/raster-steps.js';
-import { zoomOfScale } from '../../core/styles/zoom.js';
+import { scaleToZoom } from '../../core/styles/zoom.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { describeCrs, releaseBytes } from '../../native/index.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import { chooseRaster } from '../rasters/choose.js';
 import { windowIn84 } from '../rasters/source-items.js';
 import { withScenes } from '../rasters/stac-imagery/windows.js';
-import { groundSize, windowsOf } from './ground.js';
+import { groundSize, listWrappedWindows } from './ground.js';
 
 export interface ImageRequest {
   /** Bottom first. */
@@ -46,7 +46,7 @@ export interface ImageRequest {
   /** Checked filters by the id of their collection: only these features are drawn. */
   filters?: ReadonlyMap<string, Expression>;
   /** The acquisition batch of which rasters are drawn; all of a mosaic, the newest time of a series, when absent. */
-  batch?: Batch | undefined;
+  batch?: AcquisitionTime | undefined;
   /** How the raster among the collections is shown. */
   look?: RasterLook | undefined;
   /** The value that is transparent where rasters are shown in their styles; not beside `look`. */
@@ -85,7 +85,7 @@ export async function renderImage(
   const searched = { window84: windowIn84(bbox, crs), datetime: request.batch, signal: x.signal };
   const collections = await withScenes(pools, request.collections, searched);
   const [only] = collections;
-  const windows = request.wraps ? windowsOf(bbox, crs) : [bbox];
+  const windows = request.wraps ? listWrappedWindows(bbox, crs) : [bbox];
   if (
     windows.length === 1 &&
     collections.length === 1 &&
@@ -153,7 +153,7 @@ function rasterOf(
   const { bbox, crs, batch, look, nodata, heights } = request;
   const { source } = collection.raster;
   // The window only tells members apart.
-  const isMosaic = membersOf(source) !== undefined;
+  const isMosaic = listMosaicMembers(source) !== undefined;
   const window84 = isMosaic ? windowIn84(bbox, crs) : undefined;
   const raster = chooseRaster(collection, { window84, datetime: batch, heights });
   if (!raster) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
@@ -243,5 +243,5 @@ function bufferOf({ width, height, scale = 1 }: ImageRequest, reach: number): nu
 /** The zoom that expressions of styles see, to a hundredth: from the scale in the middle of the image. */
 function zoomOf({ bbox, crs, width, scale = 1 }: ImageRequest): number {
   const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs).metresPerUnit * scale;
-  return Math.round(zoomOfScale(metres / PIXEL_METRES) * 100) / 100;
+  return Math.round(scaleToZoom(metres / PIXEL_METRES) * 100) / 100;
 }

@@ -5,7 +5,7 @@ import type { VectorSource } from '../../core/sources/vector-source.js';
 import type { WrittenContainer } from '../../core/tiles/archives.js';
 import type { CrsDescription } from '../../native/index.js';
 import type { ImportInput } from '../exchange/import-input.js';
-import type { TileSelection } from '../tiles/jobs/tally.js';
+import type { TileJobRequest } from '../tiles/jobs/tally.js';
 
 /** A process as it is declared: what is told of it, what it takes, and how it is done. */
 export interface ProcessDefinition {
@@ -100,7 +100,7 @@ export type ProcessWork =
   | { readonly kind: 'plan' };
 
 /** Tiles, and the kind of archive that they go into. */
-export interface ArchiveSelection extends TileSelection {
+export interface ArchiveSelection extends TileJobRequest {
   readonly container: WrittenContainer;
 }
 

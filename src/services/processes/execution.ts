@@ -1,7 +1,7 @@
 import { GEOTIFF_FORMAT } from '../../core/http/media.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import type { SourceLayer } from '../access/rules/rules.js';
+import type { CopySourceLayer } from '../access/rules/rules.js';
 import { EXPORT_FORMATS } from '../exchange/exports/formats.js';
 import type { ImportService } from '../exchange/import.js';
 import type { JobContext } from '../jobs/kinds.js';
@@ -36,7 +36,7 @@ export interface ExecutionInput {
   outputs: Readonly<Record<string, OutputRequest>>;
   response: 'document' | 'raw';
   /** The layers that a published output is a copy of. */
-  derivedFrom?: readonly SourceLayer[];
+  derivedFrom?: readonly CopySourceLayer[];
   /** It reads what this principal may read then. */
   principal: Principal;
   /** The span of the request that submitted it (W3C Trace Context). */

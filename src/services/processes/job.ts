@@ -1,14 +1,14 @@
 import { rm } from 'node:fs/promises';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { makeFolder } from '../../core/files/own-folder.js';
-import { actorOf } from '../../core/http/operation.js';
+import { formatActor } from '../../core/http/operation.js';
 import { writeThrough } from '../edits/write-through.js';
 import type { JobContext } from '../jobs/kinds.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { ProcessDefinition } from './definition.js';
 import type { ExecutionInput, ProcessResult, ResultFile, RunDeps, WorkResult } from './execution.js';
 import { partContext, type SavedParts } from './part-context.js';
-import { runPlan } from './plan-run.js';
+import { runJobPlan } from './plan-run.js';
 import { runExport } from './run-export.js';
 import { runFeatures } from './run-features.js';
 import { runImport } from './run-import.js';
@@ -17,7 +17,7 @@ import { runRaster } from './run-raster.js';
 import { runTiles } from './run-tiles.js';
 
 /** One run of a process: whatever an earlier run has left in the folder is made again. */
-export async function runProcess(
+export async function executeProcess(
   context: JobContext<ExecutionInput>,
   folder: string,
   deps: RunDeps,
@@ -25,7 +25,7 @@ export async function runProcess(
   const { plan } = context.input;
   const saved: SavedParts = { ...(context.saved as SavedParts | undefined) };
   const results = plan
-    ? await runPlan(partContext(context, 'steps', saved), plan, folder, deps, runWork)
+    ? await runJobPlan(partContext(context, 'steps', saved), plan, folder, deps, runWork)
     : await runWork(context, folder, deps);
   const collections: Record<string, string> = {};
   await context.requireCaller();
@@ -106,7 +106,7 @@ async function publishOutput(
   const { path, features, mediaType } = file;
   const { derivedFrom: sources = [], principal } = context.input;
   const publication = {
-    ...{ path, mediaType, collection, title, sources, by: actorOf(principal) },
+    ...{ path, mediaType, collection, title, sources, by: formatActor(principal) },
     ...(features === undefined ? {} : { features }),
   };
   const work = () => publish(partContext(context, `publish ${output}`, saved), publication);

@@ -2,7 +2,7 @@ import type { FeatureProcess } from '../../core/processes/feature-processes.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { FeaturesFacts, ProcessWork } from './definition.js';
 import type { PlanStep } from './plan.js';
-import { factsAfter, factsOfInput } from './plan-facts.js';
+import { createFactsLookup, factsAfter } from './plan-facts.js';
 import type { CollectionReference, SourceReference } from './source-input.js';
 import type { Size } from './sources.js';
 
@@ -32,7 +32,7 @@ export async function estimatePlan(
   for (const step of steps) {
     const { work } = PROCESSES.get(step.process)!;
     if (work.kind !== 'features') continue;
-    const factsOf = factsOfInput(step.sources, facts, collections.facts);
+    const factsOf = createFactsLookup(step.sources, facts, collections.facts);
     const [input, overlay] = [factsOf(work.input), factsOf(work.overlay)];
     const [reads, others] = [
       await sizeOf(step, work.input, sizes, collections),

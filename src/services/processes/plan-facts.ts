@@ -1,4 +1,4 @@
-import { freeName, namesInUse } from '../../core/features/column-names.js';
+import { findFreeName, namesInUse } from '../../core/features/column-names.js';
 import { resultColumns } from '../../core/processes/feature-processes.js';
 import { type Field, hasIntegerIds } from '../../core/sources/vector-source.js';
 import type { FeaturesFacts, InputValues, ProcessWork } from './definition.js';
@@ -25,7 +25,7 @@ export function factsAfter(
       const named = source.fields.filter(({ name }) => fields.includes(name));
       if (hasIntegerIds(source) && !process.parts) return factsWith(facts, named, process.crs);
       // Ids that do not stay become an attribute.
-      const name = freeName(source.idColumn, namesInUse(named));
+      const name = findFreeName(source.idColumn, namesInUse(named));
       const type = hasIntegerIds(source) ? 'integer' : 'string';
       return factsWith(facts, [{ name, type, nullable: false }, ...named], process.crs);
     }
@@ -51,7 +51,7 @@ function factsWith({ source, crs: before }: FeaturesFacts, fields: Field[], crs?
 type Source = SourceReference | SourceValue;
 
 /** What is certain of the features of an input of a step, by its name: those of a collection, or of a step before. */
-export function factsOfInput(
+export function createFactsLookup(
   sources: Readonly<Record<string, Source>>,
   facts: ReadonlyMap<string, FeaturesFacts | undefined>,
   ofCollection: (name: string, reference: CollectionReference) => FeaturesFacts,

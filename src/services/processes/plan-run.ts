@@ -5,7 +5,7 @@ import { TaskFailure } from '../../core/errors/failure.js';
 import { writeThrough } from '../edits/write-through.js';
 import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/orchestration-metrics.js';
-import { contextOf, withJobSpan } from '../telemetry/spans.js';
+import { parseTraceparent, withJobSpan } from '../telemetry/spans.js';
 import type { ExecutionInput, RunDeps, WorkResult } from './execution.js';
 import { derivedContext } from './part-context.js';
 import { orderSteps, type Plan, type PlanStep, planOutputs, stepsReadBy } from './plan.js';
@@ -29,14 +29,14 @@ type Run = (context: JobContext<ExecutionInput>, folder: string, deps: RunDeps) 
 type Bind = (step: Step, results: Results) => Promise<ExecutionInput['sources']>;
 
 /** Runs a plan in a span, and each of its steps in one below it. */
-export function runPlan(
+export function runJobPlan(
   context: JobContext<ExecutionInput>,
   plan: JobPlan,
   folder: string,
   deps: RunDeps,
   run: Run,
 ): Promise<WorkResult> {
-  const ofRequest = contextOf(context.input.trace);
+  const ofRequest = parseTraceparent(context.input.trace);
   const work = (inner: Context) => {
     const runInSpan: Run = (step, ...rest) =>
       withJobSpan(spanOf('execute_step', step), () => run(step, ...rest), inner);

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { ApiError, notFound } from '../../core/errors/errors.js';
-import { actorOf, type Principal } from '../../core/http/operation.js';
+import { formatActor, type Principal } from '../../core/http/operation.js';
 import type { JobPriority } from '../../core/jobs/job-priority.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { JobState, JobStore } from '../../stores/jobs/jobs.js';
@@ -10,7 +10,7 @@ import type { Execution } from './execution.js';
 /** Executions that somebody else has to approve before they become jobs. */
 
 /** What somebody wants to have executed. */
-export interface Draft {
+export interface ProposalDraft {
   readonly process: string;
   readonly execution: Execution;
   readonly principal: Principal;
@@ -59,7 +59,7 @@ export interface Proposal
 /** Which proposals fit. */
 export interface ProposalFilter {
   readonly status?: string | undefined;
-  /** Whose they are, as `actorOf` names callers. */
+  /** Whose they are, as `formatActor` names callers. */
   readonly requestedBy?: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface ProposalsDeps {
   documents: DocumentStore;
   jobs: Pick<JobStore, 'get'>;
   /** Executes what is approved, once for each job id, with the rights of now. Throws what is wrong with it by now. */
-  execute(draft: Draft, jobId: string): Promise<unknown>;
+  execute(draft: ProposalDraft, jobId: string): Promise<unknown>;
 }
 
 const PROPOSAL = 'process proposal';
@@ -88,7 +88,7 @@ export class Proposals {
    * Keeps an execution until somebody decides; the same one of the same caller is kept once. Throws 413 for one that is too
    * large to be kept, and `conflict` where too many of the caller wait.
    */
-  async propose(draft: Draft): Promise<string> {
+  async propose(draft: ProposalDraft): Promise<string> {
     const text = JSON.stringify(draft);
     if (Buffer.byteLength(text) > LIMITS.proposalBytes)
       throw new ApiError(
@@ -96,7 +96,7 @@ export class Proposals {
         `What needs approval has ${LIMITS.proposalBytes} bytes at most: name features by reference.`,
       );
     const digest = createHash('sha256').update(text).digest('hex');
-    const owner = actorOf(draft.principal);
+    const owner = formatActor(draft.principal);
     return this.#deps.documents.together([PROPOSAL], async (store) => {
       await removeOld(store);
       const all = await store.list<Waiting>(WAITING);
@@ -125,7 +125,7 @@ export class Proposals {
       count += own.length;
       const fit = own.filter(
         ({ body }) =>
-          (requestedBy === undefined || requestedBy === actorOf(body.proposer)) &&
+          (requestedBy === undefined || requestedBy === formatActor(body.proposer)) &&
           // Of those that are executed their jobs tell more.
           (status === undefined || status === body.status || body.status === 'Executing'),
       );
@@ -137,7 +137,7 @@ export class Proposals {
   }
 
   /** Throws `not-found`, also for one of another tenant. */
-  async get(id: string, reader: Principal): Promise<Proposal & { readonly draft: Draft }> {
+  async get(id: string, reader: Principal): Promise<Proposal & { readonly draft: ProposalDraft }> {
     const stored = await this.#required(id, reader);
     return { ...(await this.#view(stored)), draft: await this.#draft(id) };
   }
@@ -146,10 +146,11 @@ export class Proposals {
    * Executes it, with the rights that who proposed it has now. Again, it executes what a crash has kept from that. Throws
    * `forbidden` for who proposed it, and `conflict` for one that is decided.
    */
-  async approve(id: string, approver: Principal): Promise<Proposal & { readonly draft: Draft }> {
+  async approve(id: string, approver: Principal): Promise<Proposal & { readonly draft: ProposalDraft }> {
     const { body } = await this.#required(id, approver);
-    const by = actorOf(approver);
-    if (by === actorOf(body.proposer)) throw new ApiError('forbidden', 'Who proposed it cannot approve it.');
+    const by = formatActor(approver);
+    if (by === formatActor(body.proposer))
+      throw new ApiError('forbidden', 'Who proposed it cannot approve it.');
     const isCutOff = body.status === 'Executing' && !(await this.#deps.jobs.get(body.jobId));
     if (!isCutOff) await this.#resolve(id, by, 'Executing', null);
     try {
@@ -167,9 +168,13 @@ export class Proposals {
   }
 
   /** Throws `not-found`, and `conflict` for one that is decided. */
-  async reject(id: string, reason: string, reader: Principal): Promise<Proposal & { readonly draft: Draft }> {
+  async reject(
+    id: string,
+    reason: string,
+    reader: Principal,
+  ): Promise<Proposal & { readonly draft: ProposalDraft }> {
     await this.#required(id, reader);
-    await this.#resolve(id, actorOf(reader), 'Rejected', reason);
+    await this.#resolve(id, formatActor(reader), 'Rejected', reason);
     return this.get(id, reader);
   }
 
@@ -190,8 +195,8 @@ export class Proposals {
     throw notFound('proposal', id.slice(0, 128));
   }
 
-  async #draft(id: string): Promise<Draft> {
-    const stored = await this.#deps.documents.get<Draft>(DRAFT, id);
+  async #draft(id: string): Promise<ProposalDraft> {
+    const stored = await this.#deps.documents.get<ProposalDraft>(DRAFT, id);
     if (!stored) throw notFound('proposal', id.slice(0, 128));
     return stored.body;
   }
@@ -216,7 +221,7 @@ const STATUS: Readonly<Record<JobState, ProposalStatus>> = {
   Cancelled: 'Failed',
 };
 
-function bodyOf({ process, execution, principal: { kind, id, name, tenantId } }: Draft): Body {
+function bodyOf({ process, execution, principal: { kind, id, name, tenantId } }: ProposalDraft): Body {
   return {
     process,
     proposer: { kind, id, name, ...(tenantId === undefined ? {} : { tenantId }) },

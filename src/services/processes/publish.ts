@@ -2,7 +2,7 @@ import { copyFile, link, rm } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { RESULT_TABLE } from '../../core/processes/feature-processes.js';
 import type { Derivations } from '../access/rules/derivations.js';
-import type { SourceLayer } from '../access/rules/rules.js';
+import type { CopySourceLayer } from '../access/rules/rules.js';
 import { writeThrough } from '../edits/write-through.js';
 import type { ImportService } from '../exchange/import.js';
 import type { JobContext } from '../jobs/kinds.js';
@@ -10,7 +10,7 @@ import { type Storage, taken } from '../storage/storage.js';
 
 /** Results of processes as collections. */
 
-export interface PublishDeps {
+export interface ResultPublishDeps {
   imports: ImportService;
   storage: Pick<Storage, 'stat' | 'take' | 'isShared'>;
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
@@ -27,7 +27,7 @@ export interface Publication {
   collection: string;
   title: string;
   /** The layers that it is a copy of. */
-  sources: readonly SourceLayer[];
+  sources: readonly CopySourceLayer[];
   by: string;
 }
 
@@ -36,7 +36,7 @@ export async function publishResult(
   context: JobContext,
   publication: Publication,
   folder: string,
-  deps: PublishDeps,
+  deps: ResultPublishDeps,
 ): Promise<void> {
   const { path, features, collection, title, sources, by } = publication;
   if (features === undefined) return publishFile(context, publication, folder, deps);
@@ -56,7 +56,7 @@ async function publishFile(
   context: JobContext,
   { path, mediaType, collection, sources, by }: Publication,
   folder: string,
-  { imports, storage, reload, derivations }: PublishDeps,
+  { imports, storage, reload, derivations }: ResultPublishDeps,
 ): Promise<void> {
   const ending = extname(path);
   const key = `published/${collection}${ending}`;

@@ -1,5 +1,5 @@
 import type { Statistic } from '../../core/features/analytics.js';
-import { fieldOf } from '../../core/features/features.js';
+import { findField } from '../../core/features/features.js';
 import type { FeatureProcess, ProcessFeatures } from '../../core/processes/feature-processes.js';
 import type { FieldType, VectorSource } from '../../core/sources/vector-source.js';
 
@@ -14,7 +14,7 @@ const here = (reason: string): PushDown => ({ reason });
 export type PushDownSetting = 'measured' | 'all' | 'none';
 
 /** Undefined where no features lie in a database. `input` and `overlay` are what is read, with filters and masks. */
-export function pushDownOf(
+export function planPushDown(
   process: FeatureProcess,
   input: ProcessFeatures,
   overlay: ProcessFeatures | undefined,
@@ -89,11 +89,11 @@ const ORDERED: ReadonlySet<FieldType> = new Set(['string', 'integer', 'number', 
 
 const areOrdered = (statistics: readonly Statistic[], source: VectorSource) =>
   statistics.every(
-    ({ type, field }) => (type !== 'min' && type !== 'max') || ORDERED.has(fieldOf(source, field)!.type),
+    ({ type, field }) => (type !== 'min' && type !== 'max') || ORDERED.has(findField(source, field)!.type),
   );
 
 function summaryPushDown({ by, statistics }: Of<'summarize'>, source: VectorSource): PushDown {
-  if (by.some((name) => !GROUPED.has(fieldOf(source, name)!.type)) || !areOrdered(statistics, source))
+  if (by.some((name) => !GROUPED.has(findField(source, name)!.type)) || !areOrdered(statistics, source))
     return here('the database has no order of these values');
   return { statement: 'GROUP BY' };
 }

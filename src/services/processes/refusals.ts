@@ -6,7 +6,7 @@ import { PROCESSES } from './catalogue/index.js';
 import type { FeaturesFacts, FileImport, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import type { Execution } from './execution.js';
 import { errorWithin, orderSteps, type PlanStep } from './plan.js';
-import { factsAfter, factsOfInput } from './plan-facts.js';
+import { createFactsLookup, factsAfter } from './plan-facts.js';
 import type { CollectionReference, SourceValue } from './source-input.js';
 import type { ProcessSources } from './sources.js';
 
@@ -79,7 +79,7 @@ export class Refusals {
     principal: Principal,
   ): FeaturesFacts | undefined {
     if (work.kind !== 'features') return undefined;
-    const factsOf = factsOfInput(
+    const factsOf = createFactsLookup(
       sources,
       facts,
       (name, reference) => this.#deps.sources.collection(name, reference, principal).facts,

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CRS84, type Crs } from '../../core/geometry/crs.js';
 import { parseCrs, resolveCrs } from '../../native/crs.js';
-import { type ExportFormat, type ExportName, formatOf } from '../exchange/exports/formats.js';
+import { type ExportFormat, type ExportName, getExportFormat } from '../exchange/exports/formats.js';
 import { partTask, withKey } from '../exchange/exports/plan.js';
 import { writeExport } from '../exchange/exports/write.js';
 import type { JobContext } from '../jobs/kinds.js';
@@ -28,7 +28,7 @@ export async function runExport(
   );
   const { source, filter, fields: names } = features;
   const name = values['format'] as ExportName;
-  const format = formatOf(name);
+  const format = getExportFormat(name);
   const crs = exportCrs(format, source.crs, values['targetCrs'] as string | undefined);
   const chosen = source.fields.filter((field) => names.includes(field.name));
   const { query, fields } = withKey(format, { source, filter }, chosen);

@@ -8,7 +8,7 @@ import { findLosses } from '../edits/losses.js';
 import type { JobContext } from '../jobs/kinds.js';
 import type { FeaturesPlan, ProcessDefinition, ProcessWork } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, type ResultFile, type RunDeps } from './execution.js';
-import { type PushDown, pushDownOf } from './push-down.js';
+import { type PushDown, planPushDown } from './push-down.js';
 import type { FeaturesSource } from './sources.js';
 
 /** Processes of features, as steps of jobs. */
@@ -82,11 +82,11 @@ function processSides(
   deps: RunDeps,
 ): Promise<Result> {
   const plan = work.plan(context.input.values, input.facts, overlay?.facts);
-  return processFeatures(context, plan, { input, ...(overlay ? { overlay } : {}) }, output, deps);
+  return runFeatureProcess(context, plan, { input, ...(overlay ? { overlay } : {}) }, output, deps);
 }
 
 /** Runs one process into a file. */
-export async function processFeatures(
+export async function runFeatureProcess(
   context: JobContext<ExecutionInput>,
   { process, fields }: FeaturesPlan,
   { input, overlay }: Sides,
@@ -94,7 +94,7 @@ export async function processFeatures(
   { pools, pushDown: setting }: RunDeps,
 ): Promise<Result> {
   const features = { ...input.features, ...(fields ? { fields: [...fields] } : {}) };
-  const pushDown = await decidePushDown(context, pushDownOf(process, features, overlay?.features, setting));
+  const pushDown = await decidePushDown(context, planPushDown(process, features, overlay?.features, setting));
   const task = {
     ...{ process, output, pushDown, input: features },
     ...(overlay ? { overlay: overlay.features } : {}),

@@ -1,6 +1,6 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { attributionOf } from '../../core/catalog/abilities.js';
+import { findAttribution } from '../../core/catalog/abilities.js';
 import type { Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { Box } from '../../core/geometry/box.js';
@@ -15,13 +15,13 @@ import type { TaskContext } from '../kit/run-task.js';
 import { boxInCrs, groundSize } from '../maps/ground.js';
 import { legendPng } from '../maps/legend.js';
 import { renderImage } from '../maps/render.js';
-import { MAP_FORMATS } from './catalogue/map.js';
+import { MAP_PAGE_FORMATS } from './catalogue/map.js';
 import type { ProcessDefinition, ProcessWork } from './definition.js';
 import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
 import type { Drawable } from './sources.js';
 
 type MapWork = Extract<ProcessWork, { kind: 'map' }>;
-type Format = keyof typeof MAP_FORMATS;
+type Format = keyof typeof MAP_PAGE_FORMATS;
 
 /** The inputs of a map, as their schemas let them through. */
 interface MapValues {
@@ -69,7 +69,7 @@ export async function runMap(
       ? writePage(context, values, content, path, deps)
       : writePicture(context, values, { content, format }, path, deps),
   );
-  return { path, mediaType: MAP_FORMATS[format], bytes: (await stat(path)).size };
+  return { path, mediaType: MAP_PAGE_FORMATS[format], bytes: (await stat(path)).size };
 }
 
 async function contentOf(
@@ -219,7 +219,7 @@ async function legendOf(
 
 function noteOf({ collections }: MapContent): string {
   const credits = collections.map((one) =>
-    attributionOf(one)
+    findAttribution(one)
       ?.replace(/<[^>]*>/g, '')
       .trim(),
   );

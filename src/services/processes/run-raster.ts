@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { JobContext } from '../jobs/kinds.js';
 import type { ProcessDefinition, ProcessWork, RasterFeatures } from './definition.js';
 import { type ExecutionInput, GEOPACKAGE, GEOTIFF, type ResultFile, type RunDeps } from './execution.js';
-import { PROCESSED, processFeatures, resolveFeatures, tellFaults, tellMemory } from './run-features.js';
+import { PROCESSED, resolveFeatures, runFeatureProcess, tellFaults, tellMemory } from './run-features.js';
 import type { RasterInput } from './sources.js';
 
 /** Processes of rasters, as steps of jobs. */
@@ -79,11 +79,14 @@ async function projectFeatures(
     const before = plan(values, features.facts);
     if (before) {
       const path = join(folder, `${input}-processed.gpkg`);
-      await tellFaults(context, await processFeatures(context, before, { input: features }, path, deps));
+      await tellFaults(context, await runFeatureProcess(context, before, { input: features }, path, deps));
       features = await deps.sources.table(path, signal);
     }
     const process = { kind: 'map', operation: { name: 'make-valid' }, crs } as const;
-    await tellFaults(context, await processFeatures(context, { process }, { input: features }, output, deps));
+    await tellFaults(
+      context,
+      await runFeatureProcess(context, { process }, { input: features }, output, deps),
+    );
     return output;
   });
 }

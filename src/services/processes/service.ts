@@ -5,37 +5,37 @@ import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { exists } from '../../core/files/exists.js';
 import { makeFolder } from '../../core/files/own-folder.js';
-import { actorOf, type Principal, withoutSession } from '../../core/http/operation.js';
+import { formatActor, type Principal, withoutSession } from '../../core/http/operation.js';
 import type { JobPriority } from '../../core/jobs/job-priority.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { readKept } from '../../core/values/json.js';
 import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs/jobs.js';
-import { callerOf } from '../access/identity/submitter.js';
+import { buildCaller } from '../access/identity/submitter.js';
 import { permits } from '../access/permissions.js';
-import { requireAllOf } from '../access/rules/derivations.js';
+import { requireCompleteAccess } from '../access/rules/derivations.js';
 import { PROCESS_PERMISSIONS } from '../access/rules/policy.js';
-import type { SourceLayer } from '../access/rules/rules.js';
+import type { CopySourceLayer } from '../access/rules/rules.js';
 import type { JobEngine, SubmitOptions } from '../jobs/engine.js';
 import type { JobKind } from '../jobs/kinds.js';
 import { isInTenant, isOwn } from '../jobs/ownership.js';
 import { removeOldFiles } from '../kit/old-files.js';
-import { contextOf, withJobSpan } from '../telemetry/spans.js';
+import { parseTraceparent, withJobSpan } from '../telemetry/spans.js';
 import { removeStrays } from '../uploads/kept-uploads.js';
 import type { Callbacks } from './callbacks.js';
-import { PROCESSES, processOf } from './catalogue/index.js';
+import { findProcess, PROCESSES } from './catalogue/index.js';
 import type { InputValues, ProcessDefinition } from './definition.js';
 import type { Execution, ExecutionInput, ProcessResult, ResultFile } from './execution.js';
-import { runProcess } from './job.js';
-import type { Draft } from './proposals.js';
-import { type PublishDeps, publishResult } from './publish.js';
+import { executeProcess } from './job.js';
+import type { ProposalDraft } from './proposals.js';
+import { publishResult, type ResultPublishDeps } from './publish.js';
 import type { PushDownSetting } from './push-down.js';
 import { Refusals } from './refusals.js';
 import { archivePath } from './run-tiles.js';
 import type { SourceReference, SourceValue } from './source-input.js';
 import { ProcessSources } from './sources.js';
 
-export interface ProcessesDeps extends PublishDeps {
+export interface ProcessesDeps extends ResultPublishDeps {
   pools: Pools;
   jobs: JobEngine;
   dataDir: string;
@@ -44,7 +44,7 @@ export interface ProcessesDeps extends PublishDeps {
   /** Ids of processes that nobody may execute without approval. */
   approval: readonly string[];
   /** Keeps an execution until somebody approves it; resolves with the id of the proposal. */
-  propose(draft: Draft): Promise<string>;
+  propose(draft: ProposalDraft): Promise<string>;
   /** Bytes that the steps of a plan may leave for each other. */
   spoolBytes: number;
   /** Which processes databases compute. */
@@ -104,7 +104,7 @@ export class Processes {
 
   /** Throws `not-found`. */
   get(id: string): ProcessDefinition {
-    const process = processOf(id);
+    const process = findProcess(id);
     if (process) return process;
     throw new ApiError('not-found', `There is no process '${id.slice(0, 100)}'.`, {
       type: `${EXCEPTIONS}/no-such-process`,
@@ -120,7 +120,7 @@ export class Processes {
   ): Promise<JobRow> {
     const span = { name: 'svc.execution.admission', attributes: { 'svc.operation': process.id } };
     const admit = () => this.#admit(process, execution, principal, options);
-    return withJobSpan(span, admit, contextOf(options.trace));
+    return withJobSpan(span, admit, parseTraceparent(options.trace));
   }
 
   async #admit(
@@ -151,7 +151,7 @@ export class Processes {
     let job: JobRow;
     try {
       const submit = {
-        ...{ ...callerOf(principal, { permission: PROCESS_PERMISSIONS.execute }), resources, ...options },
+        ...{ ...buildCaller(principal, { permission: PROCESS_PERMISSIONS.execute }), resources, ...options },
         priority: priorityFor(principal, priority),
       };
       job = (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
@@ -178,14 +178,14 @@ export class Processes {
     process: ProcessDefinition,
     execution: Pick<Execution, 'values'> & Executed<SourceValue | SourceReference>,
     principal: Principal,
-  ): Promise<SourceLayer[]> {
+  ): Promise<CopySourceLayer[]> {
     const references = sourcesOf(execution);
     const names = [
       ...references.flatMap((one) => (one.kind === 'collection' ? [one.id] : [])),
       ...readBy(process, execution.values),
     ];
     const collections = names.flatMap((name) => this.#sources.find(name, principal) ?? []);
-    for (const collection of collections) requireAllOf(collection);
+    for (const collection of collections) requireCompleteAccess(collection);
     const layers = this.#deps.derivations.sourcesOf(collections);
     for (const one of references) {
       if (one.kind !== 'result') continue;
@@ -196,7 +196,7 @@ export class Processes {
   }
 
   /** Throws `forbidden` naming the proposal that somebody has to approve, where a process or a step needs that. */
-  async #requireApproval(draft: Draft): Promise<void> {
+  async #requireApproval(draft: ProposalDraft): Promise<void> {
     const { process, execution } = draft;
     const all = [process, ...(execution.plan?.steps ?? []).map((step) => step.process)];
     const gated = all.find((id) => this.#deps.approval.includes(id));
@@ -222,14 +222,14 @@ export class Processes {
 
   /** Jobs of this caller, newest first; of all for who manages jobs. */
   jobs(query: Omit<JobQuery, 'kinds' | 'owner'>, principal: Principal): Promise<JobRow[]> {
-    const owner = managesJobs(principal) ? { tenant: principal.tenantId } : { owner: actorOf(principal) };
+    const owner = managesJobs(principal) ? { tenant: principal.tenantId } : { owner: formatActor(principal) };
     return this.#deps.jobs.store.list({ ...query, ...owner, kinds: [PROCESS_KIND] });
   }
 
   /** Stops a job, and forgets its results. Doing it twice is no error; `conflict` for one that has ended otherwise. */
   async dismiss(id: string, principal: Principal): Promise<JobRow> {
     const job = await this.job(id, principal);
-    if (job.owner !== actorOf(principal) && !permits(principal, 'admin:jobs:write'))
+    if (job.owner !== formatActor(principal) && !permits(principal, 'admin:jobs:write'))
       throw new ApiError('forbidden', 'The job is not yours.');
     return this.#deps.jobs.cancel(job.id);
   }
@@ -240,7 +240,7 @@ export class Processes {
     principal: Principal,
   ): Promise<{ job: JobRow; input: ExecutionInput; result: ProcessResult }> {
     const job = await this.job(id, principal);
-    if (job.owner !== actorOf(principal)) throw noJob(id);
+    if (job.owner !== formatActor(principal)) throw noJob(id);
     switch (job.state) {
       case 'Succeeded':
         return {
@@ -320,7 +320,7 @@ export class Processes {
       isLong: true,
       ofFolder: true,
       run: (context) =>
-        runProcess(context, this.#folderOf(context.id), {
+        executeProcess(context, this.#folderOf(context.id), {
           ...{ pools, imports, sources: this.#sources, spoolBytes, memoryBytes, pushDown },
           publish: (job, result) => publishResult(job, result, this.#folderOf(job.id), this.#deps),
         }),

@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { plainText } from '../../core/values/percent.js';
 import { featureSetText } from '../geoservices/feature-set.js';
-import { sourceUrl } from '../uploads/remote-file.js';
+import { parseSourceUrl } from '../uploads/remote-file.js';
 
 /** Features or a raster as they are sent: by value, by reference, or a collection. */
 export type SourceValue =
@@ -41,7 +41,7 @@ const RESULT_PATH = /^\/ogc\/processes\/jobs\/([\w-]+)\/results(?:\/([\w.-]+))?\
 const COLLECTION_PATH = /^\/ogc\/(?:features|coverages)\/collections\/([^/?#]+)(?:\/(?:items|coverage))?\/?$/;
 
 /** Throws 400 naming the input. Text is GeoJSON, which is read when the job runs. */
-export function readFeatures(name: string, value: unknown, baseUrl: string): SourceValue {
+export function parseFeaturesInput(name: string, value: unknown, baseUrl: string): SourceValue {
   const at = `/inputs/${name}`;
   const text = typeof value === 'string' ? plainGeoJson(value) : undefined;
   if (text !== undefined) return { kind: 'inline', text };
@@ -141,5 +141,5 @@ function linkTo(at: string, href: string, baseUrl: string): SourceValue {
   if (result) return { kind: 'result', jobId: result[1]!, output: result[2] ?? 'features' };
   const collection = COLLECTION_PATH.exec(path);
   if (collection) return { kind: 'collection', id: plainText(collection[1]!), filterLang: 'cql2-text' };
-  return { kind: 'remote', url: sourceUrl(`${at}/href`, href).href };
+  return { kind: 'remote', url: parseSourceUrl(`${at}/href`, href).href };
 }

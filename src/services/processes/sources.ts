@@ -4,12 +4,12 @@ import { hasCoverage, hasFeatures, isDrawable } from '../../core/catalog/abiliti
 import {
   type CatalogSnapshot,
   type Collection,
-  measure,
+  measureRules,
   type RasterCollection,
   readable,
   type VectorCollection,
 } from '../../core/catalog/collection.js';
-import { membersOf, ofMembers } from '../../core/catalog/raster-sources.js';
+import { listMosaicMembers, ofMembers } from '../../core/catalog/raster-sources.js';
 import { unreadNamed } from '../../core/catalog/unread.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';
@@ -77,7 +77,7 @@ function oneOf(
   { raster: { source }, rasterIds = [] }: RasterCollection,
   { raster }: CollectionReference,
 ): RasterSource {
-  const members = membersOf(source);
+  const members = listMosaicMembers(source);
   const member = members?.find(({ id }) => id === String(raster));
   if (!rasterIds.includes(raster!) || (members && !member))
     throw badParameter('raster', `there is no raster ${raster} in the collection`);
@@ -156,7 +156,7 @@ export class ProcessSources {
 
   /** Waits until the extents of collections are known that the caller sees only a part of. */
   async measure(ids: readonly string[], principal: Principal): Promise<void> {
-    await measure(ids.map((id) => this.find(id, principal)));
+    await measureRules(ids.map((id) => this.find(id, principal)));
   }
 
   /** A collection that maps draw, by its id. Throws 400 naming the input. */

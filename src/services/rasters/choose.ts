@@ -1,17 +1,17 @@
 import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
-import { isByRange, membersOf, ofMembers } from '../../core/catalog/raster-sources.js';
+import { isByRange, listMosaicMembers, ofMembers } from '../../core/catalog/raster-sources.js';
 import type { Box } from '../../core/geometry/box.js';
 import { boxesTouch } from '../../core/geometry/box.js';
-import type { AxisRange, Batch, TimeRange } from '../../core/http/params.js';
+import type { AcquisitionTime, AxisRange, TimeRange } from '../../core/http/params.js';
 import type { RasterPosition, RasterSource } from '../../core/rasters/rasters.js';
-import { type Granule, granulesOf } from './granules.js';
+import { type Granule, listGranules } from './granules.js';
 
 /** What narrows a raster collection. */
 export interface RasterChoice {
   /** CRS84; may lie across the antimeridian. */
   window84?: Box | undefined;
-  datetime?: Batch | undefined;
+  datetime?: AcquisitionTime | undefined;
   /** Part of the vertical axis; the first level of it is taken. Of every height is what has no such axis. */
   heights?: AxisRange | undefined;
 }
@@ -38,19 +38,19 @@ export function chooseRaster(
   collection: RasterCollection,
   { window84, datetime, heights }: RasterChoice,
 ): ChosenRaster | undefined {
-  const granules = granulesOf(collection);
+  const granules = listGranules(collection);
   const { source } = collection.raster;
   if (isByRange(source) && datetime) return chooseWithin(collection, datetime.range ?? datetime, window84);
   const batch = datetime && newestIn(granules, datetime);
   if (datetime && batch === undefined && granules.some(({ acquired }) => acquired !== undefined))
     return undefined;
   const acquired = batch === undefined ? {} : { acquired: new Date(batch).toISOString() };
-  if (membersOf(source)) {
+  if (listMosaicMembers(source)) {
     const members = batch === undefined ? granules : granules.filter((granule) => granule.acquired === batch);
     return { ...visibleOf(collection, members, window84), ...acquired };
   }
   const granule = batch === undefined ? newestOf(granules) : granules.find((one) => one.acquired === batch)!;
-  const level = levelOf(collection, heights);
+  const level = findLevelIndex(collection, heights);
   const position = {
     ...(granule.time === undefined ? {} : { time: granule.time }),
     ...(level === undefined ? {} : { level }),
@@ -70,7 +70,7 @@ function visibleOf(
   const visible = window84 ? members.filter(({ extent84 }) => boxesTouch(extent84, window84)) : members;
   // What may miss members may have none.
   const candidates = visible.length > 0 || isByRange(source) ? visible : members.slice(0, 1);
-  const isWhole = candidates.length === granulesOf(collection).length;
+  const isWhole = candidates.length === listGranules(collection).length;
   const narrowed = isWhole
     ? source
     : ofMembers(
@@ -86,8 +86,8 @@ function chooseWithin(
   datetime: TimeRange,
   window84: Box | undefined,
 ): ChosenRaster | undefined {
-  const granules = granulesOf(collection);
-  const members = granules.filter((granule) => isWithin(granule, datetime));
+  const granules = listGranules(collection);
+  const members = granules.filter((granule) => isInTimeRange(granule, datetime));
   const newest = newestIn(members, datetime);
   // Nobody knows what searches will find.
   if (members.length === 0 && granules.length > 0) return undefined;
@@ -98,11 +98,17 @@ function chooseWithin(
 }
 
 /** What is of no time is of every time. */
-export const isWithin = ({ acquired }: Pick<Granule, 'acquired'>, range: TimeRange | undefined): boolean =>
+export const isInTimeRange = (
+  { acquired }: Pick<Granule, 'acquired'>,
+  range: TimeRange | undefined,
+): boolean =>
   acquired === undefined || (acquired >= (range?.start ?? acquired) && acquired <= (range?.end ?? acquired));
 
 /** Place of the first level within a range; undefined without a range, an axis, or such a level. */
-export function levelOf({ raster }: RasterCollection, heights: AxisRange | undefined): number | undefined {
+export function findLevelIndex(
+  { raster }: RasterCollection,
+  heights: AxisRange | undefined,
+): number | undefined {
   if (!heights || !raster.levels) return undefined;
   const { low = -Infinity, high = Infinity } = heights;
   const place = raster.levels.values.findIndex((value) => value >= low && value <= high);
@@ -114,7 +120,7 @@ export interface Batched {
   /** Without the rasters that have nothing of the batch. */
   readonly collections: readonly Collection[];
   /** The instant of the batch, or the range; undefined when there is none to choose. */
-  readonly batch: Batch | undefined;
+  readonly batch: AcquisitionTime | undefined;
 }
 
 /**
@@ -126,13 +132,13 @@ export function newestBatch(collections: readonly Collection[], datetime: TimeRa
   if (!datetime) return { collections, batch: undefined };
   const rasters = collections.filter(hasCoverage);
   const ofRange = rasters.filter(({ raster }) => isByRange(raster.source));
-  const granules = rasters.filter((one) => !ofRange.includes(one)).flatMap(granulesOf);
+  const granules = rasters.filter((one) => !ofRange.includes(one)).flatMap(listGranules);
   const isInBatches = granules.some(({ acquired }) => acquired !== undefined);
   const instant = newestIn(granules, datetime);
   const isShown = (one: RasterCollection) => {
     if (ofRange.includes(one)) return chooseWithin(one, datetime, undefined) !== undefined;
     return (
-      !isInBatches || granulesOf(one).some(({ acquired }) => acquired !== undefined && acquired === instant)
+      !isInBatches || listGranules(one).some(({ acquired }) => acquired !== undefined && acquired === instant)
     );
   };
   const visible = collections.filter((one) => !hasCoverage(one) || isShown(one));

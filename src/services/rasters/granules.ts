@@ -1,5 +1,5 @@
 import type { RasterCollection } from '../../core/catalog/collection.js';
-import { membersOf } from '../../core/catalog/raster-sources.js';
+import { listMosaicMembers } from '../../core/catalog/raster-sources.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { MosaicMember } from '../../core/rasters/rasters.js';
 
@@ -19,7 +19,7 @@ export interface Granule {
 const instantLists = new WeakMap<RasterCollection, readonly Granule[]>();
 
 /** The rasters of a collection, in the order in which they are drawn or lie on the time axis. */
-export function granulesOf(collection: RasterCollection): readonly Granule[] {
+export function listGranules(collection: RasterCollection): readonly Granule[] {
   let granules = instantLists.get(collection);
   if (!granules) instantLists.set(collection, (granules = listed(collection)));
   return granules;
@@ -28,10 +28,10 @@ export function granulesOf(collection: RasterCollection): readonly Granule[] {
 const instants = new WeakMap<RasterCollection, readonly string[]>();
 
 /** The instants at which anything of a collection was acquired, oldest first, each once, in RFC 3339. */
-export function instantsOf(collection: RasterCollection): readonly string[] {
+export function listInstants(collection: RasterCollection): readonly string[] {
   let list = instants.get(collection);
   if (!list) {
-    const all = new Set(granulesOf(collection).flatMap(({ acquired }) => acquired ?? []));
+    const all = new Set(listGranules(collection).flatMap(({ acquired }) => acquired ?? []));
     list = [...all].sort((a, b) => a - b).map((instant) => new Date(instant).toISOString());
     instants.set(collection, list);
   }
@@ -40,7 +40,7 @@ export function instantsOf(collection: RasterCollection): readonly string[] {
 
 function listed({ id, raster }: RasterCollection): Granule[] {
   const { source, times, extent84 } = raster;
-  const members = membersOf(source);
+  const members = listMosaicMembers(source);
   if (members) {
     return members.map((member) => ({
       id: member.id,

@@ -4,7 +4,7 @@ import { type Box, wrapBox } from '../../core/geometry/box.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import type { AxisRange, TimeRange } from '../../core/http/params.js';
 import type { RasterPosition, RasterSource } from '../../core/rasters/rasters.js';
-import { chooseRaster, levelOf } from './choose.js';
+import { chooseRaster, findLevelIndex } from './choose.js';
 import { shownTime } from './shown-time.js';
 import { windowIn84 } from './source-items.js';
 
@@ -32,7 +32,7 @@ export function sourceAt(
   place: { bbox: Box; bboxCrs: Crs } | undefined,
 ): ReadSource {
   if (datetime) checkSelection(collection, datetime);
-  if (heights && levelOf(collection, heights) === undefined)
+  if (heights && findLevelIndex(collection, heights) === undefined)
     throw badParameter('subset', 'selects no level of this coverage; see its domain');
   const window84 = windowOfPlace(place);
   const choice = chooseRaster(collection, { window84, datetime, heights });

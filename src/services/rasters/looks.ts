@@ -2,7 +2,7 @@ import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { bandsOf } from '../../core/rasters/band-math/index.js';
+import { listBands } from '../../core/rasters/band-math/index.js';
 import type { AskedLook } from '../../core/rasters/look-params.js';
 import type { RasterLook } from '../../core/rasters/raster-look.js';
 
@@ -54,7 +54,7 @@ function requireBands(
   { expression, bands, rescale, colormap }: Partial<AskedLook>,
 ): void {
   if (expression && bands) throw badParameter('bands', 'does not go with expression, which names its bands');
-  const used = expression ? bandsOf(expression) : (bands ?? []);
+  const used = expression ? listBands(expression) : (bands ?? []);
   const name = expression ? 'expression' : 'bands';
   if (expression && used.length === 0) throw badParameter(name, 'names no band');
   if (used.length > LIMITS.lookBands) throw badParameter(name, `names more than ${LIMITS.lookBands} bands`);

@@ -1,6 +1,6 @@
-import { membersOf } from '../../core/catalog/raster-sources.js';
+import { listMosaicMembers } from '../../core/catalog/raster-sources.js';
 import type { Box } from '../../core/geometry/box.js';
-import { around, aroundOnGlobe } from '../../core/geometry/box.js';
+import { around, mergeBoxesOnGlobe } from '../../core/geometry/box.js';
 import type { BandInfo, MosaicMember, RasterGrid, RasterInfo } from '../../core/rasters/rasters.js';
 import { transformBox } from '../../native/index.js';
 
@@ -25,7 +25,7 @@ export function mismatch(first: RasterInfo, other: RasterInfo): string | undefin
  * What several rasters are as one: on the grid of the finest, in the CRS of the first, around all of them. The newest
  * is drawn last; those without a time first, in the order in which they are given.
  */
-export function mosaicOf(parts: readonly MosaicPart[]): RasterInfo {
+export function buildMosaicInfo(parts: readonly MosaicPart[]): RasterInfo {
   const sorted = parts.toSorted((a, b) => compare(a.acquired ?? '', b.acquired ?? ''));
   const first = parts[0]!.raster;
   const placed = parts.map(({ raster }) => placedIn(first.crs, raster));
@@ -44,7 +44,7 @@ export function mosaicOf(parts: readonly MosaicPart[]): RasterInfo {
     ...grid,
     epsg: first.epsg,
     extent,
-    extent84: aroundOnGlobe(parts.map(({ raster }) => raster.extent84)),
+    extent84: mergeBoxesOnGlobe(parts.map(({ raster }) => raster.extent84)),
     bands: first.bands.map((_, i) => together(parts.map(({ raster }) => raster.bands[i]!))),
     overviewCount: Math.min(...parts.map(({ raster }) => raster.overviewCount)),
     blockSize: first.blockSize,
@@ -58,7 +58,7 @@ function compare(a: string, b: string): number {
 
 function partsOf({ id, raster, acquired }: MosaicPart): MosaicMember[] {
   const { source, extent84 } = raster;
-  const members = membersOf(source);
+  const members = listMosaicMembers(source);
   if (members) return [...members];
   return [
     {

@@ -1,5 +1,5 @@
 import type { RasterCollection } from '../../core/catalog/collection.js';
-import { isMergedByRange, membersOf, ofMembers } from '../../core/catalog/raster-sources.js';
+import { isMergedByRange, listMosaicMembers, ofMembers } from '../../core/catalog/raster-sources.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { TimeRange } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -7,8 +7,8 @@ import type { Loss, PositionTask } from '../../core/rasters/rasters.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { AnyNumber } from '../../core/values/exact-number.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
-import { isWithin } from './choose.js';
-import { type Granule, granulesOf } from './granules.js';
+import { isInTimeRange } from './choose.js';
+import { type Granule, listGranules } from './granules.js';
 import { withItsScenes } from './stac-imagery/windows.js';
 
 /** Values of all bands at one place and one time. */
@@ -73,10 +73,10 @@ function groupsAt(
   place: readonly [number, number],
   datetime: TimeRange | undefined,
 ): Group[] {
-  const there = granulesOf(collection).filter(({ extent84 }) => holds(extent84, place));
+  const there = listGranules(collection).filter(({ extent84 }) => holds(extent84, place));
   // What becomes of all values is of no time.
   if (isMergedByRange(collection.raster.source)) {
-    const within = there.filter((one) => isWithin(one, datetime));
+    const within = there.filter((one) => isInTimeRange(one, datetime));
     return within.length === 0 ? [] : [{ time: undefined, granules: within }];
   }
   const timed = there.filter(({ acquired }) => acquired !== undefined);
@@ -100,7 +100,7 @@ function holds([west, south, east, north]: Box, [longitude, latitude]: readonly 
 /** A mosaic of the members of one instant, as it is drawn; else the slice of the time axis. */
 function sliceOf({ raster }: RasterCollection, granules: readonly Granule[]): PositionTask['slices'][number] {
   const { source } = raster;
-  if (membersOf(source))
+  if (listMosaicMembers(source))
     return {
       source: ofMembers(
         source,

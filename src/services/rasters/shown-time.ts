@@ -1,16 +1,16 @@
 import { hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
 import type { Box } from '../../core/geometry/box.js';
-import type { Batch, TimeRange } from '../../core/http/params.js';
+import type { AcquisitionTime, TimeRange } from '../../core/http/params.js';
 import { during } from '../filters/filters.js';
 import { chooseRaster } from './choose.js';
-import { granulesOf } from './granules.js';
+import { listGranules } from './granules.js';
 
 /** What narrows the times of an answer. */
 export interface TimeChoice {
   readonly datetime: TimeRange | undefined;
   /** The acquisition batch of rasters. */
-  readonly batch?: Batch | undefined;
+  readonly batch?: AcquisitionTime | undefined;
   readonly window84: Box | undefined;
 }
 
@@ -32,7 +32,7 @@ export function shownTime(collections: readonly Collection[], choice: TimeChoice
 function instantsShown(collection: RasterCollection, { batch, window84 }: TimeChoice): number[] {
   const raster = chooseRaster(collection, { datetime: batch, window84 });
   const used = new Set(raster?.used);
-  return granulesOf(collection).flatMap(({ id, acquired }) => (used.has(id) ? (acquired ?? []) : []));
+  return listGranules(collection).flatMap(({ id, acquired }) => (used.has(id) ? (acquired ?? []) : []));
 }
 
 /** An instant or an interval of RFC 3339, with `..` for an open end. */

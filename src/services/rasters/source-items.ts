@@ -1,7 +1,7 @@
 import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
 import type { Box } from '../../core/geometry/box.js';
-import type { Batch } from '../../core/http/params.js';
+import type { AcquisitionTime } from '../../core/http/params.js';
 import { transformBox } from '../../native/index.js';
 import { chooseRaster } from './choose.js';
 
@@ -17,7 +17,7 @@ export const MAX_NAMED = 16;
 /** The items that an image of a batch is made from: those that touch its window. */
 export function sourceItems(
   collections: readonly Collection[],
-  batch: Batch | undefined,
+  batch: AcquisitionTime | undefined,
   window84: Box | undefined,
 ): SourceItem[] {
   return collections.flatMap((one) => {

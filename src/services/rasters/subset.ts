@@ -7,7 +7,7 @@ import { type AxisRange, datetimeParam, parseNumber, type TimeRange } from '../.
 import { transformBox } from '../../native/index.js';
 import { storageExtent } from '../features/storage-extent.js';
 import { axisTerms, type SpatialAxis, spatialAxis } from './axes.js';
-import { instantsOf } from './granules.js';
+import { listInstants } from './granules.js';
 
 /** The parts of a coverage that `subset` keeps (OGC 19-087, subsetting). */
 export interface Subset {
@@ -144,7 +144,7 @@ const ENDS = /^\s*(?:"([^"]*)"|(\*)|([^":*]+(?::[^":*]+)*))\s*$/;
 function timeOf(collection: RasterCollection, value: string): TimeRange {
   const parts = splitTimes(value);
   if (parts.length === 1 && parts[0] === '*') {
-    const newest = instantsOf(collection).at(-1);
+    const newest = listInstants(collection).at(-1);
     if (newest === undefined) throw badParameter('subset', 'this coverage has no time axis');
     return datetimeParam.parse(newest)!;
   }

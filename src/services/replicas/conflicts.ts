@@ -1,6 +1,6 @@
 import { maskedJson } from '../../core/access/field-masks.js';
 import type { SentFeature } from '../../core/geoservices/geoservices-features.js';
-import { isDoubleOf } from '../../core/values/exact-number.js';
+import { isSameDouble } from '../../core/values/exact-number.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { sameJson } from '../../core/values/json-text.js';
 import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
@@ -14,14 +14,14 @@ import type {
 } from '../../stores/replicas/replica-conflicts.js';
 import type { EditBounds } from '../edits/edit-bounds.js';
 import { toFeatureInput } from '../edits/layer-edits.js';
-import type { LayerView } from './layer-view.js';
+import type { ReplicaLayerView } from './layer-view.js';
 import type { NetChange } from './net-changes.js';
-import type { Row } from './rows.js';
-import { clientState, fieldChanges, meansTheSame, sameGeometry, stateOf } from './states.js';
+import type { StoredRow } from './rows.js';
+import { clientState, fieldChanges, meansTheSame, parseImageState, sameGeometry } from './states.js';
 
 /** Of an upload, what every conflict of it and a layer says. */
 export interface UploadFacts {
-  readonly view: LayerView;
+  readonly view: ReplicaLayerView;
   readonly bounds: EditBounds;
   /** CRS of the client's geometries, as PROJ reads it. */
   readonly crs: string;
@@ -53,10 +53,10 @@ export function updateConflict(
   uploaded: SentFeature,
   change: NetChange,
 ): NewConflict | undefined {
-  const base = stateOf(change.before);
+  const base = parseImageState(change.before);
   const sent = withStoredDigits(facts, uploaded, base);
   const client = clientState(base, sent, facts.crs);
-  const server = stateOf(change.after);
+  const server = parseImageState(change.after);
   const { fields } = facts.view.collection.source;
   if (server && meansTheSame(fields, sent, client, server)) return undefined;
   const changes = fieldChanges(fields, new Set(Object.keys(sent.values)), { base, client, server });
@@ -76,7 +76,7 @@ function withStoredDigits({ view }: UploadFacts, sent: SentFeature, base: Featur
   for (const { name, type } of view.collection.source.fields) {
     if (type !== 'number' || values[name] === undefined) continue;
     const stored = stringifyExactly(base?.attributes[name] ?? null);
-    if (isDoubleOf(values[name], stored)) values[name] = stored;
+    if (isSameDouble(values[name], stored)) values[name] = stored;
   }
   return { ...sent, values };
 }
@@ -91,7 +91,7 @@ function typeOf(changes: readonly FieldChange[], geometryChanged: boolean): Conf
 
 /** A deletion of a feature that others changed, or deleted too: then nobody has to decide. */
 export function deletionConflict(facts: UploadFacts, change: NetChange): NewConflict {
-  const [base, server] = [stateOf(change.before), stateOf(change.after)];
+  const [base, server] = [parseImageState(change.before), parseImageState(change.after)];
   return conflict(facts, readObjectId(change.id)!, {
     type: server ? 'deleteUpdate' : 'deleteDelete',
     ...{ base, server, client: null },
@@ -105,7 +105,11 @@ export function deletionConflict(facts: UploadFacts, change: NetChange): NewConf
 }
 
 /** A new feature under an id that another one has; undefined where it is that very feature. */
-export function insertConflict(facts: UploadFacts, sent: SentFeature, row: Row): NewConflict | undefined {
+export function insertConflict(
+  facts: UploadFacts,
+  sent: SentFeature,
+  row: StoredRow,
+): NewConflict | undefined {
   const client = clientState(null, sent, facts.crs);
   const { fields } = facts.view.collection.source;
   const server: FeatureState = row.state;

@@ -3,7 +3,7 @@ import type { EventImage } from '../../core/streams/events.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import { shownAttributes } from '../streams/shown.js';
-import type { LayerView } from './layer-view.js';
+import type { ReplicaLayerView } from './layer-view.js';
 import type { NetChange } from './net-changes.js';
 
 /** Ids of the features that came into a replica's part of a layer, changed in it, and left it. */
@@ -17,18 +17,18 @@ export interface LayerDelta {
 export async function layerDelta(
   x: TaskContext,
   pools: Pools,
-  view: LayerView,
+  view: ReplicaLayerView,
   changes: Iterable<NetChange>,
 ): Promise<LayerDelta> {
   const list = [...changes];
   const [before, after] = await Promise.all([
-    passing(
+    checkVisibleImages(
       x,
       pools,
       view,
       list.map(({ before }) => before),
     ),
-    passing(
+    checkVisibleImages(
       x,
       pools,
       view,
@@ -45,7 +45,7 @@ export async function layerDelta(
 }
 
 /** A change of nothing that is shown is none. */
-function shows({ before, after }: NetChange, { scope }: LayerView): boolean {
+function shows({ before, after }: NetChange, { scope }: ReplicaLayerView): boolean {
   if (before!.geometry !== after!.geometry) return true;
   const [was, is] = [before!, after!].map(({ attributes }) => shownAttributes(attributes, scope.fields));
   return was !== is;
@@ -55,10 +55,10 @@ function shows({ before, after }: NetChange, { scope }: LayerView): boolean {
 const BATCH = 500;
 
 /** Which features are there for the principal, and in its part of the layer. Nothing is where there is no image. */
-export async function passing(
+export async function checkVisibleImages(
   x: TaskContext,
   pools: Pools,
-  { scope, visible }: LayerView,
+  { scope, visible }: ReplicaLayerView,
   images: readonly (EventImage | null)[],
 ): Promise<boolean[]> {
   if (scope.filter === undefined) return images.map((image) => image !== null);

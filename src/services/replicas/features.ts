@@ -1,4 +1,4 @@
-import { and, oneOf } from '../../core/cql2/index.js';
+import { and, equalsAny } from '../../core/cql2/index.js';
 import { featureTexts } from '../../core/edits/feature-text.js';
 import { ApiError } from '../../core/errors/errors.js';
 import type { ItemsTask, PageKey } from '../../core/features/features.js';
@@ -11,7 +11,7 @@ import { exactInteger } from '../../core/values/exact-number.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { hasLongitudes } from '../../native/index.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
-import type { LayerView } from './layer-view.js';
+import type { ReplicaLayerView } from './layer-view.js';
 
 /** What is left of the bytes that an answer may have. */
 export interface Budget {
@@ -28,10 +28,10 @@ const IN_METRES = 4;
 export const replicaPrecision = (crs: string): number => (hasLongitudes(crs) ? IN_DEGREES : IN_METRES);
 
 /** Features of a layer as GeoServices JSON, by id; all of the replica's part, or those named. Throws 413 beyond the budget. */
-export async function readFeatures(
+export async function readReplicaFeatures(
   x: TaskContext,
   pools: Pools,
-  view: LayerView,
+  view: ReplicaLayerView,
   { crs, budget, ids }: { crs: Crs; budget: Budget; ids?: readonly string[] },
 ): Promise<Map<string, string>> {
   const features = new Map<string, string>();
@@ -40,14 +40,14 @@ export async function readFeatures(
     return features;
   }
   for (let i = 0; i < ids.length; i += PAGE) {
-    const ofPage = oneOf(view.esri.idColumn, ids.slice(i, i + PAGE).map(exactInteger));
+    const ofPage = equalsAny(view.esri.idColumn, ids.slice(i, i + PAGE).map(exactInteger));
     const task = { ...taskOf(view, crs), filter: and(view.filter, ofPage) };
     await readPages(x, pools, view, task, { crs, budget, features });
   }
   return features;
 }
 
-function taskOf({ visible, filter }: LayerView, crs: Crs): ItemsTask {
+function taskOf({ visible, filter }: ReplicaLayerView, crs: Crs): ItemsTask {
   const { rule, source } = visible;
   return {
     source: rule?.stored ?? source,
@@ -68,7 +68,7 @@ interface Reading {
 async function readPages(
   x: TaskContext,
   pools: Pools,
-  { esri, layerId }: LayerView,
+  { esri, layerId }: ReplicaLayerView,
   task: ItemsTask,
   { crs, budget, features }: Reading,
 ): Promise<void> {

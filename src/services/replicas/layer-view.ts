@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto';
 import { SERVICE } from '../../core/access/access.js';
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import {
+  type AccessRefusal,
   type CatalogSnapshot,
   type Collection,
-  type Refusal,
   type VectorCollection,
   whole,
 } from '../../core/catalog/collection.js';
-import { hasNumbers, numberedCollection } from '../../core/catalog/numbered.js';
+import { hasNumbers, toNumberedCollection } from '../../core/catalog/numbered.js';
 import { unreadLayer } from '../../core/catalog/unread.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { EsriLayer } from '../../core/geoservices/geoservices-features.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { Catalogs } from '../features/view.js';
-import { type Scope, scopeOf } from '../streams/scope.js';
+import { buildScope, type Scope } from '../streams/scope.js';
 
 /** A layer as one principal has it offline. */
-export interface LayerView {
+export interface ReplicaLayerView {
   readonly layerId: number;
   /** With all its fields. */
   readonly collection: VectorCollection;
@@ -32,27 +32,31 @@ export interface LayerView {
 }
 
 /** The collections of a service that a principal may read and that can be told of by numbers, with these as ids. */
-export function layersOf(catalogs: Catalogs, principal: Principal, service: string): VectorCollection[] {
+export function listServiceLayers(
+  catalogs: Catalogs,
+  principal: Principal,
+  service: string,
+): VectorCollection[] {
   return catalogs
     .visible(principal)
-    .vectors.filter((one) => isIn(one, service) && whyNot(one) === undefined)
-    .map(numberedCollection);
+    .vectors.filter((one) => isInService(one, service) && whyNot(one) === undefined)
+    .map(toNumberedCollection);
 }
 
 /** Throws 404 for a service that does not exist for this principal, 401 where credentials may help. */
-export function requireService({ visible }: Catalogs, principal: Principal, service: string): void {
+export function requireVisibleService({ visible }: Catalogs, principal: Principal, service: string): void {
   const { collections, refused } = visible(principal);
-  if (service === SERVICE || collections.some((one) => isIn(one, service))) return;
-  if (refused.collections.some((one) => isIn(one, service))) throw refusal(refused.why);
+  if (service === SERVICE || collections.some((one) => isInService(one, service))) return;
+  if (refused.collections.some((one) => isInService(one, service))) throw refusal(refused.why);
   throw new ApiError('not-found', `There is no service '${service.slice(0, 100)}'.`);
 }
 
-export const isIn = (one: Pick<Collection, 'service'>, service: string) =>
+export const isInService = (one: Pick<Collection, 'service'>, service: string) =>
   (one.service ?? SERVICE) === service;
 
 function missingLayer(catalog: CatalogSnapshot, service: string, layerId: number): ApiError {
   const { refused } = catalog;
-  if (refused.collections.some((one) => one.layerId === layerId && isIn(one, service)))
+  if (refused.collections.some((one) => one.layerId === layerId && isInService(one, service)))
     return refusal(refused.why);
   return (
     unreadLayer(catalog, layerId) ??
@@ -60,7 +64,7 @@ function missingLayer(catalog: CatalogSnapshot, service: string, layerId: number
   );
 }
 
-function refusal(why: Refusal): ApiError {
+function refusal(why: AccessRefusal): ApiError {
   return new ApiError(
     why,
     why === 'forbidden' ? 'You may not read this layer.' : 'Credentials are needed to read this layer.',
@@ -75,10 +79,10 @@ export function requireLayer(
 ): VectorCollection {
   const catalog = catalogs.visible(principal);
   const visible = catalog.byLayerId(layerId);
-  if (!visible || !isIn(visible, service)) throw missingLayer(catalog, service, layerId);
+  if (!visible || !isInService(visible, service)) throw missingLayer(catalog, service, layerId);
   const reason = hasFeatures(visible) ? whyNot(visible) : 'has no features';
   if (reason !== undefined) throw badParameter(parameter, `layer ${layerId} ${reason}`);
-  return numberedCollection(visible as VectorCollection);
+  return toNumberedCollection(visible as VectorCollection);
 }
 
 function whyNot({ source, storageCrs }: VectorCollection): string | undefined {
@@ -91,14 +95,14 @@ export function layerView(
   { catalog }: Catalogs,
   visible: VectorCollection,
   filter: Expression | undefined,
-): LayerView {
+): ReplicaLayerView {
   const collection = whole((catalog().byId(visible.id) as VectorCollection | undefined) ?? visible);
   return {
     layerId: visible.layerId,
     collection,
     visible,
     filter: and(visible.rule?.rows, filter),
-    scope: scopeOf({ layers: undefined, bbox: undefined, datetime: undefined, filter }, visible),
+    scope: buildScope({ layers: undefined, bbox: undefined, datetime: undefined, filter }, visible),
     esri: esriLayer(visible),
   };
 }

@@ -19,8 +19,8 @@ import type { TaskContext } from '../kit/run-task.js';
 import type { Feed } from '../streams/feed.js';
 import { replicaPrecision } from './features.js';
 import type { FeedEnd } from './feed-end.js';
-import { type Row, readRow } from './rows.js';
-import { isStoredExactly, sameGeometry, sameValue, valuesOf } from './states.js';
+import { readRow, type StoredRow } from './rows.js';
+import { isStoredExactly, parseJsonValues, sameGeometry, sameValue } from './states.js';
 
 export interface Decision {
   readonly action: ResolutionAction;
@@ -231,7 +231,7 @@ async function edit(
   x: Operator,
   { edits }: ResolutionDeps,
   { plan, collection }: Work,
-  row: Row | null,
+  row: StoredRow | null,
 ): Promise<EditOutcome> {
   const { operation, bounds, crs } = plan;
   const named = operation.type === 'create' || !row ? operation : { ...operation, row: row.name };
@@ -253,13 +253,13 @@ function refusal({ reason, message, errors }: Exclude<EditOutcome, { ok: true }>
 }
 
 /** A resolution that was begun before, and of which nobody knew the outcome, may have been carried out. */
-function isDone({ operation }: Plan, row: Row | null, { body }: Conflict): boolean {
+function isDone({ operation }: Plan, row: StoredRow | null, { body }: Conflict): boolean {
   if (operation.type === 'delete') return row === null;
   if (!row) return false;
   const { values = {}, geometry } = operation.feature;
   const client = body.client?.geometry ?? null;
   return (
-    Object.entries(valuesOf(values)).every(([name, value]) =>
+    Object.entries(parseJsonValues(values)).every(([name, value]) =>
       sameValue(value, row.state.attributes[name], undefined),
     ) &&
     (geometry === undefined || sameGeometry(client, row.state.geometry))
@@ -267,7 +267,7 @@ function isDone({ operation }: Plan, row: Row | null, { body }: Conflict): boole
 }
 
 /** Throws 409 when the server's state has moved on in what is at stake. */
-function requireUnmoved({ conflict, plan, collection }: Work, row: Row | null): void {
+function requireUnmoved({ conflict, plan, collection }: Work, row: StoredRow | null): void {
   const { server } = conflict.body;
   if (row === null && server === null) return;
   const isSame =

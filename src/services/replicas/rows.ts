@@ -6,10 +6,10 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { mapInLanes } from '../../core/values/lanes.js';
 import type { FeatureState } from '../../stores/replicas/replica-conflicts.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
-import { stateOfRow } from './states.js';
+import { parseRowState } from './states.js';
 
 /** A stored row as it is now. */
-export interface Row {
+export interface StoredRow {
   /** Names the content: an edit can ask for it. */
   readonly name: string;
   readonly state: FeatureState;
@@ -24,12 +24,12 @@ export async function readRow(
   pools: Pools,
   { source }: VectorCollection,
   { id, filter }: { id: string; filter: Expression | undefined },
-): Promise<Row | null> {
+): Promise<StoredRow | null> {
   const item = await runTask(x, pools, 'vector.item', {
     ...{ source, id, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: PRECISION },
     filter,
   });
-  return item && { name: item.row, state: stateOfRow(featureText(item.data)) };
+  return item && { name: item.row, state: parseRowState(featureText(item.data)) };
 }
 
 /** Rows that are read at once. */
@@ -40,7 +40,7 @@ export async function readRows(
   pools: Pools,
   collection: VectorCollection,
   { ids, filter }: { ids: readonly string[]; filter: Expression | undefined },
-): Promise<Map<string, Row | null>> {
+): Promise<Map<string, StoredRow | null>> {
   const rows = await mapInLanes(ids, AT_ONCE, (id) => readRow(x, pools, collection, { id, filter }));
   return new Map(ids.map((id, i) => [id, rows[i]!]));
 }

@@ -6,7 +6,7 @@ import type { Crs } from '../../core/geometry/crs.js';
 import type { Principal } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import { crsOfEpsg } from '../../native/crs.js';
+import { findEpsgCrs } from '../../native/crs.js';
 import { auditResource } from '../../stores/audit/audit-scope.js';
 import type { Conflict, ReplicaConflictStore } from '../../stores/replicas/replica-conflicts.js';
 import type { Replica, ReplicaLayer, ReplicaStore } from '../../stores/replicas/replicas.js';
@@ -22,12 +22,12 @@ import type { TaskContext } from '../kit/run-task.js';
 import { Turns } from '../kit/turns.js';
 import type { Feed } from '../streams/feed.js';
 import { type LayerDelta, layerDelta } from './delta.js';
-import { type Budget, readFeatures } from './features.js';
+import { type Budget, readReplicaFeatures } from './features.js';
 import { FeedEnd } from './feed-end.js';
-import { type LayerView, layerView, requireLayer, scopeName } from './layer-view.js';
+import { layerView, type ReplicaLayerView, requireLayer, scopeName } from './layer-view.js';
 import { netChanges } from './net-changes.js';
 import { type Decision, type Effect, type Operator, resolveConflict } from './resolution.js';
-import { type LayerResults, uploadLayer } from './upload.js';
+import { type LayerEditResults, uploadLayer } from './upload.js';
 
 /** Whose request it is. */
 export interface ReplicaContext extends TaskContext {
@@ -62,7 +62,7 @@ export interface ReplicaDraft {
 
 /** A layer with the JSON of its features. */
 export interface LayerData {
-  readonly view: LayerView;
+  readonly view: ReplicaLayerView;
   readonly generation: number;
   readonly features: readonly string[];
 }
@@ -73,7 +73,7 @@ export interface LayerChanges {
   readonly delta?: LayerDelta;
   /** JSON of added and updated features, by id; absent where ids are enough. */
   readonly features?: ReadonlyMap<string, string>;
-  readonly results?: LayerResults;
+  readonly results?: LayerEditResults;
 }
 
 export type SyncDirection = 'download' | 'upload' | 'bidirectional';
@@ -115,7 +115,7 @@ export class Replicas {
       const layers: LayerData[] = [];
       for (const { collection, filter } of draft.layers) {
         const view = layerView(this.deps, collection, filter);
-        const features = await readFeatures(x, pools, view, { crs: draft.crs, budget });
+        const features = await readReplicaFeatures(x, pools, view, { crs: draft.crs, budget });
         layers.push({ view, generation, features: [...features.values()] });
       }
       return { replica: await this.#register(x, draft, generation), layers };
@@ -203,7 +203,7 @@ export class Replicas {
       atomic: boolean;
     },
   ): Promise<LayerChanges[]> {
-    const crs = crsOfEpsg(replica.epsg)!;
+    const crs = findEpsgCrs(replica.epsg)!;
     const parts = request.layers.map((sync) => ({ sync, view: this.#viewOf(x.principal, replica, sync) }));
     const results = await this.#upload(x, replica, parts, request);
     const downloads = parts.filter(({ sync }) => sync.direction !== 'upload');
@@ -240,7 +240,7 @@ export class Replicas {
   /** Features come along where there is a CRS for them. */
   async #changes(
     x: ReplicaContext,
-    layers: readonly { view: LayerView; generation: number }[],
+    layers: readonly { view: ReplicaLayerView; generation: number }[],
     { own, crs }: { own: ReadonlySet<string>; crs: Crs | undefined },
   ): Promise<LayerChanges[]> {
     if (layers.length === 0) return [];
@@ -259,7 +259,7 @@ export class Replicas {
         const { layerId } = view;
         const delta = await layerDelta(x, pools, view, all.get(layerId)!.values());
         const ids = [...delta.adds, ...delta.updates];
-        const features = crs && (await readFeatures(x, pools, view, { crs, budget, ids }));
+        const features = crs && (await readReplicaFeatures(x, pools, view, { crs, budget, ids }));
         parts.push({ layerId, generation: to, delta, ...(features ? { features } : {}) });
       }
       return parts;
@@ -271,9 +271,9 @@ export class Replicas {
   async #upload(
     x: ReplicaContext,
     replica: Replica,
-    parts: readonly { sync: LayerSync; view: LayerView }[],
+    parts: readonly { sync: LayerSync; view: ReplicaLayerView }[],
     { edits, atomic }: { edits: ReadonlyMap<number, LayerEdits>; atomic: boolean },
-  ): Promise<Map<number, LayerResults>> {
+  ): Promise<Map<number, LayerEditResults>> {
     const { access, replicas } = this.deps;
     const uploads = parts.flatMap(({ sync, view }) => {
       const ofLayer = edits.get(sync.layerId);
@@ -281,12 +281,12 @@ export class Replicas {
       const bounds = editBounds(view.visible, access(x.principal, view.collection, 'write'));
       return [{ view, bounds, generation: sync.generation, ofLayer }];
     });
-    const results = new Map<number, LayerResults>();
+    const results = new Map<number, LayerEditResults>();
     if (uploads.length === 0) return results;
     // Before any edit: whoever asks again after a failure is not in conflict with itself.
     const syncId = await replicas.addSync(replica.id);
     const own = await replicas.syncsOf(replica.id);
-    const crs = crsOfEpsg(replica.epsg)!.proj;
+    const crs = findEpsgCrs(replica.epsg)!.proj;
     const common = { crs, syncId, own, atomic, userId: x.principal.id };
     const { pools, feed } = this.deps;
     const deps = { pools, feed, edits: this.deps.edits, feedEnd: this.#feedEnd };
@@ -299,7 +299,7 @@ export class Replicas {
     return results;
   }
 
-  async #record(replica: Replica, { conflicts }: LayerResults): Promise<void> {
+  async #record(replica: Replica, { conflicts }: LayerEditResults): Promise<void> {
     if (conflicts.length === 0) return;
     const recorded: Conflict[] | undefined = await this.deps.conflicts.add(
       replica.id,
@@ -313,7 +313,7 @@ export class Replicas {
   }
 
   /** Throws 410 where what may be read of a layer is not what it was. */
-  #viewOf(principal: Principal, replica: Replica, { layerId, generation }: LayerSync): LayerView {
+  #viewOf(principal: Principal, replica: Replica, { layerId, generation }: LayerSync): ReplicaLayerView {
     const layer = replica.layers.find((one) => one.layerId === layerId);
     if (!layer) throw badParameter('syncLayers', `the replica has no layer ${layerId}`);
     if (generation > layer.generation)
@@ -334,7 +334,7 @@ function requireSame(layer: ReplicaLayer, visible: VectorCollection): void {
 }
 
 /** Throws 410 for a replica that has not been synchronised for too long. */
-export function requireActive(replica: Replica): void {
+export function requireActiveReplica(replica: Replica): void {
   if (isExpired(replica)) throw new ApiError('gone', 'The replica has expired. Create the replica anew.');
 }
 
@@ -346,7 +346,7 @@ function isOwn({ owner }: Replica, principal: Principal): boolean {
   return owner === principal.id || permits(principal, '*');
 }
 
-function countsOf(results: ReadonlyMap<number, LayerResults>) {
+function countsOf(results: ReadonlyMap<number, LayerEditResults>) {
   const all = [...results.values()];
   const succeeded = all
     .flatMap(({ addResults, updateResults, deleteResults }) => [

@@ -12,11 +12,11 @@ import type { FeatureState, FieldChange } from '../../stores/replicas/replica-co
 
 /** Features of the three sides of a conflict, and how they differ. */
 
-export function stateOf(image: EventImage | null): FeatureState | null {
-  return image && stateOfRow({ properties: image.attributes, geometry: image.geometry ?? 'null' });
+export function parseImageState(image: EventImage | null): FeatureState | null {
+  return image && parseRowState({ properties: image.attributes, geometry: image.geometry ?? 'null' });
 }
 
-export function stateOfRow({
+export function parseRowState({
   properties,
   geometry,
 }: Pick<FeatureText, 'properties' | 'geometry'>): FeatureState {
@@ -27,7 +27,7 @@ export function stateOfRow({
 }
 
 /** Values of JSON texts; numbers that a double does not hold are `ExactNumber`s. */
-export function valuesOf(texts: Readonly<Record<string, JsonText>>): Record<string, unknown> {
+export function parseJsonValues(texts: Readonly<Record<string, JsonText>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(texts).map(([name, json]) => [name, parseJsonExactly(json, 'all')]),
   );
@@ -36,7 +36,7 @@ export function valuesOf(texts: Readonly<Record<string, JsonText>>): Record<stri
 /** The feature as the client wants it: what it did not send is as it was. */
 export function clientState(base: FeatureState | null, sent: SentFeature, crs: string): FeatureState {
   return {
-    attributes: { ...base?.attributes, ...valuesOf(sent.values) },
+    attributes: { ...base?.attributes, ...parseJsonValues(sent.values) },
     geometry: sent.geometry === undefined ? (base?.geometry ?? null) : in84(sent.geometry, crs),
   };
 }

@@ -15,26 +15,26 @@ import {
   updateConflict,
   withoutMasked,
 } from './conflicts.js';
-import { passing } from './delta.js';
+import { checkVisibleImages } from './delta.js';
 import { replicaPrecision } from './features.js';
 import type { FeedEnd } from './feed-end.js';
-import type { LayerView } from './layer-view.js';
+import type { ReplicaLayerView } from './layer-view.js';
 import { type NetChange, netChanges } from './net-changes.js';
-import { type Row, readRow, readRows } from './rows.js';
-import { stateOf } from './states.js';
+import { readRow, readRows, type StoredRow } from './rows.js';
+import { parseImageState } from './states.js';
 
-export interface EditResult {
+export interface EditResultDocument {
   objectId: ObjectId | null;
   success: boolean;
   error?: { code: number; description: string };
 }
 
-export interface LayerResults {
-  readonly addResults: EditResult[];
-  readonly updateResults: EditResult[];
-  readonly deleteResults: EditResult[];
+export interface LayerEditResults {
+  readonly addResults: EditResultDocument[];
+  readonly updateResults: EditResultDocument[];
+  readonly deleteResults: EditResultDocument[];
   /** With the results that will name them once they are recorded. */
-  readonly conflicts: { conflict: NewConflict; result: EditResult }[];
+  readonly conflicts: { conflict: NewConflict; result: EditResultDocument }[];
 }
 
 export interface UploadDeps {
@@ -44,8 +44,8 @@ export interface UploadDeps {
   readonly feedEnd: FeedEnd;
 }
 
-export interface Upload {
-  readonly view: LayerView;
+export interface ReplicaUpload {
+  readonly view: ReplicaLayerView;
   readonly bounds: EditBounds;
   readonly crs: string;
   /** Generation that the client knows the layer of. */
@@ -76,7 +76,7 @@ interface Entry {
   readonly kind: 'add' | 'update' | 'delete';
   readonly id: ObjectId | undefined;
   readonly sent: SentFeature | undefined;
-  readonly result: EditResult;
+  readonly result: EditResultDocument;
 }
 
 /**
@@ -86,11 +86,11 @@ interface Entry {
 export async function uploadLayer(
   x: TaskContext,
   deps: UploadDeps,
-  upload: Upload,
+  upload: ReplicaUpload,
   edits: LayerEdits,
-): Promise<LayerResults> {
+): Promise<LayerEditResults> {
   const entries = entriesOf(edits);
-  const conflicts: LayerResults['conflicts'] = [];
+  const conflicts: LayerEditResults['conflicts'] = [];
   let open = entries;
   for (let attempt = 1; open.length > 0; attempt++) {
     const look = await lookAt(x, deps, upload, open);
@@ -120,7 +120,7 @@ function entriesOf({ adds, updates, deletes }: LayerEdits): Entry[] {
 
 /** What is known of the rows of an attempt. */
 interface Look {
-  readonly rows: ReadonlyMap<string, Row | null>;
+  readonly rows: ReadonlyMap<string, StoredRow | null>;
   readonly changes: ReadonlyMap<string, NetChange>;
   /** Ids of changed features that the client had in its replica. */
   readonly had: ReadonlySet<string>;
@@ -130,7 +130,7 @@ interface Look {
 async function lookAt(
   x: TaskContext,
   { pools, feed, feedEnd }: UploadDeps,
-  upload: Upload,
+  upload: ReplicaUpload,
   entries: readonly Entry[],
 ): Promise<Look> {
   const { view, bounds, generation, own, crs, userId, syncId } = upload;
@@ -144,7 +144,7 @@ async function lookAt(
   });
   const changes = all.get(view.layerId)!;
   const touched = ids.flatMap((id) => changes.get(id) ?? []);
-  const passed = await passing(
+  const passed = await checkVisibleImages(
     x,
     pools,
     view,
@@ -158,7 +158,7 @@ async function lookAt(
 function isFree(
   { kind, id, sent, result }: Entry,
   { rows, changes, had, facts }: Look,
-  conflicts: LayerResults['conflicts'],
+  conflicts: LayerEditResults['conflicts'],
 ): boolean {
   if (kind === 'add') return true;
   const key = String(id);
@@ -170,7 +170,7 @@ function isFree(
     return false;
   }
   if (kind === 'update') {
-    const plain = withoutMasked(facts, sent!, stateOf(change.before));
+    const plain = withoutMasked(facts, sent!, parseImageState(change.before));
     if ('changed' in plain) {
       failMasked(result, plain.changed);
       return false;
@@ -184,24 +184,24 @@ function isFree(
   return false;
 }
 
-function fail(result: EditResult, reason: string, description: string): void {
+function fail(result: EditResultDocument, reason: string, description: string): void {
   result.error = { code: CODES[reason] ?? 1000, description };
 }
 
-const failMasked = (result: EditResult, names: readonly string[]) =>
+const failMasked = (result: EditResultDocument, names: readonly string[]) =>
   fail(result, 'forbidden', `You may not change ${names.slice(0, 20).join(', ')}.`);
 
 interface Attempt {
   readonly plan: readonly Entry[];
   readonly look: Look;
-  readonly conflicts: LayerResults['conflicts'];
+  readonly conflicts: LayerEditResults['conflicts'];
 }
 
 /** Returns what has to be looked at again. */
 async function apply(
   x: TaskContext,
   deps: UploadDeps,
-  upload: Upload,
+  upload: ReplicaUpload,
   { plan, look, conflicts }: Attempt,
 ): Promise<Entry[]> {
   const { view, bounds, crs, userId, syncId, atomic } = upload;
@@ -246,7 +246,7 @@ const isTaken = ({ kind, id }: Entry, outcome: EditOutcome) =>
 async function duplicate(
   x: TaskContext,
   { pools }: UploadDeps,
-  { view, bounds }: Upload,
+  { view, bounds }: ReplicaUpload,
   { entry, look, conflicts }: { entry: Entry } & Pick<Attempt, 'look' | 'conflicts'>,
 ): Promise<void> {
   const { id, sent, result } = entry;
@@ -265,7 +265,7 @@ async function duplicate(
 }
 
 /** What became of an edit, as its client is told. */
-export function noteOutcome(result: EditResult, outcome: EditOutcome): void {
+export function noteOutcome(result: EditResultDocument, outcome: EditOutcome): void {
   if (outcome.ok) {
     result.success = true;
     result.objectId = readObjectId(outcome.id) ?? null;

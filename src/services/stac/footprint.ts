@@ -9,7 +9,7 @@ const PER_SIDE = 8;
 const PRECISION = 1e7;
 
 /** The outline of a raster's grid in CRS84 as GeoJSON; boxes where it has no plain image there. */
-export function outlineOf({ raster, storageCrs, extent84 }: RasterCollection): object {
+export function computeFootprint({ raster, storageCrs, extent84 }: RasterCollection): object {
   const { width, height, geoTransform } = raster;
   const corners = [
     [0, 0],

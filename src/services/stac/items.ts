@@ -1,4 +1,4 @@
-import { cursorOf, hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
+import { getEditCursor, hasCoverage, hasFeatures } from '../../core/catalog/abilities.js';
 import type { CatalogChange, ChangedCollection } from '../../core/catalog/catalog-change.js';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { version } from '../../core/kit/version.js';
@@ -99,7 +99,9 @@ export class StacItems {
 
 /** Changes whenever the items of a collection may. */
 function stampOf(collection: Collection): string {
-  return [version(), collection.origin, collection.layerId, cursorOf(collection), collection.title].join(' ');
+  return [version(), collection.origin, collection.layerId, getEditCursor(collection), collection.title].join(
+    ' ',
+  );
 }
 
 async function contentOf(collection: Collection): Promise<StacContent> {

@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { RasterCollection } from '../../core/catalog/collection.js';
-import { ownFileOf } from '../../core/catalog/raster-sources.js';
+import { findOwnFile } from '../../core/catalog/raster-sources.js';
 import type { RasterSource } from '../../core/rasters/rasters.js';
 import { STAC_BASE, type StacItem } from '../../core/stac/stac.js';
 import { describeCrs } from '../../native/index.js';
-import { type Granule, granulesOf } from '../rasters/granules.js';
+import { type Granule, listGranules } from '../rasters/granules.js';
 import { eoBands, metresPerPixel, rasterBands } from './bands.js';
-import { boxOutline, outlineOf } from './footprint.js';
+import { boxOutline, computeFootprint } from './footprint.js';
 
 /** Items of published rasters (STAC 1.0.0): one for each file, member of a mosaic, or step of a time axis. */
 
@@ -24,7 +24,7 @@ const DATA_EXTENSIONS = [
 const ALWAYS = { start_datetime: '0001-01-01T00:00:00Z', end_datetime: '9999-12-31T23:59:59Z' };
 
 export function rasterItems(collection: RasterCollection): Promise<StacItem[]> {
-  return Promise.all(granulesOf(collection).map((granule) => rasterItem(collection, granule)));
+  return Promise.all(listGranules(collection).map((granule) => rasterItem(collection, granule)));
 }
 
 async function rasterItem(collection: RasterCollection, granule: Granule): Promise<StacItem> {
@@ -44,7 +44,7 @@ async function rasterItem(collection: RasterCollection, granule: Granule): Promi
     ],
     id: granule.id,
     collection: collection.id,
-    geometry: granule.member ? boxOutline(granule.extent84) : outlineOf(collection),
+    geometry: granule.member ? boxOutline(granule.extent84) : computeFootprint(collection),
     bbox: granule.extent84,
     properties: {
       title: granule.id === collection.id ? collection.title : `${collection.title}, ${granule.id}`,
@@ -79,7 +79,7 @@ function projection({ raster }: RasterCollection, { member }: Granule): Record<s
 
 /** The file itself, where it is a local one that holds nothing but this raster. */
 async function dataAsset(collection: RasterCollection, granule: Granule): Promise<Record<string, object>> {
-  const path = downloadOf(collection, granule);
+  const path = findDownloadPath(collection, granule);
   const size = path && (await stat(path).catch(() => undefined))?.size;
   if (!path || size === undefined) return {};
   const item = `${STAC_BASE}/stac/collections/${collection.id}/items/${encodeURIComponent(granule.id)}`;
@@ -123,15 +123,15 @@ function driverOf({ raster }: RasterCollection, { member }: Granule): string | u
 }
 
 /** The local file of a granule; undefined when clients may not have it as it is. */
-export function downloadOf(collection: RasterCollection, granule: Granule): string | undefined {
+export function findDownloadPath(collection: RasterCollection, granule: Granule): string | undefined {
   const source: RasterSource = granule.member?.source ?? collection.raster.source;
   const driver = driverOf(collection, granule);
   if (driver === undefined || !FILES[driver]) return undefined;
-  return ownFileOf(source);
+  return findOwnFile(source);
 }
 
 /** Media type of the data assets of a collection; of one granule when that is given. */
-export function mediaTypeOf(collection: RasterCollection, granule?: Granule): string {
+export function getAssetMediaType(collection: RasterCollection, granule?: Granule): string {
   const driver = granule ? driverOf(collection, granule) : collection.raster.driver;
   return FILES[driver ?? '']?.type ?? 'application/octet-stream';
 }

@@ -1,10 +1,10 @@
 import type { Config } from '../../core/config/config.js';
-import { bucketOf } from '../../core/sources/storage.js';
+import { parseBucketUrl } from '../../core/sources/storage.js';
 import { objectUrl } from './places.js';
 
 /** Hosts that files are read from: those of the configuration, and the one of the server's own bucket. */
 export function remoteHosts({ remote, storage }: Pick<Config, 'remote' | 'storage'>): readonly string[] {
-  const bucket = bucketOf(storage.url);
+  const bucket = parseBucketUrl(storage.url);
   if (!bucket) return remote.allow;
   return [...remote.allow, new URL(objectUrl(process.env)('AwsS3', bucket.bucket, 'any')).host];
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from '../../core/config/config.js';
-import { bucketOf } from '../../core/sources/storage.js';
+import { parseBucketUrl } from '../../core/sources/storage.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { BucketStorage } from './bucket.js';
 import { FolderStorage } from './folder.js';
@@ -8,6 +8,6 @@ import type { Storage } from './storage.js';
 
 /** The storage that a configuration names. */
 export function openStorage({ storage, data }: Config, pools: Pools): Storage {
-  const bucket = bucketOf(storage.url);
+  const bucket = parseBucketUrl(storage.url);
   return bucket ? new BucketStorage(bucket, pools) : new FolderStorage(resolve(data.directory));
 }

@@ -6,13 +6,13 @@ import { isPath } from '../../core/sources/sources.js';
 
 /** Where registered rasters are: objects in buckets, and files in published folders. */
 
-export type Provider = 'Local' | 'AwsS3' | 'AzureBlob';
+export type StorageProvider = 'Local' | 'AwsS3' | 'AzureBlob';
 
-export const PROVIDERS: readonly Provider[] = ['Local', 'AwsS3', 'AzureBlob'];
+export const PROVIDERS: readonly StorageProvider[] = ['Local', 'AwsS3', 'AzureBlob'];
 
 /** An object of a provider; `key` is a path in the bucket, without a slash at its begin. */
 export interface ObjectPlace {
-  provider: Provider;
+  provider: StorageProvider;
   bucket: string;
   key: string;
 }
@@ -26,7 +26,8 @@ export interface FoundObject {
 }
 
 /** Names an object among all that are registered. */
-export const placeOf = ({ provider, bucket, key }: ObjectPlace): string => `${provider}/${bucket}/${key}`;
+export const formatObjectPlace = ({ provider, bucket, key }: ObjectPlace): string =>
+  `${provider}/${bucket}/${key}`;
 
 /** The URL of an object; throws an Error whose message may be shown for a bucket that cannot be. */
 export type UrlOf = (provider: 'AwsS3' | 'AzureBlob', bucket: string, key: string) => string;
@@ -92,7 +93,7 @@ export function objectUrl(env: NodeJS.ProcessEnv): UrlOf {
 }
 
 /** The address of a source that is read over HTTP; objects of stores are `s3://bucket/key` and `az://container/key`. */
-export function sourceUrl(source: string): string {
+export function resolveSourceUrl(source: string): string {
   const [, scheme, bucket, key] = /^(s3|az):\/\/([^/]+)\/(.+)$/i.exec(source) ?? [];
   if (scheme === undefined) return source;
   const provider = scheme.toLowerCase() === 's3' ? 'AwsS3' : 'AzureBlob';

@@ -1,5 +1,5 @@
 import type { EditNote } from '../../core/cluster/notes.js';
-import { changeOf } from '../../core/edits/edit-areas.js';
+import { mergeChanges } from '../../core/edits/edit-areas.js';
 import type { FeatureEvent } from '../../core/edits/edits.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { FeedEntry, FeedGap } from '../../core/streams/events.js';
@@ -50,6 +50,6 @@ export class Changes {
 
   #tell(events: readonly FeatureEvent[]): void {
     const last = events.at(-1);
-    if (last) this.#changed({ collection: last.collection, change: changeOf(events, last.cursor) });
+    if (last) this.#changed({ collection: last.collection, change: mergeChanges(events, last.cursor) });
   }
 }

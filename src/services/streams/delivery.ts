@@ -3,18 +3,18 @@ import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { Principal } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { epochOf, type FeedEntry, type FeedEvent, type FeedGap } from '../../core/streams/events.js';
+import { computeEpoch, type FeedEntry, type FeedEvent, type FeedGap } from '../../core/streams/events.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { CursorProblem, Feed } from './feed.js';
 import { ChangeBodies, jsonFrame } from './frames.js';
-import type { Group } from './group.js';
-import { Groups } from './groups.js';
+import type { SubscriptionGroup } from './group.js';
+import { SubscriptionGroups } from './groups.js';
 import type { Listener, Scope } from './scope.js';
 import type { Change, Session } from './session.js';
 import { SnapshotTurns, sendSnapshot } from './snapshot.js';
-import type { Subscription } from './subscription.js';
-import { type Candidates, type Hearing, hearings } from './views.js';
+import type { StreamSubscription } from './subscription.js';
+import { type Candidates, type EventRecipient, hearings } from './views.js';
 
 export interface DeliveryDeps {
   feed: Feed;
@@ -24,7 +24,7 @@ export interface DeliveryDeps {
   current?(): Promise<void> | undefined;
   sessions(): Iterable<Session>;
   /** A subscription has got all that it asked for. */
-  over(session: Session, subscription: Subscription): void;
+  over(session: Session, subscription: StreamSubscription): void;
 }
 
 const RETRY_MS = 500;
@@ -33,13 +33,13 @@ const RETRY_MS = 500;
  * Brings entries of the feed to the subscriptions that want them. All who are up to date get an entry in one pass; who is
  * behind, because it resumes or begins with a snapshot, reads the feed at its own pace until it has caught up.
  */
-export class Delivery {
+export class FeedDelivery {
   readonly #deps: DeliveryDeps;
-  readonly #groups = new Groups();
+  readonly #groups = new SubscriptionGroups();
   readonly #snapshots = new SnapshotTurns();
-  readonly #owners = new Map<Subscription, Session>();
+  readonly #owners = new Map<StreamSubscription, Session>();
   /** Subscriptions that read store or feed by themselves. */
-  readonly #following = new WeakSet<Subscription>();
+  readonly #following = new WeakSet<StreamSubscription>();
   readonly #waiting: FeedEntry[] = [];
   readonly #stop: () => void;
   #passing = false;
@@ -65,12 +65,12 @@ export class Delivery {
   }
 
   /** Begins to deliver: after a cursor, or from now on. */
-  add(session: Session, subscription: Subscription, cursor: number | undefined): void {
+  add(session: Session, subscription: StreamSubscription, cursor: number | undefined): void {
     this.#owners.set(subscription, session);
     void this.#begin(session, subscription, cursor);
   }
 
-  delete(subscription: Subscription): void {
+  delete(subscription: StreamSubscription): void {
     subscription.pause();
     this.#owners.delete(subscription);
   }
@@ -89,7 +89,11 @@ export class Delivery {
   }
 
   /** Snapshot, gap, older entries: whatever comes before the subscription is up to date. */
-  async #begin(session: Session, subscription: Subscription, cursor: number | undefined): Promise<void> {
+  async #begin(
+    session: Session,
+    subscription: StreamSubscription,
+    cursor: number | undefined,
+  ): Promise<void> {
     const { feed } = this.#deps;
     this.#following.add(subscription);
     if (cursor !== undefined) await this.#catchUp(cursor, subscription);
@@ -108,9 +112,9 @@ export class Delivery {
   }
 
   /** Another process may have told what this one has not read yet: only who has read it can say that there is no such cursor. */
-  async #catchUp(cursor: number, subscription: Subscription): Promise<void> {
+  async #catchUp(cursor: number, subscription: StreamSubscription): Promise<void> {
     const { feed } = this.#deps;
-    while (cursor > feed.head && epochOf(cursor) === epochOf(feed.head) && !subscription.ended) {
+    while (cursor > feed.head && computeEpoch(cursor) === computeEpoch(feed.head) && !subscription.ended) {
       const isRead = await feed.catchUp().then(
         () => true,
         () => false,
@@ -120,7 +124,12 @@ export class Delivery {
     }
   }
 
-  #tellGap(session: Session, subscription: Subscription, problem: CursorProblem, requested: number): void {
+  #tellGap(
+    session: Session,
+    subscription: StreamSubscription,
+    problem: CursorProblem,
+    requested: number,
+  ): void {
     const { feed } = this.#deps;
     // What is kept is still told; of another feed nothing can be.
     subscription.position = problem === 'expired' ? feed.oldest - 1 : this.#passed;
@@ -138,7 +147,7 @@ export class Delivery {
   }
 
   /** What the store holds now. Changes since then follow; they may tell again what the snapshot told. */
-  async #snapshot(session: Session, subscription: Subscription, reason: string): Promise<boolean> {
+  async #snapshot(session: Session, subscription: StreamSubscription, reason: string): Promise<boolean> {
     subscription.pause();
     // What is being passed now is in the store already, and is not told besides.
     subscription.position = this.#begun;
@@ -158,13 +167,13 @@ export class Delivery {
   }
 
   /** Reads the feed at the pace of the client until it has caught up with those who are live. */
-  async #follow(session: Session, subscription: Subscription): Promise<void> {
+  async #follow(session: Session, subscription: StreamSubscription): Promise<void> {
     this.#following.add(subscription);
     while (!subscription.ended && !subscription.live) await this.#step(session, subscription);
     this.#following.delete(subscription);
   }
 
-  async #step(session: Session, subscription: Subscription): Promise<void> {
+  async #step(session: Session, subscription: StreamSubscription): Promise<void> {
     await session.writable();
     if (subscription.ended) return;
     if (subscription.position >= this.#begun) {
@@ -186,7 +195,7 @@ export class Delivery {
   }
 
   /** One batch of older entries; true when events were lost among them and a new snapshot is wanted. */
-  async #replay(session: Session, subscription: Subscription): Promise<boolean> {
+  async #replay(session: Session, subscription: StreamSubscription): Promise<boolean> {
     const { feed, current } = this.#deps;
     await current?.();
     const read = await feed.after(subscription.position, LIMITS.replayBatch);
@@ -221,7 +230,11 @@ export class Delivery {
     return hasLoss;
   }
 
-  #tellAgain(entry: FeedEvent, hearing: Hearing<Subscription> | undefined, session: Session): void {
+  #tellAgain(
+    entry: FeedEvent,
+    hearing: EventRecipient<StreamSubscription> | undefined,
+    session: Session,
+  ): void {
     if (!hearing) return;
     const { listener: subscription, appearance, scope } = hearing;
     session.replay(subscription, new ChangeBodies(entry).text(appearance, scope), entry.cursor);
@@ -254,7 +267,7 @@ export class Delivery {
   }
 
   /** As all who are live may hear of a batch when this resolves. */
-  async #heardBy(batch: readonly FeedEntry[]): Promise<Map<FeedEvent, Hearing<Group>[]>> {
+  async #heardBy(batch: readonly FeedEntry[]): Promise<Map<FeedEvent, EventRecipient<SubscriptionGroup>[]>> {
     for (;;) {
       const judged = this.#judged;
       const list = await this.#hear(
@@ -267,7 +280,10 @@ export class Delivery {
   }
 
   /** Session by session: all that one is told of a batch goes out together. */
-  #passBatch(batch: readonly FeedEntry[], hearings: ReadonlyMap<FeedEvent, readonly Hearing<Group>[]>): void {
+  #passBatch(
+    batch: readonly FeedEntry[],
+    hearings: ReadonlyMap<FeedEvent, readonly EventRecipient<SubscriptionGroup>[]>,
+  ): void {
     let news = new Map<Session, Change[]>();
     for (const entry of batch) {
       if (entry.kind === 'gap') {
@@ -281,7 +297,11 @@ export class Delivery {
     this.#send(news);
   }
 
-  #gather(entry: FeedEvent, list: readonly Hearing<Group>[] = [], news: Map<Session, Change[]>): void {
+  #gather(
+    entry: FeedEvent,
+    list: readonly EventRecipient<SubscriptionGroup>[] = [],
+    news: Map<Session, Change[]>,
+  ): void {
     const bodies = new ChangeBodies(entry);
     const { cursor, event } = entry;
     const featureKey = `${event.layerId} ${event.featureId}`;
@@ -318,7 +338,7 @@ export class Delivery {
     entries: readonly FeedEntry[],
     audience: (layerId: number, boxes: readonly Box[]) => readonly L[],
     sessionOf: (listener: L) => Session | undefined,
-  ): Promise<Map<FeedEvent, Hearing<L>[]>> {
+  ): Promise<Map<FeedEvent, EventRecipient<L>[]>> {
     const candidates: Candidates<L>[] = [];
     for (const entry of entries) {
       if (entry.kind !== 'event') continue;
@@ -345,7 +365,7 @@ export class Delivery {
     // Who has not read what came before it hears of it later, from the feed.
     for (const session of this.#deps.sessions()) if (session.hasPending) session.fallBack(gap.cursor);
     // Groups stay as they are: the rest of the batch goes to those that were found for it.
-    const groups = new Set<Group>();
+    const groups = new Set<SubscriptionGroup>();
     for (const [subscription, session] of this.#owners) {
       const { group } = subscription;
       if (!group || !this.#concerns(subscription, session, gap.collections)) continue;
@@ -353,25 +373,29 @@ export class Delivery {
         subscription.pause();
         this.#tellLost(gap, subscription, session);
         void this.#renew(session, subscription);
-      } else groups.add(group as Group);
+      } else groups.add(group as SubscriptionGroup);
     }
     for (const group of groups) tellGroup(group, gap);
   }
 
-  async #renew(session: Session, subscription: Subscription): Promise<void> {
+  async #renew(session: Session, subscription: StreamSubscription): Promise<void> {
     this.#following.add(subscription);
     if (await this.#snapshot(session, subscription, 'cursor-expired'))
       await this.#follow(session, subscription);
   }
 
   /** True when the subscription wants a new snapshot for it. */
-  #tellLost({ collections, cursor, time }: FeedGap, subscription: Subscription, session: Session): boolean {
+  #tellLost(
+    { collections, cursor, time }: FeedGap,
+    subscription: StreamSubscription,
+    session: Session,
+  ): boolean {
     if (!this.#concerns(subscription, session, collections)) return false;
     session.send(lossFrame(subscription, { collections, cursor, time }, subscription.next()));
     return subscription.mode === 'snapshot-then-delta';
   }
 
-  #concerns(subscription: Subscription, session: Session, collections: readonly string[]): boolean {
+  #concerns(subscription: StreamSubscription, session: Session, collections: readonly string[]): boolean {
     const visible = this.#deps.visible(session.principal);
     return collections.some((id) => {
       const collection = visible.byId(id);
@@ -387,7 +411,7 @@ export class Delivery {
 }
 
 const lossFrame = (
-  { id: subscriptionId }: Pick<Subscription, 'id'>,
+  { id: subscriptionId }: Pick<StreamSubscription, 'id'>,
   { collections, cursor, time }: Pick<FeedGap, 'collections' | 'cursor' | 'time'>,
   sequence: number | undefined,
 ) =>
@@ -401,8 +425,8 @@ const lossFrame = (
   });
 
 /** Events of a store were lost: all members of a group hear of it, under one number. */
-function tellGroup(group: Group, gap: FeedGap): void {
-  const [[only]] = group.members as unknown as [[Subscription, Session]];
+function tellGroup(group: SubscriptionGroup, gap: FeedGap): void {
+  const [[only]] = group.members as unknown as [[StreamSubscription, Session]];
   const frame = lossFrame(group, gap, group.members.size > 1 ? group.next() : only.next());
   for (const session of group.members.values()) session.send(frame);
 }

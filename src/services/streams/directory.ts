@@ -2,7 +2,7 @@ import { print } from '../../core/cql2/index.js';
 import type { Peers } from '../cluster/peers.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Hub } from './hub.js';
-import type { Interest } from './scope.js';
+import type { SubscriberInterest } from './scope.js';
 import type { Session, TransportName } from './session.js';
 
 /** A session as operators see it. */
@@ -21,7 +21,7 @@ interface SessionView {
 }
 
 /** Sessions of one gateway. */
-export interface Sessions {
+export interface GatewaySessions {
   slowConsumerDrops: number;
   heartbeatsSent: number;
   sessions: SessionView[];
@@ -43,8 +43,8 @@ export class SessionDirectory {
   }
 
   /** Counts of all gateways are added up. */
-  async list(): Promise<Sessions> {
-    const parts = await this.#peers.ask<Sessions>(LIST);
+  async list(): Promise<GatewaySessions> {
+    const parts = await this.#peers.ask<GatewaySessions>(LIST);
     return {
       slowConsumerDrops: parts.reduce((sum, part) => sum + part.slowConsumerDrops, 0),
       heartbeatsSent: parts.reduce((sum, part) => sum + part.heartbeatsSent, 0),
@@ -58,7 +58,7 @@ export class SessionDirectory {
   }
 }
 
-function sessionsOf(hub: Hub): Sessions {
+function sessionsOf(hub: Hub): GatewaySessions {
   const drops = metrics.slowConsumerDrops.samples().reduce((sum, { value }) => sum + value, 0);
   return {
     slowConsumerDrops: drops,
@@ -91,7 +91,7 @@ function sessionView(session: Session): SessionView {
   };
 }
 
-function summaryOf({ bbox, filter, datetime }: Interest): string {
+function summaryOf({ bbox, filter, datetime }: SubscriberInterest): string {
   const parts = [
     bbox && `bbox ${bbox.join(',')}`,
     filter !== undefined && `filter ${print(filter).slice(0, SUMMARY)}`,

@@ -1,5 +1,5 @@
 import { LIMITS, OUTBOX_EVENTS } from '../../core/kit/limits.js';
-import { epochOf, type FeedEntry } from '../../core/streams/events.js';
+import { computeEpoch, type FeedEntry } from '../../core/streams/events.js';
 import type { FeedBounds } from '../../stores/streams/feed.js';
 
 /** Where the entries are kept; the state database. */
@@ -105,7 +105,7 @@ export class Feed {
 
   /** Whether one can go on after this cursor; undefined when one can. */
   problemOf(cursor: number): CursorProblem | undefined {
-    if (cursor > this.#head || epochOf(cursor) !== epochOf(this.#head)) return 'invalid';
+    if (cursor > this.#head || computeEpoch(cursor) !== computeEpoch(this.#head)) return 'invalid';
     return cursor < this.#oldest - 1 ? 'expired' : undefined;
   }
 

@@ -39,7 +39,7 @@ function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields
     serviceId: SERVICE_ID,
     layerId: event.layerId,
     featureId: event.featureId,
-    objectId: objectIdOf(event.featureId),
+    objectId: computeObjectId(event.featureId),
     operation: appearance === 'leave' ? 'delete' : appearance,
     protocol: event.protocol,
     requestId: event.requestId,
@@ -58,7 +58,7 @@ function bodyText({ cursor, event }: FeedEvent, appearance: Appearance, { fields
 }
 
 /** A number for clients that know features by numbers: the id where it is one, else 48 bits made of it. */
-export function objectIdOf(featureId: FeatureEvent['featureId']): ObjectId {
+export function computeObjectId(featureId: FeatureEvent['featureId']): ObjectId {
   const id = /^-?\d+$/.test(featureId) ? readObjectId(featureId) : undefined;
   if (id !== undefined) return id;
   return createHash('sha1').update(featureId).digest().readUIntBE(0, 6);

@@ -1,26 +1,26 @@
 import type { Box } from '../../core/geometry/box.js';
 import { Audience } from './audience.js';
-import { Group } from './group.js';
+import { SubscriptionGroup } from './group.js';
 import type { Session } from './session.js';
-import type { Subscription } from './subscription.js';
+import type { StreamSubscription } from './subscription.js';
 
 /** The live subscriptions, each in one group. */
-export class Groups {
-  readonly #audience = new Audience<Group>();
-  readonly #byKey = new Map<string, Set<Group>>();
+export class SubscriptionGroups {
+  readonly #audience = new Audience<SubscriptionGroup>();
+  readonly #byKey = new Map<string, Set<SubscriptionGroup>>();
   /** Not yet compared with the others. */
-  readonly #fresh = new Set<Group>();
+  readonly #fresh = new Set<SubscriptionGroup>();
   /** Told something since they were looked at last. */
-  readonly #recipients = new Set<Group>();
+  readonly #recipients = new Set<SubscriptionGroup>();
 
   /** From now on the subscription is live; on its own until `settle`. */
-  admit(subscription: Subscription, session: Session): void {
-    const group = new Group(subscription, session, (empty) => this.#forget(empty));
+  admit(subscription: StreamSubscription, session: Session): void {
+    const group = new SubscriptionGroup(subscription, session, (empty) => this.#forget(empty));
     this.#audience.add(group);
     if (group.key !== undefined) this.#fresh.add(group);
   }
 
-  #forget(group: Group): void {
+  #forget(group: SubscriptionGroup): void {
     this.#audience.delete(group);
     this.#fresh.delete(group);
     this.#recipients.delete(group);
@@ -29,12 +29,12 @@ export class Groups {
   }
 
   /** Who may have an interest in a change of a layer between these boxes. */
-  of(layerId: number, boxes: readonly Box[]): Group[] {
+  of(layerId: number, boxes: readonly Box[]): SubscriptionGroup[] {
     return this.#audience.of(layerId, boxes);
   }
 
   /** A change for several. */
-  tell(group: Group, body: string, cursor: number): void {
+  tell(group: SubscriptionGroup, body: string, cursor: number): void {
     group.tell(body, cursor);
     this.#recipients.add(group);
   }

@@ -6,13 +6,13 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import type { Held } from '../access/keys/held-keys.js';
 import type { Alerts } from '../alerts/alerts.js';
 import * as metrics from '../telemetry/event-metrics.js';
-import { Delivery } from './delivery.js';
+import { FeedDelivery } from './delivery.js';
 import type { Feed } from './feed.js';
 import { jsonFrame } from './frames.js';
-import { filterLength, type Interest } from './scope.js';
+import { filterLength, type SubscriberInterest } from './scope.js';
 import { type CloseReason, Session, type Transport } from './session.js';
 import { type SessionLimits, SessionQuotas, type Visitor } from './session-quotas.js';
-import { type StreamMode, Subscription } from './subscription.js';
+import { type StreamMode, StreamSubscription } from './subscription.js';
 
 export interface HubDeps {
   feed: Feed;
@@ -31,7 +31,7 @@ export interface HubDeps {
 /** What a client asks for when it subscribes. */
 export interface Wish {
   readonly id: string;
-  readonly interest: Interest;
+  readonly interest: SubscriberInterest;
   readonly mode: StreamMode;
   /** Entries after it are wanted; from now on when absent. */
   readonly cursor: number | undefined;
@@ -46,14 +46,14 @@ export class Hub {
   readonly sessions = new Map<string, Session>();
   readonly #deps: HubDeps;
   readonly #quotas: SessionQuotas;
-  readonly #delivery: Delivery;
+  readonly #delivery: FeedDelivery;
   readonly #heartbeat: NodeJS.Timeout;
   readonly #watch: NodeJS.Timeout;
 
   constructor(deps: HubDeps) {
     this.#deps = deps;
     this.#quotas = new SessionQuotas(deps.sessions);
-    this.#delivery = new Delivery({
+    this.#delivery = new FeedDelivery({
       ...deps,
       sessions: () => this.sessions.values(),
       over: (session, { id }) => void this.unsubscribe(session, id),
@@ -72,7 +72,7 @@ export class Hub {
   }
 
   /** Throws 503 or 429 when this client cannot have another session, with this interest, now. */
-  requirePlace(visitor: Visitor, interest?: Interest): void {
+  requirePlace(visitor: Visitor, interest?: SubscriberInterest): void {
     const characters = interest ? filterLength(interest) : 0;
     const refusal = this.#quotas.refusal(visitor) ?? this.#quotas.filterRefusal(visitor, characters);
     if (!refusal) return;
@@ -156,7 +156,13 @@ export class Hub {
    * can.
    */
   subscribe(session: Session, { id, interest, mode, cursor, numbered }: Wish): ApiError | undefined {
-    const subscription = new Subscription(id, interest, mode, cursor ?? this.#delivery.passed, numbered);
+    const subscription = new StreamSubscription(
+      id,
+      interest,
+      mode,
+      cursor ?? this.#delivery.passed,
+      numbered,
+    );
     const { visitor } = session;
     const replaced = session.subscriptions.get(id)?.filterLength ?? 0;
     const refusal = this.#quotas.filterRefusal(visitor, subscription.filterLength - replaced);
@@ -186,7 +192,7 @@ export class Hub {
     return true;
   }
 
-  #drop(session: Session, subscription: Subscription): void {
+  #drop(session: Session, subscription: StreamSubscription): void {
     subscription.ended = true;
     this.#quotas.addFilter(session.visitor, -subscription.filterLength);
     this.#delivery.delete(subscription);

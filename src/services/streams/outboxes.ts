@@ -2,9 +2,9 @@ import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { ChangedCollection } from '../../core/catalog/catalog-change.js';
 import type { VectorCollection } from '../../core/catalog/collection.js';
 import { rowImage } from '../../core/features/row-image.js';
-import { tableNameOf, type VectorSource } from '../../core/sources/vector-source.js';
+import { formatTableName, type VectorSource } from '../../core/sources/vector-source.js';
 import type { EventSource } from '../../core/streams/events.js';
-import { tablesOf } from '../catalog/related-layers.js';
+import { listSourceTables } from '../catalog/related-layers.js';
 import type { Outbox, PublishedTable } from './relay.js';
 
 /** The stores of the catalog that can be edited: each has one outbox, whatever the number of its collections. */
@@ -59,15 +59,15 @@ export class Outboxes {
 
 /** Undefined without collections that can be edited. Their order is the same in every process. */
 function makeOutbox(key: string, all: VectorCollection[]): Outbox | undefined {
-  const edited = new Set(all.flatMap(({ source }) => (source.writable ? tablesOf(source) : [])));
+  const edited = new Set(all.flatMap(({ source }) => (source.writable ? listSourceTables(source) : [])));
   const collections = all
-    .filter(({ source }) => tablesOf(source).some((table) => edited.has(table)))
+    .filter(({ source }) => listSourceTables(source).some((table) => edited.has(table)))
     .sort((one, other) => one.layerId - other.layerId);
   const [first] = collections;
   if (!first) return undefined;
   const tables = new Map<string, PublishedTable[]>();
   for (const { source, id, layerId } of collections) {
-    const table = tableNameOf(source);
+    const table = formatTableName(source);
     const published = tables.get(table);
     const image = rowImage(source);
     if (published) published.push({ id, layerId, image });
@@ -91,8 +91,8 @@ function findReaders(collections: readonly VectorCollection[]): Map<string, stri
   const shown = new Map<string, readonly string[]>();
   const byTable = new Map<string, VectorCollection[]>();
   for (const collection of collections) {
-    const tables = tablesOf(collection.source);
-    shown.set(tableNameOf(collection.source), tables);
+    const tables = listSourceTables(collection.source);
+    shown.set(formatTableName(collection.source), tables);
     for (const table of tables) {
       const showing = byTable.get(table);
       if (showing) showing.push(collection);
@@ -102,7 +102,7 @@ function findReaders(collections: readonly VectorCollection[]): Map<string, stri
   for (const table of byTable.keys()) {
     const others = (shown.get(table) ?? [table])
       .flatMap((name) => byTable.get(name) ?? [])
-      .filter(({ source }) => tableNameOf(source) !== table);
+      .filter(({ source }) => formatTableName(source) !== table);
     if (others.length > 0) readers.set(table, [...new Set(others.map(({ id }) => id))]);
   }
   return readers;

@@ -10,7 +10,7 @@ import { keepJson, stringifyExactly } from '../../core/values/json.js';
 import { during } from '../filters/filters.js';
 
 /** What a subscriber wants to hear of. */
-export interface Interest {
+export interface SubscriberInterest {
   /** Layer ids; all that may be read when absent. */
   readonly layers: readonly number[] | undefined;
   /** The service that was named. */
@@ -34,15 +34,15 @@ export interface Scope {
 }
 
 /** Characters of the filter of an interest as JSON. */
-export const filterLength = ({ filter }: Interest): number =>
+export const filterLength = ({ filter }: SubscriberInterest): number =>
   filter === undefined ? 0 : keepJson(filter).length;
 
 /**
  * The scopes of an interest: one for each collection that it speaks of and its principal may read. `former`: those of an
  * earlier catalog. An edit makes a new collection of which nothing changes that scopes depend on.
  */
-export function scopesOf(
-  interest: Interest,
+export function buildScopes(
+  interest: SubscriberInterest,
   visible: CatalogSnapshot,
   former?: ReadonlyMap<number, Scope>,
 ): Map<number, Scope> {
@@ -54,7 +54,7 @@ export function scopesOf(
     if (before && isSameView(before.collection, collection, interest.filter !== undefined))
       scopes.set(collection.layerId, { ...before, collection });
     else if (mayAsk(interest.filter, collection))
-      scopes.set(collection.layerId, scopeOf(interest, collection));
+      scopes.set(collection.layerId, buildScope(interest, collection));
   }
   return scopes;
 }
@@ -90,7 +90,7 @@ function mayAsk(filter: Expression | undefined, { source }: VectorCollection): b
   }
 }
 
-export function scopeOf({ filter, datetime }: Interest, collection: VectorCollection): Scope {
+export function buildScope({ filter, datetime }: SubscriberInterest, collection: VectorCollection): Scope {
   const { rule, source } = collection;
   const whole = and(rule?.rows, filter, during(source, datetime));
   const fields = rule && shownOf(source, rule);
@@ -112,7 +112,7 @@ function shownOf({ fields }: VectorSource, { stored }: ReadRule): Map<string, Fi
 
 /** Somebody with an interest: a subscription, or several that are told together. */
 export interface Listener {
-  readonly interest: Interest;
+  readonly interest: SubscriberInterest;
   /** What of a layer may be seen now; undefined: nothing. */
   scope(layerId: number, visible: CatalogSnapshot): Scope | undefined;
 }

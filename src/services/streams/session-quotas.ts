@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors/errors.js';
 import type { Principal } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { networkOf } from '../../core/kit/networks.js';
+import { computeClientNetwork } from '../../core/kit/networks.js';
 
 /** Who opens a session, and from where. */
 export interface Visitor {
@@ -93,5 +93,5 @@ function refused(code: 'unavailable' | 'too-many-requests', detail: string): Api
 }
 
 function nameOf({ principal, address }: Visitor): string {
-  return principal.kind === 'anonymous' ? `address ${networkOf(address)}` : `key ${principal.id}`;
+  return principal.kind === 'anonymous' ? `address ${computeClientNetwork(address)}` : `key ${principal.id}`;
 }

@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import { type Addressee, changeFrame } from './frames.js';
 import type { Visitor } from './session-quotas.js';
-import type { Subscription } from './subscription.js';
+import type { StreamSubscription } from './subscription.js';
 
 export type TransportName = 'WebSocket' | 'SSE';
 export type CloseReason =
@@ -54,7 +54,7 @@ export const SLOW_POLICIES = ['drop', 'coalesce'] as const;
 
 /** A change for a subscription; it is numbered when it is sent. */
 export interface Change {
-  readonly subscription: Subscription;
+  readonly subscription: StreamSubscription;
   readonly featureKey: string;
   readonly body: string;
   readonly cursor: number;
@@ -70,7 +70,7 @@ export interface SessionHooks {
 export class Session {
   readonly id = randomUUID();
   readonly connectedAt = Date.now();
-  readonly subscriptions = new Map<string, Subscription>();
+  readonly subscriptions = new Map<string, StreamSubscription>();
   clientLabel: string | undefined;
   policy: SlowPolicy = 'drop';
   closed = false;
@@ -110,7 +110,7 @@ export class Session {
     else this.#sendChange(change.subscription, change.body, change.cursor);
   }
 
-  #sendChange(subscription: Subscription, body: string, cursor: number): void {
+  #sendChange(subscription: StreamSubscription, body: string, cursor: number): void {
     this.lastCursor = cursor;
     const { shared } = this.transport;
     const sent = shared
@@ -167,7 +167,7 @@ export class Session {
   }
 
   /** Sends a change of the past; `writable` paces them. */
-  replay(subscription: Subscription, body: string, cursor: number): void {
+  replay(subscription: StreamSubscription, body: string, cursor: number): void {
     if (!this.closed && !subscription.ended) this.#sendChange(subscription, body, cursor);
   }
 

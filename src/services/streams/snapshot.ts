@@ -10,14 +10,14 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { readKept, stringifyExactly } from '../../core/values/json.js';
 import { requestCaller } from '../access/identity/request-caller.js';
 import { Turns } from '../kit/turns.js';
-import { FRAME_CRS, jsonFrame, objectIdOf } from './frames.js';
-import { type Scope, scopesOf } from './scope.js';
+import { computeObjectId, FRAME_CRS, jsonFrame } from './frames.js';
+import { buildScopes, type Scope } from './scope.js';
 import type { Session } from './session.js';
-import type { Subscription } from './subscription.js';
+import type { StreamSubscription } from './subscription.js';
 
 interface SnapshotPlan {
   session: Session;
-  subscription: Subscription;
+  subscription: StreamSubscription;
   /** `initial`, `cursor-expired` or `cursor-invalid`. */
   reason: string;
   /** What may be read at the moment. */
@@ -152,7 +152,7 @@ class PlannedScopes {
 
   constructor(private readonly plan: SnapshotPlan) {
     this.#visible = plan.visible();
-    this.all = scopesOf(plan.subscription.interest, this.#visible);
+    this.all = buildScopes(plan.subscription.interest, this.#visible);
   }
 
   /** Rejects when less, or something else, may be shown by now: rows that were read under older rules are not sent. */
@@ -161,7 +161,7 @@ class PlannedScopes {
     const now = this.plan.visible();
     if (now === this.#visible) return;
     this.#visible = now;
-    const scopes = scopesOf(this.plan.subscription.interest, now);
+    const scopes = buildScopes(this.plan.subscription.interest, now);
     if (nameOf(scopes) !== nameOf(this.all)) throw new Error('what may be seen has changed');
   }
 }
@@ -253,7 +253,7 @@ function featureMembers({ id, geometry, properties }: FeatureText, { collection 
     serviceId: SERVICE_ID,
     layerId: collection.layerId,
     featureId: id,
-    objectId: objectIdOf(id),
+    objectId: computeObjectId(id),
   };
   const shape = geometry === 'null' ? '' : `,"geometry":${geometry},"geometryCrs":"${FRAME_CRS}"`;
   return `${stringifyExactly(names).slice(1, -1)}${shape},"attributes":${properties}}`;

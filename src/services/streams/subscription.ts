@@ -1,18 +1,18 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import type { Addressee } from './frames.js';
-import { filterLength, type Interest, type Listener, type Scope, scopesOf } from './scope.js';
+import { buildScopes, filterLength, type Listener, type Scope, type SubscriberInterest } from './scope.js';
 
 /** `snapshot` ends with what is there now; `snapshot-then-delta` goes on with what changes. */
 export type StreamMode = 'delta' | 'snapshot' | 'snapshot-then-delta';
 
 /** One interest of one session. Everything that it was sent came from before `position`. */
-export class Subscription implements Listener, Addressee {
+export class StreamSubscription implements Listener, Addressee {
   /** Cursor of the last entry of the feed that was looked at for this subscription. */
   position: number;
   /** Number of the next frame; its group knows it while there is one. */
   sequence = 0;
   /** Those it is told with while entries are delivered as they come; undefined while older ones are being read. */
-  group: { leave(subscription: Subscription): void } | undefined;
+  group: { leave(subscription: StreamSubscription): void } | undefined;
   ended = false;
   /** The id as JSON. */
   readonly idText: string;
@@ -23,7 +23,7 @@ export class Subscription implements Listener, Addressee {
 
   constructor(
     readonly id: string,
-    readonly interest: Interest,
+    readonly interest: SubscriberInterest,
     readonly mode: StreamMode,
     position: number,
     /** Whether its frames carry their number. */
@@ -63,7 +63,7 @@ export class Subscription implements Listener, Addressee {
 
   scope(layerId: number, visible: CatalogSnapshot): Scope | undefined {
     if (this.#catalog !== visible) {
-      this.#scopes = scopesOf(this.interest, visible, this.#scopes);
+      this.#scopes = buildScopes(this.interest, visible, this.#scopes);
       this.#catalog = visible;
     }
     return this.#scopes!.get(layerId);

@@ -11,7 +11,7 @@ import { shownChanges } from './shown.js';
 export type Appearance = 'insert' | 'update' | 'delete' | 'leave';
 
 /** One who is to hear of an entry, and how. */
-export interface Hearing<L extends Listener = Listener> {
+export interface EventRecipient<L extends Listener = Listener> {
   readonly listener: L;
   readonly scope: Scope;
   readonly appearance: Appearance;
@@ -42,14 +42,14 @@ type Passed = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
 export async function hearings<L extends Listener>(
   batch: readonly Candidates<L>[],
   pools: Pools,
-): Promise<Map<FeedEvent, Hearing<L>[]>> {
+): Promise<Map<FeedEvent, EventRecipient<L>[]>> {
   const passed = batch.some(({ scopes }) => scopes.some(({ filter }) => filter !== undefined))
     ? await askFilters(batch, pools)
     : () => true;
-  const byEvent = new Map<FeedEvent, Hearing<L>[]>();
+  const byEvent = new Map<FeedEvent, EventRecipient<L>[]>();
   // The hottest loop of the streams: everybody who may want an event comes through here.
   for (const { entry, listeners, scopes } of batch) {
-    const list: Hearing<L>[] = [];
+    const list: EventRecipient<L>[] = [];
     for (let i = 0; i < scopes.length; i++) {
       const listener = listeners[i]!;
       const scope = scopes[i]!;

@@ -14,7 +14,7 @@ interface StylesOfFile {
 }
 
 /** `fallback` is drawn where none of them is the default. */
-export function stylesOfFile(fallback: MapStyle, all: readonly FileStyle[] = []): StylesOfFile {
+export function buildFileStyles(fallback: MapStyle, all: readonly FileStyle[] = []): StylesOfFile {
   const read = all.filter(({ layers }) => layers.length > 0);
   const unread = all.filter(({ layers }) => layers.length === 0);
   const styles = named(read);

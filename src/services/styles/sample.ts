@@ -16,7 +16,7 @@ const MOST_FIELDS = 40;
 const PLAIN: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'string', 'boolean']);
 
 /** Values of the plain attributes of a collection in rows from its beginning, middle and end. */
-export async function sampleOf(
+export async function readFieldSamples(
   x: TaskContext,
   pools: Pools,
   collection: VectorCollection,

@@ -1,7 +1,7 @@
 import { COMPRESSIONS } from '../../core/http/content-coding.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { facesOf } from '../../core/styles/fonts.js';
+import { listFontFaces } from '../../core/styles/fonts.js';
 import type { GlyphTask } from '../../core/styles/symbols.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
@@ -32,7 +32,7 @@ export class Symbols {
   /** A range of glyphs of fonts that are all known. Synchronous when it is kept. */
   glyphs(x: TaskContext, task: GlyphTask): SymbolFile | Promise<SymbolFile> {
     // Different names for the same faces are one range.
-    const faces = facesOf(task.fonts).map(({ name }) => name);
+    const faces = listFontFaces(task.fonts).map(({ name }) => name);
     const key = `${task.first} ${faces.join()}`;
     const range = this.#ranges.get(key);
     if (!range) return this.#making.get(key) ?? this.#make(x, key, task);

@@ -10,26 +10,26 @@ import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { StyledCollection } from './index.js';
 
 /** What a style of a collection may speak of. */
-export function targetOf(collection: StyledCollection): Pick<SldTarget, 'geometryType' | 'fields'> {
+export function describeSldTarget(collection: StyledCollection): Pick<SldTarget, 'geometryType' | 'fields'> {
   if (hasCoverage(collection)) return { geometryType: 'raster' };
   const { geometryType, fields } = collection.source;
   return { geometryType, fields: fields.map(({ name, type }) => ({ name, type })) };
 }
 
 /** Reads a style in SLD for a collection. Throws `invalid-body` for what is no XML. */
-export async function readSld(
+export async function readCollectionSld(
   x: TaskContext,
   pools: Pools,
   xml: Uint8Array,
   collection: StyledCollection,
 ): Promise<SldTaskResult> {
-  const read = await runTask(x, pools, 'vector.sld', { xml, target: targetOf(collection) });
+  const read = await runTask(x, pools, 'vector.sld', { xml, target: describeSldTarget(collection) });
   if (!read.malformed) return read;
   throw new ApiError('invalid-body', read.diagnostics[0]!.message);
 }
 
 /** A whole document of layers. */
-export function documentOfLayers(layers: readonly StyleLayer[], name?: string): StyleDocument {
+export function buildStyleDocument(layers: readonly StyleLayer[], name?: string): StyleDocument {
   return {
     version: 8,
     ...(name === undefined ? {} : { name }),
@@ -39,7 +39,7 @@ export function documentOfLayers(layers: readonly StyleLayer[], name?: string): 
 }
 
 /** The style of a collection in SLD. Throws `unprocessable` when nothing of it can be written. */
-export function sldOf(collection: StyledCollection, document: StyleDocument): SldExport {
+export function writeSld(collection: StyledCollection, document: StyleDocument): SldExport {
   const layers = document.layers.filter((layer) => 'source' in layer && layer.source === COLLECTION_SOURCE);
   try {
     return exportSld(layers as unknown as StyleLayer[], collection.id);

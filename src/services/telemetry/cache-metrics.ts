@@ -41,7 +41,7 @@ export const cacheBytes = new Gauge({
   help: 'Bytes held by a cache',
   labels: NAME,
 });
-export const cacheOperations = new Counter({
+export const cacheOperationCounter = new Counter({
   name: 'svc_cache_operation_total',
   help: 'Look-ups (get), writes (set) and deletions (remove) of a cache',
   labels: OPERATION,
@@ -59,7 +59,7 @@ export async function timedOperation<T>(cache: string, operation: string, run: (
   try {
     return await run();
   } finally {
-    cacheOperations.cell(cache, operation).inc();
+    cacheOperationCounter.cell(cache, operation).inc();
     cacheOperationDuration.cell(cache, operation).observe(performance.now() - started);
   }
 }
@@ -87,6 +87,6 @@ export const CACHE_INSTRUMENTS = [
   cacheHitRatio,
   cacheHitRatioDetailed,
   cacheBytes,
-  cacheOperations,
+  cacheOperationCounter,
   cacheOperationDuration,
 ];

@@ -6,7 +6,7 @@ import type { MetricObject } from './types.js';
  * the same cells, so that every number is counted once.
  */
 
-export interface Sample {
+export interface MetricSample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
@@ -45,8 +45,8 @@ const MAX_LINES = 8000;
  * that were refused (401, 403, 429, unknown paths), management operations, errors of clients (other 4xx). Everything else
  * has what is left, at least half.
  */
-export const SHARES = { refused: 0.1, admin: 0.2, wrong: 0.2, rest: 1 } as const;
-export type Share = keyof typeof SHARES;
+export const LABEL_SHARES = { refused: 0.1, admin: 0.2, wrong: 0.2, rest: 1 } as const;
+export type Share = keyof typeof LABEL_SHARES;
 
 const noneUsed = (): Record<Share, number> => ({ refused: 0, admin: 0, wrong: 0, rest: 0 });
 const lines = noneUsed();
@@ -105,7 +105,7 @@ abstract class Family<Cell> {
 
   #isFull(share: Share): boolean {
     if (share === 'rest' && this.#used.rest < this.ownCells) return false;
-    const part = SHARES[share];
+    const part = LABEL_SHARES[share];
     const [used, usedLines] =
       share === 'rest' ? [totalOf(this.#used), totalOf(lines)] : [this.#used[share], lines[share]];
     return used >= this.maxCells * part || usedLines + this.linesPerCell > MAX_LINES * part;
@@ -126,7 +126,7 @@ abstract class Family<Cell> {
 
   /** Kept for prom-client's registry. */
   reset(): void {
-    for (const share of Object.keys(SHARES) as Share[]) {
+    for (const share of Object.keys(LABEL_SHARES) as Share[]) {
       lines[share] -= this.#used[share] * this.linesPerCell;
       this.#used[share] = 0;
     }
@@ -149,7 +149,7 @@ export class Counter extends Family<CounterCell> {
   protected newCell() {
     return new CounterCell();
   }
-  samples(): Sample[] {
+  samples(): MetricSample[] {
     return this.entries().map(({ labels, cell }) => ({ labels, value: cell.value }));
   }
   async get(): Promise<MetricObject> {
@@ -172,7 +172,7 @@ export class Gauge extends Family<GaugeCell> {
   protected newCell() {
     return new GaugeCell();
   }
-  samples(): Sample[] {
+  samples(): MetricSample[] {
     return this.entries().map(({ labels, cell }) => ({ labels, value: cell.value }));
   }
   async get(): Promise<MetricObject> {
@@ -252,6 +252,6 @@ const UNITS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Unit of an instrument. */
-export function unitOf(name: string): string {
+export function getInstrumentUnit(name: string): string {
   return UNITS.find(([ending]) => ending.test(name))?.[1] ?? '1';
 }

@@ -4,7 +4,13 @@ import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-proto';
 import { logs as sdkLogs } from '@opentelemetry/sdk-node';
 import { LOG_EVENTS, type LogEventName, type LogLevel } from '../../core/kit/log-events.js';
 import type { ExportWatch } from './export-watch.js';
-import { type LogReceiver, levelOf, type Properties, type RequestEvent, type RequestKind } from './log.js';
+import {
+  getRequestLogLevel,
+  type LogReceiver,
+  type Properties,
+  type RequestEvent,
+  type RequestKind,
+} from './log.js';
 import { telemetryLost } from './telemetry-metrics.js';
 
 /** Lines that may wait for the collector, and that one push takes. Encoding that many takes a few milliseconds. */
@@ -76,7 +82,7 @@ export class LogExport implements LogReceiver {
       Principal: principal.id,
     };
     const context = at ? contextOf(at.traceId, at.spanId) : ROOT_CONTEXT;
-    this.#emit('http.request.completed', levelOf(kind), body, attributes, context);
+    this.#emit('http.request.completed', getRequestLogLevel(kind), body, attributes, context);
   }
 
   #emit(

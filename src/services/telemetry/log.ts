@@ -71,7 +71,7 @@ export interface Log {
 const COMPLETED = LOG_EVENTS['http.request.completed'];
 
 /** Level of the completion event of requests of one kind. */
-export function levelOf({ quiet, status }: RequestKind): LogLevel {
+export function getRequestLogLevel({ quiet, status }: RequestKind): LogLevel {
   if (quiet) return 'Verbose';
   if (status < 500 || status === 501) return COMPLETED.level;
   return isUnavailable(status) ? 'Warning' : 'Error';
@@ -211,7 +211,7 @@ function milliseconds(ms: number): string {
 
 /** The members that a kind of request always has. */
 function constantMembers(kind: RequestKind, process: string): string {
-  const level = levelOf(kind);
+  const level = getRequestLogLevel(kind);
   const members = {
     '@i': COMPLETED.id,
     '@mt': '{Method} {Path} {StatusCode} {DurationMs} ms',

@@ -1,6 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
-import { sumOfCounts } from '../../core/sources/connection-counts.js';
+import { sumConnectionCounts } from '../../core/sources/connection-counts.js';
 import type { PoolStatus } from '../../core/tasks/tasks.js';
 import { watchLoop } from '../../native/index.js';
 import { CACHE_INSTRUMENTS } from './cache-metrics.js';
@@ -107,7 +107,7 @@ export const operationDuration = new Histogram({
   labels: ['operation'],
   bounds: MILLISECONDS,
 });
-export const operations = new Counter({
+export const operationCounter = new Counter({
   name: 'svc_operation_total',
   help: 'Worker tasks by name and outcome',
   labels: ['operation', 'outcome'],
@@ -185,7 +185,7 @@ const INSTRUMENTS: readonly Instrument[] = [
   tileCacheFailed,
   tileCacheReleased,
   operationDuration,
-  operations,
+  operationCounter,
   admissions,
   inspections,
   scenesLost,
@@ -257,7 +257,9 @@ export function watchEventLoop(): IntervalHistogram {
 
 /** Shows the pools' state in the pool gauges, and that of connections to databases in theirs. */
 export function watchPools(status: () => PoolStatus[]): void {
-  watchConnections(() => status().find(({ connections }) => connections)?.connections ?? sumOfCounts([]));
+  watchConnections(
+    () => status().find(({ connections }) => connections)?.connections ?? sumConnectionCounts([]),
+  );
   poolQueued.observe((gauge) => {
     for (const pool of status()) {
       gauge.cell(pool.name).set(pool.queued);

@@ -3,7 +3,7 @@ import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { NodeSDK, resources, metrics as sdkMetrics } from '@opentelemetry/sdk-node';
 import { ExportWatch } from './export-watch.js';
-import { Counter, Gauge, type Histogram, type Instrument, unitOf } from './instruments.js';
+import { Counter, Gauge, getInstrumentUnit, type Histogram, type Instrument } from './instruments.js';
 import type { Log } from './log.js';
 import { LogExport } from './log-export.js';
 import { instruments } from './metrics.js';
@@ -110,7 +110,7 @@ function metricData(instrument: Instrument, startTime: HrTime): MetricData {
   const descriptor = {
     name: instrument.dottedName,
     description: instrument.help,
-    unit: unitOf(instrument.dottedName),
+    unit: getInstrumentUnit(instrument.dottedName),
     valueType: ValueType.DOUBLE,
   };
   const common = { descriptor, aggregationTemporality: AggregationTemporality.CUMULATIVE };

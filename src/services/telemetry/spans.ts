@@ -67,7 +67,7 @@ export function withSpan<T>(
 ): Promise<T> {
   return inChild(parent, facts, ({ span, context: inner }) =>
     work({
-      traceparent: traceparentOf(span),
+      traceparent: formatTraceparent(span),
       set: (attributes) => void span.setAttributes(attributes),
       record({ source, startMs, endMs, place, name, attributes }) {
         const options = { startTime: startMs, attributes: { ...attributes, ...place } };
@@ -103,16 +103,16 @@ function spanIn(parent: Context, span: Span): RequestSpan {
 }
 
 /** A span in the form of W3C Trace Context, which jobs keep of the request that submitted them. */
-export function traceparentOf(span: Span): string;
-export function traceparentOf(span: Span | undefined): string | undefined;
-export function traceparentOf(span: Span | undefined): string | undefined {
+export function formatTraceparent(span: Span): string;
+export function formatTraceparent(span: Span | undefined): string | undefined;
+export function formatTraceparent(span: Span | undefined): string | undefined {
   if (!span) return undefined;
   const { traceId, spanId, traceFlags } = span.spanContext();
   return `00-${traceId}-${spanId}-0${traceFlags & 1}`;
 }
 
 /** The context below a span that another process may have made; that of a new trace when absent. */
-export function contextOf(traceparent: string | undefined): Context {
+export function parseTraceparent(traceparent: string | undefined): Context {
   if (!enabled || traceparent === undefined) return ROOT_CONTEXT;
   return propagation.extract(ROOT_CONTEXT, { traceparent });
 }

@@ -68,7 +68,7 @@ const SEVERAL: LayerNames = { layerId: 'several' };
 const layerNames = new WeakMap<object, LayerNames>();
 
 /** Remembers the layers' ids by their sources, which is all that tasks name. */
-export function labelLayers(changed: readonly ChangedCollection[]): void {
+export function rememberLayerLabels(changed: readonly ChangedCollection[]): void {
   for (const { after: collection } of changed) {
     if (!hasFeatures(collection)) continue;
     const { id, layerId, service = SERVICE, source } = collection;
@@ -85,12 +85,12 @@ export function findLayerNames(input: unknown): LayerNames | undefined {
 }
 
 /** The id of the layer that a task reads; `several` or nothing where there is not one. */
-function layerOf(input: unknown): string {
+function getTaskLayerId(input: unknown): string {
   return findLayerNames(input)?.layerId ?? '';
 }
 
 /** The kind of query that a task makes; undefined for one that makes none. */
-export function queryTypeOf(name: TaskName): string | undefined {
+export function findQueryType(name: TaskName): string | undefined {
   return QUERY_TYPES[name];
 }
 
@@ -120,10 +120,10 @@ function countEdit(result: EditResult | undefined, ms: number): void {
 }
 
 function countQuery({ name, input, output, ms }: EndedTask, type: string): void {
-  const layer = layerOf(input);
+  const layer = getTaskLayerId(input);
   metrics.databaseQueryDuration.cell(type, layer).observe(ms);
   metrics.databaseQueries.cell(type, layer).inc();
-  const records = output === undefined ? undefined : recordsOf(name, output);
+  const records = output === undefined ? undefined : countRecords(name, output);
   if (records !== undefined) metrics.databaseQueryRecords.cell(type, layer).observe(records);
   if (SPATIAL.has(type)) count(geometry.spatialQueries, type, ms);
   if (COMPUTING.has(type)) count(geometry.geometryOperations, type, ms);
@@ -138,7 +138,7 @@ function count({ total, duration }: typeof geometry.transforms, label: string, m
 }
 
 /** How many records a query gave; undefined for one that gives none. */
-export function recordsOf(name: TaskName, output: unknown): number | undefined {
+export function countRecords(name: TaskName, output: unknown): number | undefined {
   if (name === 'vector.item') return output === null ? 0 : 1;
   const { returned, features, events, outcomes } = output as Record<string, unknown>;
   if (typeof returned === 'number') return returned;

@@ -4,7 +4,7 @@ import type { RasterSource } from '../../core/rasters/rasters.js';
 import type { TaskName, TaskWork } from '../../core/tasks/tasks.js';
 import type { RequestSpan } from './spans.js';
 import { type SpanFacts, withSpan } from './spans.js';
-import { findLayerNames, queryTypeOf, recordsOf } from './task-metrics.js';
+import { countRecords, findLayerNames, findQueryType } from './task-metrics.js';
 
 /** Spans of tasks: one for the task, queues included, and below it one for the work in its thread or process. */
 
@@ -74,7 +74,7 @@ export function inTaskSpan<T>(
           place: { 'process.pid': pid, 'thread.id': thread },
         }),
     });
-    const features = queryTypeOf(name) === undefined ? undefined : recordsOf(name, output);
+    const features = findQueryType(name) === undefined ? undefined : countRecords(name, output);
     if (features !== undefined) span.set({ 'svc.feature.count': features });
     return output;
   });
@@ -93,7 +93,7 @@ function attributesOf({ name, input, layerId }: TracedTask): Record<string, stri
 
 /** The work by its subsystem: its name, and the source that spans of it come from. */
 function workOf(name: TaskName, input: unknown): SpanFacts & { source: string } {
-  const type = queryTypeOf(name);
+  const type = findQueryType(name);
   if (type !== undefined)
     return { source: 'Graticule.Stores', name: 'svc.db.query', attributes: { 'db.query.type': type } };
   if (name.startsWith('raster.')) {

@@ -40,7 +40,7 @@ export function tileFormats(collections: readonly Collection[]): readonly Format
 }
 
 /** Tile matrix sets that a collection has tiles in. */
-export function matrixSetsOf(collection: Collection, { all }: MatrixSets): readonly TileMatrixSet[] {
+export function listMatrixSets(collection: Collection, { all }: MatrixSets): readonly TileMatrixSet[] {
   return hasStoredTiles(collection) ? ARCHIVE_SETS : all;
 }
 
@@ -53,7 +53,7 @@ export function isMade(collection: Collection): boolean {
  * The format of a tile of one collection, among those that this collection has. 406 when it is asked for one
  * that other collections have.
  */
-export function formatOf(x: Exchange, collection: Collection): Format {
+export function negotiateTileFormat(x: Exchange, collection: Collection): Format {
   const offered = tileFormats([collection]);
   if (!/(^|&)f=/.test(x.query)) return negotiate(undefined, x.header('accept'), offered);
   if (offered.includes(x.format)) return x.format;

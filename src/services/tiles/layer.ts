@@ -4,10 +4,13 @@ import type { TileLayer } from '../../core/tasks/vector-tasks.js';
 import type { TileSelection } from './request.js';
 
 /** The layer of a vector tile that shows a collection, by its settings and by what was asked for. */
-export function tileLayer(collection: VectorCollection, selection: TileSelection | undefined): TileLayer {
+export function buildTileLayer(
+  collection: VectorCollection,
+  selection: TileSelection | undefined,
+): TileLayer {
   const { source, fields, filter } = readable(collection);
   const { maxFeatures, maxBytes } = collection.tiles ?? {};
-  const names = tileFields(collection, selection?.properties) ?? fields;
+  const names = listTileProperties(collection, selection?.properties) ?? fields;
   const narrowed = and(filter, selection?.filters.get(collection.id));
   return {
     name: collection.id,
@@ -22,7 +25,7 @@ export function tileLayer(collection: VectorCollection, selection: TileSelection
 }
 
 /** Names of the attributes that tiles carry, in the order of the collection; undefined when that is all of them. */
-export function tileFields(
+export function listTileProperties(
   { source, tiles }: VectorCollection,
   properties: readonly string[] | undefined = undefined,
 ): string[] | undefined {

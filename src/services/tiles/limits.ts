@@ -8,7 +8,7 @@ import {
 import { notFound } from '../../core/errors/errors.js';
 import { lastColumn, type TileLimits, type TileMatrixSet } from '../../core/tiles/tile-matrix.js';
 import { limitsIn } from './extent.js';
-import { matrixSetsOf } from './formats.js';
+import { listMatrixSets } from './formats.js';
 import type { TileAddress } from './request.js';
 
 /** A tile matrix set by its id. Throws 404 for an unknown one. */
@@ -56,6 +56,6 @@ export function requireTileset(
   collection: Collection,
   set: TileMatrixSet,
 ): void {
-  if (!matrixSetsOf(collection, matrixSets).includes(set))
+  if (!listMatrixSets(collection, matrixSets).includes(set))
     throw notFound(`tileset of ${collection.id}`, set.id);
 }

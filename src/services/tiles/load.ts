@@ -2,10 +2,10 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import type { TaskContext } from '../kit/run-task.js';
 import type { TileCache } from './cache/tile-cache.js';
 import { isDrawn, makeTile } from './make.js';
-import { blockOf, drawBlock } from './metatile.js';
+import { computeTileBlock, drawBlock } from './metatile.js';
 import { type TileRequest, tileKey } from './request.js';
 import type { KeyedTileRequest, Tile, TileCoding } from './tile.js';
-import { maxAgeOf } from './tile.js';
+import { findMaxAge } from './tile.js';
 
 /** A tile that no client waits for: from the cache, or made and kept. */
 export async function warmTile(
@@ -28,9 +28,9 @@ export function loadTile(
   request: KeyedTileRequest,
   coding?: TileCoding,
 ): Promise<Tile> {
-  const maxAge = maxAgeOf(request);
+  const maxAge = findMaxAge(request);
   if (!isDrawn(request) || !tiles.keeps)
     return tiles.load(request, () => makeTile(x, pools, request, coding), maxAge, x.span);
-  const block = blockOf(request);
+  const block = computeTileBlock(request);
   return tiles.loadBlock(block, () => drawBlock(x, pools, block), maxAge, x.span);
 }

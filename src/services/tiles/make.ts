@@ -1,7 +1,7 @@
 import { hasFeatures, hasStoredTiles } from '../../core/catalog/abilities.js';
 import type { ArchiveCollection } from '../../core/catalog/collection.js';
 import { ApiError } from '../../core/errors/errors.js';
-import { compressionOf } from '../../core/http/content-coding.js';
+import { findCompression } from '../../core/http/content-coding.js';
 import { isVectorFormat, MLT_FORMAT } from '../../core/http/media.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -9,7 +9,7 @@ import { tileBox } from '../../core/tiles/tile-matrix.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import { renderImage } from '../maps/render.js';
 import { archiveTile } from './archive-tiles.js';
-import { tileLayer } from './layer.js';
+import { buildTileLayer } from './layer.js';
 import { shownAt, type TileRequest } from './request.js';
 import { emptyTile, newTile, sizeInPixels, type Tile, type TileCoding } from './tile.js';
 
@@ -51,7 +51,7 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding
     throw new ApiError('not-acceptable', 'A raster collection has no vector tiles; ask for png.');
   }
   const result = await runTask(x, pools, 'vector.tile', {
-    layers: vectors.map((collection) => tileLayer(collection, selection)),
+    layers: vectors.map((collection) => buildTileLayer(collection, selection)),
     crs: at.set.crs.proj,
     bbox: tileBox(at.set, at.zoom, at.row, at.column),
     extent: EXTENT,
@@ -63,7 +63,7 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding
     gzipMinBytes: GZIP_MIN_BYTES,
   });
   const { data, tag, dropped } = result;
-  const encoding = compressionOf(result.encoding);
+  const encoding = findCompression(result.encoding);
   return newTile(request, data, format.mediaType, encoding, data.byteLength === 0, { tag, dropped });
 }
 
@@ -75,7 +75,7 @@ async function stored(x: TaskContext, pools: Pools, request: TileRequest): Promi
   const isOther = format.name !== archive.format && tile.data.byteLength > 0;
   const to = format === MLT_FORMAT ? 'mlt' : 'mvt';
   const result = isOther ? await runTask(x, pools, 'vector.transcode', { tile, to }) : tile;
-  const encoding = compressionOf(result.encoding);
+  const encoding = findCompression(result.encoding);
   return newTile(request, result.data, format.mediaType, encoding, result.data.byteLength === 0);
 }
 

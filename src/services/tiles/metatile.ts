@@ -29,7 +29,7 @@ const smaller = new LRUCache<string, number>({ max: MAX_REMEMBERED });
  * The tiles that are drawn together with one: the square of its neighbours, aligned to its side, as far as the matrix
  * goes. The tile itself is at `index`.
  */
-export function blockOf(tile: TileRequest): TileBlock {
+export function computeTileBlock(tile: TileRequest): TileBlock {
   const { at } = tile;
   const place = `${pyramidKey(tile)}/${at.zoom}`;
   const side = Math.min(sideOf(tile), smaller.get(place) ?? MAX_SIDE);

@@ -8,11 +8,11 @@ import type { AskedLook } from '../../core/rasters/look-params.js';
 import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { TileSize } from '../../core/rasters/rasters.js';
 import {
+  findMatrixLevel,
   firstColumn,
   matrixSize,
   type TileMatrixSet,
   tileBox,
-  zoomOf,
 } from '../../core/tiles/tile-matrix.js';
 import { groundSize, pixelsAtScale } from '../maps/ground.js';
 import { newestBatch } from '../rasters/choose.js';
@@ -31,7 +31,7 @@ export function tileAddress(
   row: number,
   column: number,
 ): TileAddress {
-  const zoom = zoomOf(set, tileMatrix);
+  const zoom = findMatrixLevel(set, tileMatrix);
   if (zoom === undefined)
     throw badParameter('tileMatrix', `${set.id} has no matrix '${tileMatrix.slice(0, 40)}'`);
   const { columns, rows } = matrixSize(set, zoom);

@@ -3,7 +3,7 @@ import { type Collection, hasTilesAt } from '../../core/catalog/collection.js';
 import { isByRange } from '../../core/catalog/raster-sources.js';
 import type { Expression } from '../../core/cql2/index.js';
 import { type Format, isVectorFormat } from '../../core/http/media.js';
-import type { AxisRange, Batch } from '../../core/http/params.js';
+import type { AcquisitionTime, AxisRange } from '../../core/http/params.js';
 import { version } from '../../core/kit/version.js';
 import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { TileSize } from '../../core/rasters/rasters.js';
@@ -49,7 +49,7 @@ export interface TileRequest {
   /** All is shown when absent. */
   readonly selection?: TileSelection | undefined;
   /** The acquisition batch of rasters; all of a mosaic, the newest time of a series, when absent. */
-  readonly batch?: Batch | undefined;
+  readonly batch?: AcquisitionTime | undefined;
 }
 
 /** The collections that are in tiles of this scale. */
@@ -108,4 +108,4 @@ function contentKey(
   return selection ? `${key}/${selection.key}` : key;
 }
 
-const timeKey = ({ start, end }: Batch) => (start === end ? `${start}` : `${start}..${end}`);
+const timeKey = ({ start, end }: AcquisitionTime) => (start === end ? `${start}` : `${start}..${end}`);

@@ -10,7 +10,7 @@ import type { RasterLook } from '../../core/rasters/raster-look.js';
 import type { TileSize } from '../../core/rasters/rasters.js';
 import type { Field } from '../../core/sources/vector-source.js';
 import { checkFilter, during, parseFilter } from '../filters/filters.js';
-import { levelOf } from '../rasters/choose.js';
+import { findLevelIndex } from '../rasters/choose.js';
 import type { TileSelection } from './request.js';
 
 /** The parameters that narrow what a tile shows. */
@@ -88,7 +88,7 @@ function above(
 function heightsOf(collections: readonly Collection[], subset: AxisRange | undefined): AxisRange | undefined {
   const layered = collections.filter(hasCoverage).filter(({ raster }) => raster.levels !== undefined);
   for (const collection of subset ? layered : []) {
-    if (levelOf(collection, subset) === undefined)
+    if (findLevelIndex(collection, subset) === undefined)
       throw badParameter('subset', `selects no level of ${collection.id}; see the domain of its coverage`);
   }
   return layered.length > 0 ? subset : undefined;

@@ -4,7 +4,7 @@ import { isDistant } from '../../core/catalog/raster-sources.js';
 import type { Compression } from '../../core/http/content-coding.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { isVectorFormat } from '../../core/http/media.js';
-import type { Batch } from '../../core/http/params.js';
+import type { AcquisitionTime } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Loss, TileSize } from '../../core/rasters/rasters.js';
 import { isRemote } from '../../core/sources/sources.js';
@@ -22,7 +22,7 @@ export type TileLifetime = 'none' | 'caller' | number;
 
 /** An acquisition batch, and the rasters that a tile of it is made from: how many, and the first of them. */
 interface ShownBatch {
-  readonly batch: Batch;
+  readonly batch: AcquisitionTime;
   readonly count: number;
   readonly items: readonly SourceItem[];
 }
@@ -158,7 +158,7 @@ function shownBatch({ collections, at, batch }: TileRequest): ShownBatch | undef
 }
 
 /** A file that changes is noticed; rows of a database and what is remote change without a word. */
-export function maxAgeOf({ collections }: TileRequest): number | undefined {
+export function findMaxAge({ collections }: TileRequest): number | undefined {
   const unseen = collections.some((c) =>
     hasFeatures(c)
       ? c.source.database !== undefined

@@ -7,10 +7,10 @@ import { makeFolder } from '../../core/files/own-folder.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { plainText } from '../../core/values/percent.js';
-import { endingOf, type Upload } from './upload.js';
+import { getFormatExtension, type Upload } from './upload.js';
 
 /** A file of another server that is to be fetched. */
-export interface RemoteFile {
+export interface RemoteFileRequest {
   url: string;
   /** Its name; the last part of the URL's path when absent. */
   fileName?: string | undefined;
@@ -31,17 +31,17 @@ export interface FetchOptions {
 const LOOK_MS = 500;
 
 /**
- * Downloads a file. Throws 400 naming `sourceUrl` or `fileName` for what may not or cannot be read, 413 for a file that is too
+ * Downloads a file. Throws 400 naming `parseSourceUrl` or `fileName` for what may not or cannot be read, 413 for a file that is too
  * large, and 503 when the other server does not answer in time; then nothing stays on disk.
  */
 export async function fetchFile(
-  { url: text, fileName, directory, maxBytes, extensions }: RemoteFile,
+  { url: text, fileName, directory, maxBytes, extensions }: RemoteFileRequest,
   pools: Pick<Pools, 'run'>,
   { signal, onBytes }: FetchOptions,
 ): Promise<Omit<Upload, 'fields'>> {
-  const url = sourceUrl('sourceUrl', text);
+  const url = parseSourceUrl('sourceUrl', text);
   const name = fileName ?? plainText(url.pathname.split('/').at(-1)!);
-  const extension = endingOf(name);
+  const extension = getFormatExtension(name);
   if (!extensions.has(extension))
     throw wrong(
       fileName === undefined ? 'sourceUrl' : 'fileName',
@@ -70,7 +70,7 @@ export async function fetchFile(
 }
 
 /** An http or https URL without credentials. Throws 400 naming the member. */
-export function sourceUrl(member: string, text: string): URL {
+export function parseSourceUrl(member: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw wrong(member, 'must be an http or https URL');

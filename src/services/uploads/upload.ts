@@ -179,7 +179,7 @@ function parser(contentType: string | undefined, { maxBytes, texts }: UploadRule
 }
 
 /** What tells the format: `.geojson.gz` of a compressed file. */
-export function endingOf(fileName: string): string {
+export function getFormatExtension(fileName: string): string {
   const name = fileName.toLowerCase();
   const extension = extname(name);
   return extension === '.gz' ? extname(name.slice(0, -extension.length)) + extension : extension;
@@ -191,7 +191,7 @@ async function write(
   { directory, extensions, refusalOf, watch }: UploadRules,
   signal: AbortSignal,
 ): Promise<Received> {
-  const extension = extensions ? endingOf(fileName) : '';
+  const extension = extensions ? getFormatExtension(fileName) : '';
   if (extensions && !extensions.has(extension)) {
     // Nobody reads it: what becomes of it must not go unheard either.
     stream.on('error', () => {}).resume();

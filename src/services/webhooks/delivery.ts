@@ -1,5 +1,5 @@
 import { LIMITS } from '../../core/kit/limits.js';
-import type { Delivery, DeliveryStore, Settlement } from '../../stores/streams/deliveries.js';
+import type { DeliveryRow, DeliveryStore, Settlement } from '../../stores/streams/deliveries.js';
 import type { Alerts } from '../alerts/alerts.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
@@ -38,7 +38,7 @@ export async function deliverNext(options: DeliveryOptions): Promise<number | 'l
   return (await store.settle(name, instance, await send(deliveries, options))) ? 0 : 'lost';
 }
 
-async function send(deliveries: readonly Delivery[], options: DeliveryOptions): Promise<Settlement> {
+async function send(deliveries: readonly DeliveryRow[], options: DeliveryOptions): Promise<Settlement> {
   const { receiver, signal } = options;
   const dispatched: number[] = [];
   const end = performance.now() + BATCH_MS;
@@ -58,7 +58,7 @@ async function send(deliveries: readonly Delivery[], options: DeliveryOptions): 
 }
 
 function failureOf(
-  { id, attempt, event_id }: Delivery,
+  { id, attempt, event_id }: DeliveryRow,
   error: string,
   { name, log, alerts, firstBackoffMs = FIRST_BACKOFF_MS }: DeliveryOptions,
 ): Settlement['failed'] {

@@ -13,7 +13,7 @@ import { PurgeReceiver } from './cdn/purge-receiver.js';
 import { Purges } from './cdn/purges.js';
 import { Matching } from './matching.js';
 import { Receiver } from './receiver.js';
-import { type Interest, type Receiving, Sink } from './sink.js';
+import { type Receiving, Sink, type WebhookMatcher } from './sink.js';
 
 export interface WebhooksOptions {
   webhooks: readonly Webhook[];
@@ -50,7 +50,7 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
   const receivers = webhooks.map((webhook) => ({
     name: webhook.name,
     receiver: new Receiver(webhook, allowed) as Receiving,
-    interest: new Matching(webhook, pools) as Interest,
+    interest: new Matching(webhook, pools) as WebhookMatcher,
   }));
   if (cdn && cdn.purge.url !== '')
     receivers.push({ name: CDN, receiver: new PurgeReceiver(cdn, allowed), interest: new Purges() });

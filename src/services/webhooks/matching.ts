@@ -9,13 +9,13 @@ import type { FeedEntry, FeedEvent, FeedGap } from '../../core/streams/events.js
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { NewDelivery } from '../../stores/streams/deliveries.js';
 import { ChangeBodies, jsonFrame } from '../streams/frames.js';
-import { type Scope, scopeOf } from '../streams/scope.js';
-import { Subscription } from '../streams/subscription.js';
+import { buildScope, type Scope } from '../streams/scope.js';
+import { StreamSubscription } from '../streams/subscription.js';
 import { type Candidates, hearings } from '../streams/views.js';
-import type { Interest } from './sink.js';
+import type { WebhookMatcher } from './sink.js';
 
 /** What a webhook wants to hear of. */
-export class Matching implements Interest {
+export class Matching implements WebhookMatcher {
   readonly #collections: ReadonlySet<string> | undefined;
   readonly #filter: Expression | undefined;
   readonly #pools: Pools;
@@ -83,7 +83,7 @@ export class Matching implements Interest {
     if (this.#collections && !this.#collections.has(collection.id)) return undefined;
     try {
       const filter = this.#filter && check(this.#filter, { ...collection.source, filterCrs: CRS84 });
-      return scopeOf({ ...EVERYTHING.interest, filter }, collection);
+      return buildScope({ ...EVERYTHING.interest, filter }, collection);
     } catch (error) {
       if (error instanceof Cql2Error) return undefined;
       throw error;
@@ -98,7 +98,7 @@ function deliveryOf(entry: FeedEvent, ...[appearance, scope]: Parameters<ChangeB
   return { eventId: entry.event.eventId, body: `{"type":"feature-change",${body}` };
 }
 
-const EVERYTHING = new Subscription(
+const EVERYTHING = new StreamSubscription(
   '',
   { layers: undefined, bbox: undefined, filter: undefined, datetime: undefined },
   'delta',

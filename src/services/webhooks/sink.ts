@@ -11,7 +11,7 @@ import { exception } from '../telemetry/log.js';
 import { deliverNext } from './delivery.js';
 
 /** What a receiver is told of the feed. */
-export interface Interest {
+export interface WebhookMatcher {
   /** The deliveries that entries of the feed ask for, in their order. Rejects when that cannot be known now. */
   deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]>;
   /** Tells that the feed lost what was not taken in time. */
@@ -27,7 +27,7 @@ export interface Receiving {
 export interface SinkOptions {
   name: string;
   receiver: Receiving;
-  interest: Interest;
+  interest: WebhookMatcher;
   store: DeliveryStore;
   feed: Feed;
   log: Log;

@@ -3,7 +3,7 @@ import { auditResource } from '../audit/audit-scope.js';
 import { announce } from '../database/announcements.js';
 import type { StateDb } from '../schema/database.js';
 import type { ApiKeyTable } from '../schema/schema.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 
 /** An API key as it is stored: the key itself is not, only its hash. */
 export interface StoredApiKey {
@@ -110,7 +110,7 @@ export class ApiKeyStore {
         .select('hash')
         .where('id', '=', id)
         .where('revoked_at', 'is', null);
-      const before = await vocabularyOf(trx).forUpdate(rows).executeTakeFirst();
+      const before = await getVocabulary(trx).forUpdate(rows).executeTakeFirst();
       if (!before) return undefined;
       const row = await trx
         .updateTable('api_keys')

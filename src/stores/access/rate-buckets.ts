@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { StateDb } from '../schema/database.js';
-import { lock, vocabularyOf } from '../schema/vocabulary.js';
+import { acquireLock, getVocabulary } from '../schema/vocabulary.js';
 
 /** How a bucket fills: to `capacity` tokens, in so many milliseconds when it is empty. */
 export interface BucketSize {
@@ -33,8 +33,8 @@ export class RateBucketStore {
   /** Takes tokens, as many as there are; a bucket that is not there is full. */
   take(key: string, wanted: number, size: BucketSize): Promise<TakenTokens> {
     return this.db.transaction().execute(async (trx) => {
-      const { now } = vocabularyOf(trx);
-      await lock(trx, 'rate bucket', key);
+      const { now } = getVocabulary(trx);
+      await acquireLock(trx, 'rate bucket', key);
       const row = await new RateBucketStore(trx).#row(key);
       const before = row ? spentNow(row, size) : 0;
       const taken = Math.min(wanted, Math.floor(size.capacity - before));
@@ -53,7 +53,7 @@ export class RateBucketStore {
   async putBack(key: string): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
       // Who takes writes what it has read before.
-      await lock(trx, 'rate bucket', key);
+      await acquireLock(trx, 'rate bucket', key);
       await trx
         .updateTable('rate_buckets')
         .set({ spent: sql<number>`CASE WHEN spent > 1 THEN spent - 1 ELSE 0 END` })
@@ -70,7 +70,7 @@ export class RateBucketStore {
 
   /** Tokens that are left in the emptiest of the buckets whose keys have this prefix; undefined without such buckets. */
   async leastLeft(prefix: string, size: BucketSize): Promise<number | undefined> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     const rows = await this.db
       .selectFrom('rate_buckets')
       .select(['spent', sql<number>`${now()} - filled_at`.as('age')])
@@ -82,7 +82,7 @@ export class RateBucketStore {
   }
 
   #row(key: string): Promise<Spent | undefined> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     return this.db
       .selectFrom('rate_buckets')
       .select(['spent', sql<number>`${now()} - filled_at`.as('age')])
@@ -92,7 +92,7 @@ export class RateBucketStore {
 
   /** Forgets buckets that nobody took from for so long that they are full again. */
   async sweep(ageMs: number): Promise<void> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     await this.db
       .deleteFrom('rate_buckets')
       .where('filled_at', '<', sql<number>`${now()} - ${ageMs}`)

@@ -5,7 +5,7 @@ import { auditResource } from '../audit/audit-scope.js';
 import { announce } from '../database/announcements.js';
 import type { StateDb } from '../schema/database.js';
 import type { UserSource, UserTable } from '../schema/schema.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 
 /** A user as it is stored: the password is not, only its hash. */
 export interface StoredUser {
@@ -69,7 +69,7 @@ export class UserStore {
       .$if(source !== undefined, (q) => q.where('source', '=', source!))
       .$if(active !== undefined, (q) => q.where('is_active', '=', Number(active)))
       .$if(tenantId !== undefined, (q) => q.where('tenant_id', '=', tenantId!))
-      .$if(role !== undefined, (q) => q.where(vocabularyOf(this.db).hasElement('roles_json', role!)));
+      .$if(role !== undefined, (q) => q.where(getVocabulary(this.db).hasElement('roles_json', role!)));
     const { total } = await all
       .select(({ fn }) => fn.countAll<number>().as('total'))
       .executeTakeFirstOrThrow();

@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { auditResource } from '../audit/audit-scope.js';
 import type { StateDb } from '../schema/database.js';
 import type { AttachmentTable, StateTables } from '../schema/schema.js';
-import { lock } from '../schema/vocabulary.js';
+import { acquireLock } from '../schema/vocabulary.js';
 
 /** A file of a feature: what is known of it, and where its bytes are. */
 export interface Attachment {
@@ -75,7 +75,7 @@ export class AttachmentStore {
   /** The key under which bytes are to be put, or are already. They stay for a while without an attachment. */
   place({ digest, size, folder }: Content): Promise<string> {
     return this.db.transaction().execute(async (trx) => {
-      await lock(trx, 'attachment content', digest, folder);
+      await acquireLock(trx, 'attachment content', digest, folder);
       const now = Date.now();
       const row = await trx
         .updateTable('attachment_contents')
@@ -102,7 +102,7 @@ export class AttachmentStore {
   add(attachment: NewAttachment): Promise<Attachment | 'gone' | undefined> {
     const { collection, featureId, origin } = attachment;
     return this.db.transaction().execute(async (trx) => {
-      await lock(trx, 'attachments', collection, featureId);
+      await acquireLock(trx, 'attachments', collection, featureId);
       const before = origin === undefined ? undefined : await ofOrigin(trx, collection, origin);
       if (before) return before;
       if (!(await use(trx, attachment.contentKey))) return 'gone';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { CompiledQuery, type Selectable } from 'kysely';
 import type { StateDb } from '../schema/database.js';
 import type { AuditTable } from '../schema/schema.js';
-import { POSTGRESQL, SQLITE, type Vocabulary, vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary, POSTGRESQL, SQLITE, type Vocabulary } from '../schema/vocabulary.js';
 
 export type AuditRow = Selectable<AuditTable>;
 
@@ -71,7 +71,7 @@ interface Runner {
 }
 
 function runnerOf(db: StateDb): Runner {
-  return { vocabulary: vocabularyOf(db), run: (query) => db.executeQuery(query) };
+  return { vocabulary: getVocabulary(db), run: (query) => db.executeQuery(query) };
 }
 
 const INSERT = { SQLite: insertIn(SQLITE), PostgreSQL: insertIn(POSTGRESQL) };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { type StateDb, within } from '../schema/database.js';
-import { lock } from '../schema/vocabulary.js';
+import { runInTransaction, type StateDb } from '../schema/database.js';
+import { acquireLock } from '../schema/vocabulary.js';
 
 /** A published source. `definition` is JSON data. */
 export interface StoredCollection {
@@ -56,8 +56,8 @@ export class CollectionStore {
   async #numberOf(slug: string): Promise<number> {
     const row = await this.find(slug);
     if (row !== undefined) return row;
-    return within(this.db, async (trx) => {
-      await lock(trx, 'collection_ids');
+    return runInTransaction(this.db, async (trx) => {
+      await acquireLock(trx, 'collection_ids');
       // Another process may have been quicker: then there is nothing to insert and the row is read.
       await trx
         .insertInto('collection_ids')
@@ -90,8 +90,8 @@ export class CollectionStore {
 
   /** Gives a free integer to a free slug; false when either is taken. */
   async take(id: number, slug: string): Promise<boolean> {
-    return within(this.db, async (trx) => {
-      await lock(trx, 'collection_ids');
+    return runInTransaction(this.db, async (trx) => {
+      await acquireLock(trx, 'collection_ids');
       const { numInsertedOrUpdatedRows } = await trx
         .insertInto('collection_ids')
         .values({ id, slug })

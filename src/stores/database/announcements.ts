@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { StateDb } from '../schema/database.js';
 import type { AnnouncementTable } from '../schema/schema.js';
-import { lock } from '../schema/vocabulary.js';
+import { acquireLock } from '../schema/vocabulary.js';
 import { signalAll } from './signals.js';
 
 /** What announcements are about. */
@@ -75,7 +75,7 @@ export async function announce(
   subject: unknown,
   kept: number = KEPT,
 ): Promise<number> {
-  await lock(trx, 'announcements');
+  await acquireLock(trx, 'announcements');
   const { version } = await trx
     .insertInto('announcements')
     .values({

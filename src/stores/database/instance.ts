@@ -26,11 +26,11 @@ function machine(): string {
  */
 export function hasEnded(instance: string): boolean {
   const pid = instance.split(':')[1] ?? '';
-  return isOfThisMachine(instance) && /^\d+$/.test(pid) && !isRunning(Number(pid));
+  return isOnThisMachine(instance) && /^\d+$/.test(pid) && !isRunning(Number(pid));
 }
 
 /** Whether the number of a name's process means the same here. */
-export function isOfThisMachine(instance: string): boolean {
+export function isOnThisMachine(instance: string): boolean {
   const [host] = instance.split(':');
   // Former releases named the host only, in files and databases of this machine alone.
   return host === MACHINE || host === hostname();

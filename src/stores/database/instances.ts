@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { StateDb } from '../schema/database.js';
 import type { InstanceTable } from '../schema/schema.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
-import { hasEnded, isOfThisMachine } from './instance.js';
+import { getVocabulary } from '../schema/vocabulary.js';
+import { hasEnded, isOnThisMachine } from './instance.js';
 
 /** A gateway process that shares the state. */
 export interface Instance {
@@ -29,7 +29,7 @@ export class InstanceStore {
 
   /** Adds a process, or says that it is alive. */
   async beat({ name, server, host, release, applied }: Instance): Promise<void> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     await this.db
       .insertInto('instances')
       .values({ name, server, host, release, applied, started_at: now(), heartbeat_at: now() })
@@ -46,14 +46,14 @@ export class InstanceStore {
    * need not write.
    */
   async alive(): Promise<Instance[]> {
-    const { now, database } = vocabularyOf(this.db);
+    const { now, database } = getVocabulary(this.db);
     const rows = await this.db
       .selectFrom('instances')
       .selectAll()
       .select(sql<number>`${now()} - heartbeat_at`.as('silent_ms'))
       .orderBy('name')
       .execute();
-    const isSeen = (name: string) => database === 'SQLite' && isOfThisMachine(name);
+    const isSeen = (name: string) => database === 'SQLite' && isOnThisMachine(name);
     return rows
       .filter(({ name, silent_ms }) => !hasEnded(name) && (isSeen(name) || silent_ms < SILENCE_MS))
       .map(instance);
@@ -65,13 +65,13 @@ export class InstanceStore {
 
   /** Whether others tell that a process is alive by its heartbeats alone. */
   needsHeartbeats(alive: readonly Pick<Instance, 'name'>[]): boolean {
-    if (vocabularyOf(this.db).database === 'PostgreSQL') return true;
-    return alive.some(({ name }) => !isOfThisMachine(name));
+    if (getVocabulary(this.db).database === 'PostgreSQL') return true;
+    return alive.some(({ name }) => !isOnThisMachine(name));
   }
 
   /** Removes the rows of processes that ended for certain, or are silent for long. */
   async sweep(): Promise<void> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     const rows = await this.db.selectFrom('instances').select('name').execute();
     const ended = rows.map(({ name }) => name).filter(hasEnded);
     await this.db

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { StateDb } from '../schema/database.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 
 /** Parts of the state whose changes processes wait for. */
 const STATE_PARTS = ['announcements', 'feed', 'jobs', 'deliveries', 'instances'] as const;
 export type StatePart = (typeof STATE_PARTS)[number];
 
 /** How changes by other processes come to be known. */
-export type Hearing =
+export type ChangeDetection =
   /** Another connection wrote to the file: the state thread says so, without saying where. */
   | 'file'
   /** PostgreSQL notifies at each commit, while a process listens. */
@@ -27,7 +27,7 @@ export class StateSignals {
   #timer: NodeJS.Timeout | undefined;
   #isHeard: boolean;
 
-  constructor(readonly hearing: Hearing) {
+  constructor(readonly hearing: ChangeDetection) {
     this.#isHeard = hearing === 'file';
   }
 
@@ -86,7 +86,7 @@ export function getSignals(db: StateDb): StateSignals {
 
 /** Wakes the other processes once what was written is committed; called in the transaction, or after a statement. */
 export async function signalOthers(db: StateDb, part: StatePart): Promise<void> {
-  const statement = vocabularyOf(db).notify(`${part} ${getSignals(db).id}`);
+  const statement = getVocabulary(db).notify(`${part} ${getSignals(db).id}`);
   if (statement) await db.executeQuery(statement);
 }
 
@@ -95,7 +95,7 @@ export async function signalOthers(db: StateDb, part: StatePart): Promise<void> 
  * transaction.
  */
 export async function signalAll(db: StateDb, part: StatePart): Promise<void> {
-  const statement = vocabularyOf(db).notify(part);
+  const statement = getVocabulary(db).notify(part);
   if (statement) await db.executeQuery(statement);
   else getSignals(db).wake(part);
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { StateDb } from '../schema/database.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 
 /** Turns at resources, which all processes of a state share: one holder has the turn at a resource at a time. */
 export class TurnStore {
@@ -8,7 +8,7 @@ export class TurnStore {
 
   /** Takes the turn at a resource for so many milliseconds; false while another holder has it. */
   async take(resource: string, holder: string, leaseMs: number): Promise<boolean> {
-    const now = vocabularyOf(this.db).now();
+    const now = getVocabulary(this.db).now();
     const turn = { holder, ends_at: sql<number>`${now} + ${leaseMs}` };
     const row = await this.db
       .insertInto('turns')

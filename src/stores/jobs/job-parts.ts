@@ -4,7 +4,7 @@ import { hasEnded } from '../database/instance.js';
 import { getSignals, signalAll, signalOthers } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
 import type { JobPartTable, StateTables } from '../schema/schema.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 import type { JobRow } from './jobs.js';
 
 /** A part that an instance has leased, and its job. */
@@ -43,7 +43,7 @@ export class JobParts {
   /** Adds the parts of a job, unless a run before has; returns how many it has. Undefined: the job's lease is lost. */
   add(jobId: string, inputs: readonly unknown[]): Promise<number | undefined> {
     return this.db.transaction().execute(async (trx) => {
-      const { now, forUpdate } = vocabularyOf(trx);
+      const { now, forUpdate } = getVocabulary(trx);
       const lease = trx
         .selectFrom('jobs')
         .select('id')
@@ -76,7 +76,7 @@ export class JobParts {
   /** Leases the first part that waits, of the oldest job. */
   claim({ kinds, anywhere, leaseMs, folder }: PartSearch): Promise<PartClaim | undefined> {
     return this.db.transaction().execute(async (trx) => {
-      const { now, forUpdateOfFree } = vocabularyOf(trx);
+      const { now, forUpdateOfFree } = getVocabulary(trx);
       const jobs = await trx
         .selectFrom('jobs')
         .selectAll()
@@ -129,7 +129,7 @@ export class JobParts {
 
   /** Prolongs the lease and records progress. False: the lease is lost, or the job is to end. */
   beat(jobId: string, ordinal: number, leaseMs: number, progress: unknown): Promise<boolean> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     return this.#update(jobId, ordinal, {
       lease_expires_at: sql<number>`${now()} + ${leaseMs}`,
       updated_at: now(),
@@ -144,7 +144,7 @@ export class JobParts {
 
   /** False, as in what follows: the lease is lost, or the job is to end. */
   finish(jobId: string, ordinal: number, result: unknown): Promise<boolean> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     return this.#end(jobId, ordinal, {
       state: 'done',
       result_json: keepJson(result ?? null),
@@ -158,7 +158,7 @@ export class JobParts {
     ordinal: number,
     { code, message }: { code: string; message: string },
   ): Promise<boolean> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     return this.#end(jobId, ordinal, {
       state: 'failed',
       failure_code: code,
@@ -232,7 +232,7 @@ export class JobParts {
       .select('lease_owner')
       .where('job_id', '=', jobId)
       .where('lease_owner', 'is not', null)
-      .where('lease_expires_at', '>', vocabularyOf(this.db).now())
+      .where('lease_expires_at', '>', getVocabulary(this.db).now())
       .execute();
     return rows.some(({ lease_owner }) => !hasEnded(lease_owner!));
   }

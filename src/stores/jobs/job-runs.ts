@@ -3,16 +3,16 @@ import { keepJson } from '../../core/values/json.js';
 import { signalOthers } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
 import type { JobArtifactTable, JobLogTable, StateTables } from '../schema/schema.js';
-import { lock, vocabularyOf } from '../schema/vocabulary.js';
+import { acquireLock, getVocabulary } from '../schema/vocabulary.js';
 import {
   hasLimits,
-  hasRoom,
+  hasShareLeft,
   type JobLimits,
   NO_LIMITS,
   runningShares,
-  shareOfOwner,
-  shareOfTenant,
   withinLimits,
+  writeOwnerCountSql,
+  writeTenantCountSql,
 } from './job-shares.js';
 import type { JobRow } from './jobs.js';
 
@@ -49,13 +49,13 @@ export interface Claim {
   takenOver: boolean;
 }
 
-export interface Progress {
+export interface JobProgress {
   phase: string | null;
   fraction: number | null;
   etaMs: number | null;
 }
 
-export interface Outcome {
+export interface RunOutcome {
   state: 'Succeeded' | 'Failed' | 'Cancelled';
   result?: unknown;
   failure?: { code: string; message: string };
@@ -90,12 +90,12 @@ export class JobRuns {
       owner,
     } = search;
     return this.db.transaction().execute(async (trx) => {
-      const { now, forUpdateOfFree } = vocabularyOf(trx);
+      const { now, forUpdateOfFree } = getVocabulary(trx);
       // Nobody else counts before the transaction ends.
-      if (hasLimits(limits)) await lock(trx, 'job claims');
+      if (hasLimits(limits)) await acquireLock(trx, 'job claims');
       const shares = await runningShares(trx, waiting);
       const { ended } = shares;
-      const free = kinds.filter((kind) => hasRoom(shares.ofKind, kind, limits.kinds[kind]));
+      const free = kinds.filter((kind) => hasShareLeft(shares.ofKind, kind, limits.kinds[kind]));
       const candidates = trx
         .selectFrom('jobs')
         .select(['id', 'state'])
@@ -119,7 +119,7 @@ export class JobRuns {
         )
         .orderBy('priority', 'desc')
         .$if(shares.ofOwner.size > 0, (jobs) =>
-          jobs.orderBy(shareOfTenant(shares)).orderBy(shareOfOwner(shares)),
+          jobs.orderBy(writeTenantCountSql(shares)).orderBy(writeOwnerCountSql(shares)),
         )
         .orderBy('created_at')
         .orderBy('id')
@@ -150,9 +150,9 @@ export class JobRuns {
   async beat(
     id: string,
     leaseMs: number,
-    progress: Progress,
+    progress: JobProgress,
   ): Promise<{ cancelRequested: boolean } | undefined> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     const row = await this.#update(id, {
       lease_expires_at: sql<number>`${now()} + ${leaseMs}`,
       heartbeat_at: now(),
@@ -247,7 +247,7 @@ export class JobRuns {
   }
 
   /** The job at its end; undefined when the lease is lost. Of its parts nothing is left. */
-  finish(id: string, outcome: Outcome): Promise<JobRow | undefined> {
+  finish(id: string, outcome: RunOutcome): Promise<JobRow | undefined> {
     return this.db.transaction().execute(async (trx) => {
       const job = await new JobRuns(trx, this.instance).#update(id, endOf(outcome));
       if (job) await trx.deleteFrom('job_parts').where('job_id', '=', id).execute();
@@ -302,7 +302,7 @@ export class JobRuns {
       .where('id', '=', id)
       .where('lease_owner', '=', this.instance)
       .where('state', '=', 'Running');
-    return vocabularyOf(this.db).forUpdate(jobs);
+    return getVocabulary(this.db).forUpdate(jobs);
   }
 }
 
@@ -310,7 +310,7 @@ export class JobRuns {
 const bigint = (value: number) => sql<number>`CAST(${value} AS bigint)`;
 const text = <T extends string | null>(value: T) => sql<T>`CAST(${value} AS text)`;
 
-function endOf({ state, result, failure }: Outcome): UpdateObject<StateTables, 'jobs'> {
+function endOf({ state, result, failure }: RunOutcome): UpdateObject<StateTables, 'jobs'> {
   const now = Date.now();
   return {
     state,

@@ -3,7 +3,7 @@ import { countBy } from '../../core/features/count-by.js';
 import { hasEnded } from '../database/instance.js';
 import type { StateDb } from '../schema/database.js';
 import type { StateTables } from '../schema/schema.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 
 /** How many jobs run at a time on all servers together. */
 export interface JobLimits {
@@ -32,7 +32,7 @@ export function hasLimits({ kinds, perOwner, perTenant }: JobLimits): boolean {
   return perOwner !== undefined || perTenant !== undefined || Object.keys(kinds).length > 0;
 }
 
-export function hasRoom(counts: Counts, name: string, limit: number | undefined): boolean {
+export function hasShareLeft(counts: Counts, name: string, limit: number | undefined): boolean {
   return limit === undefined || (counts.get(name) ?? 0) < limit;
 }
 
@@ -41,7 +41,7 @@ export async function runningShares(trx: StateDb, waiting: readonly string[]): P
   const rows = await trx
     .selectFrom('jobs')
     .select(['kind', 'owner', 'tenant', 'lease_owner'])
-    .select((w) => w('lease_expires_at', '>', vocabularyOf(trx).now()).as('isHeld'))
+    .select((w) => w('lease_expires_at', '>', getVocabulary(trx).now()).as('isHeld'))
     .where('state', '=', 'Running')
     .execute();
   const holders = new Set(rows.flatMap(({ lease_owner }) => lease_owner ?? []));
@@ -78,13 +78,13 @@ export function withinLimits(
 }
 
 /** How many jobs of a job's tenant run; of one without a tenant, those of its owner. */
-export function shareOfTenant({ ofTenant, ofOwner }: RunningShares) {
+export function writeTenantCountSql({ ofTenant, ofOwner }: RunningShares) {
   const owner = countSql('owner', ofOwner);
   return sql<number>`CASE WHEN tenant IS NULL THEN ${owner} ELSE ${countSql('tenant', ofTenant)} END`;
 }
 
 /** How many jobs of a job's owner run. */
-export function shareOfOwner({ ofOwner }: RunningShares) {
+export function writeOwnerCountSql({ ofOwner }: RunningShares) {
   return countSql('owner', ofOwner);
 }
 
@@ -95,5 +95,5 @@ function countSql(column: 'owner' | 'tenant', counts: Counts) {
 }
 
 function namesAt(counts: Counts, limit: number | undefined): string[] {
-  return [...counts.keys()].filter((name) => !hasRoom(counts, name, limit));
+  return [...counts.keys()].filter((name) => !hasShareLeft(counts, name, limit));
 }

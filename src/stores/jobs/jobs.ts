@@ -6,7 +6,7 @@ import { auditResource } from '../audit/audit-scope.js';
 import { getSignals, signalOthers } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
 import type { JobArtifactTable, JobLogTable, JobStepTable, JobTable } from '../schema/schema.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 
 export type JobState = 'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Cancelled';
 export type JobRow = Selectable<JobTable> & { state: JobState };
@@ -111,7 +111,7 @@ export class JobStore {
 
   async #getForUpdate(id: string): Promise<JobRow | undefined> {
     const one = this.db.selectFrom('jobs').selectAll().where('id', '=', id);
-    return (await vocabularyOf(this.db).forUpdate(one).executeTakeFirst()) as JobRow | undefined;
+    return (await getVocabulary(this.db).forUpdate(one).executeTakeFirst()) as JobRow | undefined;
   }
 
   async list(query: JobQuery): Promise<JobRow[]> {
@@ -125,7 +125,7 @@ export class JobStore {
     if (query.to !== undefined) rows = rows.where('created_at', '<', query.to);
     if (query.resource !== undefined) {
       const { resource } = query;
-      rows = rows.where(vocabularyOf(this.db).hasElement('resources_json', resource));
+      rows = rows.where(getVocabulary(this.db).hasElement('resources_json', resource));
     }
     if (query.before) {
       const { createdAt, id } = query.before;

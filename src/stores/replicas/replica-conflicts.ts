@@ -9,7 +9,7 @@ import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
 import { auditResource } from '../audit/audit-scope.js';
 import type { StateDb } from '../schema/database.js';
 import type { ConflictStatus, ReplicaConflictTable } from '../schema/schema.js';
-import { lock } from '../schema/vocabulary.js';
+import { acquireLock } from '../schema/vocabulary.js';
 
 export const CONFLICT_TYPES = [
   'attribute',
@@ -114,7 +114,7 @@ export class ReplicaConflictStore {
    */
   add(replicaId: string, conflicts: readonly NewConflict[]): Promise<Conflict[] | undefined> {
     return this.db.transaction().execute(async (trx) => {
-      await lock(trx, 'replica', replicaId);
+      await acquireLock(trx, 'replica', replicaId);
       const open = await trx
         .selectFrom('replica_conflicts')
         .select(({ fn }) => fn.countAll<number>().as('count'))

@@ -6,7 +6,7 @@ import { keepJson, readKept } from '../../core/values/json.js';
 import { auditResource } from '../audit/audit-scope.js';
 import type { StateDb } from '../schema/database.js';
 import type { ReplicaTable, SyncModel } from '../schema/schema.js';
-import { lock } from '../schema/vocabulary.js';
+import { acquireLock } from '../schema/vocabulary.js';
 
 /** A layer of a replica. */
 export interface ReplicaLayer {
@@ -51,7 +51,7 @@ export class ReplicaStore {
   /** Undefined when the service, the owner, or without a key the address, has as many as it may have. */
   add(replica: NewReplica): Promise<Replica | undefined> {
     return this.db.transaction().execute(async (trx) => {
-      await lock(trx, 'replicas', replica.service);
+      await acquireLock(trx, 'replicas', replica.service);
       await trim(trx);
       if (await isFull(trx, replica)) return undefined;
       const now = Date.now();
@@ -103,7 +103,7 @@ export class ReplicaStore {
   /** Notes that layers were told of changes up to new generations. */
   async markSync(id: string, generations: ReadonlyMap<number, number>): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      await lock(trx, 'replica', id);
+      await acquireLock(trx, 'replica', id);
       const row = await trx.selectFrom('replicas').selectAll().where('id', '=', id).executeTakeFirst();
       if (!row) return;
       const layers = replicaOf(row).layers.map((layer) => ({

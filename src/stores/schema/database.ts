@@ -4,6 +4,6 @@ import type { StateTables } from './schema.js';
 export type StateDb = Kysely<StateTables>;
 
 /** Runs work in the transaction that is open, or in one of its own. */
-export function within<T>(db: StateDb, work: (trx: StateDb) => Promise<T>): Promise<T> {
+export function runInTransaction<T>(db: StateDb, work: (trx: StateDb) => Promise<T>): Promise<T> {
   return db.isTransaction ? work(db) : db.transaction().execute(work);
 }

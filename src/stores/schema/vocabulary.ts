@@ -136,12 +136,12 @@ export const POSTGRESQL: Vocabulary = {
 };
 
 /** The vocabulary of the database that a store, or a transaction, works on. */
-export function vocabularyOf(db: StateDb): Vocabulary {
+export function getVocabulary(db: StateDb): Vocabulary {
   return (db.getExecutor().adapter as unknown as { vocabulary: Vocabulary }).vocabulary;
 }
 
 /** Waits, in a transaction, until no other one holds what the parts name. */
-export async function lock(db: StateDb, ...parts: readonly (string | number)[]): Promise<void> {
-  const statement = vocabularyOf(db).lock(JSON.stringify(parts));
+export async function acquireLock(db: StateDb, ...parts: readonly (string | number)[]): Promise<void> {
+  const statement = getVocabulary(db).lock(JSON.stringify(parts));
   if (statement) await db.executeQuery(statement);
 }

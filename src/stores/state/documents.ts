@@ -5,9 +5,9 @@ import { keepJson, readKept } from '../../core/values/json.js';
 import { StateError } from '../../workers/state/link.js';
 import { auditResource } from '../audit/audit-scope.js';
 import { announce, type Topic } from '../database/announcements.js';
-import { type StateDb, within } from '../schema/database.js';
+import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { DocumentTable } from '../schema/schema.js';
-import { lock, vocabularyOf } from '../schema/vocabulary.js';
+import { acquireLock, getVocabulary } from '../schema/vocabulary.js';
 
 /** A JSON document of some kind, with what is needed to change it safely. */
 export interface StoredDocument<T = unknown> {
@@ -108,13 +108,13 @@ export class DocumentStore {
   /** Runs `work` in one transaction, alone among those of the same name. */
   together<T>(name: readonly string[], work: (store: DocumentStore) => Promise<T>): Promise<T> {
     return this.#atomically(async (store) => {
-      await lock(store.db, ...name);
+      await acquireLock(store.db, ...name);
       return work(store);
     });
   }
 
   #atomically<T>(work: (store: DocumentStore) => Promise<T>): Promise<T> {
-    return within(this.db, (trx) => work(new DocumentStore(trx, this.topic)));
+    return runInTransaction(this.db, (trx) => work(new DocumentStore(trx, this.topic)));
   }
 
   /** Runs one statement; where changes announce themselves, in one transaction with that. */
@@ -154,7 +154,7 @@ export class DocumentStore {
     change: (body: T) => T,
     ifMatch?: readonly string[],
   ): Promise<StoredDocument<T>> {
-    const row = await vocabularyOf(this.db).forUpdate(this.#row(kind, id)).executeTakeFirst();
+    const row = await getVocabulary(this.db).forUpdate(this.#row(kind, id)).executeTakeFirst();
     if (!row) throw notFound(kind, id);
     if (ifMatch && !ifMatch.includes(row.etag)) throw hasChanged(id);
     const changed = await this.db

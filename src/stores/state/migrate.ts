@@ -1,6 +1,6 @@
 import { type Migration, Migrator, sql } from 'kysely';
 import type { StateDb } from '../schema/database.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 import { MIGRATIONS } from './migrations.js';
 
 /**
@@ -21,14 +21,14 @@ export async function laterSteps(
   db: StateDb,
   steps: Record<string, Migration> = MIGRATIONS,
 ): Promise<string[]> {
-  if (!(await vocabularyOf(db).hasTable(db, 'kysely_migration'))) return [];
+  if (!(await getVocabulary(db).hasTable(db, 'kysely_migration'))) return [];
   const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration ORDER BY name`.execute(db);
   return rows.map(({ name }) => name).filter((name) => !(name in steps));
 }
 
 /** The last step that took away or changed what releases before it use. */
 async function neededStep(db: StateDb): Promise<string | undefined> {
-  if (!(await vocabularyOf(db).hasTable(db, 'compatibility'))) return undefined;
+  if (!(await getVocabulary(db).hasTable(db, 'compatibility'))) return undefined;
   const { rows } = await sql<{ needs: string }>`SELECT needs FROM compatibility`.execute(db);
   return rows[0]?.needs;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Migration, sql } from 'kysely';
 import type { StateDb } from '../schema/database.js';
-import { type Vocabulary, vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary, type Vocabulary } from '../schema/vocabulary.js';
 import { firstCursor } from '../streams/feed.js';
 
 /**
@@ -47,7 +47,7 @@ const WORDS: readonly [RegExp, string][] = [
 ];
 
 async function runAll(db: StateDb, statements: readonly Statement[]): Promise<void> {
-  const { database } = vocabularyOf(db);
+  const { database } = getVocabulary(db);
   for (const statement of statements) {
     const text = typeof statement === 'string' ? inWordsOf(database, statement) : statement[database];
     if (text !== undefined) await sql.raw(text).execute(db);
@@ -130,7 +130,7 @@ const FOUNDATION: readonly Statement[] = [
 
 async function feed(db: StateDb): Promise<void> {
   await runAll(db, FEED);
-  const { database } = vocabularyOf(db);
+  const { database } = getVocabulary(db);
   if (database === 'SQLite')
     await sql`INSERT INTO sqlite_sequence (name, seq) VALUES ('feed', ${firstCursor()})`.execute(db);
   else await sql`INSERT INTO feed_end (newest) VALUES (${firstCursor()})`.execute(db);

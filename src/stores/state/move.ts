@@ -3,8 +3,8 @@ import { type CompiledQuery, sql } from 'kysely';
 import { AuditStore } from '../audit/audit.js';
 import type { StateDb } from '../schema/database.js';
 import type { StateTables } from '../schema/schema.js';
-import { type NumberedTable, vocabularyOf } from '../schema/vocabulary.js';
-import { newestCursor } from '../streams/feed.js';
+import { getVocabulary, type NumberedTable } from '../schema/vocabulary.js';
+import { readNewestCursor } from '../streams/feed.js';
 import { laterSteps } from './migrate.js';
 
 /** Why a state cannot be moved; a sentence for who asked. Nothing has changed. */
@@ -77,12 +77,12 @@ export async function moveState(
         told(table, counts[table]);
       }
       for (const table of NUMBERED)
-        await vocabularyOf(target).setHighestNumber(
+        await getVocabulary(target).setHighestNumber(
           target,
           table,
-          await vocabularyOf(source).highestNumber(source, table),
+          await getVocabulary(source).highestNumber(source, table),
         );
-      await vocabularyOf(target).setNewestCursor(target, await newestCursor(source));
+      await getVocabulary(target).setNewestCursor(target, await readNewestCursor(source));
       await compare(source, target);
       return counts;
     }),
@@ -92,7 +92,7 @@ export async function moveState(
 /** All statements see the state of one moment. */
 function snapshot<T>(db: StateDb, read: (db: StateDb) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
-    if (vocabularyOf(trx).database === 'PostgreSQL')
+    if (getVocabulary(trx).database === 'PostgreSQL')
       await sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`.execute(trx);
     return read(trx);
   });
@@ -100,7 +100,7 @@ function snapshot<T>(db: StateDb, read: (db: StateDb) => Promise<T>): Promise<T>
 
 /** A server that has one of them open would go on writing. Who has a file open is for the caller to know. */
 async function requireAlone(db: StateDb): Promise<void> {
-  if (vocabularyOf(db).database !== 'PostgreSQL') return;
+  if (getVocabulary(db).database !== 'PostgreSQL') return;
   const { rows } = await sql<{ pid: number }>`
     SELECT pid FROM pg_stat_activity
     WHERE application_name = 'graticule' AND datname = current_database() AND pid <> pg_backend_pid()
@@ -161,7 +161,7 @@ async function compare(source: StateDb, target: StateDb): Promise<void> {
   for (const table of Object.keys(KEYS) as Table[])
     if ((await digest(table, source)) !== (await digest(table, target)))
       throw new MoveError(`The table ${table} reads otherwise in the other database.`);
-  if ((await newestCursor(source)) !== (await newestCursor(target)))
+  if ((await readNewestCursor(source)) !== (await readNewestCursor(target)))
     throw new MoveError('The feed of the other state has another end.');
   const [before, after] = [await new AuditStore(source).verify(), await new AuditStore(target).verify()];
   if (JSON.stringify(before) !== JSON.stringify(after))

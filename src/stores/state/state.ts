@@ -30,8 +30,8 @@ import { JobStore } from '../jobs/jobs.js';
 import { RasterStore } from '../rasters/rasters.js';
 import { ReplicaConflictStore } from '../replicas/replica-conflicts.js';
 import { ReplicaStore } from '../replicas/replicas.js';
-import { type StateDb, within } from '../schema/database.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { runInTransaction, type StateDb } from '../schema/database.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 import { DeliveryStore } from '../streams/deliveries.js';
 import { FeedStore } from '../streams/feed.js';
 import { ReplyStore } from '../streams/replies.js';
@@ -75,11 +75,11 @@ export interface State {
 }
 
 /** Opens the state that a configuration names. */
-export async function openStateOf(config: Config): Promise<State> {
+export async function openConfiguredState(config: Config): Promise<State> {
   return storesOf(await openStateDb(config));
 }
 
-/** As `openStateOf`, for those who work on all tables alike. */
+/** As `openConfiguredState`, for those who work on all tables alike. */
 export function openStateDb({ data, state }: Pick<Config, 'data' | 'state'>): Promise<StateDb> {
   const directory = resolve(data.directory);
   if (state.url === '') return openFile(join(directory, STATE_FILE));
@@ -154,7 +154,7 @@ function storesOf(db: StateDb): State {
     signals: getSignals(db),
     statements: getStatementCount(db),
     atomically: (work) =>
-      within(db, (trx) =>
+      runInTransaction(db, (trx) =>
         work({
           collections: new CollectionStore(trx),
           documents: new DocumentStore(trx),
@@ -172,7 +172,7 @@ function storesOf(db: StateDb): State {
 
 /** A failover may lead to a standby, which answers all that only reads. */
 async function requireWritable(db: StateDb): Promise<void> {
-  if (vocabularyOf(db).database === 'SQLite') return void (await sql`select 1`.execute(db));
+  if (getVocabulary(db).database === 'SQLite') return void (await sql`select 1`.execute(db));
   const { rows } = await sql<{
     setting: string;
   }>`select current_setting('transaction_read_only') as setting`.execute(db);

@@ -4,9 +4,9 @@ import { isHeldByAnother } from '../database/instance.js';
 import { getSignals, signalAll } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
 import type { DeliveryTable } from '../schema/schema.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 
-export type Delivery = Selectable<DeliveryTable>;
+export type DeliveryRow = Selectable<DeliveryTable>;
 
 export interface NewDelivery {
   readonly eventId: string;
@@ -22,7 +22,7 @@ export interface Settlement {
 
 /** Deliveries that were claimed, and the milliseconds until the first that waits is due; absent when none waits. */
 export interface TakenDeliveries {
-  readonly deliveries: readonly Delivery[];
+  readonly deliveries: readonly DeliveryRow[];
   readonly dueMs: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export class DeliveryStore {
    */
   claim(sink: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
-      const { now, forUpdate } = vocabularyOf(db);
+      const { now, forUpdate } = getVocabulary(db);
       const lease = { owner: instance, lease_expires_at: sql<number>`${now()} + ${leaseMs}` };
       const find = () =>
         forUpdate(db.selectFrom('sinks').selectAll().where('name', '=', sink))
@@ -77,7 +77,7 @@ export class DeliveryStore {
 
   /** False: another process has, or had, the lease meanwhile, and what was known of the receiver is not true any more. */
   async prolong(sink: string, instance: string, leaseMs: number): Promise<boolean> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     const { numUpdatedRows } = await this.db
       .updateTable('sinks')
       .set({ lease_expires_at: sql<number>`${now()} + ${leaseMs}` })
@@ -111,7 +111,7 @@ export class DeliveryStore {
         .where('owner', '=', instance)
         .executeTakeFirst();
       if (moved.numUpdatedRows === 0n) return false;
-      const { now } = vocabularyOf(db);
+      const { now } = getVocabulary(db);
       const rows = deliveries.map(({ eventId, body }) => ({
         ...{ sink, event_id: eventId, body, attempt: 0, error: null },
         ...{ state: 'pending' as const, created_at: Date.now(), due_at: now() },
@@ -132,7 +132,7 @@ export class DeliveryStore {
       const open = await db
         .selectFrom('deliveries')
         .selectAll()
-        .select(sql<number>`due_at - ${vocabularyOf(db).now()}`.as('due_ms'))
+        .select(sql<number>`due_at - ${getVocabulary(db).now()}`.as('due_ms'))
         .where('sink', '=', sink)
         .where(OPEN)
         .orderBy('id')
@@ -160,7 +160,7 @@ export class DeliveryStore {
       if (!isHeld) return false;
       if (failed) {
         const { id, error, afterMs } = failed;
-        const { now } = vocabularyOf(db);
+        const { now } = getVocabulary(db);
         await db
           .updateTable('deliveries')
           .set((e) => ({
@@ -218,7 +218,7 @@ export class DeliveryStore {
 
   /** Lets dead letters be delivered again, the oldest first; of all receivers when `sink` is absent. Returns how many. */
   async redrive(sink: string | undefined, most: number): Promise<number> {
-    const { now } = vocabularyOf(this.db);
+    const { now } = getVocabulary(this.db);
     const { numUpdatedRows } = await this.db
       .updateTable('deliveries')
       .set({ state: 'pending', attempt: 0, due_at: now() })
@@ -235,7 +235,7 @@ export class DeliveryStore {
 /** Whether a process has a receiver's lease; nobody else gets it before the transaction ends. */
 async function isOwner(db: StateDb, sink: string, instance: string): Promise<boolean> {
   const rows = db.selectFrom('sinks').select('owner').where('name', '=', sink);
-  return (await vocabularyOf(db).forUpdate(rows).executeTakeFirst())?.owner === instance;
+  return (await getVocabulary(db).forUpdate(rows).executeTakeFirst())?.owner === instance;
 }
 
 /** Lets the deliveries that were claimed wait again; returns how many. OPEN, so that the index of those is used. */

@@ -5,7 +5,7 @@ import { isHeldByAnother } from '../database/instance.js';
 import { getSignals, signalOthers } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
 import type { FeedTable } from '../schema/schema.js';
-import { vocabularyOf } from '../schema/vocabulary.js';
+import { getVocabulary } from '../schema/vocabulary.js';
 
 /** An entry before the feed numbers it. */
 export type NewEntry = {
@@ -49,7 +49,7 @@ export class FeedStore {
    */
   claim(source: string, instance: string, start: number, leaseMs: number) {
     return this.db.transaction().execute(async (db) => {
-      const { now, forUpdate } = vocabularyOf(db);
+      const { now, forUpdate } = getVocabulary(db);
       const lease = { owner: instance, lease_expires_at: sql<number>`${now()} + ${leaseMs}` };
       const find = () =>
         forUpdate(db.selectFrom('outboxes').selectAll().where('source', '=', source))
@@ -102,7 +102,7 @@ export class FeedStore {
         .where('owner', '=', instance)
         .executeTakeFirst();
       if (moved.numUpdatedRows === 0n) return undefined;
-      const first = await vocabularyOf(db).takeCursors(db, entries.length);
+      const first = await getVocabulary(db).takeCursors(db, entries.length);
       const rows = entries.map((entry, i) => rowOf(entry, first + i));
       for (let i = 0; i < rows.length; i += CHUNK)
         await db
@@ -141,7 +141,7 @@ export class FeedStore {
    * the edits. `more` tells whether further ones fit.
    */
   async page({ after, from, to, limit }: PageOfFeed): Promise<{ entries: FeedEntry[]; more: boolean }> {
-    const { entryTime } = vocabularyOf(this.db);
+    const { entryTime } = getVocabulary(this.db);
     const { rows } = await sql<Selectable<FeedTable> & { total: number }>`
       WITH page AS (
         SELECT cursor, length(entry_json) AS size FROM feed
@@ -173,8 +173,8 @@ export class FeedStore {
 }
 
 /** The newest cursor that the feed ever gave. */
-export async function newestCursor(db: StateDb): Promise<number> {
-  const { rows } = await sql<{ newest: number }>`SELECT ${vocabularyOf(db).newestCursor} AS newest`.execute(
+export async function readNewestCursor(db: StateDb): Promise<number> {
+  const { rows } = await sql<{ newest: number }>`SELECT ${getVocabulary(db).newestCursor} AS newest`.execute(
     db,
   );
   return rows[0]!.newest;
@@ -182,7 +182,7 @@ export async function newestCursor(db: StateDb): Promise<number> {
 
 async function boundsIn(db: StateDb): Promise<FeedBounds> {
   const { rows } = await sql<{ oldest: number | null; newest: number }>`
-    SELECT (SELECT min(cursor) FROM feed) AS oldest, ${vocabularyOf(db).newestCursor} AS newest
+    SELECT (SELECT min(cursor) FROM feed) AS oldest, ${getVocabulary(db).newestCursor} AS newest
   `.execute(db);
   const { oldest, newest } = rows[0]!;
   return { oldest: oldest ?? newest + 1, newest };

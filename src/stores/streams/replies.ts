@@ -1,7 +1,7 @@
 import { LIMITS } from '../../core/kit/limits.js';
 import { InstanceStore } from '../database/instances.js';
 import type { StateDb } from '../schema/database.js';
-import { lock } from '../schema/vocabulary.js';
+import { acquireLock } from '../schema/vocabulary.js';
 
 /** A request with an idempotency key, as it is told from others. */
 export interface KeyedRequest {
@@ -49,7 +49,7 @@ export class ReplyStore {
     claimedAt = this.nextClaim(),
   ): Promise<FirstRequest> {
     return this.db.transaction().execute(async (trx) => {
-      await lock(trx, 'replies', principal, keyHash);
+      await acquireLock(trx, 'replies', principal, keyHash);
       const first = await trx
         .selectFrom('replies')
         .selectAll()
@@ -88,7 +88,7 @@ export class ReplyStore {
   withdraw({ principal, keyHash }: KeyedRequest, instance: string, claimedAt: number): Promise<void> {
     return this.db.transaction().execute(async (trx) => {
       // The claim may only now be committed.
-      await lock(trx, 'replies', principal, keyHash);
+      await acquireLock(trx, 'replies', principal, keyHash);
       await trx
         .deleteFrom('replies')
         .where('principal', '=', principal)
@@ -109,7 +109,7 @@ export class ReplyStore {
   holds({ principal, keyHash }: KeyedRequest, instance: string): Promise<boolean> {
     return this.db.transaction().execute(async (trx) => {
       // Who is telling so now has told it before this says that it is held.
-      await lock(trx, 'replies', principal, keyHash);
+      await acquireLock(trx, 'replies', principal, keyHash);
       const row = await trx
         .selectFrom('replies')
         .select('instance')

@@ -2,9 +2,9 @@ import type { Selectable } from 'kysely';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { StyleDocument } from '../../core/styles/model.js';
 import { announce } from '../database/announcements.js';
-import { type StateDb, within } from '../schema/database.js';
+import { runInTransaction, type StateDb } from '../schema/database.js';
 import type { StyleTable } from '../schema/schema.js';
-import { lock } from '../schema/vocabulary.js';
+import { acquireLock } from '../schema/vocabulary.js';
 
 /** Who changed a layer's style, and when. */
 export interface StyleRevision {
@@ -87,8 +87,8 @@ export class StyleStore {
 
   /** Adds a version; resolved once it is durable. The oldest are removed beyond those that are kept. */
   put(layerId: number, change: StyleChange): Promise<StoredStyle> {
-    return within(this.db, async (trx) => {
-      await lock(trx, 'styles', layerId);
+    return runInTransaction(this.db, async (trx) => {
+      await acquireLock(trx, 'styles', layerId);
       const before = await new StyleStore(trx, this.limit).current(layerId);
       const version = (before?.version ?? 0) + 1;
       const { document = before?.document ?? null, drawingInfo = before?.drawingInfo ?? null } = change;

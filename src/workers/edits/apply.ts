@@ -1,30 +1,30 @@
 import { maskedJson } from '../../core/access/field-masks.js';
 import type { EditOperation, EditTask, FeatureInput, GeometryLoss } from '../../core/edits/edits.js';
-import { isDoubleOf } from '../../core/values/exact-number.js';
+import { isSameDouble } from '../../core/values/exact-number.js';
 import { membersIn, mergePatchText, sameJson } from '../../core/values/json-text.js';
 import { deletion, insertion, update } from './events.js';
 import { forbidden, type PreparedEdit } from './prepare.js';
 import { isSameGeometry } from './same-geometry.js';
 import {
+  EditRefusal,
   type EditSession,
   type GeometryForm,
   type NewEvent,
-  Refusal,
   type RowChange,
   rowNotUpdated,
   type StoredFeature,
 } from './session.js';
 import { isShownTime } from './shown-times.js';
 
-/** Carries out one operation. Throws `Refusal` for what the store does not take. */
+/** Carries out one operation. Throws `EditRefusal` for what the store does not take. */
 export async function apply(session: EditSession, task: EditTask, edit: PreparedEdit): Promise<NewEvent> {
   const { operation } = edit;
   if (operation.type === 'create') return create(session, operation.id, edit);
   const { id } = operation;
   const before = await session.read(id, shownForm(task, operation));
-  if (!before) throw new Refusal('not-found', `There is no feature '${id.slice(0, 100)}'.`);
+  if (!before) throw new EditRefusal('not-found', `There is no feature '${id.slice(0, 100)}'.`);
   if (operation.row !== undefined && operation.row !== before.row)
-    throw new Refusal('changed', 'The feature has changed since it was read.');
+    throw new EditRefusal('changed', 'The feature has changed since it was read.');
   if (operation.type === 'delete') {
     await session.delete(id);
     return deletion(before);
@@ -37,7 +37,7 @@ export async function apply(session: EditSession, task: EditTask, edit: Prepared
   return update(before, await updateRow(session, before, change));
 }
 
-/** Writes a change; returns the feature as it is then. Throws `Refusal` if the store kept the row as it was. */
+/** Writes a change; returns the feature as it is then. Throws `EditRefusal` if the store kept the row as it was. */
 export async function updateRow(
   session: EditSession,
   { id, row }: StoredFeature,
@@ -62,7 +62,7 @@ function shownForm(
 
 /**
  * The geometry that an edit writes; undefined leaves the stored one, which says more than clients are shown: digits,
- * parts on both sides of 180 degrees, the type of an empty geometry. Throws `Refusal`.
+ * parts on both sides of 180 degrees, the type of an empty geometry. Throws `EditRefusal`.
  */
 function writtenGeometry(
   { acceptsLoss = false }: EditTask,
@@ -74,7 +74,7 @@ function writtenGeometry(
   // Whoever accepts a loss wants what was sent; a geometry with a loss is refused otherwise.
   const canStay = sent !== undefined && shown !== undefined && !acceptsLoss && loss === undefined;
   if (canStay && isSameGeometry(sent, shown, areAttributes)) return undefined;
-  if (wrongGeometry) throw Refusal.member(wrongGeometry.name, wrongGeometry.detail);
+  if (wrongGeometry) throw EditRefusal.member(wrongGeometry.name, wrongGeometry.detail);
   return operation.type === 'replace' ? (geometry ?? null) : geometry;
 }
 
@@ -84,7 +84,7 @@ async function create(
   edit: PreparedEdit,
 ): Promise<NewEvent> {
   if (requestedId !== undefined && (await session.exists(requestedId)))
-    throw new Refusal('conflict', `There is a feature '${requestedId.slice(0, 100)}' already.`);
+    throw new EditRefusal('conflict', `There is a feature '${requestedId.slice(0, 100)}' already.`);
   const { geometry = null, values } = edit;
   const id = await session.insert(requestedId, { geometry, values, reset: [] });
   const after = await session.read(id);
@@ -103,14 +103,14 @@ const LOSSES: Readonly<Record<GeometryLoss, string>> = {
 /** Refuses a geometry in the place of one that clients do not see as it is stored. `undefined` keeps what is stored. */
 export function requireNoLoss({ id, loss }: StoredFeature, geometry: Uint8Array | null | undefined): void {
   if (loss === undefined || geometry === undefined) return;
-  throw new Refusal(
+  throw new EditRefusal(
     'conflict',
     `geometry: the stored geometry of feature '${id.slice(0, 100)}' ${LOSSES[loss]}. This edit would replace it. To keep it, send a change of the properties alone; to replace it, send the header Geometry-Loss: accept.`,
   );
 }
 
-export function movedOut(): Refusal {
-  return new Refusal('forbidden', 'The feature would lie outside of what you may change.');
+export function movedOut(): EditRefusal {
+  return new EditRefusal('forbidden', 'The feature would lie outside of what you may change.');
 }
 
 /**
@@ -144,7 +144,7 @@ function requireShownValues(
   if (!wrongValues || !('feature' in operation)) return;
   const isShown = shownValues(source, operation.feature, before);
   const errors = [...wrongValues].flatMap(([name, error]) => (isShown(name) ? [] : [error]));
-  if (errors.length > 0) throw Refusal.members(errors);
+  if (errors.length > 0) throw EditRefusal.members(errors);
 }
 
 /** Refuses values of masked fields, but those that the client is shown of the feature: they come back with it. */
@@ -155,7 +155,7 @@ function requireMasksKept({ maskedValues = new Map() }: PreparedEdit, { properti
   );
   if (changed.length === 0) return;
   const { reason, message } = forbidden(changed.map(([{ name }]) => name));
-  throw new Refusal(reason, message);
+  throw new EditRefusal(reason, message);
 }
 
 /** The values but those that came back as they were shown: the stored ones may say more. */
@@ -182,7 +182,7 @@ function shownValues(
     if (now === undefined || was === undefined) return false;
     if (sameJson(now, was)) return true;
     if (!areAttributes) return false;
-    return type === 'number' ? isDoubleOf(now, was) : isShownTime(now, was, type);
+    return type === 'number' ? isSameDouble(now, was) : isShownTime(now, was, type);
   };
 }
 

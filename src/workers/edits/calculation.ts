@@ -1,20 +1,20 @@
 import type { Calculation, EditTask } from '../../core/edits/edits.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { declaredScale } from '../../core/features/column-capacity.js';
-import { fieldOf } from '../../core/features/features.js';
+import { findField } from '../../core/features/features.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 import { canonicalDigits } from '../../core/values/exact-number.js';
 import type { JsonText } from '../../core/values/json-text.js';
 import { apply } from './apply.js';
 import { isFailure, prepareFeature } from './prepare.js';
-import { type Attempts, type EditSession, type NewEvent, Refusal } from './session.js';
+import { type EditAttempts, EditRefusal, type EditSession, type NewEvent } from './session.js';
 
 /** Changes all features that pass a calculation, or none. */
-export async function calculate(
+export async function applyCalculation(
   session: EditSession,
   task: EditTask,
   calculation: Calculation,
-): Promise<Attempts> {
+): Promise<EditAttempts> {
   const features = await session.calculate(calculation);
   const { most } = calculation;
   if (features.length > most)
@@ -22,7 +22,7 @@ export async function calculate(
   const events: NewEvent[] = [];
   for (const { id, values } of features) {
     const edit = prepareFeature({ type: 'update', id, feature: { values, replacesJson: true } }, task);
-    if (isFailure(edit)) throw new Refusal(edit.reason, `Feature ${id}: ${edit.message}`, edit.errors);
+    if (isFailure(edit)) throw new EditRefusal(edit.reason, `Feature ${id}: ${edit.message}`, edit.errors);
     events.push(await apply(session, task, edit));
   }
   return { outcomes: features.map(({ id }) => ({ ok: true, id })), events };
@@ -38,7 +38,7 @@ export function calculatedValues(
   results: readonly JsonText[],
 ): Record<string, JsonText> {
   const computed = Object.keys(expressions).map((name, i) => {
-    const field = fieldOf(source, name);
+    const field = findField(source, name);
     const scale = field?.type === 'integer' ? 0 : field && declaredScale(field);
     return [name, scale === undefined ? results[i]! : roundText(results[i]!, scale)];
   });

@@ -1,6 +1,6 @@
 import type { FeatureEvent } from '../../core/edits/edits.js';
 import type { Box } from '../../core/geometry/box.js';
-import { envelope } from '../../core/geometry/box.js';
+import { computeEnvelope } from '../../core/geometry/box.js';
 import { membersIn, objectText } from '../../core/values/json-text.js';
 import type { NewEvent, StoredFeature } from './session.js';
 
@@ -62,5 +62,5 @@ function content({ id, geometry84, properties }: StoredFeature) {
 
 /** The box around a GeoJSON geometry; undefined when it has no position. */
 function boxOf(geometry: string): Box | undefined {
-  return envelope(JSON.parse(geometry));
+  return computeEnvelope(JSON.parse(geometry));
 }

@@ -1,12 +1,12 @@
-import { changeOf } from '../../core/edits/edit-areas.js';
+import { mergeChanges } from '../../core/edits/edit-areas.js';
 import type { EditFailure, EditOutcome, EditResult, EditTask } from '../../core/edits/edits.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { isPresent } from '../../core/values/presence.js';
 import { apply } from './apply.js';
-import { calculate } from './calculation.js';
+import { applyCalculation } from './calculation.js';
 import { positionCount } from './extremes.js';
 import { failure, isFailure, type PreparedEdit, prepare } from './prepare.js';
-import { type Attempts, type EditSession, type NewEvent, Refusal } from './session.js';
+import { type EditAttempts, EditRefusal, type EditSession, type NewEvent } from './session.js';
 
 /**
  * Runs a task's operations in one transaction of a store: rows and events become durable together, or not at all.
@@ -15,7 +15,7 @@ import { type Attempts, type EditSession, type NewEvent, Refusal } from './sessi
 export async function runEdits(task: EditTask, begin: () => Promise<EditSession>): Promise<EditResult> {
   const { calculation } = task;
   if (calculation) {
-    const attempts = (session: EditSession) => calculate(session, task, calculation);
+    const attempts = (session: EditSession) => applyCalculation(session, task, calculation);
     const result = await inTransaction(task, begin, attempts);
     return 'refusal' in result ? { outcomes: [result.refusal] } : result;
   }
@@ -42,7 +42,7 @@ function withoutTransaction(
 async function inTransaction(
   { presence }: EditTask,
   begin: () => Promise<EditSession>,
-  attempts: (session: EditSession) => Promise<Attempts>,
+  attempts: (session: EditSession) => Promise<EditAttempts>,
 ): Promise<EditResult | { refusal: EditFailure }> {
   try {
     const session = await begin();
@@ -52,7 +52,7 @@ async function inTransaction(
       if (events.length > 0) {
         const cursor = await session.record(events);
         const writes = await session.commit();
-        return { outcomes, change: { ...changeOf(events, cursor), ...(writes && { writes }) } };
+        return { outcomes, change: { ...mergeChanges(events, cursor), ...(writes && { writes }) } };
       }
       await session.rollback();
       return { outcomes };
@@ -63,7 +63,7 @@ async function inTransaction(
     }
   } catch (error) {
     // The store takes none of it: the transaction could not begin, or a rule that is looked at last was broken.
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof EditRefusal)) throw error;
     return { refusal: error.outcome };
   }
 }
@@ -72,7 +72,7 @@ async function attemptAll(
   session: EditSession,
   task: EditTask,
   prepared: readonly (PreparedEdit | EditFailure)[],
-): Promise<Attempts> {
+): Promise<EditAttempts> {
   const outcomes: EditOutcome[] = [];
   const events: NewEvent[] = [];
   for (const edit of prepared) {
@@ -116,7 +116,7 @@ async function attempt(
     events.push(event);
     return { ok: true, id: event.featureId };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof EditRefusal)) throw error;
     if (many) await session.undo();
     return error.outcome;
   }

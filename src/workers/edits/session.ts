@@ -52,7 +52,7 @@ export interface GeometryForm {
 }
 
 /** What was done in a transaction; it is committed when there are events. */
-export interface Attempts {
+export interface EditAttempts {
   outcomes: EditOutcome[];
   events: readonly NewEvent[];
 }
@@ -76,7 +76,7 @@ export interface RowChange {
 export type NewEvent = Omit<FeatureEvent, 'cursor' | 'eventId' | 'time' | 'table' | keyof EditOrigin>;
 
 /**
- * One transaction of a feature store. Steps throw `Refusal` for what the client did wrong; after one the session is used
+ * One transaction of a feature store. Steps throw `EditRefusal` for what the client did wrong; after one the session is used
  * on only when a savepoint is undone.
  */
 export interface EditSession {
@@ -98,7 +98,7 @@ export interface EditSession {
   update(id: string, change: RowChange): Promise<boolean>;
   /** Whether the row has all values of a change that an update was to write. */
   holds(id: string, change: RowChange): Promise<boolean>;
-  /** Throws `Refusal` if a rule, a trigger or a policy of the store keeps the feature. */
+  /** Throws `EditRefusal` if a rule, a trigger or a policy of the store keeps the feature. */
   delete(id: string): Promise<void>;
   /** Writes events, of which there is at least one, and returns the cursor of the last. To be called last: others wait for it. */
   record(events: readonly NewEvent[]): Promise<number>;
@@ -111,16 +111,16 @@ export interface EditSession {
 const CAUSE = 'A trigger, a rule or a policy of the database prevents it.';
 
 export const rowNotInserted = () =>
-  new Refusal('conflict', `The database did not store the feature. ${CAUSE}`);
+  new EditRefusal('conflict', `The database did not store the feature. ${CAUSE}`);
 export const rowNotUpdated = (id: string) =>
-  new Refusal('conflict', `The database did not change feature '${id.slice(0, 100)}'. ${CAUSE}`);
+  new EditRefusal('conflict', `The database did not change feature '${id.slice(0, 100)}'. ${CAUSE}`);
 export const rowNotDeleted = (id: string) =>
-  new Refusal('conflict', `The database did not delete feature '${id.slice(0, 100)}'. ${CAUSE}`);
+  new EditRefusal('conflict', `The database did not delete feature '${id.slice(0, 100)}'. ${CAUSE}`);
 export const rowsNotDeleted = () =>
-  new Refusal('conflict', `The database did not delete all features. ${CAUSE}`);
+  new EditRefusal('conflict', `The database did not delete all features. ${CAUSE}`);
 
 /** An edit that the store will not take. */
-export class Refusal extends Error {
+export class EditRefusal extends Error {
   override readonly name = 'Refusal';
   constructor(
     readonly reason: EditFailure['reason'],
@@ -131,14 +131,14 @@ export class Refusal extends Error {
   }
 
   /** A wrong member of the feature; `name` is a JSON pointer. */
-  static member(name: string, detail: string): Refusal {
-    return Refusal.members([{ name, detail }]);
+  static member(name: string, detail: string): EditRefusal {
+    return EditRefusal.members([{ name, detail }]);
   }
 
   /** Several wrong members; the message names the first. */
-  static members(errors: FieldError[]): Refusal {
+  static members(errors: FieldError[]): EditRefusal {
     const [first] = errors;
-    return new Refusal('invalid', `${first!.name} ${first!.detail}`, errors);
+    return new EditRefusal('invalid', `${first!.name} ${first!.detail}`, errors);
   }
 
   get outcome(): EditFailure {

@@ -4,18 +4,18 @@ import type { Socket } from 'node:net';
 import {
   CHUNK_BYTES,
   completeMessage,
-  HEAD_BYTES,
+  FRAME_HEAD_BYTES,
   KIND,
   MAX_BLOB_BYTES,
   MAX_BLOBS,
   MAX_CONTROL_BYTES,
-  type Message,
   type PackedMessage,
   type PartialMessage,
   packMessage,
   STREAM_ABOVE_BYTES,
   unpackMessage,
   WireError,
+  type WireMessage,
 } from './wire.js';
 
 const CHUNK_ID_BYTES = 4;
@@ -67,14 +67,14 @@ class Assembly {
 /** Turns bytes of a stream into messages. `push` throws `WireError` when the other side breaks the protocol. */
 export class FrameReader {
   readonly #assemblies = new Map<number, Assembly>();
-  readonly #head = Buffer.alloc(HEAD_BYTES + CHUNK_ID_BYTES);
+  readonly #head = Buffer.alloc(FRAME_HEAD_BYTES + CHUNK_ID_BYTES);
   #headFill = 0;
   #body: Buffer | null = null;
   #bodyFill = 0;
   #chunkLeft = 0;
 
   constructor(
-    private readonly onMessage: (message: Message) => void,
+    private readonly onMessage: (message: WireMessage) => void,
     private readonly room: Room = newRoom,
   ) {}
 
@@ -88,8 +88,8 @@ export class FrameReader {
   }
 
   #takeHead(bytes: Buffer): number {
-    const chunk = this.#headFill >= HEAD_BYTES && this.#head[4] === KIND.chunk;
-    const room = (chunk ? HEAD_BYTES + CHUNK_ID_BYTES : HEAD_BYTES) - this.#headFill;
+    const chunk = this.#headFill >= FRAME_HEAD_BYTES && this.#head[4] === KIND.chunk;
+    const room = (chunk ? FRAME_HEAD_BYTES + CHUNK_ID_BYTES : FRAME_HEAD_BYTES) - this.#headFill;
     const count = bytes.copy(this.#head, this.#headFill, 0, Math.min(room, bytes.byteLength));
     this.#headFill += count;
     if (count < room) return count;
@@ -109,7 +109,7 @@ export class FrameReader {
   }
 
   #chunkId(): number {
-    return this.#head.readUInt32LE(HEAD_BYTES);
+    return this.#head.readUInt32LE(FRAME_HEAD_BYTES);
   }
 
   #takeBody(bytes: Buffer): number {
@@ -156,10 +156,12 @@ function* chunkFrames(message: PackedMessage): Generator<Uint8Array[]> {
 }
 
 function frameHead(kind: number, length: number, chunkId?: number): Buffer {
-  const head = Buffer.allocUnsafe(chunkId === undefined ? HEAD_BYTES : HEAD_BYTES + CHUNK_ID_BYTES);
+  const head = Buffer.allocUnsafe(
+    chunkId === undefined ? FRAME_HEAD_BYTES : FRAME_HEAD_BYTES + CHUNK_ID_BYTES,
+  );
   head.writeUInt32LE(length, 0);
   head[4] = kind;
-  if (chunkId !== undefined) head.writeUInt32LE(chunkId, HEAD_BYTES);
+  if (chunkId !== undefined) head.writeUInt32LE(chunkId, FRAME_HEAD_BYTES);
   return head;
 }
 
@@ -182,7 +184,7 @@ export class FrameWriter {
   }
 
   /** Throws `RangeError` when the message is larger than the protocol allows. */
-  send(message: Message): void {
+  send(message: WireMessage): void {
     const packed = packMessage(message);
     const total = packed.blobs.reduce((sum, blob) => sum + blob.byteLength, 0);
     const fits =

@@ -39,7 +39,7 @@ interface Entry extends LaneTask {
  * A running one cannot be stopped from outside: its caller is answered at once all the same, the cancellation is
  * raised for it to see, and its place stays taken until it really ends.
  */
-export class Lane {
+export class TaskLane {
   readonly #lane: FairLane<Entry>;
 
   constructor(private readonly options: LaneOptions) {

@@ -6,7 +6,7 @@ import type { TaskWork } from '../../core/tasks/tasks.js';
 import { failureFrom } from '../threads/failure.js';
 import { FrameReader, FrameWriter } from './frames.js';
 import { takeRoom } from './rooms.js';
-import type { EngineTaskName, Message } from './wire.js';
+import type { EngineTaskName, WireMessage } from './wire.js';
 
 const PING_INTERVAL_MS = 5_000;
 /** An engine whose main thread does not answer for this long counts as lost. */
@@ -120,7 +120,7 @@ export class EngineLink {
     socket.on('close', () => this.#down(socket));
   }
 
-  #receive(message: Message): void {
+  #receive(message: WireMessage): void {
     if (message.kind === 'hello') this.#welcome();
     else if (message.kind === 'goaway') this.#retire();
     else if (message.kind === 'progress') this.#requests.get(message.id)?.onProgress?.(message.fraction);

@@ -14,7 +14,7 @@ import { exactNumber, isExactNumber } from '../../core/values/exact-number.js';
 
 export const PROTOCOL_VERSION = 1;
 /** Bytes before the payload of every frame. */
-export const HEAD_BYTES = 5;
+export const FRAME_HEAD_BYTES = 5;
 /** Largest msgpack payload. */
 export const MAX_CONTROL_BYTES = 8 << 20;
 /** Largest sum of byte arrays in one message. */
@@ -61,7 +61,7 @@ export const KIND = {
   chunk: 10,
 } as const;
 
-export type Message =
+export type WireMessage =
   /** First frame of an engine: proves that it speaks this protocol. */
   | { kind: 'hello'; version: number; pid: number }
   /** `deadlineMs` counts from the arrival. */
@@ -84,7 +84,7 @@ export type Message =
   /** The engine takes no more requests; those it has are finished. */
   | { kind: 'goaway' };
 
-type MessageKind = Message['kind'];
+type MessageKind = WireMessage['kind'];
 
 /** The other side broke the protocol: the connection must be closed. */
 export class WireError extends Error {
@@ -162,7 +162,7 @@ export interface PackedMessage {
   blobs: Uint8Array[];
 }
 
-export function packMessage(message: Message): PackedMessage {
+export function packMessage(message: WireMessage): PackedMessage {
   const { kind, ...fields } = message;
   const blobs: Uint8Array[] = [];
   const lifted = lift(fields, blobs) as Json;
@@ -209,8 +209,8 @@ export function unpackMessage(code: number, payload: Uint8Array): PartialMessage
 }
 
 /** Joins the msgpack part with its byte arrays. */
-export function completeMessage(partial: PartialMessage, blobs: readonly Uint8Array[]): Message {
-  return { kind: partial.kind, ...(lower(partial.fields, blobs) as Json) } as Message;
+export function completeMessage(partial: PartialMessage, blobs: readonly Uint8Array[]): WireMessage {
+  return { kind: partial.kind, ...(lower(partial.fields, blobs) as Json) } as WireMessage;
 }
 
 function blobLengths(value: unknown): number[] {

@@ -1,6 +1,6 @@
 import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks/tasks.js';
 import { Cancellation } from '../threads/cancellation.js';
-import { answer } from '../threads/failure.js';
+import { runTaskBody } from '../threads/failure.js';
 import { lowerPriority, WORKER_NICENESS } from '../threads/niceness.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 import { copyPart, readPackage } from '../tiles/archive/package/copy.js';
@@ -27,5 +27,5 @@ const TASKS: {
 };
 
 export default function runTask({ name, input, flag }: OneThreadMessage<ArchiveTaskName>) {
-  return answer(async () => TASKS[name](input as never, new Cancellation(flag)));
+  return runTaskBody(async () => TASKS[name](input as never, new Cancellation(flag)));
 }

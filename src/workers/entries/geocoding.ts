@@ -1,7 +1,7 @@
 import type { TaskInput } from '../../core/tasks/tasks.js';
 import { importReference, sweepDrafts } from '../geocoding/import.js';
 import { Cancellation } from '../threads/cancellation.js';
-import { answer } from '../threads/failure.js';
+import { runTaskBody } from '../threads/failure.js';
 import { lowerPriority, WORKER_NICENESS } from '../threads/niceness.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 
@@ -14,7 +14,7 @@ export default function runTask({
   input,
   flag,
 }: OneThreadMessage<'geocoding.import' | 'geocoding.sweep'>) {
-  return answer<unknown>(() =>
+  return runTaskBody<unknown>(() =>
     name === 'geocoding.sweep'
       ? sweepDrafts(input as TaskInput<'geocoding.sweep'>)
       : importReference(input as TaskInput<'geocoding.import'>, new Cancellation(flag)),

@@ -2,15 +2,15 @@ import { workerData } from 'node:worker_threads';
 import type { IngestTasks, IngestWorkerData } from '../../core/exchange/ingest.js';
 import { compareFeatures } from '../exchange/ingest/compare-features.js';
 import { downloadCoverage, planCoverages } from '../exchange/ingest/coverages.js';
-import { discover } from '../exchange/ingest/discover/index.js';
+import { discoverRemote } from '../exchange/ingest/discover/index.js';
 import { askGeocoder } from '../exchange/ingest/geocoder.js';
 import { readGeoServer } from '../exchange/ingest/geoserver/catalog.js';
 import { describeService } from '../exchange/ingest/geoservices.js';
 import { listAttachments } from '../exchange/ingest/geoservices-attachments.js';
-import { describeLayer, listIds, readPage } from '../exchange/ingest/geoservices-features.js';
+import { appendGeoServicesPage, describeLayer, listIds } from '../exchange/ingest/geoservices-features.js';
 import { type Asking, download, nameServer } from '../exchange/ingest/http.js';
 import { downloadObject, listObjects } from '../exchange/ingest/objects.js';
-import { planItems, readItems } from '../exchange/ingest/ogc-features.js';
+import { planItems, readItemsPage } from '../exchange/ingest/ogc-features.js';
 import { collect, readPageIds } from '../exchange/ingest/pages.js';
 import { describeKind } from '../exchange/ingest/service.js';
 import { searchScenes } from '../exchange/ingest/stac/search.js';
@@ -18,7 +18,7 @@ import { appendRead, countWfs, downloadGml, planWfs, readWfs } from '../exchange
 import { fetchTiles, planWmts } from '../exchange/ingest/wmts.js';
 import { AllowedHosts } from '../storage/remote/allowed.js';
 import { Cancellation } from '../threads/cancellation.js';
-import { answer } from '../threads/failure.js';
+import { runTaskBody } from '../threads/failure.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 
 /** Thread side of what is read from other servers: their answers are parsed here, where no request waits. */
@@ -35,7 +35,7 @@ const TASKS: {
 } = {
   'ingest.stacScenes': searchScenes,
   'ingest.geocoder': askGeocoder,
-  'ingest.discover': discover,
+  'ingest.discover': discoverRemote,
   'ingest.service': describeKind,
   'ingest.wfsPlan': planWfs,
   'ingest.wfsCount': countWfs,
@@ -45,7 +45,7 @@ const TASKS: {
   'ingest.append': appendRead,
   'ingest.pageIds': readPageIds,
   'ingest.itemsPlan': planItems,
-  'ingest.itemsPage': readItems,
+  'ingest.itemsPage': readItemsPage,
   'ingest.coveragePlan': planCoverages,
   'ingest.coverage': downloadCoverage,
   'ingest.wmtsPlan': planWmts,
@@ -54,7 +54,7 @@ const TASKS: {
   'ingest.geoserver': readGeoServer,
   'ingest.geoservicesLayer': describeLayer,
   'ingest.geoservicesIds': listIds,
-  'ingest.geoservicesPage': readPage,
+  'ingest.geoservicesPage': appendGeoServicesPage,
   'ingest.geoservicesAttachments': listAttachments,
   'ingest.collect': collect,
   'ingest.objects': listObjects,
@@ -63,7 +63,7 @@ const TASKS: {
 };
 
 export default function runTask({ name, input, flag }: OneThreadMessage<keyof IngestTasks>) {
-  return answer<unknown>(() =>
+  return runTaskBody<unknown>(() =>
     TASKS[name](input as never, { allowed, cancellation: new Cancellation(flag) }),
   );
 }

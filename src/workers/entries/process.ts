@@ -9,7 +9,7 @@ import { stageFeatures } from '../processes/stage.js';
 import { limitConnections } from '../providers/postgis/connections/database.js';
 import { boundStatements } from '../providers/postgis/connections/session.js';
 import { Cancellation } from '../threads/cancellation.js';
-import { answer } from '../threads/failure.js';
+import { runTaskBody } from '../threads/failure.js';
 import { lowerPriority, PROCESS_NICENESS } from '../threads/niceness.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 
@@ -43,5 +43,5 @@ const TASKS: {
 };
 
 export default function runTask({ name, input, flag }: OneThreadMessage<keyof FeatureProcessTasks>) {
-  return answer(async () => TASKS[name](input as never, new Cancellation(flag)));
+  return runTaskBody(async () => TASKS[name](input as never, new Cancellation(flag)));
 }

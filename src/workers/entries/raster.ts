@@ -6,18 +6,18 @@ import { TaskFailure } from '../../core/errors/failure.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { TaskInput } from '../../core/tasks/tasks.js';
 import { inspectCsv } from '../exchange/csv/inspect.js';
-import { layers } from '../exchange/ogr/layers.js';
+import { listRasterLayers } from '../exchange/ogr/layers.js';
 import { inspectLayers } from '../exchange/ogr/ogr.js';
 import { encodeImage } from '../rasters/cog/encode.js';
 import { compare } from '../rasters/compare.js';
-import { coverage } from '../rasters/coverage.js';
+import { readCoverageWindow } from '../rasters/coverage.js';
 import { closeIdleRasters } from '../rasters/handles.js';
 import { image } from '../rasters/image.js';
-import { inspect } from '../rasters/inspect.js';
+import { inspectRaster } from '../rasters/inspect.js';
 import { histograms } from '../rasters/pixels/histograms.js';
 import { position } from '../rasters/position.js';
 import { Cancellation } from '../threads/cancellation.js';
-import { type Answer, answer } from '../threads/failure.js';
+import { runTaskBody, type TaskResponse } from '../threads/failure.js';
 import { moved, type ThreadTask } from '../threads/thread.js';
 
 /** Pixels of a map as a georeferenced TIFF: GDAL writes it for the map thread, which cannot. */
@@ -31,10 +31,10 @@ interface EncodeTiffTask {
 
 const TASKS = {
   close: async () => closeIdleRasters(),
-  'raster.layers': (input: TaskInput<'raster.layers'>) => layers(input),
-  'raster.inspect': (input: TaskInput<'raster.inspect'>) => inspect(input),
+  'raster.layers': (input: TaskInput<'raster.layers'>) => listRasterLayers(input),
+  'raster.inspect': (input: TaskInput<'raster.inspect'>) => inspectRaster(input),
   'raster.coverage': (input: TaskInput<'raster.coverage'>, cancellation: Cancellation) =>
-    coverage(input, cancellation),
+    readCoverageWindow(input, cancellation),
   'raster.position': (input: TaskInput<'raster.position'>, cancellation: Cancellation) =>
     position(input, cancellation),
   'raster.histograms': (input: TaskInput<'raster.histograms'>, cancellation: Cancellation) =>
@@ -48,11 +48,11 @@ const TASKS = {
   'ogr.inspectCsv': (input: TaskInput<'ogr.inspectCsv'>) => inspectCsv(input),
 };
 
-export default async function run({ task, input, flag }: ThreadTask): Promise<Answer> {
+export default async function run({ task, input, flag }: ThreadTask): Promise<TaskResponse> {
   const body = TASKS[task as keyof typeof TASKS] as
     | ((input: unknown, cancellation: Cancellation) => Promise<unknown>)
     | undefined;
-  const result = await answer(async () => {
+  const result = await runTaskBody(async () => {
     if (!body) throw new TaskFailure('invalid-input', 'Unknown task.');
     return body(input, new Cancellation(flag));
   });

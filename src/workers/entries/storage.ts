@@ -1,7 +1,7 @@
 import type { StorageTasks } from '../../core/sources/storage.js';
-import { head, list, put, read, remove } from '../storage/s3.js';
+import { listObjectKeys, put, read, readObjectHead, remove } from '../storage/s3.js';
 import { Cancellation } from '../threads/cancellation.js';
-import { answer } from '../threads/failure.js';
+import { runTaskBody } from '../threads/failure.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 import { moved } from '../threads/thread.js';
 
@@ -14,12 +14,12 @@ const TASKS: {
   ) => Promise<StorageTasks[N]['output']>;
 } = {
   'storage.put': put,
-  'storage.stat': head,
+  'storage.stat': readObjectHead,
   'storage.read': read,
   'storage.remove': remove,
-  'storage.list': list,
+  'storage.list': listObjectKeys,
 };
 
 export default async function runTask({ name, input, flag }: OneThreadMessage<keyof StorageTasks>) {
-  return moved(await answer<unknown>(() => TASKS[name](input as never, new Cancellation(flag))));
+  return moved(await runTaskBody<unknown>(() => TASKS[name](input as never, new Cancellation(flag))));
 }

@@ -1,8 +1,8 @@
 import type { SymbolTasks } from '../../core/styles/symbols.js';
 import { glyphRange } from '../styles/symbols/glyphs.js';
-import { outlinesOf } from '../styles/symbols/icons.js';
+import { listIconOutlines } from '../styles/symbols/icons.js';
 import { spriteSheet } from '../styles/symbols/sprite.js';
-import { answer } from '../threads/failure.js';
+import { runTaskBody } from '../threads/failure.js';
 import { lowerPriority, WORKER_NICENESS } from '../threads/niceness.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
 import { moved } from '../threads/thread.js';
@@ -14,11 +14,11 @@ lowerPriority(WORKER_NICENESS);
 const TASKS: {
   [N in keyof SymbolTasks]: (input: SymbolTasks[N]['input']) => Promise<SymbolTasks[N]['output']>;
 } = {
-  'symbols.icons': async ({ names }) => outlinesOf(names),
+  'symbols.icons': async ({ names }) => listIconOutlines(names),
   'symbols.glyphs': glyphRange,
   'symbols.sprite': spriteSheet,
 };
 
 export default async function runTask({ name, input }: OneThreadMessage<keyof SymbolTasks>) {
-  return moved(await answer<unknown>(() => TASKS[name](input as never)));
+  return moved(await runTaskBody<unknown>(() => TASKS[name](input as never)));
 }

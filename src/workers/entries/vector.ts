@@ -1,7 +1,7 @@
 import { workerData } from 'piscina';
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { AnalyticsQuery, AnalyticsResult } from '../../core/features/analytics.js';
-import { featureSetOf } from '../../core/features/feature-set.js';
+import { createFeatureSet } from '../../core/features/feature-set.js';
 import { type FeatureQuery, NO_LOSSES } from '../../core/features/features.js';
 import { BodyError, readBody } from '../../core/http/body.js';
 import type { Retention } from '../../core/streams/events.js';
@@ -9,11 +9,11 @@ import type { TaskInput, TaskName, TaskOutput } from '../../core/tasks/tasks.js'
 import Database from '../../native/sqlite.js';
 import { keepEvents } from '../edits/retention.js';
 import { mergeRows } from '../exchange/merges/rows.js';
-import { bufferAggregate } from '../features/analytics/buffer-aggregate.js';
-import { clusters } from '../features/analytics/clusters.js';
-import { density } from '../features/analytics/density.js';
-import { h3 } from '../features/analytics/h3.js';
-import { spatialJoin } from '../features/analytics/spatial-join.js';
+import { computeBufferAggregate } from '../features/analytics/buffer-aggregate.js';
+import { computeClusters } from '../features/analytics/clusters.js';
+import { computeDensityCells } from '../features/analytics/density.js';
+import { computeH3Cells } from '../features/analytics/h3.js';
+import { computeSpatialJoin } from '../features/analytics/spatial-join.js';
 import { bins } from '../features/bins/bins.js';
 import { classBreaks } from '../features/bins/class-breaks.js';
 import { readItems } from '../features/items.js';
@@ -28,7 +28,7 @@ import { suggest } from '../geocoding/suggest.js';
 import { allowHosts } from '../providers/archive/remote.js';
 import type { FeatureStore } from '../providers/feature-store.js';
 import { closeAll } from '../providers/geopackage/connection.js';
-import { storeId } from '../providers/geopackage/edits/outbox.js';
+import { readStoreId } from '../providers/geopackage/edits/outbox.js';
 import { closeWriters, emptyWriteAheadLog } from '../providers/geopackage/edits/writer.js';
 import { findSlowViews } from '../providers/geopackage/schema/slow-views.js';
 import { keepLedgerIn, takeFindings } from '../providers/kept-sqlite.js';
@@ -37,20 +37,20 @@ import { tableActivity } from '../providers/postgis/connections/activity.js';
 import { limitConnections } from '../providers/postgis/connections/database.js';
 import { capture } from '../providers/postgis/edits/capture.js';
 import { validateTable } from '../providers/postgis/edits/validate.js';
-import { discover, ping } from '../providers/postgis/schema/discover.js';
+import { discoverTables, ping } from '../providers/postgis/schema/discover.js';
 import { tableLayers } from '../providers/postgis/schema/table-layers.js';
 import { databaseTables, fingerprints, tableIdentities } from '../providers/postgis/schema/tables.js';
-import { inspect, otherTables, storeOf } from '../providers/store.js';
+import { getFeatureStore, inspectTables, listOtherTables } from '../providers/store.js';
 import { stacIndex, stacState } from '../stac/index.js';
 import { stacIngest } from '../stac/ingest/index.js';
 import { stacFile, stacSearch } from '../stac/search.js';
 import { Cancellation, type CancellationFlag } from '../threads/cancellation.js';
-import { answer, preciseNow, toFailure, workSince } from '../threads/failure.js';
+import { preciseNow, runTaskBody, toFailure, workSince } from '../threads/failure.js';
 import { lowerPriority } from '../threads/niceness.js';
 import { moved } from '../threads/thread.js';
 import { archive, archiveTiles } from '../tiles/archive.js';
-import { drop, keepLayerStyles, load } from '../tiles/load.js';
-import { occupied } from '../tiles/occupied.js';
+import { dropStoreTable, keepLayerStyles, load } from '../tiles/load.js';
+import { findOccupiedBoxes } from '../tiles/occupied.js';
 import { buildOverview } from '../tiles/overviews/build.js';
 import { vectorTile } from '../tiles/tile.js';
 import { transcode } from '../tiles/transcode.js';
@@ -104,10 +104,10 @@ const TASKS: {
     cancellation?: Cancellation,
   ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {
-  'vector.inspect': inspect,
-  'vector.otherTables': otherTables,
+  'vector.inspect': inspectTables,
+  'vector.otherTables': listOtherTables,
   'vector.slowViews': findSlowViews,
-  'vector.discover': discover,
+  'vector.discover': discoverTables,
   'vector.capture': capture,
   'vector.ping': ping,
   'vector.tables': databaseTables,
@@ -118,42 +118,42 @@ const TASKS: {
   'vector.table-identities': tableIdentities,
   'vector.tile': vectorTile,
   'vector.overview': ({ layers: [layer] }, cancellation) => buildOverview(layer, cancellation),
-  'vector.occupied': occupied,
+  'vector.occupied': findOccupiedBoxes,
   'vector.items': readItems,
-  'vector.item': (task, cancellation) => storeOf(task.source).item(task, cancellation),
-  'vector.count': (task, cancellation) => storeOf(task.source).count(task, cancellation),
+  'vector.item': (task, cancellation) => getFeatureStore(task.source).item(task, cancellation),
+  'vector.count': (task, cancellation) => getFeatureStore(task.source).count(task, cancellation),
   'vector.losses': async (task, cancellation) =>
-    (await storeOf(task.source).losses?.(task, cancellation)) ?? NO_LOSSES,
+    (await getFeatureStore(task.source).losses?.(task, cancellation)) ?? NO_LOSSES,
   'vector.groups': (task, cancellation) => grouping(task).groups(task, cancellation),
   'vector.groupCount': (task, cancellation) => grouping(task).groupCount(task, cancellation),
   'vector.classBreaks': (task, cancellation) => classBreaks(task, grouping(task).groups, cancellation),
   'vector.bins': (task, cancellation) => bins(task, grouping(task).groups, cancellation),
   'vector.top': (task, cancellation) => grouping(task).top(task, cancellation),
   'vector.body': body,
-  'vector.extent': (query, cancellation) => storeOf(query.source).extent(query, cancellation),
+  'vector.extent': (query, cancellation) => getFeatureStore(query.source).extent(query, cancellation),
   // The library of styles is large, and most threads never need it.
   'vector.sld': async (task) => (await import('../styles/sld.js')).readSld(task),
   'vector.styleProblems': async ({ json }) =>
     (await import('../../core/styles/check.js')).layerProblems(JSON.parse(json)),
-  'vector.edit': (task) => storeOf(task.source).edit(task),
+  'vector.edit': (task) => getFeatureStore(task.source).edit(task),
   'vector.emptyLog': ({ path }) => emptyWriteAheadLog(path),
   'vector.fileFindings': takeFindings,
   'vector.mergeRows': mergeRows,
   'vector.merge': merge,
-  'vector.events': (task, cancellation) => storeOf(task.source).events(task, cancellation),
-  'vector.storeId': storeId,
+  'vector.events': (task, cancellation) => getFeatureStore(task.source).events(task, cancellation),
+  'vector.storeId': readStoreId,
   'vector.match': match,
   'vector.archive': archive,
   'vector.archiveTiles': archiveTiles,
   'vector.transcode': transcode,
   'vector.load': load,
-  'vector.drop': drop,
+  'vector.drop': dropStoreTable,
   'vector.layerStyles': keepLayerStyles,
-  'vector.h3': inForm(h3),
-  'vector.clusters': inForm(clusters),
-  'vector.spatialJoin': inForm(spatialJoin),
-  'vector.bufferAggregate': inForm(bufferAggregate),
-  'vector.density': inForm(density),
+  'vector.h3': inForm(computeH3Cells),
+  'vector.clusters': inForm(computeClusters),
+  'vector.spatialJoin': inForm(computeSpatialJoin),
+  'vector.bufferAggregate': inForm(computeBufferAggregate),
+  'vector.density': inForm(computeDensityCells),
   'vector.statistics': (task, cancellation) => fieldStatistics(task, cancellation),
   'vector.locator': locatorInfo,
   'vector.geocode': geocode,
@@ -174,12 +174,12 @@ function inForm<T extends AnalyticsQuery>(
 ) {
   return async (task: T, cancellation?: Cancellation): Promise<AnalyticsResult> => {
     const result = await run(task, cancellation);
-    return task.asFeatureSet ? featureSetOf(result) : result;
+    return task.asFeatureSet ? createFeatureSet(result) : result;
   };
 }
 
 function merge(task: TaskInput<'vector.merge'>, cancellation?: Cancellation) {
-  const store = storeOf(task.source);
+  const store = getFeatureStore(task.source);
   if (!store.merge) throw new TaskFailure('invalid-input', 'The store of this collection takes no files.');
   return store.merge(task, cancellation);
 }
@@ -188,7 +188,7 @@ function merge(task: TaskInput<'vector.merge'>, cancellation?: Cancellation) {
 type GroupStore = Required<Pick<FeatureStore, 'groups' | 'groupCount' | 'top'>>;
 
 function grouping({ source }: Pick<FeatureQuery, 'source'>): GroupStore {
-  const { groups, groupCount, top } = storeOf(source);
+  const { groups, groupCount, top } = getFeatureStore(source);
   if (!groups || !groupCount || !top)
     throw new TaskFailure('invalid-input', 'The store of this collection computes no statistics of groups.');
   return { groups, groupCount, top };
@@ -205,7 +205,7 @@ function body({ parts, reading }: TaskInput<'vector.body'>): unknown {
 
 export default async function runTask({ name, input, flag, traceparent }: VectorMessage) {
   const start = traceparent === undefined ? 0 : preciseNow();
-  const result = await answer(() => attempt(name, unpacked(input), flag && new Cancellation(flag)));
+  const result = await runTaskBody(() => attempt(name, unpacked(input), flag && new Cancellation(flag)));
   if (traceparent !== undefined) result.work = workSince(start);
   return moved(result, buffersOf);
 }

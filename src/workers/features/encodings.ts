@@ -8,7 +8,7 @@ export const GZIP_LEVEL = 1;
 const MLT_POINTS_GZIP_LEVEL = 2;
 
 /** The level that the tile of a task is compressed at. */
-export function gzipLevelOf({ gzipLevel, format, layers }: VectorTileTask): number {
+export function getGzipLevel({ gzipLevel, format, layers }: VectorTileTask): number {
   if (gzipLevel !== undefined) return gzipLevel;
   const isOfPoints = layers.every(({ source }) => source.geometryType === 'Point');
   return format === 'mlt' && isOfPoints ? MLT_POINTS_GZIP_LEVEL : GZIP_LEVEL;
@@ -28,9 +28,10 @@ function converted(convert: (tile: Uint8Array) => Uint8Array, tile: Uint8Array):
     return convert(tile);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === TOO_LARGE) throw tooLarge();
+    if (code === TOO_LARGE) throw createTileSizeFailure();
     throw new TaskFailure('source-unreadable', 'The tile is damaged.', message);
   }
 }
 
-export const tooLarge = () => new TaskFailure('too-large', 'The tile holds too much for the other encoding.');
+export const createTileSizeFailure = () =>
+  new TaskFailure('too-large', 'The tile holds too much for the other encoding.');

@@ -1,5 +1,5 @@
 import { holdsAllMatches, type ItemsResult, type ItemsTask, keysOnly } from '../../core/features/features.js';
-import { storeOf } from '../providers/store.js';
+import { getFeatureStore } from '../providers/store.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { inPageForm } from './page-forms.js';
 
@@ -21,13 +21,13 @@ async function findStart(
   cancellation?: Cancellation,
 ): Promise<NonNullable<ItemsResult['start']>> {
   const query = { ...keysOnly(task), offset: 0, limit: limit + 1, before: key };
-  const { returned, first } = await storeOf(task.source).items(query, cancellation);
+  const { returned, first } = await getFeatureStore(task.source).items(query, cancellation);
   return returned > limit ? { after: first! } : {};
 }
 
 async function readPage(task: ItemsTask, cancellation?: Cancellation): Promise<ItemsResult> {
   const { source, filter, countAtMost: atMost } = task;
-  const store = storeOf(source);
+  const store = getFeatureStore(source);
   const page = await store.items(task, cancellation);
   if (atMost === undefined || holdsAllMatches(task, page)) return page;
   return { ...page, matched: await store.count({ source, filter, atMost }, cancellation) };

@@ -9,13 +9,13 @@ import { requirePlainPath } from './plain-path.js';
 import { useWal } from './wal-mode.js';
 import {
   discardLog,
+  hasKnownFirstPage,
   hasSharedMemory,
   keepLogAside,
   logBytes,
   markWalMode,
   pageOneHash,
   removeLog,
-  speaksOfPageOne,
 } from './write-ahead-log.js';
 
 /** A SQLite file as it is on the disk now. */
@@ -162,7 +162,7 @@ export class FileLedger {
     try {
       return contentName(this.settle(path));
     } catch {
-      return `${stateOf(statSync(path)).inode}#${UNSETTLED}`;
+      return `${formatFileState(statSync(path)).inode}#${UNSETTLED}`;
     }
   }
 
@@ -274,7 +274,7 @@ function isSameFile(
   current: { inode: string },
   isOurs: boolean,
 ): boolean {
-  return inode === current.inode && page_one !== '' && speaksOfPageOne(path, page_one, isOurs);
+  return inode === current.inode && page_one !== '' && hasKnownFirstPage(path, page_one, isOurs);
 }
 
 /** Runs while nobody writes to a file that others wrote over. Who had begun before ends first. */
@@ -324,10 +324,10 @@ export function contentName({ inode, generation }: Pick<SettledFile, 'inode' | '
 /** Inode and state of a file. Throws when there is none, and `source-missing` for a link. */
 export function describeFile(path: string): Pick<SettledFile, 'inode' | 'state'> {
   requirePlainPath(path);
-  return stateOf(statSync(path));
+  return formatFileState(statSync(path));
 }
 
-export function stateOf({ dev, ino, size, mtimeMs }: Stats): Pick<SettledFile, 'inode' | 'state'> {
+export function formatFileState({ dev, ino, size, mtimeMs }: Stats): Pick<SettledFile, 'inode' | 'state'> {
   const inode = `${dev}/${ino}`;
   return { inode, state: `${inode}/${size}/${mtimeMs}` };
 }

@@ -53,7 +53,7 @@ export function pageOneHash(path: string): string {
  * Whether the first page of a file is one that it had, or that its log has: then the file changed by a checkpoint.
  * `isOurs`: see `FileLedger.settle`.
  */
-export function speaksOfPageOne(path: string, known: string, isOurs: boolean): boolean {
+export function hasKnownFirstPage(path: string, known: string, isOurs: boolean): boolean {
   const page = pageOne(path);
   const now = hash('sha256', page, 'hex');
   if (now === known) return true;

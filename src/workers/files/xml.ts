@@ -19,7 +19,7 @@ const parser = new XMLParser({
 });
 
 /** The name of the root element, and what is in it. Fails with `source-unreadable`. */
-export function parseXml(bytes: Buffer): { name: string; root: XmlNode } {
+export function parseXmlDocument(bytes: Buffer): { name: string; root: XmlNode } {
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text.slice(0, 65_536)) && !isOldCapabilities(text))
     throw refused('its XML has a document type, which is not read');
@@ -27,7 +27,7 @@ export function parseXml(bytes: Buffer): { name: string; root: XmlNode } {
     const document = parser.parse(text.replace(/<!DOCTYPE[^>[]*>/i, '')) as Record<string, unknown>;
     const [name] = Object.keys(document).filter((key) => !key.startsWith('?') && key !== '#text');
     if (name === undefined) throw refused('it is no XML');
-    return { name, root: nodeOf(document[name]) };
+    return { name, root: getXmlNode(document[name]) };
   } catch (error) {
     throw error instanceof TaskFailure ? error : refused('it is no well-formed XML');
   }
@@ -38,7 +38,7 @@ function isOldCapabilities(text: string): boolean {
   return /<!DOCTYPE\s+WMT_MS_Capabilities\b[^>[]*>/i.test(text) && !/<!ENTITY/i.test(text);
 }
 
-function nodeOf(value: unknown): XmlNode {
+function getXmlNode(value: unknown): XmlNode {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as XmlNode) : {};
 }
 
@@ -51,25 +51,27 @@ export function children(node: XmlNode, name: string): XmlNode[] {
   );
 }
 
-export function child(node: XmlNode, ...path: readonly string[]): XmlNode {
+export function getXmlChild(node: XmlNode, ...path: readonly string[]): XmlNode {
   return path.reduce((at, name) => children(at, name)[0] ?? {}, node);
 }
 
 /** Text of an element; undefined when it is empty or not there. */
-export function textOf(node: XmlNode, ...path: readonly string[]): string | undefined {
-  const text = child(node, ...path)['#text'];
+export function findXmlText(node: XmlNode, ...path: readonly string[]): string | undefined {
+  const text = getXmlChild(node, ...path)['#text'];
   return text === undefined || text === '' ? undefined : String(text);
 }
 
-export function attribute(node: XmlNode, name: string): string | undefined {
+export function findXmlAttribute(node: XmlNode, name: string): string | undefined {
   const value = node[`@${name}`];
   return value === undefined ? undefined : String(value);
 }
 
 /** What a server says is wrong, in a report of exceptions of OGC; undefined for any other document. */
-export function exceptionOf({ name, root }: { name: string; root: XmlNode }): string | undefined {
+export function findOgcException({ name, root }: { name: string; root: XmlNode }): string | undefined {
   if (!/^(ServiceExceptionReport|ExceptionReport)$/.test(name)) return undefined;
   const text =
-    textOf(root, 'Exception', 'ExceptionText') ?? textOf(root, 'ServiceException') ?? 'it tells no reason';
+    findXmlText(root, 'Exception', 'ExceptionText') ??
+    findXmlText(root, 'ServiceException') ??
+    'it tells no reason';
   return text.trim().slice(0, 300);
 }

@@ -25,14 +25,14 @@ export function openZip(path: string): Promise<ZipFile> {
 /** All entries. Refuses the archive when any of them could do harm. Fails with `invalid-input` and `too-large`. */
 export async function checkedEntries(archive: ZipFile, archiveBytes: number): Promise<Entry[]> {
   if (archive.entryCount > LIMITS.archiveEntries)
-    throw tooLarge(`The archive has more than ${LIMITS.archiveEntries} entries.`);
+    throw createSizeFailure(`The archive has more than ${LIMITS.archiveEntries} entries.`);
   const entries: Entry[] = [];
   let total = 0;
   for await (const entry of archive.eachEntry()) {
     checkEntry(entry);
     total += entry.uncompressedSize;
     if (total > LIMITS.archiveBytes)
-      throw tooLarge(`The archive unpacks to more than ${LIMITS.archiveBytes} bytes.`);
+      throw createSizeFailure(`The archive unpacks to more than ${LIMITS.archiveBytes} bytes.`);
     entries.push(entry);
   }
   // Entries may share their bytes: only the whole file tells how much there is.
@@ -50,26 +50,26 @@ function checkEntry(entry: Entry): void {
     throw unfit('The archive is compressed in a way that is not read: use deflate.');
   if (ARCHIVES.has(extname(fileName).toLowerCase())) throw unfit('The archive holds another archive.');
   if (uncompressedSize > LIMITS.archiveEntryBytes)
-    throw tooLarge(`A file of the archive is larger than ${LIMITS.archiveEntryBytes} bytes.`);
+    throw createSizeFailure(`A file of the archive is larger than ${LIMITS.archiveEntryBytes} bytes.`);
   checkRatio(uncompressedSize, compressedSize);
 }
 
 /** Fails with `too-large` for what unpacks to much more than it is. */
 export function checkRatio(bytes: number, compressed: number): void {
   if (bytes > RATIO_FREE_BYTES && bytes > compressed * LIMITS.archiveRatio)
-    throw tooLarge(`The archive is compressed more than ${LIMITS.archiveRatio} times.`);
+    throw createSizeFailure(`The archive is compressed more than ${LIMITS.archiveRatio} times.`);
 }
 
 export function unfit(message: string): TaskFailure {
   return new TaskFailure('invalid-input', message);
 }
 
-export function tooLarge(message: string): TaskFailure {
+export function createSizeFailure(message: string): TaskFailure {
   return new TaskFailure('too-large', message);
 }
 
 /** What is wrong with an archive that could not be read. */
-export function refusalOf(error: unknown): TaskFailure {
+export function describeZipFailure(error: unknown): TaskFailure {
   if (error instanceof TaskFailure) return error;
   const what = 'The archive is damaged, or of another kind than its name says.';
   return storageFailure(error) ?? new TaskFailure('source-unreadable', what, String(error));

@@ -7,7 +7,7 @@ import { isUndefinedCrs } from '../../core/geometry/crs.js';
 import { namesFile, transformPoints } from '../../native/index.js';
 import gdal from './gdal-library.js';
 
-export interface Crs {
+export interface GdalCrs {
   srs: SpatialReference;
   /** Text that GDAL's utilities read as this CRS. */
   text: string;
@@ -17,13 +17,13 @@ export interface Crs {
 }
 
 const CACHE_SIZE = 64;
-const byText = new Map<string, Crs>();
+const byText = new Map<string, GdalCrs>();
 
 /**
  * Reads `EPSG:n`, `OGC:CRS84`, WKT or anything else that PROJ reads without a file or a network.
  * Fails with `invalid-input`.
  */
-export function crsOf(text: string): Crs {
+export function getCrs(text: string): GdalCrs {
   const hit = byText.get(text);
   if (hit) return hit;
   const crs = parseCrs(text);
@@ -32,7 +32,7 @@ export function crsOf(text: string): Crs {
   return crs;
 }
 
-function parseCrs(text: string): Crs {
+function parseCrs(text: string): GdalCrs {
   const code = /^(EPSG|OGC|IAU|IGNF|ESRI):[A-Za-z0-9_:]{1,40}$/i.test(text);
   // Anything but codes, PROJ strings and WKT could be taken for a file name or URL.
   if (!code && !/^\s*(\+proj=|[A-Z_]+\s*\[)/i.test(text))
@@ -47,13 +47,13 @@ function parseCrs(text: string): Crs {
 }
 
 /** The CRS that a dataset or layer carries; null where it names none. */
-export function crsOfDataset({ srs }: { srs: SpatialReference | null }): Crs | null {
+export function readDatasetCrs({ srs }: { srs: SpatialReference | null }): GdalCrs | null {
   // Through WKT, because a dataset's own object may carry an axis order of its driver.
   const text = srs?.toWKT();
-  return text === undefined || isUndefinedCrs(text) ? null : crsOf(text);
+  return text === undefined || isUndefinedCrs(text) ? null : getCrs(text);
 }
 
-function describe(srs: SpatialReference, text?: string): Crs {
+function describe(srs: SpatialReference, text?: string): GdalCrs {
   const epsg = epsgOf(srs);
   return {
     srs,
@@ -73,12 +73,12 @@ function epsgOf(srs: SpatialReference): number | null {
   }
 }
 
-export function sameCrs(a: Crs, b: Crs): boolean {
+export function sameCrs(a: GdalCrs, b: GdalCrs): boolean {
   if (a === b || a.text === b.text) return true;
   return a.northingFirst === b.northingFirst && a.srs.isSame(b.srs);
 }
 
-export const CRS84 = 'OGC:CRS84';
+export const CRS84_NAME = 'OGC:CRS84';
 
 /** Moves one point; null where the transformation is not defined. */
 export type PointTransform = (x: number, y: number) => [number, number] | null;
@@ -86,7 +86,7 @@ export type PointTransform = (x: number, y: number) => [number, number] | null;
 const transforms = new Map<string, PointTransform>();
 
 /** The transformation between two CRS, both in x,y order. */
-export function pointTransform(from: Crs, to: Crs): PointTransform {
+export function pointTransform(from: GdalCrs, to: GdalCrs): PointTransform {
   if (sameCrs(from, to)) return (x, y) => [x, y];
   const key = `${from.text}\n${to.text}`;
   const hit = transforms.get(key);
@@ -97,7 +97,7 @@ export function pointTransform(from: Crs, to: Crs): PointTransform {
   return transform;
 }
 
-function createTransform(from: Crs, to: Crs): PointTransform {
+function createTransform(from: GdalCrs, to: GdalCrs): PointTransform {
   let native: CoordinateTransformation;
   try {
     native = new gdal.CoordinateTransformation(from.srs, to.srs);
@@ -130,10 +130,10 @@ const DENSITY = 21;
  * Smallest box in `to` around a box in `from`, from a grid of points over it and the poles inside it.
  * Null when no point can be transformed.
  */
-export function transformBox(box: Box, from: Crs, to: Crs): Box | null {
+export function transformGdalBox(box: Box, from: GdalCrs, to: GdalCrs): Box | null {
   if (sameCrs(from, to)) return box;
   const grown: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
-  const points = gridOver(box, DENSITY);
+  const points = computeGridPoints(box, DENSITY);
   try {
     transformPoints(points, from.text, to.text);
   } catch (error) {
@@ -148,7 +148,7 @@ export function transformBox(box: Box, from: Crs, to: Crs): Box | null {
 }
 
 /** x,y pairs over a box, edges included, so many along each side; rows from the bottom up. */
-export function gridOver([minx, miny, maxx, maxy]: Box, density: number): Float64Array {
+export function computeGridPoints([minx, miny, maxx, maxy]: Box, density: number): Float64Array {
   const points = new Float64Array(2 * density * density);
   let at = 0;
   for (let row = 0; row < density; row++) {
@@ -179,7 +179,7 @@ function include(box: [number, number, number, number], point: [number, number] 
 }
 
 /** A projected box around a pole reaches every longitude. */
-function includePoles(grown: [number, number, number, number], box: Box, from: Crs, to: Crs): void {
+function includePoles(grown: [number, number, number, number], box: Box, from: GdalCrs, to: GdalCrs): void {
   if (from.srs.isGeographic()) return;
   for (const latitude of [-90, 90]) {
     const pole = pointTransform(to, from)(0, latitude);

@@ -4,11 +4,11 @@ const notes = new WeakMap<Dataset, string[]>();
 
 /** Keeps a sentence on what was assumed of a file when it was opened. */
 export function noteDataset(dataset: Dataset, note: string): void {
-  notes.set(dataset, [...notesOfDataset(dataset), note]);
+  notes.set(dataset, [...listDatasetNotes(dataset), note]);
 }
 
 /** What was assumed of the file of a dataset. */
-export const notesOfDataset = (dataset: Dataset): readonly string[] => notes.get(dataset) ?? [];
+export const listDatasetNotes = (dataset: Dataset): readonly string[] => notes.get(dataset) ?? [];
 
 const drivers = new WeakMap<Dataset, string>();
 
@@ -18,7 +18,7 @@ export function nameDriver(dataset: Dataset, driver: string): void {
 }
 
 /** Name of the OGR driver that reads the file of a dataset. */
-export const driverOfDataset = (dataset: Dataset): string =>
+export const getDatasetDriver = (dataset: Dataset): string =>
   drivers.get(dataset) ?? dataset.driver.description;
 
 const features = new WeakMap<Dataset, string>();
@@ -29,4 +29,4 @@ export function nameFeatures(dataset: Dataset, path: string): void {
 }
 
 /** Path of the GeoJSON text whose features a dataset has; undefined where they come from elsewhere. */
-export const featuresOfDataset = (dataset: Dataset): string | undefined => features.get(dataset);
+export const findDatasetFeatures = (dataset: Dataset): string | undefined => features.get(dataset);

@@ -7,7 +7,7 @@ import type { Cancellation } from '../threads/cancellation.js';
 const lines = new Map<string, (() => void)[]>();
 
 /** How many have the key or wait for it. */
-export function lengthOf(key: string): number {
+export function getQueueLength(key: string): number {
   const waiting = lines.get(key);
   return waiting ? waiting.length + 1 : 0;
 }

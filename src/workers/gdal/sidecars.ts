@@ -6,7 +6,7 @@ import { basename, dirname, extname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { namesFile } from '../../native/index.js';
-import { readStart } from '../files/start-of-file.js';
+import { readFileStart } from '../files/start-of-file.js';
 
 /** Longest text of a sidecar that is read. */
 const MAX_BYTES = 1 << 20;
@@ -33,7 +33,7 @@ export async function requirePlainPrj(path: string): Promise<void> {
 
 /** The text of a sidecar, up to one MiB. */
 export const readSidecar = async (path: string): Promise<string> =>
-  (await readStart(path, MAX_BYTES)).toString('latin1');
+  (await readFileStart(path, MAX_BYTES)).toString('latin1');
 
 /** Names of the links in folders, by path. Folders with many rasters are read once. */
 const linksByFolder = new LRUCache<string, { state: string; links: readonly string[] }>({ max: 64 });

@@ -1,4 +1,4 @@
-import { readStart } from '../files/start-of-file.js';
+import { readFileStart } from '../files/start-of-file.js';
 
 /**
  * Which of GDAL's drivers may open a vector file. gdal-async tries each alone, and a driver of the JSON family that is
@@ -56,5 +56,5 @@ function isSequence(text: string): boolean {
 
 /** The first part of a file as text. */
 export async function readHead(path: string): Promise<string> {
-  return (await readStart(path, HEAD_BYTES)).toString('utf8').replace(/^\uFEFF/, '');
+  return (await readFileStart(path, HEAD_BYTES)).toString('utf8').replace(/^\uFEFF/, '');
 }

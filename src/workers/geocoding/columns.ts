@@ -22,17 +22,17 @@ function fieldOf(name: string): ReferenceField | undefined {
   return REFERENCE_FIELDS.find((field) => field.toLowerCase() === name.trim().toLowerCase());
 }
 
-export interface Columns {
+export interface ReferenceColumns {
   /** Fields, by the places of their columns. */
   readonly fields: ReadonlyMap<number, ReferenceField>;
   readonly report: ColumnReport[];
 }
 
 /** Which column has which field: by the map, or by their names. A string says what is wrong with the map. */
-export function columnsOf(
+export function matchReferenceColumns(
   columns: readonly string[],
   fieldMap: Readonly<Record<string, string>> | undefined,
-): Columns | string {
+): ReferenceColumns | string {
   const byColumn = fieldMap ? mapOf(columns, fieldMap) : guessOf(columns);
   if (typeof byColumn === 'string') return byColumn;
   const fields = new Map<number, ReferenceField>();

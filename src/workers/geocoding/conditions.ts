@@ -22,7 +22,7 @@ export function addConditionFunctions(db: Db): void {
 }
 
 /** Places that a filter lets through, each before a time. */
-export function conditionOf({ window, countries, types }: PlaceFilter, deadline: number): Condition {
+export function buildPlaceCondition({ window, countries, types }: PlaceFilter, deadline: number): Condition {
   const before = { sql: 'gr_before(?)', values: [deadline] };
   const parts = [before, windowCondition(window), countryCondition(countries), typeCondition(types)].filter(
     (part) => part !== undefined,

@@ -1,10 +1,10 @@
 import type { Feature } from 'geojson';
 import { type FeatureCandidate, type GeocodingTasks, PLACE_FIELDS } from '../../core/geocoding/geocoding.js';
 import { metresBetween } from '../../core/geocoding/sphere.js';
-import { storeOf } from '../providers/store.js';
+import { getFeatureStore } from '../providers/store.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { passes } from './conditions.js';
-import { type PlaceRow, placeOf } from './index-file.js';
+import { buildPlace, type PlaceRow } from './index-file.js';
 import { placePoint } from './place-point.js';
 import { byScore, LEAST_SCORE, queryWords, Scorer } from './score.js';
 
@@ -20,7 +20,7 @@ export async function geocodeFeatures(
   { items, fields, query, at }: Task['input'],
   cancellation?: Cancellation,
 ): Promise<Task['output']> {
-  const { features, more } = await storeOf(items.source).items(items, cancellation);
+  const { features, more } = await getFeatureStore(items.source).items(items, cancellation);
   const list = JSON.parse(`[${Buffer.from(features).toString()}]`) as Feature[];
   const places = list
     .flatMap((feature, i) => placesOf(feature, i, fields))
@@ -32,7 +32,7 @@ export async function geocodeFeatures(
     .filter(({ score }) => score >= LEAST_SCORE)
     .sort(byScore)
     .slice(0, query.limit)
-    .map(({ key, row, score }) => ({ key, place: placeOf(row, undefined), score }));
+    .map(({ key, row, score }) => ({ key, place: buildPlace(row, undefined), score }));
   return { candidates, more };
 }
 
@@ -44,7 +44,7 @@ function nearest(places: readonly FeaturePlace[], at: readonly [number, number])
     if (!best || metres < best.metres) best = { ...one, metres };
   }
   return best
-    ? [{ key: best.key, place: placeOf(best.row, undefined), score: 100, metres: best.metres }]
+    ? [{ key: best.key, place: buildPlace(best.row, undefined), score: 100, metres: best.metres }]
     : [];
 }
 

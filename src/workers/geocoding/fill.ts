@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type LocatorInfo, PLACE_FIELDS } from '../../core/geocoding/geocoding.js';
 import type Database from '../../native/sqlite.js';
 import { boundedSql, type Db } from './index-file.js';
-import { type NewPlace, textsOf } from './rows.js';
+import { buildSearchText, type NewPlace } from './rows.js';
 
 const COLUMNS = ['address', ...PLACE_FIELDS, 'language', 'names', 'x', 'y', 'rank'] as const;
 
@@ -20,7 +20,7 @@ export class RowSpool {
   }
 
   add(row: NewPlace): void {
-    const { own, area } = textsOf(row);
+    const { own, area } = buildSearchText(row);
     this.#insert.run(...COLUMNS.map((column) => row[column]), own, area);
   }
 

@@ -8,7 +8,7 @@ import type {
 import { windowAround } from '../../core/geocoding/sphere.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Cancellation } from '../threads/cancellation.js';
-import { type Db, indexOf, type PlaceRow, placeOf } from './index-file.js';
+import { buildPlace, type Db, openPlaceIndex, type PlaceRow } from './index-file.js';
 import { Matcher } from './match.js';
 import { byScore, LEAST_SCORE, type QueryWord, queryWords, Scorer } from './score.js';
 
@@ -23,7 +23,7 @@ export function geocode(
   { index, queries }: GeocodingTasks['vector.geocode']['input'],
   cancellation?: Cancellation,
 ): GeocodingTasks['vector.geocode']['output'] {
-  const db = indexOf(index);
+  const db = openPlaceIndex(index);
   const deadline = Date.now() + LIMITS.requestDeadlineMs;
   return queries.map((query) => {
     cancellation?.check();
@@ -78,6 +78,6 @@ class Search {
       .filter(({ score }) => score >= LEAST_SCORE)
       .sort(byScore)
       .slice(0, limit)
-      .map(({ row, score }) => ({ place: placeOf(row, language), score }));
+      .map(({ row, score }) => ({ place: buildPlace(row, language), score }));
   }
 }

@@ -14,12 +14,12 @@ import {
 } from '../../core/geocoding/geocoding.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import Database from '../../native/sqlite.js';
-import { type CsvText, recordsOf, textOf } from '../exchange/csv/text.js';
+import { type CsvText, detectCsvFormat, readCsvRecords } from '../exchange/csv/text.js';
 import type { Cancellation } from '../threads/cancellation.js';
-import { type Columns, columnsOf } from './columns.js';
+import { matchReferenceColumns, type ReferenceColumns } from './columns.js';
 import { finishIndex, RowSpool } from './fill.js';
 import { createIndex, type Db, hasLayout } from './index-file.js';
-import { rowOf } from './rows.js';
+import { parsePlaceRow } from './rows.js';
 
 /** Records between looks at whether the task is cancelled. */
 const STEP = 5000;
@@ -77,7 +77,7 @@ async function importUnderLock(
 ): Promise<ReferenceImport | ReferenceProblem> {
   const folder = dirname(task.index);
   removeDrafts(folder);
-  const text = await textOf(task.file);
+  const text = await detectCsvFormat(task.file);
   const columns = await readColumns(text, task);
   if ('problem' in columns) return columns;
   const draft = `${task.index}.${randomUUID()}${DRAFT_ENDING}`;
@@ -117,7 +117,7 @@ function isOfThisRelease(db: Db): boolean {
 
 async function fill(
   db: Db,
-  { text, columns }: { text: CsvText; columns: Columns },
+  { text, columns }: { text: CsvText; columns: ReferenceColumns },
   cancellation: Cancellation,
 ): Promise<ReferenceImport> {
   const { fields, report } = columns;
@@ -125,10 +125,10 @@ async function fill(
   const skippedRows: SkippedRow[] = [];
   let rowNumber = -1;
   let recordsImported = 0;
-  for await (const record of recordsOf(text)) {
+  for await (const record of readCsvRecords(text)) {
     if (++rowNumber === 0) continue;
     if (rowNumber % STEP === 0) cancellation.check();
-    const row = rowOf(record, fields);
+    const row = parsePlaceRow(record, fields);
     if (typeof row !== 'string') {
       spool.add(row);
       recordsImported++;
@@ -143,9 +143,12 @@ async function fill(
 }
 
 /** The line of names, and what its columns are. */
-async function readColumns(text: CsvText, { fieldMap }: ReferenceTask): Promise<Columns | ReferenceProblem> {
+async function readColumns(
+  text: CsvText,
+  { fieldMap }: ReferenceTask,
+): Promise<ReferenceColumns | ReferenceProblem> {
   let names: string[] | undefined;
-  for await (const record of recordsOf(text)) {
+  for await (const record of readCsvRecords(text)) {
     names = record.map((name) => name.trim());
     break;
   }
@@ -155,7 +158,7 @@ async function readColumns(text: CsvText, { fieldMap }: ReferenceTask): Promise<
     return problem('referenceData', `has more than ${LIMITS.geocodeColumns} columns`);
   if (names.some((name) => name.length > LIMITS.geocodeValue))
     return problem('referenceData', `has a name of a column longer than ${LIMITS.geocodeValue} characters`);
-  const columns = columnsOf(names, fieldMap);
+  const columns = matchReferenceColumns(names, fieldMap);
   if (typeof columns === 'string') return problem('fieldMap', columns);
   const fields = new Set(columns.fields.values());
   const absent = (['x', 'y'] as const).filter((field) => !fields.has(field));

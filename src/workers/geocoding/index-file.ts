@@ -10,7 +10,7 @@ import {
 import { sqliteExtensionPath } from '../../native/index.js';
 import Database from '../../native/sqlite.js';
 import { addConditionFunctions } from './conditions.js';
-import { labelOf } from './label.js';
+import { formatPlaceLabel } from './label.js';
 
 export type Db = Database.Database;
 
@@ -62,7 +62,7 @@ interface Kept {
 const kept = new Map<string, Kept>();
 
 /** An index that is open for reading, as it is now. Throws `source-missing`. */
-export function indexOf(path: string): Db {
+export function openPlaceIndex(path: string): Db {
   const stats = statSync(path, { throwIfNoEntry: false });
   const stamp = stats && stampOf(stats);
   const entry = kept.get(path);
@@ -109,16 +109,16 @@ function unreadable(error: unknown): TaskFailure {
 
 /** Whether an index is of this release. */
 export function hasLayout(db: Db): boolean {
-  return factOf(db, 'layout') === LAYOUT;
+  return readIndexFact(db, 'layout') === LAYOUT;
 }
 
-export function factOf(db: Db, name: string): string | undefined {
+export function readIndexFact(db: Db, name: string): string | undefined {
   return db.prepare('SELECT value FROM facts WHERE name = ?').pluck().get(name) as string | undefined;
 }
 
 /** Body of task `vector.locator`. */
 export function locatorInfo({ index }: { index: string }): LocatorInfo {
-  return JSON.parse(factOf(indexOf(index), 'info')!) as LocatorInfo;
+  return JSON.parse(readIndexFact(openPlaceIndex(index), 'info')!) as LocatorInfo;
 }
 
 /** A row of `places`. */
@@ -134,7 +134,7 @@ export interface PlaceRow extends PlaceText {
 }
 
 /** A row as a place, with the name that it has in a language, where it has one. */
-export function placeOf(row: PlaceRow, language: string | undefined): Place {
+export function buildPlace(row: PlaceRow, language: string | undefined): Place {
   const name = nameIn(row, language);
   const text = Object.fromEntries(PLACE_FIELDS.map((field) => [field, row[field]])) as Record<string, string>;
   const shown = { ...text, ...(name === undefined ? {} : { name }) } as unknown as PlaceText;
@@ -142,14 +142,14 @@ export function placeOf(row: PlaceRow, language: string | undefined): Place {
     ...shown,
     id: row.id,
     // An address is as the data has it, unless a name in another language takes part.
-    label: row.address !== '' && name === undefined ? row.address : labelOf(shown),
+    label: row.address !== '' && name === undefined ? row.address : formatPlaceLabel(shown),
     language: name === undefined ? row.language : language!,
     ...{ x: row.x, y: row.y, rank: row.rank },
   };
 }
 
 /** Names in other languages. */
-export function namesOf({ names }: Pick<PlaceRow, 'names'>): string[] {
+export function parsePlaceNames({ names }: Pick<PlaceRow, 'names'>): string[] {
   return names === '{}' ? [] : Object.values(JSON.parse(names) as Record<string, string>);
 }
 

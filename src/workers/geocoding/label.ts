@@ -11,7 +11,7 @@ function streetAddress({ houseNumber, street, countryCode }: PlaceText): string 
 }
 
 /** A place in one line, the smallest part first. */
-export function labelOf(place: PlaceText): string {
+export function formatPlaceLabel(place: PlaceText): string {
   const { name, neighborhood, city, subregion, region, postal, country, countryCode } = place;
   const parts = [
     ...[name, streetAddress(place), neighborhood, city, city === '' ? subregion : '', region, postal],

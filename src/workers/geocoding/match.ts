@@ -1,21 +1,21 @@
 import type { PlaceFilter } from '../../core/geocoding/geocoding.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { type Condition, conditionOf } from './conditions.js';
+import { buildPlaceCondition, type Condition } from './conditions.js';
 import { bounded, type Db, type PlaceRow } from './index-file.js';
-import { editDistance, editsOf, isNumber, wordsOf } from './words.js';
+import { countAllowedEdits, editDistance, hasDigit, splitWords } from './words.js';
 
 /** Words of an index that are taken for one of a query. */
 const MOST_ALIKE = 8;
 /** Words of the index that are compared with it. */
 const COMPARED = 200;
 
-/** A word in a full text query. It comes from `wordsOf`: letters and digits alone, so quotes hold it. */
+/** A word in a full text query. It comes from `splitWords`: letters and digits alone, so quotes hold it. */
 const exact = (word: string) => `"${word}"`;
-const beginning = (word: string) => (word.length < 3 || isNumber(word) ? exact(word) : `"${word}" *`);
+const beginning = (word: string) => (word.length < 3 || hasDigit(word) ? exact(word) : `"${word}" *`);
 
 /** Words of an index that a few edits make of a word, the closest first. */
 function alike(db: Db, word: string, deadline: number): string[] {
-  const edits = editsOf(word);
+  const edits = countAllowedEdits(word);
   if (edits === 0) return [];
   const text = bounded(word);
   const trigrams = Array.from({ length: text.length - 2 }, (_, i) => text.slice(i, i + 3));
@@ -46,7 +46,7 @@ export class Matcher {
   constructor(db: Db, filter: PlaceFilter, deadline: number) {
     this.#db = db;
     this.#deadline = deadline;
-    this.#condition = conditionOf(filter, deadline);
+    this.#condition = buildPlaceCondition(filter, deadline);
   }
 
   /** Places that have all words, in what they are called or anywhere. */
@@ -68,7 +68,7 @@ export class Matcher {
   #group(word: string): string {
     let group = this.#groups.get(word);
     if (group === undefined) {
-      const others = alike(this.#db, word, this.#deadline).flatMap(wordsOf).map(exact);
+      const others = alike(this.#db, word, this.#deadline).flatMap(splitWords).map(exact);
       group = `(${[beginning(word), ...others].join(' OR ')})`;
       this.#groups.set(word, group);
     }

@@ -1,5 +1,5 @@
 import type { Geometry, MultiPolygon, Polygon, Position } from 'geojson';
-import { envelope } from '../../core/geometry/box.js';
+import { computeEnvelope } from '../../core/geometry/box.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import { geojsonToWkb, geometryToGeoJSON } from '../../native/index.js';
 import { processGeometries } from '../../native/processing.js';
@@ -13,7 +13,7 @@ export function placePoint(geometry: Geometry): [x: number, y: number] | undefin
   if (geometry.type === 'GeometryCollection') return undefined;
   const area = geometry.type === 'MultiPolygon' ? largestOf(geometry) : geometry;
   const inside = area.type === 'Polygon' ? pointInside(area) : undefined;
-  const box = envelope(geometry);
+  const box = computeEnvelope(geometry);
   const point = inside ?? (box && [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]);
   return point?.every(Number.isFinite) ? [point[0]!, point[1]!] : undefined;
 }

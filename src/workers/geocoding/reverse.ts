@@ -2,8 +2,8 @@ import type { GeocodingTasks, PlaceWindow } from '../../core/geocoding/geocoding
 import { metresBetween, windowAround } from '../../core/geocoding/sphere.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Cancellation } from '../threads/cancellation.js';
-import { type Condition, conditionOf } from './conditions.js';
-import { type Db, factOf, indexOf, type PlaceRow, placeOf } from './index-file.js';
+import { buildPlaceCondition, type Condition } from './conditions.js';
+import { buildPlace, type Db, openPlaceIndex, type PlaceRow, readIndexFact } from './index-file.js';
 
 /** Metres within which is looked first; then twice as far, and so on. */
 const FIRST = 250;
@@ -15,12 +15,12 @@ export function reverseGeocode(
   { index, at, distance, ...filter }: Tasks['vector.reverseGeocode']['input'],
   cancellation?: Cancellation,
 ): Tasks['vector.reverseGeocode']['output'] {
-  const db = indexOf(index);
-  const condition = conditionOf(filter, Date.now() + LIMITS.requestDeadlineMs);
+  const db = openPlaceIndex(index);
+  const condition = buildPlaceCondition(filter, Date.now() + LIMITS.requestDeadlineMs);
   for (let reach = Math.min(FIRST, distance); ; reach = Math.min(reach * 2, distance)) {
     cancellation?.check();
     const nearest = nearestIn(db, at, reach, condition);
-    if (nearest) return { place: placeOf(nearest.row, filter.language), metres: nearest.metres };
+    if (nearest) return { place: buildPlace(nearest.row, filter.language), metres: nearest.metres };
     if (reach >= distance) return null;
   }
 }
@@ -63,9 +63,9 @@ export function placeById({
   stamp,
   language,
 }: Tasks['vector.place']['input']): Tasks['vector.place']['output'] {
-  const db = indexOf(index);
-  const { stamp: present } = JSON.parse(factOf(db, 'info')!) as { stamp: string };
+  const db = openPlaceIndex(index);
+  const { stamp: present } = JSON.parse(readIndexFact(db, 'info')!) as { stamp: string };
   const row =
     stamp === present ? (db.prepare('SELECT * FROM places WHERE id = ?').get(id) as PlaceRow) : undefined;
-  return row ? placeOf(row, language) : null;
+  return row ? buildPlace(row, language) : null;
 }

@@ -1,13 +1,13 @@
 import { PLACE_FIELDS, type ReferenceField } from '../../core/geocoding/geocoding.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { ALTERNATIVE } from './columns.js';
-import { namesOf, type PlaceRow } from './index-file.js';
-import { wordsOf } from './words.js';
+import { type PlaceRow, parsePlaceNames } from './index-file.js';
+import { splitWords } from './words.js';
 
 export type NewPlace = Omit<PlaceRow, 'id'>;
 
 /** A record of reference data as a place; a string says why it is none. */
-export function rowOf(
+export function parsePlaceRow(
   record: readonly string[],
   fields: ReadonlyMap<number, ReferenceField>,
 ): NewPlace | string {
@@ -34,7 +34,7 @@ export function rowOf(
     names: JSON.stringify(names),
     ...{ x, y, rank },
   } as NewPlace;
-  const { own, area } = textsOf(row);
+  const { own, area } = buildSearchText(row);
   return own === '' && area === '' ? 'it has neither a name nor an address' : row;
 }
 
@@ -56,15 +56,15 @@ function alternativesOf(values: Readonly<Partial<Record<ReferenceField, string>>
 }
 
 /** The words of a place: of its own name and address, and of what it lies in. */
-export function textsOf(row: NewPlace): { own: string; area: string } {
+export function buildSearchText(row: NewPlace): { own: string; area: string } {
   const { name, houseNumber, street, address } = row;
   const { neighborhood, city, subregion, region, postal, country, countryCode } = row;
-  const own = distinct([name, ...namesOf(row), houseNumber, street]);
+  const own = distinct([name, ...parsePlaceNames(row), houseNumber, street]);
   // What an address in one line has beside, it lies in.
   const area = distinct([address, neighborhood, city, subregion, region, postal, country, countryCode]);
   return { own: own.join(' '), area: area.filter((word) => !own.includes(word)).join(' ') };
 }
 
 function distinct(texts: readonly string[]): string[] {
-  return [...new Set(texts.flatMap(wordsOf))];
+  return [...new Set(texts.flatMap(splitWords))];
 }

@@ -1,8 +1,8 @@
 import { PLACE_FIELDS, type PlaceField, type PlaceWords } from '../../core/geocoding/geocoding.js';
 import { metresBetween } from '../../core/geocoding/sphere.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { namesOf, type PlaceRow } from './index-file.js';
-import { isNumber, likeness, wordsOf } from './words.js';
+import { type PlaceRow, parsePlaceNames } from './index-file.js';
+import { hasDigit, likeness, splitWords } from './words.js';
 
 /** How places are scored; docs/geocoding.md explains it. */
 
@@ -47,10 +47,10 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 
 /** The words of a query, none twice. */
 export function queryWords({ text, parts }: PlaceWords): QueryWord[] {
-  const words: QueryWord[] = wordsOf(text ?? '').map((word) => ({ word, weight: weightOf(word) }));
+  const words: QueryWord[] = splitWords(text ?? '').map((word) => ({ word, weight: weightOf(word) }));
   for (const [part, value] of Object.entries(parts ?? {})) {
     const fields = new Set(PARTS[part] ?? [part]);
-    for (const word of wordsOf(value ?? '')) words.push({ word, weight: weightOf(word), fields });
+    for (const word of splitWords(value ?? '')) words.push({ word, weight: weightOf(word), fields });
   }
   const distinct = words.filter(
     ({ word, fields }, i) => words.findIndex((one) => one.word === word && one.fields === fields) === i,
@@ -59,7 +59,7 @@ export function queryWords({ text, parts }: PlaceWords): QueryWord[] {
 }
 
 /** Long words tell more than short ones. */
-const weightOf = (word: string) => (isNumber(word) ? NUMBER_WEIGHT : Math.min(MOST_WEIGHT, word.length));
+const weightOf = (word: string) => (hasDigit(word) ? NUMBER_WEIGHT : Math.min(MOST_WEIGHT, word.length));
 
 /** Scores places for one query. */
 export class Scorer {
@@ -125,18 +125,18 @@ function fieldWords(row: PlaceRow): (readonly [field: string, words: string[]])[
   const texts: (readonly [string, string])[] = PLACE_FIELDS.filter((field) => field !== 'type').map(
     (field: PlaceField) => [field, row[field]] as const,
   );
-  const names = namesOf(row).map((name) => ['name', name] as const);
+  const names = parsePlaceNames(row).map((name) => ['name', name] as const);
   return [...texts, ...names, ['address', row.address] as const]
     .filter(([, text]) => text !== '')
-    .map(([field, text]) => [field, wordsOf(text)] as const);
+    .map(([field, text]) => [field, splitWords(text)] as const);
 }
 
 /** What a place is called: its name in any language, or its street with the number; else what it lies in. */
 function ownNames(row: PlaceRow): string[][] {
   const { name, houseNumber, street, address, city, postal, region } = row;
-  const names = [name, ...namesOf(row), `${houseNumber} ${street}`]
-    .map(wordsOf)
+  const names = [name, ...parsePlaceNames(row), `${houseNumber} ${street}`]
+    .map(splitWords)
     .filter((words) => words.length > 0);
   if (names.length > 0) return names;
-  return [wordsOf([address, city, postal, region].find((text) => text !== '') ?? '')];
+  return [splitWords([address, city, postal, region].find((text) => text !== '') ?? '')];
 }

@@ -1,9 +1,9 @@
 import type { GeocodingTasks } from '../../core/geocoding/geocoding.js';
 import { metresBetween } from '../../core/geocoding/sphere.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import { indexOf, locatorInfo, type PlaceRow, placeOf } from './index-file.js';
+import { buildPlace, locatorInfo, openPlaceIndex, type PlaceRow } from './index-file.js';
 import { Matcher } from './match.js';
-import { wordsOf } from './words.js';
+import { splitWords } from './words.js';
 
 /** Body of task `vector.suggest`: places whose words begin as the text does, which is written letter by letter. */
 export function suggest({
@@ -13,10 +13,10 @@ export function suggest({
   limit,
   ...filter
 }: GeocodingTasks['vector.suggest']['input']): GeocodingTasks['vector.suggest']['output'] {
-  const words = wordsOf(text).slice(0, LIMITS.geocodeWords);
+  const words = splitWords(text).slice(0, LIMITS.geocodeWords);
   const { stamp } = locatorInfo({ index });
   if (words.length === 0) return { stamp, places: [] };
-  const matcher = new Matcher(indexOf(index), filter, Date.now() + LIMITS.requestDeadlineMs);
+  const matcher = new Matcher(openPlaceIndex(index), filter, Date.now() + LIMITS.requestDeadlineMs);
   const rows = new Map<number, PlaceRow>();
   const add = (more: readonly PlaceRow[]) => {
     for (const row of more) if (!rows.has(row.id)) rows.set(row.id, row);
@@ -25,7 +25,8 @@ export function suggest({
   if (rows.size < limit) add(matcher.begun(words));
   if (rows.size === 0) add(matcher.nearlyAll(words));
   const start = words.join(' ');
-  const order = (row: PlaceRow) => (wordsOf(`${row.name} ${row.street}`).join(' ').startsWith(start) ? 0 : 1);
+  const order = (row: PlaceRow) =>
+    splitWords(`${row.name} ${row.street}`).join(' ').startsWith(start) ? 0 : 1;
   const distance = (row: PlaceRow) => (near ? metresBetween(near, [row.x, row.y]) : 0);
   const places = [...rows.values()]
     .map((row) => ({ row, order: order(row), distance: distance(row) }))
@@ -33,7 +34,7 @@ export function suggest({
       (a, b) =>
         a.order - b.order || a.distance - b.distance || b.row.rank - a.row.rank || a.row.id - b.row.id,
     )
-    .map(({ row }) => placeOf(row, filter.language));
+    .map(({ row }) => buildPlace(row, filter.language));
   // What reads alike is chosen from alike.
   const labels = new Set<string>();
   const distinct = places.filter(({ label }) => !labels.has(label) && labels.add(label));

@@ -7,7 +7,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu');
 
 /** Words as they are compared: lower case, without diacritics and marks. The index and the queries have the same. */
-export function wordsOf(text: string): string[] {
+export function splitWords(text: string): string[] {
   const folded = text
     .normalize('NFKD')
     .replace(/\p{Mn}+/gu, '')
@@ -19,13 +19,13 @@ export function wordsOf(text: string): string[] {
 }
 
 /** Numbers of houses and postal codes: of these nothing but the same is alike. */
-export function isNumber(word: string): boolean {
+export function hasDigit(word: string): boolean {
   return /\p{N}/u.test(word);
 }
 
 /** Edits that a word of such a length may have and be taken for another one. */
-export function editsOf(word: string): number {
-  if (isNumber(word) || word.length < 4) return 0;
+export function countAllowedEdits(word: string): number {
+  if (hasDigit(word) || word.length < 4) return 0;
   return word.length < 8 ? 1 : 2;
 }
 
@@ -62,9 +62,9 @@ export function editDistance(a: string, b: string, most: number): number {
  */
 export function likeness(word: string, other: string): number {
   if (word === other) return 1;
-  if (isNumber(word) || isNumber(other)) return 0;
+  if (hasDigit(word) || hasDigit(other)) return 0;
   const begins = word.length >= 3 && other.startsWith(word) ? 0.5 + (0.5 * word.length) / other.length : 0;
-  const most = editsOf(word);
+  const most = countAllowedEdits(word);
   const edits = most === 0 ? 1 : editDistance(word, other, most);
   return Math.max(begins, edits > most ? 0 : 1 - edits / Math.max(word.length, other.length));
 }

@@ -3,10 +3,10 @@ import mapnik, { type Image } from '@mapnik/mapnik';
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { MapLayer, MapTask } from '../../core/maps/maps.js';
 import { LAYER_TYPES } from '../../core/styles/layer-types.js';
-import { readTileLayers, type TileLayer } from '../../core/tiles/tile-layers.js';
+import { type MvtLayer, readTileLayers } from '../../core/tiles/tile-layers.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { type CompiledLayer, compiledStyle, type StyleResources } from './compiled-style.js';
-import { Drawing } from './drawing.js';
+import { MapnikDrawing } from './drawing.js';
 import { drawHeatmap } from './heatmap.js';
 import { withMap } from './maps.js';
 import { premultiply, putOver } from './premultiplied.js';
@@ -21,7 +21,7 @@ type CanvasOf = Pick<MapTask, 'width' | 'height' | 'tileExtent' | 'scale' | 'zoo
 
 /** One layer of a style over one layer of a tile. */
 interface Pair {
-  source: TileLayer;
+  source: MvtLayer;
   tile: Uint8Array;
   style: CompiledLayer;
 }
@@ -35,7 +35,7 @@ export class VectorPainter {
   readonly #task: CanvasOf;
   readonly #resources: StyleResources;
   readonly #cancellation: Cancellation;
-  #drawing = new Drawing();
+  #drawing = new MapnikDrawing();
   #symbols: Pair[] = [];
   #count = 0;
 
@@ -65,7 +65,7 @@ export class VectorPainter {
   async flush(): Promise<void> {
     if (this.#drawing.isEmpty) return;
     const drawing = this.#drawing;
-    this.#drawing = new Drawing();
+    this.#drawing = new MapnikDrawing();
     await this.#paint(drawing);
   }
 
@@ -89,7 +89,7 @@ export class VectorPainter {
     await putOver(this.#canvas, drawHeatmap(source, style, this.#task, this.#cancellation), this.#task);
   }
 
-  async #paint(drawing: Drawing): Promise<void> {
+  async #paint(drawing: MapnikDrawing): Promise<void> {
     this.#cancellation.check();
     const tile = new mapnik.VectorTile(0, 0, 0, { tile_size: this.#task.tileExtent });
     tile.setDataSync(drawing.tile());
@@ -101,7 +101,7 @@ export class VectorPainter {
   }
 }
 
-function readLayers(tile: Uint8Array): TileLayer[] {
+function readLayers(tile: Uint8Array): MvtLayer[] {
   try {
     return readTileLayers(tile);
   } catch (error) {

@@ -1,11 +1,11 @@
 import type { CompiledLayer } from './compiled-style.js';
-import { element } from './symbolizers/xml.js';
+import { writeMapnikElement } from './symbolizers/xml.js';
 
 /** Web Mercator by name only: the grid of the tile is that of the map already, and nothing is projected. */
 const SRS = 'epsg:3857';
 
 /** What one call of Mapnik draws: style layers, bottom first, and the tile with the features that they show. */
-export class Drawing {
+export class MapnikDrawing {
   readonly #styles: string[] = [];
   /** Layers of Mapnik, and the styles in which each is drawn. */
   readonly #layers: { name: string; styles: string[] }[] = [];
@@ -19,7 +19,9 @@ export class Drawing {
   /** Adds the layer `name` of a tile; a tile that several style layers draw is given under the same name. */
   add(name: string, tile: Uint8Array, { symbolizers, fontSets }: CompiledLayer): void {
     const style = `style-${this.#styles.length}`;
-    this.#styles.push(element('Style', { name: style }, element('Rule', {}, symbolizers)));
+    this.#styles.push(
+      writeMapnikElement('Style', { name: style }, writeMapnikElement('Rule', {}, symbolizers)),
+    );
     const last = this.#layers.at(-1);
     if (last?.name === name) last.styles.push(style);
     else this.#layers.push({ name, styles: [style] });
@@ -29,9 +31,9 @@ export class Drawing {
 
   /** The map definition; equal for equal styles, whatever the features are. */
   xml(): string {
-    const sets = [...this.#fontSets].map(([name, faces]) => element('FontSet', { name }, faces));
+    const sets = [...this.#fontSets].map(([name, faces]) => writeMapnikElement('FontSet', { name }, faces));
     const layers = this.#layers.map(layerElement);
-    return `<?xml version="1.0" encoding="utf-8"?>${element('Map', { srs: SRS }, [...sets, ...this.#styles, ...layers].join(''))}`;
+    return `<?xml version="1.0" encoding="utf-8"?>${writeMapnikElement('Map', { srs: SRS }, [...sets, ...this.#styles, ...layers].join(''))}`;
   }
 
   tile(): Buffer {
@@ -41,8 +43,8 @@ export class Drawing {
 
 /** Features that several styles draw are read once. */
 function layerElement({ name, styles }: { name: string; styles: readonly string[] }): string {
-  const names = styles.map((style) => element('StyleName', {}, style)).join('');
-  return element(
+  const names = styles.map((style) => writeMapnikElement('StyleName', {}, style)).join('');
+  return writeMapnikElement(
     'Layer',
     { name, srs: SRS, 'cache-features': styles.length > 1 ? 'true' : undefined },
     names,

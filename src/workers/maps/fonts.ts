@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { element } from './symbolizers/xml.js';
+import { writeMapnikElement } from './symbolizers/xml.js';
 
 /** Font sets of one map definition: faces that stand in for each other, in the order of preference. */
 export class Fonts {
@@ -12,7 +12,7 @@ export class Fonts {
 
   /** Name of the font set for a `text-font`. */
   fontSet(stack: readonly string[]): string {
-    const faces = this.#facesOf(stack).map((face) => element('Font', { 'face-name': face }));
+    const faces = this.#facesOf(stack).map((face) => writeMapnikElement('Font', { 'face-name': face }));
     const content = faces.join('');
     const name = `fonts-${createHash('sha1').update(content).digest('hex').slice(0, 12)}`;
     this.#sets.set(name, content);

@@ -1,6 +1,6 @@
 import type { Color } from '@maplibre/maplibre-gl-style-spec';
-import { propertyOf } from '../../core/styles/values.js';
-import { attributesOf, positionsOf, type TileLayer } from '../../core/tiles/tile-layers.js';
+import { compileStyleProperty } from '../../core/styles/values.js';
+import { decodeAttributes, decodePositions, type MvtLayer } from '../../core/tiles/tile-layers.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import type { CompiledLayer } from './compiled-style.js';
 import type { StyledFeature } from './layer-values.js';
@@ -31,7 +31,7 @@ type Points = Map<number, { x: number; y: number; weight: number }[]>;
 
 /** The `heatmap` layer over the points of a tile: RGBA of the canvas, not premultiplied. */
 export function drawHeatmap(
-  source: TileLayer,
+  source: MvtLayer,
   style: CompiledLayer,
   canvas: Canvas,
   cancellation: Cancellation,
@@ -45,7 +45,7 @@ export function drawHeatmap(
   return coloured(density, style);
 }
 
-function pointsOf(source: TileLayer, style: CompiledLayer, { width, height, scale }: Canvas): Points {
+function pointsOf(source: MvtLayer, style: CompiledLayer, { width, height, scale }: Canvas): Points {
   const { values, filter } = style;
   const weightOf = values.evaluator('heatmap-weight');
   const radiusOf = values.evaluator('heatmap-radius');
@@ -55,14 +55,14 @@ function pointsOf(source: TileLayer, style: CompiledLayer, { width, height, scal
     const styled: StyledFeature = {
       type: feature.type,
       id: feature.id,
-      properties: attributesOf(source, feature.tags),
+      properties: decodeAttributes(source, feature.tags),
     };
     if (filter?.(styled) === false) continue;
     const weight = Math.max(0, Number(weightOf(styled)));
     const radius = classOf(Number(radiusOf(styled)) * scale);
     let same = points.get(radius);
     if (!same) points.set(radius, (same = []));
-    for (const [x, y] of positionsOf(feature.geometry))
+    for (const [x, y] of decodePositions(feature.geometry))
       same.push({ x: (x * width) / source.extent, y: (y * height) / source.extent, weight });
   }
   return points;
@@ -167,7 +167,7 @@ function coloured({ width, height, margin, values }: Grid, { values: style }: Co
 
 /** RGBA for 256 densities from 0 to 1. */
 function rampOf(layer: CompiledLayer['values']['layer'], zoom: number, opacity: number): Uint8Array {
-  const expression = propertyOf(layer, 'heatmap-color');
+  const expression = compileStyleProperty(layer, 'heatmap-color');
   const colors = new Uint8Array(256 * 4);
   for (let i = 0; i < 256; i++) {
     const color = expression.evaluate({ zoom, heatmapDensity: i / 255 }) as unknown as Color;

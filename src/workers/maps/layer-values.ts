@@ -5,7 +5,7 @@ import {
   type StylePropertyExpression,
 } from '@maplibre/maplibre-gl-style-spec';
 import type { StyleLayer } from '../../core/styles/model.js';
-import { propertyOf, sets, specificationOf } from '../../core/styles/values.js';
+import { compileStyleProperty, requirePropertySpecification, sets } from '../../core/styles/values.js';
 import type { AttributeValue, FeatureType } from '../../core/tiles/tile-layers.js';
 
 /** A feature as expressions see it. */
@@ -125,7 +125,7 @@ export class LayerValues {
   }
 
   #default(name: string): unknown {
-    const specification = specificationOf(this.layer.type, name);
+    const specification = requirePropertySpecification(this.layer.type, name);
     return normalizePropertyExpression(specification.default as never, name, specification).evaluate({
       zoom: this.place.zoom,
     });
@@ -134,7 +134,7 @@ export class LayerValues {
   #expression(name: string): StylePropertyExpression {
     let expression = this.#expressions.get(name);
     if (!expression) {
-      expression = propertyOf(this.layer, name);
+      expression = compileStyleProperty(this.layer, name);
       this.#expressions.set(name, expression);
     }
     return expression;

@@ -15,7 +15,7 @@ import { encodeFewColorsPng, encodePng, type PixelWindow } from '../../native/in
 import { cutTiles } from '../rasters/images/cut.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { type Canvas, withCanvas } from './canvas.js';
-import { parseColor } from './color.js';
+import { parseCssColor } from './color.js';
 import { VectorPainter } from './draw-vectors.js';
 import { demultiply, putOver } from './premultiplied.js';
 import { STYLE_RESOURCES } from './resources.js';
@@ -103,7 +103,7 @@ function checkTask({ width, height, tileExtent, layers, scale, format, quality }
 }
 
 function paintBackground(canvas: Image, { background, format }: RenderTask): void {
-  const color = parseColor(background);
+  const color = parseCssColor(background);
   // JPEG has no transparency: what shines through is white.
   const alpha = color.a / 255;
   const over = (value: number) =>
@@ -139,7 +139,7 @@ function encoderOf(format: 'jpeg' | 'webp', quality = DEFAULT_QUALITY): string {
 
 /** True when the map shows nothing at all. */
 async function isTransparent(canvas: Image, { background, layers }: RenderTask): Promise<boolean> {
-  if (parseColor(background).a > 0) return false;
+  if (parseCssColor(background).a > 0) return false;
   if (layers.length === 0) return true;
   const solid = await promisify(canvas.isSolid.bind(canvas))();
   // The alpha channel is the highest byte of a pixel.

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { LAYER_TYPES } from '../../core/styles/layer-types.js';
 import {
-  attributesOf,
+  convertToPoints,
+  decodeAttributes,
   type FeatureType,
+  type MvtLayer,
   type TileFeature,
-  type TileLayer,
   TileLayerWriter,
-  verticesOf,
 } from '../../core/tiles/tile-layers.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import type { CompiledLayer } from './compiled-style.js';
@@ -17,7 +17,7 @@ const TURN = 4096;
 const POINT: FeatureType = 1;
 
 /** True when a layer of a tile has to be rewritten before Mapnik can draw it in this style. */
-export function needsFeatures({ filter, sortKey, values, type }: CompiledLayer, layer: TileLayer): boolean {
+export function needsFeatures({ filter, sortKey, values, type }: CompiledLayer, layer: MvtLayer): boolean {
   if (filter || sortKey || values.names.length > 0) return true;
   return LAYER_TYPES[type].atVertices === true && layer.features.some((feature) => feature.type !== POINT);
 }
@@ -27,7 +27,7 @@ export function needsFeatures({ filter, sortKey, values, type }: CompiledLayer, 
  * alike in attributes are worked out once.
  */
 export async function styledFeatures(
-  source: TileLayer,
+  source: MvtLayer,
   name: string,
   style: CompiledLayer,
   cancellation: Cancellation,
@@ -44,7 +44,11 @@ export async function styledFeatures(
     let tags = alike.get(key);
     let order = 0;
     if (tags === undefined || style.sortKey) {
-      const styled = { type: feature.type, id: feature.id, properties: attributesOf(source, feature.tags) };
+      const styled = {
+        type: feature.type,
+        id: feature.id,
+        properties: decodeAttributes(source, feature.tags),
+      };
       tags = style.filter?.(styled) === false ? null : writer.tags(style.values.attributesOf(styled));
       order = orderOf(style, styled);
       alike.set(key, tags);
@@ -72,6 +76,6 @@ function write(
   tags: readonly number[],
   { type: layerType }: CompiledLayer,
 ): void {
-  if (LAYER_TYPES[layerType].atVertices && type !== POINT) writer.add(POINT, verticesOf(geometry), tags);
+  if (LAYER_TYPES[layerType].atVertices && type !== POINT) writer.add(POINT, convertToPoints(geometry), tags);
   else writer.add(type, geometry, tags);
 }

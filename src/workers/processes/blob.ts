@@ -20,7 +20,7 @@ export function typeNumber(blob: Uint8Array): number {
 }
 
 /** The positions of the first ring of a polygon, x and y by turns. */
-export function ringOf(blob: Uint8Array): Float64Array {
+export function readFirstRing(blob: Uint8Array): Float64Array {
   const view = viewOf(blob);
   const offset = wkbOffset(blob) + 9;
   const ring = new Float64Array(2 * view.getUint32(offset, true));
@@ -44,7 +44,7 @@ export function asMulti(blob: Uint8Array): Uint8Array {
 }
 
 /** The box of a blob; undefined for null, and for one without an envelope that is no point. */
-export function boxOf(blob: Uint8Array | null): Box | undefined {
+export function readBlobBox(blob: Uint8Array | null): Box | undefined {
   if (!blob) return undefined;
   const view = viewOf(blob);
   const offset = wkbOffset(blob);

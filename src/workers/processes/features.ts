@@ -4,14 +4,14 @@ import type { FeatureProcessOrder, FeatureProcessResult } from '../../core/proce
 import type { Cancellation } from '../threads/cancellation.js';
 import { mapFeatures } from './map.js';
 import { pushDown } from './push-down.js';
-import { Run } from './run.js';
+import { ProcessRun } from './run.js';
 import { calculateField } from './steps/calculate.js';
 import { clusterFeatures } from './steps/clusters.js';
 import { deduplicateFeatures } from './steps/deduplicate.js';
-import { densityOf } from './steps/density.js';
+import { computeDensity } from './steps/density.js';
 import { dissolveFeatures } from './steps/dissolve.js';
-import { distancesOf } from './steps/distances.js';
-import { gridOver } from './steps/grid.js';
+import { computeDistances } from './steps/distances.js';
+import { createGridCells } from './steps/grid.js';
 import { h3Aggregate } from './steps/h3.js';
 import { hotSpots } from './steps/hot-spots.js';
 import { joinFeatures } from './steps/join.js';
@@ -31,12 +31,12 @@ export async function processFeatures(
   makeFolderSync(dirname(task.output));
   const pushed = task.pushDown ? await pushDown(task, cancellation) : undefined;
   if (typeof pushed === 'object') return pushed;
-  const run = new Run(task, cancellation);
+  const run = new ProcessRun(task, cancellation);
   const result = run.result(await write(run));
   return pushed === undefined ? result : { ...result, pushDownFault: pushed };
 }
 
-function write(run: Run): Promise<number> {
+function write(run: ProcessRun): Promise<number> {
   const { process } = run.task;
   switch (process.kind) {
     case 'map':
@@ -52,13 +52,13 @@ function write(run: Run): Promise<number> {
     case 'quality':
       return reportQuality(run, process);
     case 'grid':
-      return gridOver(run, process);
+      return createGridCells(run, process);
     case 'h3':
       return h3Aggregate(run, process);
     case 'clusters':
       return clusterFeatures(run, process);
     case 'density':
-      return densityOf(run, process);
+      return computeDensity(run, process);
     case 'hot-spots':
       return hotSpots(run, process);
     case 'dissolve':
@@ -72,7 +72,7 @@ function write(run: Run): Promise<number> {
     case 'nearest':
       return nearestFeatures(run, process);
     case 'distances':
-      return distancesOf(run, process);
+      return computeDistances(run, process);
     default:
       return overlayFeatures(run, process);
   }

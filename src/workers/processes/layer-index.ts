@@ -1,13 +1,13 @@
 import type { FeatureRow } from '../../core/features/features.js';
 import { OverlayIndex, type Processed } from '../../native/processing.js';
 import { indexOver } from './layers.js';
-import type { Run } from './run.js';
+import type { ProcessRun } from './run.js';
 
 /** What GEOS cannot do with a feature is one fault of it, however often it is met. */
 export class LayerFaults {
   readonly #ids = new Set<FeatureRow['id']>();
 
-  constructor(private readonly run: Run) {}
+  constructor(private readonly run: ProcessRun) {}
 
   take(result: Processed, { id }: FeatureRow): Uint8Array | null | undefined {
     if (typeof result !== 'string') return result;

@@ -3,7 +3,13 @@ import type { Box } from '../../core/geometry/box.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { ProcessFeatures } from '../../core/processes/feature-processes.js';
 import type { Blobs } from '../../native/processing.js';
-import { attributesOf, boxAround, geometriesOf, type Run, rowsIn } from './run.js';
+import {
+  computeGeometriesBox,
+  listGeometries,
+  listProcessAttributes,
+  type ProcessRun,
+  rowsIn,
+} from './run.js';
 import { copyRows, type IndexedCopy, rowsInCrs } from './steps/copy.js';
 import type { Attribute } from './table.js';
 
@@ -28,11 +34,11 @@ export class PassingLayer implements Layer {
   readonly attributes: readonly Attribute[];
 
   constructor(
-    private readonly run: Run,
+    private readonly run: ProcessRun,
     private readonly features: ProcessFeatures,
     readonly crs: string,
   ) {
-    this.attributes = attributesOf(features);
+    this.attributes = listProcessAttributes(features);
   }
 
   rows(): AsyncIterable<FeatureRow[]> {
@@ -45,7 +51,7 @@ const BATCH = 1024;
 /** A layer in memory. */
 export class HeldLayer implements SearchedLayer {
   constructor(
-    private readonly run: Run,
+    private readonly run: ProcessRun,
     readonly crs: string,
     readonly attributes: readonly Attribute[],
     readonly all: readonly FeatureRow[],
@@ -66,7 +72,7 @@ export class HeldLayer implements SearchedLayer {
 /** A layer in a file, for one that memory is not to hold. Neighbours follow each other. */
 export class FileLayer implements SearchedLayer {
   constructor(
-    private readonly run: Run,
+    private readonly run: ProcessRun,
     readonly crs: string,
     readonly attributes: readonly Attribute[],
     readonly copy: IndexedCopy,
@@ -77,7 +83,7 @@ export class FileLayer implements SearchedLayer {
   }
 
   async near(rows: readonly FeatureRow[], windows: Windows = (box) => [box]): Promise<readonly FeatureRow[]> {
-    const box = boxAround(rows);
+    const box = computeGeometriesBox(rows);
     return box ? rowsIn(this.run, this.copy, windows(box)) : [];
   }
 }
@@ -96,12 +102,12 @@ function bytesOf({ geometry, values }: FeatureRow): number {
  * intersection.
  */
 export async function searchedLayer(
-  run: Run,
+  run: ProcessRun,
   features: ProcessFeatures,
   crs: string,
   path: string,
 ): Promise<HeldLayer | FileLayer> {
-  const attributes = attributesOf(features);
+  const attributes = listProcessAttributes(features);
   const batches = rowsInCrs(run, features, crs);
   const held: FeatureRow[][] = [];
   let bytes = 0;
@@ -115,7 +121,7 @@ export async function searchedLayer(
 }
 
 /** A layer as a file, which the caller removes. */
-export async function fileLayer(run: Run, layer: Layer, path: string): Promise<FileLayer> {
+export async function fileLayer(run: ProcessRun, layer: Layer, path: string): Promise<FileLayer> {
   const { crs, attributes } = layer;
   return new FileLayer(run, crs, attributes, await copyRows(layer.rows(), attributes, crs, path));
 }
@@ -135,7 +141,7 @@ export function indexOver<Index>(
 ): (rows: readonly FeatureRow[]) => Index {
   let last: { rows: readonly FeatureRow[]; index: Index } | undefined;
   return (rows) => {
-    if (last?.rows !== rows) last = { rows, index: make(geometriesOf(rows), rows) };
+    if (last?.rows !== rows) last = { rows, index: make(listGeometries(rows), rows) };
     return last.index;
   };
 }

@@ -3,12 +3,12 @@ import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import PDFDocument from 'pdfkit';
 import { barMetres, type Frame, type LegendPart, type MapPageTask } from '../../core/processes/map-pages.js';
-import { covers, type FontFace, facesOf } from '../../core/styles/fonts.js';
+import { type FontFace, hasCodePoints, listFontFaces } from '../../core/styles/fonts.js';
 import { fontPath, isInstalled } from '../styles/symbols/font-files.js';
 
 /** Body of task `process.map-page`: a map with its title, legend, scale and north arrow, as a PDF. */
 
-const FACES = facesOf(['Noto Sans Regular']);
+const FACES = listFontFaces(['Noto Sans Regular']);
 const INK = '#1a1a1a';
 const SMALL = 8;
 
@@ -63,7 +63,7 @@ function fontRuns(text: string): FontRun[] {
   const runs: FontRun[] = [];
   for (const char of text) {
     const code = char.codePointAt(0)!;
-    const own = FACES.find((face) => face.blocks && covers(face, code, code) && isInstalled(face));
+    const own = FACES.find((face) => face.blocks && hasCodePoints(face, code, code) && isInstalled(face));
     const face = own ?? FACES[0]!;
     const last = runs.at(-1);
     if (last?.face === face) last.text += char;

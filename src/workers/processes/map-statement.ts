@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { GeometryOperation } from '../../core/geometry/geometry-operations.js';
 import type { Planes } from '../../native/processing.js';
 import type { SqliteColumns } from '../providers/feature-store.js';
-import type { Run } from './run.js';
+import type { ProcessRun } from './run.js';
 import type { FeatureTable } from './table.js';
 
 const BATCH = 1024;
@@ -10,7 +10,7 @@ const BEFORE_ALL = -(2n ** 63n);
 
 /** Processes each feature by statements from file to file: neither geometries nor values become objects of JavaScript. */
 export async function mapByStatement(
-  run: Run,
+  run: ProcessRun,
   operation: GeometryOperation,
   table: FeatureTable,
   { planes, columns }: { planes: Planes; columns: SqliteColumns },

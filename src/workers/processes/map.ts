@@ -1,12 +1,12 @@
-import { freeName, namesInUse } from '../../core/features/column-names.js';
+import { findFreeName, namesInUse } from '../../core/features/column-names.js';
 import type { FeatureRow } from '../../core/features/features.js';
 import type { FeatureProcess } from '../../core/processes/feature-processes.js';
 import { hasIntegerIds } from '../../core/sources/vector-source.js';
 import { geometryParts, processGeometries } from '../../native/processing.js';
-import { storeOf } from '../providers/store.js';
+import { getFeatureStore } from '../providers/store.js';
 import { mapByStatement } from './map-statement.js';
-import { attributesOf, geometriesOf, idTypeOf, queryOf, type Run } from './run.js';
-import { type Attribute, type AttributeValue, distinct, FeatureTable } from './table.js';
+import { buildRowsQuery, getIdType, listGeometries, listProcessAttributes, type ProcessRun } from './run.js';
+import { type Attribute, distinct, FeatureTable, type TableValue } from './table.js';
 
 type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;
 
@@ -14,7 +14,7 @@ type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;
 export interface Addition {
   attributes: readonly Attribute[];
   /** Their values for each row of a batch; undefined leaves the feature out. Rows whose geometry is a fault do not come. */
-  valuesOf(rows: readonly FeatureRow[]): (AttributeValue[] | undefined)[];
+  valuesOf(rows: readonly FeatureRow[]): (TableValue[] | undefined)[];
 }
 
 /**
@@ -22,19 +22,20 @@ export interface Addition {
  * addition features without geometry stay, too.
  */
 export async function mapFeatures(
-  run: Run,
+  run: ProcessRun,
   { operation, parts = false, crs }: MapProcess,
   addition?: Addition,
 ): Promise<number> {
   const { input, output } = run.task;
   const { source } = input;
   const keepsIds = hasIntegerIds(source) && !parts;
-  const attributes = distinct([...attributesOf(input), ...(addition?.attributes ?? [])]);
+  const attributes = distinct([...listProcessAttributes(input), ...(addition?.attributes ?? [])]);
   const taken = namesInUse(attributes);
   const idAttribute = keepsIds
     ? []
-    : [{ name: freeName(source.idColumn, taken), type: idTypeOf(source) } as const];
-  const columns = addition || parts ? undefined : storeOf(source).columns?.(queryOf(input, true));
+    : [{ name: findFreeName(source.idColumn, taken), type: getIdType(source) } as const];
+  const columns =
+    addition || parts ? undefined : getFeatureStore(source).columns?.(buildRowsQuery(input, true));
   const table = FeatureTable.create(output, crs ?? source.crs, [...idAttribute, ...attributes], {
     ...(columns ? { source: columns.path } : {}),
   });
@@ -47,7 +48,7 @@ export async function mapFeatures(
       return table.finish();
     }
     for await (const rows of run.rows(input)) {
-      const results = processGeometries(geometriesOf(rows), operation, planes);
+      const results = processGeometries(listGeometries(rows), operation, planes);
       const geometries = rows.map(({ id }, i) => run.take(results[i]!, id));
       if (parts) {
         addParts(rows, geometries, table.srsId, add);
@@ -72,7 +73,7 @@ export async function mapFeatures(
 /** A row with the values that its feature gets. */
 interface OutputRow {
   id: FeatureRow['id'];
-  values: readonly AttributeValue[];
+  values: readonly TableValue[];
 }
 
 function addParts(

@@ -5,13 +5,13 @@ import { RESULT_TABLE } from '../../core/processes/feature-processes.js';
 import { centroids } from '../../native/analytics.js';
 import { type Metric, metric } from '../features/analytics/plane.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
-import { geometriesOf, type Run } from './run.js';
-import type { AttributeValue } from './table.js';
+import { listGeometries, type ProcessRun } from './run.js';
+import type { TableValue } from './table.js';
 
 const CRS84 = 'OGC:CRS84';
 
 /** Centroids of features, and a number of each, which are in memory together. */
-export class Places {
+export class Centroids {
   readonly #parts: Float64Array[] = [];
   readonly #values: Float64Array[] = [];
   #count = 0;
@@ -24,7 +24,7 @@ export class Places {
 
   /** Adds features; the place of each among all, undefined for one that has none or no number. Throws `too-large`. */
   add(rows: readonly FeatureRow[], weightOf: (row: FeatureRow) => number): (number | undefined)[] {
-    const xy = centroids(geometriesOf(rows), this.crs, this.ground ? CRS84 : this.crs);
+    const xy = centroids(listGeometries(rows), this.crs, this.ground ? CRS84 : this.crs);
     const [positions, values] = [new Float64Array(xy.length), new Float64Array(rows.length)];
     let length = 0;
     const places = rows.map((row, i) => {
@@ -78,7 +78,10 @@ const LOOK_EVERY = 10_000;
  * Gives the last columns of the result, which hold places, the values of these. Their names are those of the table: they
  * depend on the attributes of the input.
  */
-export function replacePlaces(run: Run, replacements: readonly ((place: number) => AttributeValue)[]): void {
+export function replacePlaces(
+  run: ProcessRun,
+  replacements: readonly ((place: number) => TableValue)[],
+): void {
   const db = connect(run.task.output, false);
   try {
     db.pragma('journal_mode = MEMORY');

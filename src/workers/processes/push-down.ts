@@ -8,10 +8,10 @@ import type {
   ProcessFeatures,
 } from '../../core/processes/feature-processes.js';
 import { processGeometries } from '../../native/processing.js';
-import { storeOf } from '../providers/store.js';
+import { getFeatureStore } from '../providers/store.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { mapFeatures } from './map.js';
-import { attributesOf, geometriesOf, Run, tooManyPairs } from './run.js';
+import { listGeometries, listProcessAttributes, ProcessRun, tooManyPairs } from './run.js';
 import { mostGroups, tooManyGroups } from './steps/groups.js';
 import { countAttributes } from './steps/join.js';
 import { NEAREST_ATTRIBUTES } from './steps/nearest.js';
@@ -40,9 +40,9 @@ export async function pushDown(
 }
 
 /** A run whose input are the rows of the result. */
-class StatementRun extends Run {
+class StatementRun extends ProcessRun {
   protected override batches({ source }: ProcessFeatures): AsyncIterable<FeatureRow[]> {
-    const { process } = storeOf(source);
+    const { process } = getFeatureStore(source);
     if (!process) throw new TaskFailure('invalid-input', 'The store does not compute.');
     return process(this.task, this.cancellation);
   }
@@ -59,17 +59,17 @@ function write(run: StatementRun): Promise<number> {
   return writeRows(run, resultAttributes(run));
 }
 
-function resultAttributes({ task: { process, input, overlay } }: Run): Attribute[] {
+function resultAttributes({ task: { process, input, overlay } }: ProcessRun): Attribute[] {
   switch (process.kind) {
     case 'summarize':
       return summaryAttributes(input.source, process);
     case 'join':
       return [
-        ...attributesOf(input),
-        ...(process.mode === 'count' ? countAttributes(process, overlay!) : attributesOf(overlay!)),
+        ...listProcessAttributes(input),
+        ...(process.mode === 'count' ? countAttributes(process, overlay!) : listProcessAttributes(overlay!)),
       ];
     case 'nearest':
-      return [...attributesOf(input), ...attributesOf(overlay!), ...NEAREST_ATTRIBUTES];
+      return [...listProcessAttributes(input), ...listProcessAttributes(overlay!), ...NEAREST_ATTRIBUTES];
     default:
       throw new TaskFailure('invalid-input', `The process '${process.kind}' has no statement.`);
   }
@@ -89,7 +89,7 @@ async function writeRows(run: StatementRun, attributes: readonly Attribute[]): P
   let last: FeatureRow['id'] | undefined;
   try {
     for await (const rows of run.rows(input)) {
-      const results = processGeometries(geometriesOf(rows), { name: 'none' }, planes);
+      const results = processGeometries(listGeometries(rows), { name: 'none' }, planes);
       for (const [i, { id, values }] of rows.entries()) {
         if (isPairs && id === last && ++repeated > LIMITS.processPairs) throw tooManyPairs();
         last = id;

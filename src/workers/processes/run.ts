@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { and, bboxFilter } from '../../core/cql2/index.js';
 import { TaskFailure } from '../../core/errors/failure.js';
-import { type FeatureRow, fieldOf, type RowsQuery } from '../../core/features/features.js';
+import { type FeatureRow, findField, type RowsQuery } from '../../core/features/features.js';
 import { around, type Box } from '../../core/geometry/box.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type {
@@ -12,13 +12,13 @@ import type {
 import { hasIntegerIds, type VectorSource } from '../../core/sources/vector-source.js';
 import { canonicalDigits, exactNumber } from '../../core/values/exact-number.js';
 import type { Processed } from '../../native/processing.js';
-import { storeOf } from '../providers/store.js';
+import { getFeatureStore } from '../providers/store.js';
 import type { Cancellation } from '../threads/cancellation.js';
-import { boxOf, isPlace } from './blob.js';
+import { isPlace, readBlobBox } from './blob.js';
 import type { Attribute } from './table.js';
 
 /** What every process has at hand while it runs. */
-export class Run {
+export class ProcessRun {
   readonly #count: Int32Array;
   #read = 0;
   #faults = 0;
@@ -59,13 +59,13 @@ export class Run {
   protected batches(features: ProcessFeatures, geometry: boolean): AsyncIterable<FeatureRow[]> {
     const { process } = this.task;
     const groundMeasures = process.kind === 'measure' && process.measure.ground;
-    const query = { ...queryOf(features, geometry), exact: true, groundMeasures };
-    return storeOf(features.source).rows(query, this.cancellation);
+    const query = { ...buildRowsQuery(features, geometry), exact: true, groundMeasures };
+    return getFeatureStore(features.source).rows(query, this.cancellation);
   }
 
   /** The attributes of the rows of features, in their order. */
   protected attributesIn(features: ProcessFeatures): readonly Attribute[] {
-    return attributesOf(features);
+    return listProcessAttributes(features);
   }
 
   /** Decimals of a database come as text: processes compute with doubles, and compare keys by all digits. */
@@ -110,28 +110,28 @@ export function tooManyPairs(): TaskFailure {
 }
 
 /** Asks for all rows of features. */
-export function queryOf({ source, filter, fields }: ProcessFeatures, geometry: boolean): RowsQuery {
+export function buildRowsQuery({ source, filter, fields }: ProcessFeatures, geometry: boolean): RowsQuery {
   const limit = Number.MAX_SAFE_INTEGER;
   return { source, filter, fields, geometry, limit };
 }
 
 /** The attributes of features that a process takes over. */
-export function attributesOf({ source, fields }: ProcessFeatures): Attribute[] {
-  return fields.map((name) => ({ name, type: fieldOf(source, name)!.type }));
+export function listProcessAttributes({ source, fields }: ProcessFeatures): Attribute[] {
+  return fields.map((name) => ({ name, type: findField(source, name)!.type }));
 }
 
 /** Type of the attribute that the ids of a source become. */
-export function idTypeOf(source: VectorSource): 'integer' | 'string' {
+export function getIdType(source: VectorSource): 'integer' | 'string' {
   return hasIntegerIds(source) ? 'integer' : 'string';
 }
 
-export const geometriesOf = (rows: readonly FeatureRow[]) => rows.map(({ geometry }) => geometry);
+export const listGeometries = (rows: readonly FeatureRow[]) => rows.map(({ geometry }) => geometry);
 
 /** The box around the geometries, which are GeoPackage blobs of ours; those whose own one has no numbers are left out. */
-export function boxAround(rows: readonly Pick<FeatureRow, 'geometry'>[]): Box | undefined {
+export function computeGeometriesBox(rows: readonly Pick<FeatureRow, 'geometry'>[]): Box | undefined {
   let box: Box | undefined;
   for (const { geometry } of rows) {
-    const own = boxOf(geometry);
+    const own = readBlobBox(geometry);
     if (own && isPlace(own)) box = box ? around(box, own) : own;
   }
   return box;
@@ -139,7 +139,7 @@ export function boxAround(rows: readonly Pick<FeatureRow, 'geometry'>[]): Box | 
 
 /** The features whose envelope meets one of the boxes, in batches. */
 export async function* batchesIn(
-  run: Run,
+  run: ProcessRun,
   features: ProcessFeatures,
   boxes: readonly Box[],
 ): AsyncGenerator<FeatureRow[]> {
@@ -152,7 +152,7 @@ export async function* batchesIn(
 
 /** The same at once, each feature once. Throws `too-large`. */
 export async function rowsIn(
-  run: Run,
+  run: ProcessRun,
   features: ProcessFeatures,
   boxes: readonly Box[],
 ): Promise<FeatureRow[]> {

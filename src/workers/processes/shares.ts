@@ -2,11 +2,11 @@ import type { FeatureRow } from '../../core/features/features.js';
 import type { Measure } from '../../core/processes/feature-processes.js';
 import type { Intersections } from '../../native/processing.js';
 import { type Measures, measureGeometries } from '../../native/proximity.js';
-import { geometriesOf } from './run.js';
-import type { Attribute, AttributeValue } from './table.js';
+import { listGeometries } from './run.js';
+import type { Attribute, TableValue } from './table.js';
 
 /** What is told of a piece that two features share. */
-export const SHARES: readonly Attribute[] = [
+export const SHARE_ATTRIBUTES: readonly Attribute[] = [
   { name: 'sharedArea', type: 'number' },
   { name: 'sharedLength', type: 'number' },
   { name: 'featureShare', type: 'number' },
@@ -19,13 +19,13 @@ interface Pieces extends Omit<Intersections, 'looks'> {
 }
 
 /** The size of each piece, and the share that it is of both features; of their areas, or of lines their lengths. */
-export function sharesOf(
+export function computeShares(
   { rows, near, pairs, pieces }: Pieces,
   crs: string,
   { ground, perUnit }: Measure,
-): (piece: number) => AttributeValue[] {
+): (piece: number) => TableValue[] {
   const measure = (blobs: readonly (Uint8Array | null)[]) => measureGeometries(blobs, crs, ground);
-  const lefts = measure(geometriesOf(rows));
+  const lefts = measure(listGeometries(rows));
   // A window may hold many more than what the rows meet.
   const partners = [...new Set(pairs.filter((_, i) => i % 2 === 1))];
   const sizes = measure(partners.map((i) => near[i]!.geometry));

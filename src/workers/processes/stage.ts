@@ -14,7 +14,7 @@ import {
 import { parseJsonExactly, stringifyExactly } from '../../core/values/json.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
 import type { Cancellation } from '../threads/cancellation.js';
-import { type Attribute, type AttributeValue, FeatureTable } from './table.js';
+import { type Attribute, FeatureTable, type TableValue } from './table.js';
 
 interface Feature {
   geometry: unknown;
@@ -155,9 +155,9 @@ function notesOf(kinds: ReadonlyMap<string, ReadonlySet<Kind>>): string[] {
   ];
 }
 
-function storedValue(value: unknown, type: FieldType): AttributeValue {
+function storedValue(value: unknown, type: FieldType): TableValue {
   if (value === null || value === undefined) return null;
   if (isExactNumber(value)) return type === 'string' ? String(value) : (toInt64(value) ?? toDouble(value));
   if (typeof value === 'object') return stringifyExactly(value);
-  return type === 'string' ? String(value) : (value as AttributeValue);
+  return type === 'string' ? String(value) : (value as TableValue);
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { TaskFailure } from '../../core/errors/failure.js';
-import { freeName } from '../../core/features/column-names.js';
+import { findFreeName } from '../../core/features/column-names.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geometry/geojson-types.js';
 import { RESULT_TABLE, resultColumns } from '../../core/processes/feature-processes.js';
 import type { FieldType } from '../../core/sources/vector-source.js';
@@ -18,13 +18,13 @@ export interface Attribute {
 }
 
 /** `ExactNumber`s become doubles. */
-export type AttributeValue = string | number | bigint | boolean | Uint8Array | ExactNumber | null | undefined;
+export type TableValue = string | number | bigint | boolean | Uint8Array | ExactNumber | null | undefined;
 
 /** Columns do not tell cases apart. */
 export function distinct(attributes: readonly Attribute[]): Attribute[] {
   const taken = new Set<string>();
   return attributes.map(({ name, type }) => {
-    const free = freeName(name, taken);
+    const free = findFreeName(name, taken);
     taken.add(free.toLowerCase());
     return { name: free, type };
   });
@@ -129,11 +129,7 @@ export class FeatureTable {
   }
 
   /** Adds a feature; its id is the next one where none is given. The geometry is a GeoPackage blob. */
-  add(
-    geometry: Uint8Array | null,
-    values: readonly AttributeValue[],
-    id: number | bigint | null = null,
-  ): void {
+  add(geometry: Uint8Array | null, values: readonly TableValue[], id: number | bigint | null = null): void {
     if (geometry) this.#types.add(typeNumber(geometry));
     if (values.length + 2 !== this.#width) throw new Error('a feature has another number of values');
     const waiting = this.#waiting;
@@ -245,7 +241,7 @@ function attach(db: Database.Database, source: string): Database.Database {
   }
 }
 
-function columnValue(value: AttributeValue): string | number | bigint | Uint8Array | null {
+function columnValue(value: TableValue): string | number | bigint | Uint8Array | null {
   if (value === undefined) return null;
   return typeof value === 'boolean' || isExactNumber(value) ? Number(value) : value;
 }

@@ -31,7 +31,7 @@ export const withMargins = ([minx, miny, maxx, maxy]: Box, x: number, y: number)
 const FLATTENING = 1.02;
 
 /** A box of degrees with a margin of a distance in degrees of the equator; cut where it passes the antimeridian. */
-export function aroundOnGlobe(box: Box, distance: number): Box[] {
+export function expandBoxOnGlobe(box: Box, distance: number): Box[] {
   const latitudes = distance * FLATTENING;
   const highest = Math.max(Math.abs(box[1]), Math.abs(box[3])) + latitudes;
   const longitudes = highest < 89 ? latitudes / Math.cos((highest * Math.PI) / 180) : 360;

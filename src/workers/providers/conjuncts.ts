@@ -4,8 +4,8 @@ import { SPATIAL } from '../../core/cql2/operators.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 import { describeCrs } from '../../native/index.js';
-import { aroundOnGlobe, withMargins } from './boxes.js';
-import { boxesOf, isSpatialLiteral, type SpatialLiteral } from './spatial-literal.js';
+import { expandBoxOnGlobe, withMargins } from './boxes.js';
+import { computeLiteralBoxes, isSpatialLiteral, type SpatialLiteral } from './spatial-literal.js';
 
 /** What a filter says at its top, where an index may find the candidates. */
 
@@ -24,7 +24,7 @@ export interface Nearby {
   metres: number | undefined;
 }
 
-export function nearbyOf(source: VectorSource, condition: Expression): Nearby | undefined {
+export function findNearby(source: VectorSource, condition: Expression): Nearby | undefined {
   if (!isCall(condition)) return undefined;
   const { op, args } = condition;
   if (!TOUCHING.has(op) && op !== 's_dwithin') return undefined;
@@ -38,14 +38,14 @@ export function nearbyOf(source: VectorSource, condition: Expression): Nearby | 
  * Boxes in the CRS of the data that the envelope of every row touches for which the condition holds; undefined when none
  * can be told: on a globe the shortest way between two positions of a line may leave its envelope.
  */
-export function windowsOf(source: VectorSource, { literal, metres }: Nearby): Box[] | undefined {
-  const boxes = boxesOf(literal, source);
+export function findSearchWindows(source: VectorSource, { literal, metres }: Nearby): Box[] | undefined {
+  const boxes = computeLiteralBoxes(literal, source);
   if (metres === undefined) return boxes;
   const { isGeographic, metresPerUnit } = describeCrs(source.crs);
   if (!isGeographic)
     return boxes.map((box) => withMargins(box, metres / metresPerUnit, metres / metresPerUnit));
   if (!isPoint(source.geometryType) || !('type' in literal) || !isPoint(literal.type)) return undefined;
-  return boxes.flatMap((box) => aroundOnGlobe(box, metres / metresPerUnit));
+  return boxes.flatMap((box) => expandBoxOnGlobe(box, metres / metresPerUnit));
 }
 
 const isPoint = (type: string) => type === 'Point' || type === 'MultiPoint';

@@ -1,6 +1,6 @@
 import {
   type Call,
-  constantOf,
+  findBooleanConstant,
   isArray,
   isCall,
   isDate,
@@ -13,19 +13,19 @@ import {
 } from '../../core/cql2/ast.js';
 import { type Exactness, findExactness } from '../../core/cql2/exactness.js';
 import { type FoldName, folded } from '../../core/cql2/fold.js';
-import type { Kind } from '../../core/cql2/functions.js';
+import type { OperandKind } from '../../core/cql2/functions.js';
 import {
   ARITHMETIC,
   ARRAY,
   COMPARISONS,
   DISTANCE,
-  isOneOf,
+  isAmong,
   SPATIAL,
   TEMPORAL,
 } from '../../core/cql2/operators.js';
-import { type FilterSchema, kindOf } from '../../core/cql2/types.js';
+import { computeOperandKind, type FilterSchema } from '../../core/cql2/types.js';
 import type { AnyNumber } from '../../core/values/exact-number.js';
-import { balanced, type Fragment, joined, raw, sql } from './fragment.js';
+import { balanced, type Fragment, joinFragments, raw, sql } from './fragment.js';
 import { type Span, temporalPredicate } from './temporal-sql.js';
 
 type Comparison = (typeof COMPARISONS)[number];
@@ -44,7 +44,7 @@ export abstract class FilterWriter {
   constructor(protected readonly schema: FilterSchema) {}
 
   predicate(value: Operand): Fragment {
-    const constant = constantOf(value);
+    const constant = findBooleanConstant(value);
     if (constant !== undefined) return raw(constant ? 'TRUE' : 'FALSE');
     if (typeof value === 'object' && isCall(value)) return this.#call(value);
     return this.operand(value);
@@ -56,7 +56,7 @@ export abstract class FilterWriter {
     if (isNumber(value)) return this.number(value);
     if (typeof value === 'boolean') return this.predicate(value);
     if (isArray(value)) throw new TypeError('an array outside of an array predicate');
-    if (isProperty(value)) return this.column(value.property, kindOf(value, this.schema));
+    if (isProperty(value)) return this.column(value.property, computeOperandKind(value, this.schema));
     if (isDate(value)) return this.date(value.date);
     if (isTimestamp(value)) return this.timestamp(value.timestamp);
     if (isCall(value)) return this.#call(value);
@@ -68,7 +68,7 @@ export abstract class FilterWriter {
   protected abstract date(value: string): Fragment;
   protected abstract timestamp(value: string): Fragment;
   /** A property in the form in which values of its kind are compared. */
-  protected abstract column(name: string, kind: Kind): Fragment;
+  protected abstract column(name: string, kind: OperandKind): Fragment;
   /** A property as it is stored. */
   protected abstract stored(name: string): Fragment;
   /** A number as double precision. */
@@ -107,15 +107,15 @@ export abstract class FilterWriter {
         op === 'and' ? 'AND' : 'OR',
       );
     if (op === 'not') return sql`(NOT ${this.predicate(a)})`;
-    if (isOneOf(COMPARISONS, op)) return this.#compared(op, a, b);
-    if (isOneOf(ARITHMETIC, op)) return this.#arithmetic(op, a, b);
-    if (isOneOf(SPATIAL, op)) return this.spatial(op, a, b);
-    if (isOneOf(DISTANCE, op)) {
+    if (isAmong(COMPARISONS, op)) return this.#compared(op, a, b);
+    if (isAmong(ARITHMETIC, op)) return this.#arithmetic(op, a, b);
+    if (isAmong(SPATIAL, op)) return this.spatial(op, a, b);
+    if (isAmong(DISTANCE, op)) {
       const near = this.near(a, b, (c as number) + ROUNDING_METRES);
       return op === 's_dwithin' ? near : sql`(NOT ${near})`;
     }
-    if (isOneOf(TEMPORAL, op)) return this.#temporal(op, a, b);
-    if (isOneOf(ARRAY, op)) return this.arrays(op, a, b);
+    if (isAmong(TEMPORAL, op)) return this.#temporal(op, a, b);
+    if (isAmong(ARRAY, op)) return this.arrays(op, a, b);
     if (op === 'between') return this.#between(args);
     if (op === 'in') return this.#inList(a, b as readonly Operand[]);
     if (op === 'like') return this.like(this.operand(a), patternOf(b));
@@ -148,7 +148,7 @@ export abstract class FilterWriter {
    * literals keeps its own collation, which its index has.
    */
   #alike(operands: readonly Operand[], equality: boolean): Fragment[] {
-    const kinds = operands.map((operand) => kindOf(operand, this.schema));
+    const kinds = operands.map((operand) => computeOperandKind(operand, this.schema));
     const mixed = new Set(kinds).size > 1;
     const computed = operands.filter((operand) => !isScalar(operand));
     const own = equality && computed.length <= 1 && computed.every(isProperty);
@@ -160,7 +160,7 @@ export abstract class FilterWriter {
 
   #byCodePoint(operand: Operand): Fragment {
     const text = this.operand(operand);
-    return kindOf(operand, this.schema) === 'string' ? this.ordered(text) : text;
+    return computeOperandKind(operand, this.schema) === 'string' ? this.ordered(text) : text;
   }
 
   #inList(value: Operand, list: readonly Operand[]): Fragment {
@@ -168,7 +168,7 @@ export abstract class FilterWriter {
     const operands = [value, ...list];
     const own = this.ownType(operands) ?? this.exactNumbers(operands);
     const [left, ...members] = own ?? this.#alike(operands, true);
-    return sql`(${left!} IN (${joined(members, ', ')}))`;
+    return sql`(${left!} IN (${joinFragments(members, ', ')}))`;
   }
 
   /** How this store works a number out. */
@@ -209,7 +209,9 @@ export abstract class FilterWriter {
 
   #temporal(op: (typeof TEMPORAL)[number], a: Operand, b: Operand): Fragment {
     const [left, right] = [endsOf(a), endsOf(b)];
-    const kinds = [...left, ...right].flatMap((end) => (end === undefined ? [] : [kindOf(end, this.schema)]));
+    const kinds = [...left, ...right].flatMap((end) =>
+      end === undefined ? [] : [computeOperandKind(end, this.schema)],
+    );
     // Dates beside timestamps last from midnight to midnight.
     const mixed = new Set(kinds).size > 1;
     const span = ([start, end]: Ends): Span => ({
@@ -221,7 +223,7 @@ export abstract class FilterWriter {
 
   #end(end: Operand | undefined, mixed: boolean, ofDate: (date: Fragment) => Fragment): Span['start'] {
     if (end === undefined) return undefined;
-    const isDay = mixed && kindOf(end, this.schema) === 'date';
+    const isDay = mixed && computeOperandKind(end, this.schema) === 'date';
     return () => (isDay ? ofDate(this.operand(end)) : this.operand(end));
   }
 
@@ -251,7 +253,7 @@ export abstract class FilterWriter {
       case 'trim':
         return sql`${op}(${a})`;
       case 'concat':
-        return sql`(${joined(texts, ' || ')})`;
+        return sql`(${joinFragments(texts, ' || ')})`;
       case 'startswith':
         return this.startsWith(a, b);
       case 'contains':

@@ -22,7 +22,7 @@ export function sql(texts: TemplateStringsArray, ...parts: readonly (Fragment | 
 export const raw = (text: string): Fragment => ({ sql: text, values: [] });
 
 /** Fragments with the same text between them. */
-export function joined(parts: readonly Fragment[], separator: string): Fragment {
+export function joinFragments(parts: readonly Fragment[], separator: string): Fragment {
   return { sql: parts.map((part) => part.sql).join(separator), values: parts.flatMap((part) => part.values) };
 }
 

@@ -30,7 +30,7 @@ export function keptOpen<T>(
     close(entry.file);
   };
   const get = (path: string): T => {
-    const stamp = options.stamp(statsOf(path));
+    const stamp = options.stamp(requireFileStats(path));
     const entry = files.get(path);
     if (entry?.stamp === stamp) {
       // Re-inserting keeps the map in order of use.
@@ -52,7 +52,7 @@ export function keptOpen<T>(
 }
 
 /** Throws `source-missing` for a file that is gone, or that was replaced by a link, a pipe, a device or a folder. */
-export function statsOf(path: string): Stats {
+export function requireFileStats(path: string): Stats {
   try {
     let stats = lstatSync(path);
     if (stats.isSymbolicLink()) {

@@ -6,12 +6,12 @@ import {
   describeFile,
   emptyLog,
   FileLedger,
+  formatFileState,
   isUnnoted,
   type SettledFile,
-  stateOf,
 } from '../files/file-ledger.js';
 import { discardLog, logBytes } from '../files/write-ahead-log.js';
-import { statsOf } from './kept-open.js';
+import { requireFileStats } from './kept-open.js';
 
 interface Entry<T> {
   file: T;
@@ -94,7 +94,7 @@ export function keptSqlite<T>(
   };
   return {
     get,
-    isUntouched: (path) => files.get(path)?.settled.state === stateOf(statsOf(path)).state,
+    isUntouched: (path) => files.get(path)?.settled.state === formatFileState(requireFileStats(path)).state,
     isCurrent: (path) => {
       const entry = files.get(path);
       return entry !== undefined && isUnchanged(path, entry, true);
@@ -108,7 +108,7 @@ export function keptSqlite<T>(
 
 /** Whether an open file is the one under its name; one that only was written to is. */
 function isUnchanged<T>(path: string, entry: Entry<T>, isOurs = false): boolean {
-  const { state } = stateOf(statsOf(path));
+  const { state } = formatFileState(requireFileStats(path));
   if (state === entry.settled.state && !isUnnoted(entry.settled)) return true;
   const settled = settleFile(path, isOurs);
   // Nobody knows whether the content of such a file is the former one.
@@ -139,7 +139,7 @@ function openSettled<T>(
 
 /** Call before a SQLite file of others is opened: removes a log that is not its own. */
 export function settleFile(path: string, isOurs = false): SettledFile {
-  statsOf(path);
+  requireFileStats(path);
   return findLedger()?.settle(path, isOurs) ?? { ...describeFile(path), generation: 0, overwritten: 0 };
 }
 
@@ -192,14 +192,14 @@ export function addWriteAheadLog(path: string, db: Database.Database): void {
 const MAX_LOG_BYTES = 4 << 20;
 
 /** Moves the log of an edited file into the file; false when a reader or a writer is in the way. */
-export function emptyLogOf(path: string, db: Database.Database): boolean {
+export function checkpointWriteAheadLog(path: string, db: Database.Database): boolean {
   return findLedger()?.checkpoint(path, db) ?? emptyLog(db);
 }
 
 /** Keeps the log of a file from growing. */
 export function boundLog(path: string, db: Database.Database): void {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
-  if (log && log.size > MAX_LOG_BYTES) emptyLogOf(path, db);
+  if (log && log.size > MAX_LOG_BYTES) checkpointWriteAheadLog(path, db);
 }
 
 /** Milliseconds for which a file that others wrote over must be quiet before it is edited. */
@@ -209,7 +209,7 @@ const QUIET_MS = 1000;
 export function requireQuiet(path: string, settled: SettledFile): void {
   if (isUnnoted(settled))
     throw new TaskFailure('storage-full', 'The disk of the data folder is full. The file can only be read.');
-  if (!settled.overwritten || Date.now() - statsOf(path).mtimeMs > QUIET_MS) return;
+  if (!settled.overwritten || Date.now() - requireFileStats(path).mtimeMs > QUIET_MS) return;
   throw new TaskFailure(
     'store-unavailable',
     'Another program is replacing the file of this collection. Send the edit again.',

@@ -7,7 +7,7 @@ import {
   type Operand,
 } from '../../core/cql2/ast.js';
 import { TaskFailure } from '../../core/errors/failure.js';
-import { type Box, envelope } from '../../core/geometry/box.js';
+import { type Box, computeEnvelope } from '../../core/geometry/box.js';
 import { geojsonToWkb } from '../../native/index.js';
 import { boxesInSource } from './boxes.js';
 
@@ -25,7 +25,7 @@ const WGS84: ReadonlySet<string> = new Set([CRS84, 'EPSG:4326']);
 const sameGraticule = (a: string, b: string) => a === b || (WGS84.has(a) && WGS84.has(b));
 
 /** As WKB. Throws `invalid-input` where the CRS of the data is not defined. */
-export function wkbOf(literal: SpatialLiteral, crs: string): Uint8Array {
+export function writeLiteralWkb(literal: SpatialLiteral, crs: string): Uint8Array {
   const { crs: from = CRS84, ...geometry } = literal;
   try {
     const shape = isBox(literal) ? outline(flat(literal.bbox), !sameGraticule(from, crs)) : geometry;
@@ -36,9 +36,9 @@ export function wkbOf(literal: SpatialLiteral, crs: string): Uint8Array {
 }
 
 /** The boxes, in the CRS of the data, that a box literal is; or that lie around a geometry. */
-export function boxesOf(literal: SpatialLiteral, source: { crs: string }): Box[] {
+export function computeLiteralBoxes(literal: SpatialLiteral, source: { crs: string }): Box[] {
   // A checked geometry has positions.
-  const box = isBox(literal) ? flat(literal.bbox) : envelope(literal)!;
+  const box = isBox(literal) ? flat(literal.bbox) : computeEnvelope(literal)!;
   return boxesInSource(source, box, literal.crs ?? CRS84);
 }
 

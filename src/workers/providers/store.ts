@@ -12,7 +12,7 @@ const STORES = new Map<string, FeatureStore>([
 ]);
 
 /** The store that a source lies in. */
-export function storeOf({ kind }: Pick<VectorSource, 'kind'>): FeatureStore {
+export function getFeatureStore({ kind }: Pick<VectorSource, 'kind'>): FeatureStore {
   const store = STORES.get(kind);
   if (!store) throw new Error(`there is no store '${kind}'`);
   return store;
@@ -24,11 +24,11 @@ export function registerStore(kind: string, store: FeatureStore): void {
 }
 
 /** What the tables of a file are. */
-export function inspect({ kind, path, ...named }: InspectTask): VectorLayerInfo[] {
-  return storeOf({ kind }).inspect?.(path, named) ?? [];
+export function inspectTables({ kind, path, ...named }: InspectTask): VectorLayerInfo[] {
+  return getFeatureStore({ kind }).inspect?.(path, named) ?? [];
 }
 
 /** What else is in such a file. */
-export function otherTables({ kind, path, inspected }: TaskInput<'vector.otherTables'>): OtherTables {
-  return storeOf({ kind }).otherTables?.(path, inspected) ?? { tiles: [], plain: [], problems: [] };
+export function listOtherTables({ kind, path, inspected }: TaskInput<'vector.otherTables'>): OtherTables {
+  return getFeatureStore({ kind }).otherTables?.(path, inspected) ?? { tiles: [], plain: [], problems: [] };
 }

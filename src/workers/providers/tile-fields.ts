@@ -6,7 +6,7 @@ import {
 } from '../../core/sources/vector-source.js';
 
 /** The attributes of a tile's features: a key that is no integer, and so no feature id, is one of them. */
-export function tileFields(source: VectorSource, names?: readonly string[]): Field[] {
+export function listTileFields(source: VectorSource, names?: readonly string[]): Field[] {
   const fields = fieldsNamed(source, names);
   if (hasIntegerIds(source) || names?.length === 0) return fields;
   // Whatever the type is called: of all but uuid the text is read.

@@ -13,9 +13,9 @@ export function withinTime<T>(db: Database.Database, limitMs: number, work: () =
   try {
     return work();
   } catch (error) {
-    throw isOver(error) ? outOfTime(limitMs) : error;
+    throw isOver(error) ? createTimeoutFailure(limitMs) : error;
   } finally {
-    takeBack(end);
+    endTimeLimit(end);
   }
 }
 
@@ -23,12 +23,12 @@ export function isOver(error: unknown): boolean {
   return (error as { code?: unknown }).code === 'SQLITE_INTERRUPT';
 }
 
-export function outOfTime(limitMs: number): TaskFailure {
+export function createTimeoutFailure(limitMs: number): TaskFailure {
   return new TaskFailure('too-large', `Reading the file takes longer than ${limitMs / 1000} seconds.`);
 }
 
 /** Ends a limit. Where the time is over, this statement may be interrupted as well. */
-export function takeBack(end: Database.Statement): void {
+export function endTimeLimit(end: Database.Statement): void {
   for (;;) {
     try {
       end.get(null);

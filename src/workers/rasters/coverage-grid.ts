@@ -3,12 +3,12 @@
 import { TaskFailure } from '../../core/errors/failure.js';
 import { type Box, commonArea } from '../../core/geometry/box.js';
 import type { CoverageTask } from '../../core/rasters/rasters.js';
-import { type Crs, sameCrs } from '../gdal/crs.js';
+import { type GdalCrs, sameCrs } from '../gdal/crs.js';
 import { type Dataset, gdal } from '../gdal/gdal.js';
-import { type Georeference, georeferenceOf } from './georeference.js';
+import { type Georeference, getGeoreference } from './georeference.js';
 import { checkSize } from './image.js';
 import { mercatorGrid } from './mercator.js';
-import { boxAround, copiesIn, outlineIn, periodOf } from './pixels/continuous.js';
+import { copiesIn, findCrsPeriod, outlineIn, transformBoxes } from './pixels/continuous.js';
 import { warpFailure } from './warp.js';
 
 /** Fraction of a pixel within which an edge counts as lying on the grid. */
@@ -16,8 +16,8 @@ const SNAP = 1e-6;
 /** GDAL counts columns and rows in 32 bits. */
 const MAX_SCALED_SIDE = 2 ** 31 - 1;
 
-export interface Grid {
-  crs: Crs;
+export interface AreaGrid {
+  crs: GdalCrs;
   /** In `crs`; beyond 180 degrees where it lies across the antimeridian. */
   box: Box;
   width: number;
@@ -32,8 +32,8 @@ export interface Grid {
 export interface Area {
   /** Boxes in `partsCrs`, from west to east. */
   parts: Box[] | null;
-  partsCrs: Crs;
-  crs: Crs;
+  partsCrs: GdalCrs;
+  crs: GdalCrs;
 }
 
 /** How often and where the raster must be repeated to fill the area: see `copiesIn`. `no-data` when nothing fills it. */
@@ -42,8 +42,8 @@ export function copiesFor(
   place: Georeference,
 ): { copies: number[]; period: number } {
   const once = { copies: [0], period: 0 };
-  const period = place.northUp ? periodOf(place.crs) : null;
-  const window = parts && period !== null ? boxAround(parts, partsCrs, place.crs) : null;
+  const period = place.northUp ? findCrsPeriod(place.crs) : null;
+  const window = parts && period !== null ? transformBoxes(parts, partsCrs, place.crs) : null;
   if (!window || period === null) return once;
   const copies = copiesIn(place.extent, window, period);
   if (copies.length === 0) throw noData();
@@ -53,8 +53,8 @@ export function copiesFor(
 type GridTask = Pick<CoverageTask, 'size' | 'pixel' | 'resolution' | 'maxSize' | 'isWhole'>;
 
 /** The grid on a raster, which is repeated already where the area needs it. Fails with `no-data` or `too-large`. */
-export async function gridOf(task: GridTask, area: Area, raster: Dataset): Promise<Grid> {
-  const place = georeferenceOf(raster);
+export async function computeCoverageGrid(task: GridTask, area: Area, raster: Dataset): Promise<AreaGrid> {
+  const place = getGeoreference(raster);
   const isCrop = sameCrs(area.crs, place.crs) && place.northUp && !reachesBeyond(task, area, place);
   const grid = isCrop ? cropGrid(task, area, raster, place) : await warpGrid(task, area, raster, place);
   checkSize(grid.width, grid.height, task.maxSize);
@@ -68,7 +68,7 @@ function reachesBeyond(
   { crs, extent }: Georeference,
 ): boolean {
   if (!isWhole || !parts) return false;
-  const box = placedBox(boxAround(parts, partsCrs, crs));
+  const box = placedBox(transformBoxes(parts, partsCrs, crs));
   return box[0] < extent[0] || box[1] < extent[1] || box[2] > extent[2] || box[3] > extent[3];
 }
 
@@ -77,10 +77,10 @@ function noData(): TaskFailure {
 }
 
 /** A window on the raster's own grid: whole pixels, unless the request says how many or how large. */
-function cropGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): Grid {
+function cropGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): AreaGrid {
   const [x0, dx, , y0, , dy] = place.geoTransform;
   const { x: columns, y: rows } = raster.rasterSize;
-  const target = area.parts && placedBox(boxAround(area.parts, area.partsCrs, place.crs));
+  const target = area.parts && placedBox(transformBoxes(area.parts, area.partsCrs, place.crs));
   const box = target ? commonArea(target, place.extent) : place.extent;
   if (!box) throw noData();
   let [left, top] = [(box[0] - x0) / dx, (box[3] - y0) / dy];
@@ -124,7 +124,7 @@ function pixels(length: number, step: number): number {
 }
 
 /** A window in another CRS, or of a raster that is turned. */
-async function warpGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): Promise<Grid> {
+async function warpGrid(task: GridTask, area: Area, raster: Dataset, place: Georeference): Promise<AreaGrid> {
   const { crs } = area;
   const box = warpedBox(area, place, task.isWhole);
   const scaled = task.pixel && scaledSize(place, task.pixel);
@@ -138,8 +138,8 @@ async function warpGrid(task: GridTask, area: Area, raster: Dataset, place: Geor
 function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference, isWhole = false): Box {
   const outline = placedBox(outlineIn(place.extent, place.crs, crs));
   if (!parts) return outline;
-  const box = placedBox(boxAround(parts, partsCrs, crs));
-  const period = periodOf(crs);
+  const box = placedBox(transformBoxes(parts, partsCrs, crs));
+  const period = findCrsPeriod(crs);
   const copies = copiesIn(outline, box, period);
   if (copies.length === 0) throw noData();
   if (isWhole) return box;
@@ -164,7 +164,7 @@ function scaledSize({ extent }: Georeference, pixel: [number, number]): [number,
 async function pixelSize(
   raster: Dataset,
   place: Georeference,
-  crs: Crs,
+  crs: GdalCrs,
   scaled: [number, number] | undefined,
 ): Promise<[number, number]> {
   const [, dx, turnedX, , turnedY, dy] = place.geoTransform;
@@ -182,7 +182,7 @@ async function pixelSize(
   }
 }
 
-async function suggestedStep(raster: Dataset, { crs: own }: Georeference, crs: Crs): Promise<number> {
+async function suggestedStep(raster: Dataset, { crs: own }: Georeference, crs: GdalCrs): Promise<number> {
   const options = { src: raster, s_srs: own.srs, t_srs: crs.srs };
   const { geoTransform } = await gdal.suggestedWarpOutputAsync(options);
   return Math.abs(geoTransform[1]!);

@@ -3,18 +3,18 @@
 import { TaskFailure } from '../../core/errors/failure.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { type CoverageResult, type CoverageTask, RESAMPLINGS } from '../../core/rasters/rasters.js';
-import { crsOf } from '../gdal/crs.js';
+import { getCrs } from '../gdal/crs.js';
 import type { Dataset } from '../gdal/gdal.js';
 import type { Cancellation } from '../threads/cancellation.js';
-import { type Reading, writeGeoTiff } from './cog/coverage-tiff.js';
+import { type CoverageSource, writeGeoTiff } from './cog/coverage-tiff.js';
 import { encodeImage, MEDIA_TYPES } from './cog/encode.js';
-import { type Area, copiesFor, type Grid, gridOf } from './coverage-grid.js';
-import { georeferenceOf } from './georeference.js';
-import { traitsOf } from './geotiff/traits.js';
+import { type Area, type AreaGrid, computeCoverageGrid, copiesFor } from './coverage-grid.js';
+import { getGeoreference } from './georeference.js';
+import { getRasterTraits } from './geotiff/traits.js';
 import { type RasterHandle, withRaster } from './handles.js';
-import { checkedParts, repeated, type View } from './pixels/continuous.js';
+import { checkedParts, type DatasetView, repeated } from './pixels/continuous.js';
 import { writeLerc } from './pixels/lerc.js';
-import { renderingOf } from './pixels/palette.js';
+import { chooseRendering } from './pixels/palette.js';
 import { readPicture } from './pixels/picture.js';
 
 const MAX_BANDS = 256;
@@ -26,10 +26,10 @@ const PICTURE_PIXEL_BYTES = 20;
  * when nothing is left.
  * Fails with `too-large` before anything is read.
  */
-export function coverage(task: CoverageTask, cancellation: Cancellation): Promise<CoverageResult> {
+export function readCoverageWindow(task: CoverageTask, cancellation: Cancellation): Promise<CoverageResult> {
   checkTask(task);
-  const crs = crsOf(task.crs);
-  const partsCrs = crsOf(task.bboxCrs ?? task.crs);
+  const crs = getCrs(task.crs);
+  const partsCrs = getCrs(task.bboxCrs ?? task.crs);
   const area: Area = { parts: task.bbox ? checkedParts(task.bbox, partsCrs) : null, partsCrs, crs };
   return withRaster(task.source, (handle) => answerOf(task, area, handle, cancellation), task.at);
 }
@@ -50,7 +50,7 @@ async function answerOf(
       const answer = await writeLerc(task, { view: view.dataset, bands: traits, area }, cancellation);
       return { ...answer, tag: contentTag(answer.data), ...handle.loss };
     }
-    const grid = await gridOf(task, area, view.dataset);
+    const grid = await computeCoverageGrid(task, area, view.dataset);
     cancellation.check();
     const read = { view: view.dataset, repeated: view.dataset !== selected, grid };
     const answer = picture
@@ -63,8 +63,8 @@ async function answerOf(
   }
 }
 
-function chosenBands(raster: Dataset, numbers: readonly number[]): Pick<Reading, 'traits' | 'bands'> {
-  const traits = traitsOf(raster);
+function chosenBands(raster: Dataset, numbers: readonly number[]): Pick<CoverageSource, 'traits' | 'bands'> {
+  const traits = getRasterTraits(raster);
   return { traits, bands: numbers.map((number) => traits.bands[number - 1]!) };
 }
 
@@ -91,8 +91,8 @@ export function checkedBands(bands: number[] | undefined, count: number): number
 }
 
 /** The raster as it is, or beside itself where the area lies across its edge. */
-export async function windowView(raster: Dataset, area: Area): Promise<View> {
-  const { copies, period } = copiesFor(area, georeferenceOf(raster));
+export async function windowView(raster: Dataset, area: Area): Promise<DatasetView> {
+  const { copies, period } = copiesFor(area, getGeoreference(raster));
   if (copies.every((copy) => copy === 0)) return { dataset: raster, close() {} };
   return repeated(raster, copies, period);
 }
@@ -103,12 +103,12 @@ async function writePng(
   task: CoverageTask,
   handle: RasterHandle,
   raster: Dataset,
-  { box, crs, width, height }: Grid,
+  { box, crs, width, height }: AreaGrid,
   cancellation: Cancellation,
 ): Promise<Answer> {
   if (width * height * PICTURE_PIXEL_BYTES > task.maxBytes)
     throw new TaskFailure('too-large', 'The picture would take too much memory: ask for fewer pixels.');
-  const rendering = await renderingOf(handle, task.bands);
+  const rendering = await chooseRendering(handle, task.bands);
   const view = raster === handle.dataset ? handle : handle.over(raster);
   try {
     const rgba = await readPicture(view, rendering, { box, crs, width, height }, cancellation);

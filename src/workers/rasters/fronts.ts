@@ -1,25 +1,28 @@
 /** Members of a mosaic that may hide all others of it in a window: those that are drawn last. */
 
-import { mosaicOf, ofMembers } from '../../core/catalog/raster-sources.js';
+import { findMosaicSource, ofMembers } from '../../core/catalog/raster-sources.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { MosaicMember, RasterImageTask, RasterSource } from '../../core/rasters/rasters.js';
-import { crsOf } from '../gdal/crs.js';
-import { type PictureWindow, placeOf } from './warp.js';
+import { getCrs } from '../gdal/crs.js';
+import { computeWindowBox, type PictureWindow } from './warp.js';
 
 /** Members that cover the window in each try: one usually does, some where each has holes. */
 const TRIES = [1, 4];
 
-const CRS84 = crsOf('OGC:CRS84');
+const CRS84 = getCrs('OGC:CRS84');
 
 /**
  * Parts of a mosaic, each with more members, that are drawn until one leaves nothing open: a stack of scenes of one place
  * then costs what the uppermost costs. None for what is no such stack, or is drawn so that what is beneath may show.
  */
-export function frontsOf({ source, steps = [] }: RasterImageTask, window: PictureWindow): RasterSource[] {
-  const { members = [], grid, merge } = mosaicOf(source) ?? {};
+export function listFrontParts(
+  { source, steps = [] }: RasterImageTask,
+  window: PictureWindow,
+): RasterSource[] {
+  const { members = [], grid, merge } = findMosaicSource(source) ?? {};
   if (!grid || merge || members.length < 2) return [];
   if (steps.some(({ adjustment, hillshade }) => adjustment || hillshade)) return [];
-  const box = placeOf(window, CRS84);
+  const box = computeWindowBox(window, CRS84);
   if (typeof box === 'string') return [];
   return sizesOf(members, box).map((size) => ofMembers(source, members.slice(-size)));
 }

@@ -2,14 +2,14 @@
 
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Box } from '../../core/geometry/box.js';
-import { type Crs, crsOfDataset } from '../gdal/crs.js';
+import { type GdalCrs, readDatasetCrs } from '../gdal/crs.js';
 import type { Dataset } from '../gdal/gdal.js';
 
 export type GeoTransform = [number, number, number, number, number, number];
 
 export interface Georeference {
   geoTransform: GeoTransform;
-  crs: Crs;
+  crs: GdalCrs;
   /** Box around all four corners, in `crs`. */
   extent: Box;
   /** No rotation, and rows run from north to south. */
@@ -19,7 +19,7 @@ export interface Georeference {
 const byDataset = new WeakMap<Dataset, Georeference>();
 
 /** Fails with `source-unreadable` when the raster does not say where it lies. Each look at a dataset takes GDAL's lock. */
-export function georeferenceOf(dataset: Dataset): Georeference {
+export function getGeoreference(dataset: Dataset): Georeference {
   let georeference = byDataset.get(dataset);
   if (!georeference) byDataset.set(dataset, (georeference = readGeoreference(dataset)));
   return georeference;
@@ -59,8 +59,8 @@ export function looksLikeDegrees(dataset: Dataset): boolean {
   return minx >= -180.5 && maxx <= 360.5 && miny >= -90.5 && maxy <= 90.5;
 }
 
-function datasetCrs(dataset: Dataset): Crs {
-  const crs = crsOfDataset(dataset);
+function datasetCrs(dataset: Dataset): GdalCrs {
+  const crs = readDatasetCrs(dataset);
   if (crs) return crs;
   throw new TaskFailure(
     'source-unreadable',

@@ -4,10 +4,10 @@ import { isDistant } from '../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Loss, RasterPosition, RasterSource } from '../../core/rasters/rasters.js';
 import { type Dataset, gdal, unreadable } from '../gdal/gdal.js';
-import { lengthOf, oneAtATime } from '../gdal/lock.js';
+import { getQueueLength, oneAtATime } from '../gdal/lock.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { repeated } from './pixels/continuous.js';
-import { openingOf } from './sources/index.js';
+import { createOpening } from './sources/index.js';
 import type { Opened, Opening } from './sources/opening.js';
 
 /** Idle handles on one raster: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
@@ -32,7 +32,7 @@ export class RasterHandle {
   /** Ids of members of a mosaic that are left out, because they cannot be read. */
   readonly lost: readonly string[];
   /** Where on the raster it read last: blocks of there are still in memory. */
-  lane: Lane | undefined;
+  lane: HandleLane | undefined;
   /** Lets others of the lane go on, with handles of their own: for what takes long. */
   leaveLane: () => void = () => {};
 
@@ -124,12 +124,12 @@ export class RasterHandle {
 const idle: RasterHandle[] = [];
 
 /** Two are as many as an engine has cores. */
-export type Lane = 0 | 1;
+export type HandleLane = 0 | 1;
 
 /** What follows its neighbours on one handle, which has decoded their blocks. */
-export interface Turn {
+export interface HandleTurn {
   /** The better one; the other where too many wait for it. */
-  lane: Lane;
+  lane: HandleLane;
   /** Ends the wait. */
   cancellation: Cancellation;
 }
@@ -143,17 +143,17 @@ export async function withRaster<T>(
   source: RasterSource,
   use: (handle: RasterHandle) => Promise<T>,
   at?: RasterPosition,
-  turn?: Turn,
+  turn?: HandleTurn,
 ): Promise<T> {
   for (let attempts = 1; ; attempts++) {
-    let opening = await openingOf(source, at);
+    let opening = await createOpening(source, at);
     // What is far away is waited for, not decoded: there uses do not follow each other.
     const lane = turn && !isDistant(source) ? laneOf(opening.key, turn.lane) : undefined;
     const line = opening.exclusive ?? (lane === undefined ? undefined : lineOf(opening.key, lane));
-    const waits = line !== undefined && lengthOf(line) > 0;
+    const waits = line !== undefined && getQueueLength(line) > 0;
     const inLine = async (leave: () => void) => {
       // The data may have been replaced during the wait.
-      if (waits) opening = await openingOf(source, at);
+      if (waits) opening = await createOpening(source, at);
       return withHandle(opening, use, lane, opening.exclusive === undefined ? leave : undefined);
     };
     try {
@@ -167,17 +167,17 @@ export async function withRaster<T>(
   }
 }
 
-const lineOf = (key: string, lane: Lane) => `${key} ${lane}`;
+const lineOf = (key: string, lane: HandleLane) => `${key} ${lane}`;
 
-function laneOf(key: string, lane: Lane): Lane | undefined {
-  const other: Lane = lane === 0 ? 1 : 0;
-  return [lane, other].find((one) => lengthOf(lineOf(key, one)) < LANE_LENGTH);
+function laneOf(key: string, lane: HandleLane): HandleLane | undefined {
+  const other: HandleLane = lane === 0 ? 1 : 0;
+  return [lane, other].find((one) => getQueueLength(lineOf(key, one)) < LANE_LENGTH);
 }
 
 async function withHandle<T>(
   opening: Opening,
   use: (handle: RasterHandle) => Promise<T>,
-  lane?: Lane,
+  lane?: HandleLane,
   leave: () => void = () => {},
 ): Promise<T> {
   const handle = takeIdle(opening, lane) ?? new RasterHandle(opening, await opening.open());
@@ -207,9 +207,9 @@ function damaged(error: unknown): TaskFailure {
 }
 
 /** That of the lane, or one that the least is lost with: whose lane nobody follows, or was followed longest ago. */
-function takeIdle({ key, stamp, origin }: Opening, lane?: Lane): RasterHandle | undefined {
+function takeIdle({ key, stamp, origin }: Opening, lane?: HandleLane): RasterHandle | undefined {
   closeStale(origin, stamp);
-  const isOf = (handle: RasterHandle, of: Lane | undefined) => handle.key === key && handle.lane === of;
+  const isOf = (handle: RasterHandle, of: HandleLane | undefined) => handle.key === key && handle.lane === of;
   let index = idle.findLastIndex((handle) => isOf(handle, lane));
   if (index < 0 && lane !== undefined) index = idle.findLastIndex((handle) => isOf(handle, undefined));
   if (index < 0) index = idle.findIndex((handle) => handle.key === key);

@@ -4,16 +4,16 @@ import { TaskFailure, type TaskFailureCode } from '../../core/errors/failure.js'
 import { contentTag } from '../../core/http/content-tag.js';
 import type { ImageResult, Loss, RasterImageTask, RasterStep } from '../../core/rasters/rasters.js';
 import type { PixelWindow } from '../../native/index.js';
-import { checkedBox, crsOf } from '../gdal/crs.js';
+import { checkedBox, getCrs } from '../gdal/crs.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { encodeImage, encodePart, isEmpty, isOpaque, MEDIA_TYPES } from './cog/encode.js';
-import { frontsOf } from './fronts.js';
-import { type Lane, type RasterHandle, withRaster } from './handles.js';
+import { listFrontParts } from './fronts.js';
+import { type HandleLane, type RasterHandle, withRaster } from './handles.js';
 import { cutTiles } from './images/cut.js';
 import { adjust, blendOver } from './pixels/adjust.js';
 import { drawHillshade } from './pixels/hillshade.js';
-import { lookOf } from './pixels/look.js';
-import { renderingOf } from './pixels/palette.js';
+import { chooseRequestedRendering } from './pixels/look.js';
+import { chooseRendering } from './pixels/palette.js';
 import { readPicture } from './pixels/picture.js';
 import { giveBack } from './pixels/pixel-buffers.js';
 import { type PictureWindow, placedIn } from './warp.js';
@@ -27,7 +27,7 @@ export async function image(task: RasterImageTask, cancellation: Cancellation): 
   checkSize(width, height);
   if (!(format in MEDIA_TYPES)) throw new TaskFailure('invalid-input', 'Unknown image format.');
   const box = checkedBox(task.bbox);
-  const crs = crsOf(task.crs);
+  const crs = getCrs(task.crs);
   const window = { box, crs, width, height };
   const { rgba, loss } =
     (await drawFronts(task, window, cancellation)) ?? (await draw(task, window, cancellation));
@@ -52,7 +52,7 @@ async function drawFronts(
   window: PictureWindow,
   cancellation: Cancellation,
 ): Promise<Picture | undefined> {
-  for (const source of frontsOf(task, window)) {
+  for (const source of listFrontParts(task, window)) {
     const front = await draw({ ...task, source }, window, cancellation).catch(ignoreUnreadable);
     if (front && isOpaque(front.rgba)) return front;
     if (front) giveBack(front.rgba);
@@ -90,7 +90,7 @@ const LANE_WINDOWS = 32;
  * GDAL's blocks belong to an open dataset, so what neighbours share is decoded once when one dataset reads both of them,
  * one after the other.
  */
-function laneOf({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): Lane | undefined {
+function laneOf({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): HandleLane | undefined {
   if (width * height > LANE_PIXELS) return undefined;
   const column = Math.floor((minx + maxx) / 2 / (LANE_WINDOWS * (maxx - minx)));
   const row = Math.floor((miny + maxy) / 2 / (LANE_WINDOWS * (maxy - miny)));
@@ -127,7 +127,9 @@ async function drawStep(
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
   if (hillshade) return drawHillshade(handle, hillshade, pixelMetres ?? [1, 1], window, cancellation);
-  const rendering = await (look ? lookOf(handle, look, ranges) : renderingOf(handle, undefined, ranges));
+  const rendering = await (look
+    ? chooseRequestedRendering(handle, look, ranges)
+    : chooseRendering(handle, undefined, ranges));
   return readPicture(handle, rendering, window, cancellation);
 }
 

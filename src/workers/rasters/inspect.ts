@@ -3,7 +3,7 @@
 import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { Box } from '../../core/geometry/box.js';
-import { aroundOnGlobe } from '../../core/geometry/box.js';
+import { mergeBoxesOnGlobe } from '../../core/geometry/box.js';
 import type {
   BandInfo,
   RasterGrid,
@@ -12,25 +12,25 @@ import type {
   RasterSource,
 } from '../../core/rasters/rasters.js';
 import type { TaskInput } from '../../core/tasks/tasks.js';
-import { CRS84, crsOf } from '../gdal/crs.js';
+import { CRS84_NAME, getCrs } from '../gdal/crs.js';
 import type { Dataset } from '../gdal/gdal.js';
-import { georeferenceOf } from './georeference.js';
+import { getGeoreference } from './georeference.js';
 import { type RasterHandle, withRaster } from './handles.js';
 import { outlineIn } from './pixels/continuous.js';
 import { bandStatistics } from './pixels/statistics.js';
-import { gridOf } from './sources/gridded/open.js';
+import { openSourceGrid } from './sources/gridded/open.js';
 import { remoteRevision } from './sources/remote/open.js';
 
 /** Bands whose statistics are sampled; further ones are described without. */
 const MAX_SAMPLED_BANDS = 16;
 
 /** Describes a raster file after reading from both of its ends, so that a truncated file is found out here. */
-export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
+export function inspectRaster({ source }: TaskInput<'raster.inspect'>): Promise<RasterInfo> {
   // What is merged has values that no member has.
   if (source.kind === 'mosaic' && source.grid && !source.merge) return inspectMosaic(source, source.grid);
   return withRaster(source, async (handle) => {
     const { dataset } = handle;
-    const { geoTransform, crs, extent } = georeferenceOf(dataset);
+    const { geoTransform, crs, extent } = getGeoreference(dataset);
     await readEnds(dataset);
     const first = dataset.bands.get(1);
     return {
@@ -43,7 +43,7 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
       crs: crs.text,
       epsg: crs.epsg,
       extent,
-      extent84: extent84Of(outlineIn(extent, crs, crsOf(CRS84)), dataset.rasterSize.x),
+      extent84: extent84Of(outlineIn(extent, crs, getCrs(CRS84_NAME)), dataset.rasterSize.x),
       bands: await describeBands(handle),
       overviewCount: first.overviews.count(),
       ...compressionOf(dataset),
@@ -54,7 +54,7 @@ export function inspect({ source }: TaskInput<'raster.inspect'>): Promise<Raster
 
 /** The bands are taken to be those of the first member; the others are looked at when they are read. */
 async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<RasterInfo> {
-  const { acquired: _, ...first } = await inspect({ source: source.members[0]!.source });
+  const { acquired: _, ...first } = await inspectRaster({ source: source.members[0]!.source });
   const [x0, dx, , y0, , dy] = grid.geoTransform;
   const newest = source.members
     .flatMap(({ acquired }) => acquired ?? [])
@@ -65,9 +65,9 @@ async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<Ra
     ...grid,
     source,
     driver: 'mosaic',
-    epsg: crsOf(grid.crs).epsg,
+    epsg: getCrs(grid.crs).epsg,
     extent: [x0, y0 + grid.height * dy, x0 + grid.width * dx, y0],
-    extent84: aroundOnGlobe(source.members.map(({ extent84 }) => extent84)),
+    extent84: mergeBoxesOnGlobe(source.members.map(({ extent84 }) => extent84)),
     ...(newest !== undefined && { acquired: newest }),
   };
 }
@@ -80,7 +80,7 @@ function compressionOf(dataset: Dataset): { compression?: string } {
 async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels' | 'revision'>> {
   if (source.kind === 'remote') return { revision: await remoteRevision(source) };
   if (source.kind !== 'gridded') return {};
-  const { times, levels } = (await gridOf(source)).axes;
+  const { times, levels } = (await openSourceGrid(source)).axes;
   return {
     ...(times && { times }),
     ...(levels && { levels }),

@@ -2,10 +2,10 @@
 
 import { LRUCache } from 'lru-cache';
 import { type Box, commonArea, WEB_MERCATOR_BOUNDS } from '../../core/geometry/box.js';
-import { CRS84, type Crs, crsOf, pointTransform, sameCrs, transformBox } from '../gdal/crs.js';
+import { CRS84_NAME, type GdalCrs, getCrs, pointTransform, sameCrs, transformGdalBox } from '../gdal/crs.js';
 import { type Dataset, gdal } from '../gdal/gdal.js';
-import { georeferenceOf } from './georeference.js';
-import { outlineIn, periodOf } from './pixels/continuous.js';
+import { getGeoreference } from './georeference.js';
+import { findCrsPeriod, outlineIn } from './pixels/continuous.js';
 
 /** Two latitudes that are much farther apart from each other on Mercator maps than on all other cylindrical ones. */
 const [HIGH, HIGHER] = [80, 89];
@@ -13,15 +13,15 @@ const STRETCH = 1.5;
 
 const stretched = new LRUCache<string, boolean>({ max: 64 });
 
-function isMercator(crs: Crs): boolean {
+function isMercator(crs: GdalCrs): boolean {
   let answer = stretched.get(crs.text);
   if (answer === undefined) stretched.set(crs.text, (answer = findStretch(crs)));
   return answer;
 }
 
-function findStretch(crs: Crs): boolean {
-  if (crs.srs.isGeographic() || periodOf(crs) === null) return false;
-  const move = pointTransform(crsOf(CRS84), crs);
+function findStretch(crs: GdalCrs): boolean {
+  if (crs.srs.isGeographic() || findCrsPeriod(crs) === null) return false;
+  const move = pointTransform(getCrs(CRS84_NAME), crs);
   const [near, far] = [move(0, HIGH), move(0, HIGHER)];
   return near !== null && far !== null && Math.abs(far[1]) > STRETCH * Math.abs(near[1]);
 }
@@ -36,10 +36,11 @@ export interface MercatorGrid {
  * The grid of a raster that reaches beyond 85.05 degrees, where the square of Web Mercator ends; undefined for other
  * rasters, and for other projections, whose grids GDAL suggests.
  */
-export async function mercatorGrid(raster: Dataset, target: Crs): Promise<MercatorGrid | undefined> {
-  const { crs, extent, northUp } = georeferenceOf(raster);
-  if (!northUp || sameCrs(crs, target) || periodOf(crs) === null || !isMercator(target)) return undefined;
-  const world = transformBox(WEB_MERCATOR_BOUNDS, crsOf(CRS84), crs);
+export async function mercatorGrid(raster: Dataset, target: GdalCrs): Promise<MercatorGrid | undefined> {
+  const { crs, extent, northUp } = getGeoreference(raster);
+  if (!northUp || sameCrs(crs, target) || findCrsPeriod(crs) === null || !isMercator(target))
+    return undefined;
+  const world = transformGdalBox(WEB_MERCATOR_BOUNDS, getCrs(CRS84_NAME), crs);
   const [minx, miny, maxx, maxy] = extent;
   const inside = world && commonArea(extent, [minx, world[1], maxx, world[3]]);
   if (!inside || (inside[1] === miny && inside[3] === maxy)) return undefined;

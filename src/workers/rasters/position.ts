@@ -4,13 +4,13 @@ import type { RasterBand } from 'gdal-async';
 import { TaskFailure, type TaskFailureCode } from '../../core/errors/failure.js';
 import type { PositionResult, PositionTask } from '../../core/rasters/rasters.js';
 import { type AnyNumber, exactInteger } from '../../core/values/exact-number.js';
-import { CRS84, crsOf, pointTransform } from '../gdal/crs.js';
+import { CRS84_NAME, getCrs, pointTransform } from '../gdal/crs.js';
 import type { Dataset } from '../gdal/gdal.js';
 import type { Cancellation } from '../threads/cancellation.js';
-import { georeferenceOf } from './georeference.js';
+import { getGeoreference } from './georeference.js';
 import { withRaster } from './handles.js';
-import { periodOf } from './pixels/continuous.js';
-import { isScaled } from './pixels/values.js';
+import { findCrsPeriod } from './pixels/continuous.js';
+import { hasScaledValues } from './pixels/values.js';
 import { isLarge, roundedByMosaic } from './pixels/wide-integers.js';
 
 /** Fails when nothing is left of what could not be read. */
@@ -80,12 +80,12 @@ function pixelAt(
   dataset: Dataset,
   [longitude, latitude]: readonly [number, number],
 ): [number, number] | undefined {
-  const { crs, geoTransform } = georeferenceOf(dataset);
+  const { crs, geoTransform } = getGeoreference(dataset);
   const { x: width, y: height } = dataset.rasterSize;
   const [x0, a, b, y0, c, d] = geoTransform;
-  const point = pointTransform(crsOf(CRS84), crs)(longitude, latitude);
+  const point = pointTransform(getCrs(CRS84_NAME), crs)(longitude, latitude);
   if (!point) return undefined;
-  const period = periodOf(crs);
+  const period = findCrsPeriod(crs);
   // A grid may run beyond 180 degrees.
   for (const shift of period === null ? [0] : [0, period, -period]) {
     const [dx, dy] = [point[0] + shift - x0, point[1] - y0];
@@ -107,7 +107,7 @@ async function valueAt(
     Iterable<number | bigint>;
   // GDAL reads members with nodata values or masks through doubles.
   if (typeof stored === 'bigint' && isMosaic && isLarge(stored)) throw roundedByMosaic();
-  if (typeof stored === 'bigint' && !isScaled(band)) return exactInteger(stored);
+  if (typeof stored === 'bigint' && !hasScaledValues(band)) return exactInteger(stored);
   const value = Number(stored) * (band.scale ?? 1) + (band.offset ?? 0);
   return Number.isFinite(value) ? value : null;
 }

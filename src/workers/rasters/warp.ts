@@ -2,16 +2,16 @@
 
 import { TaskFailure } from '../../core/errors/failure.js';
 import { type Box, commonArea } from '../../core/geometry/box.js';
-import { type Crs, gridOver, pointTransform } from '../gdal/crs.js';
+import { computeGridPoints, type GdalCrs, pointTransform } from '../gdal/crs.js';
 import { ALL_VALID, type Dataset, gdal } from '../gdal/gdal.js';
-import { type GeoTransform, georeferenceOf } from './georeference.js';
+import { type GeoTransform, getGeoreference } from './georeference.js';
 import type { RasterHandle } from './handles.js';
-import { copiesIn, periodOf } from './pixels/continuous.js';
-import type { Rendering } from './pixels/palette.js';
+import { copiesIn, findCrsPeriod } from './pixels/continuous.js';
+import type { PixelRendering } from './pixels/palette.js';
 
 export interface PictureWindow {
   box: Box;
-  crs: Crs;
+  crs: GdalCrs;
   width: number;
   height: number;
 }
@@ -30,10 +30,10 @@ export type SourceWindow = { box: Box; shrink: Shrink } | 'nothing' | 'unknown';
 export type Shrink = readonly [x: number, y: number];
 
 /** Around a pole, or where pixels are no squares, one side says little of the other. */
-export const meanOf = ([x, y]: Shrink): number => Math.sqrt(x * y);
+export const computeMeanShrink = ([x, y]: Shrink): number => Math.sqrt(x * y);
 
 export function sourceWindow(handle: RasterHandle, window: PictureWindow): SourceWindow {
-  const { crs, extent, geoTransform } = georeferenceOf(handle.dataset);
+  const { crs, extent, geoTransform } = getGeoreference(handle.dataset);
   const points = gridOn(window, crs);
   const box = boxAround(points);
   if (typeof box === 'string') return box;
@@ -67,12 +67,12 @@ const median = (values: number[]): number => values.sort((a, b) => a - b)[values
 
 /** The raster where a window meets it: it may run beyond 180 degrees, and the window may be counted from the other side. */
 export async function placedIn(handle: RasterHandle, window: PictureWindow): Promise<RasterHandle> {
-  const { crs, extent, northUp } = georeferenceOf(handle.dataset);
-  const period = northUp ? periodOf(crs) : null;
+  const { crs, extent, northUp } = getGeoreference(handle.dataset);
+  const period = northUp ? findCrsPeriod(crs) : null;
   if (period === null) return handle;
   const [west, , east] = extent;
   if (west >= -period / 2 && east <= period / 2) return handle;
-  const box = placeOf(window, crs);
+  const box = computeWindowBox(window, crs);
   if (typeof box === 'string') return handle;
   const copies = copiesIn(extent, grown(box), period);
   return copies.length === 0 ? handle : handle.movedBy(copies, period);
@@ -81,13 +81,13 @@ export async function placedIn(handle: RasterHandle, window: PictureWindow): Pro
 /** True when the raster has a valid pixel wherever the window has one, so that nothing must tell where it has none. */
 export function isCovered(raster: Dataset, window: PictureWindow): boolean {
   if (!isValidAllOver(raster)) return false;
-  const box = placeOf(window, georeferenceOf(raster).crs);
-  return typeof box !== 'string' && covers(raster, box);
+  const box = computeWindowBox(window, getGeoreference(raster).crs);
+  return typeof box !== 'string' && isWindowInside(raster, box);
 }
 
 /** True when a window at this box in the raster's CRS, and what is read around it, lies within the raster. */
-export function covers(raster: Dataset, box: Box): boolean {
-  const { extent, northUp } = georeferenceOf(raster);
+export function isWindowInside(raster: Dataset, box: Box): boolean {
+  const { extent, northUp } = getGeoreference(raster);
   const [minx, miny, maxx, maxy] = grown(box);
   return northUp && minx > extent[0] && miny > extent[1] && maxx < extent[2] && maxy < extent[3];
 }
@@ -107,14 +107,14 @@ export function isValidAllOver(dataset: Dataset): boolean {
 }
 
 /** The box of a window in another CRS, from a coarse grid. */
-export const placeOf = (window: PictureWindow, crs: Crs): Box | 'nothing' | 'unknown' =>
+export const computeWindowBox = (window: PictureWindow, crs: GdalCrs): Box | 'nothing' | 'unknown' =>
   boxAround(gridOn(window, crs));
 
 type Place = [number, number] | null;
 
 /** Rows from the bottom up; null what has no place. */
-function gridOn(window: PictureWindow, crs: Crs): Place[] {
-  const points = gridOver(window.box, WINDOW_DENSITY);
+function gridOn(window: PictureWindow, crs: GdalCrs): Place[] {
+  const points = computeGridPoints(window.box, WINDOW_DENSITY);
   const move = pointTransform(window.crs, crs);
   return Array.from({ length: points.length / 2 }, (_, i) => move(points[2 * i]!, points[2 * i + 1]!));
 }
@@ -150,7 +150,7 @@ export function kernelOptions([x, y]: Shrink, factor: number): string[] {
  */
 export async function warpToMemory(
   view: Dataset,
-  rendering: Rendering,
+  rendering: PixelRendering,
   window: PictureWindow,
   options: string[],
   isCovered: boolean,

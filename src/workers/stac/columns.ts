@@ -80,11 +80,11 @@ export function columnValue({ type }: Field, value: unknown): string | number | 
   if (type === 'boolean') return typeof value === 'boolean' ? Number(value) : null;
   if (type === 'json') return Array.isArray(value) ? JSON.stringify(value) : null;
   if (typeof value !== 'string') return null;
-  return type === 'date-time' ? utc(instantOf(value)) : value;
+  return type === 'date-time' ? utc(parseDateTimeMs(value)) : value;
 }
 
 /** Milliseconds since 1970; undefined for what is no RFC 3339 date-time. */
-export function instantOf(value: unknown): number | undefined {
+export function parseDateTimeMs(value: unknown): number | undefined {
   if (typeof value !== 'string' || !DATE_TIME.test(value)) return undefined;
   const instant = Date.parse(value.toUpperCase().replace(' ', 'T'));
   return Number.isNaN(instant) ? undefined : instant;

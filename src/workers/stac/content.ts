@@ -1,5 +1,5 @@
 import { TaskFailure } from '../../core/errors/failure.js';
-import { envelope } from '../../core/geometry/box.js';
+import { computeEnvelope } from '../../core/geometry/box.js';
 import type { GeoPackageSource } from '../../core/sources/vector-source.js';
 import {
   STAC_ASSET,
@@ -10,8 +10,8 @@ import {
   type StacPart,
 } from '../../core/stac/stac.js';
 import { quote, reader } from '../providers/geopackage/connection.js';
-import { storeOf } from '../providers/store.js';
-import { instantOf } from './columns.js';
+import { getFeatureStore } from '../providers/store.js';
+import { parseDateTimeMs } from './columns.js';
 
 /** An item on its way into the index. */
 export interface IndexedItem {
@@ -23,7 +23,7 @@ export interface IndexedItem {
 /** Features of one collection that become items. */
 const MAX_FOOTPRINTS = 10_000;
 
-export async function itemsOf({ collection, content }: StacPart): Promise<Iterable<IndexedItem>> {
+export async function listPartItems({ collection, content }: StacPart): Promise<Iterable<IndexedItem>> {
   switch (content.kind) {
     case 'items':
       return content.items.map((item) => ({ item }));
@@ -37,7 +37,7 @@ export async function itemsOf({ collection, content }: StacPart): Promise<Iterab
 type Footprints = Extract<StacContent, { kind: 'footprints' }>;
 
 async function footprints(collection: string, { source, temporal }: Footprints): Promise<IndexedItem[]> {
-  const { features } = await storeOf(source).items({
+  const { features } = await getFeatureStore(source).items({
     source,
     filter: undefined,
     format: 'geojson',
@@ -68,8 +68,8 @@ function itemOf(
 ): StacItem | undefined {
   const value = properties[temporal];
   const datetime = typeof value === 'string' && value.length === 10 ? `${value}T00:00:00Z` : value;
-  const bbox = envelope(geometry);
-  if (!geometry || !bbox || instantOf(datetime) === undefined) return undefined;
+  const bbox = computeEnvelope(geometry);
+  if (!geometry || !bbox || parseDateTimeMs(datetime) === undefined) return undefined;
   const { [temporal]: _, ...others } = properties;
   const feature = `${STAC_BASE}/ogc/features/collections/${collection}/items/${encodeURIComponent(String(id))}`;
   return {

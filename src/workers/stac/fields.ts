@@ -15,7 +15,7 @@ type Json = Record<string, unknown>;
  * (`properties.eo:cloud_cover`); one that an item does not have is passed over. A member in both lists is written, and so
  * is an included one within an excluded one.
  */
-export function selected(item: Json, { include, exclude = [] }: FieldsChoice): Json {
+export function selectMembers(item: Json, { include, exclude = [] }: FieldsChoice): Json {
   if (!include && exclude.length === 0) return item;
   const result: Json = include ? {} : structuredClone(item);
   for (const path of [...IDENTITY, ...(include ?? [])]) copy(item, result, path.split('.'));

@@ -11,8 +11,8 @@ import {
 import { geojsonToWkb, wkbToGeoPackage } from '../../native/index.js';
 import type Database from '../../native/sqlite.js';
 import { quote } from '../providers/geopackage/connection.js';
-import { columnValue, instantOf, keptStatements, PropertyColumns } from './columns.js';
-import { type IndexedItem, itemsOf } from './content.js';
+import { columnValue, keptStatements, PropertyColumns, parseDateTimeMs } from './columns.js';
+import { type IndexedItem, listPartItems } from './content.js';
 import { openIndex, PARTS } from './items-table.js';
 
 type Db = Database.Database;
@@ -41,7 +41,7 @@ export async function stacIndex({
   try {
     for (const part of parts) {
       // Read before the transaction: a database may take its time.
-      const items = await itemsOf(part);
+      const items = await listPartItems(part);
       db.transaction(() => replace(db, part, items)).immediate();
     }
     db.pragma('wal_checkpoint(PASSIVE)');
@@ -95,7 +95,7 @@ function insert(
   const names = ['geometry', 'collection', 'id', 'datetime', HIDDEN.start, HIDDEN.end];
   const columns = [...names, ...fields.map(({ name }) => name)];
   const { start, end } = timesOf(item);
-  const instant = instantOf(item.properties['datetime']);
+  const instant = parseDateTimeMs(item.properties['datetime']);
   // Of two items with one id the first is kept.
   const { changes, lastInsertRowid } =
     prepared(`INSERT OR IGNORE INTO items (${columns.map(quote).join(', ')})
@@ -132,9 +132,9 @@ function linked(collection: string, item: StacItem): StacItem {
 
 /** What `datetime` of a search is compared with: start and end, or the instant (STAC item search). */
 function timesOf({ properties }: StacItem): { start: number | undefined; end: number | undefined } {
-  const instant = instantOf(properties['datetime']);
-  const start = instantOf(properties['start_datetime']) ?? instant;
-  return { start, end: instantOf(properties['end_datetime']) ?? instant ?? start };
+  const instant = parseDateTimeMs(properties['datetime']);
+  const start = parseDateTimeMs(properties['start_datetime']) ?? instant;
+  return { start, end: parseDateTimeMs(properties['end_datetime']) ?? instant ?? start };
 }
 
 function geometryOf({ geometry }: StacItem): Buffer | null {

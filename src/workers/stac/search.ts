@@ -11,8 +11,8 @@ import {
 } from '../../core/stac/stac.js';
 import { statement } from '../providers/geopackage/connection.js';
 import { count, items } from '../providers/geopackage/queries/items.js';
-import { pageKeyOf } from '../providers/geopackage/queries/order.js';
-import { selected } from './fields.js';
+import { readPageKey } from '../providers/geopackage/queries/order.js';
+import { selectMembers } from './fields.js';
 import { indexExists, indexSource } from './items-table.js';
 
 const EMPTY: StacSearchResult = {
@@ -38,7 +38,7 @@ export function stacSearch(task: StacSearchTask): StacSearchResult {
   const whole = !page.more && !precedes && !cut;
   const matched = whole ? page.returned : matches(query, task);
   const lastKey =
-    cut && last !== undefined ? pageKeyOf(query.source as GeoPackageSource, task.sort, last) : page.last;
+    cut && last !== undefined ? readPageKey(query.source as GeoPackageSource, task.sort, last) : page.last;
   return {
     items: Buffer.from(atOrigin(texts.join(','), task.base)),
     returned: texts.length,
@@ -65,7 +65,7 @@ function textsOf(
     if (size > LIMITS.stacPageBytes) break;
     const text = stored.get(id) as string;
     const lines = isSelection
-      ? JSON.stringify(selected(JSON.parse(text) as Record<string, unknown>, task))
+      ? JSON.stringify(selectMembers(JSON.parse(text) as Record<string, unknown>, task))
       : text;
     size += lines.length;
     texts.push(lines);

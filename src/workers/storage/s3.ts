@@ -51,13 +51,17 @@ export async function put(
   } finally {
     stop();
   }
-  const stored = await head({ bucket, prefix, key });
+  const stored = await readObjectHead({ bucket, prefix, key });
   if (stored?.bytes !== size)
     throw new TaskFailure('store-unavailable', 'The object store has not kept the whole file.');
   return stored;
 }
 
-export async function head({ bucket, prefix, key }: Input<'storage.stat'>): Promise<Output<'storage.stat'>> {
+export async function readObjectHead({
+  bucket,
+  prefix,
+  key,
+}: Input<'storage.stat'>): Promise<Output<'storage.stat'>> {
   try {
     const { ContentLength, ETag } = await s3().send(
       new HeadObjectCommand({ Bucket: bucket, Key: prefix + key }),
@@ -102,7 +106,7 @@ export async function remove({ bucket, prefix, key }: Input<'storage.remove'>): 
   }
 }
 
-export async function list({ bucket, prefix, begin }: Input<'storage.list'>): Promise<string[]> {
+export async function listObjectKeys({ bucket, prefix, begin }: Input<'storage.list'>): Promise<string[]> {
   const keys: string[] = [];
   try {
     for (let token: string | undefined, more = true; more; more = token !== undefined) {

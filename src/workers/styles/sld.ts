@@ -1,5 +1,5 @@
 import { importSld } from '../../core/styles/sld/import/import.js';
-import { xmlTextOf } from '../../core/styles/sld/import/xml-text.js';
+import { decodeXml } from '../../core/styles/sld/import/xml-text.js';
 import { SldFailure } from '../../core/styles/sld/report.js';
 import type { SldTask, SldTaskResult } from '../../core/styles/sld/task.js';
 import { icons } from './symbols/icons.js';
@@ -7,7 +7,7 @@ import { icons } from './symbols/icons.js';
 /** Reads a style; a failure is an answer too, with its diagnostic. */
 export function readSld({ xml, target }: SldTask): SldTaskResult {
   try {
-    return importSld(xmlTextOf(xml), { ...target, icons: new Set(icons().keys()), places: false });
+    return importSld(decodeXml(xml), { ...target, icons: new Set(icons().keys()), places: false });
   } catch (error) {
     if (!(error instanceof SldFailure)) throw error;
     const malformed = error.construct === 'XML' || error.construct === 'DOCTYPE';

@@ -12,7 +12,7 @@ import { storageFailure } from '../../core/errors/storage-faults.js';
 import type { TaskWork } from '../../core/tasks/tasks.js';
 
 /** What a worker thread or process answers for one task. */
-export type Answer<T = unknown> = ({ ok: true; value: T } | { ok: false; failure: FailureMessage }) & {
+export type TaskResponse<T = unknown> = ({ ok: true; value: T } | { ok: false; failure: FailureMessage }) & {
   /** Of a traced task. */
   work?: TaskWork;
 };
@@ -44,8 +44,8 @@ export function failureFrom(value: unknown): TaskFailure {
   return new TaskFailure(code as TaskFailureCode, message, typeof cause === 'string' ? cause : undefined);
 }
 
-/** Runs a task body and turns its outcome into an `Answer`, so that nothing but plain data leaves the thread. */
-export async function answer<T>(body: () => Promise<T>): Promise<Answer<T>> {
+/** Runs a task body and turns its outcome into an `TaskResponse`, so that nothing but plain data leaves the thread. */
+export async function runTaskBody<T>(body: () => Promise<T>): Promise<TaskResponse<T>> {
   try {
     return { ok: true, value: await body() };
   } catch (error) {

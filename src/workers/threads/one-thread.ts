@@ -3,7 +3,7 @@ import { TaskFailure } from '../../core/errors/failure.js';
 import { BACKGROUND, type Caller } from '../../core/kit/callers.js';
 import type { PoolStatus, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../core/tasks/tasks.js';
 import { Cancellation, type CancellationFlag } from './cancellation.js';
-import { type Answer, failureFrom } from './failure.js';
+import { failureFrom, type TaskResponse } from './failure.js';
 import { FairLane, type LaneTask } from './fair-lane.js';
 import { busy } from './pace.js';
 
@@ -19,7 +19,7 @@ export interface OneThreadMessage<N extends TaskName> {
 
 export interface OneThreadOptions {
   name: string;
-  /** The thread's module, whose default export runs a task and answers an `Answer`. */
+  /** The thread's module, whose default export runs a task and answers an `TaskResponse`. */
   worker: URL;
   /** What the thread knows from its start. */
   workerData?: unknown;
@@ -80,7 +80,7 @@ export class OneThreadPool<Names extends TaskName> {
     const stop = () => cancellation.request();
     signal?.addEventListener('abort', stop, { once: true });
     try {
-      const answer = (await this.#pool.run(message)) as Answer<TaskOutput<N>>;
+      const answer = (await this.#pool.run(message)) as TaskResponse<TaskOutput<N>>;
       if (answer.ok) return answer.value;
       throw failureFrom(answer.failure);
     } catch (error) {

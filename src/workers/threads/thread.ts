@@ -2,7 +2,7 @@
 
 import { Piscina } from 'piscina';
 import type { CancellationFlag } from './cancellation.js';
-import type { Answer } from './failure.js';
+import type { TaskResponse } from './failure.js';
 
 export interface ThreadTask {
   task: string;
@@ -11,7 +11,10 @@ export interface ThreadTask {
 }
 
 /** Lets the bytes of an answer change threads without a copy where their memory can. */
-export function moved(result: Answer, movable: (value: unknown) => ArrayBuffer[] = movableBuffers): Answer {
+export function moved(
+  result: TaskResponse,
+  movable: (value: unknown) => ArrayBuffer[] = movableBuffers,
+): TaskResponse {
   const buffers = result.ok ? movable(result.value) : [];
   if (buffers.length === 0) return result;
   const transferable = { [Piscina.transferableSymbol]: buffers, [Piscina.valueSymbol]: result };

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { TaskFailure } from '../../core/errors/failure.js';
-import { freeName } from '../../core/features/column-names.js';
+import { findFreeName } from '../../core/features/column-names.js';
 import type {
   DropTask,
   LayerStylesTask,
@@ -31,7 +31,7 @@ import {
   newestToken,
   openSeries,
 } from '../providers/geopackage/store-series.js';
-import { emptyLogOf } from '../providers/kept-sqlite.js';
+import { checkpointWriteAheadLog } from '../providers/kept-sqlite.js';
 
 type Db = Database.Database;
 
@@ -72,7 +72,7 @@ export function load(task: LoadTask): LoadResult {
     if ('occupant' in result) return result;
     // Readers are in other threads: let them see the rows without the log in between.
     if (task.unpublished) db.pragma('journal_mode = WAL');
-    else emptyLogOf(path, db);
+    else checkpointWriteAheadLog(path, db);
     if (!task.keepsStaging) rmSync(task.staging, { force: true });
     return { ...result, store: path };
   } finally {
@@ -116,7 +116,7 @@ const takenError = ({ table }: LoadTask) =>
   new TaskFailure('invalid-input', `The store has a table ${table} already.`);
 
 /** Body of task `vector.drop`. */
-export function drop({ store, table }: DropTask): null {
+export function dropStoreTable({ store, table }: DropTask): null {
   return changeStore(store, (db) => {
     if (dropTable(db, table)) removeLayerStyles(db, table);
   });
@@ -133,7 +133,7 @@ function changeStore(store: string, change: (db: Db) => void): null {
   const db = connect(store, false);
   try {
     db.transaction(() => change(db)).immediate();
-    emptyLogOf(store, db);
+    checkpointWriteAheadLog(store, db);
     return null;
   } finally {
     db.close();
@@ -195,7 +195,7 @@ function idColumnOf(
   const differs =
     same && `SELECT 1 FROM staging.${quote(stagingTable)} WHERE ${quote(same)} IS NOT ${quote(key)} LIMIT 1`;
   if (differs && db.prepare(differs).get() === undefined) return [];
-  const name = freeName('id', new Set(names.map((one) => one.toLowerCase())));
+  const name = findFreeName('id', new Set(names.map((one) => one.toLowerCase())));
   return [{ name, type: 'INTEGER', notnull: 0, value: quote(key) }];
 }
 

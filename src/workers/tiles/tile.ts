@@ -1,9 +1,9 @@
 import { contentTag } from '../../core/http/content-tag.js';
 import type { TileLayer, VectorTileResult, VectorTileTask } from '../../core/tasks/vector-tasks.js';
 import { gzip } from '../../native/index.js';
-import { asMlt, gzipLevelOf } from '../features/encodings.js';
+import { asMlt, getGzipLevel } from '../features/encodings.js';
 import type { EncodedLayer } from '../providers/feature-store.js';
-import { storeOf } from '../providers/store.js';
+import { getFeatureStore } from '../providers/store.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { deservesOverview, fromOverview } from './overviews/tile.js';
 
@@ -31,7 +31,7 @@ export async function vectorTile(
   const tag = contentTag(data);
   if (task.encoding === 'identity' || data.length < (task.gzipMinBytes ?? 0))
     return { data, encoding: 'identity', tag, features, dropped, heavy };
-  return { data: gzip(data, gzipLevelOf(task)), encoding: 'gzip', tag, features, dropped, heavy };
+  return { data: gzip(data, getGzipLevel(task)), encoding: 'gzip', tag, features, dropped, heavy };
 }
 
 /** From an overview of the table where that shows all that the tile can show, else from the table. */
@@ -42,7 +42,7 @@ async function encodeLayer(
 ): Promise<EncodedLayer & { heavy: boolean }> {
   const overview = await fromOverview(task, layer, cancellation);
   if (overview) return { ...overview, heavy: overview.stale };
-  const encoded = await storeOf(layer.source).tileLayer(task, layer, cancellation);
+  const encoded = await getFeatureStore(layer.source).tileLayer(task, layer, cancellation);
   return { ...encoded, heavy: deservesOverview(layer, encoded) };
 }
 

@@ -1,16 +1,16 @@
-import { compressionOf } from '../../core/http/content-coding.js';
+import { findCompression } from '../../core/http/content-coding.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { TranscodeTask } from '../../core/tasks/vector-tasks.js';
 import type { ArchiveTile } from '../../core/tiles/archives.js';
 import { gzip } from '../../native/index.js';
-import { asMlt, asMvt, GZIP_LEVEL, tooLarge } from '../features/encodings.js';
-import { inflate, NO_TILE } from '../providers/archive/stored.js';
+import { asMlt, asMvt, createTileSizeFailure, GZIP_LEVEL } from '../features/encodings.js';
+import { inflateStored, NO_TILE } from '../providers/archive/stored.js';
 
 /** A stored tile in the other encoding of vector tiles; gzip where it was compressed. */
 export function transcode({ tile: { data, encoding }, to }: TranscodeTask): ArchiveTile {
-  const compression = compressionOf(encoding);
-  const stored = compression ? inflate(data, compression, LIMITS.transcodedTileBytes) : data;
-  if (stored.byteLength > LIMITS.transcodedTileBytes) throw tooLarge();
+  const compression = findCompression(encoding);
+  const stored = compression ? inflateStored(data, compression, LIMITS.transcodedTileBytes) : data;
+  if (stored.byteLength > LIMITS.transcodedTileBytes) throw createTileSizeFailure();
   const tile = to === 'mlt' ? asMlt(stored) : asMvt(stored);
   if (tile.byteLength === 0) return NO_TILE;
   return compression ? { data: gzip(tile, GZIP_LEVEL), encoding: 'gzip' } : { data: tile, encoding };

@@ -24,7 +24,7 @@ import { defaultPolicy } from '../../../src/services/access/rules/policy.js';
 import { AccessRules, NO_RULES } from '../../../src/services/access/rules/rules.js';
 import { Tenants } from '../../../src/services/access/tenants.js';
 import { AlertStream } from '../../../src/services/alerts/alerts.js';
-import { ShownLayers } from '../../../src/services/catalog/copies/shown-layers.js';
+import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.js';
 import { Layers } from '../../../src/services/catalog/layers/layers.js';
 import { PublishedLayers } from '../../../src/services/catalog/publish/layers.js';
 import { SourceLayers } from '../../../src/services/catalog/publish/source-layers.js';
@@ -125,7 +125,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
   });
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
   const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing: new Sealing('') });
-  const shownLayers = new ShownLayers({
+  const shownLayers = new LayerFinder({
     ...{ documents: t.state.documents, rasters: t.state.rasters, collections: t.state.collections },
     ...{ derivations, catalog: () => new CatalogSnapshot([], [], 0) },
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CatalogSnapshot, type Collection } from '../../../src/core/catalog/collection.js';
-import { drop } from '../../../src/services/tiles/cache/control.js';
+import { evictTiles } from '../../../src/services/tiles/cache/control.js';
 import { TileLevels } from '../../../src/services/tiles/cache/levels.js';
 import { TileCache } from '../../../src/services/tiles/cache/tile-cache.js';
 import { tileOf, wanted } from '../support.js';
@@ -32,14 +32,14 @@ describe('an operator drops', () => {
     [{ kind: 'pattern', pattern: 'c1' }, 0],
     [{ kind: 'pattern', pattern: '*.*' }, 0],
   ] as const)('%j', async (scope, count) => {
-    expect(await drop(scope, await filled())).toBe(count);
+    expect(await evictTiles(scope, await filled())).toBe(count);
   });
 
   test('by no pattern that would take long', async () => {
     const parts = await filled();
-    await expect(drop({ kind: 'pattern', pattern: '*a'.repeat(9) }, parts)).rejects.toMatchObject({
+    await expect(evictTiles({ kind: 'pattern', pattern: '*a'.repeat(9) }, parts)).rejects.toMatchObject({
       status: 400,
     });
-    expect(await drop({ kind: 'pattern', pattern: '*'.repeat(200) }, parts)).toBe(4);
+    expect(await evictTiles({ kind: 'pattern', pattern: '*'.repeat(200) }, parts)).toBe(4);
   });
 });

@@ -5,7 +5,7 @@ import { LIMITS } from '../../../src/core/kit/limits.js';
 import Database from '../../../src/native/sqlite.js';
 import { edit } from '../../../src/workers/providers/geopackage/edits/edit.js';
 import { closeWriters } from '../../../src/workers/providers/geopackage/edits/writer.js';
-import { inspect } from '../../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageStore } from '../support.js';
 
 /** Triggers of foreign GeoPackages that never end. */
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 async function insert(table: string, names: readonly string[], mode: EditTask['mode'] = 'atomic') {
-  const { source } = inspect(store.file).find((layer) => layer.source.table === table)!;
+  const { source } = inspectGeoPackage(store.file).find((layer) => layer.source.table === table)!;
   const create = (name: string): EditTask['operations'][number] => {
     const values = table === 'spots' ? { values: { name: JSON.stringify(name) } } : {};
     return { type: 'create', feature: { geometry: '{"type":"Point","coordinates":[1,2]}', ...values } };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { changedAreas, changeOf } from '../../../src/core/edits/edit-areas.js';
+import { changedAreas, mergeChanges } from '../../../src/core/edits/edit-areas.js';
 import type { Box } from '../../../src/core/geometry/box.js';
 import { LIMITS } from '../../../src/core/kit/limits.js';
 import type { NewEvent } from '../../../src/workers/edits/session.js';
@@ -58,12 +58,12 @@ it('tells the box across 180 degrees of geometries that are cut there', () => {
       envelopeAfter: [-180, 0, 180, 5],
     });
   const fiji = cut(polygon(177, 180), polygon(-180, -178));
-  expect(changeOf([fiji], 1).extent84).toEqual([177, 0, -178, 5]);
+  expect(mergeChanges([fiji], 1).extent84).toEqual([177, 0, -178, 5]);
   const near = event({ envelopeAfter: [170, -10, 171, -9] });
-  expect(changeOf([near, fiji], 1).extent84).toEqual([170, -10, -178, 5]);
+  expect(mergeChanges([near, fiji], 1).extent84).toEqual([170, -10, -178, 5]);
   // One part reaches from one side of the prime meridian to the other.
-  expect(changeOf([cut(polygon(177, 180), polygon(-180, 10))], 1).extent84).toEqual([-180, 0, 180, 5]);
-  expect(changeOf([event({ envelopeAfter: [-180, 0, 180, 5], geometry: '' })], 1).extent84).toEqual([
+  expect(mergeChanges([cut(polygon(177, 180), polygon(-180, 10))], 1).extent84).toEqual([-180, 0, 180, 5]);
+  expect(mergeChanges([event({ envelopeAfter: [-180, 0, 180, 5], geometry: '' })], 1).extent84).toEqual([
     -180, 0, 180, 5,
   ]);
 });

@@ -10,7 +10,7 @@ import { Databases } from '../../../src/services/catalog/databases.js';
 import { StacImagery } from '../../../src/services/rasters/stac-imagery/searches.js';
 import { edit } from '../../../src/workers/providers/geopackage/edits/edit.js';
 import { closeWriters } from '../../../src/workers/providers/geopackage/edits/writer.js';
-import { inspect } from '../../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageStore } from '../support.js';
 
 /** Reloads and edits meet in any order: the catalog knows each edit once. */
@@ -26,7 +26,7 @@ beforeEach(async () => {
   stores.push(store);
   const pools = {
     run: async (name: string, { path }: { path: string }) =>
-      name === 'vector.otherTables' ? { tiles: [], plain: [], problems: [] } : inspect(path),
+      name === 'vector.otherTables' ? { tiles: [], plain: [], problems: [] } : inspectGeoPackage(path),
   } as unknown as Pools;
   catalog = new Catalog({
     pools,

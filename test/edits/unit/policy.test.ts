@@ -4,7 +4,7 @@ import { CRS84 } from '../../../src/core/geometry/crs.js';
 import type { Principal } from '../../../src/core/http/operation.js';
 import { defaultStyle } from '../../../src/core/styles/default-style.js';
 import type { Pools } from '../../../src/core/tasks/tasks.js';
-import { editOperations } from '../../../src/gateway/features/edits/operations.js';
+import { createEditOperations } from '../../../src/gateway/features/edits/operations.js';
 import { Dispatcher } from '../../../src/gateway/http/dispatch.js';
 import { Forwarding } from '../../../src/gateway/http/requests/forwarding.js';
 import { HttpServer } from '../../../src/gateway/http/server.js';
@@ -13,8 +13,8 @@ import { fixedReading, VisibleCatalog } from '../../../src/services/catalog/visi
 import { Edits } from '../../../src/services/edits/edits.js';
 import { createLog } from '../../../src/services/telemetry/log.js';
 import { closeWriters, writer } from '../../../src/workers/providers/geopackage/edits/writer.js';
-import { inspect } from '../../../src/workers/providers/geopackage/schema/inspect.js';
-import { storeOf } from '../../../src/workers/providers/store.js';
+import { inspectGeoPackage } from '../../../src/workers/providers/geopackage/schema/inspect.js';
+import { getFeatureStore } from '../../../src/workers/providers/store.js';
 import { NO_AUDIT } from '../../support/auditing.js';
 import { type Editor, geoPackageStore, parcel, sender } from '../support.js';
 
@@ -49,7 +49,7 @@ let ann: Editor['send'];
 let bob: Editor['send'];
 
 beforeAll(async () => {
-  const layer = inspect(store.file).find(({ source }) => source.table === 'parcels')!;
+  const layer = inspectGeoPackage(store.file).find(({ source }) => source.table === 'parcels')!;
   const collection = {
     ...layer,
     kind: 'vector',
@@ -61,11 +61,13 @@ beforeAll(async () => {
     file: store.file,
   } as unknown as VectorCollection;
   const run = async (name: string, input: never) =>
-    name === 'vector.edit' ? storeOf(layer.source).edit(input) : storeOf(layer.source).item(input);
+    name === 'vector.edit'
+      ? getFeatureStore(layer.source).edit(input)
+      : getFeatureStore(layer.source).item(input);
   const pools = { run } as unknown as Pools;
   const snapshot = new CatalogSnapshot([collection], [], 1);
   const visible = new VisibleCatalog(() => snapshot, fixedReading(policy));
-  const operations = editOperations({
+  const operations = createEditOperations({
     catalog: () => snapshot,
     visible: (principal) => visible.of(principal),
     pools,

@@ -1,9 +1,9 @@
 import { expect, it, vi } from 'vitest';
 import { TaskFailure } from '../../../src/core/errors/failure.js';
-import { Lane } from '../../../src/workers/engine/lane.js';
+import { TaskLane } from '../../../src/workers/engine/lane.js';
 
-const lane = (more: Partial<ConstructorParameters<typeof Lane>[0]> = {}) =>
-  new Lane({ name: 'test', concurrency: 1, maxQueue: 2, graceMs: 30, onStuck: () => {}, ...more });
+const lane = (more: Partial<ConstructorParameters<typeof TaskLane>[0]> = {}) =>
+  new TaskLane({ name: 'test', concurrency: 1, maxQueue: 2, graceMs: 30, onStuck: () => {}, ...more });
 
 function gate(): { promise: Promise<string>; open: () => void } {
   let open = () => {};

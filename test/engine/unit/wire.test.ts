@@ -2,14 +2,14 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { FrameReader, FrameWriter } from '../../../src/workers/engine/frames.js';
-import { CHUNK_BYTES, type Message, WireError } from '../../../src/workers/engine/wire.js';
+import { CHUNK_BYTES, WireError, type WireMessage } from '../../../src/workers/engine/wire.js';
 import { eventually, scratchDirectory } from '../support.js';
 
 const scratch = scratchDirectory();
 afterAll(() => scratch.remove());
 
 /** What a writer sends, as bytes. */
-function written(...messages: Message[]): Buffer {
+function written(...messages: WireMessage[]): Buffer {
   const parts: Buffer[] = [];
   const socket = {
     on: () => socket,
@@ -23,8 +23,8 @@ function written(...messages: Message[]): Buffer {
   return Buffer.concat(parts);
 }
 
-function read(pieces: Iterable<Buffer>): Message[] {
-  const messages: Message[] = [];
+function read(pieces: Iterable<Buffer>): WireMessage[] {
+  const messages: WireMessage[] = [];
   const reader = new FrameReader((message) => messages.push(message));
   for (const piece of pieces) reader.push(piece);
   return messages;
@@ -33,7 +33,7 @@ function read(pieces: Iterable<Buffer>): Message[] {
 const bytes = (length: number, seed: number) =>
   Uint8Array.from({ length }, (_, index) => (index * 31 + seed) & 255);
 
-const SAMPLES: Message[] = [
+const SAMPLES: WireMessage[] = [
   { kind: 'hello', version: 1, pid: 7 },
   {
     kind: 'request',
@@ -94,7 +94,7 @@ it('knows when a slow reader has been given everything', async () => {
     socket.end();
   }).listen(path);
   const client = connect(path);
-  const received: Message[] = [];
+  const received: WireMessage[] = [];
   const reader = new FrameReader((message) => received.push(message));
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(ended).toBe(false);

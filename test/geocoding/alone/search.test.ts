@@ -4,7 +4,7 @@ import { LIMITS } from '../../../src/core/kit/limits.js';
 import { geocode } from '../../../src/workers/geocoding/find.js';
 import { reverseGeocode } from '../../../src/workers/geocoding/reverse.js';
 import { suggest } from '../../../src/workers/geocoding/suggest.js';
-import { editDistance, likeness, wordsOf } from '../../../src/workers/geocoding/words.js';
+import { editDistance, likeness, splitWords } from '../../../src/workers/geocoding/words.js';
 import { Cancellation } from '../../../src/workers/threads/cancellation.js';
 import { referenceFolder, TOWNS } from '../support.js';
 
@@ -26,7 +26,7 @@ const suggested = (text: string, more: Partial<SuggestQuery> = {}) =>
 
 describe('words', () => {
   it('are folded', () => {
-    expect(wordsOf("Łódź Straße São-Tomé O'Neill ÆØ 12a")).toEqual([
+    expect(splitWords("Łódź Straße São-Tomé O'Neill ÆØ 12a")).toEqual([
       'lodz',
       'strasse',
       'sao',
@@ -35,7 +35,7 @@ describe('words', () => {
       'aeo',
       '12a',
     ]);
-    expect(wordsOf('"a" OR (b*) NEAR/3 ^c: - + 東京')).toEqual(['a', 'or', 'b', 'near', '3', 'c', '東京']);
+    expect(splitWords('"a" OR (b*) NEAR/3 ^c: - + 東京')).toEqual(['a', 'or', 'b', 'near', '3', 'c', '東京']);
   });
 
   it('are as far apart as their edits', () => {

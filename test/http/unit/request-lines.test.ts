@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { nextRequest, requestId, requestIdBytes } from '../../../src/gateway/http/requests/request-id.js';
+import { countRequest, requestId, requestIdBytes } from '../../../src/gateway/http/requests/request-id.js';
 import { LineWriter } from '../../../src/services/telemetry/line-writer.js';
 import type { RequestEvent, RequestKind } from '../../../src/services/telemetry/log.js';
 import { RequestLines } from '../../../src/services/telemetry/request-lines.js';
@@ -139,7 +139,7 @@ describe('ids of requests', () => {
   it('are counted on as bytes as they are as texts', () => {
     const seen = new Set<string>();
     for (let i = 0; i < 100_000; i++) {
-      const request = nextRequest();
+      const request = countRequest();
       const id = requestId(request);
       if (Buffer.from(requestIdBytes(request)).toString() !== id) throw new Error(`bytes differ from ${id}`);
       seen.add(id);
@@ -148,7 +148,7 @@ describe('ids of requests', () => {
   });
 
   it('are the same bytes when other requests have come meanwhile', () => {
-    const requests = Array.from({ length: 5000 }, () => nextRequest());
+    const requests = Array.from({ length: 5000 }, () => countRequest());
     for (const request of requests)
       expect(Buffer.from(requestIdBytes(request)).toString()).toBe(requestId(request));
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ApiError } from '../../../src/core/errors/errors.js';
 import type { Principal } from '../../../src/core/http/operation.js';
 import type { Execution } from '../../../src/services/processes/execution.js';
-import { type Draft, Proposals } from '../../../src/services/processes/proposals.js';
+import { type ProposalDraft, Proposals } from '../../../src/services/processes/proposals.js';
 import { DocumentStore } from '../../../src/stores/state/documents.js';
 import { startServer, type TestServer } from '../../support/server.js';
 import { temporaryState } from '../../support/state.js';
@@ -152,7 +152,7 @@ describe('proposals', () => {
     ...(tenantId === undefined ? {} : { tenantId }),
   });
   const execution = (n: number) => ({ values: { n }, sources: {}, outputs: {}, response: 'document' });
-  const draft = (principal: Principal, n = 0): Draft => ({
+  const draft = (principal: Principal, n = 0): ProposalDraft => ({
     ...{ process: UNION, execution: execution(n) as Execution, principal },
     ...{ baseUrl: 'http://localhost', priority: 'Normal' },
   });

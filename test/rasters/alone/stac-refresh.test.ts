@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { membersOf } from '../../../src/core/catalog/raster-sources.js';
+import { listMosaicMembers } from '../../../src/core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../src/core/errors/failure.js';
 import type { RemoteRaster } from '../../../src/core/rasters/rasters.js';
 import type { SceneSearchTask } from '../../../src/core/stac/stac-scenes.js';
@@ -60,8 +60,9 @@ afterEach(() => {
 
 const searches = () => state.tasks.filter((name) => name === 'ingest.stacScenes').length;
 const urls = (mosaic: ReturnType<typeof sceneMosaic>) =>
-  membersOf(mosaic.source)!.map(({ source }) => (source as RemoteRaster).url);
-const idsNow = async () => membersOf(sceneMosaic(await imagery.read(ADDRESS)).source)!.map(({ id }) => id);
+  listMosaicMembers(mosaic.source)!.map(({ source }) => (source as RemoteRaster).url);
+const idsNow = async () =>
+  listMosaicMembers(sceneMosaic(await imagery.read(ADDRESS)).source)!.map(({ id }) => id);
 
 it('is not searched again for reloads, and again when it is old', async () => {
   for (let i = 0; i < 5; i++) {

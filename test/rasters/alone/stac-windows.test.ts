@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { RasterCollection } from '../../../src/core/catalog/collection.js';
 import type { MergeStrategy } from '../../../src/core/catalog/layer-settings.js';
-import { membersOf } from '../../../src/core/catalog/raster-sources.js';
+import { listMosaicMembers } from '../../../src/core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../src/core/errors/failure.js';
 import type { Box } from '../../../src/core/geometry/box.js';
 import { LIMITS } from '../../../src/core/kit/limits.js';
@@ -11,7 +11,7 @@ import { stacSource } from '../../../src/core/stac/stac-source.js';
 import type { Pools } from '../../../src/core/tasks/tasks.js';
 import { settled } from '../../../src/services/catalog/layers/settled.js';
 import { chooseRaster } from '../../../src/services/rasters/choose.js';
-import { cellsOf } from '../../../src/services/rasters/stac-imagery/cells.js';
+import { listCoveringCells } from '../../../src/services/rasters/stac-imagery/cells.js';
 import { sceneMembers } from '../../../src/services/rasters/stac-imagery/mosaic.js';
 import { searchTime, withItsScenes } from '../../../src/services/rasters/stac-imagery/windows.js';
 
@@ -38,7 +38,7 @@ function pools(tasks: SceneSearchTask[], state: { isAway?: boolean } = {}): Pool
 }
 
 const window = (window84: Box) => ({ window84, datetime: undefined });
-const idsOf = ({ raster }: RasterCollection) => membersOf(raster.source)!.map(({ id }) => id);
+const idsOf = ({ raster }: RasterCollection) => listMosaicMembers(raster.source)!.map(({ id }) => id);
 
 describe('cells', () => {
   it.each<[Box, number]>([
@@ -48,7 +48,7 @@ describe('cells', () => {
     [[179.9, 10, -179.9, 10.1], 2],
     [[8.25, 46, 8.25, 46], 1],
   ])('cover %j, and are %i', (box, count) => {
-    const cells = cellsOf(box);
+    const cells = listCoveringCells(box);
     expect(cells).toHaveLength(count);
     for (const corner of [
       [box[0], box[1]],
@@ -72,7 +72,7 @@ describe('cells', () => {
     [[180, 10, 180, 10], [[179.6484375, 9.84375, 180, 10.1953125]]],
     [[-185, 10, -180, 10], [[174.375, 5.625, 180, 11.25]]],
   ])('of %j beyond the antimeridian have a width', (window, some) => {
-    const cells = cellsOf(window);
+    const cells = listCoveringCells(window);
     for (const cell of some) expect(cells).toContainEqual(cell);
     for (const [west, south, east, north] of cells) {
       expect(west).toBeLessThan(east);
@@ -81,9 +81,9 @@ describe('cells', () => {
   });
 
   it('are cut at the sides of an area', () => {
-    expect(cellsOf([-180, -85, 180, 85], [13, 50.7, 14, 51.1])).toEqual([[13, 50.7, 14, 51.1]]);
-    expect(cellsOf([2, 48, 3, 49], [13, 50.7, 14, 51.1])).toEqual([]);
-    expect(cellsOf([-180, -85, 180, 85], [179, -19.5, -179, -18.8])).toEqual([
+    expect(listCoveringCells([-180, -85, 180, 85], [13, 50.7, 14, 51.1])).toEqual([[13, 50.7, 14, 51.1]]);
+    expect(listCoveringCells([2, 48, 3, 49], [13, 50.7, 14, 51.1])).toEqual([]);
+    expect(listCoveringCells([-180, -85, 180, 85], [179, -19.5, -179, -18.8])).toEqual([
       [179, -19.5, 180, -18.8],
       [-180, -19.5, -179, -18.8],
     ]);
@@ -91,7 +91,7 @@ describe('cells', () => {
 
   it('of tiles that lie together are the same', () => {
     const tiles = Array.from({ length: 64 }, (_, i) => [7 + (i % 8) * 0.01, 46 + (i >> 3) * 0.01]);
-    const cells = tiles.flatMap(([x, y]) => cellsOf([x!, y!, x! + 0.01, y! + 0.01]).map(String));
+    const cells = tiles.flatMap(([x, y]) => listCoveringCells([x!, y!, x! + 0.01, y! + 0.01]).map(String));
     expect(new Set(cells).size).toBeLessThanOrEqual(4);
   });
 });
@@ -151,8 +151,8 @@ it('reads none of the scenes for a window that they do not touch', () => {
   const source = { kind: 'mosaic', members, byRange: true } as const;
   const held = { ...collection, raster: { ...raster, source } } as unknown as RasterCollection;
   const at = (window84: Box) => chooseRaster(held, { window84 });
-  expect(membersOf(at([20, 50, 21, 51])!.source)).toEqual([]);
-  expect(membersOf(at([10, 50, 10.5, 51])!.source)).toEqual(members);
+  expect(listMosaicMembers(at([20, 50, 21, 51])!.source)).toEqual([]);
+  expect(listMosaicMembers(at([10, 50, 10.5, 51])!.source)).toEqual(members);
 });
 
 it('forgets what takes too much memory, the oldest first', async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import Database from '../../../src/native/sqlite.js';
 import { LayerWords } from '../../../src/services/exchange/migrations/geoserver/layer-words.js';
 import type { StyledCollection } from '../../../src/services/styles/index.js';
-import { drop, keepLayerStyles, load } from '../../../src/workers/tiles/load.js';
+import { dropStoreTable, keepLayerStyles, load } from '../../../src/workers/tiles/load.js';
 import { startServer, type TestServer } from '../../support/server.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-layer-styles-'));
@@ -156,7 +156,7 @@ it('styles that are kept beside an import stay when it is replaced, and go with 
     ['lands', 'geom', 'Blue'],
     ['lands', 'geom', 'Red'],
   ]);
-  drop({ store, table: 'lands' });
+  dropStoreTable({ store, table: 'lands' });
   expect(names()).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkedLayers } from '../../../src/core/styles/sld/import/checked.js';
 import { SldReport } from '../../../src/core/styles/sld/report.js';
-import { breaksOf } from '../../../src/core/styles/suggest/breaks.js';
+import { computeBreaks } from '../../../src/core/styles/suggest/breaks.js';
 import { paletteColors } from '../../../src/core/styles/suggest/palettes.js';
 import type { FieldSample } from '../../../src/core/styles/suggest/profile.js';
 import { suggestStyle } from '../../../src/core/styles/suggest/suggest.js';
@@ -39,9 +39,9 @@ function bestSquares(values: readonly number[], count: number): number {
 describe('classes of numbers', () => {
   it('have equal widths, equal numbers of values, or the least squares', () => {
     const values = Array.from({ length: 100 }, (_, i) => i);
-    expect(breaksOf('EqualInterval', values, 4)).toEqual([24.75, 49.5, 74.25]);
-    expect(breaksOf('Quantile', values, 4)).toEqual([25, 50, 75]);
-    expect(breaksOf('NaturalBreaks', [1, 2, 3, 50, 51, 52, 900, 901], 3)).toEqual([50, 900]);
+    expect(computeBreaks('EqualInterval', values, 4)).toEqual([24.75, 49.5, 74.25]);
+    expect(computeBreaks('Quantile', values, 4)).toEqual([25, 50, 75]);
+    expect(computeBreaks('NaturalBreaks', [1, 2, 3, 50, 51, 52, 900, 901], 3)).toEqual([50, 900]);
   });
 
   it('are the best there are, for natural breaks', () => {
@@ -52,7 +52,7 @@ describe('classes of numbers', () => {
         (a, b) => a - b,
       );
       for (const count of [2, 3, 4]) {
-        const breaks = breaksOf('NaturalBreaks', values, count);
+        const breaks = computeBreaks('NaturalBreaks', values, count);
         expect(breaks).toHaveLength(count - 1);
         expect(squares(values, breaks)).toBeCloseTo(bestSquares(values, count), 3);
       }
@@ -61,10 +61,10 @@ describe('classes of numbers', () => {
 
   it('are fewer where there are fewer values, and hold for extreme ones', () => {
     for (const method of ['EqualInterval', 'Quantile', 'NaturalBreaks'] as const) {
-      expect(breaksOf(method, [5, 5, 5], 5)).toEqual([]);
-      const extreme = breaksOf(method, [-1.7e308, 0, 1.7e308], 3);
+      expect(computeBreaks(method, [5, 5, 5], 5)).toEqual([]);
+      const extreme = computeBreaks(method, [-1.7e308, 0, 1.7e308], 3);
       expect(extreme.every(Number.isFinite)).toBe(true);
-      expect(breaksOf(method, [1, 1, 1, 2], 4).length).toBeLessThan(4);
+      expect(computeBreaks(method, [1, 1, 1, 2], 4).length).toBeLessThan(4);
     }
   });
 });

@@ -6,8 +6,8 @@ import {
   WEB_MERCATOR_QUAD,
   WORLD_CRS84_QUAD,
 } from '../../../src/core/tiles/tile-matrix.js';
-import { countTiles, rangesOf } from '../../../src/services/tiles/jobs/area.js';
-import { cutWork, tallyOf } from '../../../src/services/tiles/jobs/parts.js';
+import { computeTileRanges, countRangeTiles } from '../../../src/services/tiles/jobs/area.js';
+import { cutWork, mergePartTallies } from '../../../src/services/tiles/jobs/parts.js';
 import { walk } from '../../../src/services/tiles/jobs/walk.js';
 import type { TileWork } from '../../../src/services/tiles/jobs/work.js';
 
@@ -15,8 +15,8 @@ const WORLD: Box = [-180, -85, 180, 85];
 
 function workOf(set: TileMatrixSet, minZoom: number, maxZoom: number, area: Box = WORLD): TileWork {
   const zooms = Array.from({ length: maxZoom - minZoom + 1 }, (_, i) => minZoom + i);
-  const ranges = new Map(zooms.map((zoom) => [zoom, rangesOf(set, zoom, area)]));
-  const total = [...ranges.values()].reduce((sum, part) => sum + countTiles(part), 0);
+  const ranges = new Map(zooms.map((zoom) => [zoom, computeTileRanges(set, zoom, area)]));
+  const total = [...ranges.values()].reduce((sum, part) => sum + countRangeTiles(part), 0);
   return { selection: { minZoom, maxZoom }, set, ranges, total } as unknown as TileWork;
 }
 
@@ -93,7 +93,7 @@ describe('parts of a tile job', () => {
       { isDone: false, progress: tally(2), result: undefined },
       { isDone: false, progress: undefined, result: undefined },
     ];
-    expect(tallyOf(states, 50)).toEqual({
+    expect(mergePartTallies(states, 50)).toEqual({
       total: 50,
       processed: 5,
       tiles: 5,

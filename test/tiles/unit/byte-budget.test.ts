@@ -2,10 +2,10 @@ import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import { describe, expect, it } from 'vitest';
 import type { VectorTileTask } from '../../../src/core/tasks/vector-tasks.js';
-import { inspect } from '../../../src/workers/providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../../src/workers/providers/geopackage/schema/inspect.js';
 import { vectorTile } from '../../../src/workers/tiles/tile.js';
 
-const layers = inspect('demo/data/world_map.gpkg');
+const layers = inspectGeoPackage('demo/data/world_map.gpkg');
 const { source } = layers.find((layer) => layer.source.table === 'countries')!;
 
 const WORLD = 20_037_508.342789244;

@@ -1,6 +1,6 @@
 /** Parts of forms. */
 
-export function element<K extends keyof HTMLElementTagNameMap>(
+export function createHtmlElement<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Readonly<Record<string, string>> = {},
   ...content: readonly (Node | string)[]
@@ -12,15 +12,15 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 }
 
 export function button(text: string, action: () => void): HTMLButtonElement {
-  const node = element('button', { type: 'button' }, text);
+  const node = createHtmlElement('button', { type: 'button' }, text);
   node.addEventListener('click', action);
   return node;
 }
 
 export function select(label: string, options: readonly (readonly [string, string])[]): HTMLSelectElement {
-  return element(
+  return createHtmlElement(
     'select',
     { 'aria-label': label },
-    ...options.map(([value, text]) => element('option', { value }, text)),
+    ...options.map(([value, text]) => createHtmlElement('option', { value }, text)),
   );
 }

@@ -5,12 +5,12 @@ import {
   ClauseProblem,
   type ClauseType,
   clauseExpression,
-  filterOf,
-  operatorsOf,
+  combineClauses,
+  listClauseOperators,
 } from '../../../core/features/filter-clauses.js';
 import { onThisOrigin } from '../page.js';
 import { drawnBox, viewBox } from './box.js';
-import { button, element, select } from './elements.js';
+import { button, createHtmlElement, select } from './elements.js';
 import { showMatches } from './matches.js';
 import { ClauseRow } from './row.js';
 
@@ -20,16 +20,16 @@ const PAUSE_MS = 300;
 /** Conditions, the CQL2 text that they make, the number of matches, and where these are had. */
 export class FilterForm {
   readonly #rows: ClauseRow[] = [];
-  readonly #list = element('div', { class: 'clauses' });
+  readonly #list = createHtmlElement('div', { class: 'clauses' });
   readonly #combination = select('Features that meet', [
     ['and', 'all conditions'],
     ['or', 'any condition'],
   ]);
-  readonly #text = element('code', { 'data-filter-text': '' });
-  readonly #url = element('code', { 'data-filter-url': '' });
-  readonly #count = element('p', { class: 'filter-count', role: 'status' });
-  readonly #links = element('p', { class: 'actions' });
-  readonly #result = element('div', { class: 'filter-result' });
+  readonly #text = createHtmlElement('code', { 'data-filter-text': '' });
+  readonly #url = createHtmlElement('code', { 'data-filter-url': '' });
+  readonly #count = createHtmlElement('p', { class: 'filter-count', role: 'status' });
+  readonly #links = createHtmlElement('p', { class: 'actions' });
+  readonly #result = createHtmlElement('div', { class: 'filter-result' });
   #timer: ReturnType<typeof setTimeout> | undefined;
   #counting: AbortController | undefined;
 
@@ -41,14 +41,14 @@ export class FilterForm {
     this.#combination.addEventListener('change', () => this.#update());
     const first = data.fields[0]?.name ?? data.geometry;
     const add = button('Add a condition', () => first !== null && this.#append(this.#empty(first)).focus());
-    const combination = element('label', {}, 'Features that meet ', this.#combination);
+    const combination = createHtmlElement('label', {}, 'Features that meet ', this.#combination);
     this.#result.append(
       this.#count,
       codeBlock('Filter in CQL2', this.#text),
       codeBlock('Address of the features', this.#url),
       this.#links,
     );
-    form.append(combination, this.#list, element('p', {}, add), this.#result);
+    form.append(combination, this.#list, createHtmlElement('p', {}, add), this.#result);
     this.#update();
   }
 
@@ -60,7 +60,7 @@ export class FilterForm {
   }
 
   #empty(field: string): Clause {
-    return { field, op: operatorsOf(this.#typeOf(field))[0]!, values: [] };
+    return { field, op: listClauseOperators(this.#typeOf(field))[0]!, values: [] };
   }
 
   #append(clause: Clause): ClauseRow {
@@ -95,7 +95,7 @@ export class FilterForm {
     }
     if (!isWhole) return undefined;
     const clauses = this.#rows.map((row) => row.clause());
-    const expression = filterOf(clauses, this.#typeOf, this.#combination.value as 'and' | 'or');
+    const expression = combineClauses(clauses, this.#typeOf, this.#combination.value as 'and' | 'or');
     return expression === undefined ? '' : print(expression);
   }
 
@@ -160,7 +160,7 @@ function addressOf(items: string, f: string, filter: string): string {
 }
 
 function linkButton(text: string, href: string): HTMLAnchorElement {
-  return element('a', { class: 'button', href }, text);
+  return createHtmlElement('a', { class: 'button', href }, text);
 }
 
 function codeBlock(label: string, code: HTMLElement): HTMLElement {
@@ -176,11 +176,11 @@ function codeBlock(label: string, code: HTMLElement): HTMLElement {
   });
   copy.setAttribute('aria-label', `Copy: ${label}`);
   copy.dataset.copyFilter = '';
-  const pre = element('pre', { tabindex: '0', role: 'region', 'aria-label': label }, code);
-  return element(
+  const pre = createHtmlElement('pre', { tabindex: '0', role: 'region', 'aria-label': label }, code);
+  return createHtmlElement(
     'div',
     {},
-    element('p', { class: 'code-label' }, label),
-    element('div', { class: 'code' }, pre, copy),
+    createHtmlElement('p', { class: 'code-label' }, label),
+    createHtmlElement('div', { class: 'code' }, pre, copy),
   );
 }

@@ -3,10 +3,10 @@ import {
   type Clause,
   type ClauseOperator,
   type ClauseType,
-  operatorsOf,
+  listClauseOperators,
   valueCount,
 } from '../../../core/features/filter-clauses.js';
-import { button, element, select } from './elements.js';
+import { button, createHtmlElement, select } from './elements.js';
 
 const OPERATOR_NAMES: Record<ClauseOperator, string> = {
   '=': 'is',
@@ -38,14 +38,14 @@ export interface RowEvents {
 
 /** One condition: a field, an operator, values. */
 export class ClauseRow {
-  readonly root = element('fieldset', { class: 'clause' });
+  readonly root = createHtmlElement('fieldset', { class: 'clause' });
   readonly #field: HTMLSelectElement;
   readonly #operator = select('Operator', []);
-  readonly #values = element('span', { class: 'clause-values' });
-  readonly #fold = element('input', { type: 'checkbox' });
-  readonly #foldLabel = element('label', { class: 'clause-fold' }, this.#fold, ' any case');
+  readonly #values = createHtmlElement('span', { class: 'clause-values' });
+  readonly #fold = createHtmlElement('input', { type: 'checkbox' });
+  readonly #foldLabel = createHtmlElement('label', { class: 'clause-fold' }, this.#fold, ' any case');
   #isFilled = false;
-  readonly #problem = element('p', { class: 'clause-problem', role: 'alert' });
+  readonly #problem = createHtmlElement('p', { class: 'clause-problem', role: 'alert' });
 
   constructor(
     readonly data: FilterData,
@@ -58,7 +58,7 @@ export class ClauseRow {
     this.#field.value = clause.field;
     const remove = button('Remove', () => events.removed(this));
     this.root.append(
-      element('legend', { class: 'hidden-text' }, 'Condition'),
+      createHtmlElement('legend', { class: 'hidden-text' }, 'Condition'),
       this.#field,
       this.#operator,
       this.#values,
@@ -121,7 +121,9 @@ export class ClauseRow {
 
   #fillOperators(op?: ClauseOperator): void {
     this.#operator.replaceChildren(
-      ...operatorsOf(this.#type).map((one) => element('option', { value: one }, OPERATOR_NAMES[one])),
+      ...listClauseOperators(this.#type).map((one) =>
+        createHtmlElement('option', { value: one }, OPERATOR_NAMES[one]),
+      ),
     );
     if (op) this.#operator.value = op;
   }
@@ -152,14 +154,18 @@ export class ClauseRow {
       if (value !== undefined) node.value = value;
       return node;
     }
-    const node = element('input', { 'aria-label': label, autocomplete: 'off', ...inputType(this.#type) });
+    const node = createHtmlElement('input', {
+      'aria-label': label,
+      autocomplete: 'off',
+      ...inputType(this.#type),
+    });
     node.value = this.#type === 'date-time' ? (value ?? '').replace(/Z$/, '') : (value ?? '');
     return node;
   }
 
   #boxInputs(values: readonly string[]): HTMLElement[] {
     const inputs = SIDES.map((side, i) => {
-      const node = element('input', {
+      const node = createHtmlElement('input', {
         'aria-label': `${side}, degrees`,
         placeholder: side,
         inputmode: 'decimal',
@@ -183,7 +189,11 @@ export class ClauseRow {
 }
 
 function manyValues(values: readonly string[]): HTMLElement {
-  const node = element('textarea', { 'aria-label': 'Values, one a line', rows: '3', spellcheck: 'false' });
+  const node = createHtmlElement('textarea', {
+    'aria-label': 'Values, one a line',
+    rows: '3',
+    spellcheck: 'false',
+  });
   node.value = values.join('\n');
   return node;
 }

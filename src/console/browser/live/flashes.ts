@@ -2,7 +2,7 @@ import type { Feature, Geometry } from 'geojson';
 import type { GeoJSONSource, LayerSpecification, Map as MapLibreMap } from 'maplibre-gl';
 import { type FeatureChange, keyOf } from '../../../client/index.js';
 import type { LiveLayer } from '../../../core/catalog/page-data.js';
-import { boundsOf, viewBounds } from '../bounds.js';
+import { computeBounds, viewBounds } from '../bounds.js';
 import { sourceId } from '../layers.js';
 import { mapColors } from '../theme.js';
 
@@ -49,7 +49,7 @@ export class Flashes {
 
   /** Brings a change into view. */
   show(change: FeatureChange): void {
-    const box = boundsOf([change.geometry as Geometry]);
+    const box = computeBounds([change.geometry as Geometry]);
     if (!box) return;
     this.#mark(change, 2 * FLASH_MS);
     this.#draw();

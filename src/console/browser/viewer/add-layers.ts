@@ -10,14 +10,14 @@ interface Found {
 const PAUSE = 200;
 
 /** The layers of the viewer: which they are, and how one is taken in or left out. */
-export interface Layers {
+export interface ViewerLayers {
   ids(): readonly string[];
   add(id: string): Promise<void> | void;
   remove(id: string): void;
 }
 
 /** Lets readers add any collection to the map and remove those that are on it. */
-export function connectLayerSearch(baseUrl: string, layers: Layers): void {
+export function connectLayerSearch(baseUrl: string, layers: ViewerLayers): void {
   for (const row of document.querySelectorAll<HTMLElement>('[data-layer-row]')) connectRemoval(row, layers);
   const form = document.querySelector<HTMLFormElement>('[data-layer-search]');
   const words = form?.querySelector<HTMLInputElement>('[data-search-words]');
@@ -47,7 +47,7 @@ export function connectLayerSearch(baseUrl: string, layers: Layers): void {
 }
 
 /** Lets the button of a row take its layer out. */
-export function connectRemoval(row: HTMLElement, layers: Layers): void {
+export function connectRemoval(row: HTMLElement, layers: ViewerLayers): void {
   const id = row.dataset.layerRow!;
   row.querySelector('[data-remove]')?.addEventListener('click', () => {
     const next = row.nextElementSibling ?? row.previousElementSibling;
@@ -61,7 +61,7 @@ export function connectRemoval(row: HTMLElement, layers: Layers): void {
 }
 
 /** A map of nothing has no address: the last layer stays. */
-function markRemovable(layers: Layers): void {
+function markRemovable(layers: ViewerLayers): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-remove]'))
     button.disabled = layers.ids().length < 2;
 }
@@ -70,7 +70,7 @@ async function suggest(
   form: HTMLElement,
   words: string,
   baseUrl: string,
-  present: Layers,
+  present: ViewerLayers,
   signal: AbortSignal,
 ): Promise<void> {
   const url = `${baseUrl}/ogc/maps/viewer/layers?q=${encodeURIComponent(words)}`;
@@ -101,7 +101,7 @@ function show(form: HTMLElement, text: string, entries: readonly HTMLElement[]):
 function entry(
   form: HTMLElement,
   { id, title, source, kind }: Found['layers'][number],
-  layers: Layers,
+  layers: ViewerLayers,
 ): HTMLElement {
   const item = document.createElement('li');
   const button = document.createElement('button');
@@ -141,7 +141,7 @@ function part(name: string, text: string): HTMLElement {
 }
 
 /** The same by loading the page again, for a browser without a map; what was switched off stays off. */
-export function reloadingLayers(ids: readonly string[]): Layers {
+export function reloadingLayers(ids: readonly string[]): ViewerLayers {
   return {
     ids: () => ids,
     add: (id) => open([id, ...ids], id),
@@ -160,10 +160,10 @@ function open(ids: readonly string[], added?: string): void {
     ...(layers && { layers }),
     time: link.time,
   });
-  location.assign(`${queryOf(ids)}${hash}`);
+  location.assign(`${buildCollectionsQuery(ids)}${hash}`);
 }
 
 /** The part of the address that names the layers. */
-export function queryOf(ids: readonly string[]): string {
+export function buildCollectionsQuery(ids: readonly string[]): string {
   return `${location.pathname}?collections=${ids.map(encodeURIComponent).join(',')}`;
 }

@@ -3,7 +3,7 @@ import type { MapData, ViewerData } from '../../../core/catalog/page-data.js';
 import { type Point, pointAtFeatures, propertyList, titledCard } from '../inspect.js';
 import type { LayerIds } from '../layers.js';
 import type { LayerList } from './layer-list.js';
-import { isWithin, valuesAt } from './raster-value.js';
+import { containsPosition, valuesAt } from './raster-value.js';
 import type { TimeBar } from './time-bar.js';
 
 /** Tells what is at a place: on a click, or in the middle of the map on Enter. */
@@ -21,7 +21,7 @@ export function identifyOn(
   const identify = (point: Point, lngLat: LngLat, byKeyboard: boolean) => {
     const { lng, lat } = lngLat.wrap();
     const rasters = viewer.layers.filter(
-      (layer) => layer.coverage && layers.isShown(layer.id) && isWithin(layer, [lng, lat]),
+      (layer) => layer.coverage && layers.isShown(layer.id) && containsPosition(layer, [lng, lat]),
     );
     const cards = cardsAt(point);
     if (cards.length === 0 && rasters.length === 0) return balloon.close();

@@ -1,13 +1,13 @@
 /** What of the viewer is in the address: `#map=3.2/47.1/8.5&layers=roads,lakes:60&time=1999-02-28T00:00:00Z`. */
 export interface Permalink {
-  readonly view?: View;
+  readonly view?: ViewerPosition;
   /** Those that are shown, top first. */
   readonly layers?: readonly LayerState[];
   /** RFC 3339 instant or interval; absent for all times. */
   readonly time?: string | undefined;
 }
 
-interface View {
+interface ViewerPosition {
   /** Longitude and latitude. */
   readonly center: [number, number];
   readonly zoom: number;
@@ -42,7 +42,7 @@ export function readPermalink(hash: string): Permalink {
   };
 }
 
-function readView(text = ''): View | undefined {
+function readView(text = ''): ViewerPosition | undefined {
   const [zoom, lat, lng] = text.split('/').map(Number);
   if (zoom === undefined || lat === undefined || lng === undefined) return undefined;
   if (![zoom, lat, lng].every(Number.isFinite) || Math.abs(lat) > 90 || zoom < 0 || zoom > 24)

@@ -37,7 +37,10 @@ const formatValue = (value: number | bigint) =>
   String(typeof value === 'bigint' || Number.isInteger(value) ? value : Number(value.toPrecision(7)));
 
 /** Whether a place lies within a layer; one that crosses the antimeridian has its west east of its east. */
-export function isWithin({ extent }: ViewerLayerData, [lng, lat]: readonly [number, number]): boolean {
+export function containsPosition(
+  { extent }: ViewerLayerData,
+  [lng, lat]: readonly [number, number],
+): boolean {
   if (!extent) return false;
   const [west, south, east, north] = extent;
   const inside = west <= east ? lng >= west && lng <= east : lng >= west || lng <= east;

@@ -4,7 +4,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { DrawLayer } from '../draw.js';
 import { type LayerIds, removeLayer } from '../layers.js';
 import { onThisOrigin } from '../page.js';
-import { connectRemoval, type Layers, queryOf } from './add-layers.js';
+import { buildCollectionsQuery, connectRemoval, type ViewerLayers } from './add-layers.js';
 import type { LayerList } from './layer-list.js';
 import { connectOptions } from './panel.js';
 import type { TimeBar } from './time-bar.js';
@@ -24,7 +24,7 @@ export interface ShownParts extends OpenData {
 }
 
 /** The layers of a map, which are taken in and left out while everything else stays as it is. */
-export class ShownLayers implements Layers {
+export class ShownLayers implements ViewerLayers {
   constructor(private readonly parts: ShownParts) {}
 
   ids(): string[] {
@@ -58,7 +58,7 @@ export class ShownLayers implements Layers {
   }
 
   #changed(hasTime: boolean, time: TimeBar): void {
-    history.replaceState(null, '', `${queryOf(this.ids())}${location.hash}`);
+    history.replaceState(null, '', `${buildCollectionsQuery(this.ids())}${location.hash}`);
     if (hasTime) time.refresh();
   }
 

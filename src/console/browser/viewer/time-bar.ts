@@ -2,7 +2,7 @@ import type { Map as MapLibreMap, RasterTileSource, VectorTileSource } from 'map
 import type { LayerTime, MapData, ViewerData } from '../../../core/catalog/page-data.js';
 import { sourceId } from '../layers.js';
 import { onThisOrigin } from '../page.js';
-import { datetimeOf, shownInstant, stepsOf } from './times.js';
+import { formatDatetime, listTimeSteps, shownInstant } from './times.js';
 
 /** Milliseconds that each step is shown while it plays, once its tiles are there. */
 const STEP_MS = 900;
@@ -47,7 +47,7 @@ export class TimeBar {
     const begin = (steps: number[]) => {
       if (turn === this.#turn) this.#begin(steps);
     };
-    if (times.length > 0) void stepsOf(times, baseUrl).then(begin, console.warn);
+    if (times.length > 0) void listTimeSteps(times, baseUrl).then(begin, console.warn);
     else begin([]);
   }
 
@@ -58,7 +58,7 @@ export class TimeBar {
   /** What is shown, as `datetime` takes it; undefined for all times. */
   state(): string | undefined {
     if (!this.#range) return this.#restoring;
-    return datetimeOf(this.#steps, ...this.#range);
+    return formatDatetime(this.#steps, ...this.#range);
   }
 
   /** Shows the steps within a time as `state` gives it; all when it is absent. */

@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 type Unit = 'hour' | 'day' | 'month' | 'year';
 
 /** Milliseconds since the epoch of the steps of a slider, ascending: all that the layers have. */
-export async function stepsOf(times: readonly LayerTime[], baseUrl: string): Promise<number[]> {
+export async function listTimeSteps(times: readonly LayerTime[], baseUrl: string): Promise<number[]> {
   const all = await Promise.all(times.map((time) => instantsOf(time, baseUrl)));
   const steps = [...new Set(all.flat())].filter(Number.isFinite).sort((a, b) => a - b);
   return thinned(steps);
@@ -80,7 +80,7 @@ function after(instant: number, unit: Unit): number {
 }
 
 /** The time from the beginning of one step to the end of another, as `datetime` takes it. */
-export function datetimeOf(steps: readonly number[], from: number, to: number): string {
+export function formatDatetime(steps: readonly number[], from: number, to: number): string {
   const next = steps[to + 1];
   return `${instant(steps[from]!)}/${next === undefined ? '..' : instant(next - 1)}`;
 }

@@ -3,8 +3,8 @@ import { type AnyNumber, isExactNumber, readNumber } from '../../values/exact-nu
 import type { Call, Expression, IntervalEnd, IntervalLiteral, Operand } from '../ast.js';
 import { asExpression, bound, checkArity } from '../bound.js';
 import { Cql2Error, excerpt } from '../error.js';
-import { readBox, readGeometry } from '../geojson.js';
-import { ARRAY, CONSTRUCTORS, isOneOf, operatorNamed, RESERVED } from '../operators.js';
+import { parseBboxArray, parseGeometryMembers } from '../geojson.js';
+import { ARRAY, CONSTRUCTORS, isAmong, operatorNamed, RESERVED } from '../operators.js';
 import { isPlainName } from './lexer.js';
 
 /**
@@ -49,8 +49,8 @@ function objectOperand(members: Members, pointer: string, depth: number): Operan
   if (has('date')) return { date: text('date') };
   if (has('timestamp')) return { timestamp: text('timestamp') };
   if (has('interval')) return intervalOf(members['interval'], `${pointer}/interval`, depth);
-  if (has('type')) return readGeometry(members, pointer);
-  if (has('bbox')) return { bbox: readBox(members['bbox'], `${pointer}/bbox`) };
+  if (has('type')) return parseGeometryMembers(members, pointer);
+  if (has('bbox')) return { bbox: parseBboxArray(members['bbox'], `${pointer}/bbox`) };
   throw new Cql2Error('expected an operator, a property or a literal', { pointer });
 }
 
@@ -77,7 +77,7 @@ function argument(op: string, value: unknown, index: number, pointer: string, de
     if (isList) throw new Cql2Error('expected an array', { pointer });
     return operand(value, pointer, depth);
   }
-  if (!isList && !isOneOf(ARRAY, op)) throw new Cql2Error('an array cannot stand here', { pointer });
+  if (!isList && !isAmong(ARRAY, op)) throw new Cql2Error('an array cannot stand here', { pointer });
   few(value, pointer);
   return value.map((member, i) => operand(member, `${pointer}/${i}`, depth + 1));
 }

@@ -1,7 +1,7 @@
 import type { Call, Expression, IntervalEnd, Operand } from '../ast.js';
 import { asExpression, bound, checkArity } from '../bound.js';
 import { excerpt } from '../error.js';
-import { COMPARISONS, isOneOf, operatorNamed, RESERVED } from '../operators.js';
+import { COMPARISONS, isAmong, operatorNamed, RESERVED } from '../operators.js';
 import { box, geometry, geometryAhead } from '../wkt.js';
 import { Tokens } from './tokens.js';
 
@@ -50,7 +50,7 @@ function negation(tokens: Tokens): Operand {
 function predicate(tokens: Tokens): Operand {
   const left = sum(tokens);
   const { kind, text } = tokens.peek();
-  if (kind === 'symbol' && isOneOf(COMPARISONS, text)) {
+  if (kind === 'symbol' && isAmong(COMPARISONS, text)) {
     tokens.take();
     return call(text, left, sum(tokens));
   }

@@ -3,9 +3,9 @@ import type { RasterCollection, VectorCollection } from '../../catalog/collectio
 import { LIMITS } from '../../kit/limits.js';
 import type { Color } from '../../rasters/color-ramps.js';
 import type { Colormap } from '../../rasters/raster-look.js';
-import { classifierOf } from '../../styles/drawing-info/export-classes.js';
+import { findClassifier } from '../../styles/drawing-info/export-classes.js';
 import { DrawingReport } from '../../styles/drawing-info/report.js';
-import { layersByFilter, layerTitle } from '../../styles/filter-groups.js';
+import { findLegendTitle, layersByFilter } from '../../styles/filter-groups.js';
 import { LAYER_TYPES } from '../../styles/layer-types.js';
 import type { StyleLayer } from '../../styles/model.js';
 import { rasterSteps } from '../../styles/raster-steps.js';
@@ -52,7 +52,7 @@ function vectorEntries({ title, source, style }: VectorCollection): SymbolEntry[
     properties: SymbolEntry['properties'] = {},
   ): SymbolEntry => ({ kind: 'symbol', label, shape, layers: layers.map(unfiltered), properties });
   const visible = layers.length > 0 ? layers : style.layers;
-  const classes = classifierOf(visible, new DrawingReport());
+  const classes = findClassifier(visible, new DrawingReport());
   if (classes) {
     const { kind, field } = classes;
     const named = classes.classes.map(({ layers: own, value, label }) =>
@@ -85,7 +85,7 @@ function unfiltered(layer: StyleLayer): StyleLayer {
 function byFilter(layers: readonly StyleLayer[]): { label: string | undefined; layers: StyleLayer[] }[] {
   const groups = layersByFilter(layers);
   return [...groups.values()].map((own) => ({
-    label: layerTitle(own[0]!) ?? (groups.size > 1 ? own[0]!.id : undefined),
+    label: findLegendTitle(own[0]!) ?? (groups.size > 1 ? own[0]!.id : undefined),
     layers: own,
   }));
 }

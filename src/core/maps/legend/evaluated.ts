@@ -1,4 +1,4 @@
-import { propertyOf } from '../../styles/values.js';
+import { compileStyleProperty } from '../../styles/values.js';
 import type { SymbolEntry } from './entries.js';
 
 type Layer = SymbolEntry['layers'][number];
@@ -24,7 +24,7 @@ export function drawnBy({ layers, properties, shape }: SymbolEntry, zoom: number
   return layers.map((layer) => {
     const of = <T>(name: string): T => {
       const feature = { type: FEATURE_TYPES[shape], properties };
-      return propertyOf(layer, name).evaluate({ zoom }, feature as never) as T;
+      return compileStyleProperty(layer, name).evaluate({ zoom }, feature as never) as T;
     };
     return drawingOf(layer, of);
   });

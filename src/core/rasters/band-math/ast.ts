@@ -1,6 +1,6 @@
 /** Band math: expressions over the bands of a raster, evaluated for each pixel. */
 
-export const COMPARISONS = ['<', '<=', '>', '>=', '==', '!='] as const;
+export const BAND_COMPARISONS = ['<', '<=', '>', '>=', '==', '!='] as const;
 
 /** Functions by name, with the least and the most arguments. */
 export const BAND_FUNCTIONS = {
@@ -40,7 +40,7 @@ export type BandOperator =
   | '/'
   | '%'
   | '**'
-  | (typeof COMPARISONS)[number]
+  | (typeof BAND_COMPARISONS)[number]
   | '&'
   | '|'
   | 'negate'
@@ -54,7 +54,7 @@ export type BandExpression =
   | { readonly call: BandOperator | BandFunction; readonly of: readonly BandExpression[] };
 
 /** The 1-based bands that expressions name, ascending. */
-export function bandsOf(expressions: readonly BandExpression[]): number[] {
+export function listBands(expressions: readonly BandExpression[]): number[] {
   const numbers = new Set<number>();
   const walk = (node: BandExpression): void => {
     if ('band' in node) numbers.add(node.band);

@@ -1,2 +1,2 @@
-export { type BandExpression, bandsOf } from './ast.js';
+export { type BandExpression, listBands } from './ast.js';
 export { BandMathError, parseBandMath } from './parse.js';

@@ -1,10 +1,10 @@
 import { LIMITS } from '../../kit/limits.js';
 import {
+  BAND_COMPARISONS,
   BAND_FUNCTIONS,
   type BandExpression,
   type BandFunction,
   type BandOperator,
-  COMPARISONS,
 } from './ast.js';
 
 /** What is wrong with an expression; the message may be shown. */
@@ -42,7 +42,13 @@ function tokensOf(text: string): Token[] {
 }
 
 /** Operators that group from the left, by how loosely they bind; comparisons do not group. */
-const LEFT: readonly (readonly BandOperator[])[] = [['|'], ['&'], COMPARISONS, ['+', '-'], ['*', '/', '%']];
+const LEFT: readonly (readonly BandOperator[])[] = [
+  ['|'],
+  ['&'],
+  BAND_COMPARISONS,
+  ['+', '-'],
+  ['*', '/', '%'],
+];
 const COMPARING = 2;
 
 /** Recursive descent with the precedence of Python, but that & and | bind more loosely than comparisons. */

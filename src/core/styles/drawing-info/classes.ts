@@ -1,23 +1,23 @@
 import { LIMITS } from '../../kit/limits.js';
-import { equalsTexts, textsOfInteger } from '../integer-texts.js';
+import { equalsTexts, listIntegerTexts } from '../integer-texts.js';
 import type { SldContext } from '../sld/import/context.js';
-import type { Drawing } from '../sld/import/drawing.js';
+import type { SldDrawing } from '../sld/import/drawing.js';
 import type { Expr } from '../sld/values.js';
-import { type Json, number, record, records, text } from './json.js';
+import { type Json, readJsonNumber, readJsonString, record, records } from './json.js';
 import type { DrawingReport } from './report.js';
-import { drawingsOfSymbol } from './symbols.js';
+import { readSymbolDrawings } from './symbols.js';
 
 /** A class of a renderer: what takes features into it, and what draws them. */
 export interface DrawingClass {
   readonly label: string | undefined;
   /** Undefined takes all that no other class takes. */
   readonly condition: Expr | undefined;
-  readonly drawings: readonly Drawing[];
+  readonly drawings: readonly SldDrawing[];
 }
 
 type Reader = (
   renderer: Json,
-  draw: (symbol: unknown) => Drawing[],
+  draw: (symbol: unknown) => SldDrawing[],
   report: DrawingReport,
   context: SldContext,
 ) => DrawingClass[];
@@ -28,7 +28,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['classBreaks', classBreaks],
 ]);
 
-export function classesOf(
+export function readDrawingClasses(
   renderer: Json | undefined,
   opacity: number,
   report: DrawingReport,
@@ -38,32 +38,34 @@ export function classesOf(
     report.add('RENDERER_PAYLOAD_INCOMPLETE', 'renderer', 'A drawingInfo has a renderer.');
     return [];
   }
-  const type = text(renderer['type']) ?? '';
+  const type = readJsonString(renderer['type']) ?? '';
   const read = READERS.get(type);
   if (!read) {
     report.add('RENDERER_TYPE_UNSUPPORTED', type || 'renderer', 'Use simple, uniqueValue or classBreaks.');
     return [];
   }
   for (const variable of records(renderer['visualVariables'])) {
-    const name = `visualVariables ${text(variable['type']) ?? ''}`.trim();
+    const name = `visualVariables ${readJsonString(variable['type']) ?? ''}`.trim();
     report.add('RENDERER_TYPE_UNSUPPORTED', name, 'Visual variables are left out: use classes.');
   }
   if (renderer['rotationExpression']) {
     report.add('RENDERER_TYPE_UNSUPPORTED', 'rotationExpression', 'Rotation by attribute is left out.');
   }
-  return read(renderer, (symbol) => drawingsOfSymbol(symbol, opacity, report), report, context);
+  return read(renderer, (symbol) => readSymbolDrawings(symbol, opacity, report), report, context);
 }
 
-function simple(renderer: Json, draw: (symbol: unknown) => Drawing[]): DrawingClass[] {
-  return [{ label: text(renderer['label']), condition: undefined, drawings: draw(renderer['symbol']) }];
+function simple(renderer: Json, draw: (symbol: unknown) => SldDrawing[]): DrawingClass[] {
+  return [
+    { label: readJsonString(renderer['label']), condition: undefined, drawings: draw(renderer['symbol']) },
+  ];
 }
 
 /** The class of what no other takes, where the renderer has one. */
-function others(renderer: Json, draw: (symbol: unknown) => Drawing[]): DrawingClass[] {
+function others(renderer: Json, draw: (symbol: unknown) => SldDrawing[]): DrawingClass[] {
   if (!record(renderer['defaultSymbol'])) return [];
   return [
     {
-      label: text(renderer['defaultLabel']),
+      label: readJsonString(renderer['defaultLabel']),
       condition: undefined,
       drawings: draw(renderer['defaultSymbol']),
     },
@@ -72,12 +74,12 @@ function others(renderer: Json, draw: (symbol: unknown) => Drawing[]): DrawingCl
 
 function uniqueValues(
   renderer: Json,
-  draw: (symbol: unknown) => Drawing[],
+  draw: (symbol: unknown) => SldDrawing[],
   report: DrawingReport,
   context: SldContext,
 ): DrawingClass[] {
   const fields = ['field1', 'field2', 'field3']
-    .map((name) => text(renderer[name]))
+    .map((name) => readJsonString(renderer[name]))
     .filter((name) => name !== undefined);
   const infos = records(renderer['uniqueValueInfos']);
   if (fields.length === 0 || infos.length === 0) {
@@ -86,7 +88,7 @@ function uniqueValues(
     report.add('RENDERER_PAYLOAD_INCOMPLETE', 'uniqueValue', guidance);
     return others(renderer, draw);
   }
-  const delimiter = text(renderer['fieldDelimiter']) ?? ',';
+  const delimiter = readJsonString(renderer['fieldDelimiter']) ?? ',';
   const key = classKey(fields, delimiter, context);
   const shown = bounded(infos, 'uniqueValue', report).map((info) => {
     const value = valueText(info['value']);
@@ -100,7 +102,7 @@ function uniqueValues(
     );
   const classes = shown.map(
     ({ info, value, texts }): DrawingClass => ({
-      label: text(info['label']) ?? value,
+      label: readJsonString(info['label']) ?? value,
       condition: equalsTexts(key, texts),
       drawings: draw(info['symbol']),
     }),
@@ -112,10 +114,10 @@ const valueText = (value: unknown) => String(value ?? '');
 
 /** Strings that clients compare with a class value, which is one attribute or several joined ones. */
 function clientTexts(value: string, fields: readonly string[], delimiter: string): string[] {
-  if (fields.length === 1) return textsOfInteger(value);
+  if (fields.length === 1) return listIntegerTexts(value);
   const rounded = value
     .split(delimiter)
-    .map((part) => textsOfInteger(part).at(-1)!)
+    .map((part) => listIntegerTexts(part).at(-1)!)
     .join(delimiter);
   return rounded === value ? [value] : [value, rounded];
 }
@@ -131,19 +133,22 @@ function classKey(fields: readonly string[], delimiter: string, context: SldCont
 /** A class reaches from above the one before up to its own greatest value. */
 function classBreaks(
   renderer: Json,
-  draw: (symbol: unknown) => Drawing[],
+  draw: (symbol: unknown) => SldDrawing[],
   report: DrawingReport,
   context: SldContext,
 ): DrawingClass[] {
-  const field = text(renderer['field']);
+  const field = readJsonString(renderer['field']);
   const infos = bounded(records(renderer['classBreakInfos']), 'classBreaks', report);
-  const ends = infos.map((info) => number(info['classMaxValue']));
+  const ends = infos.map((info) => readJsonNumber(info['classMaxValue']));
   if (field === undefined || infos.length === 0 || ends.some((end) => end === undefined)) {
     const guidance = 'A classBreaks renderer has field and classBreakInfos with classMaxValue.';
     report.add('RENDERER_PAYLOAD_INCOMPLETE', 'classBreaks', guidance);
     return others(renderer, draw);
   }
-  if (text(renderer['normalizationType']) && renderer['normalizationType'] !== 'esriNormalizeNone') {
+  if (
+    readJsonString(renderer['normalizationType']) &&
+    renderer['normalizationType'] !== 'esriNormalizeNone'
+  ) {
     report.add('RENDERER_TYPE_UNSUPPORTED', 'normalizationType', 'Classes are of the values as they are.');
   }
   if (ends.some((end) => Number.isInteger(end) && !Number.isSafeInteger(end)))
@@ -153,9 +158,9 @@ function classBreaks(
       'Limits beyond 2^53 are the nearest 64-bit floating point numbers.',
     );
   const value: Expr = ['get', context.property(field).name];
-  const least = number(renderer['minValue']);
+  const least = readJsonNumber(renderer['minValue']);
   const classes = infos.map((info, i): DrawingClass => {
-    const own = number(info['classMinValue']);
+    const own = readJsonNumber(info['classMinValue']);
     const from: Expr | undefined =
       i > 0
         ? ['>', value, ends[i - 1]!]
@@ -165,7 +170,7 @@ function classBreaks(
     const to: Expr = ['<=', value, ends[i]!];
     const isNumber: Expr = ['==', ['typeof', value], 'number'];
     return {
-      label: text(info['label']),
+      label: readJsonString(info['label']),
       condition: ['all', isNumber, ...(from === undefined ? [] : [from]), to],
       drawings: draw(info['symbol']),
     };

@@ -33,7 +33,7 @@ interface Choice {
 }
 
 /** The classification of layers by one attribute: by expressions, or by filters; undefined when there is none. */
-export function classifierOf(layers: readonly StyleLayer[], report: DrawingReport): Classifier | undefined {
+export function findClassifier(layers: readonly StyleLayer[], report: DrawingReport): Classifier | undefined {
   const byFilter = filteredClasses(layers);
   if (byFilter) return byFilter;
   if (layers.some((layer) => 'filter' in layer && layer.filter !== undefined)) {

@@ -1,6 +1,6 @@
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/values.js';
-import { scaleOfZoom } from '../zoom.js';
+import { zoomToScale } from '../zoom.js';
 import { Constants } from './export-symbols.js';
 import type { DrawingReport } from './report.js';
 
@@ -32,8 +32,8 @@ function labelClass(layer: StyleLayer, report: DrawingReport): Record<string, un
     labelExpression,
     labelPlacement: placementOf(values),
     useCodedValues: true,
-    minScale: layer.minzoom === undefined ? 0 : Math.round(scaleOfZoom(layer.minzoom)),
-    maxScale: layer.maxzoom === undefined ? 0 : Math.round(scaleOfZoom(layer.maxzoom)),
+    minScale: layer.minzoom === undefined ? 0 : Math.round(zoomToScale(layer.minzoom)),
+    maxScale: layer.maxzoom === undefined ? 0 : Math.round(zoomToScale(layer.maxzoom)),
     symbol: {
       type: 'esriTS',
       color: values.color('text-color', 'text-opacity'),

@@ -1,6 +1,6 @@
 import { Color } from '@maplibre/maplibre-gl-style-spec';
 import type { StyleLayer } from '../model.js';
-import { valueAt } from '../sld/export/zoom-bands.js';
+import { interpolateAtZoom } from '../sld/export/zoom-bands.js';
 import { ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
 import type { Expr } from '../sld/values.js';
 import type { DrawingReport } from './report.js';
@@ -20,7 +20,7 @@ export class Constants {
   raw(name: string): Expr | undefined {
     const { layout, paint } = this.layer;
     const value = ({ ...layout, ...paint } as Record<string, Expr>)[name];
-    return value === undefined ? undefined : valueAt(value, ZOOM);
+    return value === undefined ? undefined : interpolateAtZoom(value, ZOOM);
   }
 
   number(name: string, usual: number): number {
@@ -58,7 +58,7 @@ export class Constants {
 }
 
 /** One symbol of Esri for layers that draw the same features; null when none can be written. */
-export function symbolOf(
+export function createEsriSymbol(
   layers: readonly StyleLayer[],
   report: DrawingReport,
 ): Record<string, unknown> | null {

@@ -1,9 +1,9 @@
 import { LAYER_TYPES } from '../layer-types.js';
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/values.js';
-import { classifierOf, type ExportClass } from './export-classes.js';
+import { type ExportClass, findClassifier } from './export-classes.js';
 import { labelingInfo } from './export-labels.js';
-import { symbolOf } from './export-symbols.js';
+import { createEsriSymbol } from './export-symbols.js';
 import { DrawingReport, type UnsupportedSymbolizer } from './report.js';
 
 export interface DrawingExport {
@@ -38,9 +38,10 @@ function isLabel(layer: StyleLayer): boolean {
 }
 
 function rendererOf(layers: readonly StyleLayer[], report: DrawingReport): Record<string, unknown> {
-  const classifier = classifierOf(layers, report);
-  const symbol = (one: ExportClass | undefined) => (one ? symbolOf(one.layers, report) : null);
-  if (!classifier) return { type: 'simple', symbol: symbolOf(layers, report), label: '', description: '' };
+  const classifier = findClassifier(layers, report);
+  const symbol = (one: ExportClass | undefined) => (one ? createEsriSymbol(one.layers, report) : null);
+  if (!classifier)
+    return { type: 'simple', symbol: createEsriSymbol(layers, report), label: '', description: '' };
   const { field, classes, others } = classifier;
   const common = { defaultSymbol: symbol(others), defaultLabel: others ? (others.label ?? '') : null };
   if (classifier.kind === 'values') {

@@ -3,10 +3,10 @@ import { sldContext } from '../sld/expression.js';
 import { checkedLayers } from '../sld/import/checked.js';
 import type { SldTarget } from '../sld/import/context.js';
 import { SldReport } from '../sld/report.js';
-import { classesOf } from './classes.js';
-import { number, record } from './json.js';
-import { labelLayers } from './labels.js';
-import { layersOfClasses } from './merge.js';
+import { readDrawingClasses } from './classes.js';
+import { readJsonNumber, record } from './json.js';
+import { createLabelLayers } from './labels.js';
+import { mergeClassLayers } from './merge.js';
 import { DrawingReport, type UnsupportedSymbolizer } from './report.js';
 
 export interface DrawingImport {
@@ -19,9 +19,9 @@ export function importDrawingInfo(info: unknown, target: SldTarget = {}): Drawin
   const document = record(info) ?? {};
   const report = new DrawingReport();
   const context = sldContext(target, new SldReport());
-  const transparency = Math.min(100, Math.max(0, number(document['transparency']) ?? 0));
-  const classes = classesOf(record(document['renderer']), 1 - transparency / 100, report, context);
-  const layers = [...layersOfClasses(classes), ...labelLayers(document, report, context)];
+  const transparency = Math.min(100, Math.max(0, readJsonNumber(document['transparency']) ?? 0));
+  const classes = readDrawingClasses(record(document['renderer']), 1 - transparency / 100, report, context);
+  const layers = [...mergeClassLayers(classes), ...createLabelLayers(document, report, context)];
   const checks = new SldReport();
   const style = checkedLayers(layers, checks);
   for (const { construct, message } of checks.diagnostics)

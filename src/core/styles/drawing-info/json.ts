@@ -10,10 +10,10 @@ export function records(value: unknown): Json[] {
   return Array.isArray(value) ? value.map(record).filter((one) => one !== undefined) : [];
 }
 
-export function text(value: unknown): string | undefined {
+export function readJsonString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-export function number(value: unknown): number | undefined {
+export function readJsonNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }

@@ -3,8 +3,8 @@ import type { SldContext } from '../sld/import/context.js';
 import { members, rounded } from '../sld/import/drawing.js';
 import { FONT_FAMILY } from '../sld/text.js';
 import type { Expr } from '../sld/values.js';
-import { zoomOfScale } from '../zoom.js';
-import { type Json, number, record, records, text } from './json.js';
+import { scaleToZoom } from '../zoom.js';
+import { type Json, readJsonNumber, readJsonString, record, records } from './json.js';
 import type { DrawingReport } from './report.js';
 import { cssColor, pixels } from './symbols.js';
 
@@ -12,7 +12,7 @@ import { cssColor, pixels } from './symbols.js';
 const MOST_LABELS = 20;
 
 /** A symbol layer for each class of labelingInfo. */
-export function labelLayers(document: Json, report: DrawingReport, context: SldContext): StyleLayer[] {
+export function createLabelLayers(document: Json, report: DrawingReport, context: SldContext): StyleLayer[] {
   if (document['showLabels'] === false) return [];
   return records(document['labelingInfo'])
     .slice(0, MOST_LABELS)
@@ -33,14 +33,14 @@ function labelLayer(
     return undefined;
   }
   const symbol = record(info['symbol']) ?? {};
-  if (text(symbol['type']) !== 'esriTS') {
+  if (readJsonString(symbol['type']) !== 'esriTS') {
     report.add(
       'SYMBOL_TYPE_UNSUPPORTED',
-      text(symbol['type']) ?? 'labelingInfo',
+      readJsonString(symbol['type']) ?? 'labelingInfo',
       'Labels are drawn with esriTS.',
     );
   }
-  if (text(info['where'])) {
+  if (readJsonString(info['where'])) {
     report.add('RENDERER_PAYLOAD_INCOMPLETE', 'labelingInfo where', 'The labels of all features are drawn.');
   }
   const layer = {
@@ -50,12 +50,13 @@ function labelLayer(
     layout: {
       'text-field': label,
       ...fontLayout(symbol),
-      ...placement(text(info['labelPlacement']) ?? '', symbol),
+      ...placement(readJsonString(info['labelPlacement']) ?? '', symbol),
     },
     paint: members({
       'text-color': cssColor(symbol['color']) ?? '#000000',
       'text-halo-color': cssColor(symbol['haloColor']),
-      'text-halo-width': number(symbol['haloSize']) === undefined ? undefined : pixels(symbol['haloSize'], 0),
+      'text-halo-width':
+        readJsonNumber(symbol['haloSize']) === undefined ? undefined : pixels(symbol['haloSize'], 0),
     }),
   };
   return layer as unknown as StyleLayer;
@@ -63,8 +64,8 @@ function labelLayer(
 
 /** minScale is the smallest scale, with the largest denominator; 0 is none. */
 function zooms(info: Json): { minzoom?: number; maxzoom?: number } {
-  const [smallest, largest] = [number(info['minScale']) ?? 0, number(info['maxScale']) ?? 0];
-  const zoom = (scale: number) => Math.min(24, Math.max(0, rounded(zoomOfScale(scale))));
+  const [smallest, largest] = [readJsonNumber(info['minScale']) ?? 0, readJsonNumber(info['maxScale']) ?? 0];
+  const zoom = (scale: number) => Math.min(24, Math.max(0, rounded(scaleToZoom(scale))));
   return {
     ...(smallest > 0 ? { minzoom: zoom(smallest) } : {}),
     ...(largest > 0 ? { maxzoom: zoom(largest) } : {}),
@@ -73,10 +74,10 @@ function zooms(info: Json): { minzoom?: number; maxzoom?: number } {
 
 function fontLayout(symbol: Json): Record<string, Expr> {
   const font = record(symbol['font']) ?? {};
-  const bold = text(font['weight']) === 'bold' || text(font['weight']) === 'bolder';
-  const italic = text(font['style']) === 'italic' || text(font['style']) === 'oblique';
+  const bold = readJsonString(font['weight']) === 'bold' || readJsonString(font['weight']) === 'bolder';
+  const italic = readJsonString(font['style']) === 'italic' || readJsonString(font['style']) === 'oblique';
   const face = `${bold ? 'Bold' : ''}${bold && italic ? ' ' : ''}${italic ? 'Italic' : ''}`;
-  const angle = number(symbol['angle']) ?? 0;
+  const angle = readJsonNumber(symbol['angle']) ?? 0;
   return members({
     'text-font': [`${FONT_FAMILY} ${face || 'Regular'}`],
     'text-size': pixels(font['size'], 10),
@@ -108,7 +109,9 @@ const TOKEN =
 function labelText(info: Json, context: SldContext): Expr | undefined {
   const expression = record(info['labelExpressionInfo']);
   const template =
-    text(expression?.['value']) ?? text(expression?.['expression']) ?? text(info['labelExpression']);
+    readJsonString(expression?.['value']) ??
+    readJsonString(expression?.['expression']) ??
+    readJsonString(info['labelExpression']);
   if (template === undefined || template.length > 2000) return undefined;
   const parts: Expr[] = [];
   TOKEN.lastIndex = 0;

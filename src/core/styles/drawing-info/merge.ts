@@ -1,5 +1,5 @@
 import type { StyleLayer } from '../model.js';
-import type { Drawing } from '../sld/import/drawing.js';
+import type { SldDrawing } from '../sld/import/drawing.js';
 import type { Expr } from '../sld/values.js';
 import type { DrawingClass } from './classes.js';
 
@@ -8,7 +8,7 @@ const BY_FEATURE =
   /^(?:(?:fill|line|circle|circle-stroke|icon|icon-halo)-(?:color|opacity)|line-width|circle-radius|(?:circle-stroke|icon-halo)-width|icon-(?:image|size|rotate))$/;
 
 /** Layers of classes: one for each part of the symbols where they are alike, else one for each class and part. */
-export function layersOfClasses(classes: readonly DrawingClass[]): StyleLayer[] {
+export function mergeClassLayers(classes: readonly DrawingClass[]): StyleLayer[] {
   const visible = classes.filter(({ drawings }) => drawings.length > 0);
   const [first] = visible;
   if (!first) return [];
@@ -23,12 +23,12 @@ export function layersOfClasses(classes: readonly DrawingClass[]): StyleLayer[] 
   });
 }
 
-function sameShape(a: readonly Drawing[], b: readonly Drawing[]): boolean {
+function sameShape(a: readonly SldDrawing[], b: readonly SldDrawing[]): boolean {
   return a.length === b.length && a.every((drawing, i) => shapeOf(drawing) === shapeOf(b[i]!));
 }
 
 /** All that must be the same for drawings of one layer. */
-function shapeOf({ type, paint, layout = {}, metadata }: Drawing): string {
+function shapeOf({ type, paint, layout = {}, metadata }: SldDrawing): string {
   const fixed = Object.entries({ ...paint, ...layout }).map(([name, value]) =>
     BY_FEATURE.test(name) ? name : `${name}=${JSON.stringify(value)}`,
   );
@@ -66,7 +66,7 @@ function merged(classes: readonly DrawingClass[], first: DrawingClass): StyleLay
 
 function layer(
   id: string,
-  drawing: Drawing,
+  drawing: SldDrawing,
   filter: Expr | undefined,
   title: string | undefined,
 ): StyleLayer {

@@ -1,21 +1,23 @@
 import { hexColor } from '../hex-color.js';
-import { hashOf, ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
-import { type Drawing, members, rounded } from '../sld/import/drawing.js';
+import { computeImageHash, ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
+import { members, rounded, type SldDrawing } from '../sld/import/drawing.js';
 import type { Expr } from '../sld/values.js';
-import { type Json, number, record, text } from './json.js';
+import { type Json, readJsonNumber, readJsonString, record } from './json.js';
 import type { DrawingReport } from './report.js';
 
 /** Esri measures in points. */
 const PIXELS_PER_POINT = 96 / 72;
 
 export function pixels(points: unknown, usual: number): number {
-  return rounded((number(points) ?? usual) * PIXELS_PER_POINT);
+  return rounded((readJsonNumber(points) ?? usual) * PIXELS_PER_POINT);
 }
 
 /** `[red, green, blue, opacity]`, all 0 to 255, faded; undefined when there is no colour at all. */
 export function cssColor(color: unknown, opacity = 1): string | undefined {
   if (!Array.isArray(color) || color.length < 3) return undefined;
-  const [red, green, blue, alpha = 255] = color.map((part) => Math.min(255, Math.max(0, number(part) ?? 0)));
+  const [red, green, blue, alpha = 255] = color.map((part) =>
+    Math.min(255, Math.max(0, readJsonNumber(part) ?? 0)),
+  );
   const visibility = (alpha! / 255) * opacity;
   const bytes = [red!, green!, blue!].map(Math.round);
   if (visibility >= 1) return hexColor(bytes);
@@ -45,9 +47,9 @@ const MARKS: Readonly<Record<string, string>> = {
 };
 
 /** What draws a symbol, the lowest first; nothing, with a finding, for a type that is not known. */
-export function drawingsOfSymbol(symbol: unknown, opacity: number, report: DrawingReport): Drawing[] {
+export function readSymbolDrawings(symbol: unknown, opacity: number, report: DrawingReport): SldDrawing[] {
   const of = record(symbol);
-  const type = text(of?.['type']);
+  const type = readJsonString(of?.['type']);
   switch (type) {
     case 'esriSFS':
       return areaDrawings(of!, opacity, report);
@@ -66,8 +68,8 @@ export function drawingsOfSymbol(symbol: unknown, opacity: number, report: Drawi
   }
 }
 
-function areaDrawings(symbol: Json, opacity: number, report: DrawingReport): Drawing[] {
-  const style = text(symbol['style']) ?? 'esriSFSSolid';
+function areaDrawings(symbol: Json, opacity: number, report: DrawingReport): SldDrawing[] {
+  const style = readJsonString(symbol['style']) ?? 'esriSFSSolid';
   const solid = style === 'esriSFSSolid';
   if (!solid && style !== 'esriSFSNull') {
     report.add('SYMBOL_TYPE_UNSUPPORTED', `esriSFS ${style}`, 'Patterns are drawn as a lighter fill.');
@@ -75,12 +77,12 @@ function areaDrawings(symbol: Json, opacity: number, report: DrawingReport): Dra
   const color =
     style === 'esriSFSNull' ? undefined : cssColor(symbol['color'], solid ? opacity : opacity * 0.3);
   const outline = record(symbol['outline']);
-  const fill: Drawing[] = color === undefined ? [] : [{ type: 'fill', paint: { 'fill-color': color } }];
+  const fill: SldDrawing[] = color === undefined ? [] : [{ type: 'fill', paint: { 'fill-color': color } }];
   return [...fill, ...(outline ? lineDrawings(outline, opacity) : [])];
 }
 
-function lineDrawings(symbol: Json, opacity: number): Drawing[] {
-  const style = text(symbol['style']) ?? 'esriSLSSolid';
+function lineDrawings(symbol: Json, opacity: number): SldDrawing[] {
+  const style = readJsonString(symbol['style']) ?? 'esriSLSSolid';
   const color = cssColor(symbol['color'], opacity);
   const width = pixels(symbol['width'], 1);
   if (style === 'esriSLSNull' || color === undefined || width <= 0) return [];
@@ -105,13 +107,13 @@ function translation(symbol: Json): Expr | undefined {
   return x === 0 && y === 0 ? undefined : [x, -y];
 }
 
-function markDrawing(symbol: Json, opacity: number): Drawing {
+function markDrawing(symbol: Json, opacity: number): SldDrawing {
   const outline = record(symbol['outline']);
   const stroke = outline && cssColor(outline['color'], opacity);
   const width = outline && pixels(outline['width'], 1);
   const fill = cssColor(symbol['color'], opacity) ?? 'rgba(0,0,0,0)';
   const size = pixels(symbol['size'], 8);
-  const style = text(symbol['style']) ?? 'esriSMSCircle';
+  const style = readJsonString(symbol['style']) ?? 'esriSMSCircle';
   const mark = Object.hasOwn(MARKS, style) ? MARKS[style] : undefined;
   if (mark === undefined) {
     const paint = members({
@@ -135,7 +137,7 @@ function markDrawing(symbol: Json, opacity: number): Drawing {
 
 /** Angles of Esri run against the clock. */
 function iconLayout(image: string, size: number, symbol: Json): Record<string, Expr> {
-  const angle = number(symbol['angle']) ?? 0;
+  const angle = readJsonNumber(symbol['angle']) ?? 0;
   return members({
     'icon-image': image,
     'icon-size': rounded(size),
@@ -145,9 +147,9 @@ function iconLayout(image: string, size: number, symbol: Json): Record<string, E
   });
 }
 
-function pictureDrawings(symbol: Json, opacity: number, report: DrawingReport): Drawing[] {
-  const data = text(symbol['imageData']);
-  const type = text(symbol['contentType']) ?? 'image/png';
+function pictureDrawings(symbol: Json, opacity: number, report: DrawingReport): SldDrawing[] {
+  const data = readJsonString(symbol['imageData']);
+  const type = readJsonString(symbol['contentType']) ?? 'image/png';
   if (data === undefined || !/^image\/[\w.+-]{1,40}$/.test(type) || !/^[A-Za-z0-9+/=\s]+$/.test(data)) {
     report.add('PICTURE_MARKER_PARTIAL', 'esriPMS', 'Pictures are drawn when they are in imageData.');
     return [];
@@ -158,7 +160,7 @@ function pictureDrawings(symbol: Json, opacity: number, report: DrawingReport): 
     'Pictures are kept with the style, but not drawn by this server.',
   );
   const uri = `data:${type};base64,${data.replace(/\s+/g, '')}`;
-  const name = `image-${hashOf(uri)}`;
+  const name = `image-${computeImageHash(uri)}`;
   const [width, height] = [pixels(symbol['width'], 12), pixels(symbol['height'], 12)];
   if (width !== height) {
     report.add('PICTURE_MARKER_PARTIAL', 'esriPMS', 'Pictures keep their proportions: the height counts.');

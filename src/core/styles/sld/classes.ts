@@ -1,6 +1,6 @@
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
-import { asNumber, child, elements, textOf, type XmlElement } from './import/xml.js';
+import { asNumber, elements, findChild, readTextContent, type XmlElement } from './import/xml.js';
 import { converted, type Expr, literalAs, type TargetKind, type Typed } from './values.js';
 
 /** The three classifications of Symbology Encoding 1.1, §11.6; their values are of the kind that the place wants. */
@@ -47,8 +47,8 @@ export function steps(
 }
 
 /** Values between points. */
-export function interpolate(node: XmlElement, context: SldContext, target: TargetKind): Typed {
-  const lookup = child(node, 'LookupValue') ?? elements(node)[0];
+export function translateInterpolate(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+  const lookup = findChild(node, 'LookupValue') ?? elements(node)[0];
   const points = elements(node).filter(({ name }) => name === 'InterpolationPoint');
   if (!lookup || points.length === 0) {
     throw new Untranslatable('Interpolate', 'Interpolate needs a LookupValue and points.');
@@ -68,7 +68,7 @@ export function interpolate(node: XmlElement, context: SldContext, target: Targe
 }
 
 function pointOf(point: XmlElement, context: SldContext, target: TargetKind): [number, Expr] {
-  const [data, value] = [child(point, 'Data'), child(point, 'Value')];
+  const [data, value] = [findChild(point, 'Data'), findChild(point, 'Value')];
   if (!data || !value) throw new Untranslatable('InterpolationPoint', 'A point lacks Data or Value.');
   return [constantIn(data), expressionIn(value, context, target)];
 }
@@ -78,16 +78,16 @@ export function recode(node: XmlElement, context: SldContext, target: TargetKind
   const [lookup, ...rest] = elements(node);
   if (!lookup) throw new Untranslatable('Recode', 'Recode has no LookupValue.');
   const cases: [string, Expr][] = rest.map((item) => {
-    const [data, value] = [child(item, 'Data'), child(item, 'Value')];
+    const [data, value] = [findChild(item, 'Data'), findChild(item, 'Value')];
     if (!data || !value) throw new Untranslatable('Recode', 'An item lacks Data or Value.');
     return [textIn(data), expressionIn(value, context, target)];
   });
   const fallback = node.attributes['fallbackValue'];
-  return matchOf(typedIn(lookup, context), cases, target, fallback, context);
+  return createMatch(typedIn(lookup, context), cases, target, fallback, context);
 }
 
 /** `match` by texts, which all values have; where several cases have one label the first counts. */
-export function matchOf(
+export function createMatch(
   input: Typed,
   cases: readonly (readonly [string, Expr])[],
   target: TargetKind,
@@ -126,7 +126,7 @@ function kindOf(target: TargetKind): 'number' | 'string' | 'boolean' | 'color' |
 function typedIn(holder: XmlElement, context: SldContext, target: TargetKind = 'any'): Typed {
   if (!HOLDERS.has(holder.name)) return context.typed(holder, target);
   const [inner] = elements(holder);
-  return inner ? context.typed(inner, target) : { kind: 'literal', text: textOf(holder) ?? '' };
+  return inner ? context.typed(inner, target) : { kind: 'literal', text: readTextContent(holder) ?? '' };
 }
 
 const HOLDERS = new Set(['LookupValue', 'Value', 'Data', 'Threshold']);
@@ -139,7 +139,7 @@ function expressionIn(holder: XmlElement, context: SldContext, target: TargetKin
 
 function textIn(holder: XmlElement): string {
   const [inner] = elements(holder);
-  return textOf(inner ?? holder) ?? '';
+  return readTextContent(inner ?? holder) ?? '';
 }
 
 function constantIn(holder: XmlElement): number {

@@ -1,15 +1,15 @@
 import { Untranslatable } from './export/untranslatable.js';
-import { shortened } from './report.js';
+import { shortenName } from './report.js';
 
 /** A colour of SVG as MapLibre has it: `#rrggbb`, or a word that both know. @throws Untranslatable */
-export function colorOf(text: string): string {
+export function parseSldColor(text: string): string {
   const value = text.trim().toLowerCase();
   if (/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/.test(value)) return value;
   // GeoServer's own form of numbers.
   const hexadecimal = /^0x([0-9a-f]{6})$/.exec(value);
   if (hexadecimal) return `#${hexadecimal[1]}`;
   if (/^rgba?\([\d.,%\s]{1,60}\)$/.test(value) || /^[a-z]{3,20}$/.test(value)) return value;
-  throw new Untranslatable('Color', `${shortened(text)} is not a colour.`);
+  throw new Untranslatable('Color', `${shortenName(text)} is not a colour.`);
 }
 
 /** `#rrggbb` with an opacity that only a colour can carry. */

@@ -1,8 +1,8 @@
-import { categorize, interpolate, recode } from './classes.js';
+import { categorize, recode, translateInterpolate } from './classes.js';
 import { Untranslatable } from './export/untranslatable.js';
 import { callFunction } from './functions.js';
 import { SldContext, type SldTarget } from './import/context.js';
-import { elements, textOf, type XmlElement } from './import/xml.js';
+import { elements, readTextContent, type XmlElement } from './import/xml.js';
 import type { SldReport } from './report.js';
 import { converted, type Expr, literalAs, type TargetKind, type Typed } from './values.js';
 
@@ -26,7 +26,7 @@ function typed(node: XmlElement, context: SldContext, target: TargetKind): Typed
       return literal(node, context, target);
     case 'PropertyName':
     case 'ValueReference': {
-      const text = textOf(node);
+      const text = readTextContent(node);
       if (text === undefined) throw new Untranslatable(name, 'The name of an attribute is missing.');
       const { name: field, kind } = context.property(text);
       return { kind, expr: ['get', field] };
@@ -34,7 +34,7 @@ function typed(node: XmlElement, context: SldContext, target: TargetKind): Typed
     case 'Categorize':
       return categorize(node, context, target);
     case 'Interpolate':
-      return interpolate(node, context, target);
+      return translateInterpolate(node, context, target);
     case 'Recode':
       return recode(node, context, target);
     case 'Function':
@@ -47,7 +47,7 @@ function typed(node: XmlElement, context: SldContext, target: TargetKind): Typed
 /** A literal may hold an expression: some programs wrap them so. */
 function literal(node: XmlElement, context: SldContext, target: TargetKind): Typed {
   const [inner] = elements(node);
-  return inner ? context.typed(inner, target) : { kind: 'literal', text: textOf(node) ?? '' };
+  return inner ? context.typed(inner, target) : { kind: 'literal', text: readTextContent(node) ?? '' };
 }
 
 /** An SE parameter: text, an expression, or a mixture, which is one text. Undefined when it is empty. */

@@ -1,9 +1,9 @@
 import { Untranslatable } from './export/untranslatable.js';
 import { between } from './functions.js';
 import type { SldContext } from './import/context.js';
-import { asNumber, child, elements, type XmlElement } from './import/xml.js';
+import { asNumber, elements, findChild, type XmlElement } from './import/xml.js';
 import { like } from './like.js';
-import { shortened } from './report.js';
+import { shortenName } from './report.js';
 import { isSpatial, spatial } from './spatial.js';
 import { converted, type Expr, type Typed } from './values.js';
 
@@ -18,7 +18,7 @@ const COMPARISONS: ReadonlyMap<string, string> = new Map([
 const IDENTIFIERS = new Set(['FeatureId', 'GmlObjectId', 'ResourceId']);
 
 /** The condition of an `ogc:Filter` (Filter Encoding 1.0 to 2.0). @throws Untranslatable */
-export function filterOf(filter: XmlElement, context: SldContext): Expr {
+export function parseSldFilter(filter: XmlElement, context: SldContext): Expr {
   const parts = elements(filter);
   if (parts.length === 0) throw new Untranslatable('Filter', 'The filter is empty.');
   if (parts.every(({ name }) => IDENTIFIERS.has(name))) return identifiers(parts);
@@ -45,7 +45,7 @@ function condition(node: XmlElement, context: SldContext): Expr {
     case 'PropertyIsNil':
       return ['==', context.expression(operandsOf(node, 1)[0]!, 'any'), null];
     case 'Filter':
-      return filterOf(node, context);
+      return parseSldFilter(node, context);
     default:
       if (IDENTIFIERS.has(name)) return identifiers([node]);
       if (isSpatial(name)) return spatial(node, context);
@@ -114,14 +114,14 @@ function against(value: Typed, other: Typed): Expr {
   if (other.kind === 'literal' || other.kind === 'unknown' || other.kind === 'color')
     return converted(value, 'any');
   if (other.kind === 'number' && asNumber(value.text) === undefined) {
-    throw new Untranslatable('Literal', `A number is compared with ${shortened(value.text, 40)}.`);
+    throw new Untranslatable('Literal', `A number is compared with ${shortenName(value.text, 40)}.`);
   }
   return converted(value, other.kind);
 }
 
 function betweenOf(node: XmlElement, context: SldContext): Expr {
   const value = elements(node).find(({ name }) => name !== 'LowerBoundary' && name !== 'UpperBoundary');
-  const bounds = ['LowerBoundary', 'UpperBoundary'].map((name) => child(node, name));
+  const bounds = ['LowerBoundary', 'UpperBoundary'].map((name) => findChild(node, name));
   const [low, high] = bounds.map((bound) => bound && (elements(bound)[0] ?? { ...bound, name: 'Literal' }));
   if (!value || !low || !high) throw new Untranslatable(node.name, 'It takes a value and two boundaries.');
   const of = context.typed(value);

@@ -1,12 +1,12 @@
-import { matchOf, steps } from './classes.js';
+import { createMatch, steps } from './classes.js';
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
-import { elements, textOf, type XmlElement } from './import/xml.js';
-import { shortened } from './report.js';
-import { converted, type Expr, type Kind, type TargetKind, type Typed } from './values.js';
+import { elements, readTextContent, type XmlElement } from './import/xml.js';
+import { shortenName } from './report.js';
+import { converted, type Expr, type SldValueKind, type TargetKind, type Typed } from './values.js';
 
 interface FunctionSpec {
-  readonly gives: Kind;
+  readonly gives: SldValueKind;
   /** Kinds of the arguments; the last is that of all further ones where there may be more. */
   readonly takes: readonly TargetKind[];
   readonly least?: number;
@@ -24,7 +24,7 @@ const text = (operator: string): FunctionSpec => ({
   takes: ['string'],
   build: (value) => [operator, value],
 });
-const many = (operator: string, kind: TargetKind & Kind): FunctionSpec => ({
+const many = (operator: string, kind: TargetKind & SldValueKind): FunctionSpec => ({
   gives: kind,
   takes: [kind],
   more: true,
@@ -35,7 +35,7 @@ const compare = (operator: string, kind: TargetKind): FunctionSpec => ({
   takes: [kind, kind],
   build: (a, b) => [operator, a, b],
 });
-const same = (kind: TargetKind & Kind): FunctionSpec => ({
+const same = (kind: TargetKind & SldValueKind): FunctionSpec => ({
   gives: kind,
   takes: [kind],
   build: (value) => value,
@@ -169,8 +169,8 @@ export function callFunction(
   const spec = FUNCTIONS.get(name);
   if (!spec)
     throw new Untranslatable(
-      shortened(functionName),
-      `There is no counterpart of ${shortened(functionName)}.`,
+      shortenName(functionName),
+      `There is no counterpart of ${shortenName(functionName)}.`,
     );
   const { takes, least = takes.length, more = false } = spec;
   if (args.length < least || (args.length > takes.length && !more)) {
@@ -182,7 +182,7 @@ export function callFunction(
 
 type Special = (args: readonly XmlElement[], context: SldContext, target: TargetKind) => Typed;
 
-const kindOf = (target: TargetKind): Kind => (target === 'any' ? 'unknown' : target);
+const kindOf = (target: TargetKind): SldValueKind => (target === 'any' ? 'unknown' : target);
 
 /** Functions whose values are of the kind that the place wants. */
 const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
@@ -191,7 +191,7 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
     ([input, ...parts], context, target) => {
       if (!input) throw new Untranslatable('Categorize', 'Categorize has no value to look up.');
       // GeoServer lets a last literal say where thresholds belong.
-      const last = textOf(parts.at(-1));
+      const last = readTextContent(parts.at(-1));
       const classes = last === 'succeeding' || last === 'preceding' ? parts.slice(0, -1) : parts;
       return steps(context.expression(input, 'number'), classes, context, target);
     },
@@ -202,9 +202,9 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
       if (!input || parts.length % 2 !== 0) throw new Untranslatable('Recode', 'Recode takes pairs.');
       const cases: [string, Expr][] = [];
       for (let i = 0; i < parts.length; i += 2) {
-        cases.push([textOf(parts[i]) ?? '', context.expression(parts[i + 1]!, target)]);
+        cases.push([readTextContent(parts[i]) ?? '', context.expression(parts[i + 1]!, target)]);
       }
-      return matchOf(context.typed(input), cases, target, undefined, context);
+      return createMatch(context.typed(input), cases, target, undefined, context);
     },
   ],
   ['interpolate', interpolateFunction],
@@ -227,7 +227,7 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
   [
     'property',
     ([name], context) => {
-      const text = textOf(name);
+      const text = readTextContent(name);
       if (text === undefined) throw new Untranslatable('property', 'It takes the name of an attribute.');
       const { name: field, kind } = context.property(text);
       return { kind, expr: ['get', field] };
@@ -236,7 +236,7 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
   [
     'env',
     ([name, value], context, target) => {
-      if (!value) throw new Untranslatable('env', `${textOf(name) ?? 'It'} has no default value.`);
+      if (!value) throw new Untranslatable('env', `${readTextContent(name) ?? 'It'} has no default value.`);
       context.report.warn('env', 'Variables of a request are always at their default value.');
       return context.typed(value, target);
     },
@@ -251,14 +251,14 @@ function bare(value: Typed): Typed {
 function interpolateFunction(args: readonly XmlElement[], context: SldContext, target: TargetKind): Typed {
   const [input, ...rest] = args;
   const words = new Set(['linear', 'cosine', 'cubic', 'color', 'numeric']);
-  const parts = rest.filter((part) => elements(part).length > 0 || !words.has(textOf(part) ?? ''));
+  const parts = rest.filter((part) => elements(part).length > 0 || !words.has(readTextContent(part) ?? ''));
   if (!input || parts.length < 2 || parts.length % 2 !== 0) {
     throw new Untranslatable('Interpolate', 'Interpolate takes a value and pairs.');
   }
   const to = target === 'any' ? 'number' : target;
   const stops: Expr[] = [];
   for (let i = 0; i < parts.length; i += 2) {
-    const at = Number(textOf(parts[i]));
+    const at = Number(readTextContent(parts[i]));
     const before = stops.at(-2) as number | undefined;
     if (!Number.isFinite(at) || (before !== undefined && at <= before)) {
       throw new Untranslatable('Interpolate', 'The values to interpolate between do not ascend.');

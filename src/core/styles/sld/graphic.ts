@@ -2,9 +2,17 @@ import { MARK_SIDE, MARKS } from '../marks.js';
 import { Untranslatable } from './export/untranslatable.js';
 import { parameter } from './expression.js';
 import type { SldContext } from './import/context.js';
-import { length, members, Parameters, product, readValue, times, type Unit } from './import/drawing.js';
-import { child, elements, numberOf, textOf, type XmlElement } from './import/xml.js';
-import { shortened } from './report.js';
+import {
+  length,
+  members,
+  Parameters,
+  product,
+  readParameterValue,
+  times,
+  type Unit,
+} from './import/drawing.js';
+import { elements, findChild, readNumberContent, readTextContent, type XmlElement } from './import/xml.js';
+import { shortenName } from './report.js';
 import type { Expr } from './values.js';
 
 /** An SE Graphic: one mark or icon, and how it stands. Lengths in units of the symbolizer. */
@@ -47,14 +55,14 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /** Undefined, with diagnostics, when nothing of it can be drawn; without a graphic it is a gray square. */
-export function graphicOf(graphic: XmlElement | undefined, context: SldContext): Graphic | undefined {
+export function readGraphic(graphic: XmlElement | undefined, context: SldContext): Graphic | undefined {
   const parts = graphic ? elements(graphic) : [];
   const common = {
-    size: readValue(child(graphic, 'Size'), context, 'number'),
-    opacity: readValue(child(graphic, 'Opacity'), context, 'number'),
-    rotation: readValue(child(graphic, 'Rotation'), context, 'number'),
-    anchor: anchorOf(child(graphic, 'AnchorPoint'), context),
-    displacement: displacementOf(child(graphic, 'Displacement'), context),
+    size: readParameterValue(findChild(graphic, 'Size'), context, 'number'),
+    opacity: readParameterValue(findChild(graphic, 'Opacity'), context, 'number'),
+    rotation: readParameterValue(findChild(graphic, 'Rotation'), context, 'number'),
+    anchor: readAnchor(findChild(graphic, 'AnchorPoint'), context),
+    displacement: readDisplacement(findChild(graphic, 'Displacement'), context),
   };
   // The author's first choice that we can draw.
   const candidates = parts.filter(({ name }) => name === 'Mark' || name === 'ExternalGraphic');
@@ -69,10 +77,10 @@ export function graphicOf(graphic: XmlElement | undefined, context: SldContext):
 type Drawn = Partial<Graphic>;
 
 function markOf(mark: XmlElement | undefined, context: SldContext): Drawn {
-  const fill = child(mark, 'Fill');
-  const stroke = child(mark, 'Stroke');
+  const fill = findChild(mark, 'Fill');
+  const stroke = findChild(mark, 'Stroke');
   const [filled, stroked] = [new Parameters(fill, context), new Parameters(stroke, context)];
-  if (mark && (child(mark, 'ExternalMark') || child(mark, 'MarkIndex'))) {
+  if (mark && (findChild(mark, 'ExternalMark') || findChild(mark, 'MarkIndex'))) {
     context.report.warn(
       'ExternalMark',
       'Marks of other files are drawn as their well-known name, or as squares.',
@@ -81,7 +89,7 @@ function markOf(mark: XmlElement | undefined, context: SldContext): Drawn {
   // A mark that says nothing is filled gray with a black outline (SE §11.3.2).
   const bare = !fill && !stroke;
   return {
-    mark: markName(textOf(child(mark, 'WellKnownName')) ?? 'square', context),
+    mark: markName(readTextContent(findChild(mark, 'WellKnownName')) ?? 'square', context),
     ...(fill || bare
       ? { fill: filled.get('fill', 'color') ?? '#808080', fillOpacity: filled.get('fill-opacity', 'number') }
       : {}),
@@ -99,47 +107,47 @@ function markName(wellKnownName: string, context: SldContext): string {
   const name = wellKnownName.replace(/^shape:\/\//, '').toLowerCase();
   if (Object.hasOwn(MARKS, `mark-${name}`)) return name;
   if (Object.hasOwn(ALIASES, name)) return ALIASES[name]!;
-  context.report.warn('WellKnownName', `The mark ${shortened(wellKnownName, 40)} is drawn as a square.`);
+  context.report.warn('WellKnownName', `The mark ${shortenName(wellKnownName, 40)} is drawn as a square.`);
   return 'square';
 }
 
 /** An image within the text, or an icon of our set by the name of its file. */
 function iconOf(graphic: XmlElement, context: SldContext): Drawn | undefined {
-  const resource = child(graphic, 'OnlineResource')?.attributes;
+  const resource = findChild(graphic, 'OnlineResource')?.attributes;
   const href = resource?.['href'] ?? '';
   const image = href.startsWith('data:') ? href : inlineImage(graphic);
   if (image !== undefined) {
-    const name = `image-${hashOf(image)}`;
+    const name = `image-${computeImageHash(image)}`;
     context.report.warn('ExternalGraphic', 'The image is kept with the style, but not drawn by this server.');
     return { icon: name, images: { [name]: image } };
   }
   const file = href.split(/[?#]/)[0]!.split('/').at(-1)!;
   const [name = ''] = /^[a-z][a-z0-9-]*?(?=(?:-\d{2})?(?:\.[a-z]+)?$)/i.exec(file.slice(0, 100)) ?? [];
   if (name !== '' && context.target.icons?.has(name)) return { icon: name };
-  context.report.error('ExternalGraphic', `The image ${shortened(href)} is not one that we have.`);
+  context.report.error('ExternalGraphic', `The image ${shortenName(href)} is not one that we have.`);
   return undefined;
 }
 
 function inlineImage(graphic: XmlElement): string | undefined {
-  const inline = child(graphic, 'InlineContent');
-  const format = textOf(child(graphic, 'Format')) ?? 'image/png';
-  const text = textOf(inline)?.replace(/\s+/g, '');
+  const inline = findChild(graphic, 'InlineContent');
+  const format = readTextContent(findChild(graphic, 'Format')) ?? 'image/png';
+  const text = readTextContent(inline)?.replace(/\s+/g, '');
   if (!inline || text === undefined || !/^[\w.+/-]{3,60}$/.test(format)) return undefined;
   return /^base64$/i.test(inline.attributes['encoding'] ?? '') ? `data:${format};base64,${text}` : undefined;
 }
 
 /** The same image has the same name (FNV-1a). */
-export function hashOf(text: string): string {
+export function computeImageHash(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0;
   return hash.toString(16).padStart(8, '0');
 }
 
 /** Anchors of SE are parts of the graphic from its lower left corner; MapLibre has nine names. */
-export function anchorOf(anchor: XmlElement | undefined, context: SldContext): string | undefined {
+export function readAnchor(anchor: XmlElement | undefined, context: SldContext): string | undefined {
   if (!anchor) return undefined;
   const [x, y] = ['AnchorPointX', 'AnchorPointY'].map(
-    (name) => constantNumber(child(anchor, name), context) ?? 0.5,
+    (name) => constantNumber(findChild(anchor, name), context) ?? 0.5,
   );
   const vertical = ['bottom', '', 'top'][Math.min(2, Math.max(0, Math.round(y! * 2)))]!;
   const horizontal = ['left', '', 'right'][Math.min(2, Math.max(0, Math.round(x! * 2)))]!;
@@ -147,13 +155,13 @@ export function anchorOf(anchor: XmlElement | undefined, context: SldContext): s
 }
 
 /** To the right and up, in units. */
-export function displacementOf(
+export function readDisplacement(
   of: XmlElement | undefined,
   context: SldContext,
 ): [number, number] | undefined {
   if (!of) return undefined;
   const [x, y] = ['DisplacementX', 'DisplacementY'].map(
-    (name) => constantNumber(child(of, name), context) ?? 0,
+    (name) => constantNumber(findChild(of, name), context) ?? 0,
   );
   return x === 0 && y === 0 ? undefined : [x!, y!];
 }
@@ -161,7 +169,7 @@ export function displacementOf(
 function constantNumber(of: XmlElement | undefined, context: SldContext): number | undefined {
   return context.attempt('warn', () => {
     if (!of) return undefined;
-    const value = numberOf(of) ?? parameter(of, context, 'number');
+    const value = readNumberContent(of) ?? parameter(of, context, 'number');
     if (typeof value === 'number' || value === undefined) return value;
     throw new Untranslatable(of.name, `${of.name} must be constant.`);
   });

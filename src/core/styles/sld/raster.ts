@@ -3,8 +3,16 @@ import { type Color, parseColor } from '../../rasters/color-ramps.js';
 import type { Colormap } from '../../rasters/raster-look.js';
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
-import { type Drawing, members, readValue } from './import/drawing.js';
-import { all, asNumber, child, elements, numberOf, textOf, type XmlElement } from './import/xml.js';
+import { members, readParameterValue, type SldDrawing } from './import/drawing.js';
+import {
+  all,
+  asNumber,
+  elements,
+  findChild,
+  readNumberContent,
+  readTextContent,
+  type XmlElement,
+} from './import/xml.js';
 import { literalAs } from './values.js';
 
 interface LookDraft {
@@ -14,18 +22,18 @@ interface LookDraft {
 }
 
 /** A raster layer whose look is in its metadata, and a relief over it where one is asked for. */
-export function rasterDrawings(symbolizer: XmlElement, context: SldContext): Drawing[] {
+export function rasterDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
   const look: LookDraft = { ...channels(symbolizer, context), ...colormap(symbolizer, context) };
-  const whole = child(symbolizer, 'ContrastEnhancement');
+  const whole = findChild(symbolizer, 'ContrastEnhancement');
   const stretch = whole && stretchOf(whole, context);
   if (stretch && !look.colormap) look.rescale = [stretch];
   for (const name of ['OverlapBehavior', 'ImageOutline']) {
-    if (child(symbolizer, name)) context.report.warn(name, `${name} is left out.`);
+    if (findChild(symbolizer, name)) context.report.warn(name, `${name} is left out.`);
   }
-  const relief = child(symbolizer, 'ShadedRelief');
-  const opacity = readValue(child(symbolizer, 'Opacity'), context, 'number');
+  const relief = findChild(symbolizer, 'ShadedRelief');
+  const opacity = readParameterValue(findChild(symbolizer, 'Opacity'), context, 'number');
   const metadata = Object.keys(look).length === 0 ? undefined : { 'graticule:look': look };
-  const raster: Drawing = {
+  const raster: SldDrawing = {
     type: 'raster',
     paint: members({ 'raster-opacity': opacity }),
     ...(metadata ? { metadata } : {}),
@@ -34,19 +42,19 @@ export function rasterDrawings(symbolizer: XmlElement, context: SldContext): Dra
 }
 
 /** A relief factor of 55 is usual in SLD; MapLibre's half is. */
-function hillshade(relief: XmlElement): Drawing {
-  const factor = numberOf(child(relief, 'ReliefFactor')) ?? 55;
+function hillshade(relief: XmlElement): SldDrawing {
+  const factor = readNumberContent(findChild(relief, 'ReliefFactor')) ?? 55;
   return { type: 'hillshade', paint: { 'hillshade-exaggeration': Math.min(1, Math.max(0, factor / 110)) } };
 }
 
 function channels(symbolizer: XmlElement, context: SldContext): LookDraft {
-  const selection = child(symbolizer, 'ChannelSelection');
+  const selection = findChild(symbolizer, 'ChannelSelection');
   if (!selection) return {};
-  const gray = child(selection, 'GrayChannel');
+  const gray = findChild(selection, 'GrayChannel');
   const bandNames = gray
     ? [gray]
-    : ['RedChannel', 'GreenChannel', 'BlueChannel'].map((name) => child(selection, name));
-  const bands = bandNames.map((channel) => numberOf(child(channel, 'SourceChannelName')));
+    : ['RedChannel', 'GreenChannel', 'BlueChannel'].map((name) => findChild(selection, name));
+  const bands = bandNames.map((channel) => readNumberContent(findChild(channel, 'SourceChannelName')));
   if (bands.some((band) => band === undefined || !Number.isInteger(band) || band < 1)) {
     context.report.warn(
       'ChannelSelection',
@@ -55,7 +63,7 @@ function channels(symbolizer: XmlElement, context: SldContext): LookDraft {
     return {};
   }
   const stretches = bandNames.map((channel) => {
-    const enhancement = child(channel, 'ContrastEnhancement');
+    const enhancement = findChild(channel, 'ContrastEnhancement');
     return enhancement && stretchOf(enhancement, context);
   });
   const rescale = stretches.every((one) => one !== undefined) ? { rescale: stretches } : {};
@@ -65,14 +73,14 @@ function channels(symbolizer: XmlElement, context: SldContext): LookDraft {
 /** The range that a linear stretch names; programs write it as options of the vendor. */
 function stretchOf(enhancement: XmlElement, context: SldContext): [number, number] | undefined {
   const method = elements(enhancement).find(({ name }) => name === 'Normalize' || name === 'Histogram');
-  const gamma = numberOf(child(enhancement, 'GammaValue'));
+  const gamma = readNumberContent(findChild(enhancement, 'GammaValue'));
   if (gamma !== undefined && gamma !== 1)
     context.report.warn('GammaValue', 'Shades are stretched in proportion.');
   if (!method) return undefined;
   const options = new Map(
     [...all(method, 'VendorOption'), ...all(method, 'Parameter')].map((one) => [
       (one.attributes['name'] ?? '').toLowerCase(),
-      asNumber(textOf(one)),
+      asNumber(readTextContent(one)),
     ]),
   );
   const [low, high] = [options.get('minvalue'), options.get('maxvalue')];
@@ -87,7 +95,7 @@ interface Entry {
 }
 
 function colormap(symbolizer: XmlElement, context: SldContext): LookDraft {
-  const map = child(symbolizer, 'ColorMap');
+  const map = findChild(symbolizer, 'ColorMap');
   if (!map) return {};
   const relief = context.attempt('error', () => {
     const [classes] = elements(map).filter(({ name }) => name === 'Categorize' || name === 'Interpolate');
@@ -142,13 +150,13 @@ function classified(classes: XmlElement): Colormap {
   if (classes.name === 'Interpolate') {
     const points = all(classes, 'InterpolationPoint');
     if (points.length > LIMITS.colormapEntries) throw tooMany();
-    const values = points.map((point) => constant(child(point, 'Data')));
-    const colors = points.map((point) => bytes(textOf(child(point, 'Value')) ?? ''));
+    const values = points.map((point) => constant(findChild(point, 'Data')));
+    const colors = points.map((point) => bytes(readTextContent(findChild(point, 'Value')) ?? ''));
     if (values.length === 0) throw new Untranslatable('Interpolate', 'There are no points.');
     return { kind: 'stops', values, colors };
   }
   const values = all(classes, 'Threshold').map(constant);
-  const colors = all(classes, 'Value').map((value) => bytes(textOf(value) ?? ''));
+  const colors = all(classes, 'Value').map((value) => bytes(readTextContent(value) ?? ''));
   if (colors.length > LIMITS.colormapEntries) throw tooMany();
   if (values.length === 0 || colors.length !== values.length + 1) {
     throw new Untranslatable('Categorize', 'Thresholds and values do not alternate.');
@@ -157,7 +165,7 @@ function classified(classes: XmlElement): Colormap {
 }
 
 function constant(of: XmlElement | undefined): number {
-  const value = numberOf(of);
+  const value = readNumberContent(of);
   if (value === undefined) throw new Untranslatable(of?.name ?? 'Data', 'The value is a number.');
   return value;
 }

@@ -48,18 +48,18 @@ export class SldReport {
 
   #add(severity: SldDiagnostic['severity'], construct: string, message: string): void {
     if (this.#diagnostics.size >= LIMITS.styleDiagnostics) return;
-    const name = shortened(construct);
+    const name = shortenName(construct);
     const key = `${severity} ${name} ${this.ruleName ?? ''} ${message}`;
     this.#diagnostics.set(key, {
       severity,
       construct: name,
-      message: shortened(message, 500),
+      message: shortenName(message, 500),
       ...(this.ruleName === undefined ? {} : { ruleName: this.ruleName }),
     });
   }
 }
 
 /** A name of the author's, short enough to be said back. */
-export function shortened(text: string, most = 80): string {
+export function shortenName(text: string, most = 80): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }

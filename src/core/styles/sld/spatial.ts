@@ -1,6 +1,6 @@
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
-import { all, asNumber, child, elements, textOf, type XmlElement } from './import/xml.js';
+import { all, asNumber, elements, findChild, readTextContent, type XmlElement } from './import/xml.js';
 import type { Expr } from './values.js';
 
 const WITHIN = new Set(['BBOX', 'Intersects', 'Within', 'Disjoint']);
@@ -59,7 +59,7 @@ function flips(geometry: XmlElement): boolean {
 
 function box(node: XmlElement, flipped: boolean): Area {
   const corners = ['lowerCorner', 'upperCorner']
-    .map((name) => child(node, name))
+    .map((name) => findChild(node, name))
     .filter((one) => one !== undefined);
   const places =
     corners.length === 2 ? corners.flatMap((one) => positions(one, flipped)) : positionsOf(node, flipped);
@@ -82,7 +82,7 @@ function box(node: XmlElement, flipped: boolean): Area {
 
 function polygon(node: XmlElement, flipped: boolean): Area {
   const rings = elements(node).map((boundary) => {
-    const ring = positionsOf(child(boundary, 'LinearRing') ?? boundary, flipped);
+    const ring = positionsOf(findChild(boundary, 'LinearRing') ?? boundary, flipped);
     const [first, last] = [ring[0], ring.at(-1)];
     if (!first || ring.length < 4 || first[0] !== last![0] || first[1] !== last![1]) {
       throw new Untranslatable(node.name, 'A ring is closed and has four positions at least.');
@@ -103,13 +103,13 @@ function multiPolygon(node: XmlElement, flipped: boolean): Area {
 function positionsOf(node: XmlElement, flipped: boolean): Position[] {
   return elements(node).flatMap((part) => {
     if (part.name !== 'coord') return positions(part, flipped);
-    const pair = ['X', 'Y'].map((axis) => textOf(child(part, axis)) ?? '').join(' ');
+    const pair = ['X', 'Y'].map((axis) => readTextContent(findChild(part, axis)) ?? '').join(' ');
     return positions({ ...part, content: [pair] }, flipped);
   });
 }
 
 function positions(node: XmlElement, flipped: boolean): Position[] {
-  const numbers = (textOf(node) ?? '').split(/[\s,]+/).map((text) => asNumber(text) ?? Number.NaN);
+  const numbers = (readTextContent(node) ?? '').split(/[\s,]+/).map((text) => asNumber(text) ?? Number.NaN);
   const dimension = Number(node.attributes['srsDimension'] ?? 2) === 3 ? 3 : 2;
   if (numbers.length % dimension !== 0 || numbers.some(Number.isNaN)) {
     throw new Untranslatable(node.name, 'Its positions cannot be read.');

@@ -1,16 +1,16 @@
-import { graphicOf, iconMembers } from './graphic.js';
+import { iconMembers, readGraphic } from './graphic.js';
 import type { SldContext } from './import/context.js';
 import {
-  constantOf,
-  type Drawing,
   length,
   members,
   Parameters,
-  readValue,
+  readConstant,
+  readParameterValue,
   rounded,
+  type SldDrawing,
   type Unit,
 } from './import/drawing.js';
-import { asNumber, child, type XmlElement } from './import/xml.js';
+import { asNumber, findChild, type XmlElement } from './import/xml.js';
 import type { Expr } from './values.js';
 
 const JOINS: Readonly<Record<string, string>> = {
@@ -27,11 +27,11 @@ export function strokeDrawings(
   context: SldContext,
   unit: Unit,
   offset?: Expr,
-): Drawing[] {
-  const graphic = child(stroke, 'GraphicStroke');
+): SldDrawing[] {
+  const graphic = findChild(stroke, 'GraphicStroke');
   if (graphic) return marksAlong(graphic, context, unit);
   const parameters = new Parameters(stroke, context);
-  if (child(stroke, 'GraphicFill')) {
+  if (findChild(stroke, 'GraphicFill')) {
     context.report.warn('GraphicFill', 'A line is not filled with graphics: it has one colour.');
   }
   const width = parameters.get('stroke-width', 'number') ?? 1;
@@ -89,14 +89,14 @@ function dashes(parameters: Parameters, width: Expr, context: SldContext): Expr 
   return even.map((one) => rounded(one! / width));
 }
 
-function marksAlong(holder: XmlElement, context: SldContext, unit: Unit): Drawing[] {
-  const graphic = graphicOf(child(holder, 'Graphic'), context);
+function marksAlong(holder: XmlElement, context: SldContext, unit: Unit): SldDrawing[] {
+  const graphic = readGraphic(findChild(holder, 'Graphic'), context);
   if (!graphic) return [];
   context.report.warn('GraphicStroke', 'Graphics along a line are symbols of their own at equal distances.');
-  const gap = readValue(child(holder, 'Gap'), context, 'number') ?? 0;
+  const gap = readParameterValue(findChild(holder, 'Gap'), context, 'number') ?? 0;
   const size = typeof graphic.size === 'number' ? graphic.size : 16;
   const spacing = typeof gap === 'number' ? Math.max(1, gap + size) : (['+', gap, size] as Expr);
-  if (constantOf(child(holder, 'InitialGap'), context, 'number')) {
+  if (readConstant(findChild(holder, 'InitialGap'), context, 'number')) {
     context.report.warn('InitialGap', 'The first graphic stands where the renderer puts it.');
   }
   const { paint, layout } = iconMembers(graphic, unit);

@@ -1,13 +1,20 @@
-import { circlePaint, displacementOf, graphicOf, iconMembers } from './graphic.js';
+import { circlePaint, iconMembers, readDisplacement, readGraphic } from './graphic.js';
 import type { SldContext } from './import/context.js';
-import { type Drawing, members, Parameters, product, readValue, unitOf } from './import/drawing.js';
-import { child, elements, type XmlElement } from './import/xml.js';
+import {
+  members,
+  Parameters,
+  product,
+  readParameterValue,
+  readSymbolizerUnit,
+  type SldDrawing,
+} from './import/drawing.js';
+import { elements, findChild, type XmlElement } from './import/xml.js';
 import { rasterDrawings } from './raster.js';
 import { strokeDrawings } from './stroke.js';
 import { textDrawings } from './text.js';
 import type { Expr } from './values.js';
 
-type Reader = (symbolizer: XmlElement, context: SldContext) => Drawing[];
+type Reader = (symbolizer: XmlElement, context: SldContext) => SldDrawing[];
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
   ['PolygonSymbolizer', polygonDrawings],
@@ -22,7 +29,7 @@ export function isSymbolizer(name: string): boolean {
 }
 
 /** The drawings of a symbolizer, from the lowest to the highest. */
-export function drawingsOf(symbolizer: XmlElement, context: SldContext): Drawing[] {
+export function readSymbolizerDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
   const read = READERS.get(symbolizer.name);
   if (!read) {
     context.report.error(symbolizer.name, `There is no counterpart of ${symbolizer.name.slice(0, 60)}.`);
@@ -36,26 +43,28 @@ export function drawingsOf(symbolizer: XmlElement, context: SldContext): Drawing
     );
     return [];
   }
-  const geometry = child(symbolizer, 'Geometry');
+  const geometry = findChild(symbolizer, 'Geometry');
   if (geometry && elements(geometry).some(({ name }) => name !== 'PropertyName')) {
     context.report.warn('Geometry', 'The geometry is drawn as it is stored.');
   }
   return read(symbolizer, context);
 }
 
-function polygonDrawings(symbolizer: XmlElement, context: SldContext): Drawing[] {
-  const unit = unitOf(symbolizer, context);
-  const [fill, stroke] = [child(symbolizer, 'Fill'), child(symbolizer, 'Stroke')];
-  const [x, y] = displacementOf(child(symbolizer, 'Displacement'), context) ?? [];
-  const offset = readValue(child(symbolizer, 'PerpendicularOffset'), context, 'number');
+function polygonDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+  const unit = readSymbolizerUnit(symbolizer, context);
+  const [fill, stroke] = [findChild(symbolizer, 'Fill'), findChild(symbolizer, 'Stroke')];
+  const [x, y] = readDisplacement(findChild(symbolizer, 'Displacement'), context) ?? [];
+  const offset = readParameterValue(findChild(symbolizer, 'PerpendicularOffset'), context, 'number');
   const moved = members({ 'fill-translate': x === undefined ? undefined : [x, -y!] });
   if (x !== undefined && stroke) context.report.warn('Displacement', 'The outline is not moved.');
-  const filled: Drawing[] = fill ? [{ type: 'fill', paint: { ...fillPaint(fill, context), ...moved } }] : [];
+  const filled: SldDrawing[] = fill
+    ? [{ type: 'fill', paint: { ...fillPaint(fill, context), ...moved } }]
+    : [];
   return [...filled, ...(stroke ? strokeDrawings(stroke, context, unit, offset) : [])];
 }
 
 function fillPaint(fill: XmlElement, context: SldContext): Record<string, Expr> {
-  const graphic = child(fill, 'GraphicFill', 'Graphic');
+  const graphic = findChild(fill, 'GraphicFill', 'Graphic');
   if (graphic) return hatchPaint(graphic, context);
   const parameters = new Parameters(fill, context);
   return members({
@@ -69,7 +78,7 @@ const HATCHED = 0.3;
 
 function hatchPaint(graphic: XmlElement, context: SldContext): Record<string, Expr> {
   context.report.warn('GraphicFill', 'Patterns are drawn as a lighter fill of their colour.');
-  const shape = graphicOf(graphic, context);
+  const shape = readGraphic(graphic, context);
   const lines = shape?.stroke !== undefined && /slash|line|plus|times|dot/.test(wellKnown(graphic));
   const color = lines ? shape.stroke : (shape?.fill ?? shape?.stroke);
   return members({
@@ -79,20 +88,20 @@ function hatchPaint(graphic: XmlElement, context: SldContext): Record<string, Ex
 }
 
 function wellKnown(graphic: XmlElement): string {
-  const name = child(graphic, 'Mark', 'WellKnownName');
+  const name = findChild(graphic, 'Mark', 'WellKnownName');
   return name?.content.filter((part) => typeof part === 'string').join('') ?? '';
 }
 
-function lineDrawings(symbolizer: XmlElement, context: SldContext): Drawing[] {
-  const unit = unitOf(symbolizer, context);
-  const offset = readValue(child(symbolizer, 'PerpendicularOffset'), context, 'number');
-  const stroke = child(symbolizer, 'Stroke') ?? { name: 'Stroke', attributes: {}, content: [] };
+function lineDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+  const unit = readSymbolizerUnit(symbolizer, context);
+  const offset = readParameterValue(findChild(symbolizer, 'PerpendicularOffset'), context, 'number');
+  const stroke = findChild(symbolizer, 'Stroke') ?? { name: 'Stroke', attributes: {}, content: [] };
   return strokeDrawings(stroke, context, unit, offset);
 }
 
-function pointDrawings(symbolizer: XmlElement, context: SldContext): Drawing[] {
-  const unit = unitOf(symbolizer, context);
-  const graphic = graphicOf(child(symbolizer, 'Graphic'), context);
+function pointDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+  const unit = readSymbolizerUnit(symbolizer, context);
+  const graphic = readGraphic(findChild(symbolizer, 'Graphic'), context);
   if (!graphic) return [];
   // Circles of MapLibre stand at each vertex of lines and areas; symbols stand once.
   const type = context.target.geometryType;

@@ -1,37 +1,37 @@
 import { unknownFont } from '../fonts.js';
 import { withOpacity } from './color.js';
-import { anchorOf, displacementOf } from './graphic.js';
+import { readAnchor, readDisplacement } from './graphic.js';
 import type { SldContext } from './import/context.js';
 import {
-  constantOf,
-  type Drawing,
   length,
   members,
   Parameters,
-  readValue,
+  readConstant,
+  readParameterValue,
+  readSymbolizerUnit,
   rounded,
+  type SldDrawing,
   times,
   type Unit,
-  unitOf,
 } from './import/drawing.js';
-import { all, asNumber, child, textOf, type XmlElement } from './import/xml.js';
-import { shortened } from './report.js';
+import { all, asNumber, findChild, readTextContent, type XmlElement } from './import/xml.js';
+import { shortenName } from './report.js';
 import type { Expr } from './values.js';
 
 /** The family that stands for those that we do not have. */
 export const FONT_FAMILY = 'Noto Sans';
 
-export function textDrawings(symbolizer: XmlElement, context: SldContext): Drawing[] {
-  const unit = unitOf(symbolizer, context);
-  const label = child(symbolizer, 'Label');
-  const text = readValue(label, context, 'string');
+export function textDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+  const unit = readSymbolizerUnit(symbolizer, context);
+  const label = findChild(symbolizer, 'Label');
+  const text = readParameterValue(label, context, 'string');
   if (text === undefined) {
     context.report.error('Label', 'There is no label that can be drawn.');
     return [];
   }
-  if (child(symbolizer, 'Graphic'))
+  if (findChild(symbolizer, 'Graphic'))
     context.report.warn('Graphic', 'The graphic behind the label is not drawn.');
-  const font = new Parameters(child(symbolizer, 'Font'), context);
+  const font = new Parameters(findChild(symbolizer, 'Font'), context);
   const size = font.get('font-size', 'number') ?? 10;
   const options = optionsOf(symbolizer);
   const layout = {
@@ -53,7 +53,7 @@ function plain(text: Expr): Expr {
 function fontOf(font: Parameters, context: SldContext): Expr {
   const family = String(font.constant('font-family', 'string') ?? FONT_FAMILY);
   const isFont = unknownFont([`${family} Regular`]) === undefined;
-  if (!isFont) context.report.warn('font-family', `${shortened(family)} is drawn as ${FONT_FAMILY}.`);
+  if (!isFont) context.report.warn('font-family', `${shortenName(family)} is drawn as ${FONT_FAMILY}.`);
   const weight = String(font.constant('font-weight', 'string') ?? 'normal');
   const style = String(font.constant('font-style', 'string') ?? 'normal');
   const bold = /bold/i.test(weight) || (asNumber(weight) ?? 400) >= 600 || /\bbold/i.test(family);
@@ -64,9 +64,9 @@ function fontOf(font: Parameters, context: SldContext): Expr {
 }
 
 function textPaint(symbolizer: XmlElement, context: SldContext, unit: Unit): Record<string, Expr> {
-  const fill = new Parameters(child(symbolizer, 'Fill'), context);
-  const halo = child(symbolizer, 'Halo');
-  const haloFill = new Parameters(child(halo, 'Fill'), context);
+  const fill = new Parameters(findChild(symbolizer, 'Fill'), context);
+  const halo = findChild(symbolizer, 'Halo');
+  const haloFill = new Parameters(findChild(halo, 'Fill'), context);
   const opacity = haloFill.get('fill-opacity', 'number');
   const color = haloFill.get('fill', 'color') ?? '#ffffff';
   const translucent =
@@ -76,7 +76,7 @@ function textPaint(symbolizer: XmlElement, context: SldContext, unit: Unit): Rec
     'text-opacity': fill.get('fill-opacity', 'number'),
     'text-halo-color': halo ? translucent : undefined,
     'text-halo-width': halo
-      ? length(readValue(child(halo, 'Radius'), context, 'number') ?? 1, unit)
+      ? length(readParameterValue(findChild(halo, 'Radius'), context, 'number') ?? 1, unit)
       : undefined,
   });
 }
@@ -86,7 +86,7 @@ function optionsOf(symbolizer: XmlElement): ReadonlyMap<string, string> {
   return new Map(
     all(symbolizer, 'VendorOption').map((one) => [
       (one.attributes['name'] ?? '').toLowerCase(),
-      textOf(one) ?? '',
+      readTextContent(one) ?? '',
     ]),
   );
 }
@@ -97,15 +97,15 @@ function placementOf(
   options: ReadonlyMap<string, string>,
   context: SldContext,
 ): Record<string, Expr> {
-  const placement = child(symbolizer, 'LabelPlacement');
-  const along = child(placement, 'LinePlacement');
+  const placement = findChild(symbolizer, 'LabelPlacement');
+  const along = findChild(placement, 'LinePlacement');
   if (along || options.get('followline') === 'true') return linePlacement(along, size, options, context);
-  const point = child(placement, 'PointPlacement');
-  const anchor = anchorOf(child(point, 'AnchorPoint'), context);
-  const moved = displacementOf(child(point, 'Displacement'), context);
+  const point = findChild(placement, 'PointPlacement');
+  const anchor = readAnchor(findChild(point, 'AnchorPoint'), context);
+  const moved = readDisplacement(findChild(point, 'Displacement'), context);
   const em = emOf(size, context, moved !== undefined);
   const free = asNumber(options.get('maxdisplacement')) ?? 0;
-  const rotation = readValue(child(point, 'Rotation'), context, 'number');
+  const rotation = readParameterValue(findChild(point, 'Rotation'), context, 'number');
   // A label that says nothing of its place stands beside points, to the right, and in the middle of other geometries.
   const usual = pointsOnly(context) && point ? 'left' : 'center';
   const offset = moved && { 'text-offset': [rounded(moved[0] / em), rounded(-moved[1] / em)] };
@@ -137,12 +137,12 @@ function linePlacement(
   context: SldContext,
 ): Record<string, Expr> {
   const repeat = asNumber(options.get('repeat')) ?? 0;
-  const gap = constantOf(child(along, 'Gap'), context, 'number');
-  const repeated = repeat > 0 || textOf(child(along, 'IsRepeated')) === 'true';
+  const gap = readConstant(findChild(along, 'Gap'), context, 'number');
+  const repeated = repeat > 0 || readTextContent(findChild(along, 'IsRepeated')) === 'true';
   const spacing = repeat > 0 ? repeat : typeof gap === 'number' && gap > 0 ? gap : undefined;
-  const offset = constantOf(child(along, 'PerpendicularOffset'), context, 'number');
+  const offset = readConstant(findChild(along, 'PerpendicularOffset'), context, 'number');
   const em = emOf(size, context, offset !== undefined);
-  const aligned = textOf(child(along, 'IsAligned')) !== 'false';
+  const aligned = readTextContent(findChild(along, 'IsAligned')) !== 'false';
   return members({
     'symbol-placement': repeated ? 'line' : 'line-center',
     'symbol-spacing': repeated ? spacing : undefined,
@@ -188,6 +188,6 @@ function optionMembers(
 
 /** The highest priority of GeoServer is the first to be placed. */
 function priorityOf(symbolizer: XmlElement, context: SldContext): Record<string, Expr> {
-  const priority = readValue(child(symbolizer, 'Priority'), context, 'number');
+  const priority = readParameterValue(findChild(symbolizer, 'Priority'), context, 'number');
   return priority === undefined ? {} : { 'symbol-sort-key': times(priority, -1) };
 }

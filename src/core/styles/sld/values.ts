@@ -1,19 +1,19 @@
-import { colorOf } from './color.js';
+import { parseSldColor } from './color.js';
 import { Untranslatable } from './export/untranslatable.js';
 import { asNumber } from './import/xml.js';
-import { shortened } from './report.js';
+import { shortenName } from './report.js';
 
 /** A value of a style: a constant or an expression of the MapLibre style specification. */
 export type Expr = string | number | boolean | null | readonly Expr[] | { readonly [name: string]: unknown };
 
-export type Kind = 'number' | 'string' | 'boolean' | 'color' | 'unknown';
+export type SldValueKind = 'number' | 'string' | 'boolean' | 'color' | 'unknown';
 
 /** The kind that a place wants; `any` takes a literal for what it looks like. */
-export type TargetKind = Exclude<Kind, 'unknown'> | 'any';
+export type TargetKind = Exclude<SldValueKind, 'unknown'> | 'any';
 
 /** An expression and what it gives. Of a literal the text: its kind is that of what it is used with. */
 export type Typed =
-  | { readonly kind: Kind; readonly expr: Expr }
+  | { readonly kind: SldValueKind; readonly expr: Expr }
   | { readonly kind: 'literal'; readonly text: string };
 
 /** @throws Untranslatable */
@@ -36,12 +36,12 @@ export function literalAs(text: string, target: TargetKind): Expr {
     case 'boolean':
       return /^(?:true|1)$/i.test(text);
     case 'color':
-      return colorOf(text);
+      return parseSldColor(text);
     case 'any':
       return asNumber(text) ?? text;
     case 'number': {
       const value = asNumber(text);
-      if (value === undefined) throw new Untranslatable('Literal', `${shortened(text)} is not a number.`);
+      if (value === undefined) throw new Untranslatable('Literal', `${shortenName(text)} is not a number.`);
       return value;
     }
   }

@@ -6,7 +6,7 @@ export type NumericMethod = 'EqualInterval' | 'Quantile' | 'NaturalBreaks';
  * Limits between at most `count` classes of ascending values; fewer where the values do not tell so many apart. Natural
  * breaks heed how often each value occurs, where weights say it.
  */
-export function breaksOf(
+export function computeBreaks(
   method: NumericMethod,
   sorted: readonly number[],
   count: number,

@@ -5,10 +5,10 @@ export const OTHER_COLOR = '#b3b3b3';
 export interface Classes {
   /** Of numbers the limits between classes; of categories undefined. */
   readonly breaks: readonly number[] | undefined;
-  readonly entries: readonly LegendEntry[];
+  readonly entries: readonly ClassLegendEntry[];
 }
 
-export interface LegendEntry {
+export interface ClassLegendEntry {
   readonly label: string;
   /** `#rrggbb` */
   readonly color: string;

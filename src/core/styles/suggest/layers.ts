@@ -1,5 +1,5 @@
 import type { GeometryType } from '../../sources/vector-source.js';
-import { textsOfInteger } from '../integer-texts.js';
+import { listIntegerTexts } from '../integer-texts.js';
 import type { StyleLayer } from '../model.js';
 import type { Expr } from '../sld/values.js';
 import { type Classes, OTHER_COLOR } from './classes.js';
@@ -40,9 +40,9 @@ function colorBy(field: string, { breaks, entries }: Classes): Expr {
 
 /** A value as clients may compare it; of values that are one double the first has that one. */
 function labelsOf(label: string, entries: Classes['entries']): Expr {
-  const [digits, rounded] = textsOfInteger(label);
+  const [digits, rounded] = listIntegerTexts(label);
   if (rounded === undefined) return digits!;
-  const first = entries.find((one) => one.label === rounded || textsOfInteger(one.label)[1] === rounded);
+  const first = entries.find((one) => one.label === rounded || listIntegerTexts(one.label)[1] === rounded);
   return first?.label === label ? [digits!, rounded] : digits!;
 }
 

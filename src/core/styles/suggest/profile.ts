@@ -20,7 +20,7 @@ export interface FieldProfile {
   readonly distinct: readonly (readonly [string, number])[];
 }
 
-export function profileOf({ field, values }: FieldSample): FieldProfile {
+export function createFieldProfile({ field, values }: FieldSample): FieldProfile {
   const scalars = values.filter(
     (value) => value !== null && value !== undefined && (typeof value !== 'object' || isExactNumber(value)),
   );

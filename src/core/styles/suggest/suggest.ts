@@ -2,11 +2,17 @@ import type { GeometryType } from '../../sources/vector-source.js';
 import { defaultStyle } from '../default-style.js';
 import { exportDrawingInfo } from '../drawing-info/export.js';
 import type { StyleLayer } from '../model.js';
-import { breaksOf, type NumericMethod } from './breaks.js';
-import type { Classes, LegendEntry } from './classes.js';
+import { computeBreaks, type NumericMethod } from './breaks.js';
+import type { Classes, ClassLegendEntry } from './classes.js';
 import { classLayers } from './layers.js';
 import { type PaletteName, paletteColors } from './palettes.js';
-import { type FieldProfile, type FieldSample, MOST_CATEGORIES, profileOf, suitability } from './profile.js';
+import {
+  createFieldProfile,
+  type FieldProfile,
+  type FieldSample,
+  MOST_CATEGORIES,
+  suitability,
+} from './profile.js';
 
 type SuggestMethod = NumericMethod | 'UniqueValue';
 
@@ -18,14 +24,14 @@ export interface SuggestOptions {
   readonly classCount: number;
 }
 
-export interface Suggestion {
+export interface StyleSuggestion {
   readonly layers: readonly StyleLayer[];
   readonly drawingInfo: Readonly<Record<string, unknown>>;
   /** Empty names when all features look the same. */
   readonly field: { readonly name: string; readonly type: string; readonly reason: string };
   readonly method: SuggestMethod | undefined;
   readonly palette: PaletteName;
-  readonly legend: { readonly title: string; readonly entries: readonly LegendEntry[] };
+  readonly legend: { readonly title: string; readonly entries: readonly ClassLegendEntry[] };
   readonly observations: readonly string[];
 }
 
@@ -34,9 +40,9 @@ export function suggestStyle(
   samples: readonly FieldSample[],
   geometryType: GeometryType,
   options: SuggestOptions,
-): Suggestion {
+): StyleSuggestion {
   const observations: string[] = [];
-  const choice = chooseField(samples.map(profileOf), options, observations);
+  const choice = chooseField(samples.map(createFieldProfile), options, observations);
   if (!choice) return single(geometryType, observations);
   const { profile, reason } = choice;
   const method = methodFor(profile, options, observations);
@@ -122,10 +128,10 @@ function numbers(
   palette: PaletteName,
   { classCount }: SuggestOptions,
 ): Classes {
-  const breaks = breaksOf(method, values, classCount);
+  const breaks = computeBreaks(method, values, classCount);
   const limits = [values[0]!, ...breaks, values.at(-1)!];
   const colors = paletteColors(palette, breaks.length + 1);
-  const entries = colors.map((color, i): LegendEntry => {
+  const entries = colors.map((color, i): ClassLegendEntry => {
     const [minValue, maxValue] = [limits[i]!, limits[i + 1]!];
     return { label: `${minValue} – ${maxValue}`, color, minValue, maxValue };
   });
@@ -149,7 +155,7 @@ function categories(
   return { breaks: undefined, entries: classes.map(([label], i) => ({ label, color: colors[i]! })) };
 }
 
-function single(geometryType: GeometryType, observations: readonly string[]): Suggestion {
+function single(geometryType: GeometryType, observations: readonly string[]): StyleSuggestion {
   const { layers } = defaultStyle(geometryType, 'suggested');
   return {
     layers,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Crs } from '../../geometry/crs.js';
 import {
-  levelOfScale,
   matrixBox,
+  scaleToLevel,
   type TileMatrix,
   type TileMatrixSet,
   type VariableWidth,
@@ -127,7 +127,7 @@ function readMatrix(value: unknown, northFirst: boolean, at: string, problems: s
     tileHeight: whole('tileHeight', MAX_TILE_CELLS),
     matrixWidth: whole('matrixWidth', MAX_TILES),
     matrixHeight: whole('matrixHeight', MAX_TILES),
-    level: levelOfScale(scaleDenominator),
+    level: scaleToLevel(scaleDenominator),
   };
   return { ...matrix, variableWidths: readWidths(object.variableMatrixWidths, matrix, at, problems) };
 }
@@ -196,7 +196,7 @@ export function matrixSetDocument(set: TileMatrixSet) {
       scaleDenominator: matrix.scaleDenominator,
       cellSize: matrix.cellSize,
       cornerOfOrigin: matrix.cornerOfOrigin,
-      pointOfOrigin: inOrder(set.crs, matrix.origin),
+      pointOfOrigin: toAxisOrder(set.crs, matrix.origin),
       tileWidth: matrix.tileWidth,
       tileHeight: matrix.tileHeight,
       matrixWidth: matrix.matrixWidth,
@@ -207,6 +207,6 @@ export function matrixSetDocument(set: TileMatrixSet) {
 }
 
 /** A point in the axis order of its CRS. */
-export function inOrder(crs: Crs, [x, y]: readonly [number, number]): [number, number] {
+export function toAxisOrder(crs: Crs, [x, y]: readonly [number, number]): [number, number] {
   return crs.northFirst ? [y, x] : [x, y];
 }

@@ -57,12 +57,12 @@ export const METRES_PER_DEGREE = (6378137 * Math.PI) / 180;
 const WEB_MERCATOR_SCALE = 559082264.0287178;
 
 /** The zoom of WebMercatorQuad that comes nearest to a scale; negative below its first. */
-export function levelOfScale(scaleDenominator: number): number {
+export function scaleToLevel(scaleDenominator: number): number {
   return Math.round(Math.log2(WEB_MERCATOR_SCALE / scaleDenominator));
 }
 
 /** Place of a matrix by its identifier, or undefined when the set has no such matrix. */
-export function zoomOf(set: TileMatrixSet, tileMatrix: string): number | undefined {
+export function findMatrixLevel(set: TileMatrixSet, tileMatrix: string): number | undefined {
   return set.places.get(tileMatrix);
 }
 

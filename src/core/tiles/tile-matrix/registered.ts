@@ -1,8 +1,8 @@
 import { CRS84, type Crs } from '../../geometry/crs.js';
 import {
-  levelOfScale,
   METRES_PER_DEGREE,
   PIXEL_METRES,
+  scaleToLevel,
   type TileMatrix,
   type TileMatrixSet,
   type VariableWidth,
@@ -80,7 +80,7 @@ function tileMatrix(id: string, crs: Crs, grid: Grid): TileMatrix {
     matrixWidth,
     matrixHeight,
     variableWidths,
-    level: levelOfScale(scaleDenominator),
+    level: scaleToLevel(scaleDenominator),
   };
 }
 

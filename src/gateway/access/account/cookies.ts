@@ -1,5 +1,5 @@
 import { PENDING_SECONDS } from '../../../services/access/oidc/sign-ins.js';
-import { cookieOf, PLAIN_COOKIE, SECURE_COOKIE } from '../../auth/credentials.js';
+import { findCookie, PLAIN_COOKIE, SECURE_COOKIE } from '../../auth/credentials.js';
 
 /**
  * `Set-Cookie` of a session (RFC 6265bis): no script reads it, and pages of other sites do not send it along with what
@@ -26,8 +26,8 @@ export function endedPending(baseUrl: string): string {
 }
 
 /** The sign-in that a browser has begun, by its Cookie header. */
-export function pendingOf(baseUrl: string, header: string | undefined): string | undefined {
-  return header === undefined ? undefined : cookieOf(header, pendingName(baseUrl));
+export function readPendingSignIn(baseUrl: string, header: string | undefined): string | undefined {
+  return header === undefined ? undefined : findCookie(header, pendingName(baseUrl));
 }
 
 const pendingName = (baseUrl: string) => `${cookieName(baseUrl)}-sign-in`;

@@ -7,7 +7,7 @@ import type { Bearers } from '../../../services/access/identity/bearers.js';
 import type { Sessions } from '../../../services/access/identity/sessions.js';
 import type { Users } from '../../../services/access/identity/users.js';
 import { requireHeld } from '../../../services/access/permissions.js';
-import { requireBound, requireOfTenant } from '../../../services/access/rules/restrictions.js';
+import { requireBound, requireTenantHolder } from '../../../services/access/rules/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules/rules.js';
 import type { StoredUser } from '../../../stores/access/users.js';
 import { auditNothing } from '../../../stores/audit/audit-scope.js';
@@ -260,7 +260,7 @@ function userPassword({ users, rules }: AccountDeps): Operation {
 function overUsers({ users, rules }: Pick<AccountDeps, 'users' | 'rules'>) {
   return async (principal: Principal, id: string) => {
     const user = await users.get(id);
-    requireOfTenant(principal, user, 'user', id);
+    requireTenantHolder(principal, user, 'user', id);
     requireHeld(principal, heldLabels(user));
     requireBound(principal, user, rules());
     return user;

@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { localPath } from '../../../core/files/local-path.js';
 import { HTML_FORMAT } from '../../../core/http/media.js';
 import { defineOperation, type Operation, type Reply } from '../../../core/http/operation.js';
-import { text } from '../../../core/http/params.js';
-import { html } from '../../../core/http/reply.js';
+import { defineTextParam } from '../../../core/http/params.js';
+import { createHtmlReply } from '../../../core/http/reply.js';
 import type { OidcProviders } from '../../../services/access/oidc/providers.js';
 import { sitePath } from '../../pages/layout.js';
 import { pageHeaders } from '../../pages/security.js';
@@ -36,7 +36,7 @@ function signIn(providers: OidcProviders): Operation {
     path: '/account/sign-in',
     summary: 'Page to sign in and out',
     params: {
-      to: text('to', { description: 'Local path to go to afterwards.' }, { maxLength: 2000 }),
+      to: defineTextParam('to', { description: 'Local path to go to afterwards.' }, { maxLength: 2000 }),
     },
     responses: { 200: { description: 'The page.', content: HTML_ANSWER } },
     async run({ params, principal, baseUrl }) {
@@ -65,5 +65,5 @@ function callback(): Operation {
 
 function pageReply(document: string): Reply {
   const headers = { ...pageHeaders(), 'referrer-policy': 'no-referrer' };
-  return { ...html(document), headers, cacheControl: 'no-store' };
+  return { ...createHtmlReply(document), headers, cacheControl: 'no-store' };
 }

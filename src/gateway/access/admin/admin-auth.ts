@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { CERTIFICATE_MODES } from '../../../core/access/client-certificates.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { Exchange } from '../../../core/http/operation.js';
-import { pathString, text } from '../../../core/http/params.js';
+import { defineTextParam, pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { CertificateTrust } from '../../../services/access/certificates/trust.js';
 import { signSessionToken } from '../../../services/access/identity/session-tokens.js';
@@ -15,7 +15,13 @@ import {
 } from '../../admin/envelope.js';
 import { action, group, jsonBody, report } from '../../admin/kit.js';
 import { endSessions, signOut } from '../../auth/sign-out.js';
-import { endedPending, endedSession, pendingCookie, pendingOf, sessionCookie } from '../account/cookies.js';
+import {
+  endedPending,
+  endedSession,
+  pendingCookie,
+  readPendingSignIn,
+  sessionCookie,
+} from '../account/cookies.js';
 
 const AccessToken = Type.Object({
   accessToken: Type.String(),
@@ -144,7 +150,7 @@ export const adminAuth = group(
       errors: [400, 404, 503],
       async reply(x, { identity: { signIns, sessions } }) {
         const { params, body, baseUrl } = x;
-        const pending = pendingOf(baseUrl, x.header('cookie'));
+        const pending = readPendingSignIn(baseUrl, x.header('cookie'));
         const { secret, session } = await signIns.finish(params.providerKey, body, pending, baseUrl);
         await endSessions(x, sessions);
         const cookies = [sessionCookie(baseUrl, secret, session.expiresAt), endedPending(baseUrl)];
@@ -155,7 +161,7 @@ export const adminAuth = group(
       open: true,
       params: {
         ...byKey,
-        idTokenHint: text(
+        idTokenHint: defineTextParam(
           'idTokenHint',
           { description: 'The ID token of the session.' },
           { maxLength: 8192 },

@@ -1,18 +1,18 @@
 import Type, { type Static } from 'typebox';
-import { actorOf, type Principal } from '../../../core/http/operation.js';
+import { formatActor, type Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { identityOfKey, principalOf } from '../../../services/access/identity/identity.js';
+import { buildKeyIdentity, buildPrincipal } from '../../../services/access/identity/identity.js';
 import { type ApiKeys, keyStatus } from '../../../services/access/keys/api-keys.js';
 import { requireHeld } from '../../../services/access/permissions.js';
 import {
-  holderOf,
-  isOfTenant,
+  buildHolder,
+  isTenantHolder,
   requireBound,
-  requireOfTenant,
+  requireTenantHolder,
 } from '../../../services/access/rules/restrictions.js';
 import type { StoredApiKey } from '../../../stores/access/api-keys.js';
 import { action, group, jsonBody, report } from '../../admin/kit.js';
-import { ExpiresAt, endOf, KEY_MEMBERS, KeyStatus, Secret, timesOf } from './key-schemas.js';
+import { ExpiresAt, formatKeyTimes, KEY_MEMBERS, KeyStatus, parseKeyExpiry, Secret } from './key-schemas.js';
 
 const Permissions = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 200 });
 
@@ -43,7 +43,7 @@ export const apiKeys = group(
       data: Type.Array(ApiKey),
       answer: async ({ principal }, { keys }) =>
         (await keys.list())
-          .filter(({ permissions }) => isOfTenant(principal, holderOf(permissions)))
+          .filter(({ permissions }) => isTenantHolder(principal, buildHolder(permissions)))
           .map(view),
     }),
     action('POST /api-keys', 'Create Admin API Key', {
@@ -54,10 +54,10 @@ export const apiKeys = group(
       errors: [400],
       async answer({ body, principal }, { keys, rules }) {
         requireHeld(principal, body.permissions ?? []);
-        requireBound(principal, holderOf(body.permissions ?? []), rules.current);
+        requireBound(principal, buildHolder(body.permissions ?? []), rules.current);
         const { name, permissions: labels = [] } = body;
-        const newKey = { name, permissions: labels, expiresAt: endOf(body) ?? undefined };
-        const { key, secret } = await keys.create(newKey, actorOf(principal));
+        const newKey = { name, permissions: labels, expiresAt: parseKeyExpiry(body) ?? undefined };
+        const { key, secret } = await keys.create(newKey, formatActor(principal));
         return { apiKey: view(key), key: secret };
       },
     }),
@@ -68,7 +68,7 @@ export const apiKeys = group(
       async answer({ params, principal }, { keys, rules }) {
         const { permissions } = await keyFor(params.id, principal, keys);
         requireHeld(principal, permissions);
-        requireBound(principal, holderOf(permissions), rules.current);
+        requireBound(principal, buildHolder(permissions), rules.current);
         const { key, secret } = await keys.rotate(params.id);
         return { apiKey: view(key), key: secret };
       },
@@ -92,7 +92,7 @@ export const apiKeys = group(
         const key = await keyFor(params.id, principal, keys);
         const status = keyStatus(key);
         const { id, name } = key;
-        const permissions = [...principalOf(identityOfKey(key), rules.current).permissions];
+        const permissions = [...buildPrincipal(buildKeyIdentity(key), rules.current).permissions];
         return { id, name, status, permissions, canAuthenticate: status === 'active' };
       },
     }),
@@ -102,11 +102,19 @@ export const apiKeys = group(
 /** Throws `not-found`, also for a key of another tenant. */
 async function keyFor(id: string, principal: Principal, keys: Pick<ApiKeys, 'get'>): Promise<StoredApiKey> {
   const key = await keys.get(id);
-  requireOfTenant(principal, holderOf(key.permissions), 'API key', id);
+  requireTenantHolder(principal, buildHolder(key.permissions), 'API key', id);
   return key;
 }
 
 function view(key: StoredApiKey): Static<typeof ApiKey> {
   const { id, name, prefix, permissions, createdBy } = key;
-  return { id, name, keyPrefix: prefix, permissions, status: keyStatus(key), createdBy, ...timesOf(key) };
+  return {
+    id,
+    name,
+    keyPrefix: prefix,
+    permissions,
+    status: keyStatus(key),
+    createdBy,
+    ...formatKeyTimes(key),
+  };
 }

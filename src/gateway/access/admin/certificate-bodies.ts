@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { ENCODINGS } from '../../../services/access/certificates/encodings.js';
-import { NAME } from '../../admin/rule-schemas.js';
+import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
 import { IdentitySchema } from './certificate-views.js';
 
 /** Bodies of requests about client certificates. */
@@ -10,10 +10,10 @@ const Environment = Type.String({ pattern: '^[\\w.-]{1,100}$' });
 const Texts = (maxItems: number, maxLength: number) =>
   Type.Array(Type.String({ minLength: 1, maxLength }), { maxItems });
 const Time = optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]));
-const OptionalName = optional(Type.Union([NAME, Type.Null()]));
+const OptionalName = optional(Type.Union([NAME_SCHEMA, Type.Null()]));
 
 const PROFILE = {
-  displayName: optional(NAME),
+  displayName: optional(NAME_SCHEMA),
   enabled: optional(Type.Boolean()),
   acceptedIssuerThumbprints: optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
@@ -54,7 +54,7 @@ export const MappingBody = Type.Object({
   matchType: IdentitySchema,
   matchValue: Type.String({ minLength: 1, maxLength: 1000 }),
   principalId: Type.String({ pattern: '^[!-~]{1,200}$' }),
-  displayName: optional(NAME),
+  displayName: optional(NAME_SCHEMA),
   roles: optional(Texts(100, 200)),
   tenantId: OptionalName,
   environmentScopes: optional(Type.Array(Environment, { maxItems: 100 })),

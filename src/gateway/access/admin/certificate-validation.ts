@@ -13,7 +13,7 @@ import type { ValidationSchema } from './certificate-views.js';
 type Validation = Static<typeof ValidationSchema>;
 
 /** What a request with this certificate would be answered. */
-export async function validationOf(
+export async function validateCertificate(
   { certificate, encoding = 'pem', profileId }: Static<typeof ValidationBody>,
   deps: AdminDeps,
 ): Promise<Validation> {

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { notFound } from '../../../core/errors/errors.js';
-import { actorOf, type Exchange } from '../../../core/http/operation.js';
+import { type Exchange, formatActor } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { ifMatch } from '../../admin/conditional.js';
+import { readIfMatch } from '../../admin/conditional.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { Acknowledgement, AcknowledgementSchema } from '../../admin/envelope.js';
 import { group, implement, jsonBody, report, resource } from '../../admin/kit.js';
@@ -20,7 +20,7 @@ import {
   requireNoOther,
   requireRights,
 } from './certificate-changes.js';
-import { validationOf } from './certificate-validation.js';
+import { validateCertificate } from './certificate-validation.js';
 import {
   MappingSchema,
   mappingView,
@@ -57,7 +57,7 @@ const profiles = resource(
       errors: [400],
       location: ({ profileId }: Static<typeof ProfileSchema>) => `${BASE}/${profileId}`,
       answer: async ({ body, principal }, { certificates }) =>
-        profileView(await certificates.create(changedProfile(undefined, body), actorOf(principal))),
+        profileView(await certificates.create(changedProfile(undefined, body), formatActor(principal))),
     }),
     get: implement({
       params: ofProfile,
@@ -76,7 +76,7 @@ const profiles = resource(
         requireRights(x.principal, (await deps.certificates.get(profileId)).mappings, deps);
         const change = (before: Parameters<typeof changedProfile>[0]) => changedProfile(before, x.body);
         return profileView(
-          await deps.certificates.update(profileId, actorOf(x.principal), change, ifMatch(x)),
+          await deps.certificates.update(profileId, formatActor(x.principal), change, readIfMatch(x)),
         );
       },
     }),
@@ -86,8 +86,8 @@ const profiles = resource(
       data: ProfileSchema,
       errors: [404, 412],
       async answer(x, { certificates }) {
-        const by = actorOf(x.principal);
-        return profileView(await certificates.update(x.params.profileId, by, disable, ifMatch(x)));
+        const by = formatActor(x.principal);
+        return profileView(await certificates.update(x.params.profileId, by, disable, readIfMatch(x)));
       },
     }),
   },
@@ -142,7 +142,7 @@ const mappings = resource(
         const mapping = changedMapping(undefined, { ...body, profileId });
         requireNoOther(mapping, whole.mappings);
         requireRights(principal, [{ body: mapping }], deps);
-        return mappingView(await deps.certificates.addMapping(mapping, actorOf(principal)));
+        return mappingView(await deps.certificates.addMapping(mapping, formatActor(principal)));
       },
     }),
     update: implement({
@@ -165,7 +165,7 @@ const mappings = resource(
           return after;
         };
         return mappingView(
-          await deps.certificates.changeMapping(x.params, actorOf(x.principal), change, ifMatch(x)),
+          await deps.certificates.changeMapping(x.params, formatActor(x.principal), change, readIfMatch(x)),
         );
       },
     }),
@@ -177,7 +177,7 @@ const mappings = resource(
       errors: [404, 412],
       async answer(x, { certificates }) {
         return mappingView(
-          await certificates.changeMapping(x.params, actorOf(x.principal), disable, ifMatch(x)),
+          await certificates.changeMapping(x.params, formatActor(x.principal), disable, readIfMatch(x)),
         );
       },
     }),
@@ -208,7 +208,7 @@ const revocations = resource(
       errors: [400, 404, 409],
       async answer({ params: { profileId }, body, principal }, { certificates }) {
         await certificates.get(profileId);
-        const by = actorOf(principal);
+        const by = formatActor(principal);
         return revocationView(await certificates.revoke(newRevocation(profileId, body, by), by));
       },
     }),
@@ -220,7 +220,7 @@ const revocations = resource(
       async answer(x, deps) {
         const { profileId, revocationId } = x.params;
         requireRights(x.principal, (await deps.certificates.get(profileId)).mappings, deps);
-        await deps.certificates.unrevoke(profileId, revocationId, ifMatch(x));
+        await deps.certificates.unrevoke(profileId, revocationId, readIfMatch(x));
         return new Acknowledgement('The revocation is removed.');
       },
     }),
@@ -240,7 +240,7 @@ export const clientCertificates = group(ABOUT, [
     body: jsonBody(ValidationBody),
     data: ValidationSchema,
     errors: [400],
-    answer: ({ body }, deps) => validationOf(body, deps),
+    answer: ({ body }, deps) => validateCertificate(body, deps),
   }),
 ]);
 

@@ -6,21 +6,25 @@ import {
   type EmbedScope,
 } from '../../../core/access/embed-keys.js';
 import { problem, requireSound } from '../../../core/http/body-problems.js';
-import { actorOf, type Principal } from '../../../core/http/operation.js';
-import { pathString, text } from '../../../core/http/params.js';
+import { formatActor, type Principal } from '../../../core/http/operation.js';
+import { defineTextParam, pathString } from '../../../core/http/params.js';
 import { keyStatus } from '../../../services/access/keys/api-keys.js';
 import type { EmbedKeys, StoredEmbedKey } from '../../../services/access/keys/embed-keys.js';
 import { requireHeld } from '../../../services/access/permissions.js';
-import { isOfTenant, requireBound, requireOfTenant } from '../../../services/access/rules/restrictions.js';
-import { viewsOf } from '../../admin/documents.js';
+import {
+  isTenantHolder,
+  requireBound,
+  requireTenantHolder,
+} from '../../../services/access/rules/restrictions.js';
+import { listViews } from '../../admin/documents.js';
 import { tagged } from '../../admin/entity-tags.js';
 import { OptionalStringSchema } from '../../admin/envelope.js';
 import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
 import { enumeration } from '../../admin/params.js';
-import { NAME } from '../../admin/rule-schemas.js';
-import { ExpiresAt, endOf, KEY_MEMBERS, Secret, timesOf } from './key-schemas.js';
+import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
+import { ExpiresAt, formatKeyTimes, KEY_MEMBERS, parseKeyExpiry, Secret } from './key-schemas.js';
 
-const Names = Type.Array(NAME, { maxItems: 1000 });
+const Names = Type.Array(NAME_SCHEMA, { maxItems: 1000 });
 const ScopeSchema = Type.Object({
   allowedEmbedOrigins: Names,
   allowedServiceOrigins: Names,
@@ -33,12 +37,12 @@ const ScopeSchema = Type.Object({
 });
 const NewScope = Type.Object({
   ...Type.Partial(ScopeSchema).properties,
-  allowedEmbedOrigins: Type.Array(NAME, { minItems: 1, maxItems: 1000 }),
+  allowedEmbedOrigins: Type.Array(NAME_SCHEMA, { minItems: 1, maxItems: 1000 }),
 });
 
 const KeySchema = Type.Object({ ...KEY_MEMBERS, scope: ScopeSchema });
 const IssuedKey = Type.Object({ embedKey: KeySchema, key: Secret });
-const NewKey = Type.Object({ name: NAME, scope: NewScope, expiresAt: ExpiresAt });
+const NewKey = Type.Object({ name: NAME_SCHEMA, scope: NewScope, expiresAt: ExpiresAt });
 const Usage = Type.Object({
   groupBy: Type.Enum([...EMBED_GROUPS]),
   total: Type.Integer(),
@@ -47,7 +51,7 @@ const Usage = Type.Object({
 
 const byId = { id: pathString('id', 'Id of the embed key.') };
 const member = (name: string) =>
-  text(name, { description: `Only uses of this ${name.replace(/Id$/, '')}.` }, { maxLength: 200 });
+  defineTextParam(name, { description: `Only uses of this ${name.replace(/Id$/, '')}.` }, { maxLength: 200 });
 
 /** Keys that web pages embed, and their use. */
 export const embedKeys = group(
@@ -62,8 +66,8 @@ export const embedKeys = group(
           answer({ principal }, { embedKeys: keys }) {
             const own = keys
               .list()
-              .then((all) => all.filter(({ body }) => isOfTenant(principal, body.scope)));
-            return viewsOf(own, keys.lastUses(), view);
+              .then((all) => all.filter(({ body }) => isTenantHolder(principal, body.scope)));
+            return listViews(own, keys.lastUses(), view);
           },
         }),
         create: implement({
@@ -78,8 +82,8 @@ export const embedKeys = group(
             // A page is given no more than its owner may read.
             requireHeld(principal, contentLabels(scope));
             requireBound(principal, { ...principal, tenantId: scope.tenantId }, deps.rules.current);
-            const newKey = { name: body.name, scope, expiresAt: endOf(body) };
-            const { key, secret } = await deps.embedKeys.create(newKey, actorOf(principal));
+            const newKey = { name: body.name, scope, expiresAt: parseKeyExpiry(body) };
+            const { key, secret } = await deps.embedKeys.create(newKey, formatActor(principal));
             return tagged({ embedKey: view(key), key: secret }, key.etag);
           },
         }),
@@ -100,7 +104,7 @@ export const embedKeys = group(
         const { scope } = (await keyFor(id, principal, keys)).body;
         requireHeld(principal, contentLabels(scope));
         requireBound(principal, { ...principal, tenantId: scope.tenantId }, rules.current);
-        const { key, secret } = await keys.rotate(id, actorOf(principal));
+        const { key, secret } = await keys.rotate(id, formatActor(principal));
         return { embedKey: view(key, (await keys.lastUses()).get(id)), key: secret };
       },
     }),
@@ -110,7 +114,7 @@ export const embedKeys = group(
       errors: [404],
       async answer({ params: { id }, principal }, { embedKeys: keys }) {
         requireHeld(principal, contentLabels((await keyFor(id, principal, keys)).body.scope));
-        return view(await keys.revoke(id, actorOf(principal)), (await keys.lastUses()).get(id));
+        return view(await keys.revoke(id, formatActor(principal)), (await keys.lastUses()).get(id));
       },
     }),
     report('GET /embed/usage', 'Query Embed Usage', {
@@ -153,7 +157,7 @@ async function keyFor(
   keys: Pick<EmbedKeys, 'get'>,
 ): Promise<StoredEmbedKey> {
   const key = await keys.get(id);
-  requireOfTenant(principal, key.body.scope, 'embed key', id);
+  requireTenantHolder(principal, key.body.scope, 'embed key', id);
   return key;
 }
 
@@ -182,7 +186,7 @@ function view(key: StoredEmbedKey, lastUsedAt: number | null = null): Static<typ
   const { name, prefix, scope } = body;
   const members = {
     ...{ id, name, keyPrefix: prefix, scope: scope as Static<typeof ScopeSchema>, status: keyStatus(body) },
-    ...{ createdBy, ...timesOf({ ...body, createdAt, updatedAt, lastUsedAt }) },
+    ...{ createdBy, ...formatKeyTimes({ ...body, createdAt, updatedAt, lastUsedAt }) },
   };
   return tagged(members, etag);
 }

@@ -7,7 +7,7 @@ import { OptionalStringSchema } from '../../admin/envelope.js';
 import { group, resource } from '../../admin/kit.js';
 import { isRuleWithin, requireRuleRight, ruleTargets } from '../../admin/layer-rights.js';
 import { requireMask } from '../../admin/rule-checks.js';
-import { DESCRIPTION, NAME, RULE_SCOPE } from '../../admin/rule-schemas.js';
+import { DESCRIPTION, NAME_SCHEMA, RULE_SCOPE } from '../../admin/rule-schemas.js';
 
 const TreatmentSchema = Type.Enum([...TREATMENTS]);
 
@@ -31,7 +31,7 @@ export const fieldMasks = group(
       requireRight: requireRuleRight,
       create: Type.Object({
         ...RULE_SCOPE,
-        attribute: NAME,
+        attribute: NAME_SCHEMA,
         treatment: Type.Optional({
           ...TreatmentSchema,
           description:

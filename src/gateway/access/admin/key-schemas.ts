@@ -32,7 +32,7 @@ export const Secret = Type.String({ description: 'The key in plain text. It is s
 export const ExpiresAt = Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()]));
 
 /** When a new key ends; null: never. Throws 400 for a time that is over. */
-export function endOf({ expiresAt }: { expiresAt?: string | null }): number | null {
+export function parseKeyExpiry({ expiresAt }: { expiresAt?: string | null }): number | null {
   const time = expiresAt ? Date.parse(expiresAt) : null;
   if (time !== null && time <= Date.now())
     requireSound([problem('expiresAt', 'must be a time in the future')]);
@@ -50,7 +50,7 @@ interface KeyTimes {
 }
 
 /** The same as the wire has them. */
-export function timesOf({ createdAt, updatedAt, ...others }: KeyTimes) {
+export function formatKeyTimes({ createdAt, updatedAt, ...others }: KeyTimes) {
   return {
     createdAt: timestamp(createdAt),
     updatedAt: timestamp(updatedAt),

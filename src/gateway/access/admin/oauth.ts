@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../../core/http/body-problems.js';
-import { actorOf, type Principal } from '../../../core/http/operation.js';
+import { formatActor, type Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import type { OAuthClients } from '../../../services/access/identity/oauth-clients.js';
 import {
@@ -11,14 +11,14 @@ import {
 import { keyStatus } from '../../../services/access/keys/api-keys.js';
 import { requireHeld } from '../../../services/access/permissions.js';
 import {
-  holderOf,
-  isOfTenant,
+  buildHolder,
+  isTenantHolder,
   requireBound,
-  requireOfTenant,
+  requireTenantHolder,
 } from '../../../services/access/rules/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules/rules.js';
 import type { AdminDeps } from '../../admin/deps.js';
-import { viewsOf } from '../../admin/documents.js';
+import { listViews } from '../../admin/documents.js';
 import { tagged } from '../../admin/entity-tags.js';
 import {
   OptionalStringSchema,
@@ -90,8 +90,8 @@ export const oauth = group(
             const tenants = await tenantsOf(clients);
             const own = clients
               .list()
-              .then((all) => all.filter((one) => isOfTenant(principal, tenants(one))));
-            return viewsOf(own, clients.uses(), clientView);
+              .then((all) => all.filter((one) => isTenantHolder(principal, tenants(one))));
+            return listViews(own, clients.uses(), clientView);
           },
         }),
         create: implement({
@@ -106,8 +106,8 @@ export const oauth = group(
             const about = await clientOf(body, deps);
             const labels = await clients.labelsOf(about.allowedScopes);
             requireHeld(principal, labels);
-            requireBound(principal, holderOf(labels), deps.rules.current);
-            const { client, secret } = await clients.create(about, actorOf(principal));
+            requireBound(principal, buildHolder(labels), deps.rules.current);
+            const { client, secret } = await clients.create(about, formatActor(principal));
             return tagged({ client: clientView(client), clientSecret: secret }, client.etag);
           },
         }),
@@ -128,7 +128,10 @@ export const oauth = group(
           async answer({ params: { id }, principal }, { identity: { clients } }) {
             const { body } = await clientFor(id, principal, clients);
             requireHeld(principal, await clients.labelsOf(body.allowedScopes));
-            return clientView(await clients.revoke(id, actorOf(principal)), (await clients.uses()).get(id));
+            return clientView(
+              await clients.revoke(id, formatActor(principal)),
+              (await clients.uses()).get(id),
+            );
           },
         }),
       },
@@ -141,7 +144,7 @@ export const oauth = group(
           data: Type.Array(Scope),
           answer: async ({ principal }, { identity }) =>
             (await identity.clients.scopes())
-              .filter(({ body }) => isOfTenant(principal, holderOf(body.permissions)))
+              .filter(({ body }) => isTenantHolder(principal, buildHolder(body.permissions)))
               .map(scopeView),
         }),
         set: implement({
@@ -152,10 +155,10 @@ export const oauth = group(
           async answer({ body, principal }, { identity, rules }) {
             const { scope, description = '', permissions: labels } = body;
             requireHeld(principal, labels);
-            requireBound(principal, holderOf(labels), rules.current);
+            requireBound(principal, buildHolder(labels), rules.current);
             await requireClientsBound({ scope, labels }, principal, identity.clients, rules.current);
             const definition = { description, permissions: [...new Set(labels)] };
-            return scopeView(await identity.clients.defineScope(scope, definition, actorOf(principal)));
+            return scopeView(await identity.clients.defineScope(scope, definition, formatActor(principal)));
           },
         }),
       },
@@ -166,8 +169,8 @@ export const oauth = group(
       data: Scope,
       errors: [404],
       async answer({ params: { scope }, principal }, { identity: { clients }, rules }) {
-        const holder = holderOf(await clients.labelsOf([scope]));
-        requireOfTenant(principal, holder, 'OAuth scope', scope);
+        const holder = buildHolder(await clients.labelsOf([scope]));
+        requireTenantHolder(principal, holder, 'OAuth scope', scope);
         requireBound(principal, holder, rules.current);
         await requireClientsBound({ scope, labels: [] }, principal, clients, rules.current);
         return scopeView(await clients.removeScope(scope));
@@ -179,13 +182,14 @@ export const oauth = group(
 /** Returns what holds the rights of a client, of which its scopes say the tenant. */
 async function tenantsOf(clients: OAuthClients) {
   const labels = new Map((await clients.scopes()).map(({ id, body }) => [id, body.permissions]));
-  return ({ body }: StoredClient) => holderOf(body.allowedScopes.flatMap((scope) => labels.get(scope) ?? []));
+  return ({ body }: StoredClient) =>
+    buildHolder(body.allowedScopes.flatMap((scope) => labels.get(scope) ?? []));
 }
 
 /** Throws `not-found`, also for a client of another tenant. */
 async function clientFor(id: string, principal: Principal, clients: OAuthClients): Promise<StoredClient> {
   const client = await clients.get(id);
-  requireOfTenant(principal, (await tenantsOf(clients))(client), 'OAuth client', id);
+  requireTenantHolder(principal, (await tenantsOf(clients))(client), 'OAuth client', id);
   return client;
 }
 
@@ -256,6 +260,6 @@ async function requireClientsBound(
   for (const { body } of await clients.list()) {
     if (!body.allowedScopes.includes(scope)) continue;
     const others = await clients.labelsOf(body.allowedScopes.filter((one) => one !== scope));
-    requireBound(principal, holderOf([...others, ...labels]), rules);
+    requireBound(principal, buildHolder([...others, ...labels]), rules);
   }
 }

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { labelsOf } from '../../../core/access/access.js';
+import { listPermissionLabels } from '../../../core/access/access.js';
 import { type BodyProblem, problem, requireSound } from '../../../core/http/body-problems.js';
-import { actorOf, type Principal } from '../../../core/http/operation.js';
+import { formatActor, type Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import {
   type OidcProvider,
@@ -12,9 +12,9 @@ import {
 import { requireHeld } from '../../../services/access/permissions.js';
 import { requireUnbound } from '../../../services/access/rules/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules/rules.js';
-import { ifMatch } from '../../admin/conditional.js';
+import { readIfMatch } from '../../admin/conditional.js';
 import type { AdminDeps } from '../../admin/deps.js';
-import { viewsOf } from '../../admin/documents.js';
+import { listViews } from '../../admin/documents.js';
 import { tagged } from '../../admin/entity-tags.js';
 import {
   Acknowledgement,
@@ -75,7 +75,7 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
     {
       list: implement({
         data: Type.Array(Provider),
-        answer: (_x, { identity: { providers } }) => viewsOf(providers.list(), providers.checks(), view),
+        answer: (_x, { identity: { providers } }) => listViews(providers.list(), providers.checks(), view),
       }),
       create: implement({
         body: jsonBody(NewProvider),
@@ -87,7 +87,7 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
           const { providers } = deps.identity;
           const provider = changed(BLANK, body, deps);
           requireRights(provider, principal, deps.rules.current);
-          return view(await providers.create(provider, actorOf(principal)));
+          return view(await providers.create(provider, formatActor(principal)));
         },
       }),
       get: implement({
@@ -111,7 +111,7 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
             return after;
           };
           const { id } = x.params;
-          const stored = await providers.update(id, actorOf(x.principal), change, ifMatch(x));
+          const stored = await providers.update(id, formatActor(x.principal), change, readIfMatch(x));
           return view(stored, (await providers.checks()).get(id));
         },
       }),
@@ -121,7 +121,7 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
         data: AcknowledgementSchema,
         errors: [404, 412],
         async answer(x, { identity }) {
-          await identity.providers.remove(x.params.id, ifMatch(x));
+          await identity.providers.remove(x.params.id, readIfMatch(x));
           return new Acknowledgement('The provider is deleted.');
         },
       }),
@@ -179,7 +179,7 @@ function requireRights(
   const roles = Object.values(roleMapping).map((name) => rules.role(name));
   requireHeld(principal, [
     // A role that is made later may have any permission.
-    ...roles.flatMap((role) => (role ? role.permissions.flatMap(labelsOf) : ['*'])),
+    ...roles.flatMap((role) => (role ? role.permissions.flatMap(listPermissionLabels) : ['*'])),
     'claim:*',
     ...(tenantClaim === null ? [] : ['tenant:*']),
   ]);

@@ -6,7 +6,7 @@ import { LONGEST_WINDOW_S, RATE_LIMIT_KIND } from '../../../services/access/rate
 import { documents } from '../../admin/documents.js';
 import { TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { group, report, resource } from '../../admin/kit.js';
-import { NAME } from '../../admin/rule-schemas.js';
+import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
 
 const Requests = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 const Seconds = Type.Number({ minimum: 0.001, maximum: LONGEST_WINDOW_S });
@@ -21,10 +21,10 @@ const PolicySchema = Type.Object({
 });
 
 const NewPolicy = Type.Object({
-  name: NAME,
+  name: NAME_SCHEMA,
   scope: Type.Enum([...RATE_SCOPES]),
   key: {
-    ...NAME,
+    ...NAME_SCHEMA,
     description:
       'Name of a plan, id of a tenant, of a key or user, id or path prefix of operations, address; * gives each its own limit.',
   },
@@ -73,7 +73,7 @@ export const rateLimits = group({ tag: 'Rate limits', scope: 'rate-limits', enve
       isRule: true,
       create: NewPolicy,
       update: Type.Object({
-        name: Type.Optional(NAME),
+        name: Type.Optional(NAME_SCHEMA),
         requestsPerWindow: Type.Optional(Requests),
         windowDurationSeconds: Type.Optional(Seconds),
         enabled: Type.Optional(Type.Boolean()),

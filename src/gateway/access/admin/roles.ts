@@ -5,17 +5,17 @@ import {
   type BuiltInRole,
   type Grant,
   isDataOperation,
-  labelsOf,
+  listPermissionLabels,
   type Role,
 } from '../../../core/access/access.js';
 import { notFound } from '../../../core/errors/errors.js';
 import { problem, refuse, requireSound } from '../../../core/http/body-problems.js';
-import { actorOf, type Exchange, type Principal } from '../../../core/http/operation.js';
+import { type Exchange, formatActor, type Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { isGrant, requireHeld } from '../../../services/access/permissions.js';
 import { RULE_KINDS } from '../../../services/access/rules/rules.js';
 import type { StoredDocument } from '../../../stores/state/documents.js';
-import { ifMatch } from '../../admin/conditional.js';
+import { readIfMatch } from '../../admin/conditional.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { sameState, tagged } from '../../admin/entity-tags.js';
 import {
@@ -27,7 +27,7 @@ import {
 } from '../../admin/envelope.js';
 import { group, implement, jsonBody, resource, setting } from '../../admin/kit.js';
 import { ANONYMOUS_ROLE } from '../../admin/rule-checks.js';
-import { DESCRIPTION, GrantSchema, NAME } from '../../admin/rule-schemas.js';
+import { DESCRIPTION, GrantSchema, NAME_SCHEMA } from '../../admin/rule-schemas.js';
 
 const RoleSchema = Type.Object({
   roleId: Type.String({ format: 'uuid' }),
@@ -41,7 +41,7 @@ const RoleSchema = Type.Object({
 type RoleView = Static<typeof RoleSchema>;
 
 /** Free text without control characters. */
-const RoleName = { ...NAME, pattern: '^[^\\p{Cc}]+$' };
+const RoleName = { ...NAME_SCHEMA, pattern: '^[^\\p{Cc}]+$' };
 const byId = { id: pathString('id', 'Id of the role.') };
 const KIND = RULE_KINDS.role;
 
@@ -73,7 +73,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         async answer({ body: { name, description = null }, principal }, deps) {
           await requireFree(name, undefined, deps);
           const role = { name, description, permissions: [] } satisfies Role;
-          const stored = await rulesOf(deps).create(KIND, randomUUID(), role, actorOf(principal));
+          const stored = await rulesOf(deps).create(KIND, randomUUID(), role, formatActor(principal));
           await deps.settle();
           return view(stored);
         },
@@ -108,7 +108,8 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         errors: [404, 412],
         async answer(x, deps) {
           await requireOver(x, deps);
-          if (!(await rulesOf(deps).remove(KIND, x.params.id, ifMatch(x)))) throw notFound(KIND, x.params.id);
+          if (!(await rulesOf(deps).remove(KIND, x.params.id, readIfMatch(x))))
+            throw notFound(KIND, x.params.id);
           await deps.settle();
           return new Acknowledgement('The role is deleted.');
         },
@@ -134,7 +135,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         async answer(x, deps) {
           const { permissions } = x.body;
           requireSound(permissions.map((grant, n) => grantProblem(grant, n, deps)));
-          requireHeld(x.principal, permissions.flatMap(labelsOf));
+          requireHeld(x.principal, permissions.flatMap(listPermissionLabels));
           await requireOver(x, deps);
           const changed = await changeRole(x, deps, (role) => ({ ...role, permissions }));
           return grantsOf(view(changed));
@@ -153,7 +154,7 @@ async function requireOver(
   deps: AdminDeps,
 ): Promise<void> {
   const { permissions } = await roleOf(params.id, deps);
-  requireHeld(principal, permissions.flatMap(labelsOf));
+  requireHeld(principal, permissions.flatMap(listPermissionLabels));
 }
 
 async function changeRole(
@@ -161,7 +162,13 @@ async function changeRole(
   deps: AdminDeps,
   change: (role: Role) => Role,
 ): Promise<StoredDocument<Role>> {
-  const changed = await rulesOf(deps).update(KIND, x.params.id, actorOf(x.principal), change, ifMatch(x));
+  const changed = await rulesOf(deps).update(
+    KIND,
+    x.params.id,
+    formatActor(x.principal),
+    change,
+    readIfMatch(x),
+  );
   await deps.settle();
   return changed;
 }

@@ -7,7 +7,7 @@ import { OptionalStringSchema } from '../../admin/envelope.js';
 import { group, resource } from '../../admin/kit.js';
 import { isRuleWithin, requireRuleRight, ruleTargets } from '../../admin/layer-rights.js';
 import { requireRowPolicy } from '../../admin/rule-checks.js';
-import { DESCRIPTION, NAME, RULE_SCOPE } from '../../admin/rule-schemas.js';
+import { DESCRIPTION, NAME_SCHEMA, RULE_SCOPE } from '../../admin/rule-schemas.js';
 
 /** How clients write the comparison; the first of a list is ours. */
 const SPELLINGS: Record<RowComparison, readonly string[]> = { in: ['in'], equals: ['equals', 'eq', '='] };
@@ -23,8 +23,8 @@ const RowPolicySchema = Type.Object({
 
 const NewRowPolicy = Type.Object({
   ...RULE_SCOPE,
-  attribute: Type.Optional(Type.Union([NAME, Type.Null()])),
-  claimType: Type.Optional(Type.Union([NAME, Type.Null()])),
+  attribute: Type.Optional(Type.Union([NAME_SCHEMA, Type.Null()])),
+  claimType: Type.Optional(Type.Union([NAME_SCHEMA, Type.Null()])),
   comparison: Type.Optional(Type.String({ description: 'in (the default), or equals, eq or =.' })),
   filter: Type.Optional(
     Type.Union([

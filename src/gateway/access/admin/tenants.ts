@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import type { Tenant, TenantStatus } from '../../../core/access/rate-limits.js';
-import { actorOf, type Principal } from '../../../core/http/operation.js';
+import { formatActor, type Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { isOfTenant, requireOfTenant } from '../../../services/access/rules/restrictions.js';
+import { isTenantHolder, requireTenantHolder } from '../../../services/access/rules/restrictions.js';
 import type { StoredDocument } from '../../../stores/state/documents.js';
 import type { AdminDeps } from '../../admin/deps.js';
 
@@ -13,7 +13,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
-import { NAME } from '../../admin/rule-schemas.js';
+import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
 
 const TenantSchema = Type.Object({
   tenantId: Type.String(),
@@ -30,10 +30,10 @@ const TenantSchema = Type.Object({
 
 const NewTenant = Type.Object({
   tenantId: Type.String({ pattern: '^[\\w.-]{1,100}$' }),
-  displayName: Type.Optional(NAME),
-  plan: Type.Optional(Type.Union([NAME, Type.Null()])),
+  displayName: Type.Optional(NAME_SCHEMA),
+  plan: Type.Optional(Type.Union([NAME_SCHEMA, Type.Null()])),
   layers: Type.Optional(
-    Type.Array(NAME, {
+    Type.Array(NAME_SCHEMA, {
       maxItems: 10_000,
       description: 'Ids or numbers of the collections that callers of the tenant see; all when absent.',
     }),
@@ -71,7 +71,7 @@ function becoming(status: TenantStatus, description?: string) {
     answer: async (
       { params, principal }: { params: { tenantId: string }; principal: Principal },
       deps: AdminDeps,
-    ) => view(await deps.tenants.become(params.tenantId, status, actorOf(principal))),
+    ) => view(await deps.tenants.become(params.tenantId, status, formatActor(principal))),
   };
 }
 
@@ -94,7 +94,7 @@ export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrap
         errors: [400, 409],
         location: ({ tenantId }: TenantView) => `/tenants/${tenantId}`,
         answer: async ({ body, principal }, deps) =>
-          view(await deps.tenants.create(body, actorOf(principal))),
+          view(await deps.tenants.create(body, formatActor(principal))),
       }),
       get: implement({
         params: byId,
@@ -102,7 +102,7 @@ export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrap
         errors: [404],
         isForTenants: true,
         async answer({ params: { tenantId }, principal }, deps) {
-          requireOfTenant(principal, { tenantId }, 'tenant', tenantId);
+          requireTenantHolder(principal, { tenantId }, 'tenant', tenantId);
           return view(await deps.tenants.get(tenantId));
         },
       }),
@@ -113,7 +113,7 @@ export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrap
     data: Usage,
     isForTenants: true,
     async answer({ principal }, deps) {
-      const usages = (await deps.tenants.usages()).filter((one) => isOfTenant(principal, one));
+      const usages = (await deps.tenants.usages()).filter((one) => isTenantHolder(principal, one));
       const records = usages.map(({ tenantId, day, requests, countedAt }) => ({
         ...{ tenantId, requestCount: requests, capturedAt: timestamp(countedAt), day },
       }));

@@ -1,19 +1,19 @@
 import Type from 'typebox';
-import { type Grant, labelsOf } from '../../../core/access/access.js';
+import { type Grant, listPermissionLabels } from '../../../core/access/access.js';
 import type { Principal } from '../../../core/http/operation.js';
-import { integer, pathString, text } from '../../../core/http/params.js';
+import { defineIntegerParam, defineTextParam, pathString } from '../../../core/http/params.js';
 import type { Users } from '../../../services/access/identity/users.js';
 import { requireHeld } from '../../../services/access/permissions.js';
-import { requireBound, requireOfTenant } from '../../../services/access/rules/restrictions.js';
+import { requireBound, requireTenantHolder } from '../../../services/access/rules/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules/rules.js';
 import type { StoredUser } from '../../../stores/access/users.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
 import { enumeration } from '../../admin/params.js';
-import { GrantSchema, NAME } from '../../admin/rule-schemas.js';
+import { GrantSchema, NAME_SCHEMA } from '../../admin/rule-schemas.js';
 import { roleLabels, UserSchema, userView } from '../user-views.js';
 
-const Roles = Type.Array(NAME, { maxItems: 100 });
+const Roles = Type.Array(NAME_SCHEMA, { maxItems: 100 });
 
 const EffectivePermissions = Type.Object({
   userId: Type.String(),
@@ -37,14 +37,18 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped', 
             ['oidc', 'scim', 'manual'] as const,
             'Where users come from. Default: anywhere.',
           ),
-          role: text('role', { description: 'Name of a role that they have.' }, { maxLength: 100 }),
+          role: defineTextParam(
+            'role',
+            { description: 'Name of a role that they have.' },
+            { maxLength: 100 },
+          ),
           active: enumeration('active', ['true', 'false'], 'Only users who may, or may not, sign in.'),
-          offset: integer(
+          offset: defineIntegerParam(
             'offset',
             { min: 0, max: 1_000_000_000, default: 0 },
             { description: 'Users to pass over.' },
           ),
-          limit: integer(
+          limit: defineIntegerParam(
             'limit',
             { min: 1, max: 1000, default: 100 },
             { description: 'Most users to list.' },
@@ -119,11 +123,11 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped', 
 /** Throws `not-found`, also for a user of another tenant. */
 async function userFor(id: string, principal: Principal, all: Pick<Users, 'get'>): Promise<StoredUser> {
   const user = await all.get(id);
-  requireOfTenant(principal, user, 'user', id);
+  requireTenantHolder(principal, user, 'user', id);
   return user;
 }
 
 /** What a user can do now: nobody takes it away who could not have given it. */
 function labelsNow({ roles }: StoredUser, rules: RuleSet): string[] {
-  return roles.flatMap((name) => (rules.role(name)?.permissions ?? []).flatMap(labelsOf));
+  return roles.flatMap((name) => (rules.role(name)?.permissions ?? []).flatMap(listPermissionLabels));
 }

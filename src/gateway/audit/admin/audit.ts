@@ -1,12 +1,12 @@
 import Type from 'typebox';
 import type { ParamValues, Reply } from '../../../core/http/operation.js';
-import { integer } from '../../../core/http/params.js';
+import { defineIntegerParam } from '../../../core/http/params.js';
 import { auditChainBroken } from '../../../services/telemetry/store-metrics.js';
 import type { AuditQuery, AuditRow, AuditStore } from '../../../stores/audit/audit.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
 import { group, report } from '../../admin/kit.js';
-import { cursor, cursorOf, enumeration, filter, time } from '../../admin/params.js';
+import { cursor, defineFilterParam, defineTimeParam, encodeCursor, enumeration } from '../../admin/params.js';
 import { auditView, cefLine, jsonLine } from './audit-export.js';
 
 const S = Type.String();
@@ -39,20 +39,20 @@ const Entry = Type.Object({
 });
 
 const common = {
-  action: filter('action', 'Only this action.'),
-  actor: filter('actor', 'Only this actor.'),
-  resourceType: filter('resourceType', 'Only resources of this type.'),
-  from: time('from', 'Only entries of this time or later.'),
-  to: time('to', 'Only entries before this time.'),
+  action: defineFilterParam('action', 'Only this action.'),
+  actor: defineFilterParam('actor', 'Only this actor.'),
+  resourceType: defineFilterParam('resourceType', 'Only resources of this type.'),
+  from: defineTimeParam('from', 'Only entries of this time or later.'),
+  to: defineTimeParam('to', 'Only entries before this time.'),
 };
 const listParams = {
   ...common,
   actorType: enumeration('actorType', ACTOR_TYPES, 'Only actors of this type.'),
   eventType: enumeration('eventType', EVENT_TYPES, 'Only events of this type.'),
   outcome: enumeration('outcome', OUTCOMES, 'Only this outcome.'),
-  resourceId: filter('resourceId', 'Only this resource.'),
-  correlationId: filter('correlationId', 'Only this request.'),
-  pageSize: integer(
+  resourceId: defineFilterParam('resourceId', 'Only this resource.'),
+  correlationId: defineFilterParam('correlationId', 'Only this request.'),
+  pageSize: defineIntegerParam(
     'pageSize',
     { min: 1, max: 500, default: 50 as number },
     { description: 'Most entries in the answer.' },
@@ -62,7 +62,7 @@ const listParams = {
 const exportParams = {
   ...common,
   format: enumeration('format', ['jsonl', 'cef'], 'JSON lines, or Common Event Format.', 'jsonl'),
-  limit: integer(
+  limit: defineIntegerParam(
     'limit',
     { min: 1, max: 1_000_000, default: 100_000 as number },
     { description: 'Most entries.' },
@@ -84,7 +84,7 @@ export const audit = group({ tag: 'Observability', scope: 'audit', envelope: 'ra
       const more = rows.length > page.length;
       return {
         items: page.map(auditView),
-        ...(more ? { nextCursor: cursorOf('audit', [page.at(-1)!.id]) } : {}),
+        ...(more ? { nextCursor: encodeCursor('audit', [page.at(-1)!.id]) } : {}),
       };
     },
   }),

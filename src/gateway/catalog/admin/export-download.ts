@@ -1,4 +1,4 @@
-import { actorOf, defineOperation, type Operation } from '../../../core/http/operation.js';
+import { defineOperation, formatActor, type Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { EXPORT_FORMATS } from '../../../services/exchange/exports/formats.js';
 import { errorDocs } from '../../admin/envelope.js';
@@ -31,7 +31,7 @@ export function exportDownload(fileOf: (jobId: string, owner: string) => Promise
       ...errorDocs([404, 409, 416]),
     },
     async run(x) {
-      const { path, mediaType } = await fileOf(x.params.jobId, actorOf(x.principal));
+      const { path, mediaType } = await fileOf(x.params.jobId, formatActor(x.principal));
       return fileReply(x, { path, mediaType });
     },
   });

@@ -3,12 +3,12 @@ import { problem, requireSound } from '../../../core/http/body-problems.js';
 import type { TableCheck, TableReport } from '../../../core/tasks/table-tasks.js';
 import type { NewCopy, PublishedCopy } from '../../../services/catalog/copies/layer-copy.js';
 import type { NewLayer } from '../../../services/catalog/publish/layers.js';
-import type { LayerView } from '../../admin/published-layer.js';
+import type { PublishedLayerBody } from '../../admin/published-layer.js';
 
 /** Copies of layers of services and of files of buckets, as the layers of their connection. */
 
 /** A layer as a copy. Throws 400 for what tables of databases alone have. */
-export function copyOf({ choice, ...layer }: NewLayer): NewCopy {
+export function createNewCopy({ choice, ...layer }: NewLayer): NewCopy {
   const { schema, table, srid, ...others } = choice;
   const { license, licenseUrl, attribution, publisher, sourceUrl } = layer;
   requireSound(
@@ -22,7 +22,7 @@ export function copyOf({ choice, ...layer }: NewLayer): NewCopy {
   return { schema, table, srid: srid ?? null, layerName, serviceName, enabled, description, about };
 }
 
-export function copyView({ stored, collection }: PublishedCopy): LayerView {
+export function copyView({ stored, collection }: PublishedCopy): PublishedLayerBody {
   const { schema, table, layerName } = stored.body;
   const { id, layerId, description, about = {}, storageCrs, service = SERVICE, source } = collection;
   return {

@@ -4,14 +4,19 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import { findCollection } from '../../../core/catalog/find.js';
 import { badParameter, notFound } from '../../../core/errors/errors.js';
 import type { Exchange, Param, Reply } from '../../../core/http/operation.js';
-import { bboxParam, csvFormulas, list, text } from '../../../core/http/params.js';
+import { bboxParam, csvFormulas, defineListParam, defineTextParam } from '../../../core/http/params.js';
 import { asciiJson, json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { EXPORT_FORMATS, EXPORT_NAMES, type ExportName } from '../../../services/exchange/exports/formats.js';
-import { type ExportRequest, fileName, isLong, planExport } from '../../../services/exchange/exports/plan.js';
+import {
+  createExportFileName,
+  type ExportRequest,
+  isLong,
+  planExport,
+} from '../../../services/exchange/exports/plan.js';
 import type { AdminDeps } from '../../admin/deps.js';
-import { BASE_PATH, type Row, report } from '../../admin/kit.js';
-import { ownerOf } from '../../connections/admin/remote-imports.js';
+import { BASE_PATH, type OperationRow, report } from '../../admin/kit.js';
+import { createSubmitOptions } from '../../connections/admin/remote-imports.js';
 import { exportPath } from './export-download.js';
 
 /** The row of exports, which the group of services has. */
@@ -33,7 +38,7 @@ const format: Param<ExportName> = {
 
 const params = {
   format,
-  where: text(
+  where: defineTextParam(
     'where',
     { description: 'A condition in SQL over the attributes.' },
     { maxLength: LIMITS.urlBytes },
@@ -43,13 +48,13 @@ const params = {
     description:
       'xmin,ymin,xmax,ymax in degrees; in the coordinates of the data where it has no place on Earth.',
   },
-  outFields: list(
+  outFields: defineListParam(
     'outFields',
     MAX_FIELDS,
     'Names of the attributes that are written; all when absent, or *.',
   ),
   csvFormulas,
-  outSR: text(
+  outSR: defineTextParam(
     'outSR',
     {
       description:
@@ -77,7 +82,7 @@ const FILES = Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType 
 export function layerExport(
   place: { serviceName: Param<string>; layerId: Param<number> },
   layerOf: (place: Place, deps: AdminDeps) => Collection,
-): Row {
+): OperationRow {
   return report('GET /services/{serviceName}/layers/{layerId}/export', 'Export Layer Data', {
     description: `What the caller may read of the layer, as a file. The header Graticule-Warnings lists, as a JSON array, what the format changes of its values. Of more than ${LIMITS.exportFeatures} features it is made by a job.`,
     params: { ...place, ...params },
@@ -95,7 +100,7 @@ export function layerExport(
       const plan = planExport(collection, request);
       const total = await deps.exports.count(x, plan);
       if (isLong(total)) {
-        const options = ownerOf(x);
+        const options = createSubmitOptions(x);
         const job = await deps.exports.submit(collection, request, x.principal, options);
         return queued(job.id, total);
       }
@@ -105,7 +110,7 @@ export function layerExport(
         mediaType: EXPORT_FORMATS[plan.format].mediaType,
         cacheControl: 'no-store',
         headers: {
-          'content-disposition': `attachment; filename="${fileName(plan)}"`,
+          'content-disposition': `attachment; filename="${createExportFileName(plan)}"`,
           ...(notes.length === 0 ? {} : { 'graticule-warnings': asciiJson(notes) }),
         },
         body,

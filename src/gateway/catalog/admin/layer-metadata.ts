@@ -2,13 +2,13 @@ import Type from 'typebox';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { importDrawingInfo } from '../../../core/styles/drawing-info/import.js';
 import type { StylePut, Styles } from '../../../services/styles/index.js';
-import { documentOfLayers, targetOf } from '../../../services/styles/translations.js';
+import { buildStyleDocument, describeSldTarget } from '../../../services/styles/translations.js';
 import type { StoredStyle } from '../../../stores/styles/styles.js';
 import { bindDocument } from '../../admin/esri-documents.js';
 import { group, type Implementation, implement, report, setting } from '../../admin/kit.js';
-import { layerId, requireBounded } from '../../admin/layer-lookup.js';
+import { layerIdParam, requireBounded } from '../../admin/layer-lookup.js';
 import { putStyle } from '../../styles/admin/styles.js';
-import { fields, filter, relationships, validation } from './layer-settings.js';
+import { fields, filterResource, relationships, validation } from './layer-settings.js';
 
 const OptionalObject = Type.Union([Type.Object({}), Type.Null()]);
 const Document = Type.Object({ layerId: Type.Integer(), document: OptionalObject });
@@ -21,7 +21,7 @@ function layerDocument(member: 'popupInfo' | 'drawingInfo'): { get: Implementati
   });
   return {
     get: implement({
-      params: { layerId },
+      params: { layerId: layerIdParam },
       data: Document,
       errors: [400, 404, 503],
       async answer({ params }, { styles }) {
@@ -34,7 +34,7 @@ function layerDocument(member: 'popupInfo' | 'drawingInfo'): { get: Implementati
         member === 'drawingInfo'
           ? 'Replaces the document, and draws the layer by its renderer. Null removes both. Members bind in any case; unknown members are dropped.'
           : 'Replaces the document; null removes it. Members bind in any case; unknown members are dropped.',
-      params: { layerId },
+      params: { layerId: layerIdParam },
       body: {
         schema: OptionalObject,
         mediaTypes: ['application/json'],
@@ -68,8 +68,8 @@ async function documentFor(
     return current?.drawingInfo ? { document: null } : {};
   }
   if (!('renderer' in drawingInfo)) return {};
-  const { layers } = importDrawingInfo(drawingInfo, targetOf(styles.styled(layerId)));
-  return layers.length > 0 ? { document: documentOfLayers(layers) } : {};
+  const { layers } = importDrawingInfo(drawingInfo, describeSldTarget(styles.styled(layerId)));
+  return layers.length > 0 ? { document: buildStyleDocument(layers) } : {};
 }
 
 /** Pop-ups, drawing, relationships, fields and filters of layers. */
@@ -99,7 +99,7 @@ export const layerMetadata = group(
     ...setting(
       '/metadata/layers/{layerId}/filter',
       { get: 'Get Layer Permanent Filter', set: 'Update Layer Permanent Filter' },
-      filter,
+      filterResource,
     ),
     report('GET /metadata/layers/{layerId}/validation', 'Validate Layer Metadata', validation),
   ],

@@ -11,7 +11,7 @@ import { layerFailure } from '../../../core/catalog/unread.js';
 import { Cql2Error } from '../../../core/cql2/index.js';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
 import { problem, refuse, requireSound } from '../../../core/http/body-problems.js';
-import { actorOf, type Principal } from '../../../core/http/operation.js';
+import { formatActor, type Principal } from '../../../core/http/operation.js';
 import type { DomainCode } from '../../../core/sources/vector-source.js';
 import type { AnyNumber } from '../../../core/values/exact-number.js';
 import { hidingSettings } from '../../../services/access/rules/hidden.js';
@@ -22,9 +22,9 @@ import type { AdminDeps } from '../../admin/deps.js';
 
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { implement, jsonBody } from '../../admin/kit.js';
-import { layerId } from '../../admin/layer-lookup.js';
+import { layerIdParam } from '../../admin/layer-lookup.js';
 import { requireWhole } from '../../admin/layer-rights.js';
-import { NAME } from '../../admin/rule-schemas.js';
+import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
 
 /** Fields, permanent filters, relationships and validation of layers. */
 
@@ -60,7 +60,7 @@ const FieldView = Type.Object({
 });
 const Fields = Type.Object({ layerId: Type.Integer(), fields: Type.Array(FieldView) });
 const FieldChange = Type.Object({
-  name: NAME,
+  name: NAME_SCHEMA,
   alias: Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Null()])),
   hidden: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
   editable: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
@@ -70,7 +70,7 @@ const FieldChange = Type.Object({
 
 export const fields = {
   get: implement({
-    params: { layerId },
+    params: { layerId: layerIdParam },
     data: Fields,
     errors: [400, 404],
     answer: async ({ params }, deps) => fieldsView(requireFeatures(params.layerId, deps), deps),
@@ -78,7 +78,7 @@ export const fields = {
   set: implement({
     description:
       'Fields that are not named stay as they are; of those that are, what is left out is cleared. A hidden field exists on no surface.',
-    params: { layerId },
+    params: { layerId: layerIdParam },
     body: jsonBody(Type.Object({ fields: Type.Array(FieldChange, { minItems: 1, maxItems: 1000 }) })),
     data: Fields,
     errors: [400, 404],
@@ -93,7 +93,7 @@ export const fields = {
       await deps.layers.put(
         collection,
         { fields: changed.length > 0 ? changed : undefined },
-        actorOf(principal),
+        formatActor(principal),
       );
       await chooseHidden('fields', collection, principal, deps);
       return fieldsView(requireFeatures(params.layerId, deps), deps);
@@ -110,7 +110,7 @@ async function chooseHidden(
 ): Promise<void> {
   if (!isAdministrator(principal)) return;
   const chosen = { [member]: hidingSettings(layers.settingsOf(collection))[member] };
-  await derivations.choose(collection.id, chosen, actorOf(principal));
+  await derivations.choose(collection.id, chosen, formatActor(principal));
 }
 
 const FilterSchema = Type.Object({
@@ -120,16 +120,16 @@ const FilterSchema = Type.Object({
 const OptionalFilter = Type.Union([FilterSchema, Type.Null()]);
 const FilterView = Type.Object({ layerId: Type.Integer(), permanentFilter: OptionalFilter });
 
-export const filter = {
+export const filterResource = {
   get: implement({
-    params: { layerId },
+    params: { layerId: layerIdParam },
     data: FilterView,
     errors: [400, 404],
     answer: async ({ params }, deps) => filterView(requireFeatures(params.layerId, deps), deps),
   }),
   set: implement({
     description: 'Features that do not pass exist on no surface, for nobody; null clears it.',
-    params: { layerId },
+    params: { layerId: layerIdParam },
     body: jsonBody(Type.Union([Type.Object({ permanentFilter: OptionalFilter }), Type.Null()])),
     data: FilterView,
     errors: [400, 404],
@@ -139,7 +139,7 @@ export const filter = {
       const permanent = filterOfBody && { language: 'arcgis-sql' as const, ...filterOfBody };
       if (permanent) requireFilter(permanent, collection);
       requireWhole([collection], 'read', principal, deps);
-      await deps.layers.put(collection, { filter: permanent }, actorOf(principal));
+      await deps.layers.put(collection, { filter: permanent }, formatActor(principal));
       await chooseHidden('filter', collection, principal, deps);
       return filterView(collection, deps);
     },
@@ -159,12 +159,12 @@ const RelationshipView = Type.Object({
 });
 const RelationshipInput = Type.Object({
   id: Type.Optional(Type.Union([Type.String({ maxLength: 100 }), Type.Null()])),
-  name: NAME,
+  name: NAME_SCHEMA,
   description: Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])),
   cardinality: Type.Optional(RelationshipView.properties.cardinality),
   role: Type.Optional(RelationshipView.properties.role),
-  originField: NAME,
-  destinationField: NAME,
+  originField: NAME_SCHEMA,
+  destinationField: NAME_SCHEMA,
   relatedLayerId: Type.Integer({ minimum: 0 }),
   esriRelationshipId: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
 });
@@ -175,14 +175,14 @@ const Relationships = Type.Object({
 
 export const relationships = {
   get: implement({
-    params: { layerId },
+    params: { layerId: layerIdParam },
     data: Relationships,
     errors: [400, 404],
     answer: async ({ params }, deps) => relationshipsView(requireFeatures(params.layerId, deps), deps),
   }),
   set: implement({
     description: 'Takes the place of all relationships of the layer.',
-    params: { layerId },
+    params: { layerId: layerIdParam },
     body: jsonBody(
       Type.Object({ relationships: Type.Array(RelationshipInput, { maxItems: RELATIONSHIPS }) }),
     ),
@@ -195,7 +195,7 @@ export const relationships = {
       await deps.layers.put(
         collection,
         { relationships: related.length > 0 ? related : undefined },
-        actorOf(principal),
+        formatActor(principal),
       );
       return relationshipsView(collection, deps);
     },
@@ -222,7 +222,7 @@ const Validation = Type.Object({
 
 export const validation = implement({
   description: 'Whether the settings of the layer fit its data.',
-  params: { layerId },
+  params: { layerId: layerIdParam },
   data: Validation,
   errors: [400, 404],
   async answer({ params }, deps) {

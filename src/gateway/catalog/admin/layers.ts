@@ -1,22 +1,22 @@
 import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../core/access/access.js';
 import { problem, requireSound } from '../../../core/http/body-problems.js';
-import { actorOf, type Exchange } from '../../../core/http/operation.js';
+import { type Exchange, formatActor } from '../../../core/http/operation.js';
 import type { TableChoice, TableReport } from '../../../core/tasks/table-tasks.js';
 import { copyRight } from '../../../services/access/rules/derivations.js';
-import { isWithin } from '../../../services/access/rules/policy.js';
-import type { SourceLayer } from '../../../services/access/rules/rules.js';
+import { isLayerInScope } from '../../../services/access/rules/policy.js';
+import type { CopySourceLayer } from '../../../services/access/rules/rules.js';
 import type { NewLayer, StoredLayer } from '../../../services/catalog/publish/layers.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../../admin/envelope.js';
 import { action, group, jsonBody, report } from '../../admin/kit.js';
-import { layerId } from '../../admin/layer-lookup.js';
-import { requireSources, requireWholeOf, ruledLayer } from '../../admin/layer-rights.js';
-import { filter } from '../../admin/params.js';
-import { LayerSchema, type LayerView } from '../../admin/published-layer.js';
+import { layerIdParam } from '../../admin/layer-lookup.js';
+import { requireSources, requireWholeLayers, ruledLayer } from '../../admin/layer-rights.js';
+import { defineFilterParam } from '../../admin/params.js';
+import { LayerSchema, type PublishedLayerBody } from '../../admin/published-layer.js';
 import { connectionId } from '../../connections/admin/connections.js';
 import { sourceLayerView } from '../../connections/admin/source-layers.js';
-import { copyOf, copyReport, copyView } from './layer-copies.js';
+import { copyReport, copyView, createNewCopy } from './layer-copies.js';
 
 const I = Type.Integer();
 const OptionalInteger = Type.Union([I, Type.Null()]);
@@ -75,156 +75,169 @@ const ExtentRefresh = Type.Object({
 });
 const Enabled = Type.Object({ enabled: Type.Boolean() });
 
-const serviceName = filter('serviceName', 'Service of the layers; all when absent.');
-const service = filter('serviceName', `Service of the layers: ${SERVICE} when absent.`);
+const serviceName = defineFilterParam('serviceName', 'Service of the layers; all when absent.');
+const service = defineFilterParam('serviceName', `Service of the layers: ${SERVICE} when absent.`);
 const byConnection = { id: connectionId };
-const byLayer = { id: connectionId, layerId, serviceName };
+const byLayer = { id: connectionId, layerId: layerIdParam, serviceName };
 
 /** Publishing of tables as layers. */
-export const layers = group({ tag: 'Layers', scope: 'layers', envelope: 'wrapped', isForTenants: true }, [
-  report('GET /connections/{id}/layers', 'List Published Layers', {
-    description: "Those that a source of the configuration publishes by itself are the configuration's.",
-    params: { ...byConnection, serviceName },
-    data: Type.Array(LayerSchema),
-    errors: [400, 404],
-    async answer({ params: { id: name, serviceName }, principal }, deps) {
-      const { connections, publishedLayers, layerCopies, sourceLayers } = deps;
-      const { id } = await connections.get(name);
-      const [published, copies, configured] = await Promise.all([
-        publishedLayers.list(id, serviceName),
-        layerCopies.list(id, serviceName),
-        sourceLayers.list(id, serviceName),
-      ]);
-      return [
-        ...published.filter((one) => isWithin(principal, ruledLayer(one))).map(view),
-        ...copies.filter((one) => isWithin(principal, one.collection)).map(copyView),
-        ...configured.filter((one) => isWithin(principal, one.collection)).map(sourceLayerView),
-      ];
-    },
-  }),
-  action('POST /connections/{id}/layers', 'Publish Layer', {
-    description:
-      'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table. Of a layer of a service, or a file of a bucket, a copy is published: it is made by a job, whose end the answer waits for.',
-    params: byConnection,
-    body: jsonBody(Publish),
-    data: LayerSchema,
-    status: 201,
-    errors: [400, 404, 409, 422, 503],
-    async answer({ params, body, principal }, deps) {
-      const { connections, layerCopies, publishedLayers: layers } = deps;
-      const connection = await connections.get(params.id);
-      if (connections.isRemote(connection)) {
-        const publisher = { right: copyRight(principal, deps.rules.current), by: actorOf(principal) };
-        return copyView(await layerCopies.publish(connection, copyOf(layerOf(body)), publisher));
-      }
-      const permit = (sources: readonly SourceLayer[]) => requireSources(sources, principal, deps);
-      return view(await layers.publish(connection, layerOf(body), actorOf(principal), permit));
-    },
-  }),
-  action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
-    description:
-      'A layer that is switched off is gone from every protocol; its id is kept for it. One of the configuration cannot be switched.',
-    params: byLayer,
-    current: currentLayer,
-    shownBy: '/connections/{id}/layers/{layerId}',
-    body: jsonBody(Enabled),
-    data: LayerSchema,
-    errors: [400, 404, 409],
-    async answer({ params, body, principal }, deps) {
-      const { connections, layerCopies, publishedLayers: layers } = deps;
-      const connection = await connections.get(params.id);
-      const { id } = connection;
-      if (connections.isRemote(connection)) {
-        const copy = await layerCopies.get(id, params.layerId, params.serviceName);
-        if (body.enabled) requireWholeOf([copy.collection], 'read', principal, deps.rules);
-        const [changed] = await layerCopies.enable([copy], body.enabled, actorOf(principal));
-        return copyView(changed!);
-      }
-      const layer = await layers.get(id, params.layerId, params.serviceName);
-      if (body.enabled) requireWholeOf([ruledLayer(layer)], 'read', principal, deps.rules);
-      const [changed] = await layers.enable([layer], body.enabled, actorOf(principal));
-      return view(changed!);
-    },
-  }),
-  action('PUT /connections/{id}/layers/enabled', 'Set Service Layers Enabled', {
-    description: 'Switches all layers that the connection has in a service, at once.',
-    params: { ...byConnection, serviceName: service },
-    shownBy: '/connections/{id}/layers',
-    body: jsonBody(Enabled),
-    data: Type.Array(LayerSchema),
-    errors: [400, 404, 409],
-    async answer({ params, body, principal }, deps) {
-      const { connections, layerCopies, publishedLayers: layers } = deps;
-      const connection = await connections.get(params.id);
-      const { id } = connection;
-      if (connections.isRemote(connection)) {
-        const copies = await layerCopies.list(id, params.serviceName ?? SERVICE);
-        const collections = copies.map(({ collection }) => collection);
-        if (body.enabled) requireWholeOf(collections, 'read', principal, deps.rules);
-        return (await layerCopies.enable(copies, body.enabled, actorOf(principal))).map(copyView);
-      }
-      const all = await layers.ofService(id, params.serviceName ?? SERVICE);
-      if (body.enabled) requireWholeOf(all.map(ruledLayer), 'read', principal, deps.rules);
-      return (await layers.enable(all, body.enabled, actorOf(principal))).map(view);
-    },
-  }),
-  report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing', {
-    description: 'All findings at once; geometries are judged by the first 10,000 rows.',
-    params: byConnection,
-    body: jsonBody(Validate),
-    data: Validation,
-    errors: [400, 404, 503],
-    async answer({ params, body }, { connections, layerCopies, publishedLayers: layers }) {
-      const connection = await connections.get(params.id);
-      if (connections.isRemote(connection))
-        return validationView(body, copyReport(await layerCopies.validate(connection, body, body.layerName)));
-      const tableReport = await layers.validate(connection, choiceOf(body), body.layerName);
-      return validationView(body, tableReport);
-    },
-  }),
-  action('POST /connections/{id}/layers/extents/refresh', 'Refresh Layer Extents', {
-    params: { ...byConnection, serviceName: service },
-    data: ExtentRefresh,
-    errors: [400, 404, 503],
-    async answer({ params, principal }, { connections, publishedLayers: layers }) {
-      const connection = await connections.get(params.id);
-      const name = params.serviceName ?? SERVICE;
-      const all = await layers.list(connection.id, name);
-      const refreshed = await layers.refreshExtents(connection, all, actorOf(principal));
-      return extentView(name, refreshed);
-    },
-  }),
-  action('POST /connections/{id}/layers/{layerId}/features/refresh', 'Refresh Layer Feature Snapshot', {
-    description:
-      'Looks at the table anew, counts its rows, and drops what caches hold of the layer. A copy is made anew, by a job whose end the answer waits for.',
-    params: { id: connectionId, layerId },
-    data: Type.Object({
-      ...{ layerId: I, layerName: Type.String(), schema: Type.String(), table: Type.String() },
-      materializedFeatureCount: I,
+export const publishedLayerOperations = group(
+  { tag: 'Layers', scope: 'layers', envelope: 'wrapped', isForTenants: true },
+  [
+    report('GET /connections/{id}/layers', 'List Published Layers', {
+      description: "Those that a source of the configuration publishes by itself are the configuration's.",
+      params: { ...byConnection, serviceName },
+      data: Type.Array(LayerSchema),
+      errors: [400, 404],
+      async answer({ params: { id: name, serviceName }, principal }, deps) {
+        const { connections, publishedLayers, layerCopies, sourceLayers } = deps;
+        const { id } = await connections.get(name);
+        const [published, copies, configured] = await Promise.all([
+          publishedLayers.list(id, serviceName),
+          layerCopies.list(id, serviceName),
+          sourceLayers.list(id, serviceName),
+        ]);
+        return [
+          ...published.filter((one) => isLayerInScope(principal, ruledLayer(one))).map(view),
+          ...copies.filter((one) => isLayerInScope(principal, one.collection)).map(copyView),
+          ...configured.filter((one) => isLayerInScope(principal, one.collection)).map(sourceLayerView),
+        ];
+      },
     }),
-    errors: [400, 404, 409, 422, 503],
-    async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers, cache }) {
-      const connection = await connections.get(params.id);
-      if (connections.isRemote(connection)) {
-        const copy = await layerCopies.get(connection.id, params.layerId);
-        const materializedFeatureCount = await layerCopies.refresh(connection, copy, actorOf(principal));
-        const { layerName, schema, table } = copy.stored.body;
-        return { layerId: params.layerId, layerName, schema, table, materializedFeatureCount };
-      }
-      const layer = await layers.get(connection.id, params.layerId);
-      const { body } = await layers.refresh(connection, layer, actorOf(principal));
-      await cache.invalidate({ kind: 'layer', layerId: params.layerId });
-      const { schema, table } = body.choice;
-      return {
-        ...{ layerId: body.layerId, layerName: body.layerName, schema, table },
-        materializedFeatureCount: body.info.featureCount,
-      };
-    },
-  }),
-]);
+    action('POST /connections/{id}/layers', 'Publish Layer', {
+      description:
+        'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table. Of a layer of a service, or a file of a bucket, a copy is published: it is made by a job, whose end the answer waits for.',
+      params: byConnection,
+      body: jsonBody(Publish),
+      data: LayerSchema,
+      status: 201,
+      errors: [400, 404, 409, 422, 503],
+      async answer({ params, body, principal }, deps) {
+        const { connections, layerCopies, publishedLayers: layers } = deps;
+        const connection = await connections.get(params.id);
+        if (connections.isRemote(connection)) {
+          const publisher = { right: copyRight(principal, deps.rules.current), by: formatActor(principal) };
+          return copyView(await layerCopies.publish(connection, createNewCopy(layerOf(body)), publisher));
+        }
+        const permit = (sources: readonly CopySourceLayer[]) => requireSources(sources, principal, deps);
+        return view(await layers.publish(connection, layerOf(body), formatActor(principal), permit));
+      },
+    }),
+    action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
+      description:
+        'A layer that is switched off is gone from every protocol; its id is kept for it. One of the configuration cannot be switched.',
+      params: byLayer,
+      current: currentLayer,
+      shownBy: '/connections/{id}/layers/{layerId}',
+      body: jsonBody(Enabled),
+      data: LayerSchema,
+      errors: [400, 404, 409],
+      async answer({ params, body, principal }, deps) {
+        const { connections, layerCopies, publishedLayers: layers } = deps;
+        const connection = await connections.get(params.id);
+        const { id } = connection;
+        if (connections.isRemote(connection)) {
+          const copy = await layerCopies.get(id, params.layerId, params.serviceName);
+          if (body.enabled) requireWholeLayers([copy.collection], 'read', principal, deps.rules);
+          const [changed] = await layerCopies.enable([copy], body.enabled, formatActor(principal));
+          return copyView(changed!);
+        }
+        const layer = await layers.get(id, params.layerId, params.serviceName);
+        if (body.enabled) requireWholeLayers([ruledLayer(layer)], 'read', principal, deps.rules);
+        const [changed] = await layers.enable([layer], body.enabled, formatActor(principal));
+        return view(changed!);
+      },
+    }),
+    action('PUT /connections/{id}/layers/enabled', 'Set Service Layers Enabled', {
+      description: 'Switches all layers that the connection has in a service, at once.',
+      params: { ...byConnection, serviceName: service },
+      shownBy: '/connections/{id}/layers',
+      body: jsonBody(Enabled),
+      data: Type.Array(LayerSchema),
+      errors: [400, 404, 409],
+      async answer({ params, body, principal }, deps) {
+        const { connections, layerCopies, publishedLayers: layers } = deps;
+        const connection = await connections.get(params.id);
+        const { id } = connection;
+        if (connections.isRemote(connection)) {
+          const copies = await layerCopies.list(id, params.serviceName ?? SERVICE);
+          const collections = copies.map(({ collection }) => collection);
+          if (body.enabled) requireWholeLayers(collections, 'read', principal, deps.rules);
+          return (await layerCopies.enable(copies, body.enabled, formatActor(principal))).map(copyView);
+        }
+        const all = await layers.ofService(id, params.serviceName ?? SERVICE);
+        if (body.enabled) requireWholeLayers(all.map(ruledLayer), 'read', principal, deps.rules);
+        return (await layers.enable(all, body.enabled, formatActor(principal))).map(view);
+      },
+    }),
+    report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing', {
+      description: 'All findings at once; geometries are judged by the first 10,000 rows.',
+      params: byConnection,
+      body: jsonBody(Validate),
+      data: Validation,
+      errors: [400, 404, 503],
+      async answer({ params, body }, { connections, layerCopies, publishedLayers: layers }) {
+        const connection = await connections.get(params.id);
+        if (connections.isRemote(connection))
+          return validationView(
+            body,
+            copyReport(await layerCopies.validate(connection, body, body.layerName)),
+          );
+        const tableReport = await layers.validate(connection, choiceOf(body), body.layerName);
+        return validationView(body, tableReport);
+      },
+    }),
+    action('POST /connections/{id}/layers/extents/refresh', 'Refresh Layer Extents', {
+      params: { ...byConnection, serviceName: service },
+      data: ExtentRefresh,
+      errors: [400, 404, 503],
+      async answer({ params, principal }, { connections, publishedLayers: layers }) {
+        const connection = await connections.get(params.id);
+        const name = params.serviceName ?? SERVICE;
+        const all = await layers.list(connection.id, name);
+        const refreshed = await layers.refreshExtents(connection, all, formatActor(principal));
+        return extentView(name, refreshed);
+      },
+    }),
+    action('POST /connections/{id}/layers/{layerId}/features/refresh', 'Refresh Layer Feature Snapshot', {
+      description:
+        'Looks at the table anew, counts its rows, and drops what caches hold of the layer. A copy is made anew, by a job whose end the answer waits for.',
+      params: { id: connectionId, layerId: layerIdParam },
+      data: Type.Object({
+        ...{ layerId: I, layerName: Type.String(), schema: Type.String(), table: Type.String() },
+        materializedFeatureCount: I,
+      }),
+      errors: [400, 404, 409, 422, 503],
+      async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers, cache }) {
+        const connection = await connections.get(params.id);
+        if (connections.isRemote(connection)) {
+          const copy = await layerCopies.get(connection.id, params.layerId);
+          const materializedFeatureCount = await layerCopies.refresh(
+            connection,
+            copy,
+            formatActor(principal),
+          );
+          const { layerName, schema, table } = copy.stored.body;
+          return { layerId: params.layerId, layerName, schema, table, materializedFeatureCount };
+        }
+        const layer = await layers.get(connection.id, params.layerId);
+        const { body } = await layers.refresh(connection, layer, formatActor(principal));
+        await cache.invalidate({ kind: 'layer', layerId: params.layerId });
+        const { schema, table } = body.choice;
+        return {
+          ...{ layerId: body.layerId, layerName: body.layerName, schema, table },
+          materializedFeatureCount: body.info.featureCount,
+        };
+      },
+    }),
+  ],
+);
 
 /** A layer of a connection, as its list shows it. */
-async function currentLayer({ params }: Exchange<typeof byLayer>, deps: AdminDeps): Promise<LayerView> {
+async function currentLayer(
+  { params }: Exchange<typeof byLayer>,
+  deps: AdminDeps,
+): Promise<PublishedLayerBody> {
   const { connections, layerCopies, publishedLayers } = deps;
   const connection = await connections.get(params.id);
   return connections.isRemote(connection)
@@ -245,7 +258,7 @@ export const singleLayer = group(
         const { id, layerId, serviceName } = x.params;
         const { id: connection } = await deps.connections.get(id);
         const configured = (await deps.sourceLayers.list(connection, serviceName)).find(
-          (one) => one.collection.layerId === layerId && isWithin(x.principal, one.collection),
+          (one) => one.collection.layerId === layerId && isLayerInScope(x.principal, one.collection),
         );
         return configured ? sourceLayerView(configured) : currentLayer(x, deps);
       },
@@ -262,7 +275,7 @@ export const singleLayer = group(
         if (connections.isRemote(connection))
           await layerCopies.remove(
             await layerCopies.get(id, params.layerId, params.serviceName),
-            actorOf(principal),
+            formatActor(principal),
           );
         else await layers.remove(await layers.get(id, params.layerId, params.serviceName));
         return new Acknowledgement('The layer is deleted.');
@@ -308,7 +321,7 @@ function addressProblem(member: string, url: string | undefined) {
   return isAddress ? undefined : problem(member, 'must be an http or https address');
 }
 
-function view({ id, body }: StoredLayer): LayerView {
+function view({ id, body }: StoredLayer): PublishedLayerBody {
   const { layerId, layerName, serviceName, enabled, description, choice, info } = body;
   const { license, licenseUrl, attribution, publisher, sourceUrl } = body;
   const { geometryType, idColumn, fields } = info.source;

@@ -11,7 +11,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { action, group, report } from '../../admin/kit.js';
-import { filter } from '../../admin/params.js';
+import { defineFilterParam } from '../../admin/params.js';
 import { geocodingOperations } from '../../geocoding/admin/geocoding.js';
 import { refuseForeignPages } from '../../http/requests/origin.js';
 
@@ -52,7 +52,7 @@ export const serviceOperations = group(
     }),
     report('GET /operations/streaming/alerts', 'Stream Alert Notifications', {
       description: 'A WebSocket that alerts are told on, from now on.',
-      params: { clientLabel: filter('clientLabel', 'Name of the client, shown to operators.') },
+      params: { clientLabel: defineFilterParam('clientLabel', 'Name of the client, shown to operators.') },
       socket: true,
       responses: {
         101: { description: 'A WebSocket: frames of status, heartbeat and alert.' },

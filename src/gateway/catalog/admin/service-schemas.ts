@@ -1,18 +1,18 @@
 import Type, { type Static } from 'typebox';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { NAME } from '../../admin/rule-schemas.js';
+import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
 
 /** Schemas that services and their layers share. */
 
-const Roles = Type.Array(NAME, { maxItems: 100 });
-export const AccessPolicy = Type.Object({
+const Roles = Type.Array(NAME_SCHEMA, { maxItems: 100 });
+export const AccessPolicyBody = Type.Object({
   allowAnonymous: Type.Boolean(),
   allowAnonymousWrite: Type.Boolean(),
   allowedRoles: Roles,
   allowedWriteRoles: Roles,
 });
 /** A member that is misspelt must not leave a service open: members with other names are refused. */
-export const AccessChange = Type.Partial(AccessPolicy, { additionalProperties: false });
+export const AccessChange = Type.Partial(AccessPolicyBody, { additionalProperties: false });
 export type AccessChange = Static<typeof AccessChange>;
 
 const OptionalName = Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Null()]));

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { type DataAccess, namesOfLayer, OPEN, SERVICE } from '../../../core/access/access.js';
+import { type DataAccess, listLayerNames, OPEN_ACCESS, SERVICE } from '../../../core/access/access.js';
 import { hasCoverage } from '../../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../../core/catalog/collection.js';
 import {
@@ -9,25 +9,31 @@ import {
   PROTOCOLS,
   WEB_ADDRESS,
 } from '../../../core/catalog/layer-settings.js';
-import { mergeOf, mergeProblem } from '../../../core/catalog/raster-sources.js';
+import { findMosaicMerge, mergeProblem } from '../../../core/catalog/raster-sources.js';
 import { layerFailure } from '../../../core/catalog/unread.js';
 import { notFound } from '../../../core/errors/errors.js';
 import { problem, requireSound } from '../../../core/http/body-problems.js';
-import { actorOf, type Principal } from '../../../core/http/operation.js';
+import { formatActor, type Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { MERGES } from '../../../core/rasters/rasters.js';
 import { serviceAccessId } from '../../../services/access/rules/marker.js';
-import { isWithin } from '../../../services/access/rules/policy.js';
+import { isLayerInScope } from '../../../services/access/rules/policy.js';
 import { RULE_KINDS } from '../../../services/access/rules/rules.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
 import type { AdminDeps } from '../../admin/deps.js';
 
 import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
-import { layerId } from '../../admin/layer-lookup.js';
-import { layersOfAccess, requireWhole } from '../../admin/layer-rights.js';
+import { layerIdParam } from '../../admin/layer-lookup.js';
+import { listAccessLayers, requireWhole } from '../../admin/layer-rights.js';
 import { layerExport } from './layer-export.js';
-import { AccessChange, AccessPolicy, MapServer, TimeInfoChange, TimeInfoSchema } from './service-schemas.js';
+import {
+  AccessChange,
+  AccessPolicyBody,
+  MapServer,
+  TimeInfoChange,
+  TimeInfoSchema,
+} from './service-schemas.js';
 import { changedTime, requireTimeFields } from './time-info.js';
 
 const Protocols = Type.Array(Type.String(), { maxItems: 50 });
@@ -42,7 +48,7 @@ const Settings = Type.Object({
   serviceName: Type.String(),
   enabledProtocols: Protocols,
   availableProtocols: Protocols,
-  accessPolicy: AccessPolicy,
+  accessPolicy: AccessPolicyBody,
   timeInfo: TimeInfoSchema,
   mapServer: MapServer,
 });
@@ -89,7 +95,7 @@ const LayerMetadata = Type.Object({
   description: Type.String(),
   keywords: Type.Array(Type.String()),
   enabled: Type.Boolean(),
-  accessPolicy: AccessPolicy,
+  accessPolicy: AccessPolicyBody,
   timeInfo: TimeInfoSchema,
   rasterMosaic: Type.Union([Type.Object({ mergeStrategy: Type.Enum([...MERGE_STRATEGIES]) }), Type.Null()], {
     description:
@@ -118,7 +124,7 @@ export const services = group(ABOUT, [
     data: Settings,
     errors: [404],
     async answer({ params }, deps) {
-      requireService(params.serviceName, deps);
+      requireServiceName(params.serviceName, deps);
       return settingsOf(params.serviceName, deps);
     },
   }),
@@ -132,13 +138,13 @@ export const services = group(ABOUT, [
     data: Settings,
     errors: [400, 404],
     async answer({ params, body, principal }, deps) {
-      requireService(params.serviceName, deps);
+      requireServiceName(params.serviceName, deps);
       const names = Array.isArray(body) ? body : body.enabledProtocols;
       requireWhole(layersOf(params.serviceName, deps), 'read', principal, deps);
       const enabled = new Set(names.map((name) => name.toLowerCase()));
       const protocols = PROTOCOLS.filter((one) => enabled.has(one.toLowerCase()));
       const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
-      await deps.layers.putService(params.serviceName, change, actorOf(principal));
+      await deps.layers.putService(params.serviceName, change, formatActor(principal));
       return settingsOf(params.serviceName, deps);
     },
   }),
@@ -152,11 +158,11 @@ export const services = group(ABOUT, [
     data: Settings,
     errors: [400, 404],
     async answer({ params, body, principal }, deps) {
-      requireService(params.serviceName, deps);
+      requireServiceName(params.serviceName, deps);
       const before = deps.layers.serviceSettings(params.serviceName).mapServer;
       const mapServer = { ...before, ...(body as Partial<MapSettings>) };
       requireMapServer(mapServer);
-      await deps.layers.putService(params.serviceName, { mapServer }, actorOf(principal));
+      await deps.layers.putService(params.serviceName, { mapServer }, formatActor(principal));
       return settingsOf(params.serviceName, deps);
     },
   }),
@@ -170,7 +176,7 @@ export const services = group(ABOUT, [
     errors: [400, 404],
     async answer({ params, body, principal }, deps) {
       const { serviceName: name } = params;
-      requireService(name, deps);
+      requireServiceName(name, deps);
       const before = deps.rules.current.accessOfNamed(name);
       await putAccess(deps, serviceAccessId(name), body, before, principal);
       return settingsOf(name, deps);
@@ -186,17 +192,17 @@ export const services = group(ABOUT, [
     errors: [400, 404],
     async answer({ params, body, principal }, deps) {
       const { serviceName: name } = params;
-      requireService(name, deps);
+      requireServiceName(name, deps);
       const timeInfo = changedTime(body, deps.layers.serviceSettings(name).timeInfo);
       requireTimeFields(timeInfo, layersOf(name, deps), '');
-      await deps.layers.putService(name, { timeInfo }, actorOf(principal));
+      await deps.layers.putService(name, { timeInfo }, formatActor(principal));
       return settingsOf(name, deps);
     },
   }),
   action('PUT /services/{serviceName}/layers/{layerId}/metadata', 'Update Layer Metadata', {
     description:
       'Null, as leaving out, keeps a member; an empty text or list clears it. title, description, keywords and enabled are ours.',
-    params: { serviceName, layerId },
+    params: { serviceName, layerId: layerIdParam },
     current: ({ params }, deps) => layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
     body: jsonBody(LayerChange),
     data: LayerMetadata,
@@ -207,7 +213,7 @@ export const services = group(ABOUT, [
       return layerView(deps.catalog().byLayerId(params.layerId) ?? collection, deps);
     },
   }),
-  layerExport({ serviceName, layerId }, ({ serviceName, layerId }, deps) =>
+  layerExport({ serviceName, layerId: layerIdParam }, ({ serviceName, layerId }, deps) =>
     requireLayerOf(serviceName, layerId, deps),
   ),
 ]);
@@ -220,7 +226,7 @@ export const singleLayerMetadata = group(ABOUT, [
     {
       get: implement({
         description: 'The entity tag is the one that If-Match names to change the metadata.',
-        params: { serviceName, layerId },
+        params: { serviceName, layerId: layerIdParam },
         data: LayerMetadata,
         errors: [400, 404],
         answer: ({ params }, deps) =>
@@ -239,12 +245,12 @@ function layersOf(name: string, { catalog }: AdminDeps): Collection[] {
   return catalog().collections.filter(({ service = SERVICE }) => service === name);
 }
 
-export function requireService(name: string, deps: AdminDeps): void {
+export function requireServiceName(name: string, deps: AdminDeps): void {
   if (!serviceNames(deps).includes(name)) throw notFound('service', name.slice(0, 100));
 }
 
 function requireLayerOf(name: string, id: number, deps: AdminDeps): Collection {
-  requireService(name, deps);
+  requireServiceName(name, deps);
   const collection = layersOf(name, deps).find((one) => one.layerId === id);
   if (!collection) throw layerFailure(deps.catalog(), id);
   return collection;
@@ -256,7 +262,7 @@ function summaryOf(name: string, principal: Principal, deps: AdminDeps): Static<
   return {
     serviceName: name,
     description: description ?? words,
-    layerCount: layersOf(name, deps).filter((one) => isWithin(principal, one)).length,
+    layerCount: layersOf(name, deps).filter((one) => isLayerInScope(principal, one)).length,
     enabledProtocols: [...deps.layers.protocolsOf(name)],
   };
 }
@@ -285,7 +291,7 @@ async function putMetadata(
   // Nothing is written where a part of the change is not the caller's to make.
   if (enabled) requireWhole([collection], 'read', principal, deps);
   const access = deps.rules.current.accessOf(collection);
-  if (accessPolicy) requireAccessRight(namesOfLayer(collection)[0], accessPolicy, access, principal, deps);
+  if (accessPolicy) requireAccessRight(listLayerNames(collection)[0], accessPolicy, access, principal, deps);
   const mergeStrategy = rasterMosaic
     ? strategyOf(rasterMosaic.mergeStrategy, collection, before.mergeStrategy)
     : undefined;
@@ -303,8 +309,8 @@ async function putMetadata(
       ...Object.fromEntries(WORDS.map((member) => [member, changed(before.about?.[member], words[member])])),
     },
   };
-  await layers.put(collection, settings, actorOf(principal));
-  if (accessPolicy) await putAccess(deps, namesOfLayer(collection)[0], accessPolicy, access, principal);
+  await layers.put(collection, settings, formatActor(principal));
+  if (accessPolicy) await putAccess(deps, listLayerNames(collection)[0], accessPolicy, access, principal);
 }
 
 /** Undefined for null, which clears it. Throws 400 for a layer without rasters, and for values that cannot be merged. */
@@ -324,7 +330,7 @@ function strategyOf(
 
 /** What keeps values of a layer from being merged, where they are not merged by its settings already. */
 function problemOf({ raster }: RasterCollection, isMerged: boolean): string | undefined {
-  const isOfSource = !isMerged && mergeOf(raster.source) !== undefined;
+  const isOfSource = !isMerged && findMosaicMerge(raster.source) !== undefined;
   return isOfSource ? 'the source merges values by itself' : mergeProblem(raster.bands);
 }
 
@@ -351,7 +357,7 @@ function requireAccessRight(
   principal: Principal,
   deps: AdminDeps,
 ): void {
-  const layers = layersOfAccess(id, deps.rules.current, deps.catalog());
+  const layers = listAccessLayers(id, deps.rules.current, deps.catalog());
   requireWhole(layers, 'read', principal, deps);
   if (changesWriting(change, before)) requireWhole(layers, 'write', principal, deps);
 }
@@ -377,7 +383,7 @@ async function putAccess(
   requireAccessRight(id, change, before, principal, deps);
   const members = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const access: DataAccess = { ...before, ...members };
-  await state.documents.announcing('access').put(RULE_KINDS.access, id, access, actorOf(principal));
+  await state.documents.announcing('access').put(RULE_KINDS.access, id, access, formatActor(principal));
   await settle();
 }
 
@@ -414,9 +420,13 @@ function layerView(collection: Collection, { layers, rules }: AdminDeps): Static
   };
 }
 
-function accessView({ allowedRoles, allowedWriteRoles, ...access }: DataAccess): Static<typeof AccessPolicy> {
+function accessView({
+  allowedRoles,
+  allowedWriteRoles,
+  ...access
+}: DataAccess): Static<typeof AccessPolicyBody> {
   return {
-    ...OPEN,
+    ...OPEN_ACCESS,
     ...access,
     allowedRoles: [...allowedRoles],
     allowedWriteRoles: [...allowedWriteRoles],

@@ -3,7 +3,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { TimeInfo } from '../../../core/catalog/layer-settings.js';
 import { problem, requireSound } from '../../../core/http/body-problems.js';
 import type { Field } from '../../../core/sources/vector-source.js';
-import { isInstant } from '../../../services/catalog/layers/settled.js';
+import { isTimeField } from '../../../services/catalog/layers/settled.js';
 import type { TimeInfoChange } from './service-schemas.js';
 
 /** A member that is left out keeps its value; null and an empty text clear it. Undefined when nothing is left. */
@@ -38,8 +38,8 @@ export function requireTimeFields(
     return same.some(fits) ? undefined : problem(`${within}${member}`, wrong);
   };
   requireSound([
-    check('startTimeField', isInstant, 'holds no dates or times'),
-    check('endTimeField', isInstant, 'holds no dates or times'),
+    check('startTimeField', isTimeField, 'holds no dates or times'),
+    check('endTimeField', isTimeField, 'holds no dates or times'),
     check('trackIdField', () => true, ''),
   ]);
 }

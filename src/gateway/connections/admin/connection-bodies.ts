@@ -76,7 +76,7 @@ type AddressBody = Pick<
 type Target = StoreAddress & { provider: 'PostGIS' | 'AwsS3' | 'AzureBlob' | SourceKind };
 
 /** What is connected to. Throws 400 that names all that is wrong. */
-export function targetOf(
+export function readConnectionTarget(
   body: AddressBody & Pick<NewConnection, 'provider' | 'region'>,
   deps: AdminDeps,
 ): Target {
@@ -140,7 +140,7 @@ function remoteOf(
   { connections }: AdminDeps,
 ): Address {
   const { host, databaseName, username } = body;
-  const { sslMode } = sslOf(body, 'Require');
+  const { sslMode } = chooseSslMode(body, 'Require');
   requireSound([
     isHost(host) ? undefined : problem('host', 'must be one name or address'),
     ...problems,
@@ -156,7 +156,7 @@ function remoteOf(
 /** Throws 400 that names all that is wrong. */
 function addressOf(body: AddressBody, { connections }: AdminDeps): Address {
   const { host, port = 5432, databaseName, username } = body;
-  const { sslMode } = sslOf(body, 'Require');
+  const { sslMode } = chooseSslMode(body, 'Require');
   const unallowed = hostProblem({ host, port }, connections.settings.allow);
   requireSound([
     isHost(host) ? undefined : problem('host', 'must be one name or address'),
@@ -173,7 +173,7 @@ function addressOf(body: AddressBody, { connections }: AdminDeps): Address {
 }
 
 /** Clients send sslRequired without a mode: false asks for no more than what the server offers. */
-export function sslOf(
+export function chooseSslMode(
   { sslRequired, sslMode }: Pick<ConnectionPatch, 'sslRequired' | 'sslMode'>,
   usual: SslMode,
 ): { sslMode: SslMode } {
@@ -193,7 +193,7 @@ function contradiction({ sslRequired, sslMode }: Pick<ConnectionPatch, 'sslRequi
     : undefined;
 }
 
-export function credentialOf(
+export function checkCredential(
   { password, secretReference, secretType }: Credential,
   { connections }: AdminDeps,
 ): Credential {

@@ -1,6 +1,6 @@
-import { providerOf, type StoredConnection } from '../../../services/connections/connection.js';
+import { getConnectionProvider, type StoredConnection } from '../../../services/connections/connection.js';
 import { type Credential, isDatabaseConnection } from '../../../services/connections/connections.js';
-import { isBucketProvider, objectStoreOf } from '../../../services/connections/object-store.js';
+import { createObjectStore, isBucketProvider } from '../../../services/connections/object-store.js';
 import type { AdminDeps } from '../../admin/deps.js';
 
 /** Before a connection leads elsewhere: its layers become copies of the layers that show already what is there. */
@@ -12,7 +12,7 @@ export async function nameSources(
 ): Promise<void> {
   if (isDatabaseConnection(before)) return publishedLayers.nameSources(before, after, credential, by);
   await layerCopies.nameSources(before, after, by);
-  if (!isBucketProvider(providerOf(before.body))) return;
-  const stores = [objectStoreOf(before.body, ''), objectStoreOf(after.body, '')] as const;
+  if (!isBucketProvider(getConnectionProvider(before.body))) return;
+  const stores = [createObjectStore(before.body, ''), createObjectStore(after.body, '')] as const;
   await rasters.cloud.nameSources(before.id, stores, by);
 }

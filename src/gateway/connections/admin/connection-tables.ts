@@ -3,10 +3,10 @@ import { hasFeatures } from '../../../core/catalog/abilities.js';
 import type { RemoteLayer, RemoteService } from '../../../core/exchange/ingest.js';
 import type { Principal } from '../../../core/http/operation.js';
 import type { TableInfo, TableName } from '../../../core/tasks/table-tasks.js';
-import { isWithin } from '../../../services/access/rules/policy.js';
+import { isLayerInScope } from '../../../services/access/rules/policy.js';
 import type { StoredConnection } from '../../../services/connections/connection.js';
 import type { DataObject } from '../../../services/connections/object-store.js';
-import { tableOf } from '../../../services/exchange/copies/copy-sources.js';
+import { getRemoteTableName } from '../../../services/exchange/copies/copy-sources.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { OptionalStringSchema, OptionalTimestampSchema } from '../../admin/envelope.js';
 import { ruledLayer } from '../../admin/layer-rights.js';
@@ -50,7 +50,12 @@ export function objectTables({ body }: StoredConnection, objects: readonly DataO
 export function serviceTables({ layers }: RemoteService): TableView[] {
   return layers.map((layer) => ({
     ...NO_TABLE,
-    ...{ schema: layer.kind, table: tableOf(layer), kind: 'layer', title: layer.title ?? layer.name },
+    ...{
+      schema: layer.kind,
+      table: getRemoteTableName(layer),
+      kind: 'layer',
+      title: layer.title ?? layer.name,
+    },
     ...{ geometryType: layer.geometryType ?? null, srid: layer.srid ?? null },
     ...{ estimatedRows: layer.featureCount ?? null, comment: layer.description ?? null },
     columns: columnsOf(layer),
@@ -80,7 +85,7 @@ export async function tablesWithin(
     hasFeatures(layer) ? [{ ...layer.source, layer }] : [],
   );
   const nameOf = ({ schema = '', table }: Partial<TableName>) => JSON.stringify([schema, table]);
-  const withheld = [...published, ...configured].filter(({ layer }) => !isWithin(principal, layer));
+  const withheld = [...published, ...configured].filter(({ layer }) => !isLayerInScope(principal, layer));
   const names = new Set(withheld.map(nameOf));
   return tables.filter((one) => !names.has(nameOf(one)));
 }

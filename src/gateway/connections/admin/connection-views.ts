@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { keyVersionOf } from '../../../services/access/keys/secret-keys.js';
+import { parseKeyVersion } from '../../../services/access/keys/secret-keys.js';
 import {
   CONNECTION_PROVIDERS,
-  providerOf,
+  getConnectionProvider,
   requiresSsl,
   SSL_MODES,
   type SslMode,
@@ -62,7 +62,7 @@ export function summary(
     ...{ sslRequired: requiresSsl(sslMode), sslMode, storageType: storageTypeOf(body), isActive },
     healthStatus: check === undefined ? 'unknown' : check.isHealthy ? 'healthy' : 'unhealthy',
     lastHealthCheck: optionalTimestamp(check?.testedAt ?? null),
-    ...{ createdAt: timestamp(createdAt), createdBy, provider: providerOf(body) },
+    ...{ createdAt: timestamp(createdAt), createdBy, provider: getConnectionProvider(body) },
     owner: connections.isSource(stored) ? 'configuration' : 'api',
   };
   return tagged(view, stored.etag);
@@ -70,7 +70,7 @@ export function summary(
 
 /** The server itself keeps the files of a folder; databases, stores and services are kept elsewhere. */
 const storageTypeOf = (body: StoredConnection['body']): 'managed' | 'external' =>
-  providerOf(body) === 'Local' ? 'managed' : 'external';
+  getConnectionProvider(body) === 'Local' ? 'managed' : 'external';
 
 export function detail(
   stored: StoredConnection,
@@ -81,7 +81,7 @@ export function detail(
   const view: Static<typeof DetailSchema> = {
     ...summary(stored, connections, check),
     credentialReference: secretReference,
-    encryptionVersion: password === null ? null : keyVersionOf(password),
+    encryptionVersion: password === null ? null : parseKeyVersion(password),
     updatedAt: timestamp(stored.updatedAt),
   };
   return tagged(view, stored.etag);

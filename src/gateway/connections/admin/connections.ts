@@ -1,17 +1,23 @@
 import Type, { type Static } from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
-import { actorOf } from '../../../core/http/operation.js';
-import { integer, pathString, text } from '../../../core/http/params.js';
-import { isWithin } from '../../../services/access/rules/policy.js';
-import { providerOf } from '../../../services/connections/connection.js';
+import { formatActor } from '../../../core/http/operation.js';
+import { defineIntegerParam, defineTextParam, pathString } from '../../../core/http/params.js';
+import { isLayerInScope } from '../../../services/access/rules/policy.js';
+import { getConnectionProvider } from '../../../services/connections/connection.js';
 import { isDatabaseConnection } from '../../../services/connections/connections.js';
 import { isBucketProvider, type ObjectQuery } from '../../../services/connections/object-store.js';
 import { isServiceKind } from '../../../services/connections/service-address.js';
-import { ifMatch } from '../../admin/conditional.js';
+import { readIfMatch } from '../../admin/conditional.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
-import { filter } from '../../admin/params.js';
-import { ConnectionPatch, credentialOf, NewConnection, sslOf, targetOf } from './connection-bodies.js';
+import { defineFilterParam } from '../../admin/params.js';
+import {
+  ConnectionPatch,
+  checkCredential,
+  chooseSslMode,
+  NewConnection,
+  readConnectionTarget,
+} from './connection-bodies.js';
 import { nameSources } from './connection-sources.js';
 import { objectTables, serviceTables, TableSchema, tablesWithin } from './connection-tables.js';
 import {
@@ -27,13 +33,13 @@ import { sourceTables } from './source-layers.js';
 const I = Type.Integer();
 
 export const connectionId = pathString('id', 'Id or name of the connection.');
-const prefix = filter('prefix', 'Of a bucket: what the keys of the objects begin with.');
-const cursor = text(
+const prefix = defineFilterParam('prefix', 'Of a bucket: what the keys of the objects begin with.');
+const cursor = defineTextParam(
   'cursor',
   { description: 'Of a bucket: nextCursor of the page before.' },
   { maxLength: 4096 },
 );
-const limit = integer(
+const limit = defineIntegerParam(
   'limit',
   { min: 1, max: 1000, default: 200 as number },
   { description: 'Of a bucket: keys that one page looks at.' },
@@ -72,9 +78,9 @@ export const connections = group(
           async answer({ body, principal }, deps) {
             const { name, description } = body;
             const stored = await deps.connections.create(
-              { ...targetOf(body, deps), name, description: description ?? null, isActive: true },
-              credentialOf(body, deps),
-              actorOf(principal),
+              { ...readConnectionTarget(body, deps), name, description: description ?? null, isActive: true },
+              checkCredential(body, deps),
+              formatActor(principal),
             );
             return summary(stored, deps.connections);
           },
@@ -101,16 +107,21 @@ export const connections = group(
             const before = await connections.get(x.params.id);
             connections.requireOwn(before);
             const { description, isActive = before.body.isActive } = x.body;
-            const target = targetOf(
-              { ...before.body, password: undefined, ...x.body, ...sslOf(x.body, before.body.sslMode) },
+            const target = readConnectionTarget(
+              {
+                ...before.body,
+                password: undefined,
+                ...x.body,
+                ...chooseSslMode(x.body, before.body.sslMode),
+              },
               deps,
             );
             const change = { ...target, isActive, ...(description === undefined ? {} : { description }) };
-            const by = actorOf(x.principal);
-            const credential = credentialOf(x.body, deps);
+            const by = formatActor(x.principal);
+            const credential = checkCredential(x.body, deps);
             const after = { ...before, body: { ...before.body, ...change } };
             await nameSources(before, after, { by, credential }, deps);
-            const changed = await connections.update(before, by, () => change, credential, ifMatch(x));
+            const changed = await connections.update(before, by, () => change, credential, readIfMatch(x));
             return summary(changed, connections, (await connections.checks()).get(before.id));
           },
         }),
@@ -145,7 +156,7 @@ export const connections = group(
       async answer({ params, caller, principal }, deps) {
         const { connections, sourceLayers, pools } = deps;
         const connection = await connections.get(params.id);
-        const provider = providerOf(connection.body);
+        const provider = getConnectionProvider(connection.body);
         if (isServiceKind(provider)) return { tables: serviceTables(await connections.service(connection)) };
         if (isBucketProvider(provider) && !connections.isSource(connection)) {
           const { objects, next } = await connections.objects(connection, queryOf(params));
@@ -155,7 +166,7 @@ export const connections = group(
         if (!isDatabaseConnection(connection))
           return {
             tables: (await sourceLayers.list(connection.id))
-              .filter(({ collection }) => isWithin(principal, collection))
+              .filter(({ collection }) => isLayerInScope(principal, collection))
               .flatMap(sourceTables),
           };
         const database = await connections.urlOf(connection);
@@ -169,8 +180,8 @@ export const connections = group(
       data: TestResultSchema,
       errors: [400],
       async answer({ body }, deps) {
-        const credential = credentialOf(body, deps);
-        const check = await deps.connections.testDraft(targetOf(body, deps), credential);
+        const credential = checkCredential(body, deps);
+        const check = await deps.connections.testDraft(readConnectionTarget(body, deps), credential);
         return testResult(null, body.name, check);
       },
     }),
@@ -203,7 +214,7 @@ export const connections = group(
       }),
       errors: [400],
       async answer({ principal }, { connections }) {
-        const { before, after, secrets } = await connections.passwords.rotate(actorOf(principal));
+        const { before, after, secrets } = await connections.passwords.rotate(formatActor(principal));
         return {
           ...{ previousKeyVersion: before, newKeyVersion: after.version },
           rotatedAt: timestamp(after.createdAt),

@@ -1,8 +1,8 @@
 import { ApiError } from '../../../core/errors/errors.js';
 import type { Exchange } from '../../../core/http/operation.js';
-import { callerOf } from '../../../services/access/identity/submitter.js';
+import { buildCaller } from '../../../services/access/identity/submitter.js';
 import type { SubmitOptions } from '../../../services/jobs/engine.js';
-import { type RequestSpan, traceparentOf } from '../../../services/telemetry/spans.js';
+import { formatTraceparent, type RequestSpan } from '../../../services/telemetry/spans.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { TABLE_NAME } from '../../admin/upload-form.js';
@@ -10,25 +10,28 @@ import { TABLE_NAME } from '../../admin/upload-form.js';
 /** What the imports from other servers have in common. */
 
 /** The one schema of the embedded store. */
-export const SCHEMA = 'main';
+export const EMBEDDED_SCHEMA = 'main';
 
 /** Throws 400 naming the member. */
 export function requireSchema(member: string, schema: string | undefined): void {
-  if (schema !== undefined && schema !== '' && schema !== SCHEMA)
-    throw wrong(member, 'can only be main: the embedded store has one schema');
+  if (schema !== undefined && schema !== '' && schema !== EMBEDDED_SCHEMA)
+    throw createMemberError(member, 'can only be main: the embedded store has one schema');
 }
 
 /** Throws 400 naming the member. */
 export function requireTable(member: string, table: string): string {
   if (!TABLE_NAME.test(table))
-    throw wrong(member, 'must be letters, digits and underscores, at most 60, and not begin with a digit');
+    throw createMemberError(
+      member,
+      'must be letters, digits and underscores, at most 60, and not begin with a digit',
+    );
   return table;
 }
 
-export function ownerOf(x: Exchange): SubmitOptions {
-  const trace = traceparentOf((x.span as RequestSpan | undefined)?.span);
+export function createSubmitOptions(x: Exchange): SubmitOptions {
+  const trace = formatTraceparent((x.span as RequestSpan | undefined)?.span);
   return {
-    ...{ ...callerOf(x.principal, x.operation), correlationId: x.correlationId },
+    ...{ ...buildCaller(x.principal, x.operation), correlationId: x.correlationId },
     ...(trace === undefined ? {} : { trace }),
   };
 }
@@ -48,6 +51,6 @@ export async function finishedOrCancelled(x: Exchange, { jobs }: AdminDeps, id: 
   }
 }
 
-export function wrong(name: string, detail: string): ApiError {
+export function createMemberError(name: string, detail: string): ApiError {
   return new ApiError('invalid-body', `${name} ${detail}`, { errors: [{ name, detail }] });
 }

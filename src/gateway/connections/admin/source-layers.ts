@@ -3,11 +3,11 @@ import { SERVICE } from '../../../core/access/access.js';
 import { hasFeatures } from '../../../core/catalog/abilities.js';
 import type { TableInfo } from '../../../core/tasks/table-tasks.js';
 import type { SourceLayer } from '../../../services/catalog/publish/source-layers.js';
-import type { LayerView } from '../../admin/published-layer.js';
+import type { PublishedLayerBody } from '../../admin/published-layer.js';
 
 /** What a source of the configuration publishes, as the tables and layers of a connection. */
 
-export function sourceLayerView(layer: SourceLayer): LayerView {
+export function sourceLayerView(layer: SourceLayer): PublishedLayerBody {
   const { collection } = layer;
   const { id, layerId, title, description, about = {}, storageCrs, service = SERVICE } = collection;
   const source = hasFeatures(collection) ? collection.source : undefined;

@@ -5,14 +5,14 @@ import type { CoveragePlan, CoverageProtocol, RemoteCoverage } from '../../../co
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { requestOf } from '../../../services/connections/remote-credentials.js';
+import { buildRemoteRequest } from '../../../services/connections/remote-credentials.js';
 import { timelyFailure } from '../../../services/connections/remote-failure.js';
-import { type CoverageTarget, nameOf } from '../../../services/exchange/remote/coverages.js';
-import { sourceUrl } from '../../../services/uploads/remote-file.js';
+import { type CoverageTarget, getCoverageName } from '../../../services/exchange/remote/coverages.js';
+import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
 import { action, jsonBody } from '../../admin/kit.js';
-import { ownerOf, wrong } from '../../connections/admin/remote-imports.js';
+import { createMemberError, createSubmitOptions } from '../../connections/admin/remote-imports.js';
 
 const S = Type.String();
 const I = Type.Integer();
@@ -102,7 +102,7 @@ export const importWcs = action('POST /import/ogc-wcs/import', 'Import Legacy WC
   reply: async (x: Exchange<Record<never, never>, Static<typeof WcsBody>>, deps): Promise<Reply> => {
     const format = x.body.outputFormat ?? GEOTIFF;
     if (!/^(image\/(geo)?tiff|geotiff|gtiff)/i.test(format))
-      throw wrong('outputFormat', 'must be GeoTIFF: image/tiff');
+      throw createMemberError('outputFormat', 'must be GeoTIFF: image/tiff');
     const { version, ...result } = await importAll(x, deps, 'wcs');
     return json({ ...result, requestedOutputFormat: format, resolvedVersion: version || null });
   },
@@ -131,12 +131,12 @@ async function importAll(x: CoverageExchange, deps: AdminDeps, protocol: Coverag
   const { body } = x;
   const dryRun = body.dryRun ?? true;
   const applyMode = body.applyMode ?? false;
-  if (!dryRun && !applyMode) throw wrong('applyMode', 'must be true where dryRun is not');
+  if (!dryRun && !applyMode) throw createMemberError('applyMode', 'must be true where dryRun is not');
   if (body.targetServiceName !== undefined && body.targetServiceName !== 'default')
-    throw wrong('targetServiceName', 'can only be default: layers begin in that service');
+    throw createMemberError('targetServiceName', 'can only be default: layers begin in that service');
   const plan = await planOf(x, deps, protocol);
   if (body.targets?.name !== undefined && plan.coverages.length !== 1)
-    throw wrong('targets.name', `names one coverage, and ${plan.coverages.length} are selected`);
+    throw createMemberError('targets.name', `names one coverage, and ${plan.coverages.length} are selected`);
   const records: CoverageRecord[] = [];
   for (const coverage of plan.coverages) records.push(await recordOf(x, deps, coverage, dryRun));
   return {
@@ -167,14 +167,14 @@ async function planOf(
     return await pools.run('ingest.coveragePlan', task, { signal: x.signal, caller: x.caller });
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-missing')
-      throw wrong('coverageSelection', `cannot be met: ${error.message}`);
+      throw createMemberError('coverageSelection', `cannot be met: ${error.message}`);
     throw timelyFailure('serviceUrl', error);
   }
 }
 
 function requestFor({ serviceUrl, username, password, timeoutSeconds = 120 }: Body) {
-  const url = sourceUrl('serviceUrl', serviceUrl);
-  return requestOf(url, { mode: 'basic', username, password }, timeoutSeconds * 1000);
+  const url = parseSourceUrl('serviceUrl', serviceUrl);
+  return buildRemoteRequest(url, { mode: 'basic', username, password }, timeoutSeconds * 1000);
 }
 
 /** Names of the coverages that an inventory lists. */
@@ -194,7 +194,7 @@ async function recordOf(
   const { targets = {} } = x.body;
   const target: CoverageTarget = {
     layerId: targets.layerId,
-    name: targets.name ?? nameOf(coverage),
+    name: targets.name ?? getCoverageName(coverage),
     description: targets.description ?? coverage.description ?? null,
   };
   const record: CoverageRecord = {
@@ -226,7 +226,7 @@ async function outcomeOf(
   const failed = (message: string) => ({ classification: 'failed' as const, warnings: [message] });
   try {
     const request = { ...requestFor(x.body), url };
-    const options = { ...ownerOf(x), signal: x.signal };
+    const options = { ...createSubmitOptions(x), signal: x.signal };
     const { job, imported } = await coverageImports.run(request, target, options);
     if (!imported) return failed(job.failure_message ?? `The import ended: ${job.state}.`);
     const { layerId, rasterId, bytes, warnings } = imported;

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { submitterOf } from '../../../services/access/identity/submitter.js';
+import { buildSubmitter } from '../../../services/access/identity/submitter.js';
 import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
 import { fetchFile } from '../../../services/uploads/remote-file.js';
 import type { AdminDeps } from '../../admin/deps.js';
@@ -9,9 +9,9 @@ import { errorDocs } from '../../admin/envelope.js';
 import { action, group, jsonBody } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { parseUploadForm, UploadFormSchema } from '../../admin/upload-form.js';
-import { importRaster } from './import-raster.js';
+import { importRasterRows } from './import-raster.js';
 import { importTilePackage } from './import-tiles.js';
-import { IMPORT_RESPONSES, importFile } from './imported.js';
+import { IMPORT_RESPONSES, importUpload } from './imported.js';
 import { PreviewSchema, previewReceived } from './upload-views.js';
 
 const S = Type.String();
@@ -63,7 +63,7 @@ export const importFiles = group(
       responses: { ...IMPORT_RESPONSES, ...errorDocs([400, 409, 413, 422, 500, 503]) },
       reply: uploadUrl,
     }),
-    ...importRaster,
+    ...importRasterRows,
     importTilePackage,
   ],
 );
@@ -78,7 +78,7 @@ async function uploadUrl(x: UrlExchange, deps: AdminDeps): Promise<Reply> {
   // What is wrong with the request is told before the other server is asked.
   const form = parseUploadForm(fieldsOf(x.body));
   if (form.overwriteExisting) requireReplaceable([form.tableName], x.principal, deps);
-  const watch = deps.uploads.open(0, submitterOf(x.principal));
+  const watch = deps.uploads.open(0, buildSubmitter(x.principal));
   try {
     if (x.body.uploadId !== undefined) watch.field('uploadid', x.body.uploadId);
     watch.file(x.body.fileName ?? x.body.sourceUrl.split('/').at(-1)!, undefined);
@@ -87,7 +87,7 @@ async function uploadUrl(x: UrlExchange, deps: AdminDeps): Promise<Reply> {
       onBytes: (bytes: number) => watch.arrived(bytes),
     };
     const file = await fetchFile(fileOf(x.body, LIMITS.uploadBytes, deps), deps.pools, options);
-    return await importFile(x, deps, { file, watch, formOf: () => form });
+    return await importUpload(x, deps, { file, watch, formOf: () => form });
   } catch (error) {
     const reason = watch.signal.aborted ? watch.signal.reason : error;
     watch.fail(reason);

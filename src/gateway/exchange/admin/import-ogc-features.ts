@@ -11,17 +11,17 @@ import {
   OGC_FEATURES,
   type OgcFeaturesSource,
 } from '../../../services/exchange/remote/ogc-features.js';
-import { sourceUrl } from '../../../services/uploads/remote-file.js';
+import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
 import { action, jsonBody } from '../../admin/kit.js';
 import {
+  createSubmitOptions,
+  EMBEDDED_SCHEMA,
   finishedOrCancelled,
-  ownerOf,
   requireSchema,
   requireTable,
-  SCHEMA,
 } from '../../connections/admin/remote-imports.js';
 import { duration, timeSpan } from '../../jobs/admin/job-views.js';
 
@@ -110,7 +110,7 @@ async function importCollection(x: ImportExchange, deps: AdminDeps): Promise<Rep
   const problem = problemOf(x.body);
   if (problem) return failed(x.body, table, problem);
   const input: RemoteInput<OgcFeaturesSource> = { table, remote: sourceOf(x.body) };
-  const { id } = await deps.imports.submitRemote(OGC_FEATURES, input, ownerOf(x));
+  const { id } = await deps.imports.submitRemote(OGC_FEATURES, input, createSubmitOptions(x));
   return replyOf(x.body, table, await finishedOrCancelled(x, deps, id));
 }
 
@@ -138,7 +138,7 @@ interface Problem {
 /** What can be told without the other server. */
 function problemOf({ serviceUrl, filter, bbox, datetime }: ImportBody): Problem | undefined {
   return (
-    thrown('invalid_service_url', () => sourceUrl('serviceUrl', serviceUrl)) ??
+    thrown('invalid_service_url', () => parseSourceUrl('serviceUrl', serviceUrl)) ??
     thrown('invalid_filter', () => filter !== undefined && parseText(filter)) ??
     thrown('invalid_datetime', () => datetime !== undefined && datetimeParam.parse(datetime)) ??
     boxProblem(bbox)
@@ -224,7 +224,7 @@ function common({ collectionId }: ImportBody, table: string, job: JobRow | undef
   const { matched = null, features = 0, truncated = false } = report ?? {};
   return {
     collectionId,
-    target: `${SCHEMA}.${table}`,
+    target: `${EMBEDDED_SCHEMA}.${table}`,
     featuresSkipped: 0,
     pagesFetched: report?.pages ?? 0,
     sourceFeatureCountReported: matched,

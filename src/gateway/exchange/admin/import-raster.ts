@@ -20,9 +20,9 @@ import {
   OptionalTimestampSchema,
   optionalTimestamp,
 } from '../../admin/envelope.js';
-import { action, type Row, report } from '../../admin/kit.js';
+import { action, type OperationRow, report } from '../../admin/kit.js';
 import { requireLayers } from '../../admin/layer-rights.js';
-import { ownerOf } from '../../connections/admin/remote-imports.js';
+import { createSubmitOptions } from '../../connections/admin/remote-imports.js';
 import { duration } from '../../jobs/admin/job-views.js';
 import {
   atMost,
@@ -83,7 +83,7 @@ const Update = Type.Object({
 const byId = { rasterId: longId('rasterId', 'imported raster') };
 
 /** Import of rasters. */
-export const importRaster: readonly Row[] = [
+export const importRasterRows: readonly OperationRow[] = [
   action('POST /import/raster', 'Import Raster File', {
     description:
       'The file becomes a cloud optimized GeoTIFF with overviews and statistics in the data folder.',
@@ -161,7 +161,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
     const { zooms: levels, ...form } = parseRasterForm(file.fields);
     zooms = levels;
     requireLayers([form.layerId], 'write', x.principal, deps);
-    job = await imports.submit({ ...form, file: file.path }, ownerOf(x));
+    job = await imports.submit({ ...form, file: file.path }, createSubmitOptions(x));
   } catch (error) {
     // Until the job is durable the file is ours to remove.
     await imports.discard(file.path);

@@ -4,11 +4,11 @@ import type { RemoteRequest } from '../../../core/exchange/ingest.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { requestOf } from '../../../services/connections/remote-credentials.js';
+import { buildRemoteRequest } from '../../../services/connections/remote-credentials.js';
 import { timelyFailure } from '../../../services/connections/remote-failure.js';
 import { assessGeoServer } from '../../../services/exchange/migrations/geoserver/assessment.js';
-import { inventoryOf } from '../../../services/exchange/migrations/geoserver/inventory.js';
-import { readGeoServer, restRequest } from '../../../services/exchange/migrations/geoserver/source.js';
+import { buildInventory } from '../../../services/exchange/migrations/geoserver/inventory.js';
+import { requestGeoServer, restRequest } from '../../../services/exchange/migrations/geoserver/source.js';
 import { scanGeoServices } from '../../../services/exchange/migrations/geoservices.js';
 import {
   countLevels,
@@ -18,7 +18,7 @@ import {
   overall,
   type Scan,
 } from '../../../services/exchange/migrations/inventory.js';
-import { sourceUrl } from '../../../services/uploads/remote-file.js';
+import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { errorDocs } from '../../admin/envelope.js';
 import { action, jsonBody } from '../../admin/kit.js';
@@ -88,12 +88,12 @@ function geoServerRequest({ sourceUrl: address, username, password, timeoutSecon
 
 function geoServicesRequest({ sourceUrl: address, username, password, timeoutSeconds = 30 }: ScanBody) {
   const credentials = { mode: 'basic', username, password } as const;
-  return requestOf(sourceUrl(MEMBER, address), credentials, timeoutSeconds * 1000);
+  return buildRemoteRequest(parseSourceUrl(MEMBER, address), credentials, timeoutSeconds * 1000);
 }
 
 async function scanGeoServer(request: RemoteRequest, x: ScanExchange, deps: AdminDeps): Promise<Scan> {
-  const catalog = await readGeoServer(request, x.body.includeStyleContent ?? false, deps.pools, x.signal);
-  return inventoryOf(request.url, catalog, await assessGeoServer(catalog, deps, x.signal));
+  const catalog = await requestGeoServer(request, x.body.includeStyleContent ?? false, deps.pools, x.signal);
+  return buildInventory(request.url, catalog, await assessGeoServer(catalog, deps, x.signal));
 }
 
 function scanServices(request: RemoteRequest, x: ScanExchange, { pools }: AdminDeps): Promise<Scan> {

@@ -3,7 +3,7 @@ import { isLayerNumber } from '../../../core/access/access.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { MLT_FORMAT, MVT_FORMAT } from '../../../core/http/media.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
-import { text } from '../../../core/http/params.js';
+import { defineTextParam } from '../../../core/http/params.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { isVectorArchive } from '../../../core/tiles/archives.js';
@@ -19,7 +19,7 @@ import type { AdminDeps } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
 import { action } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
-import { finishedOrCancelled, ownerOf } from '../../connections/admin/remote-imports.js';
+import { createSubmitOptions, finishedOrCancelled } from '../../connections/admin/remote-imports.js';
 
 const S = Type.String();
 const I = Type.Integer();
@@ -52,15 +52,19 @@ const ID_LENGTH = 64;
 
 /** Parameters are read by the operation itself: its 400 is a bare string. */
 const params = {
-  tilesetId: text('tilesetId', {
+  tilesetId: defineTextParam('tilesetId', {
     description: 'Id of the collection that the tiles become: lower case letters, digits, _ and -.',
   }),
-  fileName: text('fileName', {
+  fileName: defineTextParam('fileName', {
     description: `Tells the format by its ending: ${PACKAGE_ENDINGS.join(', ')}; .tpkx when absent.`,
   }),
-  minZoom: text('minZoom', { description: 'The lowest zoom to import.' }, { schema: I }),
-  maxZoom: text('maxZoom', { description: 'The highest zoom to import.' }, { schema: I }),
-  dryRun: text('dryRun', { description: 'Only tells what would be imported.' }, { schema: Type.Boolean() }),
+  minZoom: defineTextParam('minZoom', { description: 'The lowest zoom to import.' }, { schema: I }),
+  maxZoom: defineTextParam('maxZoom', { description: 'The highest zoom to import.' }, { schema: I }),
+  dryRun: defineTextParam(
+    'dryRun',
+    { description: 'Only tells what would be imported.' },
+    { schema: Type.Boolean() },
+  ),
 };
 
 type PackageExchange = Exchange<typeof params>;
@@ -129,10 +133,12 @@ async function importTiles(x: PackageExchange, deps: AdminDeps): Promise<Static<
   const rules = { directory: imports.uploads, ending, maxBytes: LIMITS.tilePackageBytes };
   const { path } = await receiveBody(x.upload, rules);
   if (dryRun) return tryPackage(x, deps, input, path);
-  const { id } = await tilePackages.submit({ ...input, file: path }, ownerOf(x)).catch(async (error) => {
-    await imports.discard(path);
-    throw error;
-  });
+  const { id } = await tilePackages
+    .submit({ ...input, file: path }, createSubmitOptions(x))
+    .catch(async (error) => {
+      await imports.discard(path);
+      throw error;
+    });
   const job = await finishedOrCancelled(x, deps, id);
   if (job.state !== 'Succeeded') throw jobError(job, FAULTS, `The import ended: ${job.state}.`);
   await deps.settle();

@@ -5,11 +5,11 @@ import { type Exchange, type Reply, withoutSession } from '../../../core/http/op
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { tableName } from '../../../services/catalog/table-name.js';
-import { requestOf } from '../../../services/connections/remote-credentials.js';
+import { buildRemoteRequest } from '../../../services/connections/remote-credentials.js';
 import { remoteFailure } from '../../../services/connections/remote-failure.js';
 import type { RemoteInput } from '../../../services/exchange/import-input.js';
 import { WFS, type WfsReport, type WfsSource } from '../../../services/exchange/remote/wfs.js';
-import { sourceUrl } from '../../../services/uploads/remote-file.js';
+import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
@@ -17,11 +17,11 @@ import { action, jsonBody } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { requireSrid } from '../../admin/upload-form.js';
 import {
+  createMemberError,
+  createSubmitOptions,
+  EMBEDDED_SCHEMA,
   finishedOrCancelled,
-  ownerOf,
   requireSchema,
-  SCHEMA,
-  wrong,
 } from '../../connections/admin/remote-imports.js';
 import { timeSpan } from '../../jobs/admin/job-views.js';
 
@@ -104,7 +104,8 @@ async function start(x: WfsExchange, deps: AdminDeps): Promise<Reply> {
   const { body } = x;
   requireSchema('targetSchema', body.targetSchema);
   const targetCrs = requireSrid('targetSrid', body.targetSrid ?? 4326);
-  if (!body.dryRun && !body.applyMode) throw wrong('applyMode', 'must be true where dryRun is not');
+  if (!body.dryRun && !body.applyMode)
+    throw createMemberError('applyMode', 'must be true where dryRun is not');
   const plan = await planOf(x, deps);
   const targets = targetsOf(body, plan);
   const views: FeatureTypeView[] = [];
@@ -133,14 +134,14 @@ function planOf({ body, signal, caller }: WfsExchange, { pools }: AdminDeps): Pr
 }
 
 function requestFor({ serviceUrl, username, password, requestTimeoutSeconds = 120 }: WfsBody) {
-  const url = sourceUrl('serviceUrl', serviceUrl);
-  return requestOf(url, { mode: 'basic', username, password }, requestTimeoutSeconds * 1000);
+  const url = parseSourceUrl('serviceUrl', serviceUrl);
+  return buildRemoteRequest(url, { mode: 'basic', username, password }, requestTimeoutSeconds * 1000);
 }
 
 function targetsOf({ featureTypeNames }: WfsBody, { types }: WfsPlan): Target[] {
   const missing = featureTypeNames?.find((name) => !types.some((one) => one.name === name));
   if (missing !== undefined)
-    throw wrong('featureTypeNames', `names ${missing}, which the server does not have`);
+    throw createMemberError('featureTypeNames', `names ${missing}, which the server does not have`);
   const chosen = featureTypeNames ? types.filter(({ name }) => featureTypeNames.includes(name)) : types;
   const targets = chosen.map((layer) => ({ layer, table: tableName(layer.name.replace(/^.*:/, '')) }));
   const tables = targets.map(({ table }) => table);
@@ -172,7 +173,7 @@ async function importType(
   }
   let job: JobRow;
   try {
-    const { id } = await deps.imports.submitRemote(WFS, input, ownerOf(x));
+    const { id } = await deps.imports.submitRemote(WFS, input, createSubmitOptions(x));
     job = await finishedOrCancelled(x, deps, id);
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'conflict') throw error;
@@ -210,7 +211,7 @@ function viewOf(
     classification,
     geometryType: layer.geometryType ?? null,
     srid: layer.srid ?? null,
-    targetSchema: SCHEMA,
+    targetSchema: EMBEDDED_SCHEMA,
     targetTable: table,
     featuresCopied,
     featuresFailed: 0,

@@ -6,14 +6,18 @@ import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { ArchiveFormat } from '../../../core/tiles/archives.js';
 import { remoteFailure } from '../../../services/connections/remote-failure.js';
-import { countTiles, type WmtsOutcome } from '../../../services/exchange/tiles/wmts.js';
-import { collectionId } from '../../../services/kit/slug.js';
-import { sourceUrl } from '../../../services/uploads/remote-file.js';
+import { countRemoteTiles, type WmtsOutcome } from '../../../services/exchange/tiles/wmts.js';
+import { createCollectionId } from '../../../services/kit/slug.js';
+import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
 import { action, jsonBody } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
-import { finishedOrCancelled, ownerOf, wrong } from '../../connections/admin/remote-imports.js';
+import {
+  createMemberError,
+  createSubmitOptions,
+  finishedOrCancelled,
+} from '../../connections/admin/remote-imports.js';
 import { timeSpan } from '../../jobs/admin/job-views.js';
 
 const S = Type.String();
@@ -106,9 +110,9 @@ async function run(x: WmtsExchange, deps: AdminDeps): Promise<Reply> {
   const began = Date.now();
   const { body } = x;
   const dryRun = body.dryRun ?? false;
-  if (!dryRun && !body.applyMode) throw wrong('applyMode', 'must be true where dryRun is not');
+  if (!dryRun && !body.applyMode) throw createMemberError('applyMode', 'must be true where dryRun is not');
   if ((body.minZoom ?? 0) > (body.maxZoom ?? LIMITS.tileZoom))
-    throw wrong('minZoom', 'must not be above maxZoom');
+    throw createMemberError('minZoom', 'must not be above maxZoom');
   const views: TileSetView[] = [];
   for (const set of selectSets(body, await planOf(x, deps))) views.push(await viewOf(x, deps, set, dryRun));
   const count = (one: string) => views.filter(({ classification }) => classification === one).length;
@@ -144,7 +148,7 @@ async function run(x: WmtsExchange, deps: AdminDeps): Promise<Reply> {
 }
 
 function planOf({ body, signal, caller }: WmtsExchange, { pools }: AdminDeps): Promise<RemoteTileSet[]> {
-  const url = sourceUrl('serviceUrl', body.serviceUrl).href;
+  const url = parseSourceUrl('serviceUrl', body.serviceUrl).href;
   const task = { url, timeoutMs: requestMs(body), version: body.version };
   return pools.run('ingest.wmtsPlan', task, { signal, caller }).catch((error: unknown) => {
     throw remoteFailure('serviceUrl', error);
@@ -159,7 +163,8 @@ function selectSets(body: WmtsBody, sets: readonly RemoteTileSet[]): RemoteTileS
     of: (set: RemoteTileSet) => string,
   ) => {
     const missing = body[member]?.find((name) => !sets.some((set) => of(set) === name));
-    if (missing !== undefined) throw wrong(member, `names ${missing}, which the server does not have`);
+    if (missing !== undefined)
+      throw createMemberError(member, `names ${missing}, which the server does not have`);
     return (set: RemoteTileSet) => body[member]?.includes(of(set)) ?? true;
   };
   const isLayer = named('layerIdentifiers', ({ layer }) => layer);
@@ -175,7 +180,7 @@ async function viewOf(
 ): Promise<TileSetView> {
   const { body } = x;
   const levels = levelsOf(body, set);
-  const name = collectionId(set.layer);
+  const name = createCollectionId(set.layer);
   const view: TileSetView = {
     layerIdentifier: set.layer,
     tileMatrixSetIdentifier: set.matrixSet,
@@ -200,7 +205,7 @@ function levelsOf({ minZoom = 0, maxZoom = LIMITS.tileZoom, window }: WmtsBody, 
   const highest = inRange.at(-1)?.zoom ?? 0;
   return inRange
     .map((level) => (window ? cut(level, window, highest) : level))
-    .filter((one) => countTiles([one]) > 0);
+    .filter((one) => countRemoteTiles([one]) > 0);
 }
 
 function cut(level: RemoteLevel, window: NonNullable<WmtsBody['window']>, highest: number): RemoteLevel {
@@ -230,7 +235,7 @@ function problemOf(body: WmtsBody, set: RemoteTileSet, levels: readonly RemoteLe
   const isStyle = set.styles.length === 0 || set.styles.includes(styleIdentifier);
   if (!isStyle && styleIdentifier !== 'default')
     return { code: 'unknown-style', warnings: [`The layer has the styles ${set.styles.join(', ')}.`] };
-  const tiles = countTiles(levels);
+  const tiles = countRemoteTiles(levels);
   if (tiles === 0) return { code: 'no-tiles', warnings: ['The layer has no tiles at these zooms.'] };
   if (tiles > LIMITS.remoteTiles)
     return {
@@ -270,14 +275,14 @@ async function exportSet(
       requestMs: requestMs(x.body),
       sealedHeaders: deps.sealing.seal('{}'),
     },
-    ownerOf(x),
+    createSubmitOptions(x),
   );
   const job = await finishedOrCancelled(x, deps, id);
   if (job.state !== 'Succeeded')
     return {
       classification: 'failed',
       code: job.failure_code ?? 'cancelled',
-      tilesFailed: countTiles(levels),
+      tilesFailed: countRemoteTiles(levels),
       targetTileCacheId: null,
       warnings: [job.failure_message ?? `The export ended: ${job.state}.`],
     };

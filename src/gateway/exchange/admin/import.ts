@@ -2,12 +2,12 @@ import Type, { type Static } from 'typebox';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { submitterOf } from '../../../services/access/identity/submitter.js';
+import { buildSubmitter } from '../../../services/access/identity/submitter.js';
 import { reasonNotRead } from '../../../services/catalog/publish/formats.js';
 import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
 import type { ImportInput, ImportResult } from '../../../services/exchange/import-input.js';
 import type { ImportPreview } from '../../../services/exchange/import-preview.js';
-import { endsImport, importsOf, isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
+import { buildImportQuery, endsImport, isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
 import { receiveUpload } from '../../../services/uploads/upload.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { AdminDeps } from '../../admin/deps.js';
@@ -22,7 +22,7 @@ import {
 import { action, group, report } from '../../admin/kit.js';
 import { parseUploadForm, UploadFormSchema } from '../../admin/upload-form.js';
 import { cancelMessage, percent } from '../../jobs/admin/job-views.js';
-import { IMPORT_RESPONSES, importFile, importLinks, MergeSchema } from './imported.js';
+import { IMPORT_RESPONSES, importLinks, importUpload, MergeSchema } from './imported.js';
 import { PreviewSchema, previewReceived, UploadSchema, uploadView } from './upload-views.js';
 
 const S = Type.String();
@@ -123,7 +123,7 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw', 
     errors: [503],
     description: 'Those of the caller; all of them for callers with admin:jobs:read.',
     answer: async ({ principal }, deps) => ({
-      jobs: (await deps.imports.list(true, importsOf(principal))).map(jobView),
+      jobs: (await deps.imports.list(true, buildImportQuery(principal))).map(jobView),
     }),
   }),
   report('GET /import/jobs/{jobId}', 'Get Import Job Status', {
@@ -187,7 +187,7 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw', 
 ]);
 
 async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
-  const watch = deps.uploads.open(Number(x.header('content-length') ?? 0), submitterOf(x.principal));
+  const watch = deps.uploads.open(Number(x.header('content-length') ?? 0), buildSubmitter(x.principal));
   const rules = {
     directory: deps.imports.uploads,
     maxBytes: LIMITS.uploadBytes,
@@ -197,7 +197,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
   };
   try {
     const file = await receiveUpload({ contentType: x.header('content-type'), bytes: x.upload }, rules);
-    return await importFile(x, deps, { file, watch, formOf: () => parseUploadForm(file.fields) });
+    return await importUpload(x, deps, { file, watch, formOf: () => parseUploadForm(file.fields) });
   } catch (error) {
     watch.fail(error);
     throw error;

@@ -2,10 +2,10 @@ import Type, { type Static } from 'typebox';
 import { type Exchange, type Reply, withoutSession } from '../../../core/http/operation.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { nameOf } from '../../../services/catalog/publish/formats.js';
-import { importFormatOf } from '../../../services/exchange/import-formats.js';
+import { getFileStem } from '../../../services/catalog/publish/formats.js';
+import { findImportFormat } from '../../../services/exchange/import-formats.js';
 import type { ImportInput, ImportResult } from '../../../services/exchange/import-input.js';
-import type { Upload } from '../../../services/exchange/uploads.js';
+import type { ImportUpload } from '../../../services/exchange/uploads.js';
 import { JobContinues } from '../../../services/jobs/job-continues.js';
 import { jobError } from '../../../services/jobs/job-error.js';
 import type { Upload as UploadedFile } from '../../../services/uploads/upload.js';
@@ -14,7 +14,7 @@ import type { AdminDeps } from '../../admin/deps.js';
 import { BASE_PATH } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import type { UploadForm } from '../../admin/upload-form.js';
-import { ownerOf } from '../../connections/admin/remote-imports.js';
+import { createSubmitOptions } from '../../connections/admin/remote-imports.js';
 import { duration } from '../../jobs/admin/job-views.js';
 
 /** How a file that was received is imported, and what is answered. */
@@ -63,13 +63,13 @@ export function importLinks(jobId: string) {
 
 export interface ReceivedFile {
   file: Omit<UploadedFile, 'fields'>;
-  watch: Upload;
+  watch: ImportUpload;
   /** Throws 400. */
   formOf(): UploadForm;
 }
 
 /** Imports a file that lies in the folder of uploads: it is the job's, or removed. */
-export async function importFile(x: Exchange, deps: AdminDeps, received: ReceivedFile): Promise<Reply> {
+export async function importUpload(x: Exchange, deps: AdminDeps, received: ReceivedFile): Promise<Reply> {
   const { file, watch } = received;
   const { form, job } = await submit(x, received, deps).catch(async (error: unknown) => {
     await deps.imports.discard(file.path);
@@ -88,12 +88,16 @@ export async function importFile(x: Exchange, deps: AdminDeps, received: Receive
 /** Until the job is durable the file is ours to remove. */
 async function submit(x: Exchange, { file, formOf }: ReceivedFile, deps: AdminDeps) {
   const form = formOf();
-  const input: ImportInput = { ...importOf(x, form, file.fileName, deps), file: file.path, owned: true };
-  return { form, job: await deps.imports.submit(input, ownerOf(x)) };
+  const input: ImportInput = {
+    ...parseImportForm(x, form, file.fileName, deps),
+    file: file.path,
+    owned: true,
+  };
+  return { form, job: await deps.imports.submit(input, createSubmitOptions(x)) };
 }
 
 /** What a form asks for, but for the file itself. Throws `forbidden` where it replaces what the caller may not write. */
-export function importOf(
+export function parseImportForm(
   { principal }: Exchange,
   form: UploadForm,
   fileName: string,
@@ -112,16 +116,16 @@ export function importOf(
 
 /** The client's name for the file: the one on disk says nothing to people. */
 function titleOf(fileName: string): string {
-  return nameOf(fileName).replace(/\p{C}/gu, '').slice(0, 200);
+  return getFileStem(fileName).replace(/\p{C}/gu, '').slice(0, 200);
 }
 
-function queued({ id }: JobRow, { id: uploadId }: Upload): Reply {
+function queued({ id }: JobRow, { id: uploadId }: ImportUpload): Reply {
   const message = 'The file is imported in the background.';
   const reply: Static<typeof Queued> = { jobId: id, ...importLinks(id), message, uploadId };
   return { ...json(reply, 'application/json', 202), headers: { location: reply.statusUrl } };
 }
 
-function imported(job: JobRow, path: string, { id: uploadId }: Upload): Reply {
+function imported(job: JobRow, path: string, { id: uploadId }: ImportUpload): Reply {
   if (job.state !== 'Succeeded')
     throw jobError(job, { input: 'unprocessable' }, `The import ended: ${job.state}.`);
   const { table, features, format, merge } = JSON.parse(job.result_json!) as ImportResult;
@@ -129,7 +133,7 @@ function imported(job: JobRow, path: string, { id: uploadId }: Upload): Reply {
     success: true,
     tableName: table,
     featureCount: features,
-    format: format ?? importFormatOf(path)!.name,
+    format: format ?? findImportFormat(path)!.name,
     jobId: job.id,
     uploadId,
     sourceKind: 'file',

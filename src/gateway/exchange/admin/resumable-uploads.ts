@@ -4,17 +4,17 @@ import type { Exchange, Param, Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { callerOf, submitterOf } from '../../../services/access/identity/submitter.js';
+import { buildCaller, buildSubmitter } from '../../../services/access/identity/submitter.js';
 import { reasonNotRead } from '../../../services/catalog/publish/formats.js';
 import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
 import type { ResumableUpload } from '../../../services/exchange/resumable-uploads.js';
-import { endingOf } from '../../../services/uploads/upload.js';
+import { getFormatExtension } from '../../../services/uploads/upload.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { action, BASE_PATH, group, report } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { parseUploadForm } from '../../admin/upload-form.js';
-import { importLinks, importOf } from './imported.js';
+import { importLinks, parseImportForm } from './imported.js';
 
 /** Uploads that go on after a connection broke: the protocol tus 1.0.0 with its extensions creation, expiration and termination. */
 
@@ -74,7 +74,7 @@ export const resumableUploads = group(
       reply: (x, deps) =>
         speakTus(async () => {
           await requireStillReplaceable(x, deps);
-          const upload = await deps.resumableUploads.get(x.params.uploadId, submitterOf(x.principal));
+          const upload = await deps.resumableUploads.get(x.params.uploadId, buildSubmitter(x.principal));
           return { ...json(viewOf(upload)), headers: progressOf(upload) };
         }),
     }),
@@ -97,7 +97,7 @@ export const resumableUploads = group(
       reply: (x, deps) =>
         speakTus(async () => {
           requireVersion(x.params.version);
-          await deps.resumableUploads.remove(x.params.uploadId, submitterOf(x.principal));
+          await deps.resumableUploads.remove(x.params.uploadId, buildSubmitter(x.principal));
           return { status: 204 };
         }),
     }),
@@ -122,8 +122,8 @@ async function begin(x: Exchange & { params: BeginParams }, deps: AdminDeps): Pr
     fileName,
     mediaType: fields.get('filetype')?.slice(0, 100) ?? null,
     length,
-    input: importOf(x, parseUploadForm(fields), fileName, deps),
-    submitter: callerOf(x.principal, x.operation),
+    input: parseImportForm(x, parseUploadForm(fields), fileName, deps),
+    submitter: buildCaller(x.principal, x.operation),
   });
   const location = `${BASE_PATH}/import/resumable/${upload.id}`;
   return { status: 201, headers: { location, ...progressOf(upload) } };
@@ -139,7 +139,7 @@ async function go(
   const offset = requireBytes('Upload-Offset', x.params.offset);
   const { uploadId } = x.params;
   await requireStillReplaceable(x, deps);
-  const upload = await deps.resumableUploads.write(uploadId, submitterOf(x.principal), offset, x.upload);
+  const upload = await deps.resumableUploads.write(uploadId, buildSubmitter(x.principal), offset, x.upload);
   return { status: 204, headers: progressOf(upload) };
 }
 
@@ -148,7 +148,7 @@ async function requireStillReplaceable(
   { params, principal }: Exchange & { params: { uploadId: string } },
   deps: AdminDeps,
 ): Promise<void> {
-  const { replace, table } = await deps.resumableUploads.inputOf(params.uploadId, submitterOf(principal));
+  const { replace, table } = await deps.resumableUploads.inputOf(params.uploadId, buildSubmitter(principal));
   if (replace) requireReplaceable([table], principal, deps);
 }
 
@@ -216,7 +216,7 @@ function metadataOf(text = ''): Map<string, string> {
 function requireFileName(text: string | undefined): string {
   if (!text) throw wrong('Upload-Metadata', 'must hold filename');
   const extensions = Object.keys(IMPORT_FORMATS);
-  if (!extensions.includes(endingOf(text))) {
+  if (!extensions.includes(getFormatExtension(text))) {
     const reason = reasonNotRead(text) ?? 'Files of this kind are not imported.';
     throw new ApiError('unsupported-media-type', `${reason} Imported are: ${extensions.join(', ')}.`);
   }

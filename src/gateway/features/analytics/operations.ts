@@ -6,7 +6,7 @@ import {
   SpatialJoinBody,
 } from '../../../core/features/analytics-bodies.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
-import { integer, text } from '../../../core/http/params.js';
+import { defineIntegerParam, defineTextParam } from '../../../core/http/params.js';
 import { FEATURES_PATH } from '../../../core/http/paths.js';
 import {
   bufferAggregate,
@@ -20,7 +20,7 @@ import { findView } from '../../../services/features/view.js';
 import { analyticsBody, analyticsReply, h3Reply } from '../../surface/analytics.js';
 import type { SurfaceDeps } from '../../surface/common.js';
 
-import { collectionId } from '../params.js';
+import { featuresCollectionParam } from '../params.js';
 import { AnalyticsCollection, H3Collection } from './schema.js';
 
 const COMMON = {
@@ -51,11 +51,11 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
       ...COMMON,
       ...spec,
       method: 'POST',
-      params: { collectionId },
+      params: { collectionId: featuresCollectionParam },
       body: analyticsBody(schema),
       responses: RESPONSES,
     }) as const;
-  const subject = (x: Exchange<{ collectionId: typeof collectionId }>) => ({
+  const subject = (x: Exchange<{ collectionId: typeof featuresCollectionParam }>) => ({
     ...{ deps, x, view: licensedView(deps, x.principal, x.params.collectionId) },
   });
   return [
@@ -109,7 +109,7 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
   ];
 }
 
-const h3Resolution = integer(
+const h3Resolution = defineIntegerParam(
   'resolution',
   { min: 0, max: 15, default: undefined },
   { description: 'Resolution of the H3 cells: 0 to 15.' },
@@ -124,10 +124,10 @@ function h3Operation(deps: SurfaceDeps): Operation {
     summary: 'H3 aggregation',
     description: 'Counts features by the H3 cell of their centroid: properties h3, count and the statistics.',
     params: {
-      collectionId,
+      collectionId: featuresCollectionParam,
       resolution: { ...h3Resolution, required: true },
-      where: text('where', { description: 'A condition in SQL over the attributes.' }),
-      outStatistics: text('outStatistics', { description: 'Statistics of each cell, as JSON.' }),
+      where: defineTextParam('where', { description: 'A condition in SQL over the attributes.' }),
+      outStatistics: defineTextParam('outStatistics', { description: 'Statistics of each cell, as JSON.' }),
     },
     responses: {
       400: RESPONSES[400],

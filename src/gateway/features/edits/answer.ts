@@ -1,4 +1,4 @@
-import { uriOf } from '../../../core/geometry/crs.js';
+import { buildCrsUri } from '../../../core/geometry/crs.js';
 import { GEOJSON_FORMAT } from '../../../core/http/media.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { FEATURES_PATH } from '../../../core/http/paths.js';
@@ -7,7 +7,7 @@ import type { SurfaceDeps } from '../../surface/common.js';
 
 import { featureLinks, withLinks } from '../item.js';
 import { itemTag } from '../item-tag.js';
-import { outputOf } from '../items.js';
+import { createFeatureOutput } from '../items.js';
 import type { ItemTarget } from './target.js';
 
 /** The stored feature as the answer to an edit: 200, or 201 with its place. In the CRS that the body came in. */
@@ -21,13 +21,13 @@ export async function featureReply(
   const { collection, view, crs, task } = target;
   const place = `${x.baseUrl}${FEATURES_PATH}/collections/${collection.id}/items/${encodeURIComponent(id)}`;
   const headers = {
-    'content-crs': `<${uriOf(crs, x.baseUrl)}>`,
+    'content-crs': `<${buildCrsUri(crs, x.baseUrl)}>`,
     ...(status === 201 ? { location: place } : {}),
   };
   const feature = await runTask(x, pools, 'vector.item', {
     source: view.source,
     filter: task.filter,
-    ...outputOf(x, view, GEOJSON_FORMAT, crs, view.fields),
+    ...createFeatureOutput(x, view, GEOJSON_FORMAT, crs, view.fields),
     id,
   });
   // Someone else was quicker to delete it: the edit itself stands.

@@ -87,7 +87,7 @@ export const contentCrs = {
   },
 } satisfies Param;
 
-export const ifMatch = {
+export const ifMatchParam = {
   name: 'If-Match',
   in: 'header',
   description:

@@ -19,11 +19,19 @@ import { geometryLoss } from '../../surface/editor.js';
 
 import { ITEM_FORMATS } from '../formats.js';
 import { namesRow } from '../item-tag.js';
-import { outputOf } from '../items.js';
+import { createFeatureOutput } from '../items.js';
 import { featureId } from '../params.js';
 import { featureReply } from './answer.js';
 import { batchOperation } from './batch.js';
-import { bodyId, contentCrs, featureBody, featureInput, ifMatch, patchBody, wrongMember } from './body.js';
+import {
+  bodyId,
+  contentCrs,
+  featureBody,
+  featureInput,
+  ifMatchParam,
+  patchBody,
+  wrongMember,
+} from './body.js';
 import { type ItemTarget, itemTarget } from './target.js';
 
 const ITEMS = `${FEATURES_PATH}/collections/{collectionId}/items`;
@@ -43,7 +51,7 @@ const LOSSY = { 409: { description: 'The edit would replace a geometry that it c
 const CHANGED = { 412: { description: 'The feature has changed since the entity tag' } };
 
 /** Creating, replacing, updating and deleting features (OGC 20-002). */
-export function editOperations(deps: EditDeps): Operation[] {
+export function createEditOperations(deps: EditDeps): Operation[] {
   const common = {
     surface: 'features',
     protocol: 'OGC-Features',
@@ -82,7 +90,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       path: `${ITEMS}/{featureId}`,
       summary: 'Replace a feature',
       description: 'What the properties do not name becomes null, or the default of its column.',
-      params: { collectionId, featureId, contentCrs, ifMatch, geometryLoss },
+      params: { collectionId, featureId, contentCrs, ifMatch: ifMatchParam, geometryLoss },
       body: featureBody,
       responses: {
         200: { description: 'The feature as it is now', content: FEATURE },
@@ -105,7 +113,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       path: `${ITEMS}/{featureId}`,
       summary: 'Update a feature',
       description: 'A JSON merge patch: what the body does not name stays, null clears.',
-      params: { collectionId, featureId, contentCrs, ifMatch, geometryLoss },
+      params: { collectionId, featureId, contentCrs, ifMatch: ifMatchParam, geometryLoss },
       body: patchBody,
       responses: {
         200: { description: 'The feature as it is now', content: FEATURE },
@@ -128,7 +136,7 @@ export function editOperations(deps: EditDeps): Operation[] {
       method: 'DELETE',
       path: `${ITEMS}/{featureId}`,
       summary: 'Delete a feature',
-      params: { collectionId, featureId, ifMatch },
+      params: { collectionId, featureId, ifMatch: ifMatchParam },
       responses: { 204: { description: 'The feature is gone' }, ...ERRORS, ...CHANGED },
       async run(x) {
         const { collectionId, featureId: id, ifMatch } = x.params;
@@ -173,7 +181,7 @@ async function expectedRow(
   const stored = await runTask(x, deps.pools, 'vector.item', {
     source: view.source,
     filter: task.filter,
-    ...outputOf(x, view, GEOJSON_FORMAT, crs, view.fields),
+    ...createFeatureOutput(x, view, GEOJSON_FORMAT, crs, view.fields),
     id,
     skipGeometry: true,
   });

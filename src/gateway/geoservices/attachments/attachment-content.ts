@@ -1,7 +1,7 @@
 import type { ApiError } from '../../../core/errors/errors.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import type { StoredContent } from '../../../services/attachments/service.js';
-import { partHeaders, rangeOf } from '../../http/replies/range.js';
+import { parseByteRange, partHeaders } from '../../http/replies/range.js';
 
 type Failure = (error: ApiError) => Reply;
 
@@ -12,7 +12,7 @@ export function contentReply(
   read: (start: number, length: number) => AsyncIterable<Uint8Array>,
 ): Reply {
   const etag = /[0-9a-f]{64}/.exec(attachment.contentKey)![0].slice(0, 32);
-  const range = rangeOf(x, object.bytes, etag);
+  const range = parseByteRange(x, object.bytes, etag);
   const [start, end] = range ?? [0, object.bytes - 1];
   const length = end - start + 1;
   return {

@@ -8,10 +8,10 @@ import type { Attachments, FeatureAddress } from '../../../services/attachments/
 import { common, documentFormat, FORM_TYPES, f, SERVER } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { inBandFailure, jsonReply } from '../images/in-band.js';
-import { type Members, numberOf, numbersOf, objectId, wholeNumber } from '../members.js';
+import { type Members, objectId, readIntegerMember, readIntegersMember, wholeNumber } from '../members.js';
 import { contentReply, downloadFailure } from './attachment-content.js';
 import { attachmentGroups, attachmentInfo, editResult } from './attachment-documents.js';
-import { attachmentSearch, keywordsOf } from './attachment-requests.js';
+import { attachmentSearch, readKeywords } from './attachment-requests.js';
 
 export interface AttachmentSurface {
   readonly attachments: Attachments;
@@ -167,7 +167,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
         withUpload(x, async ({ fields, file }) => {
           const format = documentFormat(fields);
           if (!file) throw badParameter('attachment', 'is missing');
-          const added = await attachments.add(x, addressOf(x.params), file, keywordsOf(fields) ?? '');
+          const added = await attachments.add(x, addressOf(x.params), file, readKeywords(fields) ?? '');
           return jsonReply({ addAttachmentResult: editResult(added) }, format);
         }),
     }),
@@ -181,9 +181,9 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       run: (x) =>
         withUpload(x, async ({ fields, file }) => {
           const format = documentFormat(fields);
-          const id = numberOf({ attachmentId: fields['attachmentid'] }, 'attachmentId');
+          const id = readIntegerMember({ attachmentId: fields['attachmentid'] }, 'attachmentId');
           if (id === undefined) throw badParameter('attachmentId', 'is missing');
-          const change = { file, keywords: keywordsOf(fields) };
+          const change = { file, keywords: readKeywords(fields) };
           if (!file && change.keywords === undefined)
             throw badParameter('attachment', 'or keywords must be there');
           const changed = await attachments.change(x, addressOf(x.params), id, change);
@@ -205,7 +205,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       async run(x) {
         const members = x.body as Members;
         const format = documentFormat(members);
-        const ids = numbersOf(members, 'attachmentIds', LIMITS.attachmentsListed);
+        const ids = readIntegersMember(members, 'attachmentIds', LIMITS.attachmentsListed);
         if (!ids || ids.length === 0) throw badParameter('attachmentIds', 'is missing');
         const there = await attachments.remove(x, addressOf(x.params), ids);
         const deleteAttachmentResults = ids.map((id) => editResult({ id }, there.has(id)));

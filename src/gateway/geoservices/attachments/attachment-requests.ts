@@ -5,7 +5,13 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { AttachmentSearch } from '../../../services/attachments/service.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import type { Attachment } from '../../../stores/attachments/attachments.js';
-import { flagOf, type Members, numberOf, objectIdsOf, textOf } from '../members.js';
+import {
+  type Members,
+  readFlagMember,
+  readIntegerMember,
+  readObjectIdsMember,
+  readTextMember,
+} from '../members.js';
 
 /** What requests for attachments say. */
 
@@ -19,27 +25,28 @@ export function attachmentSearch(members: Members): {
   countOnly: boolean;
 } {
   for (const name of UNBUILT)
-    if (textOf(members, name, LIMITS.urlBytes) !== undefined) throw badParameter(name, 'is not supported');
-  const most = numberOf(members, 'resultRecordCount') ?? LIMITS.attachmentsListed;
+    if (readTextMember(members, name, LIMITS.urlBytes) !== undefined)
+      throw badParameter(name, 'is not supported');
+  const most = readIntegerMember(members, 'resultRecordCount') ?? LIMITS.attachmentsListed;
   if (most < 1) throw badParameter('resultRecordCount', 'must be a whole number from 1');
-  const offset = numberOf(members, 'resultOffset') ?? 0;
+  const offset = readIntegerMember(members, 'resultOffset') ?? 0;
   if (offset > LIMITS.attachmentOffset)
     throw badParameter('resultOffset', `must not be above ${LIMITS.attachmentOffset}`);
   return {
     search: {
-      objectIds: objectIdsOf(members, 'objectIds', LIMITS.attachmentsListed),
+      objectIds: readObjectIdsMember(members, 'objectIds', LIMITS.attachmentsListed),
       filter: filterOf(members),
       fits: fitting(members),
       offset,
       limit: Math.min(most, LIMITS.attachmentsListed),
     },
-    returnUrl: flagOf(members, 'returnUrl', false),
-    countOnly: flagOf(members, 'returnCountOnly', false),
+    returnUrl: readFlagMember(members, 'returnUrl', false),
+    countOnly: readFlagMember(members, 'returnCountOnly', false),
   };
 }
 
 function filterOf(members: Members): AttachmentSearch['filter'] {
-  const where = textOf(members, 'definitionExpression', LIMITS.geoServicesWhere);
+  const where = readTextMember(members, 'definitionExpression', LIMITS.geoServicesWhere);
   if (where === undefined) return undefined;
   return ({ visible }) => {
     const { source, storageCrs } = visible;
@@ -73,19 +80,19 @@ const split = (text: string) =>
 const keywordsIn = ({ keywords }: Attachment) => split(keywords);
 
 function wordsOf(members: Members, name: string): string[] | undefined {
-  const text = textOf(members, name, WORDS);
+  const text = readTextMember(members, name, WORDS);
   return text === undefined ? undefined : split(text);
 }
 
 function sizesOf(members: Members): [least: number, greatest: number] {
-  const text = textOf(members, 'size', 40);
+  const text = readTextMember(members, 'size', 40);
   const [, least, greatest] = /^\s*(\d+)\s*(?:,\s*(\d+)\s*)?$/.exec(text ?? '0') ?? [];
   if (least === undefined) throw badParameter('size', 'must be one or two whole numbers');
   return [Number(least), greatest === undefined ? Number.POSITIVE_INFINITY : Number(greatest)];
 }
 
 /** Undefined where nothing is said of them. */
-export function keywordsOf(fields: Members): string | undefined {
+export function readKeywords(fields: Members): string | undefined {
   const { keywords } = fields;
   if (typeof keywords !== 'string') return undefined;
   if (keywords.length > LIMITS.attachmentKeywords)

@@ -25,7 +25,7 @@ import { findView, numberedView } from '../../../services/features/view.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import { analyticsBody, analyticsReply } from '../../surface/analytics.js';
 import { textReply } from '../images/in-band.js';
-import { choiceOf, type Members, textOf, wholeNumber } from '../members.js';
+import { type Members, readChoiceMember, readTextMember, wholeNumber } from '../members.js';
 import { common, FORM_TYPES, readingOperation, SERVER } from './feature-server.js';
 import { member } from './query-members.js';
 import { layerParams } from './query-operations.js';
@@ -81,9 +81,9 @@ function h3Operations(deps: AnalyticsDeps): Operation[] {
       if (members['kRingDistance']) throw badParameter('kRingDistance', 'is not supported');
       const format = formatOf(members);
       const analysis = await h3(subjectOf(deps, x, path, { format, isFree: true }), {
-        resolution: integerWithin('resolution', textOf(members, 'resolution', MOST_TEXT), 0, 15),
-        where: textOf(members, 'where', MOST_TEXT),
-        outStatistics: textOf(members, 'outStatistics', MOST_TEXT),
+        resolution: integerWithin('resolution', readTextMember(members, 'resolution', MOST_TEXT), 0, 15),
+        where: readTextMember(members, 'where', MOST_TEXT),
+        outStatistics: readTextMember(members, 'outStatistics', MOST_TEXT),
       });
       return replyOf(analysis, format);
     },
@@ -117,7 +117,8 @@ function posted<S extends TObject>(
   });
 }
 
-const formatOf = (members: Members) => choiceOf<Format>(members, 'f', { values: FORMATS, fallback: 'json' });
+const formatOf = (members: Members) =>
+  readChoiceMember<Format>(members, 'f', { values: FORMATS, fallback: 'json' });
 
 /** Throws 402, but not for H3, and 404. */
 function subjectOf(

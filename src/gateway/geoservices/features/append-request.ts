@@ -1,23 +1,23 @@
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { type AnyNumber, digitsOf, isExactNumber } from '../../../core/values/exact-number.js';
+import { type AnyNumber, formatDecimal, isExactNumber } from '../../../core/values/exact-number.js';
 import { idLiteral, readObjectId } from '../../../core/values/object-id.js';
 import {
-  choiceOf,
-  flagOf,
-  listOf,
   type Members,
-  objectOf,
-  objectsOf,
+  readChoiceMember,
+  readFlagMember,
+  readListMember,
+  readObjectMember,
+  readObjectsMember,
+  readTextMember,
   requireObject,
-  textOf,
 } from '../members.js';
 
 /** What a client appends to layers. Each reader throws 400 naming the parameter. */
 
 /** Features of the source, and what its layer is called. */
-export interface SourceLayer {
+export interface AppendSourceLayer {
   readonly name: string | undefined;
   readonly id: unknown;
   readonly features: readonly Members[];
@@ -46,26 +46,29 @@ const MOST_LAYERS = 100;
 const OTHER_SOURCES = ['appendUploadId', 'appendItemId', 'appendSourceInfo', 'sourceFilter'];
 
 /** Layers of a feature collection, or the one of a feature set or of a list of features. */
-export function sourceLayers(members: Members): SourceLayer[] {
+export function sourceLayers(members: Members): AppendSourceLayer[] {
   const other = OTHER_SOURCES.find((name) => members[name]);
   if (other !== undefined) throw badParameter(other, 'is not supported: send the features as edits');
-  choiceOf(members, 'appendUploadFormat', { values: ['featureCollection'], fallback: 'featureCollection' });
+  readChoiceMember(members, 'appendUploadFormat', {
+    values: ['featureCollection'],
+    fallback: 'featureCollection',
+  });
   const { edits } = members;
   if (edits === undefined || edits === null || edits === '') throw badParameter('edits', 'is missing');
   if (Array.isArray(edits) || (typeof edits === 'string' && /^\s*\[/.test(edits)))
     return [{ name: undefined, id: undefined, features: featuresOf(members, 'edits') }];
-  const collection = objectOf(members, 'edits')!;
+  const collection = readObjectMember(members, 'edits')!;
   if (collection['layers'] === undefined) return [sourceLayer({ featureSet: collection })];
-  return objectsOf(collection, 'layers', MOST_LAYERS)!.map(sourceLayer);
+  return readObjectsMember(collection, 'layers', MOST_LAYERS)!.map(sourceLayer);
 }
 
-function sourceLayer(one: Members): SourceLayer {
+function sourceLayer(one: Members): AppendSourceLayer {
   const definition = requireObject('edits', one['layerDefinition'] ?? {});
   const set = requireObject('edits', one['featureSet'] ?? {});
   const features = featuresOf(set, 'features');
   const { spatialReference } = set;
   return {
-    name: textOf(definition, 'name', MOST_TEXT),
+    name: readTextMember(definition, 'name', MOST_TEXT),
     id: definition['id'],
     features:
       spatialReference === undefined || spatialReference === null
@@ -75,7 +78,7 @@ function sourceLayer(one: Members): SourceLayer {
 }
 
 function featuresOf(members: Members, name: string): Members[] {
-  return objectsOf(members, name, LIMITS.batchOperations) ?? [];
+  return readObjectsMember(members, name, LIMITS.batchOperations) ?? [];
 }
 
 /** Geometries that name no spatial reference have that of their set. */
@@ -87,14 +90,14 @@ function located(feature: Members, spatialReference: unknown): Members {
 }
 
 export function appendOptions(layer: VectorCollection, members: Members): AppendOptions {
-  const upsert = flagOf(members, 'upsert', false);
+  const upsert = readFlagMember(members, 'upsert', false);
   return {
-    key: upsert ? keyOf(layer, textOf(members, 'upsertMatchingField', MOST_TEXT)) : undefined,
-    inserts: !flagOf(members, 'skipInserts', false),
-    updates: !flagOf(members, 'skipUpdates', false),
-    geometries: flagOf(members, 'updateGeometry', true),
-    atomic: flagOf(members, 'rollbackOnFailure', false),
-    results: flagOf(members, 'returnEditResults', false),
+    key: upsert ? keyOf(layer, readTextMember(members, 'upsertMatchingField', MOST_TEXT)) : undefined,
+    inserts: !readFlagMember(members, 'skipInserts', false),
+    updates: !readFlagMember(members, 'skipUpdates', false),
+    geometries: readFlagMember(members, 'updateGeometry', true),
+    atomic: readFlagMember(members, 'rollbackOnFailure', false),
+    results: readFlagMember(members, 'returnEditResults', false),
   };
 }
 
@@ -109,7 +112,7 @@ function keyOf({ source }: VectorCollection, name: string | undefined): Matching
 }
 
 /** A key as the field has it; undefined where it cannot be one. */
-export function keyValue(value: unknown, { isWhole }: MatchingField): Key | undefined {
+export function keyValue(value: unknown, { isWhole }: MatchingField): AppendKey | undefined {
   if (isWhole) {
     const id = readObjectId(value);
     return id === undefined ? undefined : idLiteral(id);
@@ -119,13 +122,13 @@ export function keyValue(value: unknown, { isWhole }: MatchingField): Key | unde
 }
 
 /** A text, or an integer of 64 bits. */
-export type Key = string | AnyNumber;
+export type AppendKey = string | AnyNumber;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** What two keys that a database takes for one have in common: UUIDs in any case, texts of fixed length with spaces. */
-export function canonicalKey(key: Key): string {
-  const text = (typeof key === 'string' ? key : digitsOf(key)).trimEnd();
+export function canonicalKey(key: AppendKey): string {
+  const text = (typeof key === 'string' ? key : formatDecimal(key)).trimEnd();
   return UUID.test(text) ? text.toLowerCase() : text;
 }
 
@@ -144,13 +147,13 @@ export function fieldMapping(
   const names = new Map(source.fields.map(({ name }) => [name.toLowerCase(), name]));
   names.set(source.idColumn.toLowerCase(), source.idColumn);
   const target = (name: string) => names.get(name.toLowerCase());
-  const chosen = listOf(members, 'appendFields', LIMITS.replicaEdits)?.map((name) =>
+  const chosen = readListMember(members, 'appendFields', LIMITS.replicaEdits)?.map((name) =>
     required('appendFields', target, name),
   );
-  const mappings = objectsOf(members, 'fieldMappings', LIMITS.replicaEdits)?.map(
+  const mappings = readObjectsMember(members, 'fieldMappings', LIMITS.replicaEdits)?.map(
     (one) =>
       [
-        textOf(one, 'source', MOST_TEXT) ?? textOf(one, 'sourceName', MOST_TEXT) ?? '',
+        readTextMember(one, 'source', MOST_TEXT) ?? readTextMember(one, 'sourceName', MOST_TEXT) ?? '',
         required('fieldMappings', target, one['name']),
       ] as const,
   );

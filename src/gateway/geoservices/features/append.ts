@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../../core/catalog/collection.js';
-import { and, oneOf } from '../../../core/cql2/index.js';
+import { and, equalsAny } from '../../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { featuresIn } from '../../../core/geoservices/geoservices-features.js';
@@ -10,41 +10,41 @@ import { countEdits } from '../../../services/edits/layer-edits.js';
 import { type EditPlan, narrowPlan, requireCount } from '../../../services/edits/plan.js';
 import type { EditDeps } from '../../../services/edits/target.js';
 import { runTask } from '../../../services/kit/run-task.js';
-import type { EditResult } from '../../../services/replicas/upload.js';
+import type { EditResultDocument } from '../../../services/replicas/upload.js';
 import { geometryLoss } from '../../surface/editor.js';
 import { jsonReply } from '../images/in-band.js';
 import {
   type Members,
-  numbersOf,
   objectId,
-  objectsOf,
+  readIntegersMember,
+  readObjectsMember,
+  readTextMember,
   requireObject,
-  textOf,
   wholeNumber,
 } from '../members.js';
 import {
+  type AppendKey,
   type AppendOptions,
+  type AppendSourceLayer,
   appendOptions,
   canonicalKey,
   type FieldMapping,
   fieldMapping,
-  type Key,
   keyValue,
   type MatchingField,
-  type SourceLayer,
   sourceLayers,
 } from './append-request.js';
 import {
   editForm,
-  layerId,
-  layerOf,
+  layerNumberParam,
   layerTarget,
   readEdits,
+  requireEditLayer,
   requirePlain,
   runEdits,
   serviceId,
 } from './edit-plan.js';
-import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
+import { common, documentFormat, mergeParameters, SERVER } from './feature-server.js';
 import { queryRequest } from './query-request.js';
 
 const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
@@ -55,16 +55,21 @@ export function appendOperations(deps: EditDeps): Operation[] {
   const about = { ...common('FeatureServer', 'append'), method: 'POST', audited: true } as const;
   return [
     defineOperation({
-      ...{ ...about, body: editForm, params: { serviceId, layerId, geometryLoss }, repeatable: true },
+      ...{
+        ...about,
+        body: editForm,
+        params: { serviceId, layerId: layerNumberParam, geometryLoss },
+        repeatable: true,
+      },
       id: 'geoservices.append',
       path: `${SERVICE}/{layerId}/append`,
       summary: 'Append features to a layer',
       async run(x) {
-        const members = membersOf(x);
+        const members = mergeParameters(x);
         const format = documentFormat(members);
-        const layer = layerOf(deps, x, x.params.serviceId, x.params.layerId);
+        const layer = requireEditLayer(deps, x, x.params.serviceId, x.params.layerId);
         const sources = sourceLayers(members);
-        const name = textOf(members, 'sourceTableName', MOST_TEXT);
+        const name = readTextMember(members, 'sourceTableName', MOST_TEXT);
         const source = name === undefined ? sources[0] : sources.find((one) => one.name === name);
         if (!source || (name === undefined && sources.length > 1))
           throw badParameter('sourceTableName', 'must name one of the layers of edits');
@@ -78,14 +83,14 @@ export function appendOperations(deps: EditDeps): Operation[] {
       path: `${SERVICE}/append`,
       summary: 'Append features to layers of a service',
       async run(x) {
-        const members = membersOf(x);
+        const members = mergeParameters(x);
         const format = documentFormat(members);
         const plans: Plan[] = [];
         const all = targets(members);
         requireCount(all.reduce((sum, { source }) => sum + source.features.length, 0));
         // All of them can be tried before the first is.
         for (const { source, number, own } of all) {
-          const layer = layerOf(deps, x, x.params.serviceId, number);
+          const layer = requireEditLayer(deps, x, x.params.serviceId, number);
           plans.push(await planAppend(x, deps, { layer, source, members: { ...members, ...own } }));
         }
         if (plans.length > 1 && plans.some(({ options }) => options.atomic))
@@ -114,13 +119,13 @@ const COUNTS = ['numFeaturesAppended', 'numFeaturesUpdated', 'numFeaturesFailed'
 type Count = (typeof COUNTS)[number];
 
 interface Appended extends Record<Count, number> {
-  readonly addResults?: readonly EditResult[];
-  readonly updateResults?: readonly EditResult[];
+  readonly addResults?: readonly EditResultDocument[];
+  readonly updateResults?: readonly EditResultDocument[];
   readonly error?: object;
 }
 
 interface Target {
-  readonly source: SourceLayer;
+  readonly source: AppendSourceLayer;
   /** Of the layer that it goes into. */
   readonly number: unknown;
   /** Parameters for this layer alone. */
@@ -130,8 +135,8 @@ interface Target {
 /** `layerMappings` says which layer of the source goes where; without it the source does. */
 function targets(members: Members): Target[] {
   const sources = sourceLayers(members);
-  const mappings = objectsOf(members, 'layerMappings', LIMITS.replicaEdits);
-  const only = numbersOf(members, 'layers', LIMITS.replicaEdits);
+  const mappings = readObjectsMember(members, 'layerMappings', LIMITS.replicaEdits);
+  const only = readIntegersMember(members, 'layers', LIMITS.replicaEdits);
   const all = mappings
     ? mappings.map(({ id, sourceTableName, ...own }) => {
         const source = sources.find(({ name }) => name === sourceTableName);
@@ -153,7 +158,7 @@ interface Plan {
 async function planAppend(
   x: Exchange,
   deps: EditDeps,
-  { layer, source, members }: { layer: VectorCollection; source: SourceLayer; members: Members },
+  { layer, source, members }: { layer: VectorCollection; source: AppendSourceLayer; members: Members },
 ): Promise<Plan> {
   requirePlain(members);
   const options = appendOptions(layer, members);
@@ -177,7 +182,7 @@ async function planAppend(
   const edits = { adds: options.inserts ? adds : [], updates: options.updates ? updates : [] };
   const plan = readEdits(x, deps, layer, edits);
   if (key.name === layer.source.idColumn || edits.updates.length === 0) return { options, edits: plan };
-  return { options, edits: narrowPlan(plan, oneOf(key.name, keys)) };
+  return { options, edits: narrowPlan(plan, equalsAny(key.name, keys)) };
 }
 
 function mapped(feature: Members, mapping: FieldMapping): Members {
@@ -198,7 +203,7 @@ function changeOf(
 }
 
 /** Throws 400 for features without a key, and for two with the same. */
-function keysOf(features: readonly Members[], key: MatchingField): Key[] {
+function keysOf(features: readonly Members[], key: MatchingField): AppendKey[] {
   const keys = features.map(({ attributes }) => {
     const value = keyValue((attributes as Members)[key.name], key);
     if (value === undefined) throw badParameter('edits', `has a feature without its key, ${key.name}`);
@@ -214,19 +219,19 @@ async function storedIds(
   x: Exchange,
   { pools }: EditDeps,
   layer: VectorCollection,
-  { key, keys }: { key: string; keys: readonly Key[] },
+  { key, keys }: { key: string; keys: readonly AppendKey[] },
 ): Promise<Map<string, ObjectId>> {
   const { idColumn } = layer.source;
   const { task, query } = queryRequest(layer, { f: 'json', returnGeometry: 'false' });
   const page = await runTask(x, pools, 'vector.items', {
     ...task,
-    filter: and(query.filter, oneOf(key, keys)),
+    filter: and(query.filter, equalsAny(key, keys)),
     fields: key === idColumn ? [] : [key],
     ...{ limit: LIMITS.batchOperations + 1, offset: 0 },
   });
   const ids = new Map<string, ObjectId>();
   for (const { attributes } of featuresIn(page.features)) {
-    const value = canonicalKey(attributes[key] as Key);
+    const value = canonicalKey(attributes[key] as AppendKey);
     if (ids.has(value))
       throw badParameter('upsertMatchingField', `is not unique: several features have one ${key}`);
     ids.set(value, objectId('edits', attributes[idColumn]));
@@ -236,7 +241,8 @@ async function storedIds(
 
 async function run(x: Exchange, deps: EditDeps, { edits, options }: Plan): Promise<Appended> {
   const { addResults, updateResults } = await runEdits(x, deps, edits, options.atomic);
-  const succeeded = (results: readonly EditResult[]) => results.filter(({ success }) => success).length;
+  const succeeded = (results: readonly EditResultDocument[]) =>
+    results.filter(({ success }) => success).length;
   const [added, updated] = [succeeded(addResults), succeeded(updateResults)];
   return {
     numFeaturesAppended: added,

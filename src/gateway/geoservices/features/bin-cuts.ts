@@ -11,7 +11,7 @@ import { type AnyNumber, readNumber, toDouble } from '../../../core/values/exact
 import { compareNumbers } from '../../../core/values/sortable-digits.js';
 import { isTimeZone } from '../../../core/values/time-zones.js';
 import { scalarText } from '../../../services/geoservices/scalar.js';
-import { choiceOf, flagOf, type Members, naming, objectOf } from '../members.js';
+import { type Members, naming, readChoiceMember, readFlagMember, readObjectMember } from '../members.js';
 
 /** How bins are cut, as clients say it in JSON. Each reader throws 400 naming `bin`. */
 
@@ -28,19 +28,19 @@ const SUNDAY = 7;
 const bad = (text: string) => badParameter('bin', text);
 
 /** `parameters` of a bin of `queryBins`. */
-export function cutOf(bin: Members, isTime: boolean, zone: string): BinCut {
-  const parameters = objectOf(bin, 'parameters') ?? {};
+export function readBinCut(bin: Members, isTime: boolean, zone: string): BinCut {
+  const parameters = readObjectMember(bin, 'parameters') ?? {};
   const ends = endsOf(parameters, isTime);
   switch (binType(bin)) {
     case 'autoIntervalBin':
-      return { kind: 'count', count: wholeOf(parameters, 'numberOfBins'), ...ends };
+      return { kind: 'count', count: readBinCount(parameters, 'numberOfBins'), ...ends };
     case 'fixedIntervalBin':
       return { kind: 'interval', interval: positiveOf(parameters, 'interval'), ...ends };
     case 'fixedBoundariesBin':
       return { kind: 'limits', limits: boundariesOf(parameters, isTime) };
     case 'dateBin':
       if (!isTime) throw bad('of the type dateBin takes a field of dates');
-      return { ...calendarOf(parameters, zone), ...ends, ...calendarMembers(bin, parameters) };
+      return { ...readCalendarCut(parameters, zone), ...ends, ...calendarMembers(bin, parameters) };
   }
 }
 
@@ -59,16 +59,16 @@ function calendarMembers(bin: Members, parameters: Members): Pick<CalendarCut, '
     throw bad('firstDayOfWeek must be 1 (Monday) to 7 (Sunday)');
   return {
     firstDayOfWeek,
-    isWhole: naming('bin', () => flagOf(parameters, 'returnFullIntervalBin', false)),
+    isWhole: naming('bin', () => readFlagMember(parameters, 'returnFullIntervalBin', false)),
   };
 }
 
 /** So many units of the calendar of a zone. */
-export function calendarOf(members: Members, zone: string): CalendarCut {
+export function readCalendarCut(members: Members, zone: string): CalendarCut {
   const unit = unitOf(members['unit']);
-  const number = members['number'] === undefined ? 1 : wholeOf(members, 'number');
+  const number = members['number'] === undefined ? 1 : readBinCount(members, 'number');
   return {
-    ...{ kind: 'calendar', unit, number, zone, offset: offsetOf(members) },
+    ...{ kind: 'calendar', unit, number, zone, offset: readBinShift(members) },
     ...{ firstDayOfWeek: SUNDAY, isWhole: true },
   };
 }
@@ -82,23 +82,23 @@ function unitOf(value: unknown): CalendarUnit {
 }
 
 /** Milliseconds of `offset`, which may be below 0. */
-export function offsetOf(members: Members): number {
-  const offset = naming('bin', () => objectOf(members, 'offset'));
+export function readBinShift(members: Members): number {
+  const offset = naming('bin', () => readObjectMember(members, 'offset'));
   if (offset === undefined) return 0;
   const number = Number(offset['number']);
   if (!Number.isSafeInteger(number) || Math.abs(number) > LIMITS.bins)
     throw bad('number of offset must be a whole number');
-  return number * lengthOf(offset['unit'], 'offset');
+  return number * parseUnitLength(offset['unit'], 'offset');
 }
 
 /** Milliseconds of a unit that is always as long. */
-export function lengthOf(value: unknown, what: string): number {
+export function parseUnitLength(value: unknown, what: string): number {
   const length = LENGTHS[unitOf(value)];
   if (length === undefined) throw bad(`unit of ${what} must be ${Object.keys(LENGTHS).join(' or ')}`);
   return length;
 }
 
-export function zoneOf(parameter: string, value: unknown): string {
+export function requireTimeZone(parameter: string, value: unknown): string {
   if (typeof value !== 'string' || value.length > 100 || !isTimeZone(value))
     throw badParameter(parameter, 'must name an IANA time zone');
   return value;
@@ -139,7 +139,7 @@ function boundariesOf(parameters: Members, isTime: boolean): AnyNumber[] {
   return limits;
 }
 
-export function wholeOf(members: Members, name: string): number {
+export function readBinCount(members: Members, name: string): number {
   const number = positiveOf(members, name);
   if (!Number.isInteger(number) || number > LIMITS.bins)
     throw bad(`${name} must be a whole number from 1 to ${LIMITS.bins}`);
@@ -155,4 +155,4 @@ function positiveOf(members: Members, name: string): number {
 }
 
 export const isDescending = (members: Members) =>
-  choiceOf(members, 'binOrder', { values: ['ASC', 'DESC'], fallback: 'ASC' }) === 'DESC';
+  readChoiceMember(members, 'binOrder', { values: ['ASC', 'DESC'], fallback: 'ASC' }) === 'DESC';

@@ -1,16 +1,38 @@
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import { badParameter } from '../../../core/errors/errors.js';
-import type { Bin, BinCut, BinsTask } from '../../../core/features/feature-bins.js';
+import type { BinCut, BinsTask, FeatureBin } from '../../../core/features/feature-bins.js';
 import { groupColumns, valueField } from '../../../core/features/feature-groups.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import { type AnyNumber, toDouble } from '../../../core/values/exact-number.js';
-import { isInstant, UTC, zonedText } from '../../../core/values/time-zones.js';
+import { isValidInstant, UTC, zonedText } from '../../../core/values/time-zones.js';
 import type { OutputStatistic } from '../../../services/geoservices/having.js';
-import { choiceOf, flagOf, type Members, numberOf, objectOf, textOf } from '../members.js';
-import { calendarOf, cutOf, isDescending, lengthOf, offsetOf, TIMES, wholeOf, zoneOf } from './bin-cuts.js';
-import { limitOf, QUERY_FORMATS, type QueryFormat, queryOf } from './query-request.js';
-import { fieldOf, type TableField, tableValue } from './statistics-operations.js';
-import { comparable, NAME, requireDifferent, statisticOf, statisticsOf } from './statistics-request.js';
+import {
+  type Members,
+  readChoiceMember,
+  readFlagMember,
+  readIntegerMember,
+  readObjectMember,
+  readTextMember,
+} from '../members.js';
+import {
+  isDescending,
+  parseUnitLength,
+  readBinCount,
+  readBinCut,
+  readBinShift,
+  readCalendarCut,
+  requireTimeZone,
+  TIMES,
+} from './bin-cuts.js';
+import { QUERY_FORMATS, type QueryFormat, readFeatureQuery, readRecordLimit } from './query-request.js';
+import { describeColumn, type TableField, tableValue } from './statistics-operations.js';
+import {
+  listComparableFields,
+  NAME_PATTERN,
+  readOutputStatistics,
+  requireDifferent,
+  requireStatistic,
+} from './statistics-request.js';
 
 /** What a query asks of bins. Each reader throws 400 naming the parameter. */
 
@@ -26,7 +48,7 @@ export interface BinsRequest {
 
 export interface BinColumn {
   readonly field: TableField;
-  value(bin: Bin): unknown;
+  value(bin: FeatureBin): unknown;
 }
 
 const NUMBERS: ReadonlySet<Field['type']> = new Set(['integer', 'number']);
@@ -34,7 +56,7 @@ const SPLITS: ReadonlySet<Field['type']> = new Set(['string', 'integer', 'boolea
 
 /** `queryBins`. */
 export function binsRequest(layer: VectorCollection, members: Members): BinsRequest {
-  const bin = objectOf(members, 'bin');
+  const bin = readObjectMember(members, 'bin');
   if (!bin) throw badParameter('bin', 'is missing');
   for (const name of ['stackBy', 'onExpression', 'transformation', 'normalizationType'])
     if (bin[name] !== undefined && bin[name] !== null) throw badParameter('bin', `${name} is not supported`);
@@ -44,7 +66,7 @@ export function binsRequest(layer: VectorCollection, members: Members): BinsRequ
     throw badParameter('bin', `'${field.name}' holds neither numbers nor times`);
   const zone = zoneOfAnswer(members);
   // Days have no zone: theirs is that in which they are counted.
-  const cut = cutOf(bin, isTime, field.type === 'date' ? UTC : (zone ?? UTC));
+  const cut = readBinCut(bin, isTime, field.type === 'date' ? UTC : (zone ?? UTC));
   const shown = bin['type'] === 'dateBin' ? zone : undefined;
   const limits = [
     limitColumn(aliasOf(members, 'lowerBoundaryAlias', 'lowerBoundary'), field, 'lower', shown),
@@ -57,9 +79,10 @@ export function binsRequest(layer: VectorCollection, members: Members): BinsRequ
 
 /** `queryDateBins`. */
 export function dateBinsRequest(layer: VectorCollection, members: Members): BinsRequest {
-  const bin = objectOf(members, 'bin');
+  const bin = readObjectMember(members, 'bin');
   if (!bin) throw badParameter('bin', 'is missing');
-  if (flagOf(members, 'returnCentroid', false)) throw badParameter('returnCentroid', 'is not supported');
+  if (readFlagMember(members, 'returnCentroid', false))
+    throw badParameter('returnCentroid', 'is not supported');
   const field = fieldNamed(layer, 'binField', members['binField']);
   if (!TIMES.has(field.type)) throw badParameter('binField', `'${field.name}' holds no times`);
   const zone = zoneOfAnswer(members);
@@ -69,19 +92,19 @@ export function dateBinsRequest(layer: VectorCollection, members: Members): Bins
 
 /** A bin of a calendar, or one that is always as long. */
 function dateCut(bin: Members, members: Members, zone: string): BinCut {
-  const [calendar, fixed] = [objectOf(bin, 'calendarBin'), objectOf(bin, 'fixedBin')];
+  const [calendar, fixed] = [readObjectMember(bin, 'calendarBin'), readObjectMember(bin, 'fixedBin')];
   if ((calendar === undefined) === (fixed === undefined))
     throw badParameter('bin', 'must have either calendarBin or fixedBin');
-  const start = textOf(members, 'binStart', 40);
+  const start = readTextMember(members, 'binStart', 40);
   if (calendar) {
     if (start !== undefined) throw badParameter('binStart', 'goes with fixedBin');
     const own = calendar['timezone'] ?? calendar['timeZone'];
-    return calendarOf(calendar, own === undefined ? zone : zoneOf('bin', own));
+    return readCalendarCut(calendar, own === undefined ? zone : requireTimeZone('bin', own));
   }
   const origin = start === undefined ? 0 : Number(start);
   if (!Number.isSafeInteger(origin)) throw badParameter('binStart', 'must be milliseconds since 1970');
-  const interval = wholeOf(fixed!, 'number') * lengthOf(fixed!['unit'], 'fixedBin');
-  return { kind: 'interval', interval, origin: origin + offsetOf(fixed!) };
+  const interval = readBinCount(fixed!, 'number') * parseUnitLength(fixed!['unit'], 'fixedBin');
+  return { kind: 'interval', interval, origin: origin + readBinShift(fixed!) };
 }
 
 interface Parts {
@@ -96,23 +119,23 @@ function requestOf(
   members: Members,
   { field, cut, limits, split }: Parts,
 ): BinsRequest {
-  const outputs = statisticsOf(layer, members) ?? [frequency(layer)];
+  const outputs = readOutputStatistics(layer, members) ?? [frequency(layer)];
   const columns = [
     ...limits,
     ...(split ? [splitColumn(split.field, split.name)] : []),
     ...statisticColumns(layer, outputs),
   ];
   requireDifferent(columns.map((column) => column.field.name));
-  if (flagOf(members, 'returnDistinctValues', false))
+  if (readFlagMember(members, 'returnDistinctValues', false))
     throw badParameter('returnDistinctValues', 'is not supported');
   return {
-    format: choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' }),
+    format: readChoiceMember(members, 'f', { values: QUERY_FORMATS, fallback: 'json' }),
     isDescending: isDescending(members),
-    offset: numberOf(members, 'resultOffset') ?? 0,
-    limit: limitOf({ resultType: 'standard', resultRecordCount: members['resultRecordCount'] }),
+    offset: readIntegerMember(members, 'resultOffset') ?? 0,
+    limit: readRecordLimit({ resultType: 'standard', resultRecordCount: members['resultRecordCount'] }),
     columns,
     task: {
-      ...queryOf(layer, members),
+      ...readFeatureQuery(layer, members),
       ...{ field: field.name, cut, statistics: outputs.map(({ statistic }) => statistic) },
       ...(split ? { splitBy: split.field.name } : {}),
     },
@@ -122,7 +145,7 @@ function requestOf(
 /** How many features there are, where nothing else is asked for. */
 const frequency = (layer: VectorCollection): OutputStatistic => ({
   name: 'frequency',
-  statistic: statisticOf(layer, 'outStatistics', 'count', '*'),
+  statistic: requireStatistic(layer, 'outStatistics', 'count', '*'),
 });
 
 function statisticColumns({ source }: VectorCollection, outputs: readonly OutputStatistic[]): BinColumn[] {
@@ -130,7 +153,7 @@ function statisticColumns({ source }: VectorCollection, outputs: readonly Output
   return outputs.map(({ name, statistic }, place) => {
     const field = { ...fields[place]!, name };
     return {
-      field: fieldOf({ field, isCount: statistic.type === 'count' }),
+      field: describeColumn({ field, isCount: statistic.type === 'count' }),
       value: ({ values }) => tableValue(values[place], field.type),
     };
   });
@@ -138,7 +161,7 @@ function statisticColumns({ source }: VectorCollection, outputs: readonly Output
 
 function splitColumn(field: Field, name: string): BinColumn {
   return {
-    field: fieldOf({ field: { ...field, name }, isCount: false }),
+    field: describeColumn({ field: { ...field, name }, isCount: false }),
     value: ({ split }) => tableValue(split, field.type),
   };
 }
@@ -157,7 +180,7 @@ function limitColumn(
   if (type !== 'date' && type !== 'date-time') return column('Double', (limit) => limit);
   const milliseconds = (limit: AnyNumber) => Math.round(toDouble(limit));
   const timed = (text: (limit: number) => string) => (limit: AnyNumber) =>
-    isInstant(toDouble(limit)) ? text(toDouble(limit)) : null;
+    isValidInstant(toDouble(limit)) ? text(toDouble(limit)) : null;
   // Days have no zone.
   if (zone === undefined || type === 'date') return column('Date', milliseconds);
   return column(
@@ -167,14 +190,14 @@ function limitColumn(
 }
 
 function splitOf(layer: VectorCollection, bin: Members): Parts['split'] {
-  const split = objectOf(bin, 'splitBy');
+  const split = readObjectMember(bin, 'splitBy');
   if (split === undefined) return undefined;
   if ((split['type'] ?? 'field') !== 'field') throw badParameter('bin', 'splitBy must be of the type field');
   const { name } = fieldNamed(layer, 'bin', split['value']);
   const field = layer.source.fields.find((one) => one.name === name);
   if (!field || !SPLITS.has(field.type)) throw badParameter('bin', `cannot be split by '${name}'`);
   const alias = split['outAlias'] || name;
-  if (typeof alias !== 'string' || !NAME.test(alias))
+  if (typeof alias !== 'string' || !NAME_PATTERN.test(alias))
     throw badParameter('bin', 'outAlias must be a name of letters and digits');
   return { field, name: alias };
 }
@@ -184,19 +207,20 @@ function fieldNamed(
   parameter: string,
   value: unknown,
 ): Pick<Field, 'name' | 'type'> {
-  const name = typeof value === 'string' ? comparable(layer).get(value.trim().toLowerCase()) : undefined;
+  const name =
+    typeof value === 'string' ? listComparableFields(layer).get(value.trim().toLowerCase()) : undefined;
   if (name === undefined) throw badParameter(parameter, 'names no field that can be compared');
   return valueField(layer.source, name);
 }
 
 function aliasOf(members: Members, parameter: string, fallback: string): string {
-  const name = textOf(members, parameter, 128) ?? fallback;
-  if (!NAME.test(name)) throw badParameter(parameter, 'must be a name of letters and digits');
+  const name = readTextMember(members, parameter, 128) ?? fallback;
+  if (!NAME_PATTERN.test(name)) throw badParameter(parameter, 'must be a name of letters and digits');
   return name;
 }
 
 /** `{"ianaTimeZone": "Europe/Berlin"}`. */
 function zoneOfAnswer(members: Members): string | undefined {
-  const reference = objectOf(members, 'outTimeReference');
-  return reference && zoneOf('outTimeReference', reference['ianaTimeZone']);
+  const reference = readObjectMember(members, 'outTimeReference');
+  return reference && requireTimeZone('outTimeReference', reference['ianaTimeZone']);
 }

@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../../core/catalog/collection.js';
-import type { Bin } from '../../../core/features/feature-bins.js';
+import type { FeatureBin } from '../../../core/features/feature-bins.js';
 import type { Operation } from '../../../core/http/operation.js';
 import { isExactNumber } from '../../../core/values/exact-number.js';
 import { runTask } from '../../../services/kit/run-task.js';
@@ -60,7 +60,7 @@ export function binOperations(deps: QueryDeps): Operation[] {
 }
 
 /** Limits that doubles round are integers. */
-function fieldOfColumn({ field, value }: BinColumn, bins: readonly Bin[]): BinColumn['field'] {
+function fieldOfColumn({ field, value }: BinColumn, bins: readonly FeatureBin[]): BinColumn['field'] {
   const isExact = field.type === 'esriFieldTypeDouble' && bins.some((bin) => isExactNumber(value(bin)));
   const isWhole = isExact && bins.every((bin) => /^-?\d+$/.test(String(value(bin) ?? 0)));
   return isWhole ? { ...field, type: 'esriFieldTypeBigInteger' } : field;

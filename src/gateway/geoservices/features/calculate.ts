@@ -10,15 +10,22 @@ import type { Field, FieldType } from '../../../core/sources/vector-source.js';
 import type { JsonText } from '../../../core/values/json-text.js';
 import { editError } from '../../../services/edits/edit-error.js';
 import { coordinatesIn, type EditDeps } from '../../../services/edits/target.js';
-import { valueExpressionOf } from '../../../services/geoservices/where.js';
+import { parseValueExpression } from '../../../services/geoservices/where.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { auditResource } from '../../../stores/audit/audit-scope.js';
 import { jsonReply } from '../images/in-band.js';
 import { layerCrs } from '../layer-documents.js';
-import { choiceOf, type Members, objectsOf, textOf } from '../members.js';
-import { editForm, layerId, layerOf, layerTarget, requirePlain, serviceId } from './edit-plan.js';
-import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
-import { filterOf } from './query-request.js';
+import { type Members, readChoiceMember, readObjectsMember, readTextMember } from '../members.js';
+import {
+  editForm,
+  layerNumberParam,
+  layerTarget,
+  requireEditLayer,
+  requirePlain,
+  serviceId,
+} from './edit-plan.js';
+import { common, documentFormat, mergeParameters, SERVER } from './feature-server.js';
+import { parseQueryFilter } from './query-request.js';
 
 const PARAMETER = 'calcExpression';
 const MOST_TEXT = 4000;
@@ -38,18 +45,24 @@ const KINDS: Readonly<Partial<Record<FieldType, readonly string[]>>> = {
 export function calculateOperation(deps: EditDeps): Operation {
   return defineOperation({
     ...common('FeatureServer', 'calculate'),
-    ...{ method: 'POST', audited: true, body: editForm, params: { serviceId, layerId }, repeatable: true },
+    ...{
+      method: 'POST',
+      audited: true,
+      body: editForm,
+      params: { serviceId, layerId: layerNumberParam },
+      repeatable: true,
+    },
     id: 'geoservices.calculate',
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/calculate`,
     summary: 'Set fields to values that are computed',
     async run(x) {
-      const members = membersOf(x);
+      const members = mergeParameters(x);
       const format = documentFormat(members);
       requirePlain(members);
-      const layer = layerOf(deps, x, x.params.serviceId, x.params.layerId);
+      const layer = requireEditLayer(deps, x, x.params.serviceId, x.params.layerId);
       const { collection, task } = layerTarget(x, deps, layer);
-      choiceOf(members, 'sqlFormat', { values: ['none', 'standard'], fallback: 'standard' });
-      const filter = filterOf(layer, members);
+      readChoiceMember(members, 'sqlFormat', { values: ['none', 'standard'], fallback: 'standard' });
+      const filter = parseQueryFilter(layer, members);
       const { outcomes } = await deps.edits.run(x, collection, {
         ...{ ...task, ...coordinatesIn(layerCrs(layer), 'x-y'), mode: 'atomic', operations: [] },
         calculation: {
@@ -68,19 +81,19 @@ export function calculateOperation(deps: EditDeps): Operation {
 
 /** Throws 400 for what no field can become. */
 function assignments(layer: VectorCollection, members: Members) {
-  const list = objectsOf(members, PARAMETER, MOST_ASSIGNMENTS) ?? [];
+  const list = readObjectsMember(members, PARAMETER, MOST_ASSIGNMENTS) ?? [];
   if (list.length === 0) throw badParameter(PARAMETER, 'is missing');
   const fields = new Map(layer.source.fields.map((field) => [field.name.toLowerCase(), field]));
   const values: Record<string, JsonText> = {};
   const expressions: Record<string, Operand> = {};
   for (const one of list) {
-    const name = textOf(one, 'field', MOST_TEXT) ?? '';
+    const name = readTextMember(one, 'field', MOST_TEXT) ?? '';
     const field = fields.get(name.toLowerCase());
     if (!field || field.generated || field.isMasked)
       throw badParameter(PARAMETER, `names '${name.slice(0, 60)}', which is no field that can be changed`);
     if (Object.hasOwn(values, field.name) || Object.hasOwn(expressions, field.name))
       throw badParameter(PARAMETER, `names ${field.name} twice`);
-    const sql = textOf(one, 'sqlExpression', MOST_TEXT);
+    const sql = readTextMember(one, 'sqlExpression', MOST_TEXT);
     if (sql !== undefined && 'value' in one)
       throw badParameter(PARAMETER, `has both a value and an expression for ${field.name}`);
     if (sql !== undefined) expressions[field.name] = operandOf(layer, field, sql);
@@ -93,7 +106,7 @@ function assignments(layer: VectorCollection, members: Members) {
 function operandOf(layer: VectorCollection, { name, type }: Field, sql: string): Operand {
   const { source } = layer;
   const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(layer) };
-  const { operand, kind } = valueExpressionOf(PARAMETER, sql, schema, { now: Date.now() });
+  const { operand, kind } = parseValueExpression(PARAMETER, sql, schema, { now: Date.now() });
   const kinds = KINDS[type] ?? [];
   if (!kinds.includes(kind))
     throw badParameter(PARAMETER, `is a ${kind}, which ${name} of type ${type} cannot be`);

@@ -12,28 +12,28 @@ import type { EditDeps } from '../../../services/edits/target.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { geometryLoss } from '../../surface/editor.js';
 import { jsonReply } from '../images/in-band.js';
-import { flagOf, type Members, objectId, objectsOf } from '../members.js';
+import { type Members, objectId, readFlagMember, readObjectsMember } from '../members.js';
 import { appendOperations } from './append.js';
 import { calculateOperation } from './calculate.js';
 import {
   editForm,
-  layerId,
-  layerOf,
+  layerNumberParam,
   layerTarget,
   type Results,
   readEdits,
+  requireEditLayer,
   requirePlain,
   runEdits,
   serviceId,
 } from './edit-plan.js';
-import { common, documentFormat, membersOf, SERVER } from './feature-server.js';
+import { common, documentFormat, mergeParameters, SERVER } from './feature-server.js';
 import { queryRequest } from './query-request.js';
 
 const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
 const LAYER = `${SERVICE}/{layerId}`;
 
 /** Edits of features, as clients of GeoServices make them. */
-export function editOperations(deps: EditDeps): Operation[] {
+export function createGeoServicesEditOperations(deps: EditDeps): Operation[] {
   return [
     ...layerOperations(deps),
     serviceOperation(deps),
@@ -54,25 +54,25 @@ function layerOperations(deps: EditDeps): Operation[] {
         method: 'POST',
         audited: true,
         body: editForm,
-        params: { serviceId, layerId, geometryLoss },
+        params: { serviceId, layerId: layerNumberParam, geometryLoss },
         repeatable: true,
       },
       id: `geoservices.${verb}`,
       path: `${LAYER}/${verb}`,
       summary,
       async run(x) {
-        const members = membersOf(x);
+        const members = mergeParameters(x);
         const format = documentFormat(members);
         requirePlain(members);
         return jsonReply(
-          await run(x, layerOf(deps, x, x.params.serviceId, x.params.layerId), members),
+          await run(x, requireEditLayer(deps, x, x.params.serviceId, x.params.layerId), members),
           format,
         );
       },
     });
   return [
     operation('applyEdits', 'Add, change and delete features of a layer', (x, layer, members) =>
-      applyEdits(x, deps, layer, members, flagOf(members, 'rollbackOnFailure', false)),
+      applyEdits(x, deps, layer, members, readFlagMember(members, 'rollbackOnFailure', false)),
     ),
     operation('addFeatures', 'Add features', async (x, layer, members) => {
       const edits = { adds: members['features'] };
@@ -94,7 +94,7 @@ function layerOperations(deps: EditDeps): Operation[] {
   ];
 }
 
-const isAtomic = (members: Members) => flagOf(members, 'rollbackOnFailure', true);
+const isAtomic = (members: Members) => readFlagMember(members, 'rollbackOnFailure', true);
 
 /** Edits of several layers; each layer is a transaction of its own. */
 function serviceOperation(deps: EditDeps): Operation {
@@ -111,14 +111,14 @@ function serviceOperation(deps: EditDeps): Operation {
     path: `${SERVICE}/applyEdits`,
     summary: 'Add, change and delete features of several layers',
     async run(x) {
-      const members = membersOf(x);
+      const members = mergeParameters(x);
       const format = documentFormat(members);
       requirePlain(members);
-      const list = objectsOf(members, 'edits', LIMITS.replicaEdits);
+      const list = readObjectsMember(members, 'edits', LIMITS.replicaEdits);
       if (!list) throw badParameter('edits', 'is missing');
       if (new Set(list.map(({ id }) => String(id))).size < list.length)
         throw badParameter('edits', 'name a layer twice');
-      const atomic = flagOf(members, 'rollbackOnFailure', true);
+      const atomic = readFlagMember(members, 'rollbackOnFailure', true);
       if (atomic && list.length > 1)
         throw badParameter(
           'rollbackOnFailure',
@@ -126,7 +126,7 @@ function serviceOperation(deps: EditDeps): Operation {
         );
       // All of them can be tried before the first is.
       const plans = list.map((one) =>
-        readEdits(x, deps, layerOf(deps, x, x.params.serviceId, one['id']), one),
+        readEdits(x, deps, requireEditLayer(deps, x, x.params.serviceId, one['id']), one),
       );
       requireCount(plans.reduce((all, { edits }) => all + countEdits(edits), 0));
       const results: object[] = [];

@@ -9,18 +9,24 @@ import { type EditPlan, planEdits, runPlan } from '../../../services/edits/plan.
 import { type EditDeps, type EditTarget, editTarget } from '../../../services/edits/target.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
-import { type EditResult, noteOutcome } from '../../../services/replicas/upload.js';
+import { type EditResultDocument, noteOutcome } from '../../../services/replicas/upload.js';
 import { auditResource } from '../../../stores/audit/audit-scope.js';
 import { editorOf } from '../../surface/editor.js';
 import { layerCrs } from '../layer-documents.js';
-import { EXACT_MEMBERS, flagOf, type Members, objectsOf, wholeNumber } from '../members.js';
+import {
+  EXACT_GEOSERVICES_MEMBERS,
+  type Members,
+  readFlagMember,
+  readObjectsMember,
+  wholeNumber,
+} from '../members.js';
 import { FORM_TYPES } from './feature-server.js';
 import { layerEdits } from './layer-edits.js';
 
 /** Edits of one layer: read, checked against what their caller may do, and run. */
 
 export const serviceId = pathString('serviceId', 'Name of a service.');
-export const layerId = pathString('layerId', 'Number of a layer.');
+export const layerNumberParam = pathString('layerId', 'Number of a layer.');
 
 export const editForm = {
   schema: Type.Object({}),
@@ -30,18 +36,18 @@ export const editForm = {
     ...['adds', 'updates', 'deletes', 'edits', 'features', 'geometry', 'objectIds'],
     ...['layers', 'fieldMappings', 'calcExpression'],
   ],
-  exactMembers: EXACT_MEMBERS,
+  exactMembers: EXACT_GEOSERVICES_MEMBERS,
   maxBytes: LIMITS.editBytes,
   bounds: { values: LIMITS.editValues, names: LIMITS.editNames },
 };
 
 export interface Results {
-  readonly addResults: EditResult[];
-  readonly updateResults: EditResult[];
-  readonly deleteResults: EditResult[];
+  readonly addResults: EditResultDocument[];
+  readonly updateResults: EditResultDocument[];
+  readonly deleteResults: EditResultDocument[];
 }
 
-export function layerOf(
+export function requireEditLayer(
   deps: EditDeps,
   { principal }: Exchange,
   service: string,
@@ -73,7 +79,7 @@ export async function runEdits(
 ): Promise<Results> {
   const { adds, updates, deletes } = plan.edits;
   const ids = [...adds.map(() => null), ...updates.map(({ id }) => id), ...deletes];
-  const results: EditResult[] = ids.map((objectId) => ({ objectId, success: false }));
+  const results: EditResultDocument[] = ids.map((objectId) => ({ objectId, success: false }));
   const outcomes = await runPlan(x, deps, plan, atomic ? 'atomic' : 'each');
   for (const [i, outcome] of outcomes.entries()) noteOutcome(results[i]!, outcome);
   const succeeded = results.filter(({ success }) => success).length;
@@ -87,7 +93,7 @@ export async function runEdits(
 
 export function requirePlain(members: Members): void {
   for (const name of ['useGlobalIds', 'returnEditMoment', 'async'])
-    if (flagOf(members, name, false)) throw badParameter(name, 'must be false: it is not supported');
+    if (readFlagMember(members, name, false)) throw badParameter(name, 'must be false: it is not supported');
   for (const name of ['attachments', 'gdbVersion', 'assetMaps'])
     if (members[name]) throw badParameter(name, 'is not supported');
 }
@@ -96,7 +102,7 @@ export function requirePlain(members: Members): void {
 function crsOf(layer: VectorCollection, members: Members): Crs {
   const codes = new Map<number, Crs>();
   for (const name of ['adds', 'updates'])
-    for (const { geometry } of objectsOf(members, name, LIMITS.replicaEdits) ?? []) {
+    for (const { geometry } of readObjectsMember(members, name, LIMITS.replicaEdits) ?? []) {
       if (geometry === undefined || geometry === null) continue;
       const own = (geometry as Members)['spatialReference'];
       const crs = own === undefined || own === null ? layerCrs(layer) : spatialReference(name, own);

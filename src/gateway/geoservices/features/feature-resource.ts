@@ -5,7 +5,7 @@ import { pathString } from '../../../core/http/params.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import { jsonReply } from '../images/in-band.js';
-import { spatialReferenceOf } from '../layer-documents.js';
+import { createSpatialReference } from '../layer-documents.js';
 import { type Members, wholeNumber } from '../members.js';
 import { common, documentFormat, readingOperation, SERVER, type ServerType } from './feature-server.js';
 import { featureParams, layerParams, type QueryDeps } from './query-operations.js';
@@ -32,7 +32,7 @@ export function featureOperations(deps: QueryDeps, server: ServerType): Operatio
       const found = await runTask(x, deps.pools, 'vector.items', { ...request.task, limit: 1 });
       const [feature] = featuresIn(found.features);
       if (!feature) throw notFound('feature', objectId);
-      const spatialReference = spatialReferenceOf(request.crs);
+      const spatialReference = createSpatialReference(request.crs);
       const geometry = feature.geometry && { ...feature.geometry, spatialReference };
       return jsonReply({ feature: { ...feature, geometry } }, format);
     },

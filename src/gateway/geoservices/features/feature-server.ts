@@ -10,7 +10,7 @@ import {
 import { LIMITS } from '../../../core/kit/limits.js';
 import { inBandFailure } from '../images/in-band.js';
 import { withCallback } from '../jsonp.js';
-import { choiceOf, EXACT_MEMBERS, type Members } from '../members.js';
+import { EXACT_GEOSERVICES_MEMBERS, type Members, readChoiceMember } from '../members.js';
 import { member } from './query-members.js';
 
 /** What operations of GeoServices have in common. */
@@ -85,7 +85,7 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
       id: `geoservices.${name}`,
       method: 'GET',
       params: { ...pathParams, f, ...params },
-      run: (x) => run(x, pathOf(x), membersOf(x)),
+      run: (x) => run(x, pathOf(x), mergeParameters(x)),
     }),
     defineOperation({
       ...about,
@@ -98,16 +98,16 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
         mediaTypes: FORM_TYPES,
         required: false,
         jsonMembers: ['geometry', 'objectIds', 'addresses', ...(spec.jsonMembers ?? [])],
-        exactMembers: EXACT_MEMBERS,
+        exactMembers: EXACT_GEOSERVICES_MEMBERS,
         maxBytes: LIMITS.bodyBytes,
       },
-      run: (x) => run(x, pathOf(x), membersOf(x)),
+      run: (x) => run(x, pathOf(x), mergeParameters(x)),
     }),
   ];
 }
 
 /** Parameters of the query and of the form. Throws 400 for one that both have, and say differently. */
-export function membersOf({ query, body }: { query: string; body: unknown }): Members {
+export function mergeParameters({ query, body }: { query: string; body: unknown }): Members {
   const ofQuery = Object.fromEntries(new URLSearchParams(query));
   const ofBody = (body ?? {}) as Members;
   for (const [name, value] of Object.entries(ofQuery))
@@ -118,6 +118,6 @@ export function membersOf({ query, body }: { query: string; body: unknown }): Me
 
 /** A page (`html`) is made of the JSON, where the answer goes out. */
 export function documentFormat(members: Members): 'json' | 'pjson' {
-  const f = choiceOf(members, 'f', { values: ['json', 'pjson', 'html'], fallback: 'json' });
+  const f = readChoiceMember(members, 'f', { values: ['json', 'pjson', 'html'], fallback: 'json' });
   return f === 'pjson' ? f : 'json';
 }

@@ -11,12 +11,12 @@ import type { LayerEdits } from '../../../services/edits/layer-edits.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import {
-  listOf,
   type Members,
   objectId,
-  objectIdsOf,
-  objectOf,
-  objectsOf,
+  readListMember,
+  readObjectIdsMember,
+  readObjectMember,
+  readObjectsMember,
   requireObject,
 } from '../members.js';
 
@@ -25,9 +25,9 @@ import {
 /** New features, changes and ids of a layer, with geometries in the CRS of an EPSG code. */
 export function layerEdits(collection: VectorCollection, epsg: number, members: Members): LayerEdits {
   if (members['attachments']) throw badParameter('edits', 'have attachments, which are not supported');
-  const features = objectOf(members, 'features') ?? members;
+  const features = readObjectMember(members, 'features') ?? members;
   const read = (name: string) =>
-    (objectsOf(features, name, LIMITS.replicaEdits) ?? []).map((feature) =>
+    (readObjectsMember(features, name, LIMITS.replicaEdits) ?? []).map((feature) =>
       sentOf(collection, epsg, feature),
     );
   const updates = read('updates').map((sent) => {
@@ -36,8 +36,8 @@ export function layerEdits(collection: VectorCollection, epsg: number, members: 
   });
   const ids = features['deletes'] === undefined ? 'deleteIds' : 'deletes';
   const deletes = Array.isArray(features[ids])
-    ? listOf(features, ids, LIMITS.replicaEdits)!.map((id) => objectId(`edits.${ids}`, id))
-    : (objectIdsOf(features, ids, LIMITS.replicaEdits) ?? []);
+    ? readListMember(features, ids, LIMITS.replicaEdits)!.map((id) => objectId(`edits.${ids}`, id))
+    : (readObjectIdsMember(features, ids, LIMITS.replicaEdits) ?? []);
   // Ids below 0 are a client's own for new features: the server gives them others.
   const adds = read('adds').map((sent) =>
     sent.id !== undefined && sent.id < 0 ? { ...sent, id: undefined } : sent,

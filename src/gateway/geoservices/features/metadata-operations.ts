@@ -1,13 +1,17 @@
 import { ApiError } from '../../../core/errors/errors.js';
 import type { Operation } from '../../../core/http/operation.js';
-import { layersOf, requireLayer, requireService } from '../../../services/replicas/layer-view.js';
+import {
+  listServiceLayers,
+  requireLayer,
+  requireVisibleService,
+} from '../../../services/replicas/layer-view.js';
 import { jsonReply } from '../images/in-band.js';
 import { layerDocument } from '../layer-documents.js';
-import { choiceOf, numbersOf, textOf, wholeNumber } from '../members.js';
+import { readChoiceMember, readIntegersMember, readTextMember, wholeNumber } from '../members.js';
 import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
 import { member } from './query-members.js';
 import { layerParams, type QueryDeps } from './query-operations.js';
-import { queryOf } from './query-request.js';
+import { readFeatureQuery } from './query-request.js';
 
 const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
 const { serviceId } = layerParams;
@@ -29,13 +33,13 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
       summary: 'Domains of the fields of layers',
       run(x, path, members) {
         const name = path['serviceId']!;
-        requireService(deps, x.principal, name);
-        const ids = numbersOf(members, 'layers', MOST_LAYERS);
+        requireVisibleService(deps, x.principal, name);
+        const ids = readIntegersMember(members, 'layers', MOST_LAYERS);
         const layers = ids
           ? ids.map((layerId) =>
               requireLayer(deps, x.principal, { service: name, layerId, parameter: 'layers' }),
             )
-          : layersOf(deps, x.principal, name);
+          : listServiceLayers(deps, x.principal, name);
         const domains = layers.flatMap((layer) =>
           layerDocument(layer, deps.visible(x.principal), false).fields.flatMap(({ domain }) => domain ?? []),
         );
@@ -50,8 +54,8 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
       summary: 'Relationships between layers',
       run(x, path, members) {
         const name = path['serviceId']!;
-        requireService(deps, x.principal, name);
-        const relationships = layersOf(deps, x.principal, name).flatMap((layer) =>
+        requireVisibleService(deps, x.principal, name);
+        const relationships = listServiceLayers(deps, x.principal, name).flatMap((layer) =>
           layerDocument(layer, deps.visible(x.principal), false)
             .relationships.filter(({ role }) => role === ORIGIN)
             .map(({ id, name: title, cardinality, relatedTableId, keyField }) => ({
@@ -73,10 +77,10 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
         const layerId = wholeNumber('layerId', path['layerId']);
         const address = { service: path['serviceId']!, layerId, parameter: 'layerId' };
         const layer = requireLayer(deps, x.principal, address);
-        choiceOf(members, 'sqlType', { values: ['where'], fallback: 'where' });
-        const where = textOf(members, 'sql', MOST_SQL) ?? '';
+        readChoiceMember(members, 'sqlType', { values: ['where'], fallback: 'where' });
+        const where = readTextMember(members, 'sql', MOST_SQL) ?? '';
         return jsonReply(
-          validation(() => queryOf(layer, { where })),
+          validation(() => readFeatureQuery(layer, { where })),
           documentFormat(members),
         );
       },

@@ -6,7 +6,7 @@ import type { EsriField } from '../../../core/geoservices/geoservices-features.j
 import type { Reply } from '../../../core/http/operation.js';
 import { isExactNumber, toDouble, toInt64 } from '../../../core/values/exact-number.js';
 import { MAX_VARINT, writeVarint } from '../../../core/values/varints.js';
-import { spatialReferenceOf } from '../layer-documents.js';
+import { createSpatialReference } from '../layer-documents.js';
 
 /** Answers of queries as Esri's FeatureCollection.proto has them; features themselves are written by the stores. */
 
@@ -136,7 +136,7 @@ function writeUniqueId(name: string, message: PbfWriter): void {
 }
 
 function writeSpatialReference(crs: Crs, message: PbfWriter): void {
-  const { wkid, latestWkid } = spatialReferenceOf(crs);
+  const { wkid, latestWkid } = createSpatialReference(crs);
   message.writeVarintField(1, wkid);
   message.writeVarintField(2, latestWkid);
 }

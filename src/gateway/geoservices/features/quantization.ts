@@ -4,7 +4,7 @@ import { type Crs, coordinatePrecision } from '../../../core/geometry/crs.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { boxIn } from '../layer-documents.js';
-import { choiceOf, type Members, objectOf } from '../members.js';
+import { type Members, readChoiceMember, readObjectMember } from '../members.js';
 
 /** How coordinates of GeoServices become whole numbers, and how an answer says it. */
 
@@ -21,11 +21,11 @@ const GRID = 10_000;
  * What `quantizationParameters` ask for; undefined without them. `decimals` is the full resolution, which the mode `edit`
  * keeps. Throws 400 naming the parameter.
  */
-export function quantizationOf(members: Members, crs: Crs, decimals: number): Quantisation | undefined {
-  const parameters = objectOf(members, PARAMETER);
+export function readQuantization(members: Members, crs: Crs, decimals: number): Quantisation | undefined {
+  const parameters = readObjectMember(members, PARAMETER);
   if (parameters === undefined) return undefined;
-  const mode = choiceOf(parameters, 'mode', { values: ['view', 'edit'], fallback: 'view' });
-  const corner = choiceOf(parameters, 'originPosition', {
+  const mode = readChoiceMember(parameters, 'mode', { values: ['view', 'edit'], fallback: 'view' });
+  const corner = readChoiceMember(parameters, 'originPosition', {
     values: ['upperLeft', 'lowerLeft'],
     fallback: 'upperLeft',
   });
@@ -44,7 +44,7 @@ export function fullQuantization(crs: Crs, decimals: number): Quantisation {
 }
 
 /** The member `transform` of an answer in JSON. */
-export function transformOf({ x, y, scale, zScale, upperLeft }: Quantisation, hasZ: boolean) {
+export function createTransformMember({ x, y, scale, zScale, upperLeft }: Quantisation, hasZ: boolean) {
   return {
     originPosition: upperLeft ? 'upperLeft' : 'lowerLeft',
     scale: [scale, scale, ...(hasZ ? [zScale] : [])],

@@ -2,7 +2,7 @@ import { ApiError } from '../../../core/errors/errors.js';
 import type { FeatureQuery, ItemsResult } from '../../../core/features/features.js';
 import { uncrossed } from '../../../core/geometry/box.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
-import { esriFields, esriTypeOf } from '../../../core/geoservices/geoservices-features.js';
+import { esriFields, findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
 import type { Exchange, Operation, Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -13,11 +13,11 @@ import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.j
 import type { SurfaceDeps } from '../../surface/common.js';
 import { crsMember } from '../../surface/crs-member.js';
 import { jsonReply } from '../images/in-band.js';
-import { boxIn, envelopeObject, spatialReferenceOf } from '../layer-documents.js';
+import { boxIn, createSpatialReference, envelopeObject } from '../layer-documents.js';
 import { wholeNumber } from '../members.js';
 import { common, readingOperation, SERVER, type ServerType } from './feature-server.js';
 import { countPbf, featuresPbf, idsPbf } from './pbf-documents.js';
-import { transformOf } from './quantization.js';
+import { createTransformMember } from './quantization.js';
 import { member } from './query-members.js';
 import { type QueryRequest, queryRequest } from './query-request.js';
 import { groupsReply } from './statistics-operations.js';
@@ -92,14 +92,19 @@ export function layerQueryOperations(deps: QueryDeps, server: ServerType): Opera
       const layer = requireLayer(deps, x.principal, address);
       const groups = groupsRequest(layer, members);
       if (groups) return groupsReply(x, deps.pools, groups);
-      return answer(x, deps.pools, layer, queryRequest(layer, members));
+      return createQueryReply(x, deps.pools, layer, queryRequest(layer, members));
     },
   });
 }
 
 type Layer = ReturnType<typeof requireLayer>;
 
-export async function answer(x: Exchange, pools: Pools, layer: Layer, request: QueryRequest): Promise<Reply> {
+export async function createQueryReply(
+  x: Exchange,
+  pools: Pools,
+  layer: Layer,
+  request: QueryRequest,
+): Promise<Reply> {
   const format = request.format === 'pjson' ? 'pjson' : 'json';
   switch (request.answer) {
     case 'count': {
@@ -132,7 +137,7 @@ async function extentAnswer(x: Exchange, pools: Pools, { storageCrs }: Layer, re
       ? envelopeObject(image, crs)
       : {
           ...{ xmin: 'NaN', ymin: 'NaN', xmax: 'NaN', ymax: 'NaN' },
-          spatialReference: spatialReferenceOf(crs),
+          spatialReference: createSpatialReference(crs),
         },
   };
 }
@@ -184,7 +189,7 @@ function featuresReply(layer: Layer, request: QueryRequest, answer: ItemsResult)
     };
   }
   const esri = esriLayer(layer);
-  const geometryType = esriTypeOf(esri);
+  const geometryType = findEsriGeometryType(esri);
   const names = new Set([source.idColumn, ...request.fields.map(({ name }) => name)]);
   const { skipGeometry, quantisation, z } = request.task;
   const hasZ = z === true;
@@ -198,8 +203,8 @@ function featuresReply(layer: Layer, request: QueryRequest, answer: ItemsResult)
     objectIdFieldName: source.idColumn,
     globalIdFieldName: '',
     ...(geometryType === undefined || skipGeometry ? {} : { geometryType, hasZ, hasM: false }),
-    ...(skipGeometry ? {} : { spatialReference: spatialReferenceOf(request.crs) }),
-    ...(quantisation ? { transform: transformOf(quantisation, hasZ) } : {}),
+    ...(skipGeometry ? {} : { spatialReference: createSpatialReference(request.crs) }),
+    ...(quantisation ? { transform: createTransformMember(quantisation, hasZ) } : {}),
     fields,
     ...(page.more ? { exceededTransferLimit: true } : {}),
   });

@@ -4,7 +4,7 @@ import { and } from '../../../core/cql2/index.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { FeatureQuery, ItemsTask, SortKey } from '../../../core/features/features.js';
 import { type Crs, coordinatePrecision, defaultCrs } from '../../../core/geometry/crs.js';
-import { esriTypeOf } from '../../../core/geoservices/geoservices-features.js';
+import { findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
@@ -12,8 +12,14 @@ import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { scalarNumber } from '../../../services/geoservices/scalar.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { layerCrs } from '../layer-documents.js';
-import { choiceOf, flagOf, type Members, numberOf, textOf } from '../members.js';
-import { fullQuantization, quantizationOf } from './quantization.js';
+import {
+  type Members,
+  readChoiceMember,
+  readFlagMember,
+  readIntegerMember,
+  readTextMember,
+} from '../members.js';
+import { fullQuantization, readQuantization } from './quantization.js';
 
 /** What a query of a layer asks for. Each reader throws 400 naming the parameter. */
 
@@ -48,30 +54,30 @@ const UNSUPPORTED = [
 const UNSUPPORTED_FLAGS = ['returnM', 'returnTrueCurves'];
 
 /** The features that a query is about. */
-export function queryOf(layer: VectorCollection, members: Members): FeatureQuery {
+export function readFeatureQuery(layer: VectorCollection, members: Members): FeatureQuery {
   requireSupported(members);
   const { source, filter: rows } = readable(layer);
-  const filter = and(rows, filterOf(layer, members));
+  const filter = and(rows, parseQueryFilter(layer, members));
   return { source, filter };
 }
 
 export function queryRequest(layer: VectorCollection, members: Members): QueryRequest {
-  const query = queryOf(layer, members);
-  const format = choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' });
+  const query = readFeatureQuery(layer, members);
+  const format = readChoiceMember(members, 'f', { values: QUERY_FORMATS, fallback: 'json' });
   const { fields: names } = readable(layer);
   const crs = outCrs(layer, members, format);
-  const fieldNames = textOf(members, 'outFields', MOST_FIELDS);
+  const fieldNames = readTextMember(members, 'outFields', MOST_FIELDS);
   const fields = outFields(layer, fieldNames);
-  const sort = sortOf(layer, textOf(members, 'orderByFields', MOST_FIELDS));
+  const sort = sortOf(layer, readTextMember(members, 'orderByFields', MOST_FIELDS));
   const isWhole = names === undefined && fields === layer.source.fields;
-  const countOnly = flagOf(members, 'returnCountOnly', false);
-  const extentOnly = flagOf(members, 'returnExtentOnly', false);
+  const countOnly = readFlagMember(members, 'returnCountOnly', false);
+  const extentOnly = readFlagMember(members, 'returnExtentOnly', false);
   if (extentOnly && format === 'pbf') throw badParameter('f', 'has no pbf of an extent');
   return {
     ...{ format, query, crs, fields },
-    answer: answerOf(flagOf(members, 'returnIdsOnly', false), countOnly, extentOnly),
+    answer: answerOf(readFlagMember(members, 'returnIdsOnly', false), countOnly, extentOnly),
     counts: countOnly,
-    wholeOnly: !flagOf(members, 'returnExceededLimitFeatures', true),
+    wholeOnly: !readFlagMember(members, 'returnExceededLimitFeatures', true),
     task: {
       ...query,
       format: WRITERS[format],
@@ -81,16 +87,16 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
       swapAxes: false,
       precision: precisionOf(members, crs),
       tolerance: toleranceOf(members),
-      z: flagOf(members, 'returnZ', false) && esriLayer(layer).hasZ,
+      z: readFlagMember(members, 'returnZ', false) && esriLayer(layer).hasZ,
       ...numbersOfAnswer(members, crs, format),
       // Clients have no type for layers of mixed geometries: GeoJSON alone can say these.
       skipGeometry:
-        !flagOf(members, 'returnGeometry', true) ||
-        (format !== 'geojson' && esriTypeOf(esriLayer(layer)) === undefined),
+        !readFlagMember(members, 'returnGeometry', true) ||
+        (format !== 'geojson' && findEsriGeometryType(esriLayer(layer)) === undefined),
       ...(isWhole ? {} : { fields: fields.map(({ name }) => name) }),
       ...(sort.length > 0 ? { sort } : {}),
-      limit: limitOf(members),
-      offset: numberOf(members, 'resultOffset') ?? 0,
+      limit: readRecordLimit(members),
+      offset: readIntegerMember(members, 'resultOffset') ?? 0,
       maxBytes: LIMITS.geoServicesBytes,
     },
   };
@@ -104,27 +110,31 @@ function numbersOfAnswer(
   crs: Crs,
   format: QueryFormat,
 ): Pick<ItemsTask, 'centroid' | 'quantisation'> {
-  const centroid = flagOf(members, 'returnCentroid', false);
+  const centroid = readFlagMember(members, 'returnCentroid', false);
   if (centroid && format === 'geojson') throw badParameter('returnCentroid', 'is not there in geojson');
   const decimals = precisionOf(members, crs);
   const quantisation =
-    quantizationOf(members, crs, decimals) ??
+    readQuantization(members, crs, decimals) ??
     (format === 'pbf' ? fullQuantization(crs, decimals) : undefined);
   return { ...(centroid ? { centroid } : {}), ...(quantisation ? { quantisation } : {}) };
 }
 
 /** `resultType` and `maxRecordCountFactor` say how many may come where `resultRecordCount` does not. */
-export function limitOf(members: Members): number {
-  const type = choiceOf(members, 'resultType', { values: ['none', 'standard', 'tile'], fallback: 'none' });
-  const factor = numberOf(members, 'maxRecordCountFactor') ?? 1;
+export function readRecordLimit(members: Members): number {
+  const type = readChoiceMember(members, 'resultType', {
+    values: ['none', 'standard', 'tile'],
+    fallback: 'none',
+  });
+  const factor = readIntegerMember(members, 'maxRecordCountFactor') ?? 1;
   const most = LIMITS.geoServicesRecordsMax;
   const usual = type === 'none' ? LIMITS.geoServicesRecords * Math.max(factor, 1) : most;
-  return Math.min(numberOf(members, 'resultRecordCount') || usual, most);
+  return Math.min(readIntegerMember(members, 'resultRecordCount') || usual, most);
 }
 
 function requireSupported(members: Members): void {
   const says = (name: string) => ![undefined, null, ''].includes(members[name] as string | null | undefined);
-  const name = UNSUPPORTED.find(says) ?? UNSUPPORTED_FLAGS.find((flag) => flagOf(members, flag, false));
+  const name =
+    UNSUPPORTED.find(says) ?? UNSUPPORTED_FLAGS.find((flag) => readFlagMember(members, flag, false));
   if (name !== undefined) throw badParameter(name, 'is not supported');
 }
 
@@ -135,11 +145,11 @@ function answerOf(ids: boolean, count: boolean, extent: boolean): QueryRequest['
 }
 
 /** The parameters of a query that say which features there are. Throws 400 naming the one that is wrong. */
-export function filterOf(layer: VectorCollection, members: Members) {
+export function parseQueryFilter(layer: VectorCollection, members: Members) {
   const { source } = layer;
   const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(layer) };
   const text = (name: string, most: number) => {
-    const value = textOf(members, name, most);
+    const value = readTextMember(members, name, most);
     return value === undefined ? {} : { [name]: value };
   };
   return geoServicesFilter(
@@ -235,7 +245,7 @@ function toleranceOf(members: Members): number {
 }
 
 function precisionOf(members: Members, crs: Crs): number {
-  const decimals = numberOf(members, 'geometryPrecision');
+  const decimals = readIntegerMember(members, 'geometryPrecision');
   if (decimals === undefined) return coordinatePrecision(crs);
   return Math.min(decimals, MOST_DECIMALS);
 }

@@ -1,30 +1,41 @@
 import { hasFeatures, isServed } from '../../../core/catalog/abilities.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { Relationship } from '../../../core/catalog/layer-settings.js';
-import { numberedCollection } from '../../../core/catalog/numbered.js';
+import { toNumberedCollection } from '../../../core/catalog/numbered.js';
 import { layerFailure } from '../../../core/catalog/unread.js';
 import { isNumber, type Scalar } from '../../../core/cql2/ast.js';
-import { and, oneOf } from '../../../core/cql2/index.js';
+import { and, equalsAny } from '../../../core/cql2/index.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { ItemsTask } from '../../../core/features/features.js';
 import {
   type EsriFeature,
   esriFields,
-  esriTypeOf,
   featuresIn,
+  findEsriGeometryType,
 } from '../../../core/geoservices/geoservices-features.js';
 import type { Exchange, Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { FieldType } from '../../../core/sources/vector-source.js';
-import { digitsOf } from '../../../core/values/exact-number.js';
+import { formatDecimal } from '../../../core/values/exact-number.js';
 import type { ObjectId } from '../../../core/values/object-id.js';
-import { comparable, fieldsOf, typeOf } from '../../../services/catalog/layers/related.js';
+import {
+  findFieldType,
+  getRelationshipFields,
+  toComparableValue,
+} from '../../../services/catalog/layers/related.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
 import { jsonReply } from '../images/in-band.js';
-import { relationshipId, spatialReferenceOf } from '../layer-documents.js';
-import { flagOf, type Members, numberOf, objectId, objectIdsOf, wholeNumber } from '../members.js';
+import { createSpatialReference, relationshipId } from '../layer-documents.js';
+import {
+  type Members,
+  objectId,
+  readFlagMember,
+  readIntegerMember,
+  readObjectIdsMember,
+  wholeNumber,
+} from '../members.js';
 import { common, documentFormat, readingOperation, SERVER } from './feature-server.js';
 import { member } from './query-members.js';
 import type { QueryDeps } from './query-operations.js';
@@ -77,7 +88,7 @@ async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollect
   const names = new Set([related.source.idColumn, ...request.fields.map(({ name }) => name)]);
   const filter = and(
     task.filter,
-    oneOf(
+    equalsAny(
       ends.other,
       [...origins.values()].map(({ value }) => value),
     ),
@@ -91,13 +102,13 @@ async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollect
   });
   const groups = groupsOf(answer.features, origins, ends);
   for (const { attributes } of answer.features) if (!names.has(ends.other)) delete attributes[ends.other];
-  const isCount = flagOf(members, 'returnCountOnly', false);
+  const isCount = readFlagMember(members, 'returnCountOnly', false);
   const esri = esriLayer(related);
   return {
     fields: esriFields(esri).filter(({ name }) => names.has(name)),
     ...(task.skipGeometry
       ? {}
-      : { geometryType: esriTypeOf(esri), spatialReference: spatialReferenceOf(crs) }),
+      : { geometryType: findEsriGeometryType(esri), spatialReference: createSpatialReference(crs) }),
     ...(answer.more ? { exceededTransferLimit: true } : {}),
     relatedRecordGroups: [...groups].map(([objectId, features]) =>
       isCount ? { objectId, count: features.length } : { objectId, relatedRecords: features },
@@ -115,8 +126,8 @@ interface Ends {
 
 /** Throws 400 where the caller may not read one of the fields. */
 function endsOf(relationship: Relationship, layer: VectorCollection, related: VectorCollection): Ends {
-  const { own, other } = fieldsOf(relationship);
-  const [ownType, otherType] = [typeOf(own, layer), typeOf(other, related)];
+  const { own, other } = getRelationshipFields(relationship);
+  const [ownType, otherType] = [findFieldType(own, layer), findFieldType(other, related)];
   if (!ownType || !otherType) throw badParameter('relationshipId', 'is by a field that you may not read');
   return { own, ownType, other, otherType };
 }
@@ -125,7 +136,7 @@ function endsOf(relationship: Relationship, layer: VectorCollection, related: Ve
 type Origins = Map<string, { readonly value: Scalar; readonly ids: ObjectId[] }>;
 
 /** Equal values have one key. */
-const keyOf = (value: Scalar) => (isNumber(value) ? digitsOf(value) : JSON.stringify(value));
+const keyOf = (value: Scalar) => (isNumber(value) ? formatDecimal(value) : JSON.stringify(value));
 
 /** Ids of the features that are named, by the values that related ones have. */
 async function originsByValue(
@@ -135,14 +146,14 @@ async function originsByValue(
   { own, ownType, otherType }: Ends,
   members: Members,
 ): Promise<Origins> {
-  const objectIds = objectIdsOf(members, 'objectIds', LIMITS.geoServicesRecords);
+  const objectIds = readObjectIdsMember(members, 'objectIds', LIMITS.geoServicesRecords);
   if (!objectIds || objectIds.length === 0) throw badParameter('objectIds', 'is missing');
   const ids = objectIds.join(',');
   const { task } = queryRequest(layer, { objectIds: ids, returnGeometry: 'false', outFields: own });
   const { features } = await read(x, deps, { ...task, limit: objectIds.length });
   const origins: Origins = new Map();
   for (const { attributes } of features) {
-    const value = comparable(truthOf(attributes[own], ownType), otherType);
+    const value = toComparableValue(truthOf(attributes[own], ownType), otherType);
     if (value === undefined) continue;
     const id = objectId('objectIds', attributes[layer.source.idColumn]);
     const key = keyOf(value);
@@ -161,7 +172,7 @@ function groupsOf(
 ): Map<ObjectId, EsriFeature[]> {
   const groups = new Map<ObjectId, EsriFeature[]>();
   for (const feature of features) {
-    const value = comparable(truthOf(feature.attributes[other], otherType), otherType);
+    const value = toComparableValue(truthOf(feature.attributes[other], otherType), otherType);
     if (value === undefined) continue;
     for (const id of origins.get(keyOf(value))?.ids ?? []) addTo(groups, id, feature);
   }
@@ -187,7 +198,7 @@ const truthOf = (value: unknown, type: string) =>
   type === 'boolean' && value !== null ? value === 1 : value;
 
 function relationshipOf({ relationships = [] }: VectorCollection, members: Members): Relationship {
-  const id = numberOf(members, 'relationshipId');
+  const id = readIntegerMember(members, 'relationshipId');
   if (id === undefined) throw badParameter('relationshipId', 'is missing');
   const match = relationships.find((one, i) => relationshipId(one, i) === id);
   if (!match) throw badParameter('relationshipId', `${id} is no relationship of the layer`);
@@ -199,6 +210,6 @@ function relatedLayer(x: Exchange, deps: QueryDeps, { relatedLayerId }: Relation
   const catalog = deps.visible(x.principal);
   const related = catalog.byLayerId(relatedLayerId);
   if (related && hasFeatures(related) && isServed(related, 'FeatureServer'))
-    return numberedCollection(related);
+    return toNumberedCollection(related);
   throw layerFailure(catalog, relatedLayerId);
 }

@@ -4,10 +4,10 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import { textReply } from '../images/in-band.js';
 import { layerDefs } from '../maps/map-choice.js';
-import { type Members, objectsOf, textOf, wholeNumber } from '../members.js';
+import { type Members, readObjectsMember, readTextMember, wholeNumber } from '../members.js';
 import { common, readingOperation, SERVER } from './feature-server.js';
 import { member } from './query-members.js';
-import { answer, featureParams, layerParams, type QueryDeps } from './query-operations.js';
+import { createQueryReply, featureParams, layerParams, type QueryDeps } from './query-operations.js';
 import { queryRequest } from './query-request.js';
 
 const { serviceId } = layerParams;
@@ -33,7 +33,7 @@ export function serviceQueryOperations(deps: QueryDeps): Operation[] {
     ...{ pathParams: { serviceId }, params },
     summary: 'Features of layers of a service',
     async run(x, path, members) {
-      const format = textOf(members, 'f', MOST_TEXT) ?? 'json';
+      const format = readTextMember(members, 'f', MOST_TEXT) ?? 'json';
       if (!['json', 'pjson'].includes(format.toLowerCase())) throw badParameter('f', 'must be json or pjson');
       const parts: Uint8Array[] = [];
       let bytes = 0;
@@ -41,7 +41,7 @@ export function serviceQueryOperations(deps: QueryDeps): Operation[] {
         const address = { service: path['serviceId']!, layerId, parameter: 'layerDefs' };
         const layer = requireLayer(deps, x.principal, address);
         const request = queryRequest(layer, { ...members, ...own, f: 'json' });
-        const { body } = await answer(x, deps.pools, layer, request);
+        const { body } = await createQueryReply(x, deps.pools, layer, request);
         const document = typeof body === 'string' ? Buffer.from(body) : (body as Uint8Array);
         bytes += document.length;
         if (bytes > LIMITS.geoServicesBytes)
@@ -71,7 +71,7 @@ function layersOf(members: Members): LayerQuery[] {
   if (text === undefined || text === '') throw badParameter('layerDefs', 'is missing');
   const isList = Array.isArray(text) || (typeof text === 'string' && text.trimStart().startsWith('['));
   const list: readonly Members[] = isList
-    ? objectsOf(members, 'layerDefs', LIMITS.collectionsPerRequest)!
+    ? readObjectsMember(members, 'layerDefs', LIMITS.collectionsPerRequest)!
     : Object.entries(layerDefs(members)).map(([layerId, where]) => ({ layerId, where }));
   if (list.length > LIMITS.collectionsPerRequest)
     throw badParameter('layerDefs', `must not name more than ${LIMITS.collectionsPerRequest} layers`);

@@ -1,5 +1,9 @@
 import type { FeatureRow } from '../../../core/features/features.js';
-import { type EsriField, esriFieldOf, esriValue } from '../../../core/geoservices/geoservices-features.js';
+import {
+  createEsriField,
+  type EsriField,
+  esriValue,
+} from '../../../core/geoservices/geoservices-features.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import type { FieldType } from '../../../core/sources/vector-source.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
@@ -22,7 +26,7 @@ export async function groupsReply(x: Exchange, pools: Pools, request: GroupsRequ
   }
   const { rows, more } = await runTask(x, pools, 'vector.groups', task);
   const groups = rows.map((values) => attributesOf(values, columns));
-  return tableReply(format, columns.map(fieldOf), groups, more);
+  return tableReply(format, columns.map(describeColumn), groups, more);
 }
 
 /** Rows of values as features without geometries. */
@@ -69,8 +73,8 @@ export function tableValue(value: unknown, type: FieldType): unknown {
 
 export type TableField = Pick<EsriField, 'name' | 'type' | 'alias' | 'length'>;
 
-export function fieldOf({ field, isCount }: Omit<GroupColumn, 'place'>): TableField {
-  const { name, type, alias, length } = esriFieldOf(field);
+export function describeColumn({ field, isCount }: Omit<GroupColumn, 'place'>): TableField {
+  const { name, type, alias, length } = createEsriField(field);
   return {
     name,
     type: isCount ? 'esriFieldTypeInteger' : type,

@@ -15,22 +15,22 @@ import type { Field } from '../../../core/sources/vector-source.js';
 import { type OutputStatistic, readHaving } from '../../../services/geoservices/having.js';
 import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.js';
 import {
-  choiceOf,
-  flagOf,
   type Members,
-  numberOf,
-  objectOf,
-  objectsOf,
+  readChoiceMember,
+  readFlagMember,
+  readIntegerMember,
+  readObjectMember,
+  readObjectsMember,
+  readTextMember,
   requireObject,
-  textOf,
 } from '../members.js';
 import {
-  limitOf,
   MOST_FIELDS,
   orderKeys,
   QUERY_FORMATS,
   type QueryFormat,
-  queryOf,
+  readFeatureQuery,
+  readRecordLimit,
 } from './query-request.js';
 
 /** What a query asks of groups of features: statistics, or distinct values. Each reader throws 400 naming the parameter. */
@@ -56,11 +56,11 @@ const MOST_GROUP_FIELDS = 20;
 
 /** Undefined where the query asks for features. */
 export function groupsRequest(layer: VectorCollection, members: Members): GroupsRequest | undefined {
-  const statistics = statisticsOf(layer, members);
-  const isDistinct = flagOf(members, 'returnDistinctValues', false);
+  const statistics = readOutputStatistics(layer, members);
+  const isDistinct = readFlagMember(members, 'returnDistinctValues', false);
   if (statistics === undefined) {
     for (const name of ['groupByFieldsForStatistics', 'having'])
-      if (textOf(members, name, MOST_FIELDS) !== undefined)
+      if (readTextMember(members, name, MOST_FIELDS) !== undefined)
         throw badParameter(name, 'goes with outStatistics');
     if (!isDistinct) return undefined;
   }
@@ -69,18 +69,18 @@ export function groupsRequest(layer: VectorCollection, members: Members): Groups
     ? groupFields(
         layer,
         'groupByFieldsForStatistics',
-        textOf(members, 'groupByFieldsForStatistics', MOST_FIELDS),
+        readTextMember(members, 'groupByFieldsForStatistics', MOST_FIELDS),
       )
-    : distinctFields(layer, textOf(members, 'outFields', MOST_FIELDS));
+    : distinctFields(layer, readTextMember(members, 'outFields', MOST_FIELDS));
   return requestOf(layer, members, groupBy, statistics ?? []);
 }
 
 /** Groups have neither geometries nor ids. */
 function requireNoFeatures(members: Members, name: string): void {
-  if (name === 'returnDistinctValues' && flagOf(members, 'returnGeometry', false))
+  if (name === 'returnDistinctValues' && readFlagMember(members, 'returnGeometry', false))
     throw badParameter('returnGeometry', 'must be false with returnDistinctValues');
   for (const flag of ['returnIdsOnly', 'returnExtentOnly'])
-    if (flagOf(members, flag, false)) throw badParameter(flag, `cannot be true with ${name}`);
+    if (readFlagMember(members, flag, false)) throw badParameter(flag, `cannot be true with ${name}`);
 }
 
 function requestOf(
@@ -91,17 +91,17 @@ function requestOf(
 ): GroupsRequest {
   const names = [...groupBy, ...outputs.map(({ name }) => name)];
   requireDifferent(names);
-  const query = queryOf(layer, members);
+  const query = readFeatureQuery(layer, members);
   const { having, statistics } = readHaving(
-    textOf(members, 'having', LIMITS.geoServicesWhere),
+    readTextMember(members, 'having', LIMITS.geoServicesWhere),
     { source: query.source, groupBy, outputs },
-    (type, name) => statisticOf(layer, 'having', type, name),
+    (type, name) => requireStatistic(layer, 'having', type, name),
   );
   const grouping: Grouping = { groupBy, statistics };
   const columns = groupColumns(query.source, grouping);
   return {
-    format: choiceOf(members, 'f', { values: QUERY_FORMATS, fallback: 'json' }),
-    answer: flagOf(members, 'returnCountOnly', false) ? 'count' : 'groups',
+    format: readChoiceMember(members, 'f', { values: QUERY_FORMATS, fallback: 'json' }),
+    answer: readFlagMember(members, 'returnCountOnly', false) ? 'count' : 'groups',
     columns: names.map((name, place) => ({
       field: {
         ...(layer.source.fields.find((field) => field.name === groupBy[place]) ?? columns[place]!),
@@ -115,8 +115,8 @@ function requestOf(
       ...grouping,
       ...(having === undefined ? {} : { having }),
       sort: sortOf(members, names, columns),
-      limit: limitOf(members),
-      offset: numberOf(members, 'resultOffset') ?? 0,
+      limit: readRecordLimit(members),
+      offset: readIntegerMember(members, 'resultOffset') ?? 0,
     },
   };
 }
@@ -129,7 +129,7 @@ export function requireDifferent(names: readonly string[]): void {
 
 function sortOf(members: Members, names: readonly string[], columns: readonly Field[]): SortKey[] {
   const sortable = new Map(names.map((name, i) => [name.toLowerCase(), columns[i]!.name]));
-  return orderKeys(textOf(members, 'orderByFields', MOST_FIELDS), sortable);
+  return orderKeys(readTextMember(members, 'orderByFields', MOST_FIELDS), sortable);
 }
 
 const WORDS: Readonly<Record<string, GroupStatisticType>> = {
@@ -138,10 +138,13 @@ const WORDS: Readonly<Record<string, GroupStatisticType>> = {
 };
 
 /** Names that clients may give: they are told again, and never become a part of SQL. */
-export const NAME = /^[\p{L}_][\p{L}\p{N}_$#.: -]{0,127}$/u;
+export const NAME_PATTERN = /^[\p{L}_][\p{L}\p{N}_$#.: -]{0,127}$/u;
 
-export function statisticsOf(layer: VectorCollection, members: Members): OutputStatistic[] | undefined {
-  const objects = objectsOf(members, 'outStatistics', LIMITS.geoServicesStatistics);
+export function readOutputStatistics(
+  layer: VectorCollection,
+  members: Members,
+): OutputStatistic[] | undefined {
+  const objects = readObjectsMember(members, 'outStatistics', LIMITS.geoServicesStatistics);
   if (objects === undefined) return undefined;
   if (objects.length === 0) throw badParameter('outStatistics', 'holds no statistic');
   return objects.map((object) => outputStatistic(layer, object));
@@ -154,16 +157,16 @@ function outputStatistic(layer: VectorCollection, object: Members): OutputStatis
     throw badParameter('outStatistics', `statisticType must be one of ${Object.keys(WORDS).join(', ')}`);
   const field = object['onStatisticField'];
   if (typeof field !== 'string') throw badParameter('outStatistics', 'onStatisticField must be a name');
-  const statistic = statisticOf(layer, 'outStatistics', type, field);
+  const statistic = requireStatistic(layer, 'outStatistics', type, field);
   const name = object['outStatisticFieldName'] || `${type.toUpperCase()}_${statistic.field}`;
-  if (typeof name !== 'string' || !NAME.test(name))
+  if (typeof name !== 'string' || !NAME_PATTERN.test(name))
     throw badParameter('outStatistics', 'outStatisticFieldName must be a name of letters and digits');
   if (!type.startsWith('percentile')) return { name, statistic };
   return { name, statistic: { ...statistic, percentile: percentileOf(object) } };
 }
 
 function percentileOf(object: Members): GroupStatistic['percentile'] {
-  const parameters = objectOf(object, 'statisticParameters');
+  const parameters = readObjectMember(object, 'statisticParameters');
   const { value, orderBy = 'ASC' } = requireObject('outStatistics', parameters ?? null);
   const fraction = scalarNumber('outStatistics', value ?? '');
   if (!['number', 'string'].includes(typeof value) || value === '' || !(fraction >= 0 && fraction <= 1))
@@ -178,20 +181,20 @@ const WITHOUT_ORDER: ReadonlySet<Field['type']> = new Set(['json', 'array', 'bin
 const NUMBERS: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'boolean']);
 
 /** Fields that may be computed with, by their names in lower case: those that a mask covers are not among them. */
-export function comparable({ source }: VectorCollection): Map<string, string> {
+export function listComparableFields({ source }: VectorCollection): Map<string, string> {
   const fields = plainFields(source.fields).filter(({ type }) => !WITHOUT_ORDER.has(type));
   const names = [...fields.map(({ name }) => name), source.idColumn];
   return new Map(names.map((name) => [name.toLowerCase(), name]));
 }
 
-export function statisticOf(
+export function requireStatistic(
   layer: VectorCollection,
   parameter: string,
   type: GroupStatisticType,
   name: string,
 ): GroupStatistic {
   const isAll = type === 'count' && name.trim() === '*';
-  const field = isAll ? layer.source.idColumn : comparable(layer).get(plainName(name));
+  const field = isAll ? layer.source.idColumn : listComparableFields(layer).get(plainName(name));
   if (field === undefined) throw badParameter(parameter, `cannot be of '${name.slice(0, 60)}'`);
   const { type: fieldType } = valueField(layer.source, field);
   if (!['count', 'min', 'max'].includes(type) && !NUMBERS.has(fieldType))
@@ -207,7 +210,7 @@ const plainName = (text: string) =>
 
 export function groupFields(layer: VectorCollection, parameter: string, text: string | undefined): string[] {
   if (text === undefined || text.trim() === '') return [];
-  const fields = comparable(layer);
+  const fields = listComparableFields(layer);
   const names = text.split(',').map((part) => {
     const name = fields.get(plainName(part));
     if (name === undefined) throw badParameter(parameter, `cannot be '${part.trim().slice(0, 60)}'`);
@@ -223,7 +226,7 @@ export function groupFields(layer: VectorCollection, parameter: string, text: st
 function distinctFields(layer: VectorCollection, text: string | undefined): string[] {
   if (text === undefined || text.trim() === '') throw badParameter('outFields', 'is missing');
   if (text.trim() !== '*') return groupFields(layer, 'outFields', text);
-  const names = [...comparable(layer).values()].filter((name) => name !== layer.source.idColumn);
+  const names = [...listComparableFields(layer).values()].filter((name) => name !== layer.source.idColumn);
   if (names.length === 0) throw badParameter('outFields', 'names nothing that has distinct values');
   if (names.length > MOST_GROUP_FIELDS)
     throw badParameter('outFields', `names more than ${MOST_GROUP_FIELDS} fields`);

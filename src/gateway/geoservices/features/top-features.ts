@@ -1,5 +1,5 @@
 import { readable, type VectorCollection } from '../../../core/catalog/collection.js';
-import { and, oneOf } from '../../../core/cql2/index.js';
+import { and, equalsAny } from '../../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../../core/errors/errors.js';
 import type { TopTask } from '../../../core/features/feature-groups.js';
 import type { Operation } from '../../../core/http/operation.js';
@@ -7,12 +7,12 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { idLiteral } from '../../../core/values/object-id.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
-import { type Members, objectOf, wholeNumber } from '../members.js';
+import { type Members, readObjectMember, wholeNumber } from '../members.js';
 import { common, readingOperation, SERVER } from './feature-server.js';
 import { member } from './query-members.js';
-import { answer, featureParams, layerParams, type QueryDeps } from './query-operations.js';
-import { orderKeys, queryOf, queryRequest } from './query-request.js';
-import { comparable, groupFields } from './statistics-request.js';
+import { createQueryReply, featureParams, layerParams, type QueryDeps } from './query-operations.js';
+import { orderKeys, queryRequest, readFeatureQuery } from './query-request.js';
+import { groupFields, listComparableFields } from './statistics-request.js';
 
 /** The first features of each group: `queryTopFeatures`. */
 export function topFeatureOperations(deps: QueryDeps): Operation[] {
@@ -36,23 +36,27 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
           `There are more than ${LIMITS.geoServicesRecordsMax} features: ask for fewer of each group.`,
         );
       // The rows that the principal may read are asked for again, as every answer is.
-      const filter = and(readable(layer).filter, oneOf(layer.source.idColumn, ids.map(idLiteral)));
+      const filter = and(readable(layer).filter, equalsAny(layer.source.idColumn, ids.map(idLiteral)));
       const query = { ...request.query, filter };
-      return answer(x, deps.pools, layer, { ...request, query, task: { ...request.task, ...query } });
+      return createQueryReply(x, deps.pools, layer, {
+        ...request,
+        query,
+        task: { ...request.task, ...query },
+      });
     },
   });
 }
 
 function topTask(layer: VectorCollection, members: Members): TopTask {
-  const top = objectOf(members, 'topFilter');
+  const top = readObjectMember(members, 'topFilter');
   if (!top) throw badParameter('topFilter', 'is missing');
   const groupBy = groupFields(layer, 'topFilter', listOf(top['groupByFields']));
   if (groupBy.length === 0) throw badParameter('topFilter', 'has no groupByFields');
   const count = wholeNumber('topFilter', top['topCount']);
   if (count < 1) throw badParameter('topFilter', 'must have a topCount from 1');
-  const sort = orderKeys(listOf(top['orderByFields']), comparable(layer), 'topFilter');
+  const sort = orderKeys(listOf(top['orderByFields']), listComparableFields(layer), 'topFilter');
   if (sort.length === 0) throw badParameter('topFilter', 'has no orderByFields');
-  return { ...queryOf(layer, members), groupBy, sort, count, limit: LIMITS.geoServicesRecordsMax };
+  return { ...readFeatureQuery(layer, members), groupBy, sort, count, limit: LIMITS.geoServicesRecordsMax };
 }
 
 /** Names by commas; clients also send a list of them. */

@@ -3,7 +3,7 @@ import { CRS84, type Crs } from '../../../core/geometry/crs.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { transformPoints } from '../../../native/index.js';
 import type { GeocoderFacts } from '../../../services/geocoding/geocoder.js';
-import { CURRENT_VERSION, spatialReferenceOf } from '../layer-documents.js';
+import { CURRENT_VERSION, createSpatialReference } from '../layer-documents.js';
 
 /** Answers of a GeocodeServer. */
 
@@ -29,7 +29,7 @@ const CANDIDATE_FIELDS: readonly (readonly [name: string, type: FieldType, lengt
 const ADDRESS_FIELDS = ['Address', 'Neighborhood', 'City', 'Subregion', 'Region', 'Postal', 'CountryCode'];
 
 export function geocodeDocument(name: string | undefined, { window, languages }: GeocoderFacts) {
-  const spatialReference = spatialReferenceOf(CRS84);
+  const spatialReference = createSpatialReference(CRS84);
   const field = (one: string, type: FieldType, length?: number) => ({
     ...{ name: one, type, alias: one, required: false },
     ...(length === undefined ? {} : { length }),
@@ -82,7 +82,7 @@ export interface CandidateWriting {
 
 export function candidatesDocument(candidates: readonly Candidate[], writing: CandidateWriting) {
   return {
-    spatialReference: spatialReferenceOf(writing.crs),
+    spatialReference: createSpatialReference(writing.crs),
     candidates: candidates.map((one) => candidateOf(one, writing)).filter(isThere),
   };
 }
@@ -150,7 +150,7 @@ export function reverseDocument(place: Place, crs: Crs) {
       CountryCode: place.countryCode,
       CntryName: place.country,
     },
-    location: { ...pointIn(place, crs), spatialReference: spatialReferenceOf(crs) },
+    location: { ...pointIn(place, crs), spatialReference: createSpatialReference(crs) },
   };
 }
 
@@ -160,7 +160,7 @@ export function batchDocument(
   { locator, crs }: Pick<CandidateWriting, 'locator' | 'crs'>,
 ) {
   return {
-    spatialReference: spatialReferenceOf(crs),
+    spatialReference: createSpatialReference(crs),
     locations: found.map(({ id, candidates }) => {
       const [best, second] = candidates;
       if (!best)

@@ -12,7 +12,15 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { transformBox, transformPoints } from '../../../native/index.js';
 import { geometryLiteral, spatialReference } from '../../../services/geoservices/geometry.js';
 import { scalarNumber } from '../../../services/geoservices/scalar.js';
-import { type Members, naming, numberOf, objectOf, requireObject, textOf, wholeNumber } from '../members.js';
+import {
+  type Members,
+  naming,
+  readIntegerMember,
+  readObjectMember,
+  readTextMember,
+  requireObject,
+  wholeNumber,
+} from '../members.js';
 
 /** Parameters of a GeocodeServer. What is wrong with them is said by their names. */
 
@@ -38,7 +46,7 @@ function wordsOf(
   const text = (member: string) => {
     const [own, value] = lower.get(member) ?? [member, undefined];
     const word = typeof value === 'number' ? String(value) : value;
-    return naming(name(own), () => textOf({ [own]: word }, own, LIMITS.geocodeText));
+    return naming(name(own), () => readTextMember({ [own]: word }, own, LIMITS.geocodeText));
   };
   const line = ONE_LINE.map(text).find((one) => one !== undefined);
   if (line !== undefined) return { text: line };
@@ -57,8 +65,8 @@ function outSR(members: Members): Crs {
 
 const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8})?$/i;
 
-function languageOf(members: Members): string | undefined {
-  const text = textOf(members, 'langCode', 20);
+function readLanguageCode(members: Members): string | undefined {
+  const text = readTextMember(members, 'langCode', 20);
   if (text === undefined) return undefined;
   if (!LANGUAGE.test(text)) throw badParameter('langCode', 'must be the code of a language, as de or pt-BR');
   return text.toLowerCase();
@@ -68,7 +76,7 @@ function filterOf(members: Members, types: 'category' | 'featureTypes'): PlaceFi
   const window = windowOf(members);
   const countries = [...listOf(members, 'countryCode'), ...listOf(members, 'sourceCountry')];
   const kinds = listOf(members, types);
-  const language = languageOf(members);
+  const language = readLanguageCode(members);
   return {
     ...(window ? { window } : {}),
     ...(countries.length > 0 ? { countries } : {}),
@@ -81,7 +89,7 @@ const MOST_LISTED = 50;
 
 /** Words with commas between them, in lower case. */
 function listOf(members: Members, name: string): string[] {
-  const words = (textOf(members, name, 2000) ?? '').toLowerCase().split(',');
+  const words = (readTextMember(members, name, 2000) ?? '').toLowerCase().split(',');
   const list = words.map((word) => word.trim()).filter((word) => word !== '');
   if (list.length > MOST_LISTED) throw badParameter(name, `must not have more than ${MOST_LISTED} members`);
   return list;
@@ -109,7 +117,7 @@ function inDegrees(window: PlaceWindow): PlaceWindow {
 const ownCrs = (own: unknown): Crs => (own === undefined ? CRS84 : spatialReference('spatialReference', own));
 
 /** `x,y` or a point, as longitude and latitude. */
-function locationOf(members: Members): [x: number, y: number] | undefined {
+function readLocation(members: Members): [x: number, y: number] | undefined {
   const value = members['location'];
   if (value === undefined || value === '') return undefined;
   return naming('location', () => {
@@ -130,7 +138,7 @@ function locationOf(members: Members): [x: number, y: number] | undefined {
 
 /** How many of something, at most `most`. */
 function countOf(members: Members, name: string, { most, usual }: { most: number; usual: number }): number {
-  const count = numberOf(members, name) ?? usual;
+  const count = readIntegerMember(members, name) ?? usual;
   if (count === 0) throw badParameter(name, 'must be whole numbers from 1');
   return Math.min(count, most);
 }
@@ -147,9 +155,9 @@ export function candidatesRequest(members: Members): CandidatesRequest {
   // The code of a country is a filter of its own.
   const { countryCode: _, ...address } = members;
   const words = wordsOf(address);
-  const magicKey = textOf(members, 'magicKey', LIMITS.geocodeKey);
+  const magicKey = readTextMember(members, 'magicKey', LIMITS.geocodeKey);
   if (!words && magicKey === undefined) throw badParameter('SingleLine', 'is missing');
-  const near = locationOf(members);
+  const near = readLocation(members);
   const limit = countOf(members, 'maxLocations', { most: LIMITS.geocodeCandidates, usual: 20 });
   const filter = filterOf(members, 'category');
   return {
@@ -161,15 +169,15 @@ export function candidatesRequest(members: Members): CandidatesRequest {
 }
 
 export function suggestRequest(members: Members): SuggestQuery {
-  const text = textOf(members, 'text', LIMITS.geocodeText);
+  const text = readTextMember(members, 'text', LIMITS.geocodeText);
   if (text === undefined) throw badParameter('text', 'is missing');
-  const near = locationOf(members);
+  const near = readLocation(members);
   const limit = countOf(members, 'maxSuggestions', { most: LIMITS.geocodeSuggestions, usual: 5 });
   return { text, ...filterOf(members, 'category'), ...(near ? { near } : {}), limit };
 }
 
 export function reverseRequest(members: Members): { query: ReverseQuery; crs: Crs } {
-  const at = locationOf(members);
+  const at = readLocation(members);
   if (!at) throw badParameter('location', 'is missing');
   const value = members['distance'];
   const distance =
@@ -187,7 +195,7 @@ export interface BatchRequest {
 /** `addresses`: a record set whose attributes are an `OBJECTID` and text in one line or parts of an address. */
 export function batchRequest(members: Members): BatchRequest {
   const filter = filterOf(members, 'category');
-  const set = objectOf(members, 'addresses');
+  const set = readObjectMember(members, 'addresses');
   if (!set) throw badParameter('addresses', 'is missing');
   const { records } = set;
   if (!Array.isArray(records)) throw badParameter('addresses', 'must have a list of records');

@@ -8,7 +8,7 @@ import type { Geocoding } from '../../../services/geocoding/service.js';
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { jsonReply } from '../images/in-band.js';
-import { type Members, textOf } from '../members.js';
+import { type Members, readTextMember } from '../members.js';
 import { batchDocument, candidatesDocument, geocodeDocument, reverseDocument } from './geocode-documents.js';
 import {
   batchRequest,
@@ -140,7 +140,7 @@ async function matches(x: Exchange, geocoder: Geocoder, { query }: CandidatesReq
 }
 
 function outFields(members: Members): ReadonlySet<string> | '*' | undefined {
-  const text = textOf(members, 'outFields', 2000);
+  const text = readTextMember(members, 'outFields', 2000);
   if (text === undefined) return undefined;
   return text.trim() === '*' ? '*' : new Set(text.split(',').map((name) => name.trim().toLowerCase()));
 }

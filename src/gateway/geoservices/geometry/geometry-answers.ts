@@ -1,27 +1,27 @@
 import type { Geometry } from 'geojson';
 import type { Crs } from '../../../core/geometry/crs.js';
-import { esriGeometryOf, esriGeometryType } from '../../../core/geometry/geoservices-geometry.js';
+import { createEsriGeometry, esriGeometryType } from '../../../core/geometry/geoservices-geometry.js';
 import type {
   GeometryServiceResult,
   GeometryServiceTask,
 } from '../../../core/geoservices/geometry-service.js';
-import { spatialReferenceOf } from '../layer-documents.js';
+import { createSpatialReference } from '../layer-documents.js';
 import type { Members } from '../members.js';
 
 /** What operations of a GeometryServer have in common. */
 
 export type Compute = (task: GeometryServiceTask) => Promise<GeometryServiceResult>;
 /** Computes an answer's document. */
-export type Answer = (compute: Compute, members: Members) => Promise<unknown>;
+export type GeometryComputation = (compute: Compute, members: Members) => Promise<unknown>;
 /** An operation: its name, what it does, what it takes, and how it is answered. */
 export type GeometryServerOperation = readonly [
   name: string,
   summary: string,
   params: Record<string, string>,
-  answer: Answer,
+  answer: GeometryComputation,
 ];
 
-export const text = {
+export const parameterDescriptions = {
   sr: 'Spatial reference of the geometries.',
   geometries: 'Geometries as JSON, or points as x,y,x,y.',
   geometry: 'A geometry as JSON.',
@@ -38,13 +38,13 @@ export const EMPTY = {
   esriGeometryPolygon: { rings: [] },
 };
 
-export const inPlane = (crs: Crs) => ({ from: crs.proj, plane: crs.proj, target: crs.proj });
+export const createPlaneOptions = (crs: Crs) => ({ from: crs.proj, plane: crs.proj, target: crs.proj });
 
-export function shapeOf(geometry: Geometry, crs: Crs): object {
+export function createEsriShape(geometry: Geometry, crs: Crs): object {
   return {
-    ...esriGeometryOf(geometry, crs.epsg),
+    ...createEsriGeometry(geometry, crs.epsg),
     // One that was spelled out is told in the same words.
-    spatialReference: crs.epsg === 0 ? { wkt: crs.proj } : spatialReferenceOf(crs),
+    spatialReference: crs.epsg === 0 ? { wkt: crs.proj } : createSpatialReference(crs),
   };
 }
 
@@ -52,6 +52,6 @@ export function shapeOf(geometry: Geometry, crs: Crs): object {
 export function listAnswer(shapes: readonly (Geometry | null)[], crs: Crs, sent: readonly Geometry[]) {
   const first = shapes.find((one) => one !== null) ?? sent[0]!;
   const geometryType = esriGeometryType(first.type) ?? 'esriGeometryPolygon';
-  const geometries = shapes.map((one) => (one ? shapeOf(one, crs) : EMPTY[geometryType]));
+  const geometries = shapes.map((one) => (one ? createEsriShape(one, crs) : EMPTY[geometryType]));
   return { geometryType, geometries };
 }

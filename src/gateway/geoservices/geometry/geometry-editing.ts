@@ -2,23 +2,29 @@ import type { Geometry } from 'geojson';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { GeometryOperation } from '../../../core/geometry/geometry-operations.js';
 import { RELATIONS } from '../../../core/geoservices/geometry-service.js';
-import { choiceOf, flagOf, type Members, numberOf, textOf } from '../members.js';
+import {
+  type Members,
+  readChoiceMember,
+  readFlagMember,
+  readIntegerMember,
+  readTextMember,
+} from '../members.js';
 import {
   type Compute,
+  createEsriShape,
+  createPlaneOptions,
   type GeometryServerOperation,
-  inPlane,
   listAnswer,
-  shapeOf,
-  text,
+  parameterDescriptions,
 } from './geometry-answers.js';
 import {
   finiteNumber,
-  geometriesOf,
   geometryMember,
-  metresOf,
-  positiveNumber,
+  getMetresPerUnit,
+  readGeometries,
+  readLengthUnit,
+  readPositiveNumber,
   requireReference,
-  unitOf,
 } from './geometry-requests.js';
 
 /** Operations of a GeometryServer that lay lines over geometries, and tell how geometries stand to each other. */
@@ -27,9 +33,9 @@ export const EDITING: readonly GeometryServerOperation[] = [
   [
     ...(['relation', 'Pairs of geometries in a relation'] as const),
     {
-      geometries1: text.geometries,
-      geometries2: text.geometries,
-      sr: text.sr,
+      geometries1: parameterDescriptions.geometries,
+      geometries2: parameterDescriptions.geometries,
+      sr: parameterDescriptions.sr,
       relation: 'esriGeometryRelation… and its name.',
       relationParam: 'Of esriGeometryRelationRelation: nine of T, F, 0, 1, 2 and *.',
     },
@@ -38,16 +44,16 @@ export const EDITING: readonly GeometryServerOperation[] = [
   [
     'cut',
     'Lines and areas cut by a line',
-    { target: text.geometries, cutter: 'A polyline as JSON.', sr: text.sr },
+    { target: parameterDescriptions.geometries, cutter: 'A polyline as JSON.', sr: parameterDescriptions.sr },
     cut,
   ],
   [
     ...(['offset', 'Lines and areas beside others'] as const),
     {
-      geometries: text.geometries,
-      sr: text.sr,
+      geometries: parameterDescriptions.geometries,
+      sr: parameterDescriptions.sr,
       offsetDistance: 'To the right, or where negative to the left.',
-      offsetUnit: text.lengthUnit,
+      offsetUnit: parameterDescriptions.lengthUnit,
       offsetHow: 'esriGeometryOffsetMitered, esriGeometryOffsetBevelled or esriGeometryOffsetRounded.',
       bevelRatio: 'Distances at which corners are cut off.',
       simplifyResult: 'Loops are left out in any case.',
@@ -57,15 +63,15 @@ export const EDITING: readonly GeometryServerOperation[] = [
   [
     'reshape',
     'A line or area along another line',
-    { target: text.geometry, reshaper: 'A polyline as JSON.', sr: text.sr },
+    { target: parameterDescriptions.geometry, reshaper: 'A polyline as JSON.', sr: parameterDescriptions.sr },
     reshape,
   ],
   [
     ...(['trimExtend', 'Lines as far as another line'] as const),
     {
-      polylines: text.geometries,
+      polylines: parameterDescriptions.geometries,
       trimExtendTo: 'A polyline as JSON.',
-      sr: text.sr,
+      sr: parameterDescriptions.sr,
       extendHow: 'Sum of 1 (ends move), 2, 4, 8 (not at the start) and 16 (not at the end).',
     },
     trimExtend,
@@ -73,7 +79,11 @@ export const EDITING: readonly GeometryServerOperation[] = [
   [
     'autoComplete',
     'Areas between areas and lines',
-    { polygons: text.geometries, polylines: text.geometries, sr: text.sr },
+    {
+      polygons: parameterDescriptions.geometries,
+      polylines: parameterDescriptions.geometries,
+      sr: parameterDescriptions.sr,
+    },
     autoComplete,
   ],
 ];
@@ -87,18 +97,18 @@ const relationNames = RELATIONS.map((name) => `esriGeometryRelation${name}` as c
 
 async function relation(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
-  const name = choiceOf(members, 'relation', {
+  const name = readChoiceMember(members, 'relation', {
     values: relationNames,
     fallback: 'esriGeometryRelationIntersection',
   });
   const pattern = name === 'esriGeometryRelationRelation' ? patternOf(members) : undefined;
   const result = await compute({
     verb: 'relate',
-    geometries: geometriesOf(members, 'geometries1'),
-    others: geometriesOf(members, 'geometries2'),
+    geometries: readGeometries(members, 'geometries1'),
+    others: readGeometries(members, 'geometries2'),
     relation: RELATIONS[relationNames.indexOf(name)]!,
     ...(pattern === undefined ? {} : { pattern }),
-    ...inPlane(crs),
+    ...createPlaneOptions(crs),
   });
   const relations = result.relations!.map(([left, right]) => ({
     geometry1Index: left,
@@ -108,7 +118,7 @@ async function relation(compute: Compute, members: Members) {
 }
 
 function patternOf(members: Members): string {
-  const value = textOf(members, 'relationParam', MOST_TEXT) ?? '';
+  const value = readTextMember(members, 'relationParam', MOST_TEXT) ?? '';
   const pattern = (RELATE.exec(value)?.[1] ?? value).trim().toUpperCase();
   if (pattern.length !== PATTERN_LENGTH || !/^[TF012*]*$/.test(pattern))
     throw badParameter('relationParam', 'must be nine of T, F, 0, 1, 2 and *');
@@ -117,9 +127,9 @@ function patternOf(members: Members): string {
 
 async function cut(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
-  const geometries = linesOrAreas(geometriesOf(members, 'target'), 'target');
+  const geometries = linesOrAreas(readGeometries(members, 'target'), 'target');
   const by = polylineMember(members, 'cutter');
-  const result = await compute({ verb: 'cut', geometries, by, ...inPlane(crs) });
+  const result = await compute({ verb: 'cut', geometries, by, ...createPlaneOptions(crs) });
   return { ...listAnswer(result.geometries, crs, geometries), cutIndexes: result.cutIndexes! };
 }
 
@@ -138,13 +148,14 @@ const BEVEL_LIMIT = 1.1;
 
 async function offset(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
-  const geometries = linesOrAreas(geometriesOf(members, 'geometries'), 'geometries');
+  const geometries = linesOrAreas(readGeometries(members, 'geometries'), 'geometries');
   const isArea = geometries[0]!.type === 'MultiPolygon';
   if (geometries.some(({ type }) => (type === 'MultiPolygon') !== isArea))
     throw badParameter('geometries', 'must be all lines or all areas');
-  flagOf(members, 'simplifyResult', true);
-  const unit = unitOf(members, 'offsetUnit');
-  const distance = finiteNumber(members, 'offsetDistance') * (unit === undefined ? 1 : unit / metresOf(crs));
+  readFlagMember(members, 'simplifyResult', true);
+  const unit = readLengthUnit(members, 'offsetUnit');
+  const distance =
+    finiteNumber(members, 'offsetDistance') * (unit === undefined ? 1 : unit / getMetresPerUnit(crs));
   const operation: GeometryOperation = {
     name: isArea ? 'buffer' : 'offset-curve',
     // The right of an exterior ring, which runs clockwise, is its inside; GEOS offsets lines to the left.
@@ -153,26 +164,26 @@ async function offset(compute: Compute, members: Members) {
     segments: SEGMENTS,
   };
   const operations = [distance === 0 ? ({ name: 'none' } as const) : operation];
-  const result = await compute({ verb: 'each', operations, geometries, ...inPlane(crs) });
+  const result = await compute({ verb: 'each', operations, geometries, ...createPlaneOptions(crs) });
   return listAnswer(result.geometries, crs, geometries);
 }
 
 function joinOf(members: Members): Pick<GeometryOperation, 'join' | 'mitreLimit'> {
-  const how = choiceOf(members, 'offsetHow', { values: OFFSETS, fallback: OFFSETS[0] });
+  const how = readChoiceMember(members, 'offsetHow', { values: OFFSETS, fallback: OFFSETS[0] });
   if (how === 'esriGeometryOffsetRounded') return { join: ROUND };
   const fallback = how === 'esriGeometryOffsetMitered' ? MITRE_LIMIT : BEVEL_LIMIT;
   const ratio = members['bevelRatio'];
   const isAbsent = ratio === undefined || ratio === '';
-  return { join: MITRE, mitreLimit: isAbsent ? fallback : positiveNumber(members, 'bevelRatio') };
+  return { join: MITRE, mitreLimit: isAbsent ? fallback : readPositiveNumber(members, 'bevelRatio') };
 }
 
 async function reshape(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
   const geometries = linesOrAreas([geometryMember(members, 'target')], 'target');
   const by = polylineMember(members, 'reshaper');
-  const result = await compute({ verb: 'reshape', geometries, by, ...inPlane(crs) });
+  const result = await compute({ verb: 'reshape', geometries, by, ...createPlaneOptions(crs) });
   const { geometryType } = listAnswer(result.geometries, crs, geometries);
-  return { geometryType, geometry: shapeOf(result.geometries[0]!, crs) };
+  return { geometryType, geometry: createEsriShape(result.geometries[0]!, crs) };
 }
 
 /** Bits of `extendHow`; 2 and 4 are of attributes of ends, which there are none of. */
@@ -180,24 +191,30 @@ const [MOVES, NOT_AT_START, NOT_AT_END, ALL_BITS] = [1, 8, 16, 31];
 
 async function trimExtend(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
-  const geometries = ofType(geometriesOf(members, 'polylines'), 'polylines', 'MultiLineString');
+  const geometries = ofType(readGeometries(members, 'polylines'), 'polylines', 'MultiLineString');
   const by = polylineMember(members, 'trimExtendTo');
-  const bits = numberOf(members, 'extendHow') ?? 0;
+  const bits = readIntegerMember(members, 'extendHow') ?? 0;
   if (bits > ALL_BITS) throw badParameter('extendHow', `must be a sum of 1, 2, 4, 8 and 16`);
   const extension = {
     moves: (bits & MOVES) !== 0,
     atStart: (bits & NOT_AT_START) === 0,
     atEnd: (bits & NOT_AT_END) === 0,
   };
-  const result = await compute({ verb: 'trim-extend', geometries, by, extension, ...inPlane(crs) });
+  const result = await compute({
+    verb: 'trim-extend',
+    geometries,
+    by,
+    extension,
+    ...createPlaneOptions(crs),
+  });
   return listAnswer(result.geometries, crs, geometries);
 }
 
 async function autoComplete(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
-  const geometries = ofType(geometriesOf(members, 'polygons'), 'polygons', 'MultiPolygon');
-  const others = ofType(geometriesOf(members, 'polylines'), 'polylines', 'MultiLineString');
-  const result = await compute({ verb: 'complete', geometries, others, ...inPlane(crs) });
+  const geometries = ofType(readGeometries(members, 'polygons'), 'polygons', 'MultiPolygon');
+  const others = ofType(readGeometries(members, 'polylines'), 'polylines', 'MultiLineString');
+  const result = await compute({ verb: 'complete', geometries, others, ...createPlaneOptions(crs) });
   return listAnswer(result.geometries, crs, geometries);
 }
 

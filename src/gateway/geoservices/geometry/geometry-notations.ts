@@ -2,14 +2,25 @@ import type { Point } from 'geojson';
 import { badParameter } from '../../../core/errors/errors.js';
 import { NOTATIONS, type Notation, type NotationName } from '../../../core/geometry/coordinate-notations.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { choiceOf, flagOf, listOf, type Members, numberOf } from '../members.js';
-import { type Compute, type GeometryServerOperation, inPlane, text } from './geometry-answers.js';
+import {
+  type Members,
+  readChoiceMember,
+  readFlagMember,
+  readIntegerMember,
+  readListMember,
+} from '../members.js';
+import {
+  type Compute,
+  createPlaneOptions,
+  type GeometryServerOperation,
+  parameterDescriptions,
+} from './geometry-answers.js';
 import { requireReference } from './geometry-requests.js';
 
 /** Operations of a GeometryServer that write places as text, and read them. */
 
 const conversion = {
-  sr: text.sr,
+  sr: parameterDescriptions.sr,
   conversionType: `${NOTATIONS.join(', ')}; MGRS when absent.`,
   conversionMode: 'mgrsNewWith180InZone01, utmNorthSouth, garsCenter and others.',
 };
@@ -37,7 +48,7 @@ async function toStrings(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
   const geometries = listMember(members, 'coordinates').map(pointOf);
   const notation = notationOf(members);
-  const result = await compute({ verb: 'write', notation, geometries, ...inPlane(crs) });
+  const result = await compute({ verb: 'write', notation, geometries, ...createPlaneOptions(crs) });
   return { strings: result.strings! };
 }
 
@@ -52,7 +63,7 @@ async function fromStrings(compute: Compute, members: Members) {
     strings: strings as string[],
     notation,
     geometries: [],
-    ...inPlane(crs),
+    ...createPlaneOptions(crs),
   });
   return { coordinates: result.geometries.map((one) => (one as Point).coordinates) };
 }
@@ -72,17 +83,19 @@ const MODES: Record<NotationName, readonly [string, ...string[]]> = {
 };
 
 function notationOf(members: Members): Notation {
-  const name = choiceOf(members, 'conversionType', { values: NOTATIONS, fallback: 'MGRS' });
+  const name = readChoiceMember(members, 'conversionType', { values: NOTATIONS, fallback: 'MGRS' });
   const [fallback, ...others] = MODES[name];
   // What other notations have for modes says nothing here.
   const mode =
-    others.length === 0 ? fallback : choiceOf(members, 'conversionMode', { values: MODES[name], fallback });
-  const digits = numberOf(members, 'numOfDigits') ?? DIGITS[name];
+    others.length === 0
+      ? fallback
+      : readChoiceMember(members, 'conversionMode', { values: MODES[name], fallback });
+  const digits = readIntegerMember(members, 'numOfDigits') ?? DIGITS[name];
   if (digits > MOST_DIGITS) throw badParameter('numOfDigits', `must be at most ${MOST_DIGITS}`);
   return {
     ...{ name, digits },
-    rounds: flagOf(members, 'rounding', true),
-    spaces: flagOf(members, 'addSpaces', name !== 'MGRS'),
+    rounds: readFlagMember(members, 'rounding', true),
+    spaces: readFlagMember(members, 'addSpaces', name !== 'MGRS'),
     seamInZone1: mode === 'mgrsNewWith180InZone01',
     hemispheres: mode === 'utmNorthSouth',
     centre: mode === 'garsCenter',
@@ -90,7 +103,7 @@ function notationOf(members: Members): Notation {
 }
 
 function listMember(members: Members, name: string): unknown[] {
-  const list = listOf(members, name, LIMITS.geometries);
+  const list = readListMember(members, name, LIMITS.geometries);
   if (!list || list.length === 0) throw badParameter(name, 'is missing, or empty');
   return list;
 }

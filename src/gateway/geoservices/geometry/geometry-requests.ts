@@ -2,12 +2,12 @@ import type { Geometry } from 'geojson';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { Crs } from '../../../core/geometry/crs.js';
 import { METRES_OF_UNITS } from '../../../core/geometry/esri-units.js';
-import { GeoServicesGeometryError, geometryOf } from '../../../core/geometry/geoservices-geometry.js';
+import { GeoServicesGeometryError, parseEsriGeometry } from '../../../core/geometry/geoservices-geometry.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { crsOfWkt } from '../../../native/crs.js';
+import { parseWktCrs } from '../../../native/crs.js';
 import { describeCrs, readCrs } from '../../../native/index.js';
-import { jsonOf } from '../../../services/geoservices/geometry.js';
-import { referenceOf } from '../maps/map-window.js';
+import { parseLenientJson } from '../../../services/geoservices/geometry.js';
+import { readSpatialReference } from '../maps/map-window.js';
 import { type Members, requireObject } from '../members.js';
 
 /** Parameters of a GeometryServer. Each reader throws 400 naming the parameter. */
@@ -30,13 +30,13 @@ const AREAS: Readonly<Record<string, number>> = {
 /** A spatial reference by its number, or spelled out: `{"wkt": …}`, `{"wkt2": …}`. Undefined when absent. */
 export function referenceMember(members: Members, name: string): Crs | undefined {
   const value = members[name];
-  const read = typeof value === 'string' && /^\s*\{/.test(value) ? jsonOf(name, value) : value;
+  const read = typeof value === 'string' && /^\s*\{/.test(value) ? parseLenientJson(name, value) : value;
   const { wkid, latestWkid, wkt, wkt2 } = (typeof read === 'object' && read !== null ? read : {}) as Members;
   const definition = wkt2 ?? wkt;
   if (definition === undefined || wkid !== undefined || latestWkid !== undefined)
-    return referenceOf(members, name);
+    return readSpatialReference(members, name);
   // The form and the query bound its length.
-  const crs = typeof definition === 'string' ? crsOfWkt(definition) : undefined;
+  const crs = typeof definition === 'string' ? parseWktCrs(definition) : undefined;
   if (!crs) throw badParameter(name, 'is not a spatial reference that PROJ reads');
   return crs;
 }
@@ -48,14 +48,14 @@ export function requireReference(members: Members, name: string): Crs {
 }
 
 /** Metres of a unit of length; undefined where none is named. */
-export function unitOf(members: Members, name: string): number | undefined {
+export function readLengthUnit(members: Members, name: string): number | undefined {
   return oneOf(UNITS, members[name], name);
 }
 
 /** Square metres of a unit of area: its name, or `{"areaUnit": name}`. */
-export function areaUnitOf(members: Members, name: string): number | undefined {
+export function readAreaUnit(members: Members, name: string): number | undefined {
   const value = members[name];
-  const read = typeof value === 'string' && /^\s*\{/.test(value) ? jsonOf(name, value) : value;
+  const read = typeof value === 'string' && /^\s*\{/.test(value) ? parseLenientJson(name, value) : value;
   return oneOf(
     AREAS,
     typeof read === 'object' && read !== null ? requireObject(name, read)['areaUnit'] : read,
@@ -71,13 +71,14 @@ function oneOf(units: Readonly<Record<string, number>>, value: unknown, name: st
 }
 
 /** Metres of a unit of the plane: of degrees along the equator. */
-export const metresOf = ({ proj, epsg }: Crs) => (epsg > 0 ? describeCrs(proj) : readCrs(proj)).metresPerUnit;
+export const getMetresPerUnit = ({ proj, epsg }: Crs) =>
+  (epsg > 0 ? describeCrs(proj) : readCrs(proj)).metresPerUnit;
 
 /** Finite numbers, as `1,2` or JSON; none is farther from 0 than any place on Earth. */
 export function finiteNumbers(members: Members, name: string): number[] {
   const text = members[name];
   const read =
-    typeof text === 'string' ? (text.startsWith('[') ? jsonOf(name, text) : text.split(',')) : text;
+    typeof text === 'string' ? (text.startsWith('[') ? parseLenientJson(name, text) : text.split(',')) : text;
   const list = (Array.isArray(read) ? read : [read]).map((one) =>
     typeof one === 'number' ? one : typeof one === 'string' && one.trim() !== '' ? Number(one) : Number.NaN,
   );
@@ -95,14 +96,14 @@ export function finiteNumber(members: Members, name: string): number {
   return value!;
 }
 
-export function positiveNumber(members: Members, name: string): number {
+export function readPositiveNumber(members: Members, name: string): number {
   const value = finiteNumber(members, name);
   if (!(value > 0)) throw badParameter(name, 'must be a number above 0');
   return value;
 }
 
 /** `{geometryType, geometries: […]}`, a list of geometries, or points as `x,y,x,y`. */
-export function geometriesOf(members: Members, name: string, { heights = false } = {}): Geometry[] {
+export function readGeometries(members: Members, name: string, { heights = false } = {}): Geometry[] {
   const value = members[name];
   if (value === undefined || value === '') throw badParameter(name, 'is missing');
   const read = typeof value === 'string' ? textual(name, value) : value;
@@ -118,12 +119,12 @@ export function geometriesOf(members: Members, name: string, { heights = false }
 export function geometryMember(members: Members, name: string): Geometry {
   const value = members[name];
   if (value === undefined || value === '') throw badParameter(name, 'is missing');
-  const read = requireObject(name, typeof value === 'string' ? jsonOf(name, value) : value);
+  const read = requireObject(name, typeof value === 'string' ? parseLenientJson(name, value) : value);
   return oneGeometry(name, read['geometry'] ?? read, false);
 }
 
 function textual(name: string, text: string): unknown {
-  if (/^\s*[[{]/.test(text)) return jsonOf(name, text);
+  if (/^\s*[[{]/.test(text)) return parseLenientJson(name, text);
   const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
   if (numbers.length % 2 !== 0 || !numbers.every(Number.isFinite))
     throw badParameter(name, 'is no list of x,y');
@@ -133,7 +134,7 @@ function textual(name: string, text: string): unknown {
 /** Rings that are not closed are closed; those against the winding of Esri are exteriors where none is around them. */
 function oneGeometry(name: string, value: unknown, heights: boolean): Geometry {
   try {
-    const geometry = geometryOf(ringsOf(value), heights && hasHeights(value));
+    const geometry = parseEsriGeometry(ringsOf(value), heights && hasHeights(value));
     if (geometry) return geometry;
   } catch (error) {
     if (!(error instanceof GeoServicesGeometryError)) throw error;

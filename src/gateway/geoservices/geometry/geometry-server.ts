@@ -9,31 +9,31 @@ import { common, documentFormat, readingOperation } from '../features/feature-se
 import { member } from '../features/query-members.js';
 import { jsonReply } from '../images/in-band.js';
 import { CURRENT_VERSION } from '../layer-documents.js';
-import { choiceOf, flagOf, type Members } from '../members.js';
+import { type Members, readChoiceMember, readFlagMember } from '../members.js';
 import {
-  type Answer,
   type Compute,
+  createEsriShape,
+  createPlaneOptions,
   EMPTY,
+  type GeometryComputation,
   type GeometryServerOperation,
-  inPlane,
   listAnswer,
-  shapeOf,
-  text,
+  parameterDescriptions,
 } from './geometry-answers.js';
 import { EDITING } from './geometry-editing.js';
 import { NOTATION_OPERATIONS } from './geometry-notations.js';
 import {
-  areaUnitOf,
   finiteNumbers,
-  geometriesOf,
   geometryMember,
-  metresOf,
-  positiveNumber,
+  getMetresPerUnit,
+  readAreaUnit,
+  readGeometries,
+  readLengthUnit,
+  readPositiveNumber,
   referenceMember,
   requireReference,
-  unitOf,
 } from './geometry-requests.js';
-import { stepsOf, TRANSFORMATIONS } from './geometry-transformations.js';
+import { readDatumSteps, TRANSFORMATIONS } from './geometry-transformations.js';
 
 const SERVER = 'GeometryServer';
 const PATH = `/rest/services/Utilities/Geometry/${SERVER}`;
@@ -45,8 +45,8 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
     'project',
     'Geometries in another spatial reference',
     {
-      geometries: text.geometries,
-      inSR: text.sr,
+      geometries: parameterDescriptions.geometries,
+      inSR: parameterDescriptions.sr,
       outSR: 'Of the answer.',
       transformation: 'Of datums, as findTransformations names it.',
       transformForward: 'Its direction; the one that fits when absent.',
@@ -57,12 +57,16 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
     ...(['buffer', 'Areas within distances of geometries'] as const),
     {
       ...{
-        geometries: text.geometries,
-        inSR: text.sr,
+        geometries: parameterDescriptions.geometries,
+        inSR: parameterDescriptions.sr,
         outSR: 'Of the answer.',
         bufferSR: 'In which it is computed.',
       },
-      ...{ distances: 'Distances, by commas.', unit: 'Of the distances.', geodesic: text.geodesic },
+      ...{
+        distances: 'Distances, by commas.',
+        unit: 'Of the distances.',
+        geodesic: parameterDescriptions.geodesic,
+      },
       unionResults: 'One area of all; false when absent.',
     },
     buffer,
@@ -70,35 +74,48 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
   [
     'simplify',
     'Geometries that are valid',
-    { geometries: text.geometries, sr: text.sr },
+    { geometries: parameterDescriptions.geometries, sr: parameterDescriptions.sr },
     each(() => ({ name: 'make-valid' })),
   ],
   [
     'convexHull',
     'The convex hull of all geometries',
-    { geometries: text.geometries, sr: text.sr },
+    { geometries: parameterDescriptions.geometries, sr: parameterDescriptions.sr },
     together('hull'),
   ],
-  ['union', 'The union of all geometries', { geometries: text.geometries, sr: text.sr }, together('union')],
+  [
+    'union',
+    'The union of all geometries',
+    { geometries: parameterDescriptions.geometries, sr: parameterDescriptions.sr },
+    together('union'),
+  ],
   [
     'intersect',
     'What geometries share with one',
-    { geometries: text.geometries, geometry: text.geometry, sr: text.sr },
+    {
+      geometries: parameterDescriptions.geometries,
+      geometry: parameterDescriptions.geometry,
+      sr: parameterDescriptions.sr,
+    },
     overlay('clip'),
   ],
   [
     'difference',
     'What geometries do not share with one',
-    { geometries: text.geometries, geometry: text.geometry, sr: text.sr },
+    {
+      geometries: parameterDescriptions.geometries,
+      geometry: parameterDescriptions.geometry,
+      sr: parameterDescriptions.sr,
+    },
     overlay('subtract'),
   ],
   [
     ...(['generalize', 'Geometries of fewer corners'] as const),
     {
-      geometries: text.geometries,
-      sr: text.sr,
+      geometries: parameterDescriptions.geometries,
+      sr: parameterDescriptions.sr,
       maxDeviation: 'How far lines may move.',
-      deviationUnit: text.lengthUnit,
+      deviationUnit: parameterDescriptions.lengthUnit,
     },
     each(
       (members, crs) => ({
@@ -111,34 +128,39 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
   [
     ...(['densify', 'Geometries of shorter segments'] as const),
     {
-      geometries: text.geometries,
-      sr: text.sr,
+      geometries: parameterDescriptions.geometries,
+      sr: parameterDescriptions.sr,
       maxSegmentLength: 'Longest segment.',
-      lengthUnit: text.lengthUnit,
-      geodesic: text.geodesic,
+      lengthUnit: parameterDescriptions.lengthUnit,
+      geodesic: parameterDescriptions.geodesic,
     },
     each(densification, { heights: true }),
   ],
-  ['labelPoints', 'A point inside each area', { polygons: text.geometries, sr: text.sr }, labelPoints],
+  [
+    'labelPoints',
+    'A point inside each area',
+    { polygons: parameterDescriptions.geometries, sr: parameterDescriptions.sr },
+    labelPoints,
+  ],
   [
     'lengths',
     'Lengths of lines',
     {
-      polylines: text.geometries,
-      sr: text.sr,
-      lengthUnit: text.lengthUnit,
-      calculationType: text.calculationType,
+      polylines: parameterDescriptions.geometries,
+      sr: parameterDescriptions.sr,
+      lengthUnit: parameterDescriptions.lengthUnit,
+      calculationType: parameterDescriptions.calculationType,
     },
     lengths,
   ],
   [
     ...(['areasAndLengths', 'Areas and perimeters'] as const),
     {
-      polygons: text.geometries,
-      sr: text.sr,
-      lengthUnit: text.lengthUnit,
+      polygons: parameterDescriptions.geometries,
+      sr: parameterDescriptions.sr,
+      lengthUnit: parameterDescriptions.lengthUnit,
       areaUnit: 'Unit of areas.',
-      calculationType: text.calculationType,
+      calculationType: parameterDescriptions.calculationType,
     },
     areasAndLengths,
   ],
@@ -146,11 +168,11 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
     'distance',
     'The distance between two geometries',
     {
-      geometry1: text.geometry,
-      geometry2: text.geometry,
-      sr: text.sr,
-      distanceUnit: text.lengthUnit,
-      geodesic: text.geodesic,
+      geometry1: parameterDescriptions.geometry,
+      geometry2: parameterDescriptions.geometry,
+      sr: parameterDescriptions.sr,
+      distanceUnit: parameterDescriptions.lengthUnit,
+      geodesic: parameterDescriptions.geodesic,
     },
     distance,
   ],
@@ -192,8 +214,8 @@ export function geometryServerOperations({ pools }: Deps): Operation[] {
 const about = (verb: string) => common(SERVER, verb, SERVER);
 
 export const PROJECT_PARAMS = {
-  geometries: member('geometries', text.geometries),
-  inSR: member('inSR', text.sr),
+  geometries: member('geometries', parameterDescriptions.geometries),
+  inSR: member('inSR', parameterDescriptions.sr),
   outSR: member('outSR', 'Of the answer.'),
 };
 
@@ -204,10 +226,10 @@ export function projectGeometries(x: Exchange, pools: Deps['pools'], members: Me
 
 async function project(compute: Compute, members: Members) {
   const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];
-  const geometries = geometriesOf(members, 'geometries', { heights: true });
+  const geometries = readGeometries(members, 'geometries', { heights: true });
   const operations: GeometryOperation[] = [{ name: 'none' }];
-  const planes = { ...inPlane(from), target: to.proj };
-  const steps = stepsOf(members);
+  const planes = { ...createPlaneOptions(from), target: to.proj };
+  const steps = readDatumSteps(members);
   const result = await compute(
     steps
       ? { verb: 'transform', steps, geometries, ...planes }
@@ -220,27 +242,28 @@ async function buffer(compute: Compute, members: Members) {
   const from = requireReference(members, 'inSR');
   const plane = referenceMember(members, 'bufferSR') ?? referenceMember(members, 'outSR') ?? from;
   const target = referenceMember(members, 'outSR') ?? plane;
-  const unit = unitOf(members, 'unit');
-  const ground = flagOf(members, 'geodesic', false) || (unit !== undefined && plane.geographic);
-  const scale = ground ? (unit ?? 1) : unit === undefined ? 1 : unit / metresOf(plane);
+  const unit = readLengthUnit(members, 'unit');
+  const ground = readFlagMember(members, 'geodesic', false) || (unit !== undefined && plane.geographic);
+  const scale = ground ? (unit ?? 1) : unit === undefined ? 1 : unit / getMetresPerUnit(plane);
   const operations = finiteNumbers(members, 'distances').map((one): GeometryOperation => {
     if (ground && one <= 0) throw badParameter('distances', 'must be above 0 over the ground');
     return { name: 'buffer', distance: one * scale, ...(ground ? { ground } : { segments: 16 }) };
   });
-  const geometries = geometriesOf(members, 'geometries');
+  const geometries = readGeometries(members, 'geometries');
   // An area has four positions at least, so that more would make no answer.
   if (geometries.length * operations.length * 4 > LIMITS.geometryPositions)
     throw badParameter('distances', `make more than ${LIMITS.geometryPositions / 4} areas of all geometries`);
-  const union = flagOf(members, 'unionResults', false);
+  const union = readFlagMember(members, 'unionResults', false);
   const planes = { from: from.proj, plane: plane.proj, target: target.proj };
   const result = await compute({ verb: 'each', operations, union, geometries, ...planes });
   return listAnswer(result.geometries, target, geometries);
 }
 
 function densification(members: Members, crs: Crs): GeometryOperation {
-  if (!flagOf(members, 'geodesic', false))
+  if (!readFlagMember(members, 'geodesic', false))
     return { name: 'densify', distance: planar(members, 'maxSegmentLength', 'lengthUnit', crs) };
-  const metres = positiveNumber(members, 'maxSegmentLength') * (unitOf(members, 'lengthUnit') ?? 1);
+  const metres =
+    readPositiveNumber(members, 'maxSegmentLength') * (readLengthUnit(members, 'lengthUnit') ?? 1);
   return { name: 'densify', distance: metres, ground: true };
 }
 
@@ -248,67 +271,78 @@ function densification(members: Members, crs: Crs): GeometryOperation {
 function each(
   operationOf: (members: Members, crs: Crs) => GeometryOperation,
   { heights = false } = {},
-): Answer {
+): GeometryComputation {
   return async (compute, members) => {
     const crs = requireReference(members, 'sr');
     const operations = [operationOf(members, crs)];
-    const geometries = geometriesOf(members, 'geometries', { heights });
-    const result = await compute({ verb: 'each', operations, geometries, heights, ...inPlane(crs) });
+    const geometries = readGeometries(members, 'geometries', { heights });
+    const result = await compute({
+      verb: 'each',
+      operations,
+      geometries,
+      heights,
+      ...createPlaneOptions(crs),
+    });
     return listAnswer(result.geometries, crs, geometries);
   };
 }
 
-function together(verb: 'hull' | 'union'): Answer {
+function together(verb: 'hull' | 'union'): GeometryComputation {
   return async (compute, members) => {
     const crs = requireReference(members, 'sr');
-    const sent = geometriesOf(members, 'geometries');
-    const { geometries } = await compute({ verb, geometries: sent, ...inPlane(crs) });
+    const sent = readGeometries(members, 'geometries');
+    const { geometries } = await compute({ verb, geometries: sent, ...createPlaneOptions(crs) });
     const list = listAnswer(geometries.slice(0, 1), crs, sent);
     return { geometryType: list.geometryType, geometry: list.geometries[0] ?? EMPTY[list.geometryType] };
   };
 }
 
-function overlay(verb: 'clip' | 'subtract'): Answer {
+function overlay(verb: 'clip' | 'subtract'): GeometryComputation {
   return async (compute, members) => {
     const crs = requireReference(members, 'sr');
-    const [geometries, by] = [geometriesOf(members, 'geometries'), geometryMember(members, 'geometry')];
-    const result = await compute({ verb, geometries, by, ...inPlane(crs) });
+    const [geometries, by] = [readGeometries(members, 'geometries'), geometryMember(members, 'geometry')];
+    const result = await compute({ verb, geometries, by, ...createPlaneOptions(crs) });
     return listAnswer(result.geometries, crs, geometries);
   };
 }
 
 /** A length in units of the plane. */
 function planar(members: Members, name: string, unitName: string, crs: Crs): number {
-  const unit = unitOf(members, unitName);
-  return positiveNumber(members, name) * (unit === undefined ? 1 : unit / metresOf(crs));
+  const unit = readLengthUnit(members, unitName);
+  return readPositiveNumber(members, name) * (unit === undefined ? 1 : unit / getMetresPerUnit(crs));
 }
 
 async function labelPoints(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
-  const geometries = geometriesOf(members, 'polygons');
+  const geometries = readGeometries(members, 'polygons');
   const operations: GeometryOperation[] = [{ name: 'point-on-surface' }];
-  const result = await compute({ verb: 'each', operations, geometries, ...inPlane(crs) });
-  return { labelPoints: result.geometries.map((one) => (one ? shapeOf(one, crs) : EMPTY.esriGeometryPoint)) };
+  const result = await compute({ verb: 'each', operations, geometries, ...createPlaneOptions(crs) });
+  return {
+    labelPoints: result.geometries.map((one) => (one ? createEsriShape(one, crs) : EMPTY.esriGeometryPoint)),
+  };
 }
 
 /** Measures of a parameter's geometries, and the metres of a unit that these are in. */
 async function measures(compute: Compute, members: Members, name: string) {
   const crs = requireReference(members, 'sr');
-  const type = choiceOf(members, 'calculationType', { values: ['planar', 'geodesic'], fallback: 'planar' });
+  const type = readChoiceMember(members, 'calculationType', {
+    values: ['planar', 'geodesic'],
+    fallback: 'planar',
+  });
   const ground = type === 'geodesic';
-  const geometries = geometriesOf(members, name);
-  const result = await compute({ verb: 'measure', ground, geometries, ...inPlane(crs) });
-  return { measures: result.measures, metres: ground ? 1 : metresOf(crs) };
+  const geometries = readGeometries(members, name);
+  const result = await compute({ verb: 'measure', ground, geometries, ...createPlaneOptions(crs) });
+  return { measures: result.measures, metres: ground ? 1 : getMetresPerUnit(crs) };
 }
 
 async function lengths(compute: Compute, members: Members) {
-  const unit = unitOf(members, 'lengthUnit');
+  const unit = readLengthUnit(members, 'lengthUnit');
   const { measures: all, metres } = await measures(compute, members, 'polylines');
   return { lengths: all.map(({ length }) => (length * metres) / (unit ?? metres)) };
 }
 
 async function areasAndLengths(compute: Compute, members: Members) {
-  const [unit, area] = [unitOf(members, 'lengthUnit'), areaUnitOf(members, 'areaUnit')];
+  const [unit, area] = [readLengthUnit(members, 'lengthUnit'), readAreaUnit(members, 'areaUnit')];
   const { measures: all, metres } = await measures(compute, members, 'polygons');
   return {
     areas: all.map((one) => (one.area * metres ** 2) / (area ?? metres ** 2)),
@@ -319,8 +353,17 @@ async function areasAndLengths(compute: Compute, members: Members) {
 async function distance(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
   const [geometry, by] = [geometryMember(members, 'geometry1'), geometryMember(members, 'geometry2')];
-  const [ground, unit] = [flagOf(members, 'geodesic', false), unitOf(members, 'distanceUnit')];
-  const result = await compute({ verb: 'distance', ground, geometries: [geometry], by, ...inPlane(crs) });
-  const metres = ground ? 1 : metresOf(crs);
+  const [ground, unit] = [
+    readFlagMember(members, 'geodesic', false),
+    readLengthUnit(members, 'distanceUnit'),
+  ];
+  const result = await compute({
+    verb: 'distance',
+    ground,
+    geometries: [geometry],
+    by,
+    ...createPlaneOptions(crs),
+  });
+  const metres = ground ? 1 : getMetresPerUnit(crs);
   return { distance: (result.distance! * metres) / (unit ?? metres) };
 }

@@ -1,9 +1,9 @@
 import { badParameter } from '../../../core/errors/errors.js';
 import type { DatumStep, StepChoice } from '../../../core/geoservices/geometry-service.js';
-import { jsonOf } from '../../../services/geoservices/geometry.js';
-import { boxOf } from '../maps/map-window.js';
-import { flagOf, type Members, requireObject, wholeNumber } from '../members.js';
-import { type Compute, type GeometryServerOperation, inPlane } from './geometry-answers.js';
+import { parseLenientJson } from '../../../services/geoservices/geometry.js';
+import { parseMapBox } from '../maps/map-window.js';
+import { type Members, readFlagMember, requireObject, wholeNumber } from '../members.js';
+import { type Compute, createPlaneOptions, type GeometryServerOperation } from './geometry-answers.js';
 import { finiteNumber, requireReference } from './geometry-requests.js';
 
 /** Transformations between datums, by the numbers that EPSG and Esri give them. */
@@ -23,15 +23,15 @@ export const TRANSFORMATIONS: readonly GeometryServerOperation[] = [
 
 async function findTransformations(compute: Compute, members: Members) {
   const [from, to] = [requireReference(members, 'inSR'), requireReference(members, 'outSR')];
-  const area = boxOf('extentOfInterest', members['extentOfInterest']);
-  if (flagOf(members, 'vertical', false)) throw badParameter('vertical', 'is not supported');
+  const area = parseMapBox('extentOfInterest', members['extentOfInterest']);
+  if (readFlagMember(members, 'vertical', false)) throw badParameter('vertical', 'is not supported');
   const most = members['numOfResults'] === undefined ? 1 : finiteNumber(members, 'numOfResults');
   if (!Number.isInteger(most) || (most < 1 && most !== -1))
     throw badParameter('numOfResults', 'must be a whole number from 1, or -1');
   const result = await compute({
     verb: 'find-ways',
     geometries: [],
-    ...inPlane(from),
+    ...createPlaneOptions(from),
     target: to.proj,
     areaCrs: (area?.crs ?? from).proj,
     ...(area ? { area: area.bbox } : {}),
@@ -55,10 +55,11 @@ const MOST_STEPS = 10;
  * transformation fits in one direction at most. An absent `transformForward` takes it, though Esri documents false: the
  * numbers of `findTransformations` go forward.
  */
-export function stepsOf(members: Members): StepChoice[] | undefined {
+export function readDatumSteps(members: Members): StepChoice[] | undefined {
   const value = members['transformation'];
   if (value === undefined || value === '') return undefined;
-  const read = typeof value === 'string' && /^\s*\{/.test(value) ? jsonOf('transformation', value) : value;
+  const read =
+    typeof value === 'string' && /^\s*\{/.test(value) ? parseLenientJson('transformation', value) : value;
   if (typeof read !== 'object')
     return [{ code: wholeNumber('transformation', read), ...directionOf(members) }];
   const transformation = requireObject('transformation', read);
@@ -79,5 +80,7 @@ function codeOf({ latestWkid, wkid }: Members): number {
 
 function directionOf(members: Members): Pick<StepChoice, 'isForward'> {
   const value = members['transformForward'];
-  return value === undefined || value === '' ? {} : { isForward: flagOf(members, 'transformForward', true) };
+  return value === undefined || value === ''
+    ? {}
+    : { isForward: readFlagMember(members, 'transformForward', true) };
 }

@@ -1,20 +1,20 @@
-import { attributionOf } from '../../../core/catalog/abilities.js';
+import { findAttribution } from '../../../core/catalog/abilities.js';
 import type { RasterCollection } from '../../../core/catalog/collection.js';
-import { membersOf } from '../../../core/catalog/raster-sources.js';
+import { listMosaicMembers } from '../../../core/catalog/raster-sources.js';
 import { type Box, uncrossed, unwrapped } from '../../../core/geometry/box.js';
 import { CRS84, type Crs } from '../../../core/geometry/crs.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
 import { storageExtent } from '../../../services/features/storage-extent.js';
-import { type Granule, granulesOf } from '../../../services/rasters/granules.js';
+import { type Granule, listGranules } from '../../../services/rasters/granules.js';
 import {
   boxIn,
   CURRENT_VERSION,
+  createSpatialReference,
   envelopeObject,
   extentIn,
   layerCrs,
-  spatialReferenceOf,
 } from '../layer-documents.js';
 
 /** Documents of image services. */
@@ -51,10 +51,10 @@ export function imageServiceDocument(collection: RasterCollection) {
   const { maxImageWidth, maxImageHeight } = mapSettings(collection.maps ?? {});
   const statistics = bands.map((band) => band.statistics);
   const all = statistics.every((one) => one !== undefined) ? statistics : [];
-  const instants = granulesOf(collection).flatMap(({ acquired }) => acquired ?? []);
+  const instants = listGranules(collection).flatMap(({ acquired }) => acquired ?? []);
   return {
     ...{ currentVersion: CURRENT_VERSION, serviceDescription: description, name: title, description },
-    ...{ extent, initialExtent: extent, fullExtent: extent, spatialReference: spatialReferenceOf(crs) },
+    ...{ extent, initialExtent: extent, fullExtent: extent, spatialReference: createSpatialReference(crs) },
     ...(instants.length === 0
       ? {}
       : {
@@ -67,9 +67,9 @@ export function imageServiceDocument(collection: RasterCollection) {
     pixelSizeX: box ? (box[2] - box[0]) / raster.width : null,
     pixelSizeY: box ? (box[3] - box[1]) / raster.height : null,
     bandCount: bands.length,
-    bandNames: bands.map(bandName),
+    bandNames: bands.map(formatImageBandName),
     pixelType: pixelTypeOf(bands),
-    ...{ minPixelSize: 0, maxPixelSize: 0, copyrightText: attributionOf(collection) ?? '' },
+    ...{ minPixelSize: 0, maxPixelSize: 0, copyrightText: findAttribution(collection) ?? '' },
     serviceDataType: 'esriImageServiceDataTypeGeneric',
     minValues: all.map(({ min }) => min),
     maxValues: all.map(({ max }) => max),
@@ -77,7 +77,7 @@ export function imageServiceDocument(collection: RasterCollection) {
     stdvValues: all.map(({ stdDev }) => stdDev),
     ...{ objectIdField: 'OBJECTID', fields: FIELDS, capabilities: 'Image,Metadata,Catalog,Mensuration' },
     mensurationCapabilities: 'Basic',
-    ...(membersOf(raster.source) === undefined
+    ...(listMosaicMembers(raster.source) === undefined
       ? {}
       : { defaultMosaicMethod: 'None', allowedMosaicMethods: 'None,LockRaster', mosaicOperator: 'First' }),
     ...{ sortField: null, sortValue: null, maxRecordCount: LIMITS.geoServicesRecords },
@@ -92,7 +92,7 @@ export function imageServiceDocument(collection: RasterCollection) {
 /** Raster functions that need no arguments. */
 export const FUNCTION_INFOS = [{ name: 'None', description: 'The raster as it is drawn here.', help: '' }];
 
-const bandName = ({ band, description }: BandInfo) => description || `Band_${band}`;
+const formatImageBandName = ({ band, description }: BandInfo) => description || `Band_${band}`;
 
 function pixelTypeOf(bands: readonly BandInfo[]): string {
   return PIXEL_TYPES[bands[0]?.type ?? ''] ?? 'UNKNOWN';
@@ -118,7 +118,7 @@ export function keyProperties({ bands, raster }: RasterCollection) {
     DataType: 'Generic',
     ...(raster.acquired === undefined ? {} : { AcquisitionDate: raster.acquired }),
     BandProperties: bands.map((band) => ({
-      BandName: bandName(band),
+      BandName: formatImageBandName(band),
       ...(band.unit ? { Unit: band.unit } : {}),
       ...(band.noData === null ? {} : { NoDataValue: String(band.noData) }),
     })),
@@ -132,7 +132,7 @@ export function dimensionsDocument({ bands, raster: { times, levels } }: RasterC
     ...(levels ? [dimension('StdZ', levels.unit, levels.values)] : []),
   ];
   const variables = bands.map((band) => ({
-    ...{ name: bandName(band), description: band.description, unit: band.unit },
+    ...{ name: formatImageBandName(band), description: band.description, unit: band.unit },
     dimensions,
   }));
   return { multidimensionalInfo: { variables: dimensions.length === 0 ? [] : variables } };
@@ -170,5 +170,5 @@ export function catalogItem({ id: name, extent84, acquired }: Granule, id: numbe
       [west, south],
     ],
   ];
-  return { attributes, geometry: { rings: [ring], spatialReference: spatialReferenceOf(crs) } };
+  return { attributes, geometry: { rings: [ring], spatialReference: createSpatialReference(crs) } };
 }

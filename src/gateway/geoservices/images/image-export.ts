@@ -15,14 +15,20 @@ import { mapReply } from '../../surface/map-reply.js';
 import { common, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { envelopeObject, layerCrs } from '../layer-documents.js';
-import { EXPORT_FORMATS, exportAddress, NO_MAP_PARAMS } from '../maps/map-export.js';
+import { exportAddress, MAP_EXPORT_FORMATS, NO_MAP_PARAMS } from '../maps/map-export.js';
 import type { MapDeps } from '../maps/map-layers.js';
 import { imageWindow, windowSettings } from '../maps/map-window.js';
-import { choiceOf, type Members, numberOf, numbersOf, textOf } from '../members.js';
+import {
+  type Members,
+  readChoiceMember,
+  readIntegerMember,
+  readIntegersMember,
+  readTextMember,
+} from '../members.js';
 import { IMAGE_FORMATS, imageBox } from './image-documents.js';
 import { requireImage, ruled } from './image-layers.js';
 import { jsonReply } from './in-band.js';
-import { type Rendering, renderingOf } from './rendering-rule.js';
+import { type ImageRendering, parseRenderingRule } from './rendering-rule.js';
 
 const MOST_TEXT = 1000;
 
@@ -82,7 +88,7 @@ interface ImageRequest {
   readonly resampling: Resampling | undefined;
   readonly quality: number | undefined;
   readonly datetime: ReturnType<typeof timeRange>;
-  readonly rendering: Rendering;
+  readonly rendering: ImageRendering;
 }
 
 const RESAMPLINGS = {
@@ -95,43 +101,43 @@ const RESAMPLINGS = {
 function imageRequest(collection: RasterCollection, members: Members): ImageRequest {
   const own = layerCrs(collection);
   const whole = imageBox(collection, own);
-  const format = choiceOf(members, 'format', { values: IMAGE_FORMATS, fallback: 'jpgpng' });
+  const format = readChoiceMember(members, 'format', { values: IMAGE_FORMATS, fallback: 'jpgpng' });
   const names = Object.keys(RESAMPLINGS) as (keyof typeof RESAMPLINGS)[];
   const resampling = members['interpolation']
-    ? RESAMPLINGS[choiceOf(members, 'interpolation', { values: names, fallback: names[0]! })]
+    ? RESAMPLINGS[readChoiceMember(members, 'interpolation', { values: names, fallback: names[0]! })]
     : undefined;
-  const quality = numberOf(members, 'compressionQuality');
+  const quality = readIntegerMember(members, 'compressionQuality');
   if (quality !== undefined && (quality < 1 || quality > 100))
     throw badParameter('compressionQuality', 'must be from 1 to 100');
   const encoding = format === 'tiff' ? 'geotiff' : format === 'lerc' ? 'lerc' : undefined;
-  const version = choiceOf(members, 'lercVersion', { values: ['1', '2'], fallback: '2' });
+  const version = readChoiceMember(members, 'lercVersion', { values: ['1', '2'], fallback: '2' });
   const bands = bandsOf(collection, members);
   if (!encoding && bands !== undefined && bands.length !== 1 && bands.length !== 3)
     throw badParameter('bandIds', 'must be one band or three for a picture');
   return {
-    answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
+    answer: readChoiceMember(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     collection: ruled(collection, members),
     window: imageWindow(members, { own, whole, settings: windowSettings(collection.maps) }),
-    format: EXPORT_FORMATS[format === 'lerc' ? 'tiff' : format],
+    format: MAP_EXPORT_FORMATS[format === 'lerc' ? 'tiff' : format],
     tolerance: decimalOf(members, 'compressionTolerance') ?? 0,
     ...(version === '1' ? { lercVersion: 1 as const } : {}),
     ...{ encoding, bands, resampling, quality },
     nodata: decimalOf(members, 'noData'),
-    datetime: timeRange(textOf(members, 'time', MOST_TEXT)),
-    rendering: renderingOf(collection, members),
+    datetime: timeRange(readTextMember(members, 'time', MOST_TEXT)),
+    rendering: parseRenderingRule(collection, members),
   };
 }
 
 /** Counted from 1. */
 function bandsOf({ bands }: RasterCollection, members: Members): number[] | undefined {
-  const ids = numbersOf(members, 'bandIds', MOST_TEXT);
+  const ids = readIntegersMember(members, 'bandIds', MOST_TEXT);
   if (ids?.some((id) => id >= bands.length))
     throw badParameter('bandIds', `must be bands of 0 to ${bands.length - 1}`);
   return ids?.map((id) => id + 1);
 }
 
 function decimalOf(members: Members, name: 'noData' | 'compressionTolerance'): number | undefined {
-  const text = textOf(members, name, MOST_TEXT);
+  const text = readTextMember(members, name, MOST_TEXT);
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!Number.isFinite(value) || (name === 'compressionTolerance' && value < 0))

@@ -3,11 +3,11 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { boxesTouch, unwrapped, wrapLongitude } from '../../../core/geometry/box.js';
 import { CRS84, type Crs } from '../../../core/geometry/crs.js';
 import { transformPoints } from '../../../native/index.js';
-import { type Granule, granulesOf } from '../../../services/rasters/granules.js';
+import { type Granule, listGranules } from '../../../services/rasters/granules.js';
 import { member } from '../features/query-members.js';
-import { layerCrs, spatialReferenceOf } from '../layer-documents.js';
-import { type Members, numberOf, numbersOf, textOf } from '../members.js';
-import { degreesOf, type PlacePosition, placeGeometry } from './pixels.js';
+import { createSpatialReference, layerCrs } from '../layer-documents.js';
+import { type Members, readIntegerMember, readIntegersMember, readTextMember } from '../members.js';
+import { type PlacePosition, placeGeometry, transformToDegrees } from './pixels.js';
 
 /** Images that show a position: the operation `find` of image services. */
 
@@ -31,16 +31,16 @@ interface FoundImage {
 
 export function findImages(collection: RasterCollection, members: Members): object {
   const { where } = members;
-  if (where && !/^\s*1\s*=\s*1\s*$/.test(textOf(members, 'where', MAX_TEXT)!))
+  if (where && !/^\s*1\s*=\s*1\s*$/.test(readTextMember(members, 'where', MAX_TEXT)!))
     throw badParameter('where', 'must be 1=1 of image services');
   const own = layerCrs(collection);
   const to = positionOf('toGeometry', members, own);
   if (!to) throw badParameter('toGeometry', 'is required: the position that the images must show');
   const from = positionOf('fromGeometry', members, own) ?? to;
-  const ids = numbersOf(members, 'objectIds', MAX_IMAGES);
-  const maxCount = numberOf(members, 'maxCount') ?? MAX_IMAGES;
+  const ids = readIntegersMember(members, 'objectIds', MAX_IMAGES);
+  const maxCount = readIntegerMember(members, 'maxCount') ?? MAX_IMAGES;
   if (!(maxCount >= 1)) throw badParameter('maxCount', `must be from 1 to ${MAX_IMAGES}, not ${maxCount}`);
-  const found = granulesOf(collection)
+  const found = listGranules(collection)
     .map((granule, i) => foundImage(granule, i + 1, from))
     .filter(({ id, granule }) => (!ids || ids.includes(id)) && boxesTouch([...to, ...to], granule.extent84))
     .sort((a, b) => a.distance - b.distance)
@@ -53,7 +53,7 @@ function positionOf(name: string, members: Members, own: Crs): PlacePosition | u
   const geometry = members[name];
   if (geometry === undefined || geometry === '') return undefined;
   const { middle, crs } = placeGeometry({ ...members, geometry, geometryType: 'esriGeometryPoint' }, own);
-  const place = degreesOf(middle, crs);
+  const place = transformToDegrees(middle, crs);
   if (!place) throw badParameter(name, 'is outside of the coordinate reference system');
   return place;
 }
@@ -71,6 +71,6 @@ function imageView({ id, granule, center }: FoundImage, crs: Crs): object {
   const [x, y] = point;
   return {
     ...{ id, name: granule.id, acquisitionDate: granule.acquired ?? null },
-    center: { x, y, spatialReference: spatialReferenceOf(crs) },
+    center: { x, y, spatialReference: createSpatialReference(crs) },
   };
 }

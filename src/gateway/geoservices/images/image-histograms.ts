@@ -2,7 +2,7 @@ import type { Position } from 'geojson';
 import type { RasterCollection } from '../../../core/catalog/collection.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { type Box, envelope } from '../../../core/geometry/box.js';
+import { type Box, computeEnvelope } from '../../../core/geometry/box.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import type { Exchange } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -13,10 +13,10 @@ import { findSource } from '../../../services/rasters/read.js';
 import { member } from '../features/query-members.js';
 import { layerCrs } from '../layer-documents.js';
 import type { MapDeps } from '../maps/map-layers.js';
-import { type Members, objectOf, textOf } from '../members.js';
+import { type Members, readObjectMember, readTextMember } from '../members.js';
 import { ruled } from './image-layers.js';
 import { placeGeometry } from './pixels.js';
-import { renderingOf } from './rendering-rule.js';
+import { parseRenderingRule } from './rendering-rule.js';
 
 /** How often values occur in the bands of image services. */
 
@@ -50,7 +50,7 @@ export async function countsWithin(
   const { bbox, polygons, crs } = areaOf(members, collection);
   const pixel = pixelSizeOf(members);
   const bands = bandsOf(collection, members);
-  const datetime = timeRange(textOf(members, 'time', MOST_TEXT));
+  const datetime = timeRange(readTextMember(members, 'time', MOST_TEXT));
   const place = { bbox, bboxCrs: crs };
   const { source, at } = await findSource(x, deps.pools, ruled(collection, members), { datetime, place });
   const area = { bbox, crs: crs.proj, maxPixels: LIMITS.histogramPixels };
@@ -92,7 +92,7 @@ function areaOf(members: Members, collection: RasterCollection) {
   if (!('type' in literal))
     return { bbox: literal.bbox as Box, crs: literal.crs === crs.proj ? crs : CRS84, polygons: undefined };
   if (literal.type !== 'MultiPolygon') throw badParameter('geometry', 'must be an envelope or a polygon');
-  const bbox = envelope(literal)!;
+  const bbox = computeEnvelope(literal)!;
   if (!(bbox[0] < bbox[2] && bbox[1] < bbox[3])) throw badParameter('geometry', 'has no area');
   return { bbox, crs, polygons: literal.coordinates as Position[][][] };
 }
@@ -102,10 +102,10 @@ function pixelSizeOf(members: Members): [number, number] | undefined {
   const value = members['pixelSize'];
   if (value === undefined || value === '') return undefined;
   const isJson = typeof value === 'object' || /^\s*\{/.test(String(value));
-  const json = isJson ? objectOf(members, 'pixelSize')! : {};
+  const json = isJson ? readObjectMember(members, 'pixelSize')! : {};
   const [x, y = x] = isJson
     ? [Number(json['x']), Number(json['y'])]
-    : textOf(members, 'pixelSize', MOST_TEXT)!.split(',').map(Number);
+    : readTextMember(members, 'pixelSize', MOST_TEXT)!.split(',').map(Number);
   if (!(x! > 0 && y! > 0 && Number.isFinite(x) && Number.isFinite(y)))
     throw badParameter('pixelSize', 'must be x,y, both above 0');
   return [x!, y!];
@@ -113,7 +113,7 @@ function pixelSizeOf(members: Members): [number, number] | undefined {
 
 /** The bands that a rendering rule extracts; values that it makes are not counted. */
 function bandsOf(collection: RasterCollection, members: Members): number[] | undefined {
-  const { look, style } = renderingOf(collection, members);
+  const { look, style } = parseRenderingRule(collection, members);
   const { bands, ...others } = look;
   if (style || Object.keys(others).length > 0)
     throw badParameter('renderingRule', 'must be None or ExtractBand: values are counted as they are stored');

@@ -1,12 +1,12 @@
 import { hasCoverage } from '../../../core/catalog/abilities.js';
 import type { CatalogSnapshot, RasterCollection } from '../../../core/catalog/collection.js';
-import { membersOf, ofMembers } from '../../../core/catalog/raster-sources.js';
+import { listMosaicMembers, ofMembers } from '../../../core/catalog/raster-sources.js';
 import { unreadFailure } from '../../../core/catalog/unread.js';
 import { ApiError, badParameter } from '../../../core/errors/errors.js';
 import type { Principal } from '../../../core/http/operation.js';
-import { granulesOf } from '../../../services/rasters/granules.js';
+import { listGranules } from '../../../services/rasters/granules.js';
 import type { MapDeps } from '../maps/map-layers.js';
-import { listOf, type Members, naming, objectOf, wholeNumber } from '../members.js';
+import { type Members, naming, readListMember, readObjectMember, wholeNumber } from '../members.js';
 
 /** An image service is a collection of rasters, by its identifier. Throws 404, and 401 where credentials may help. */
 export function requireImage(deps: MapDeps, principal: Principal, id: string): RasterCollection {
@@ -35,20 +35,20 @@ export function imageServices({ collections }: CatalogSnapshot): string[] {
 
 /** Rasters that a mosaic rule locks to; the collection as it is where it says nothing. Throws 400 naming `mosaicRule`. */
 export function ruled(collection: RasterCollection, members: Members): RasterCollection {
-  const rule = objectOf(members, 'mosaicRule');
+  const rule = readObjectMember(members, 'mosaicRule');
   const method = rule?.['mosaicMethod'] ?? 'esriMosaicNone';
   if (!rule || method === 'esriMosaicNone') return collection;
   if (method !== 'esriMosaicLockRaster')
     throw badParameter('mosaicRule', 'has a method that is neither esriMosaicNone nor esriMosaicLockRaster');
-  const granules = granulesOf(collection);
-  const ids = (naming('mosaicRule', () => listOf(rule, 'lockRasterIds', granules.length)) ?? []).map((id) =>
-    wholeNumber('mosaicRule', id),
+  const granules = listGranules(collection);
+  const ids = (naming('mosaicRule', () => readListMember(rule, 'lockRasterIds', granules.length)) ?? []).map(
+    (id) => wholeNumber('mosaicRule', id),
   );
   const choice = ids.map((id) => granules[id - 1]);
   const { raster } = collection;
   if (!choice.every((one) => one !== undefined) || choice.length === 0)
     throw badParameter('mosaicRule', `must lock to rasters of 1 to ${granules.length}`);
-  if (!membersOf(raster.source)) {
+  if (!listMosaicMembers(raster.source)) {
     if (granules.length === 1) return collection;
     throw badParameter('mosaicRule', 'is of mosaics: times of a series are chosen by time');
   }

@@ -6,12 +6,12 @@ import type { Exchange } from '../../../core/http/operation.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import type { SurfaceDeps } from '../../surface/common.js';
 import { member } from '../features/query-members.js';
-import { inPlane, shapeOf } from '../geometry/geometry-answers.js';
-import { areaUnitOf, unitOf } from '../geometry/geometry-requests.js';
+import { createEsriShape, createPlaneOptions } from '../geometry/geometry-answers.js';
+import { readAreaUnit, readLengthUnit } from '../geometry/geometry-requests.js';
 import { layerCrs } from '../layer-documents.js';
-import { choiceOf, type Members, naming } from '../members.js';
+import { type Members, naming, readChoiceMember } from '../members.js';
 import { ruled } from './image-layers.js';
-import { degreesOf, type PlaceGeometry, type PlacePosition, placeGeometry } from './pixels.js';
+import { type PlaceGeometry, type PlacePosition, placeGeometry, transformToDegrees } from './pixels.js';
 
 /** Measures on the ground of what is seen in an image. Its pixels have no heights: what needs these is refused. */
 
@@ -38,9 +38,9 @@ const NAMES = Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[];
 const DEGREES = 'esriDUDecimalDegrees';
 const ANGULAR_UNITS = [DEGREES, 'esriDURadians'] as const;
 
-export async function measure(x: Exchange, deps: Deps, collection: RasterCollection, members: Members) {
+export async function measureImage(x: Exchange, deps: Deps, collection: RasterCollection, members: Members) {
   ruled(collection, members);
-  const operation = choiceOf(members, 'measureOperation', { values: NAMES, fallback: NAMES[0]! });
+  const operation = readChoiceMember(members, 'measureOperation', { values: NAMES, fallback: NAMES[0]! });
   const from = placeOf(collection, members, 'fromGeometry');
   const answer = { name: collection.title, sensorName: '' };
   switch (OPERATIONS[operation]) {
@@ -74,12 +74,12 @@ function geometryOf({ literal }: PlaceGeometry): Geometry {
 async function middle(x: Exchange, { pools }: Deps, place: PlaceGeometry) {
   const result = await runTask(x, pools, 'process.geometry', {
     ...{ verb: 'each', operations: [{ name: 'centroid' }], geometries: [geometryOf(place)] },
-    ...inPlane(place.crs),
+    ...createPlaneOptions(place.crs),
   });
   const [point] = result.geometries;
   if (point?.type !== 'Point') throw badParameter('fromGeometry', 'has no middle');
   const displayValue = point.coordinates.join(', ');
-  return { value: shapeOf(point, place.crs), displayValue, uncertainty: null };
+  return { value: createEsriShape(point, place.crs), displayValue, uncertainty: null };
 }
 
 /** The shortest way over the ellipsoid, and where it leaves to: seen from its begin, the plane keeps both. */
@@ -104,7 +104,7 @@ async function distance(
   if (!point) throw badParameter('toGeometry', 'lies nowhere on Earth');
   const [east, north] = point.coordinates as [number, number];
   const degrees = ((Math.atan2(east, north) * 180) / Math.PI + 360) % 360;
-  const unit = choiceOf(members, 'angularUnit', { values: ANGULAR_UNITS, fallback: DEGREES });
+  const unit = readChoiceMember(members, 'angularUnit', { values: ANGULAR_UNITS, fallback: DEGREES });
   return {
     distance: lengthOf(members, Math.hypot(east, north)),
     azimuthAngle: value(unit === DEGREES ? degrees : (degrees * Math.PI) / 180, unit),
@@ -113,7 +113,7 @@ async function distance(
 
 /** Longitude and latitude. */
 function transformed({ middle, crs }: PlaceGeometry): PlacePosition {
-  const place = degreesOf(middle, crs);
+  const place = transformToDegrees(middle, crs);
   if (!place) throw badParameter('fromGeometry', 'lies nowhere on Earth');
   return place;
 }
@@ -126,13 +126,13 @@ async function area(x: Exchange, { pools }: Deps, from: PlaceGeometry, members: 
     ...{ from: from.crs.proj, plane: CRS84.proj, target: CRS84.proj },
   });
   const [{ area: squareMetres, perimeter }] = measures as [(typeof measures)[number]];
-  const unit = areaUnitOf(members, 'areaUnit');
+  const unit = readAreaUnit(members, 'areaUnit');
   const name = unit === undefined ? 'esriSquareMeters' : String(members['areaUnit']);
   return { area: value(squareMetres / (unit ?? 1), name), perimeter: lengthOf(members, perimeter) };
 }
 
 function lengthOf(members: Members, metres: number) {
-  const unit = unitOf(members, 'linearUnit');
+  const unit = readLengthUnit(members, 'linearUnit');
   return value(metres / (unit ?? 1), unit === undefined ? 'esriMeters' : String(members['linearUnit']));
 }
 

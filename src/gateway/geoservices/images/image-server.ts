@@ -5,17 +5,23 @@ import type { Exchange, Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { timeRange } from '../../../services/geoservices/time.js';
-import { granulesOf } from '../../../services/rasters/granules.js';
+import { listGranules } from '../../../services/rasters/granules.js';
 import type { TilesDeps } from '../../surface/tile-reply.js';
 
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { PROJECT_PARAMS, projectGeometries } from '../geometry/geometry-server.js';
-import { layerCrs, spatialReferenceOf } from '../layer-documents.js';
-import { legendOf } from '../maps/map-legend.js';
+import { createSpatialReference, layerCrs } from '../layer-documents.js';
+import { createLegendDocument } from '../maps/map-legend.js';
 import { tileOperation } from '../maps/map-tiles.js';
-import { referenceOf } from '../maps/map-window.js';
-import { flagOf, type Members, numberOf, numbersOf, textOf } from '../members.js';
+import { readSpatialReference } from '../maps/map-window.js';
+import {
+  type Members,
+  readFlagMember,
+  readIntegerMember,
+  readIntegersMember,
+  readTextMember,
+} from '../members.js';
 import { wcsOperation } from '../ogc/wcs-server.js';
 import {
   catalogItem,
@@ -30,9 +36,9 @@ import { exportImageOperations } from './image-export.js';
 import { FIND_PARAMS, findImages } from './image-find.js';
 import { AREA_PARAMS, countsWithin, wholeHistograms } from './image-histograms.js';
 import { requireFirstImage, requireImage, ruled } from './image-layers.js';
-import { MEASURE_PARAMS, measure } from './image-measure.js';
+import { MEASURE_PARAMS, measureImage } from './image-measure.js';
 import { jsonReply } from './in-band.js';
-import { type PlaceGeometry, type PlacePosition, pixelAt, placeGeometry } from './pixels.js';
+import { type PlaceGeometry, type PlacePosition, placeGeometry, readPixel } from './pixels.js';
 
 const SERVER = 'ImageServer';
 const PATH = `/rest/services/{serviceId}/${SERVER}`;
@@ -82,7 +88,7 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
       keyProperties(one),
     ),
     ...document('imageLegend', 'legend', 'Legend of an image service', async (x, one) => ({
-      layers: [{ ...(await legendOf(x, deps, one)), layerId: 0 }],
+      layers: [{ ...(await createLegendDocument(x, deps, one)), layerId: 0 }],
     })),
     ...document(
       'imageIdentify',
@@ -134,7 +140,7 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
       'imageMeasure',
       'measure',
       'Distances and areas on the ground',
-      (x, one, members) => measure(x, deps, one, members),
+      (x, one, members) => measureImage(x, deps, one, members),
       MEASURE_PARAMS,
     ),
     ...document(
@@ -174,16 +180,16 @@ function positionsOf({ literal, middle }: PlaceGeometry): readonly PlacePosition
   return [middle];
 }
 
-const timeOf = (members: Members) => timeRange(textOf(members, 'time', MOST_TEXT));
+const timeOf = (members: Members) => timeRange(readTextMember(members, 'time', MOST_TEXT));
 
 async function identify(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
   const place = placeGeometry(members, layerCrs(collection));
   const [[east, north]] = positionsOf(place) as [PlacePosition];
   const choice = { at: [east, north] as const, crs: place.crs, datetime: timeOf(members) };
-  const value = await pixelAt(x, deps.pools, ruled(collection, members), choice);
+  const value = await readPixel(x, deps.pools, ruled(collection, members), choice);
   return {
     ...{ objectId: 0, name: 'Pixel', value: value ?? 'NoData' },
-    location: { x: east, y: north, spatialReference: spatialReferenceOf(place.crs) },
+    location: { x: east, y: north, spatialReference: createSpatialReference(place.crs) },
     ...{ properties: null, catalogItems: null, catalogItemVisibilities: [] },
   };
 }
@@ -195,9 +201,9 @@ async function samples(x: Exchange, deps: TilesDeps, collection: RasterCollectio
   const source = ruled(collection, members);
   const all: object[] = [];
   for (const [locationId, at] of positions.entries()) {
-    const value = await pixelAt(x, deps.pools, source, { at, crs, datetime });
+    const value = await readPixel(x, deps.pools, source, { at, crs, datetime });
     if (value === undefined) continue;
-    const location = { x: at[0], y: at[1], spatialReference: spatialReferenceOf(crs) };
+    const location = { x: at[0], y: at[1], spatialReference: createSpatialReference(crs) };
     all.push({ location, locationId, value, rasterId: 1, resolution: 0 });
   }
   return { samples: all };
@@ -208,32 +214,32 @@ function catalog(collection: RasterCollection, members: Members) {
   const { where } = members;
   for (const name of ['geometry', 'orderByFields', 'outStatistics', 'groupByFieldsForStatistics'])
     if (members[name]) throw badParameter(name, 'is not supported of image services');
-  if (where && !/^\s*1\s*=\s*1\s*$/.test(textOf(members, 'where', MOST_TEXT)!))
+  if (where && !/^\s*1\s*=\s*1\s*$/.test(readTextMember(members, 'where', MOST_TEXT)!))
     throw badParameter('where', 'must be 1=1 of image services');
-  const ids = numbersOf(members, 'objectIds', MOST_TEXT);
+  const ids = readIntegersMember(members, 'objectIds', MOST_TEXT);
   const time = timeOf(members);
   const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = time ?? {};
-  const items = granulesOf(collection)
+  const items = listGranules(collection)
     .map((granule, i) => ({ granule, id: i + 1 }))
     .filter(({ id }) => !ids || ids.includes(id))
     .filter(
       ({ granule: { acquired } }) =>
         !time || (acquired !== undefined && acquired >= start && acquired <= end),
     );
-  if (flagOf(members, 'returnCountOnly', false)) return { count: items.length };
-  if (flagOf(members, 'returnIdsOnly', false))
+  if (readFlagMember(members, 'returnCountOnly', false)) return { count: items.length };
+  if (readFlagMember(members, 'returnIdsOnly', false))
     return { objectIdFieldName: 'OBJECTID', objectIds: items.map(({ id }) => id) };
-  const crs = referenceOf(members, 'outSR') ?? layerCrs(collection);
-  const offset = numberOf(members, 'resultOffset') ?? 0;
+  const crs = readSpatialReference(members, 'outSR') ?? layerCrs(collection);
+  const offset = readIntegerMember(members, 'resultOffset') ?? 0;
   const limit = Math.min(
-    numberOf(members, 'resultRecordCount') || LIMITS.geoServicesRecords,
+    readIntegerMember(members, 'resultRecordCount') || LIMITS.geoServicesRecords,
     LIMITS.geoServicesRecordsMax,
   );
   const page = items.slice(offset, offset + limit);
-  const shape = flagOf(members, 'returnGeometry', true) ? crs : undefined;
+  const shape = readFlagMember(members, 'returnGeometry', true) ? crs : undefined;
   return {
     ...{ objectIdFieldName: 'OBJECTID', fields: FIELDS, geometryType: 'esriGeometryPolygon' },
-    spatialReference: spatialReferenceOf(crs),
+    spatialReference: createSpatialReference(crs),
     ...(offset + page.length < items.length ? { exceededTransferLimit: true } : {}),
     features: page.map(({ granule, id }) => catalogItem(granule, id, shape)),
   };

@@ -1,6 +1,6 @@
 import type { RasterCollection } from '../../../core/catalog/collection.js';
 import { badParameter } from '../../../core/errors/errors.js';
-import { type Box, envelope, wrapLongitude } from '../../../core/geometry/box.js';
+import { type Box, computeEnvelope, wrapLongitude } from '../../../core/geometry/box.js';
 import { CRS84, type Crs } from '../../../core/geometry/crs.js';
 import type { Exchange } from '../../../core/http/operation.js';
 import type { TimeRange } from '../../../core/http/params.js';
@@ -8,8 +8,8 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import { transformPoints } from '../../../native/index.js';
 import { geometryLiteral, spatialReference } from '../../../services/geoservices/geometry.js';
 import { valuesByTime } from '../../../services/rasters/position.js';
-import { boxOf, referenceOf } from '../maps/map-window.js';
-import { type Members, textOf } from '../members.js';
+import { parseMapBox, readSpatialReference } from '../maps/map-window.js';
+import { type Members, readTextMember } from '../members.js';
 
 /** Places that clients ask about, and the pixels of rasters there. */
 
@@ -30,34 +30,35 @@ export interface PlaceGeometry {
 export function placeGeometry(members: Members, own: Crs): PlaceGeometry {
   const { geometry } = members;
   if (geometry === undefined || geometry === '') throw badParameter('geometry', 'is missing');
-  let crs = referenceOf(members, 'sr') ?? own;
+  let crs = readSpatialReference(members, 'sr') ?? own;
   const isNumbers = typeof geometry === 'string' && !geometry.trim().startsWith('{');
-  const type = textOf(members, 'geometryType', MOST_TEXT) ?? (isNumbers ? 'esriGeometryPoint' : undefined);
+  const type =
+    readTextMember(members, 'geometryType', MOST_TEXT) ?? (isNumbers ? 'esriGeometryPoint' : undefined);
   const literal = geometryLiteral(geometry, type, (reference) => {
     if (reference !== undefined && reference !== null) crs = spatialReference('geometry', reference);
     return crs;
   });
-  const sides = 'type' in literal ? envelope(literal)! : boxOf('geometry', geometry)!.bbox;
+  const sides = 'type' in literal ? computeEnvelope(literal)! : parseMapBox('geometry', geometry)!.bbox;
   return { literal, middle: middleOf(sides), crs };
 }
 
 const middleOf = ([minx, miny, maxx, maxy]: Box) => [(minx + maxx) / 2, (miny + maxy) / 2] as const;
 
 /** Longitude, from -180 to 180, and latitude of a position; undefined where it has none. */
-export function degreesOf(at: PlacePosition, crs: Crs): PlacePosition | undefined {
+export function transformToDegrees(at: PlacePosition, crs: Crs): PlacePosition | undefined {
   const point = new Float64Array(at);
   transformPoints(point, crs.proj, CRS84.proj);
   return point.every(Number.isFinite) ? [wrapLongitude(point[0]!), point[1]!] : undefined;
 }
 
 /** Values of all bands at a place, of the newest time, as text; undefined where the raster does not lie. */
-export async function pixelAt(
+export async function readPixel(
   x: Exchange,
   pools: Pools,
   collection: RasterCollection,
   { at, crs, datetime }: { at: PlacePosition; crs: Crs; datetime: TimeRange | undefined },
 ): Promise<string | undefined> {
-  const place = degreesOf(at, crs);
+  const place = transformToDegrees(at, crs);
   if (!place) return undefined;
   const { steps = [] } = (await valuesByTime(x, pools, collection, { place, datetime, most: 1 })) ?? {};
   return steps

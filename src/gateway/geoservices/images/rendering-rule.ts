@@ -7,7 +7,7 @@ import type { AskedLook } from '../../../core/rasters/look-params.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import type { StyleLayer } from '../../../core/styles/model.js';
 import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.js';
-import { type Members, objectOf, requireObject } from '../members.js';
+import { type Members, readObjectMember, requireObject } from '../members.js';
 
 /**
  * Raster functions of a rendering rule (Esri's "Raster function objects") as looks and styles of ours. Functions are read
@@ -16,7 +16,7 @@ import { type Members, objectOf, requireObject } from '../members.js';
 
 type Look = Partial<AskedLook>;
 
-export interface Rendering {
+export interface ImageRendering {
   readonly look: Look;
   /** In place of the style of the raster. */
   readonly style?: readonly StyleLayer[];
@@ -26,18 +26,18 @@ interface Step {
   readonly collection: RasterCollection;
   readonly args: Members;
   /** What the function inside it makes. */
-  readonly inner: Rendering;
+  readonly inner: ImageRendering;
 }
 
 /** Functions may be within one another, that deep. */
 const MOST_DEPTH = 8;
 
-export function renderingOf(collection: RasterCollection, members: Members): Rendering {
-  const rule = objectOf(members, 'renderingRule');
+export function parseRenderingRule(collection: RasterCollection, members: Members): ImageRendering {
+  const rule = readObjectMember(members, 'renderingRule');
   return rule ? functionOf(collection, rule, 0) : { look: {} };
 }
 
-function functionOf(collection: RasterCollection, rule: Members, depth: number): Rendering {
+function functionOf(collection: RasterCollection, rule: Members, depth: number): ImageRendering {
   if (depth > MOST_DEPTH) wrong(`is deeper than ${MOST_DEPTH} functions`);
   const name = rule['rasterFunction'];
   const args = requireObject('renderingRule', rule['rasterFunctionArguments'] ?? {});
@@ -54,7 +54,7 @@ function functionOf(collection: RasterCollection, rule: Members, depth: number):
   return { look: { ...inner.look, ...look }, ...(style ? { style } : {}) };
 }
 
-const FUNCTIONS: Readonly<Record<string, (step: Step) => Rendering>> = {
+const FUNCTIONS: Readonly<Record<string, (step: Step) => ImageRendering>> = {
   extractband: ({ collection, args }) => ({
     look: { bands: bandsOf(collection, listOf(args, 'BandIDs', 'BandIds')) },
   }),
@@ -122,7 +122,7 @@ function statisticsOf(row: unknown): Statistics {
   return { min: min!, max: max!, mean, stdDev };
 }
 
-function shownBands({ bands }: RasterCollection, { look }: Rendering): Statistics[] {
+function shownBands({ bands }: RasterCollection, { look }: ImageRendering): Statistics[] {
   if (look.expression) wrong('stretches an expression: it needs Statistics');
   const numbers = look.bands ?? (bands.length >= 3 ? [1, 2, 3] : [1]);
   return numbers.map(

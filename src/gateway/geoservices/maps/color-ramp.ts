@@ -1,5 +1,5 @@
 import { badParameter } from '../../../core/errors/errors.js';
-import { type Members, objectOf, objectsOf, requireObject } from '../members.js';
+import { type Members, readObjectMember, readObjectsMember, requireObject } from '../members.js';
 
 /** Colours along a ramp of Esri. Each reader throws 400 naming `classificationDef`. */
 
@@ -29,7 +29,7 @@ function rampOf(ramp: Members): Ramp {
   if (ramp['type'] === 'algorithmic') return algorithmic(ramp);
   if (ramp['type'] !== 'multipart')
     throw badParameter(PARAMETER, 'type of colorRamp must be algorithmic or multipart');
-  const parts = (objectsOf({ [PARAMETER]: ramp['colorRamps'] }, PARAMETER, MOST_PARTS) ?? []).map(
+  const parts = (readObjectsMember({ [PARAMETER]: ramp['colorRamps'] }, PARAMETER, MOST_PARTS) ?? []).map(
     algorithmic,
   );
   if (parts.length === 0) throw badParameter(PARAMETER, 'colorRamps must hold ramps');
@@ -43,7 +43,7 @@ function algorithmic(ramp: Members): Ramp {
   const name = ramp['algorithm'] ?? 'esriCIELabAlgorithm';
   const space = typeof name === 'string' && Object.hasOwn(SPACES, name) ? SPACES[name] : undefined;
   if (!space) throw badParameter(PARAMETER, `algorithm must be ${Object.keys(SPACES).join(' or ')}`);
-  const [from, to] = [colorOf(ramp['fromColor']), colorOf(ramp['toColor'])];
+  const [from, to] = [parseRampColor(ramp['fromColor']), parseRampColor(ramp['toColor'])];
   const [first, last] = [space.from(rgbOf(from)), space.from(rgbOf(to))];
   return (at) => {
     const place = [0, 1, 2].map((i) => {
@@ -59,7 +59,7 @@ function algorithmic(ramp: Members): Ramp {
 const byteOf = (number: number) => Math.min(255, Math.max(0, Math.round(number)));
 const rgbOf = ([red, green, blue]: Rgba): Triple => [red, green, blue];
 
-function colorOf(value: unknown): Rgba {
+function parseRampColor(value: unknown): Rgba {
   const isByte = (one: unknown) => Number.isInteger(one) && (one as number) >= 0 && (one as number) <= 255;
   if (!Array.isArray(value) || value.length < 3 || value.length > 4 || !value.every(isByte))
     throw badParameter(PARAMETER, 'colours must be lists of red, green, blue and alpha, 0 to 255');
@@ -146,7 +146,7 @@ const SPACES: Readonly<Record<string, Space>> = {
 
 /** A ramp where the definition has one. */
 export function rampIn(definition: Members): Members | undefined {
-  return objectOf({ [PARAMETER]: definition['colorRamp'] }, PARAMETER);
+  return readObjectMember({ [PARAMETER]: definition['colorRamp'] }, PARAMETER);
 }
 
 const SYMBOLS = ['esriSMS', 'esriSLS', 'esriSFS'];

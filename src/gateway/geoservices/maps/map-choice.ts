@@ -5,9 +5,17 @@ import { and, type Expression } from '../../../core/cql2/index.js';
 import { type ApiError, badParameter } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { importDrawingInfo } from '../../../core/styles/drawing-info/import.js';
-import { targetOf } from '../../../services/styles/translations.js';
-import { filterOf } from '../features/query-request.js';
-import { type Members, naming, objectOf, objectsOf, requireObject, textOf, wholeNumber } from '../members.js';
+import { describeSldTarget } from '../../../services/styles/translations.js';
+import { parseQueryFilter } from '../features/query-request.js';
+import {
+  type Members,
+  naming,
+  readObjectMember,
+  readObjectsMember,
+  readTextMember,
+  requireObject,
+  wholeNumber,
+} from '../members.js';
 import type { DrawnLayer } from './map-layers.js';
 
 /** Which layers of a map service a request is about, and what of them. Each reader throws 400 naming the parameter. */
@@ -23,12 +31,12 @@ const MOST_TEXT = 8000;
 
 /** `dynamicLayers` where it is there, else what `layers` leaves; `layerDefs` narrows either. */
 export function mapChoice(all: readonly DrawnLayer[], members: Members, catalog: CatalogSnapshot): MapChoice {
-  const dynamic = objectsOf(members, 'dynamicLayers', LIMITS.collectionsPerRequest);
+  const dynamic = readObjectsMember(members, 'dynamicLayers', LIMITS.collectionsPerRequest);
   if (dynamic) {
     const choice = dynamicChoice(all, dynamic, catalog);
     return { ...choice, filters: during(choice.layers, members, choice.filters) };
   }
-  const layers = shown(all, textOf(members, 'layers', MOST_TEXT), catalog).slice(
+  const layers = shown(all, readTextMember(members, 'layers', MOST_TEXT), catalog).slice(
     0,
     LIMITS.collectionsPerRequest,
   );
@@ -79,14 +87,14 @@ function during(
   before: ReadonlyMap<string, Expression>,
 ): Map<string, Expression> {
   const filters = new Map(before);
-  const time = textOf(members, 'time', MOST_TEXT);
+  const time = readTextMember(members, 'time', MOST_TEXT);
   if (time !== undefined) for (const layer of layers) narrow(filters, layer, 'time', { time });
   return filters;
 }
 
 export function layerDefs(members: Members): Record<string, unknown> {
   const text = members['layerDefs'];
-  if (typeof text !== 'string' || /^\s*\{/.test(text)) return { ...objectOf(members, 'layerDefs') };
+  if (typeof text !== 'string' || /^\s*\{/.test(text)) return { ...readObjectMember(members, 'layerDefs') };
   const parts = (text.match(/(?:'[^']*'|[^;'])+/g) ?? []).filter((part) => part.trim() !== '');
   return Object.fromEntries(
     parts.map((part) => {
@@ -106,7 +114,7 @@ function narrow(
   if (!hasFeatures(layer)) return;
   const filter = and(
     filters.get(layer.id),
-    naming(parameter, () => filterOf(layer, members)),
+    naming(parameter, () => parseQueryFilter(layer, members)),
   );
   if (filter !== undefined) filters.set(layer.id, filter);
 }
@@ -136,7 +144,7 @@ function dynamicChoice(
 /** A layer as a drawingInfo draws it. */
 function drawnBy(layer: DrawnLayer, drawingInfo: unknown): DrawnLayer {
   if (drawingInfo === undefined || drawingInfo === null || !hasFeatures(layer)) return layer;
-  const { layers, unsupported } = importDrawingInfo(drawingInfo, targetOf(layer));
+  const { layers, unsupported } = importDrawingInfo(drawingInfo, describeSldTarget(layer));
   if (layers.length === 0)
     throw badParameter('dynamicLayers', `cannot be drawn: ${unsupported[0]?.guidance ?? 'it has no symbol'}`);
   return { ...layer, style: { version: 0, layers } };

@@ -1,25 +1,25 @@
-import { attributionOf, hasFeatures } from '../../../core/catalog/abilities.js';
+import { findAttribution, hasFeatures } from '../../../core/catalog/abilities.js';
 import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
-import { hasNumbers, numberedCollection } from '../../../core/catalog/numbered.js';
-import { esriTypeOf } from '../../../core/geoservices/geoservices-features.js';
+import { hasNumbers, toNumberedCollection } from '../../../core/catalog/numbered.js';
+import { findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import {
   CURRENT_VERSION,
+  chooseEsriUnits,
+  createSpatialReference,
   extentIn,
   layerCrs,
   layerDocument,
-  spatialReferenceOf,
-  unitsOf,
 } from '../layer-documents.js';
 import type { DrawnLayer } from './map-layers.js';
 import { tileInfo } from './tile-info.js';
 
 /** Documents of map services and their layers. */
 
-export const MAP_FORMATS = ['png', 'png8', 'png24', 'png32', 'jpg', 'jpgpng', 'webp', 'tiff'] as const;
+export const MAP_SERVER_FORMATS = ['png', 'png8', 'png24', 'png32', 'jpg', 'jpgpng', 'webp', 'tiff'] as const;
 
 export function mapServiceDocument(name: string, layers: readonly DrawnLayer[]) {
   const extent = extentIn(layers, WEB_MERCATOR);
@@ -29,17 +29,17 @@ export function mapServiceDocument(name: string, layers: readonly DrawnLayer[]) 
     serviceDescription: name,
     mapName: name,
     description: '',
-    copyrightText: [...new Set(layers.flatMap((one) => attributionOf(one) ?? []))].join(' '),
+    copyrightText: [...new Set(layers.flatMap((one) => findAttribution(one) ?? []))].join(' '),
     supportsDynamicLayers: true,
     layers: layers.map(mapLayerEntry),
     tables: [],
     // That of the tiles, as clients expect it of maps that have some.
-    spatialReference: spatialReferenceOf(WEB_MERCATOR),
+    spatialReference: createSpatialReference(WEB_MERCATOR),
     singleFusedMapCache: true,
     tileInfo: tileInfo('PNG32'),
     ...{ initialExtent: extent, fullExtent: extent, minScale: 0, maxScale: 0 },
-    units: unitsOf(WEB_MERCATOR),
-    supportedImageFormatTypes: MAP_FORMATS.map((format) => format.toUpperCase()).join(','),
+    units: chooseEsriUnits(WEB_MERCATOR),
+    supportedImageFormatTypes: MAP_SERVER_FORMATS.map((format) => format.toUpperCase()).join(','),
     documentInfo: { Title: name, Author: '', Comments: '', Subject: '', Category: '', Keywords: '' },
     capabilities: 'Map,Query,Data',
     supportedQueryFormats: 'JSON, geoJSON',
@@ -54,7 +54,7 @@ const RASTER = 'Raster Layer';
 export const mapLayerType = (layer: DrawnLayer) => (hasFeatures(layer) ? 'Feature Layer' : RASTER);
 
 function mapLayerEntry(layer: DrawnLayer) {
-  const geometryType = hasFeatures(layer) ? esriTypeOf(esriLayer(layer)) : undefined;
+  const geometryType = hasFeatures(layer) ? findEsriGeometryType(esriLayer(layer)) : undefined;
   return {
     ...{ id: layer.layerId, name: layer.title, parentLayerId: -1, defaultVisibility: true },
     ...{ subLayerIds: null, minScale: 0, maxScale: 0 },
@@ -70,7 +70,7 @@ export function mapLayerDocument(layer: DrawnLayer, catalog: CatalogSnapshot) {
   if (hasFeatures(layer)) {
     const isQueried = hasNumbers(layer.source);
     return {
-      ...layerDocument(numberedCollection(layer), catalog, false),
+      ...layerDocument(toNumberedCollection(layer), catalog, false),
       ...place,
       // In the spatial reference of the map, as clients take it.
       extent: extentIn([layer], WEB_MERCATOR),
@@ -85,11 +85,11 @@ export function mapLayerDocument(layer: DrawnLayer, catalog: CatalogSnapshot) {
   return {
     ...{ currentVersion: CURRENT_VERSION, id: layer.layerId, name: layer.title, type: RASTER },
     description: layer.description,
-    copyrightText: attributionOf(layer) ?? '',
+    copyrightText: findAttribution(layer) ?? '',
     ...place,
     ...{ minScale: 0, maxScale: 0 },
     extent: extentIn([layer], WEB_MERCATOR),
-    sourceSpatialReference: spatialReferenceOf(crs),
+    sourceSpatialReference: createSpatialReference(crs),
     hasAttachments: false,
     htmlPopupType: 'esriServerHTMLPopupTypeNone',
     displayField: '',

@@ -16,18 +16,24 @@ import { common, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { jsonReply } from '../images/in-band.js';
 import { envelopeObject, extentIn } from '../layer-documents.js';
-import { choiceOf, flagOf, type Members, numberOf, textOf } from '../members.js';
+import {
+  type Members,
+  readChoiceMember,
+  readFlagMember,
+  readIntegerMember,
+  readTextMember,
+} from '../members.js';
 import { type MapChoice, mapChoice } from './map-choice.js';
-import { MAP_FORMATS } from './map-documents.js';
-import { type DrawnLayer, type MapDeps, mapLayers } from './map-layers.js';
+import { MAP_SERVER_FORMATS } from './map-documents.js';
+import { type DrawnLayer, listMapLayers, type MapDeps } from './map-layers.js';
 import { imageWindow, MAP_CRS, windowSettings } from './map-window.js';
-import { scaleOf } from './tile-info.js';
+import { resolutionToScale } from './tile-info.js';
 
 const MOST_TEXT = 200;
 const DPI = 96;
 const MOST_DPI = 768;
 
-export const EXPORT_FORMATS: Readonly<Record<(typeof MAP_FORMATS)[number], Format>> = {
+export const MAP_EXPORT_FORMATS: Readonly<Record<(typeof MAP_SERVER_FORMATS)[number], Format>> = {
   png: PNG_FORMAT,
   png8: PNG_FORMAT,
   png24: PNG_FORMAT,
@@ -45,7 +51,7 @@ const params = {
   imageSR: member('imageSR', 'Spatial reference of the picture; that of bbox when absent.'),
   format: member(
     'format',
-    `${MAP_FORMATS.join(', ')}; the default of the service, which is png unless it was set, when absent.`,
+    `${MAP_SERVER_FORMATS.join(', ')}; the default of the service, which is png unless it was set, when absent.`,
   ),
   layers: member('layers', 'show:, hide:, include: or exclude: and numbers of layers.'),
   layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
@@ -66,7 +72,7 @@ export function exportOperations(deps: MapDeps): Operation[] {
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'A map of a service',
     run(x, { serviceId }, members) {
-      const all = mapLayers(deps, x.principal, serviceId!);
+      const all = listMapLayers(deps, x.principal, serviceId!);
       requireSupported(members);
       const request = exportRequest(all, members, deps.visible(x.principal));
       if (request.answer === 'image') return drawLayers(x, deps, request);
@@ -101,24 +107,24 @@ function exportRequest(
 ): ExportRequest {
   const extent = extentIn(all, MAP_CRS);
   const maps = all.at(-1)?.maps;
-  const format = choiceOf(members, 'format', {
-    values: MAP_FORMATS,
+  const format = readChoiceMember(members, 'format', {
+    values: MAP_SERVER_FORMATS,
     fallback: maps?.defaultFormat ?? 'png',
   });
-  const dpi = numberOf(members, 'dpi') ?? DPI;
+  const dpi = readIntegerMember(members, 'dpi') ?? DPI;
   if (dpi < 1 || dpi > MOST_DPI) throw badParameter('dpi', `must be from 1 to ${MOST_DPI}`);
   return {
     ...mapChoice(all, members, catalog),
-    answer: choiceOf(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
+    answer: readChoiceMember(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
     window: imageWindow(members, {
       own: MAP_CRS,
       settings: windowSettings(maps),
       whole: extent ? [extent.xmin!, extent.ymin!, extent.xmax!, extent.ymax!] : undefined,
     }),
-    format: EXPORT_FORMATS[format],
+    format: MAP_EXPORT_FORMATS[format],
     dpi,
-    transparent: flagOf(members, 'transparent', maps?.defaultTransparent ?? false),
-    time: timeRange(textOf(members, 'time', MOST_TEXT)),
+    transparent: readFlagMember(members, 'transparent', maps?.defaultTransparent ?? false),
+    time: timeRange(readTextMember(members, 'time', MOST_TEXT)),
   };
 }
 
@@ -147,7 +153,7 @@ function documentOf(x: Exchange, { window, dpi }: ExportRequest, members: Member
   const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs.proj).metresPerUnit;
   return {
     href: exportAddress(x, members),
-    ...{ width, height, extent: envelopeObject(bbox, crs), scale: scaleOf(metres, dpi) },
+    ...{ width, height, extent: envelopeObject(bbox, crs), scale: resolutionToScale(metres, dpi) },
   };
 }
 

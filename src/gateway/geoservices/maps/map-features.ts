@@ -1,14 +1,14 @@
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import { and, type Expression } from '../../../core/cql2/index.js';
 import type { MapSearch } from '../../../core/features/map-results.js';
-import { esriFields, esriTypeOf } from '../../../core/geoservices/geoservices-features.js';
+import { esriFields, findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { queryRequest } from '../features/query-request.js';
 import { textReply } from '../images/in-band.js';
-import { displayField, spatialReferenceOf } from '../layer-documents.js';
+import { createSpatialReference, displayField } from '../layer-documents.js';
 import type { Members } from '../members.js';
 
 /** Features of map services one by one, as `identify` and `find` list them. */
@@ -17,7 +17,7 @@ import type { Members } from '../members.js';
 export const MOST_RESULTS = 1000;
 
 /** Results of one layer. */
-export interface LayerResults {
+export interface MapLayerResults {
   /** As JSON, separated by commas. */
   readonly text: string;
   readonly count: number;
@@ -37,14 +37,14 @@ export async function mapResults(
   pools: Pools,
   layer: VectorCollection,
   { query, filter, limit, search, pretty }: ResultsQuery,
-): Promise<LayerResults> {
+): Promise<MapLayerResults> {
   const { task, crs } = queryRequest(layer, { outFields: '*', ...query });
   const esri = esriLayer(layer);
   const form = {
     ...{ kind: 'map-results' as const, layerId: layer.layerId, layerName: layer.title, pretty },
     displayField: displayField(layer),
     titles: Object.fromEntries(esriFields(esri).map(({ name, alias }) => [name, alias])),
-    ...{ geometryType: esriTypeOf(esri), spatialReference: spatialReferenceOf(crs) },
+    ...{ geometryType: findEsriGeometryType(esri), spatialReference: createSpatialReference(crs) },
     ...(search ? { search } : {}),
   };
   const page = { ...task, limit, filter: and(task.filter, filter), form };
@@ -53,7 +53,7 @@ export async function mapResults(
 }
 
 /** Results of several layers as JSON, separated by commas. */
-export function joinResults(layers: readonly LayerResults[]): string {
+export function joinResults(layers: readonly MapLayerResults[]): string {
   return layers
     .filter(({ count }) => count > 0)
     .map(({ text }) => text)
@@ -61,7 +61,7 @@ export function joinResults(layers: readonly LayerResults[]): string {
 }
 
 /** The document of results, the first layer's first. */
-export function resultsReply(layers: readonly LayerResults[], pretty: boolean): Reply {
+export function createMapResultsReply(layers: readonly MapLayerResults[], pretty: boolean): Reply {
   const results = joinResults(layers);
   return textReply(pretty ? `{\n  "results": [${results}]\n}` : `{"results":[${results}]}`);
 }

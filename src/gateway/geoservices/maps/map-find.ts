@@ -10,10 +10,10 @@ import type { Field } from '../../../core/sources/vector-source.js';
 import { readNumber } from '../../../core/values/exact-number.js';
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
-import { flagOf, textOf } from '../members.js';
+import { readFlagMember, readTextMember } from '../members.js';
 import { mapChoice } from './map-choice.js';
-import { type LayerResults, MOST_RESULTS, mapResults, resultsReply } from './map-features.js';
-import { type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
+import { createMapResultsReply, type MapLayerResults, MOST_RESULTS, mapResults } from './map-features.js';
+import { listMapLayers, type MapDeps, numberedLayers } from './map-layers.js';
 
 const MOST_TEXT = 200;
 
@@ -28,25 +28,25 @@ const params = {
 };
 
 /** Features of a map by what their fields say. */
-export function findOperations(deps: MapDeps): Operation[] {
+export function createFindOperations(deps: MapDeps): Operation[] {
   return readingOperation({
     ...{ about: common('MapServer', 'find', 'MapServer'), name: 'mapFind', params },
     path: '/rest/services/{serviceId}/MapServer/find',
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'Features of a map by what their fields say',
     async run(x, { serviceId }, members) {
-      const all = numberedLayers(mapLayers(deps, x.principal, serviceId!));
-      const text = textOf(members, 'searchText', MOST_TEXT);
+      const all = numberedLayers(listMapLayers(deps, x.principal, serviceId!));
+      const text = readTextMember(members, 'searchText', MOST_TEXT);
       if (text === undefined) throw badParameter('searchText', 'is missing');
-      const search = { text, contains: flagOf(members, 'contains', true) };
+      const search = { text, contains: readFlagMember(members, 'contains', true) };
       const { layers, filters } = mapChoice(all, members, deps.visible(x.principal));
       const query = {
         ...(members['sr'] ? { outSR: members['sr'] } : {}),
-        returnGeometry: flagOf(members, 'returnGeometry', true),
+        returnGeometry: readFlagMember(members, 'returnGeometry', true),
       };
-      const names = textOf(members, 'searchFields', 8000)?.split(',');
+      const names = readTextMember(members, 'searchFields', 8000)?.split(',');
       const pretty = documentFormat(members) === 'pjson';
-      const results: LayerResults[] = [];
+      const results: MapLayerResults[] = [];
       let count = 0;
       for (const layer of layers.filter(hasFeatures)) {
         const limit = MOST_RESULTS - count;
@@ -62,7 +62,7 @@ export function findOperations(deps: MapDeps): Operation[] {
         results.push(found);
         count += found.count;
       }
-      return resultsReply(results, pretty);
+      return createMapResultsReply(results, pretty);
     },
   });
 }

@@ -9,12 +9,12 @@ import { stringifyExactly } from '../../../core/values/json.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
-import { pixelAt, placeGeometry } from '../images/pixels.js';
-import { flagOf, type Members, numberOf, textOf } from '../members.js';
+import { placeGeometry, readPixel } from '../images/pixels.js';
+import { type Members, readFlagMember, readIntegerMember, readTextMember } from '../members.js';
 import { type MapChoice, mapChoice } from './map-choice.js';
-import { type LayerResults, MOST_RESULTS, mapResults, resultsReply } from './map-features.js';
-import { type MapDeps, mapLayers, numberedLayers } from './map-layers.js';
-import { boxOf, MAP_CRS } from './map-window.js';
+import { createMapResultsReply, type MapLayerResults, MOST_RESULTS, mapResults } from './map-features.js';
+import { listMapLayers, type MapDeps, numberedLayers } from './map-layers.js';
+import { MAP_CRS, parseMapBox } from './map-window.js';
 
 const params = {
   geometry: member('geometry', 'Where to look: x,y, or a geometry as JSON.'),
@@ -37,10 +37,10 @@ export function identifyOperations(deps: MapDeps): Operation[] {
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'What lies at a place of a map',
     async run(x, { serviceId }, members) {
-      const all = numberedLayers(mapLayers(deps, x.principal, serviceId!));
+      const all = numberedLayers(listMapLayers(deps, x.principal, serviceId!));
       const pretty = documentFormat(members) === 'pjson';
       const choice = mapChoice(all, members, deps.visible(x.principal));
-      return resultsReply(await identified(x, deps, choice, members, pretty), pretty);
+      return createMapResultsReply(await identified(x, deps, choice, members, pretty), pretty);
     },
   });
 }
@@ -52,14 +52,14 @@ export async function identified(
   { layers, filters }: MapChoice,
   members: Members,
   pretty = false,
-): Promise<LayerResults[]> {
+): Promise<MapLayerResults[]> {
   const place = placeOf(members);
   const query = {
     ...{ geometry: place.geometry, geometryType: place.type, inSR: place.sr, outSR: place.sr },
-    returnGeometry: flagOf(members, 'returnGeometry', true),
+    returnGeometry: readFlagMember(members, 'returnGeometry', true),
   };
-  const isTop = /^\s*top/i.test(textOf(members, 'layers', 8000) ?? 'top');
-  const results: LayerResults[] = [];
+  const isTop = /^\s*top/i.test(readTextMember(members, 'layers', 8000) ?? 'top');
+  const results: MapLayerResults[] = [];
   let count = 0;
   for (const layer of layers) {
     const limit = MOST_RESULTS - count;
@@ -89,11 +89,11 @@ function placeOf(members: Members): Place {
   const { literal, middle, crs } = placeGeometry(members, MAP_CRS);
   const place = {
     ...{ middle, crs, sr: members['sr'] || { wkid: crs.epsg } },
-    datetime: timeRange(textOf(members, 'time', 200)),
+    datetime: timeRange(readTextMember(members, 'time', 200)),
   };
   if (!('type' in literal) || literal.type !== 'Point')
-    return { ...place, geometry: members['geometry'], type: textOf(members, 'geometryType', 100) };
-  const reach = (numberOf(members, 'tolerance') ?? 0) * pixelSize(members);
+    return { ...place, geometry: members['geometry'], type: readTextMember(members, 'geometryType', 100) };
+  const reach = (readIntegerMember(members, 'tolerance') ?? 0) * pixelSize(members);
   const [x, y] = middle;
   const box = { xmin: x - reach, ymin: y - reach, xmax: x + reach, ymax: y + reach };
   return { ...place, geometry: { ...box, spatialReference: { wkid: crs.epsg } }, type: undefined };
@@ -101,12 +101,12 @@ function placeOf(members: Members): Place {
 
 /** Units of a pixel of what is shown. */
 function pixelSize(members: Members): number {
-  const extent = boxOf('mapExtent', members['mapExtent']);
-  const display = (textOf(members, 'imageDisplay', 100) ?? '400,400,96').split(',').map(Number);
+  const extent = parseMapBox('mapExtent', members['mapExtent']);
+  const display = (readTextMember(members, 'imageDisplay', 100) ?? '400,400,96').split(',').map(Number);
   const [width = Number.NaN, height = Number.NaN] = display;
   if (!(width >= 1 && height >= 1)) throw badParameter('imageDisplay', 'must be width,height,dpi');
   if (!extent) {
-    if (numberOf(members, 'tolerance'))
+    if (readIntegerMember(members, 'tolerance'))
       throw badParameter('mapExtent', 'is missing: a tolerance is in pixels');
     return 0;
   }
@@ -121,8 +121,8 @@ async function pixelResults(
   layer: RasterCollection,
   { middle, crs, datetime }: Place,
   pretty: boolean,
-): Promise<LayerResults> {
-  const value = await pixelAt(x, pools, layer, { at: middle, crs, datetime });
+): Promise<MapLayerResults> {
+  const value = await readPixel(x, pools, layer, { at: middle, crs, datetime });
   if (value === undefined) return { text: '', count: 0 };
   const result = {
     ...{ layerId: layer.layerId, layerName: layer.title, displayFieldName: '', value },

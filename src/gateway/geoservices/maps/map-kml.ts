@@ -4,10 +4,10 @@ import type { Exchange, Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { common, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
-import { choiceOf, type Members, textOf } from '../members.js';
-import { element, textElement, xmlReply } from '../ogc/ogc-requests.js';
+import { type Members, readChoiceMember, readTextMember } from '../members.js';
+import { textElement, writeOgcElement, xmlReply } from '../ogc/ogc-requests.js';
 import { mapChoice } from './map-choice.js';
-import { type DrawnLayer, type MapDeps, mapLayers } from './map-layers.js';
+import { type DrawnLayer, listMapLayers, type MapDeps } from './map-layers.js';
 
 /**
  * Maps as KML (OGC 12-007r2): a document of links that ask again whenever the view has moved, and then a picture of what is
@@ -35,21 +35,21 @@ export function kmlOperations(deps: MapDeps): Operation[] {
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'A map as KML',
     run(x, path, members) {
-      const name = textOf(members, 'docName', MOST_TEXT) ?? path['serviceId']!;
-      const all = mapLayers(deps, x.principal, path['serviceId']!);
+      const name = readTextMember(members, 'docName', MOST_TEXT) ?? path['serviceId']!;
+      const all = listMapLayers(deps, x.principal, path['serviceId']!);
       const { layers } = mapChoice(all, { layers: numbersOf(members) }, deps.visible(x.principal));
-      const option = choiceOf(members, 'layerOptions', { values: OPTIONS, fallback: OPTIONS[0] });
+      const option = readChoiceMember(members, 'layerOptions', { values: OPTIONS, fallback: OPTIONS[0] });
       const maps = option === 'composite' ? [layers] : layers.map((layer) => [layer]);
       const bbox = boxOf(members);
       const parts = maps.map((map) => (bbox ? overlay(x, map, bbox) : link(x, map)));
-      const document = element('Document', textElement('name', name) + parts.join(''));
-      return xmlReply(element('kml', document, { xmlns: NAMESPACE }), KML);
+      const document = writeOgcElement('Document', textElement('name', name) + parts.join(''));
+      return xmlReply(writeOgcElement('kml', document, { xmlns: NAMESPACE }), KML);
     },
   });
 }
 
 function numbersOf(members: Members): string {
-  const text = textOf(members, 'layers', MOST_TEXT);
+  const text = readTextMember(members, 'layers', MOST_TEXT);
   if (text === undefined) return 'all';
   if (!/^[\d,\s]+$/.test(text)) throw badParameter('layers', 'must be numbers of layers');
   return `show:${text}`;
@@ -57,7 +57,7 @@ function numbersOf(members: Members): string {
 
 /** The east is beyond 180 where the view crosses the antimeridian. */
 function boxOf(members: Members): Box | undefined {
-  const text = textOf(members, 'bbox', MOST_TEXT);
+  const text = readTextMember(members, 'bbox', MOST_TEXT);
   if (text === undefined) return undefined;
   const numbers = text.split(',').map(Number);
   const [west, south, side, north] = numbers as unknown as Box;
@@ -79,7 +79,10 @@ function link(x: Exchange, layers: readonly DrawnLayer[]): string {
     textElement('viewRefreshTime', '1'),
     textElement('viewFormat', VIEW),
   ];
-  return element('NetworkLink', textElement('name', titleOf(layers)) + element('Link', href.join('')));
+  return writeOgcElement(
+    'NetworkLink',
+    textElement('name', titleOf(layers)) + writeOgcElement('Link', href.join('')),
+  );
 }
 
 /** Of the shape of the box, which would be widened else. */
@@ -97,12 +100,12 @@ function overlay(x: Exchange, layers: readonly DrawnLayer[], box: Box): string {
   });
   const [west, south, east, north] = box;
   const sides = { north, south, east, west };
-  return element(
+  return writeOgcElement(
     'GroundOverlay',
     [
       textElement('name', titleOf(layers)),
-      element('Icon', textElement('href', `${x.baseUrl}${map}/export?${query}`)),
-      element(
+      writeOgcElement('Icon', textElement('href', `${x.baseUrl}${map}/export?${query}`)),
+      writeOgcElement(
         'LatLonBox',
         Object.entries(sides)
           .map(([side, value]) => textElement(side, String(value)))

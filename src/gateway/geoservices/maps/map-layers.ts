@@ -6,10 +6,10 @@ import type {
   RasterCollection,
   VectorCollection,
 } from '../../../core/catalog/collection.js';
-import { numberedCollection } from '../../../core/catalog/numbered.js';
+import { toNumberedCollection } from '../../../core/catalog/numbered.js';
 import { layerFailure } from '../../../core/catalog/unread.js';
 import type { Principal } from '../../../core/http/operation.js';
-import { isIn, requireService } from '../../../services/replicas/layer-view.js';
+import { isInService, requireVisibleService } from '../../../services/replicas/layer-view.js';
 import type { SurfaceDeps } from '../../surface/common.js';
 
 /** Layers of a MapServer: everything of a service that is drawn. */
@@ -18,10 +18,10 @@ export type MapDeps = Pick<SurfaceDeps, 'catalog' | 'visible' | 'pools' | 'acces
 export type DrawnLayer = VectorCollection | RasterCollection;
 
 /** Layers of a service for this principal, the one on top first. Throws 404 for a service that does not exist, 401. */
-export function mapLayers(deps: MapDeps, principal: Principal, service: string): DrawnLayer[] {
-  requireService(deps, principal, service);
+export function listMapLayers(deps: MapDeps, principal: Principal, service: string): DrawnLayer[] {
+  requireVisibleService(deps, principal, service);
   const { collections } = deps.visible(principal);
-  return topFirst(collections.filter(isDrawable).filter((one) => isIn(one, service)));
+  return topFirst(collections.filter(isDrawable).filter((one) => isInService(one, service)));
 }
 
 /** Collections in the order in which all servers of a service draw them; those of one sort stay as they are. */
@@ -31,7 +31,7 @@ export function topFirst<T extends Collection>(collections: readonly T[]): T[] {
 
 /** The layers as their features are told of: with numbers as ids. */
 export function numberedLayers(layers: readonly DrawnLayer[]): DrawnLayer[] {
-  return layers.map((layer) => (hasFeatures(layer) ? numberedCollection(layer) : layer));
+  return layers.map((layer) => (hasFeatures(layer) ? toNumberedCollection(layer) : layer));
 }
 
 /** Points lie on lines, these on areas, and all on pictures. */

@@ -6,7 +6,7 @@ import { mapLayerType } from './map-documents.js';
 import type { DrawnLayer, MapDeps } from './map-layers.js';
 
 /** Pictures of the symbols of a layer. */
-export async function legendOf(x: Exchange, { pools }: MapDeps, layer: DrawnLayer) {
+export async function createLegendDocument(x: Exchange, { pools }: MapDeps, layer: DrawnLayer) {
   const entries = legendEntries(layer);
   const pictures = await symbolPngs(x, pools, entries, LEGEND_ZOOM);
   return {

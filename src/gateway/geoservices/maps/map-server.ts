@@ -14,11 +14,11 @@ import { wmtsOperations } from '../ogc/wmts-server.js';
 import { rendererOperations } from './generate-renderer.js';
 import { mapLayerDocument, mapServiceDocument } from './map-documents.js';
 import { exportOperations } from './map-export.js';
-import { findOperations } from './map-find.js';
+import { createFindOperations } from './map-find.js';
 import { identifyOperations } from './map-identify.js';
 import { kmlOperations } from './map-kml.js';
-import { type MapDeps, mapLayers, requireMapLayer } from './map-layers.js';
-import { legendOf } from './map-legend.js';
+import { listMapLayers, type MapDeps, requireMapLayer } from './map-layers.js';
+import { createLegendDocument } from './map-legend.js';
 import { type ServiceTiles, tileOperation } from './map-tiles.js';
 
 const SERVER = 'MapServer';
@@ -32,13 +32,13 @@ const about = (verb: string) => common(SERVER, verb, SERVER);
 export function mapServerOperations(deps: TilesDeps): Operation[] {
   const tiles: Pick<ServiceTiles, 'format' | 'layersOf'> = {
     format: PNG_FORMAT,
-    layersOf: (principal, id) => mapLayers(deps, principal, id).filter(isMade).reverse(),
+    layersOf: (principal, id) => listMapLayers(deps, principal, id).filter(isMade).reverse(),
   };
   return [
     ...documentOperations(deps),
     ...exportOperations(deps),
     ...identifyOperations(deps),
-    ...findOperations(deps),
+    ...createFindOperations(deps),
     ...layerQueryOperations(deps, SERVER),
     ...featureOperations(deps, SERVER),
     ...rendererOperations(deps, SERVER),
@@ -51,7 +51,7 @@ export function mapServerOperations(deps: TilesDeps): Operation[] {
 
 function documentOperations(deps: MapDeps): Operation[] {
   const layersOf = (x: Exchange, path: Readonly<Record<string, string>>) =>
-    mapLayers(deps, x.principal, path['serviceId']!);
+    listMapLayers(deps, x.principal, path['serviceId']!);
   return [
     ...readingOperation({
       ...{ about: about('service'), name: 'mapService', path: PATH, pathParams: { serviceId }, params: {} },
@@ -74,7 +74,7 @@ function documentOperations(deps: MapDeps): Operation[] {
       summary: 'Legend of a map service',
       async run(x, path, members) {
         const layers = [];
-        for (const layer of layersOf(x, path)) layers.push(await legendOf(x, deps, layer));
+        for (const layer of layersOf(x, path)) layers.push(await createLegendDocument(x, deps, layer));
         return jsonReply({ layers }, documentFormat(members));
       },
     }),

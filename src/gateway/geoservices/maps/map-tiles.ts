@@ -1,9 +1,9 @@
 import { badParameter } from '../../../core/errors/errors.js';
 import type { Format } from '../../../core/http/media.js';
 import {
+  declareMemo,
   defineOperation,
   type Exchange,
-  memoOf,
   type Operation,
   type Param,
   type Params,
@@ -51,7 +51,7 @@ export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
     openQuery: true,
     responses: { 200: { description: 'The tile', content: { [format.mediaType]: null } } },
     failure: byStatus(inBandFailure(server, 'tile')),
-    memo: memoOf<TilePlan>(),
+    memo: declareMemo<TilePlan>(),
     run(x): Reply | Promise<Reply> {
       const { serviceId: service, level, row, column } = x.params;
       return serviceTile(x, deps, tiles, { service, matrix: String(level), row, column });

@@ -5,11 +5,11 @@ import type { Crs } from '../../../core/geometry/crs.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
-import { jsonOf, spatialReference } from '../../../services/geoservices/geometry.js';
+import { parseLenientJson, spatialReference } from '../../../services/geoservices/geometry.js';
 import { scalarNumber } from '../../../services/geoservices/scalar.js';
 import type { MapWindow } from '../../../services/maps/window.js';
 import { boxIn } from '../layer-documents.js';
-import { type Members, textOf } from '../members.js';
+import { type Members, readTextMember } from '../members.js';
 
 /** Windows of maps and pictures, as clients of GeoServices ask for them. Each reader throws 400 naming the parameter. */
 
@@ -39,9 +39,9 @@ export const windowSettings = (own: Partial<MapSettings> = {}): WindowSettings =
 /** What is drawn: `bbox` in `imageSR`, widened to the shape of `size`. Throws 400. */
 export function imageWindow(members: Members, { own, whole, settings }: WindowContext): MapWindow {
   const [width, height] = sizeOf(members, settings);
-  const box = boxOf('bbox', members['bbox']);
-  const from = box?.crs ?? referenceOf(members, 'bboxSR') ?? own;
-  const crs = referenceOf(members, 'imageSR') ?? from;
+  const box = parseMapBox('bbox', members['bbox']);
+  const from = box?.crs ?? readSpatialReference(members, 'bboxSR') ?? own;
+  const crs = readSpatialReference(members, 'imageSR') ?? from;
   const bbox = box ? boxIn(box.bbox, from, crs) : whole && boxIn(whole, own, crs);
   if (!bbox) throw badParameter('bbox', 'is missing: nobody knows where the layers lie');
   if (!(bbox[2] - bbox[0] > MIN_SIDE && bbox[3] - bbox[1] > MIN_SIDE))
@@ -52,7 +52,7 @@ export function imageWindow(members: Members, { own, whole, settings }: WindowCo
 }
 
 /** A spatial reference; undefined when absent. */
-export function referenceOf(members: Members, name: string): Crs | undefined {
+export function readSpatialReference(members: Members, name: string): Crs | undefined {
   const value = members[name];
   return value === undefined || value === '' ? undefined : spatialReference(name, value);
 }
@@ -61,10 +61,12 @@ export function referenceOf(members: Members, name: string): Crs | undefined {
  * `xmin,ymin,xmax,ymax`, or an envelope as JSON, which may have a spatial reference of its own. Clients write corners in
  * any order: Esri Leaflet has the upper one first.
  */
-export function boxOf(name: string, value: unknown): { bbox: Box; crs: Crs | undefined } | undefined {
+export function parseMapBox(name: string, value: unknown): { bbox: Box; crs: Crs | undefined } | undefined {
   if (value === undefined || value === '') return undefined;
   const isText = typeof value === 'string' && !value.trim().startsWith('{');
-  const json = isText ? undefined : ((typeof value === 'string' ? jsonOf(name, value) : value) as Members);
+  const json = isText
+    ? undefined
+    : ((typeof value === 'string' ? parseLenientJson(name, value) : value) as Members);
   const sides = json
     ? [json['xmin'], json['ymin'], json['xmax'], json['ymax']]
     : (value as string).split(',');
@@ -84,7 +86,7 @@ const USUAL_SIDE = 400;
 
 function sizeOf(members: Members, { own, all: most }: WindowSettings): [number, number] {
   const { defaultImageWidth = USUAL_SIDE, defaultImageHeight = USUAL_SIDE } = own;
-  const text = textOf(members, 'size', MOST_TEXT) ?? `${defaultImageWidth},${defaultImageHeight}`;
+  const text = readTextMember(members, 'size', MOST_TEXT) ?? `${defaultImageWidth},${defaultImageHeight}`;
   const sides = text.split(',').map((side) => (/^\s*\d{1,6}\s*$/.test(side) ? Number(side) : 0));
   const [width = 0, height = 0, ...more] = sides;
   if (more.length > 0 || width < 1 || height < 1)

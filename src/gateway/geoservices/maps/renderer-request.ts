@@ -4,9 +4,9 @@ import type { ClassBreaksTask, ClassMethod } from '../../../core/features/class-
 import { type GroupsTask, valueField } from '../../../core/features/feature-groups.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { type PaletteName, paletteColors } from '../../../core/styles/suggest/palettes.js';
-import { queryOf } from '../features/query-request.js';
-import { comparable } from '../features/statistics-request.js';
-import { type Members, objectOf } from '../members.js';
+import { readFeatureQuery } from '../features/query-request.js';
+import { listComparableFields } from '../features/statistics-request.js';
+import { type Members, readObjectMember } from '../members.js';
 import { baseSymbolIn, type Rgba, rampColors, rampIn } from './color-ramp.js';
 
 /** What is asked of a renderer. Each reader throws 400 naming `classificationDef`. */
@@ -45,7 +45,7 @@ const METHODS: Readonly<Record<string, ClassMethod>> = {
 const DEVIATIONS = [1, 2, 3, 4].map((part) => 1 / part);
 
 export function rendererRequest(layer: VectorCollection, members: Members): BreaksRequest | ValuesRequest {
-  const definition = objectOf(members, PARAMETER);
+  const definition = readObjectMember(members, PARAMETER);
   if (!definition) throw bad('is missing');
   switch (definition['type']) {
     case 'classBreaksDef':
@@ -72,7 +72,13 @@ function breaksRequest(layer: VectorCollection, members: Members, definition: Me
   return {
     ...{ type: 'classBreaks', methodName },
     symbols: symbolsOf(layer, definition, 'Viridis'),
-    task: { ...queryOf(layer, members), field, method, count, interval: intervalOf(definition, method) },
+    task: {
+      ...readFeatureQuery(layer, members),
+      field,
+      method,
+      count,
+      interval: intervalOf(definition, method),
+    },
   };
 }
 
@@ -104,7 +110,7 @@ function valuesRequest(layer: VectorCollection, members: Members, definition: Me
     ...{ type: 'uniqueValue', delimiter },
     symbols: symbolsOf(layer, definition, 'CartoBold'),
     task: {
-      ...queryOf(layer, members),
+      ...readFeatureQuery(layer, members),
       ...{ groupBy, statistics: [{ type: 'count', field: layer.source.idColumn }] },
       ...{ sort: [], limit: LIMITS.geoServicesRecords, offset: 0 },
     },
@@ -112,7 +118,8 @@ function valuesRequest(layer: VectorCollection, members: Members, definition: Me
 }
 
 function fieldOf(layer: VectorCollection, value: unknown): string {
-  const field = typeof value === 'string' ? comparable(layer).get(value.trim().toLowerCase()) : undefined;
+  const field =
+    typeof value === 'string' ? listComparableFields(layer).get(value.trim().toLowerCase()) : undefined;
   if (field === undefined) throw bad('names no field that can be compared');
   return field;
 }

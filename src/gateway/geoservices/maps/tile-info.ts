@@ -5,7 +5,7 @@ const DPI = 96;
 const INCHES_PER_METRE = 39.37;
 
 /** The denominator of the scale at which a pixel is that many metres. */
-export function scaleOf(metres: number, dpi = DPI): number {
+export function resolutionToScale(metres: number, dpi = DPI): number {
   return metres * dpi * INCHES_PER_METRE;
 }
 
@@ -18,7 +18,7 @@ export function tileInfo(format: string, size = 256) {
     spatialReference: { wkid: 102_100, latestWkid: 3857 },
     lods: WEB_MERCATOR_QUAD.matrices.map(({ cellSize }, level) => {
       const resolution = (cellSize * 256) / size;
-      return { level, resolution, scale: scaleOf(resolution) };
+      return { level, resolution, scale: resolutionToScale(resolution) };
     }),
   };
 }

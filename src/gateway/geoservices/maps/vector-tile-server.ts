@@ -4,7 +4,7 @@ import type { Operation, Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
-import { isIn, requireService } from '../../../services/replicas/layer-view.js';
+import { isInService, requireVisibleService } from '../../../services/replicas/layer-view.js';
 import { datasetStyle } from '../../../services/styles/client-style.js';
 import type { Symbols } from '../../../services/styles/symbols.js';
 import { symbolOperations } from '../../surface/symbols.js';
@@ -12,7 +12,7 @@ import type { TilesDeps } from '../../surface/tile-reply.js';
 
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { byStatus, inBandFailure, jsonReply } from '../images/in-band.js';
-import { CURRENT_VERSION, extentIn, spatialReferenceOf } from '../layer-documents.js';
+import { CURRENT_VERSION, createSpatialReference, extentIn } from '../layer-documents.js';
 import { serviceNames, topFirst } from './map-layers.js';
 import { tileOperation } from './map-tiles.js';
 import { tileInfo } from './tile-info.js';
@@ -58,7 +58,7 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
       path: `${PATH}/resources`,
       params: { serviceId },
       sprite: SPRITE,
-      require: (x) => requireService(deps, x.principal, (x.params as { serviceId: string }).serviceId),
+      require: (x) => requireVisibleService(deps, x.principal, (x.params as { serviceId: string }).serviceId),
     }),
     tileOperation(deps, {
       ...{ id: 'vectorTile', server: SERVER, format: MVT_FORMAT, ending: '.pbf' },
@@ -74,10 +74,10 @@ export function vectorTileServices({ vectors }: CatalogSnapshot): string[] {
 
 /** Throws 404 for a service that does not exist for this principal, 401. */
 function layersOf(deps: TilesDeps, principal: Principal, service: string): VectorCollection[] {
-  requireService(deps, principal, service);
+  requireVisibleService(deps, principal, service);
   return deps
     .visible(principal)
-    .vectors.filter((one) => isIn(one, service))
+    .vectors.filter((one) => isInService(one, service))
     .slice(0, LIMITS.collectionsPerRequest);
 }
 
@@ -93,7 +93,7 @@ function serviceDocument(name: string, layers: readonly VectorCollection[]) {
     capabilities: 'TilesOnly',
     tiles: ['tile/{z}/{y}/{x}.pbf'],
     defaultStyles: 'resources/styles',
-    spatialReference: spatialReferenceOf(WEB_MERCATOR),
+    spatialReference: createSpatialReference(WEB_MERCATOR),
     ...{ initialExtent: extent, fullExtent: extent },
     ...{ minScale: scales[0], maxScale: scales.at(-1), minLOD: 0, maxLOD: scales.length - 1 },
     tileInfo: info,

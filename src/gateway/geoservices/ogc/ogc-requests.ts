@@ -4,7 +4,7 @@ import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { xmlEscaped } from '../../../core/values/xml-text.js';
 import { parseCrs } from '../../../native/crs.js';
 import { geoServicesErrors } from '../../../services/telemetry/metrics.js';
-import { choiceOf, type Members } from '../members.js';
+import { type Members, readChoiceMember } from '../members.js';
 
 /** What the services of OGC on map services have in common: parameters as pairs, whose names have no case, and XML. */
 
@@ -12,7 +12,7 @@ import { choiceOf, type Members } from '../members.js';
  * Parameters by their names in capitals. Throws 400 for one that comes with two values, unless it is one of `repeatable`, whose
  * last value counts here.
  */
-export function pairsOf(query: string, repeatable: readonly string[] = []): Members {
+export function parseOgcParameters(query: string, repeatable: readonly string[] = []): Members {
   const pairs = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
     const key = name.toUpperCase();
@@ -27,13 +27,17 @@ export function pairsOf(query: string, repeatable: readonly string[] = []): Memb
 }
 
 /** Throws 400 naming `REQUEST`. */
-export function requestOf<T extends string>(pairs: Members, values: readonly [T, ...T[]]): T {
+export function readOgcRequest<T extends string>(pairs: Members, values: readonly [T, ...T[]]): T {
   if (!pairs['REQUEST']) throw badParameter('REQUEST', `must be ${values.join(' or ')}`);
-  return choiceOf(pairs, 'REQUEST', { values, fallback: values[0] });
+  return readChoiceMember(pairs, 'REQUEST', { values, fallback: values[0] });
 }
 
 /** Throws 400 naming the parameter. */
-export function pixelsOf(pairs: Members, name: string, [least, most]: readonly [number, number]): number {
+export function readPixelCount(
+  pairs: Members,
+  name: string,
+  [least, most]: readonly [number, number],
+): number {
   const value = pairs[name];
   const number = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : Number.NaN;
   if (!(number >= least && number <= most))
@@ -58,7 +62,7 @@ export function xmlReply(body: string, mediaType = 'text/xml'): Reply {
   };
 }
 
-export function element(
+export function writeOgcElement(
   name: string,
   content: string,
   attributes: Readonly<Record<string, string | number>> = {},
@@ -67,7 +71,7 @@ export function element(
   return content === '' ? `<${name}${list.join('')}/>` : `<${name}${list.join('')}>${content}</${name}>`;
 }
 
-export const textElement = (name: string, text: string) => element(name, xmlEscaped(text));
+export const textElement = (name: string, text: string) => writeOgcElement(name, xmlEscaped(text));
 
 /** A failure for a document in XML. */
 export interface XmlFailure {
@@ -94,5 +98,5 @@ export function xmlFailure(
 }
 
 export function requireFormat(pairs: Members, name: string, formats: readonly string[]): string {
-  return choiceOf(pairs, name, { values: formats, fallback: formats[0]! });
+  return readChoiceMember(pairs, name, { values: formats, fallback: formats[0]! });
 }

@@ -1,7 +1,7 @@
 import { ApiError, type ErrorCode } from '../../../core/errors/errors.js';
 import { xmlEscaped } from '../../../core/values/xml-text.js';
-import { type Members, textOf } from '../members.js';
-import { element, textElement, type XmlFailure } from './ogc-requests.js';
+import { type Members, readTextMember } from '../members.js';
+import { textElement, writeOgcElement, type XmlFailure } from './ogc-requests.js';
 
 /** Requests and exceptions of services that follow OGC Web Services Common (OGC 06-121): WCS and WMTS. */
 
@@ -49,13 +49,13 @@ interface ReportForm {
 export function owsReport({ message, parameter, code }: XmlFailure, form: ReportForm): string {
   const exceptionCode = code ?? (parameter === undefined ? 'NoApplicableCode' : 'InvalidParameterValue');
   const locator = code === undefined && parameter ? findLocator(parameter, form) : parameter;
-  const text = element('ows:ExceptionText', xmlEscaped(message));
-  const exception = element('ows:Exception', text, {
+  const text = writeOgcElement('ows:ExceptionText', xmlEscaped(message));
+  const exception = writeOgcElement('ows:Exception', text, {
     exceptionCode,
     ...(locator === undefined ? {} : { locator }),
   });
   const attributes = { 'xmlns:ows': form.namespace, version: form.version };
-  return element('ows:ExceptionReport', exception, attributes);
+  return writeOgcElement('ows:ExceptionReport', exception, attributes);
 }
 
 const findLocator = (parameter: string, { locators }: ReportForm) =>
@@ -64,7 +64,7 @@ const findLocator = (parameter: string, { locators }: ReportForm) =>
 /** A parameter that must be there. Throws MissingParameterValue. */
 export function requireText(pairs: Members, locator: string, maxLength = MAX_LIST): string {
   const name = locator.toUpperCase();
-  const text = textOf(pairs, name, maxLength);
+  const text = readTextMember(pairs, name, maxLength);
   if (text === undefined)
     throw owsError('MissingParameterValue', locator, `${name}: the parameter is missing. Add it.`);
   return text;
@@ -99,7 +99,7 @@ export function requireOperation<T extends string>(
 
 /** Throws VersionNegotiationFailed where `ACCEPTVERSIONS` names none of the versions that there are. */
 export function negotiateVersion(pairs: Members, versions: readonly string[]): void {
-  const list = textOf(pairs, 'ACCEPTVERSIONS', MAX_LIST);
+  const list = readTextMember(pairs, 'ACCEPTVERSIONS', MAX_LIST);
   if (list === undefined || list.split(',').some((one) => versions.includes(one.trim()))) return;
   const detail = `ACCEPTVERSIONS: none of '${list.slice(0, 80)}' is offered. Use ${versions.join(' or ')}.`;
   throw owsError('VersionNegotiationFailed', '', detail);
@@ -107,7 +107,7 @@ export function negotiateVersion(pairs: Members, versions: readonly string[]): v
 
 /** The test for the sections of a capabilities document that `SECTIONS` names. Throws InvalidParameterValue. */
 export function readSections<T extends string>(pairs: Members, known: readonly T[]): (section: T) => boolean {
-  const names = textOf(pairs, 'SECTIONS', MAX_LIST)
+  const names = readTextMember(pairs, 'SECTIONS', MAX_LIST)
     ?.split(',')
     .map((one) => one.trim()) ?? ['All'];
   const unknown = names.find((name) => name !== 'All' && !(known as readonly string[]).includes(name));
@@ -119,17 +119,17 @@ export function readSections<T extends string>(pairs: Members, known: readonly T
 }
 
 /** The operator of the server is not known to it: schemas ask for the name, and for a contact that can be empty. */
-export const serviceProvider = element(
+export const serviceProvider = writeOgcElement(
   'ows:ServiceProvider',
-  textElement('ows:ProviderName', 'Graticule') + element('ows:ServiceContact', ''),
+  textElement('ows:ProviderName', 'Graticule') + writeOgcElement('ows:ServiceContact', ''),
 );
 
 /** The operations of a capabilities document, which are called by GET. */
 export function operationsMetadata(address: string, operations: readonly string[], content = ''): string {
-  const get = element('ows:Get', content, { 'xlink:type': 'simple', 'xlink:href': `${address}?` });
-  const http = element('ows:DCP', element('ows:HTTP', get));
-  return element(
+  const get = writeOgcElement('ows:Get', content, { 'xlink:type': 'simple', 'xlink:href': `${address}?` });
+  const http = writeOgcElement('ows:DCP', writeOgcElement('ows:HTTP', get));
+  return writeOgcElement(
     'ows:OperationsMetadata',
-    operations.map((name) => element('ows:Operation', http, { name })).join(''),
+    operations.map((name) => writeOgcElement('ows:Operation', http, { name })).join(''),
   );
 }

@@ -1,12 +1,12 @@
 import type { RasterCollection } from '../../../core/catalog/collection.js';
 import { type Box, uncrossed } from '../../../core/geometry/box.js';
-import { CRS84, type Crs, uriOf, urisOf } from '../../../core/geometry/crs.js';
+import { buildCrsUri, buildCrsUris, CRS84, type Crs } from '../../../core/geometry/crs.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { xmlName } from '../../../core/values/xml-name.js';
 import { bandName } from '../../../services/rasters/bands.js';
 import { coverageExtent } from '../../../services/rasters/subset.js';
 import { extentIn, layerCrs } from '../layer-documents.js';
-import { element, textElement, type XmlFailure } from './ogc-requests.js';
+import { textElement, writeOgcElement, type XmlFailure } from './ogc-requests.js';
 import { operationsMetadata, owsReport, serviceProvider } from './ows.js';
 
 /** Documents of a WCS 2.0.1 (OGC 09-110r4) of one coverage. */
@@ -57,14 +57,14 @@ export function wcsCapabilities(
     ServiceProvider: serviceProvider,
     OperationsMetadata: operationsMetadata(address, WCS_OPERATIONS),
     ServiceMetadata: serviceMetadata(collection, baseUrl),
-    Contents: element('wcs:Contents', summary(collection)),
+    Contents: writeOgcElement('wcs:Contents', summary(collection)),
   };
   const content = WCS_SECTIONS.filter(includes).map((name) => sections[name]);
-  return element('wcs:Capabilities', content.join(''), { ...NAMESPACES, version: WCS_VERSION });
+  return writeOgcElement('wcs:Capabilities', content.join(''), { ...NAMESPACES, version: WCS_VERSION });
 }
 
 function identification({ title, description }: RasterCollection): string {
-  return element(
+  return writeOgcElement(
     'ows:ServiceIdentification',
     [
       textElement('ows:Title', title),
@@ -76,11 +76,11 @@ function identification({ title, description }: RasterCollection): string {
 }
 
 function serviceMetadata({ crs }: RasterCollection, baseUrl: string): string {
-  const supported = urisOf(crs, baseUrl).map((uri) => textElement('crs:crsSupported', uri));
-  return element(
+  const supported = buildCrsUris(crs, baseUrl).map((uri) => textElement('crs:crsSupported', uri));
+  return writeOgcElement(
     'wcs:ServiceMetadata',
     textElement('wcs:formatSupported', WCS_FORMAT) +
-      element('wcs:Extension', element('crs:CrsMetadata', supported.join(''))),
+      writeOgcElement('wcs:Extension', writeOgcElement('crs:CrsMetadata', supported.join(''))),
   );
 }
 
@@ -90,18 +90,18 @@ function summary(collection: RasterCollection): string {
     textElement('ows:LowerCorner', `${extent['xmin']} ${extent['ymin']}`),
     textElement('ows:UpperCorner', `${extent['xmax']} ${extent['ymax']}`),
   ];
-  return element(
+  return writeOgcElement(
     'wcs:CoverageSummary',
     [
       textElement('ows:Title', collection.title),
-      ...(corners ? [element('ows:WGS84BoundingBox', corners.join(''))] : []),
+      ...(corners ? [writeOgcElement('ows:WGS84BoundingBox', corners.join(''))] : []),
       ...[textElement('wcs:CoverageId', encodeCoverageId(collection)), SUBTYPE],
     ].join(''),
   );
 }
 
 /** Labels of the axes, the eastern one first. */
-export const axesOf = ({ geographic }: Crs): readonly [string, string] =>
+export const getAxisLabels = ({ geographic }: Crs): readonly [string, string] =>
   geographic ? ['Long', 'Lat'] : ['E', 'N'];
 
 /** The pixels of a coverage, in one of its CRS. */
@@ -128,7 +128,7 @@ export function findNativeBox(collection: RasterCollection): Box {
 function describeNativeGrid(collection: RasterCollection, baseUrl: string): CoverageGrid {
   const crs = layerCrs(collection);
   const { width, height } = collection.raster;
-  return { crs, uri: uriOf(crs, baseUrl), box: findNativeBox(collection), width, height };
+  return { crs, uri: buildCrsUri(crs, baseUrl), box: findNativeBox(collection), width, height };
 }
 
 export function coverageDescription(collection: RasterCollection, baseUrl: string): string {
@@ -136,11 +136,11 @@ export function coverageDescription(collection: RasterCollection, baseUrl: strin
   const grid = describeNativeGrid(collection, baseUrl);
   const members = [
     ...[boundsElement(grid), textElement('wcs:CoverageId', id), domainElement(grid, id)],
-    element('gmlcov:rangeType', rangeElement(collection.bands)),
-    element('wcs:ServiceParameters', SUBTYPE + textElement('wcs:nativeFormat', WCS_FORMAT)),
+    writeOgcElement('gmlcov:rangeType', rangeElement(collection.bands)),
+    writeOgcElement('wcs:ServiceParameters', SUBTYPE + textElement('wcs:nativeFormat', WCS_FORMAT)),
   ];
-  const description = element('wcs:CoverageDescription', members.join(''), { 'gml:id': id });
-  return element('wcs:CoverageDescriptions', description, NAMESPACES);
+  const description = writeOgcElement('wcs:CoverageDescription', members.join(''), { 'gml:id': id });
+  return writeOgcElement('wcs:CoverageDescriptions', description, NAMESPACES);
 }
 
 /** A coverage whose values are in a file. `reference` is the URL of the file. */
@@ -150,20 +150,20 @@ export function writeGmlCoverage(
   bands: readonly BandInfo[],
   reference: string,
 ): string {
-  const parameters = element('gml:rangeParameters', '', {
+  const parameters = writeOgcElement('gml:rangeParameters', '', {
     ...{ 'xlink:href': reference, 'xlink:arcrole': 'fileReference' },
     'xlink:role': 'http://www.opengis.net/spec/GMLCOV_geotiff-coverages/1.0/conf/geotiff-coverage',
   });
   const file = [
     ...[parameters, textElement('gml:fileReference', reference)],
-    ...[element('gml:fileStructure', ''), textElement('gml:mimeType', WCS_FORMAT)],
+    ...[writeOgcElement('gml:fileStructure', ''), textElement('gml:mimeType', WCS_FORMAT)],
   ];
   const members = [
     ...[boundsElement(grid), domainElement(grid, id)],
-    element('gml:rangeSet', element('gml:File', file.join(''))),
-    element('gmlcov:rangeType', rangeElement(bands)),
+    writeOgcElement('gml:rangeSet', writeOgcElement('gml:File', file.join(''))),
+    writeOgcElement('gmlcov:rangeType', rangeElement(bands)),
   ];
-  return element('gmlcov:RectifiedGridCoverage', members.join(''), { ...NAMESPACES, 'gml:id': id });
+  return writeOgcElement('gmlcov:RectifiedGridCoverage', members.join(''), { ...NAMESPACES, 'gml:id': id });
 }
 
 /** Numbers or labels of both axes in the order of the CRS. */
@@ -172,16 +172,16 @@ const ordered = ({ northFirst }: Crs, x: number | string, y: number | string) =>
 
 function boundsElement({ crs, uri, box: [minx, miny, maxx, maxy] }: CoverageGrid): string {
   const unit = crs.geographic ? 'deg' : 'm';
-  const envelope = element(
+  const envelope = writeOgcElement(
     'gml:Envelope',
     textElement('gml:lowerCorner', ordered(crs, minx, miny)) +
       textElement('gml:upperCorner', ordered(crs, maxx, maxy)),
     {
-      ...{ srsName: uri, axisLabels: ordered(crs, ...axesOf(crs)) },
+      ...{ srsName: uri, axisLabels: ordered(crs, ...getAxisLabels(crs)) },
       ...{ uomLabels: `${unit} ${unit}`, srsDimension: 2 },
     },
   );
-  return element('gml:boundedBy', envelope);
+  return writeOgcElement('gml:boundedBy', envelope);
 }
 
 /** The grid: its origin is the middle of the pixel in column 0 and row 0. */
@@ -193,19 +193,19 @@ function domainElement({ crs, uri, box, width, height, first = [0, 0] }: Coverag
     textElement('gml:low', `${column} ${row}`) +
     textElement('gml:high', `${column + width - 1} ${row + height - 1}`);
   const origin = ordered(crs, minx + dx * (0.5 - column), maxy - dy * (0.5 - row));
-  const point = element('gml:Point', textElement('gml:pos', origin), {
+  const point = writeOgcElement('gml:Point', textElement('gml:pos', origin), {
     'gml:id': `${id}-origin`,
     srsName: uri,
   });
   const grid = [
-    element('gml:limits', element('gml:GridEnvelope', limits)),
-    ...[textElement('gml:axisLabels', 'i j'), element('gml:origin', point)],
-    element('gml:offsetVector', ordered(crs, dx, 0), { srsName: uri }),
-    element('gml:offsetVector', ordered(crs, 0, -dy), { srsName: uri }),
+    writeOgcElement('gml:limits', writeOgcElement('gml:GridEnvelope', limits)),
+    ...[textElement('gml:axisLabels', 'i j'), writeOgcElement('gml:origin', point)],
+    writeOgcElement('gml:offsetVector', ordered(crs, dx, 0), { srsName: uri }),
+    writeOgcElement('gml:offsetVector', ordered(crs, 0, -dy), { srsName: uri }),
   ];
-  return element(
+  return writeOgcElement(
     'gml:domainSet',
-    element('gml:RectifiedGrid', grid.join(''), { 'gml:id': `${id}-grid`, dimension: 2 }),
+    writeOgcElement('gml:RectifiedGrid', grid.join(''), { 'gml:id': `${id}-grid`, dimension: 2 }),
   );
 }
 
@@ -216,13 +216,13 @@ function rangeElement(bands: readonly BandInfo[]): string {
     counts.set(band, count);
     const facts = [
       ...(description ? [textElement('swe:description', description)] : []),
-      element('swe:uom', '', { code: encodeUnit(unit) }),
+      writeOgcElement('swe:uom', '', { code: encodeUnit(unit) }),
     ];
     // A band can be there several times; names of fields cannot.
     const name = count === 1 ? bandName(band) : `${bandName(band)}-${count}`;
-    return element('swe:field', element('swe:Quantity', facts.join('')), { name });
+    return writeOgcElement('swe:field', writeOgcElement('swe:Quantity', facts.join('')), { name });
   });
-  return element('swe:DataRecord', fields.join(''));
+  return writeOgcElement('swe:DataRecord', fields.join(''));
 }
 
 /** A unit as UCUM writes it: with points between its parts, and without colons. */

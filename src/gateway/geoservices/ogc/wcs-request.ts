@@ -15,9 +15,9 @@ import {
 } from '../../../services/rasters/scaling.js';
 import { type AxisInterval, coverageExtent, subsetAxes } from '../../../services/rasters/subset.js';
 import { layerCrs } from '../layer-documents.js';
-import { type Members, textOf } from '../members.js';
+import { type Members, readTextMember } from '../members.js';
 import { type OwsCode, owsError } from './ows.js';
-import { axesOf, findLocator, findNativeBox } from './wcs-documents.js';
+import { findLocator, findNativeBox, getAxisLabels } from './wcs-documents.js';
 
 /** GetCoverage of WCS 2.0.1 by pairs (OGC 09-147), with scaling (12-039), range subsetting (12-040) and CRS (11-053). */
 
@@ -78,7 +78,7 @@ function readCrs(
   locator: 'subsettingCrs' | 'outputCrs',
 ): Crs | undefined {
   const name = locator.toUpperCase();
-  const text = textOf(pairs, name, MAX_TEXT);
+  const text = readTextMember(pairs, name, MAX_TEXT);
   if (text === undefined) return undefined;
   const crs = parseCrs(text);
   const isSame = (one: Crs) => one.uri === crs?.uri || (one.epsg > 0 && one.epsg === crs?.epsg);
@@ -92,7 +92,7 @@ function readCrs(
 
 /** The box of all `SUBSET` parameters, and the axes of which one place is kept. */
 function readSubsets(collection: RasterCollection, query: string, crs: Crs): ReturnType<typeof subsetAxes> {
-  const labels = axesOf(crs).join(' and ');
+  const labels = getAxisLabels(crs).join(' and ');
   const intervals = new Map<SpatialAxis, AxisInterval>();
   const values = [...new URLSearchParams(query)].filter(([name]) => name.toUpperCase() === 'SUBSET');
   // An equal parameter may come twice, as any other.
@@ -192,7 +192,7 @@ function clipInterval(
 
 /** Bands in the order of the request, in which one may come several times: `band_1,band_3:band_5`. */
 function readBands(collection: RasterCollection, pairs: Members): number[] | undefined {
-  return textOf(pairs, 'RANGESUBSET', MAX_TEXT)
+  return readTextMember(pairs, 'RANGESUBSET', MAX_TEXT)
     ?.split(',')
     .flatMap((item) => {
       const [from, to = from, ...more] = item.split(':').map((name) => requireBand(collection, name.trim()));
@@ -222,10 +222,10 @@ const UNSCALED: WcsScaling = { parameter: 'SUBSET', code: 'InvalidSubsetting', l
 const SCALINGS = ['SCALEFACTOR', 'SCALEAXES', 'SCALESIZE', 'SCALEEXTENT'] as const;
 
 function readScaling(pairs: Members, sliced: readonly SpatialAxis[]): WcsScaling | undefined {
-  const [name, other] = SCALINGS.filter((one) => textOf(pairs, one, MAX_TEXT) !== undefined);
+  const [name, other] = SCALINGS.filter((one) => readTextMember(pairs, one, MAX_TEXT) !== undefined);
   if (name === undefined) return undefined;
   if (other !== undefined) throw badParameter(other, `does not go with ${name}`);
-  const raw = textOf(pairs, name, MAX_TEXT)!;
+  const raw = readTextMember(pairs, name, MAX_TEXT)!;
   if (name === 'SCALEFACTOR') {
     const factor = readFactor(name, raw);
     const along = (axis: SpatialAxis) => (sliced.includes(axis) ? 1 : 1 / factor);

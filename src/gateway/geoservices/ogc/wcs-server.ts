@@ -1,7 +1,7 @@
 import type { RasterCollection } from '../../../core/catalog/collection.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { uriOf } from '../../../core/geometry/crs.js';
+import { buildCrsUri } from '../../../core/geometry/crs.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import type { CoverageResult } from '../../../core/rasters/rasters.js';
@@ -10,8 +10,8 @@ import { coverageReply } from '../../surface/coverage-reply.js';
 import { member } from '../features/query-members.js';
 import { requireImage } from '../images/image-layers.js';
 import type { MapDeps } from '../maps/map-layers.js';
-import { type Members, textOf } from '../members.js';
-import { pairsOf, xmlFailure, xmlReply } from './ogc-requests.js';
+import { type Members, readTextMember } from '../members.js';
+import { parseOgcParameters, xmlFailure, xmlReply } from './ogc-requests.js';
 import {
   negotiateVersion,
   owsError,
@@ -63,7 +63,7 @@ export function wcsOperation(deps: MapDeps): Operation {
     failure: xmlFailure('ImageServer', 'wcsserver', wcsException),
     run(x): Reply | Promise<Reply> {
       const collection = requireImage(deps, x.principal, x.params.serviceId);
-      const pairs = pairsOf(x.query, ['SUBSET']);
+      const pairs = parseOgcParameters(x.query, ['SUBSET']);
       switch (requireOperation(pairs, 'WCS', WCS_OPERATIONS)) {
         case 'GetCapabilities': {
           negotiateVersion(pairs, [WCS_VERSION]);
@@ -86,7 +86,7 @@ export function wcsOperation(deps: MapDeps): Operation {
 
 /** Each identifier of a list. Throws emptyCoverageIdList and NoSuchCoverage. */
 function requireCoverages(collection: RasterCollection, pairs: Members): void {
-  const ids = (textOf(pairs, 'COVERAGEID', MAX_TEXT) ?? '').split(',').filter((id) => id !== '');
+  const ids = (readTextMember(pairs, 'COVERAGEID', MAX_TEXT) ?? '').split(',').filter((id) => id !== '');
   const detail = `COVERAGEID: no coverage is named. Use ${encodeCoverageId(collection)}.`;
   if (ids.length === 0) throw owsError('emptyCoverageIdList', 'coverageId', detail);
   for (const id of ids) requireCoverage(collection, id);
@@ -106,7 +106,7 @@ async function coverage(
 ): Promise<Reply> {
   requireChoice(pairs, 'format', WCS_FORMAT);
   const isMultipart = requireChoice(pairs, 'mediaType', MULTIPART);
-  const method = textOf(pairs, 'INTERPOLATION', MAX_TEXT);
+  const method = readTextMember(pairs, 'INTERPOLATION', MAX_TEXT);
   if (method !== undefined) {
     const detail = 'INTERPOLATION: the parameter is not offered. Leave it out.';
     throw owsError('InvalidParameterValue', 'interpolation', detail);
@@ -124,7 +124,7 @@ async function coverage(
 
 /** True for a parameter with its one value, false without it. Throws InvalidParameterValue for another value. */
 function requireChoice(pairs: Members, locator: string, value: string): boolean {
-  if (textOf(pairs, locator.toUpperCase(), MAX_TEXT) === undefined) return false;
+  if (readTextMember(pairs, locator.toUpperCase(), MAX_TEXT) === undefined) return false;
   requireValue(pairs, locator, value);
   return true;
 }
@@ -155,5 +155,5 @@ function describeGrid(
   { crs, first }: WcsRequest,
   { bbox: box, width, height }: CoverageResult,
 ): CoverageGrid {
-  return { crs, uri: uriOf(crs, baseUrl), box, width, height, ...(first ? { first } : {}) };
+  return { crs, uri: buildCrsUri(crs, baseUrl), box, width, height, ...(first ? { first } : {}) };
 }

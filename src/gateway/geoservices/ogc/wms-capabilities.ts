@@ -1,4 +1,4 @@
-import { attributionOf, hasFeatures } from '../../../core/catalog/abilities.js';
+import { findAttribution, hasFeatures } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import { CRS84, type Crs } from '../../../core/geometry/crs.js';
@@ -9,7 +9,7 @@ import { extentIn, layerCrs } from '../layer-documents.js';
 import type { DrawnLayer } from '../maps/map-layers.js';
 import { MAP_CRS } from '../maps/map-window.js';
 import type { Members } from '../members.js';
-import { element, textElement, type XmlFailure } from './ogc-requests.js';
+import { textElement, writeOgcElement, type XmlFailure } from './ogc-requests.js';
 
 /** Capabilities of a WMS (OGC 06-042, and 01-068r3 for 1.1.1). */
 
@@ -56,15 +56,15 @@ export function wmsCapabilities(service: Service, version: WmsVersion): string {
   const root = isNew ? 'WMS_Capabilities' : 'WMT_MS_Capabilities';
   // The DTD of 1.1.1 has namespaces on links alone.
   const names: Record<string, string> = isNew ? { xmlns: WMS, 'xmlns:xlink': XLINK } : {};
-  return element(root, serviceElement(service, isNew) + capability(service, version), {
+  return writeOgcElement(root, serviceElement(service, isNew) + capability(service, version), {
     ...{ version, ...names },
   });
 }
 
 function serviceElement({ name, address, layers }: Service, isNew: boolean): string {
   const { maxImageWidth, maxImageHeight } = mapSettings(layers.at(-1)?.maps ?? {});
-  const credits = [...new Set(layers.flatMap((one) => attributionOf(one) ?? []))].join(' ');
-  return element(
+  const credits = [...new Set(layers.flatMap((one) => findAttribution(one) ?? []))].join(' ');
+  return writeOgcElement(
     'Service',
     [
       textElement('Name', isNew ? 'WMS' : 'OGC:WMS'),
@@ -82,12 +82,19 @@ function serviceElement({ name, address, layers }: Service, isNew: boolean): str
 }
 
 const online = (address: string) =>
-  element('OnlineResource', '', { 'xmlns:xlink': XLINK, 'xlink:type': 'simple', 'xlink:href': address });
+  writeOgcElement('OnlineResource', '', {
+    'xmlns:xlink': XLINK,
+    'xlink:type': 'simple',
+    'xlink:href': address,
+  });
 
 function capability(service: Service, version: WmsVersion): string {
-  const get = element('DCPType', element('HTTP', element('Get', online(`${service.address}?`))));
+  const get = writeOgcElement(
+    'DCPType',
+    writeOgcElement('HTTP', writeOgcElement('Get', online(`${service.address}?`))),
+  );
   const request = (name: string, formats: readonly string[]) =>
-    element(name, formats.map((format) => textElement('Format', format)).join('') + get);
+    writeOgcElement(name, formats.map((format) => textElement('Format', format)).join('') + get);
   const isNew = version === '1.3.0';
   const requests = [
     request('GetCapabilities', [CAPABILITIES_TYPES[version]]),
@@ -95,8 +102,11 @@ function capability(service: Service, version: WmsVersion): string {
     // The schema of 1.3.0 has no element for it.
     ...(isNew ? [] : [request('GetLegendGraphic', ['image/png'])]),
   ];
-  const exception = element('Exception', textElement('Format', isNew ? 'XML' : OLD_EXCEPTION_TYPE));
-  return element('Capability', element('Request', requests.join('')) + exception + tree(service, version));
+  const exception = writeOgcElement('Exception', textElement('Format', isNew ? 'XML' : OLD_EXCEPTION_TYPE));
+  return writeOgcElement(
+    'Capability',
+    writeOgcElement('Request', requests.join('')) + exception + tree(service, version),
+  );
 }
 
 function tree(service: Service, version: WmsVersion): string {
@@ -105,7 +115,7 @@ function tree(service: Service, version: WmsVersion): string {
   const systems = [...new Set([...BOTH, ...own.map((epsg) => `EPSG:${epsg}`)])];
   const tag = version === '1.3.0' ? 'CRS' : 'SRS';
   const shown = version === '1.3.0' ? systems : systems.filter((one) => one !== 'CRS:84');
-  return element(
+  return writeOgcElement(
     'Layer',
     [
       textElement('Title', name),
@@ -122,18 +132,18 @@ function layerElement({ address }: Service, layer: DrawnLayer, version: WmsVersi
     ...{ LAYER: `${layer.layerId}`, FORMAT: 'image/png' },
   })}`;
   const legendUrl = textElement('Format', 'image/png') + online(legend);
-  return element(
+  return writeOgcElement(
     'Layer',
     [
       textElement('Name', `${layer.layerId}`),
       textElement('Title', layer.title),
       ...(layer.description ? [textElement('Abstract', layer.description)] : []),
       extents([layer], version),
-      element(
+      writeOgcElement(
         'Style',
         textElement('Name', 'default') +
           textElement('Title', layer.title) +
-          element('LegendURL', legendUrl, { width: 20, height: 20 }),
+          writeOgcElement('LegendURL', legendUrl, { width: 20, height: 20 }),
       ),
     ].join(''),
     { queryable: 1, ...(hasFeatures(layer) ? {} : { opaque: 1 }) },
@@ -147,19 +157,19 @@ function extents(layers: readonly Collection[], version: WmsVersion): string {
   const { xmin, ymin, xmax, ymax } = degrees;
   if (version === '1.1.1')
     return (
-      element('LatLonBoundingBox', '', { minx: xmin!, miny: ymin!, maxx: xmax!, maxy: ymax! }) +
+      writeOgcElement('LatLonBoundingBox', '', { minx: xmin!, miny: ymin!, maxx: xmax!, maxy: ymax! }) +
       box('SRS', MAP_CRS, metres)
     );
   const sides = [
     ...[textElement('westBoundLongitude', `${xmin}`), textElement('eastBoundLongitude', `${xmax}`)],
     ...[textElement('southBoundLatitude', `${ymin}`), textElement('northBoundLatitude', `${ymax}`)],
   ];
-  return element('EX_GeographicBoundingBox', sides.join('')) + box('CRS', MAP_CRS, metres);
+  return writeOgcElement('EX_GeographicBoundingBox', sides.join('')) + box('CRS', MAP_CRS, metres);
 }
 
 function box(tag: 'CRS' | 'SRS', { epsg }: Crs, extent: NonNullable<ReturnType<typeof extentIn>>): string {
   const { xmin, ymin, xmax, ymax } = extent;
-  return element('BoundingBox', '', {
+  return writeOgcElement('BoundingBox', '', {
     ...{ [tag]: `EPSG:${epsg}`, minx: xmin!, miny: ymin!, maxx: xmax!, maxy: ymax! },
   });
 }
@@ -182,10 +192,11 @@ export function wmsException(
 ): readonly [body: string, mediaType: string] {
   const isOld = versionOfQuery(query) === '1.1.1';
   const code = (isOld ? OLD_CODES : CODES)[parameter ?? ''];
-  const exception = element('ServiceException', xmlEscaped(message), code ? { code } : {});
-  if (isOld) return [element('ServiceExceptionReport', exception, { version: '1.1.1' }), OLD_EXCEPTION_TYPE];
+  const exception = writeOgcElement('ServiceException', xmlEscaped(message), code ? { code } : {});
+  if (isOld)
+    return [writeOgcElement('ServiceExceptionReport', exception, { version: '1.1.1' }), OLD_EXCEPTION_TYPE];
   const attributes = { version: '1.3.0', xmlns: 'http://www.opengis.net/ogc' };
-  return [element('ServiceExceptionReport', exception, attributes), 'text/xml'];
+  return [writeOgcElement('ServiceExceptionReport', exception, attributes), 'text/xml'];
 }
 
 /** The version of a request that may be wrong in any way: 1.3.0 where it names none. */

@@ -16,13 +16,13 @@ import { inSpan } from '../../../services/telemetry/spans.js';
 import { drawLayers } from '../maps/map-export.js';
 import { joinResults } from '../maps/map-features.js';
 import { identified } from '../maps/map-identify.js';
-import { type DrawnLayer, type MapDeps, mapLayers, numberedLayers } from '../maps/map-layers.js';
-import { flagOf, type Members, textOf, wholeNumber } from '../members.js';
+import { type DrawnLayer, listMapLayers, type MapDeps, numberedLayers } from '../maps/map-layers.js';
+import { type Members, readFlagMember, readTextMember, wholeNumber } from '../members.js';
 import {
   crsNamed,
-  pairsOf,
-  pixelsOf,
-  requestOf,
+  parseOgcParameters,
+  readOgcRequest,
+  readPixelCount,
   requireFormat,
   xmlFailure,
   xmlReply,
@@ -64,13 +64,13 @@ export function wmsOperation(deps: MapDeps): Operation {
     failure: xmlFailure('MapServer', 'wmsserver', wmsException),
     run(x): Reply | Promise<Reply> {
       const service = x.params.serviceId;
-      const layers = mapLayers(deps, x.principal, service);
-      const pairs = pairsOf(x.query);
-      const name = textOf(pairs, 'SERVICE', 20) ?? 'WMS';
+      const layers = listMapLayers(deps, x.principal, service);
+      const pairs = parseOgcParameters(x.query);
+      const name = readTextMember(pairs, 'SERVICE', 20) ?? 'WMS';
       if (name.toUpperCase() !== 'WMS')
         throw badParameter('SERVICE', `'${name}' is not the service at this address: use WMS`);
       const version = negotiateWmsVersion(pairs);
-      switch (requestOf(pairs, ['GetCapabilities', 'GetMap', 'GetFeatureInfo', 'GetLegendGraphic'])) {
+      switch (readOgcRequest(pairs, ['GetCapabilities', 'GetMap', 'GetFeatureInfo', 'GetLegendGraphic'])) {
         case 'GetCapabilities': {
           const address = `${x.baseUrl}${x.path}`;
           const document = wmsCapabilities({ name: service, address, layers }, version);
@@ -96,7 +96,7 @@ function layersNamed(
   name: string,
   catalog: CatalogSnapshot,
 ): DrawnLayer[] {
-  const names = textOf(pairs, name, MOST_TEXT)?.split(',') ?? [];
+  const names = readTextMember(pairs, name, MOST_TEXT)?.split(',') ?? [];
   if (names.length === 0) throw badParameter(name, 'must name layers');
   if (names.length > LIMITS.collectionsPerRequest)
     throw badParameter(name, `must name ${LIMITS.collectionsPerRequest} layers at most`);
@@ -111,7 +111,7 @@ function noLayer(name: string, id: number, catalog: CatalogSnapshot): never {
 }
 
 function requireDefaultStyles(pairs: Members, name: string): void {
-  const styles = textOf(pairs, name, MOST_TEXT)?.split(',') ?? [];
+  const styles = readTextMember(pairs, name, MOST_TEXT)?.split(',') ?? [];
   if (!styles.every((one) => one === '' || one === 'default'))
     throw badParameter(name, 'must be default, or empty');
 }
@@ -121,13 +121,13 @@ function windowOf(layers: readonly DrawnLayer[], pairs: Members, version: WmsVer
   const name = version === '1.3.0' ? 'CRS' : 'SRS';
   const crs = crsNamed(name, pairs[name]);
   const bbox = boxOf(pairs, crs, version);
-  const width = pixelsOf(pairs, 'WIDTH', [1, maxImageWidth]);
-  return { bbox, crs, width, height: pixelsOf(pairs, 'HEIGHT', [1, maxImageHeight]) };
+  const width = readPixelCount(pairs, 'WIDTH', [1, maxImageWidth]);
+  return { bbox, crs, width, height: readPixelCount(pairs, 'HEIGHT', [1, maxImageHeight]) };
 }
 
 /** In the axis order of the CRS since 1.3.0. */
 function boxOf(pairs: Members, crs: Crs, version: WmsVersion): Box {
-  const numbers = (textOf(pairs, 'BBOX', MOST_TEXT) ?? '')
+  const numbers = (readTextMember(pairs, 'BBOX', MOST_TEXT) ?? '')
     .split(',')
     .map((side) => (side.trim() ? Number(side) : NaN));
   if (numbers.length !== 4 || !numbers.every((side) => Math.abs(side) <= LIMITS.mapReach))
@@ -147,10 +147,10 @@ function map(
 ): Promise<Reply> | Reply {
   const layers = layersNamed(all, pairs, 'LAYERS', deps.visible(x.principal));
   requireDefaultStyles(pairs, 'STYLES');
-  const color = textOf(pairs, 'BGCOLOR', 20);
+  const color = readTextMember(pairs, 'BGCOLOR', 20);
   const [, hex] = /^0x([0-9a-f]{6})$/i.exec(color ?? '0xffffff') ?? [];
   if (hex === undefined) throw badParameter('BGCOLOR', 'must be 0xRRGGBB');
-  const transparent = flagOf(pairs, 'TRANSPARENT', false);
+  const transparent = readFlagMember(pairs, 'TRANSPARENT', false);
   return drawLayers(x, deps, {
     ...{ layers: layers.reverse(), filters: new Map(), window: windowOf(layers, pairs, version) },
     format: FORMATS[requireFormat(pairs, 'FORMAT', WMS_FORMATS) as keyof typeof FORMATS],
@@ -170,12 +170,15 @@ async function featureInfo(
   const format = requireFormat(pairs, 'INFO_FORMAT', INFO_FORMATS);
   const { bbox, crs, width, height } = windowOf(layers, pairs, version);
   const [column, row] = version === '1.3.0' ? ['I', 'J'] : ['X', 'Y'];
-  const [i, j] = [pixelsOf(pairs, column!, [0, width - 1]), pixelsOf(pairs, row!, [0, height - 1])];
+  const [i, j] = [
+    readPixelCount(pairs, column!, [0, width - 1]),
+    readPixelCount(pairs, row!, [0, height - 1]),
+  ];
   const at = [
     bbox[0] + ((i + 0.5) / width) * (bbox[2] - bbox[0]),
     bbox[3] - ((j + 0.5) / height) * (bbox[3] - bbox[1]),
   ];
-  const most = pairs['FEATURE_COUNT'] ? pixelsOf(pairs, 'FEATURE_COUNT', [1, 1000]) : 1;
+  const most = pairs['FEATURE_COUNT'] ? readPixelCount(pairs, 'FEATURE_COUNT', [1, 1000]) : 1;
   const results = await identified(
     x,
     deps,

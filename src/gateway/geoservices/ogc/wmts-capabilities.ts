@@ -4,7 +4,7 @@ import { PNG_FORMAT } from '../../../core/http/media.js';
 import { matrixSize, WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
 import { extentIn } from '../layer-documents.js';
 import type { DrawnLayer } from '../maps/map-layers.js';
-import { element, textElement, type XmlFailure } from './ogc-requests.js';
+import { textElement, writeOgcElement, type XmlFailure } from './ogc-requests.js';
 import { operationsMetadata, owsReport, serviceProvider } from './ows.js';
 
 /** Capabilities of a WMTS (OGC 07-057r7): one layer, the tiles of the service. */
@@ -43,27 +43,31 @@ export function wmtsCapabilities(service: Service, includes: (section: Section) 
     ServiceIdentification: identification(service),
     ServiceProvider: serviceProvider,
     OperationsMetadata: operationsMetadata(address, WMTS_OPERATIONS, KVP),
-    Contents: element('Contents', layerElement(service) + matrixSet()),
+    Contents: writeOgcElement('Contents', layerElement(service) + matrixSet()),
     // A theme arranges several layers.
     Themes: '',
   };
   const content = WMTS_SECTIONS.filter(includes).map((name) => sections[name]);
   const document = `${address}/${WMTS_VERSION}/WMTSCapabilities.xml`;
-  const metadata = element('ServiceMetadataURL', '', { 'xlink:href': document });
-  return element('Capabilities', content.join('') + metadata, NAMESPACES);
+  const metadata = writeOgcElement('ServiceMetadataURL', '', { 'xlink:href': document });
+  return writeOgcElement('Capabilities', content.join('') + metadata, NAMESPACES);
 }
 
 /** Constraint of operations whose parameters are pairs. */
-const KVP = element('ows:Constraint', element('ows:AllowedValues', textElement('ows:Value', 'KVP')), {
-  name: 'GetEncoding',
-});
+const KVP = writeOgcElement(
+  'ows:Constraint',
+  writeOgcElement('ows:AllowedValues', textElement('ows:Value', 'KVP')),
+  {
+    name: 'GetEncoding',
+  },
+);
 
 function identification(service: Service): string {
   const members = [
     ...[textElement('ows:Title', service.name), textElement('ows:ServiceType', 'OGC WMTS')],
     textElement('ows:ServiceTypeVersion', WMTS_VERSION),
   ];
-  return element('ows:ServiceIdentification', members.join(''));
+  return writeOgcElement('ows:ServiceIdentification', members.join(''));
 }
 
 function layerElement({ name, address, layers }: Service): string {
@@ -73,16 +77,16 @@ function layerElement({ name, address, layers }: Service): string {
     textElement('ows:LowerCorner', `${box[0]} ${box[1]}`),
     textElement('ows:UpperCorner', `${box[2]} ${box[3]}`),
   ];
-  return element(
+  return writeOgcElement(
     'Layer',
     [
       textElement('ows:Title', name),
-      ...(corners ? [element('ows:WGS84BoundingBox', corners.join(''))] : []),
+      ...(corners ? [writeOgcElement('ows:WGS84BoundingBox', corners.join(''))] : []),
       textElement('ows:Identifier', name),
-      element('Style', textElement('ows:Identifier', STYLE), { isDefault: 'true' }),
+      writeOgcElement('Style', textElement('ows:Identifier', STYLE), { isDefault: 'true' }),
       textElement('Format', PNG_FORMAT.mediaType),
-      element('TileMatrixSetLink', textElement('TileMatrixSet', MATRIX_SET)),
-      element('ResourceURL', '', {
+      writeOgcElement('TileMatrixSetLink', textElement('TileMatrixSet', MATRIX_SET)),
+      writeOgcElement('ResourceURL', '', {
         ...{ format: PNG_FORMAT.mediaType, resourceType: 'tile' },
         template: `${address}/tile/${WMTS_VERSION}/${encodeURIComponent(name)}/{style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png`,
       }),
@@ -99,9 +103,9 @@ function matrixSet(): string {
       ...[textElement('TileHeight', '256'), textElement('MatrixWidth', `${columns}`)],
       textElement('MatrixHeight', `${rows}`),
     ];
-    return element('TileMatrix', members.join(''));
+    return writeOgcElement('TileMatrix', members.join(''));
   });
-  return element(
+  return writeOgcElement(
     'TileMatrixSet',
     [
       ...[

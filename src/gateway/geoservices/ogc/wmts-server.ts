@@ -1,9 +1,9 @@
 import { badParameter } from '../../../core/errors/errors.js';
 import { PNG_FORMAT } from '../../../core/http/media.js';
 import {
+  declareMemo,
   defineOperation,
   type Exchange,
-  memoOf,
   type Operation,
   type Params,
   type Reply,
@@ -12,10 +12,10 @@ import { pathString } from '../../../core/http/params.js';
 import type { TilePlan } from '../../../services/tiles/plan.js';
 import type { TilesDeps } from '../../surface/tile-reply.js';
 
-import { mapLayers } from '../maps/map-layers.js';
+import { listMapLayers } from '../maps/map-layers.js';
 import { type ServiceTiles, serviceTile } from '../maps/map-tiles.js';
 import type { Members } from '../members.js';
-import { pairsOf, xmlFailure, xmlReply } from './ogc-requests.js';
+import { parseOgcParameters, xmlFailure, xmlReply } from './ogc-requests.js';
 import {
   negotiateVersion,
   owsError,
@@ -51,7 +51,7 @@ export function wmtsOperations(
   tiles: Pick<ServiceTiles, 'format' | 'layersOf'>,
 ): Operation[] {
   const capabilities = (x: Exchange, name: string, pairs: Members) => {
-    const layers = mapLayers(deps, x.principal, name);
+    const layers = listMapLayers(deps, x.principal, name);
     const address = `${x.baseUrl}${x.path.slice(0, x.path.indexOf('/WMTS'))}/WMTS`;
     return xmlReply(wmtsCapabilities({ name, address, layers }, readSections(pairs, WMTS_SECTIONS)));
   };
@@ -68,9 +68,9 @@ export function wmtsOperations(
     defineOperation({
       ...{ ...BASICS, responses, params: { serviceId }, id: 'geoservices.wmts' },
       ...{ path: `${MAP}/WMTS`, summary: 'A map service as WMTS' },
-      memo: memoOf<TilePlan>(),
+      memo: declareMemo<TilePlan>(),
       run(x): Reply | Promise<Reply> {
-        const pairs = pairsOf(x.query);
+        const pairs = parseOgcParameters(x.query);
         const service = x.params.serviceId;
         if (requireOperation(pairs, 'WMTS', WMTS_OPERATIONS) === 'GetCapabilities') {
           negotiateVersion(pairs, [WMTS_VERSION]);
@@ -99,7 +99,7 @@ export function wmtsOperations(
         tileRow: pathString('tileRow', 'Row, 0 at the top.'),
         tileCol: pathString('tileCol', 'Column with the extension .png.'),
       },
-      memo: memoOf<TilePlan>(),
+      memo: declareMemo<TilePlan>(),
       run(x): Reply | Promise<Reply> {
         const { layer, style, tileMatrixSet, tileMatrix, tileRow, tileCol } = x.params;
         const [, column = tileCol, extension = 'png'] = /^(.*)\.(\w+)$/.exec(tileCol) ?? [];

@@ -1,6 +1,6 @@
 import { badParameter } from '../../../core/errors/errors.js';
 import { plainText } from '../../../core/values/percent.js';
-import { jsonOf } from '../../../services/geoservices/geometry.js';
+import { parseLenientJson } from '../../../services/geoservices/geometry.js';
 import type {
   InputDefinition,
   OutputDefinition,
@@ -27,7 +27,7 @@ const SCALARS: Readonly<Record<string, string>> = {
 type Definition = InputDefinition | OutputDefinition;
 
 /** The type of a parameter in the words of GeoServices. What has none is a text: JSON. */
-export function dataTypeOf(definition: Definition): string {
+export function getGpDataType(definition: Definition): string {
   if (definition.isFeatures) return 'GPFeatureRecordSetLayer';
   if (definition.isRaster) return 'GPRasterDataLayer';
   if (isList(definition)) return 'GPMultiValue:GPRasterDataLayer';
@@ -60,7 +60,7 @@ export function taskDocument({ id, title, description, keywords, inputs, outputs
 function parameterOf(name: string, definition: Definition, direction: 'Input' | 'Output') {
   const { enum: choices, default: usual = null } = definition.schema as Schema;
   return {
-    ...{ name, dataType: dataTypeOf(definition), displayName: definition.title },
+    ...{ name, dataType: getGpDataType(definition), displayName: definition.title },
     ...{ description: definition.description, direction: `esriGPParameterDirection${direction}` },
     ...{ defaultValue: usual, dependency: '', category: '' },
     ...(choices ? { choiceList: choices } : {}),
@@ -79,7 +79,7 @@ const OTHERS = new Set([
 ]);
 
 /** Inputs of an execution, as a client sends them: by their names, as JSON or as text. */
-export function inputsOf(
+export function readGpInputs(
   { inputs }: ProcessDefinition,
   members: Members,
   baseUrl: string,
@@ -94,7 +94,8 @@ export function inputsOf(
 }
 
 function inputOf(name: string, input: InputDefinition, value: unknown, baseUrl: string): unknown {
-  const read = typeof value === 'string' && isStructured(input, value) ? jsonOf(name, value) : value;
+  const read =
+    typeof value === 'string' && isStructured(input, value) ? parseLenientJson(name, value) : value;
   if (input.isFeatures) return featuresOf(name, read, baseUrl);
   if (input.isRaster) return rasterOf(read, baseUrl);
   if (input.isRasterList && Array.isArray(read)) return read.map((one) => rasterOf(one, baseUrl));

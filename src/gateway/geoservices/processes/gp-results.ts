@@ -7,10 +7,10 @@ import { vectorCollection } from '../../../services/catalog/publish/collections.
 import type { ProcessDefinition } from '../../../services/processes/definition.js';
 import type { Processes } from '../../../services/processes/service.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import { answer } from '../features/query-operations.js';
+import { createQueryReply } from '../features/query-operations.js';
 import { queryRequest } from '../features/query-request.js';
 import type { Members } from '../members.js';
-import { dataTypeOf } from './gp-parameters.js';
+import { getGpDataType } from './gp-parameters.js';
 
 interface ResultDeps {
   readonly processes: Processes;
@@ -33,7 +33,7 @@ export async function resultText(
 ): Promise<string> {
   const output = process.outputs[name]!;
   const value = await valueText(x, deps, { job, name, members });
-  return `{"paramName":${JSON.stringify(name)},"dataType":"${dataTypeOf(output)}","value":${value}}`;
+  return `{"paramName":${JSON.stringify(name)},"dataType":"${getGpDataType(output)}","value":${value}}`;
 }
 
 async function valueText(
@@ -69,6 +69,6 @@ async function featureSet(
     ...(outSR === undefined ? {} : { outSR }),
     ...(returnZ === undefined ? {} : { returnZ }),
   };
-  const { body } = await answer(x, pools, collection, queryRequest(collection, query));
+  const { body } = await createQueryReply(x, pools, collection, queryRequest(collection, query));
   return Buffer.from(body as Uint8Array).toString();
 }

@@ -19,20 +19,20 @@ import type { ExecutionInput, ProcessResult } from '../../../services/processes/
 import { readExecution } from '../../../services/processes/requests/execution.js';
 import { resolveRasters } from '../../../services/processes/requests/inputs.js';
 import type { Processes } from '../../../services/processes/service.js';
-import { type RequestSpan, traceparentOf } from '../../../services/telemetry/spans.js';
+import { formatTraceparent, type RequestSpan } from '../../../services/telemetry/spans.js';
 import type { JobLogRow, JobRow, JobState } from '../../../stores/jobs/jobs.js';
 import { isBasic } from '../../auth/credentials.js';
 import {
   common,
   documentFormat,
   FORM_TYPES,
-  membersOf,
+  mergeParameters,
   readingOperation,
 } from '../features/feature-server.js';
 import { jsonReply, textReply } from '../images/in-band.js';
 import { CURRENT_VERSION } from '../layer-documents.js';
 import type { Members } from '../members.js';
-import { inputsOf, taskDocument } from './gp-parameters.js';
+import { readGpInputs, taskDocument } from './gp-parameters.js';
 import { resultText } from './gp-results.js';
 
 /** What the service runs processes with. */
@@ -117,7 +117,7 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
       async run(x) {
         const { job } = await jobOf(x, deps, x.params as unknown as Record<string, string>);
         const end = await processes.dismiss(job.id, x.principal);
-        return jsonReply({ jobId: end.id, jobStatus: statusOf(end) }, documentFormat(membersOf(x)));
+        return jsonReply({ jobId: end.id, jobStatus: statusOf(end) }, documentFormat(mergeParameters(x)));
       },
     }),
   ];
@@ -166,7 +166,7 @@ function submission(deps: GpDeps, verb: string, summary: string, run: Run): Oper
     ...{ verb, summary, path: `${TASK}/${verb}`, params: { task } },
     run(x) {
       const { task: id } = x.params as unknown as { task: string };
-      return run(x, deps.processes.get(id), membersOf(x));
+      return run(x, deps.processes.get(id), mergeParameters(x));
     },
   });
 }
@@ -225,12 +225,12 @@ function submit(
   process: ProcessDefinition,
   members: Members,
 ): Promise<JobRow> {
-  const sent = inputsOf(process, members, x.baseUrl);
+  const sent = readGpInputs(process, members, x.baseUrl);
   const inputs = resolveRasters(sent, visible(x.principal).collections);
   const execution = readExecution(process, { inputs }, x.baseUrl);
   return processes.execute(process, execution, x.principal, {
     ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: 'Normal' },
-    trace: traceparentOf((x.span as RequestSpan | undefined)?.span),
+    trace: formatTraceparent((x.span as RequestSpan | undefined)?.span),
   });
 }
 

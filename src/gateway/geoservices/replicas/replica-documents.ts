@@ -1,4 +1,4 @@
-import { esriFields, esriTypeOf } from '../../../core/geoservices/geoservices-features.js';
+import { esriFields, findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
 import { stringifyExactly } from '../../../core/values/json.js';
 import type { LayerChanges, LayerData, ReplicaDraft } from '../../../services/replicas/service.js';
 import type { Replica } from '../../../stores/replicas/replicas.js';
@@ -50,7 +50,7 @@ export function createdReplica(
 }
 
 function layerText({ view, features }: LayerData, wkid: number): string {
-  const geometryType = esriTypeOf(view.esri);
+  const geometryType = findEsriGeometryType(view.esri);
   const head = {
     id: view.layerId,
     name: view.visible.title,

@@ -3,13 +3,13 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { defineOperation, type Exchange, type Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { requireService } from '../../../services/replicas/layer-view.js';
-import { type Replicas, requireActive } from '../../../services/replicas/service.js';
+import { requireVisibleService } from '../../../services/replicas/layer-view.js';
+import { type Replicas, requireActiveReplica } from '../../../services/replicas/service.js';
 import type { SurfaceDeps } from '../../surface/common.js';
 import { common, documentFormat, FORM_TYPES, f, SERVER } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { jsonReply, textReply } from '../images/in-band.js';
-import { EXACT_MEMBERS, type Members, textOf } from '../members.js';
+import { EXACT_GEOSERVICES_MEMBERS, type Members, readTextMember } from '../members.js';
 import {
   createdReplica,
   extractedChanges,
@@ -49,7 +49,7 @@ const form = {
   mediaTypes: FORM_TYPES,
   required: true,
   jsonMembers: JSON_MEMBERS,
-  exactMembers: EXACT_MEMBERS,
+  exactMembers: EXACT_GEOSERVICES_MEMBERS,
   maxBytes: LIMITS.editBytes,
   bounds: { values: LIMITS.editValues, names: LIMITS.editNames },
 };
@@ -81,7 +81,7 @@ function readingOperations(deps: ReplicaDeps): Operation[] {
       description: 'Those of who asks.',
       params: { serviceId, f },
       async run(x) {
-        requireService(deps, x.principal, x.params.serviceId);
+        requireVisibleService(deps, x.principal, x.params.serviceId);
         const list = await replicas.list(x.principal, x.params.serviceId);
         return jsonReply(list.map(replicaEntry), documentFormat(x.params));
       },
@@ -164,7 +164,7 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
         documentFormat(members);
         const caller = { principal: x.principal, service: x.params.serviceId };
         const replica = await replicas.get(caller.principal, caller.service, idOf(members));
-        requireActive(replica);
+        requireActiveReplica(replica);
         const request = syncRequest(deps, caller, replica, members);
         const changes = await replicas.synchronize(x, replica, request);
         if (request.close) await replicas.unregister(caller.principal, caller.service, replica.id);
@@ -188,7 +188,7 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
 }
 
 function idOf(members: Members): string {
-  const id = textOf(members, 'replicaID', 100);
+  const id = readTextMember(members, 'replicaID', 100);
   if (id === undefined) throw badParameter('replicaID', 'is missing');
   return id;
 }

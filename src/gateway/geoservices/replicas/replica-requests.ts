@@ -10,7 +10,11 @@ import { type LayerEdits, requireOnce } from '../../../services/edits/layer-edit
 import type { Catalogs } from '../../../services/features/view.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
-import { layersOf, requireLayer, requireService } from '../../../services/replicas/layer-view.js';
+import {
+  listServiceLayers,
+  requireLayer,
+  requireVisibleService,
+} from '../../../services/replicas/layer-view.js';
 import type {
   ChangeRequest,
   LayerChoice,
@@ -21,15 +25,15 @@ import type {
 import type { Replica } from '../../../stores/replicas/replicas.js';
 import { layerEdits } from '../features/layer-edits.js';
 import {
-  choiceOf,
-  flagOf,
   type Members,
-  numberOf,
-  numbersOf,
-  objectOf,
-  objectsOf,
+  readChoiceMember,
+  readFlagMember,
+  readIntegerMember,
+  readIntegersMember,
+  readObjectMember,
+  readObjectsMember,
+  readTextMember,
   requireObject,
-  textOf,
   wholeNumber,
 } from '../members.js';
 
@@ -45,9 +49,9 @@ interface Caller {
 
 export function replicaDraft(catalogs: Catalogs, caller: Caller, members: Members): ReplicaDraft {
   const { principal, service } = caller;
-  requireService(catalogs, principal, service);
+  requireVisibleService(catalogs, principal, service);
   requirePlain(members);
-  const syncModel = choiceOf(members, 'syncModel', {
+  const syncModel = readChoiceMember(members, 'syncModel', {
     values: ['none', 'perLayer', 'perReplica'],
     fallback: 'perReplica',
   });
@@ -55,7 +59,7 @@ export function replicaDraft(catalogs: Catalogs, caller: Caller, members: Member
   if (syncModel !== 'none') requireFollowed(layers);
   return {
     service,
-    name: textOf(members, 'replicaName', MOST_NAME) ?? 'replica',
+    name: readTextMember(members, 'replicaName', MOST_NAME) ?? 'replica',
     syncModel,
     crs: crsOf(members, 'replicaSR') ?? commonCrs(layers),
     layers,
@@ -64,24 +68,24 @@ export function replicaDraft(catalogs: Catalogs, caller: Caller, members: Member
 
 /** What replicas do not have here is refused, not left out. */
 function requirePlain(members: Members): void {
-  choiceOf(members, 'dataFormat', { values: ['json'], fallback: 'json' });
-  choiceOf(members, 'transportType', {
+  readChoiceMember(members, 'dataFormat', { values: ['json'], fallback: 'json' });
+  readChoiceMember(members, 'transportType', {
     values: ['esriTransportTypeEmbedded'],
     fallback: 'esriTransportTypeEmbedded',
   });
   for (const name of ['async', 'returnAttachments', 'returnAttachmentDatabyURL'])
-    if (flagOf(members, name, false)) throw badParameter(name, 'must be false: it is not supported');
+    if (readFlagMember(members, name, false)) throw badParameter(name, 'must be false: it is not supported');
 }
 
 function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): LayerChoice[] {
-  const ids = numbersOf(members, 'layers', MOST_LAYERS);
+  const ids = readIntegersMember(members, 'layers', MOST_LAYERS);
   const collections = ids
     ? ids.map((layerId) => copied(requireLayer(catalogs, caller.principal, { ...caller, layerId })))
-    : layersOf(catalogs, caller.principal, caller.service)
+    : listServiceLayers(catalogs, caller.principal, caller.service)
         .filter(({ source }) => !isNumbered(source))
         .slice(0, MOST_LAYERS);
   if (collections.length === 0) throw badParameter('layers', 'must name at least one layer');
-  const queries = objectOf(members, 'layerQueries') ?? {};
+  const queries = readObjectMember(members, 'layerQueries') ?? {};
   return collections.map((collection) => {
     const query = queries[String(collection.layerId)];
     return {
@@ -109,16 +113,16 @@ function requireFollowed(layers: readonly LayerChoice[]): void {
 }
 
 function layerFilter(collection: VectorCollection, members: Members, query: Members): Expression | undefined {
-  const option = choiceOf(query, 'queryOption', {
+  const option = readChoiceMember(query, 'queryOption', {
     values: ['useFilter', 'all', 'none'],
     fallback: 'useFilter',
   });
   if (option !== 'useFilter') return option === 'none' ? NO_FEATURES : undefined;
-  const where = textOf(query, 'where', LIMITS.geoServicesWhere);
-  const area = flagOf(query, 'useGeometry', true)
+  const where = readTextMember(query, 'where', LIMITS.geoServicesWhere);
+  const area = readFlagMember(query, 'useGeometry', true)
     ? {
         geometry: members['geometry'],
-        geometryType: textOf(members, 'geometryType', MOST_NAME),
+        geometryType: readTextMember(members, 'geometryType', MOST_NAME),
         inSR: members['inSR'],
       }
     : {};
@@ -148,7 +152,7 @@ export function changeRequests(
   caller: Caller,
   members: Members,
 ): { requests: ChangeRequest[]; crs: Crs | undefined; wants: Wants } {
-  requireService(catalogs, caller.principal, caller.service);
+  requireVisibleService(catalogs, caller.principal, caller.service);
   requirePlain(members);
   const generations = generationsOf(members, 'layerServerGens');
   const choices = layerChoices(catalogs, caller, {
@@ -162,7 +166,7 @@ export function changeRequests(
       throw badParameter('layerServerGens', `has no generation of layer ${choice.collection.layerId}`);
     return { choice, generation };
   });
-  const crs = flagOf(members, 'returnIdsOnly', false)
+  const crs = readFlagMember(members, 'returnIdsOnly', false)
     ? undefined
     : (crsOf(members, 'outSR') ?? commonCrs(choices));
   return { requests, crs, wants: wantsOf(members) };
@@ -177,14 +181,14 @@ export interface Wants {
 
 function wantsOf(members: Members): Wants {
   return {
-    adds: flagOf(members, 'returnInserts', true),
-    updates: flagOf(members, 'returnUpdates', true),
-    deletes: flagOf(members, 'returnDeletes', true),
+    adds: readFlagMember(members, 'returnInserts', true),
+    updates: readFlagMember(members, 'returnUpdates', true),
+    deletes: readFlagMember(members, 'returnDeletes', true),
   };
 }
 
 function generationsOf(members: Members, name: string): Map<number, number> {
-  const list = objectsOf(members, name, MOST_LAYERS);
+  const list = readObjectsMember(members, name, MOST_LAYERS);
   if (!list) throw badParameter(name, 'is missing');
   return new Map(
     list.map(({ id, serverGen }) => [
@@ -222,20 +226,20 @@ export function syncRequest(
     if (!uploading.has(layerId)) throw badParameter('edits', `layer ${layerId} is not to be uploaded`);
   return {
     ...{ layers, edits },
-    atomic: flagOf(members, 'rollbackOnFailure', false),
-    close: flagOf(members, 'closeReplica', false),
+    atomic: readFlagMember(members, 'rollbackOnFailure', false),
+    close: readFlagMember(members, 'closeReplica', false),
   };
 }
 
 function ofReplica({ layers }: Replica, members: Members): LayerSync[] {
-  const generation = numberOf(members, 'replicaServerGen');
+  const generation = readIntegerMember(members, 'replicaServerGen');
   if (generation === undefined) throw badParameter('replicaServerGen', 'is missing');
   const direction = directionOf(members);
   return layers.map(({ layerId }) => ({ layerId, generation, direction }));
 }
 
 function ofLayers(members: Members): LayerSync[] {
-  const list = objectsOf(members, 'syncLayers', MOST_LAYERS);
+  const list = readObjectsMember(members, 'syncLayers', MOST_LAYERS);
   if (!list || list.length === 0) throw badParameter('syncLayers', 'is missing');
   const layers = list.map((one) => ({
     layerId: wholeNumber('syncLayers.id', one['id']),
@@ -248,7 +252,7 @@ function ofLayers(members: Members): LayerSync[] {
 }
 
 const directionOf = (members: Members) =>
-  choiceOf(members, 'syncDirection', { values: DIRECTIONS, fallback: 'bidirectional' });
+  readChoiceMember(members, 'syncDirection', { values: DIRECTIONS, fallback: 'bidirectional' });
 
 function editsOf(
   catalogs: Catalogs,
@@ -256,7 +260,7 @@ function editsOf(
   replica: Replica,
   members: Members,
 ): Map<number, LayerEdits> {
-  const list = objectsOf(members, 'edits', MOST_LAYERS) ?? [];
+  const list = readObjectsMember(members, 'edits', MOST_LAYERS) ?? [];
   const edits = new Map<number, LayerEdits>();
   let count = 0;
   for (const one of list) {

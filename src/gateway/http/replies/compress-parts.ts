@@ -14,7 +14,7 @@ const NOTHING = new Uint8Array();
 let streams = 0;
 
 /** Whether one more body in parts may be compressed: each takes about a megabyte for as long as its client reads. */
-export function hasRoom(): boolean {
+export function canCompressStream(): boolean {
   return streams < LIMITS.compressedStreams;
 }
 

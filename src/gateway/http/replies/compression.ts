@@ -76,11 +76,11 @@ export function chooseCoding(reply: Reply, acceptEncoding: string | undefined): 
 function kindOf({ body, constant, mediaType = '' }: Reply): Kind {
   if (constant?.isStatic) return 'static';
   if (VECTOR_TILE.test(mediaType)) return 'tile';
-  return isWhole(body) ? 'whole' : 'parts';
+  return isWholeBody(body) ? 'whole' : 'parts';
 }
 
-const isSmall = ({ body }: Reply) => isWhole(body) && body.length < MIN_BYTES;
+const isSmall = ({ body }: Reply) => isWholeBody(body) && body.length < MIN_BYTES;
 
-export function isWhole(body: Reply['body']): body is string | Uint8Array {
+export function isWholeBody(body: Reply['body']): body is string | Uint8Array {
   return typeof body === 'string' || body instanceof Uint8Array;
 }

@@ -4,7 +4,7 @@ import { decompress } from '../../../services/uploads/compression.js';
 import type { HttpExchange } from '../exchange.js';
 
 /** The coding of a request body (RFC 9110, 8.4). Throws 415, with the codings that are taken, for any other. */
-export function codingOf(x: HttpExchange, codings: readonly ContentCoding[]): ContentCoding {
+export function requireContentCoding(x: HttpExchange, codings: readonly ContentCoding[]): ContentCoding {
   const name = x.header('content-encoding')?.trim().toLowerCase() || 'identity';
   const coding = name === 'x-gzip' ? 'gzip' : name;
   const match = codings.find((one) => one === coding);
@@ -15,7 +15,7 @@ export function codingOf(x: HttpExchange, codings: readonly ContentCoding[]): Co
 }
 
 /** Inflates a body off the event loop. Throws 413 as soon as it has more than `maxBytes`, and 400 for what is not of its coding. */
-export async function inflate(
+export async function inflateBody(
   body: Uint8Array,
   coding: Compression,
   maxBytes: number,

@@ -7,7 +7,7 @@ import { isBelow } from '../../../core/files/folders.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import type { StoredObject } from '../../../core/sources/storage.js';
 import type { Storage } from '../../../services/storage/storage.js';
-import { partHeaders, rangeOf } from './range.js';
+import { parseByteRange, partHeaders } from './range.js';
 
 export interface ServedFile {
   path: string;
@@ -49,7 +49,7 @@ function partReply(
   { size, etag, mediaType, name }: { size: number; etag: string; mediaType: string; name: string },
   read: (start: number, length: number) => AsyncIterable<Uint8Array>,
 ): Reply {
-  const range = rangeOf(x, size, etag);
+  const range = parseByteRange(x, size, etag);
   const [start, end] = range ?? [0, size - 1];
   const length = end - start + 1;
   return {

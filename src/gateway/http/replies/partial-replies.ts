@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { Spool } from '../requests/spool.js';
-import { partHeaders, rangeOf } from './range.js';
+import { ByteSpool } from '../requests/spool.js';
+import { parseByteRange, partHeaders } from './range.js';
 
 /** How long a result is kept after a part of it was read. */
 const KEPT_MS = 60_000;
@@ -16,7 +16,7 @@ interface Result {
   readonly reply: Pick<Reply, 'mediaType' | 'headers' | 'cacheControl'>;
   readonly etag: string;
   readonly size: number;
-  readonly bytes: Uint8Array | Spool;
+  readonly bytes: Uint8Array | ByteSpool;
 }
 
 interface Entry {
@@ -43,7 +43,7 @@ export class PartialReplies {
       return { ...reply, headers: { ...headers, 'accept-ranges': 'bytes' } };
     }
     const { reply, etag, size, bytes } = await this.#resultFor(x, make);
-    const range = rangeOf(x, size, etag);
+    const range = parseByteRange(x, size, etag);
     const [start, end] = range ?? [0, size - 1];
     const length = end - start + 1;
     return {
@@ -51,7 +51,7 @@ export class PartialReplies {
       status: range ? 206 : 200,
       etag,
       headers: { ...reply.headers, ...partHeaders(range, size) },
-      ...(bytes instanceof Spool
+      ...(bytes instanceof ByteSpool
         ? { body: bytes.read(start, length), length }
         : { body: bytes.subarray(start, end + 1) }),
     };
@@ -100,7 +100,7 @@ export class PartialReplies {
     if (this.#entries.get(key) === entry) this.#entries.delete(key);
     entry.result.then(
       ({ bytes }) => {
-        if (bytes instanceof Spool) bytes.drop();
+        if (bytes instanceof ByteSpool) bytes.drop();
       },
       () => {},
     );
@@ -126,7 +126,7 @@ async function spooled(parts: AsyncIterable<Uint8Array>): Promise<Pick<Result, '
   const hash = createHash('sha1');
   const path = join(tmpdir(), `graticule-parts-${randomUUID()}`);
   try {
-    const bytes = await Spool.write(path, parts, (part) => hash.update(part));
+    const bytes = await ByteSpool.write(path, parts, (part) => hash.update(part));
     return { bytes, size: bytes.size, etag: hash.digest('base64url').slice(0, 20) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;

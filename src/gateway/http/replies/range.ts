@@ -8,7 +8,7 @@ export type ByteRange = readonly [first: number, last: number];
  * The range that is asked for of a representation (RFC 9110, 14.2); undefined when all of it is: of several ranges, too,
  * and where a condition may hold, for which the range is of no matter. Throws 416.
  */
-export function rangeOf(x: Exchange, size: number, etag: string): ByteRange | undefined {
+export function parseByteRange(x: Exchange, size: number, etag: string): ByteRange | undefined {
   if (x.header('if-none-match') !== undefined) return undefined;
   const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(x.header('range')?.trim() ?? '') ?? [];
   if (from === undefined || to === undefined || (from === '' && to === '')) return undefined;

@@ -4,10 +4,10 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { Backlog, type Sending } from '../backlog.js';
 import { ACCEPT_ENCODING, CLIENT_GONE, type HttpExchange, IF_NONE_MATCH } from '../exchange.js';
 import { bodyForm } from '../requests/body-form.js';
-import { head } from '../requests/head.js';
+import { writeReplyHead } from '../requests/head.js';
 import { upgrade } from '../socket.js';
-import { compressParts, hasRoom } from './compress-parts.js';
-import { acceptsCoding, chooseCoding, isWhole } from './compression.js';
+import { canCompressStream, compressParts } from './compress-parts.js';
+import { acceptsCoding, chooseCoding, isWholeBody } from './compression.js';
 import { matchingForm } from './entity-tag.js';
 import { sendParts } from './parts.js';
 
@@ -42,11 +42,12 @@ export function sendReply(x: HttpExchange, reply: Reply, sent: Sent, fail: Fail)
   const { body } = reply;
   if (body === undefined) {
     writeEmpty(x, reply, sent);
-  } else if (!isWhole(body)) {
+  } else if (!isWholeBody(body)) {
     const coding = chooseCoding(reply, x.headerOf(ACCEPT_ENCODING));
     if (x.method === 'HEAD') return writeEmpty(x, reply, sent, coding, reply.length);
     x.detach();
-    if (reply.length === undefined) void stream(x, reply, body, hasRoom() ? coding : 'identity', sent);
+    if (reply.length === undefined)
+      void stream(x, reply, body, canCompressStream() ? coding : 'identity', sent);
     // No part of an empty body comes that could end the response.
     else if (reply.length === 0) write(x, reply, '', 'identity', sent);
     else sendSized(x, reply, body, reply.length, sent);
@@ -120,12 +121,12 @@ function write(
       // response unfinished; without an abort handler it then aborts the process.
       if (size > CORK_BYTES) x.res.onAborted(nothing);
       // The library corks the handler's own turn.
-      head(x, reply, encoding);
+      writeReplyHead(x, reply, encoding);
       done = end(x, body, size);
     } else {
       const close = !x.reusable;
       x.res.cork(() => {
-        head(x, reply, encoding);
+        writeReplyHead(x, reply, encoding);
         if (close) x.res.end(body, true);
         else done = end(x, body, size);
       });
@@ -160,7 +161,7 @@ function writeHead(x: HttpExchange, reply: Reply, encoding: ContentCoding, size:
   const close = !x.reusable;
   const length = size > 0 ? `\r\nContent-Length: ${size}` : '';
   x.res.cork(() => {
-    head(x, reply, encoding, length);
+    writeReplyHead(x, reply, encoding, length);
     // The library aborts the process as well when its length is `undefined` and the connection must close.
     if (close) x.res.end('', true);
     else if (length || reply.body !== undefined || reply.status === 204 || reply.status === 304)
@@ -183,7 +184,7 @@ function sendLarge(
   const data = typeof body === 'string' ? Buffer.from(body) : body;
   let done = false;
   x.res.cork(() => {
-    head(x, reply, encoding);
+    writeReplyHead(x, reply, encoding);
     done = end(x, data, size);
     if (!done) awaitReader(x, { body: data, size, status: reply.status }, sent);
   });
@@ -241,7 +242,7 @@ async function stream(
     return true;
   });
   x.signal.addEventListener('abort', () => drained?.(), { once: true });
-  res.cork(() => head(x, reply, coding));
+  res.cork(() => writeReplyHead(x, reply, coding));
   const chunks = coding === 'identity' ? parts : compressParts(parts, coding);
   try {
     for await (const chunk of chunks) {
@@ -282,5 +283,10 @@ function sendSized(
   sent: Sent,
 ) {
   const { status } = reply;
-  void sendParts(x, body, { length, status, begin: () => head(x, reply, 'identity'), backlog }, sent);
+  void sendParts(
+    x,
+    body,
+    { length, status, begin: () => writeReplyHead(x, reply, 'identity'), backlog },
+    sent,
+  );
 }

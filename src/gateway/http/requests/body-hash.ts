@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { boundaryOf } from '../../../core/http/multipart-fields.js';
+import { parseBoundary } from '../../../core/http/multipart-fields.js';
 
 /** SHA-256 of a request body, taken as the bytes arrive. */
 export interface BodyHash {
@@ -11,7 +11,7 @@ export interface BodyHash {
 /** Returns the hash for a body of a media type: of a multipart form its parts count, and not its boundary. */
 export function bodyHash(contentType: string | undefined): BodyHash {
   const isForm = /^\s*multipart\/form-data\s*;/i.test(contentType ?? '');
-  const boundary = isForm ? boundaryOf(contentType!) : undefined;
+  const boundary = isForm ? parseBoundary(contentType!) : undefined;
   return boundary === undefined ? new BytesHash() : new PartsHash(boundary);
 }
 

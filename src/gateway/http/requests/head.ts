@@ -31,7 +31,7 @@ let lastBlock: { of: Reply; encoding: ContentCoding; block: ArrayBuffer } | unde
  * Status line and all headers, written as one block, whose last name is followed by what differs from answer to answer.
  * Values are stripped of line breaks.
  */
-export function head(x: HttpExchange, reply: Reply, encoding: ContentCoding, length = ''): void {
+export function writeReplyHead(x: HttpExchange, reply: Reply, encoding: ContentCoding, length = ''): void {
   // 200 is the library's own default.
   if (reply.status !== 200) x.res.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status));
   const { constant } = reply;

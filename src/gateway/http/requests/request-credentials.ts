@@ -1,5 +1,5 @@
 import { ApiError } from '../../../core/errors/errors.js';
-import { isBasic, tokenOf } from '../../auth/credentials.js';
+import { findToken, isBasic } from '../../auth/credentials.js';
 import { AUTHORIZATION, type HttpExchange, X_API_KEY, X_ESRI_AUTHORIZATION } from '../exchange.js';
 
 /** What a request shows of who sends it, and whether another site made a browser send it. */
@@ -16,7 +16,7 @@ export function readAuthorization(x: HttpExchange): string | undefined {
 /** Credentials that clients of some surfaces send in ways of their own, as an Authorization header. */
 export function readBearer(x: HttpExchange): string | undefined {
   if (!x.operation.takesToken) return undefined;
-  const token = tokenOf(x.headerOf(X_ESRI_AUTHORIZATION), x.query);
+  const token = findToken(x.headerOf(X_ESRI_AUTHORIZATION), x.query);
   return token === undefined ? undefined : `Bearer ${token}`;
 }
 

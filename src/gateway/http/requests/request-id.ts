@@ -18,7 +18,7 @@ const last = Uint8Array.from(Buffer.from(text(0), 'latin1'));
 export const ID_BYTES = last.length;
 
 /** Counts one request; what it gives names the request in this process. */
-export function nextRequest(): number {
+export function countRequest(): number {
   let at = ID_BYTES - 1;
   while (last[at] === Z) last[at--] = ZERO;
   last[at] = last[at] === NINE ? A : last[at]! + 1;

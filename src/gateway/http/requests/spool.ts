@@ -3,7 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 const CHUNK_BYTES = 262_144;
 
 /** Bytes on disk without a name: they are gone when nobody reads them any more, whatever becomes of this process. */
-export class Spool {
+export class ByteSpool {
   #readers = 0;
   #isDropped = false;
 
@@ -17,7 +17,7 @@ export class Spool {
     path: string,
     parts: AsyncIterable<Uint8Array>,
     look: (part: Uint8Array) => void,
-  ): Promise<Spool> {
+  ): Promise<ByteSpool> {
     const file = await open(path, 'wx+', 0o600);
     try {
       await rm(path);
@@ -27,7 +27,7 @@ export class Spool {
         look(part);
         size += part.length;
       }
-      return new Spool(file, size);
+      return new ByteSpool(file, size);
     } catch (error) {
       await file.close();
       throw error;

@@ -3,7 +3,7 @@ import { badParameter } from '../../../core/errors/errors.js';
 import type { JobLogRow, JobRow, JobStepRow } from '../../../stores/jobs/jobs.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { cursorOf, readCursor } from '../../admin/params.js';
+import { encodeCursor, readCursor } from '../../admin/params.js';
 import { JOB_STATES } from './job-schemas.js';
 
 /** The diagnostics of one job, as `svc.job-diagnostics/v1` has them. */
@@ -64,7 +64,7 @@ interface EventQuery {
   readonly cursor: string | undefined;
 }
 
-export async function diagnosticsOf(
+export async function readJobDiagnostics(
   job: JobRow,
   query: EventQuery,
   { jobs }: AdminDeps,
@@ -110,8 +110,8 @@ async function eventsOf(
   return {
     ...{ state: 'available', items: shown.map(eventView), totalCount, limit },
     truncated: shown.length < totalCount,
-    firstCursor: shown[0] ? cursorOf(CURSOR, [shown[0].id - 1]) : null,
-    nextCursor: hasMore ? cursorOf(CURSOR, [shown.at(-1)!.id]) : null,
+    firstCursor: shown[0] ? encodeCursor(CURSOR, [shown[0].id - 1]) : null,
+    nextCursor: hasMore ? encodeCursor(CURSOR, [shown.at(-1)!.id]) : null,
     mode: after === undefined ? 'latest' : 'forward',
   };
 }
@@ -129,7 +129,7 @@ function positionOf(cursor: string): number {
 }
 
 function eventView({ id, at, level, message, phase }: JobLogRow): Static<typeof Event> {
-  const cursor = cursorOf(CURSOR, [id]);
+  const cursor = encodeCursor(CURSOR, [id]);
   return { cursor, type: `job.${level}`, level, phase, message, occurredAt: timestamp(at) };
 }
 

@@ -1,12 +1,19 @@
 import type { ParamValues, Principal } from '../../../core/http/operation.js';
-import { integer, pathString, text } from '../../../core/http/params.js';
+import { defineIntegerParam, defineTextParam, pathString } from '../../../core/http/params.js';
 import { BACKEND } from '../../../services/jobs/kinds.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs/jobs.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { action, group, report } from '../../admin/kit.js';
-import { cursor, cursorOf, enumeration, enumerations, filter, time } from '../../admin/params.js';
-import { diagnosticsOf, JobDiagnostics } from './job-diagnostics.js';
+import {
+  cursor,
+  defineFilterParam,
+  defineTimeParam,
+  encodeCursor,
+  enumeration,
+  enumerations,
+} from '../../admin/params.js';
+import { JobDiagnostics, readJobDiagnostics } from './job-diagnostics.js';
 import {
   CONSOLE_KINDS,
   JOB_STATES,
@@ -30,7 +37,7 @@ import {
 } from './job-views.js';
 
 const limit = (most: number, fallback: number) =>
-  integer(
+  defineIntegerParam(
     'limit',
     { min: 1, max: most, default: fallback as number },
     { description: 'Most items in the answer.' },
@@ -39,20 +46,20 @@ const limit = (most: number, fallback: number) =>
 const listParams = {
   status: enumerations('status', JOB_STATES, 'Only jobs in one of these states.'),
   kind: enumeration('kind', CONSOLE_KINDS, 'Only jobs of this kind.'),
-  backend: filter('backend', `Only jobs of this backend; all jobs run on ${BACKEND}.`),
-  actor: filter('actor', 'Only jobs that this actor asked for: api-key:{id}.', ['requestedBy']),
-  resourceRef: filter('resourceRef', 'Only jobs on this resource: collection:{id}.'),
-  correlationId: filter('correlationId', 'Only jobs of this request.'),
-  from: time('from', 'Only jobs made at this time or later.'),
-  to: time('to', 'Only jobs made before this time.'),
-  queue: filter('queue', 'Only jobs of this queue; jobs have none.'),
-  environment: filter('environment', 'Only jobs of this environment; jobs have none.'),
-  server: filter('server', 'Only jobs of this server; jobs have none.'),
-  definitionId: filter('definitionId', 'Only jobs of this definition; jobs have none.'),
-  traceId: filter('traceId', 'Only jobs of this trace; jobs have none.'),
-  releaseId: filter('releaseId', 'Only jobs of this release; jobs have none.'),
-  alertId: filter('alertId', 'Only jobs of this alert; jobs have none.'),
-  changeSetId: filter('changeSetId', 'Only jobs of this change set; jobs have none.'),
+  backend: defineFilterParam('backend', `Only jobs of this backend; all jobs run on ${BACKEND}.`),
+  actor: defineFilterParam('actor', 'Only jobs that this actor asked for: api-key:{id}.', ['requestedBy']),
+  resourceRef: defineFilterParam('resourceRef', 'Only jobs on this resource: collection:{id}.'),
+  correlationId: defineFilterParam('correlationId', 'Only jobs of this request.'),
+  from: defineTimeParam('from', 'Only jobs made at this time or later.'),
+  to: defineTimeParam('to', 'Only jobs made before this time.'),
+  queue: defineFilterParam('queue', 'Only jobs of this queue; jobs have none.'),
+  environment: defineFilterParam('environment', 'Only jobs of this environment; jobs have none.'),
+  server: defineFilterParam('server', 'Only jobs of this server; jobs have none.'),
+  definitionId: defineFilterParam('definitionId', 'Only jobs of this definition; jobs have none.'),
+  traceId: defineFilterParam('traceId', 'Only jobs of this trace; jobs have none.'),
+  releaseId: defineFilterParam('releaseId', 'Only jobs of this release; jobs have none.'),
+  alertId: defineFilterParam('alertId', 'Only jobs of this alert; jobs have none.'),
+  changeSetId: defineFilterParam('changeSetId', 'Only jobs of this change set; jobs have none.'),
   limit: limit(200, 50),
   cursor: cursor('jobs'),
 };
@@ -96,7 +103,7 @@ export const jobs = group(ABOUT, [
       const after = Number(params.cursor?.[0] ?? 0);
       const rows = await deps.jobs.store.logs(job.id, after, params.limit + 1);
       const page = rows.slice(0, params.limit);
-      const nextCursor = rows.length > page.length ? cursorOf('job-logs', [page.at(-1)!.id]) : undefined;
+      const nextCursor = rows.length > page.length ? encodeCursor('job-logs', [page.at(-1)!.id]) : undefined;
       return { ...reference(job), state: 'available', items: page.map(logView), nextCursor };
     },
   }),
@@ -109,7 +116,7 @@ export const jobs = group(ABOUT, [
       const skip = Number(params.cursor?.[0] ?? 0);
       const rows = await deps.jobs.store.artifacts(job.id);
       const end = skip + params.limit;
-      const nextCursor = rows.length > end ? cursorOf('job-artifacts', [end]) : undefined;
+      const nextCursor = rows.length > end ? encodeCursor('job-artifacts', [end]) : undefined;
       return { ...reference(job), items: rows.slice(skip, end).map(artifactView), nextCursor };
     },
   }),
@@ -158,12 +165,12 @@ export const jobs = group(ABOUT, [
   }),
 ]);
 
-const events = integer(
+const events = defineIntegerParam(
   'events',
   { min: 1, max: 200, default: 50 as number },
   { description: 'Maximum number of events in the answer.' },
 );
-const eventCursor = text(
+const eventCursor = defineTextParam(
   'eventCursor',
   {
     description:
@@ -181,7 +188,7 @@ export const jobDiagnostics = group(ABOUT, [
     errors: [400, ...unavailable],
     async answer({ params, principal }, deps) {
       const job = await jobFor(params.jobId, principal, deps);
-      return diagnosticsOf(job, { limit: params.events, cursor: params.eventCursor }, deps);
+      return readJobDiagnostics(job, { limit: params.events, cursor: params.eventCursor }, deps);
     },
   }),
 ]);
@@ -204,7 +211,7 @@ async function page(
   const more = rows.length > lines.length && last;
   return {
     items: (await Promise.all(lines.map((job) => facts(job, artifacts, deps)))).map(summaryView),
-    ...(more ? { nextCursor: cursorOf('jobs', [last.created_at, last.id]) } : {}),
+    ...(more ? { nextCursor: encodeCursor('jobs', [last.created_at, last.id]) } : {}),
   };
 }
 

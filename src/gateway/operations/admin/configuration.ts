@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import Type from 'typebox';
 import type { Setting } from '../../../core/config/config.js';
 import { json } from '../../../core/http/reply.js';
-import { type ConfigDocument, isSet, MASK, sections, shownValue } from '../../admin/config-document.js';
+import { type ConfigDocument, isSet, MASK, maskSetting, sections } from '../../admin/config-document.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { group, report } from '../../admin/kit.js';
@@ -174,7 +174,7 @@ function property(setting: Setting) {
     type: setting.type,
     description: setting.description,
     defaultValue: shownDefault(setting),
-    currentValue: shownValue(setting),
+    currentValue: maskSetting(setting),
     source: setting.source,
     environmentVariable: setting.env,
     isRequired: false,

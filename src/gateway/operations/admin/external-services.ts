@@ -4,9 +4,9 @@ import { SOURCE_KINDS, type SourceKind } from '../../../core/exchange/ingest.js'
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { CredentialsSchema, requestOf } from '../../../services/connections/remote-credentials.js';
+import { buildRemoteRequest, CredentialsSchema } from '../../../services/connections/remote-credentials.js';
 import { remoteFailure } from '../../../services/connections/remote-failure.js';
-import { sourceUrl } from '../../../services/uploads/remote-file.js';
+import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
 import { action, group, jsonBody } from '../../admin/kit.js';
@@ -103,8 +103,8 @@ async function discover(
 ): Promise<Reply> {
   const { url, serviceUrl, timeoutSeconds = 30, credentials } = x.body;
   const text = url ?? serviceUrl ?? '';
-  const source = sourceUrl('url', text);
-  const request = requestOf(source, credentials ?? {}, timeoutSeconds * 1000);
+  const source = parseSourceUrl('url', text);
+  const request = buildRemoteRequest(source, credentials ?? {}, timeoutSeconds * 1000);
   const discovery = await pools
     .run('ingest.discover', request, { signal: x.signal, caller: x.caller })
     .catch((error: unknown) => {

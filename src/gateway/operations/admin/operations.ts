@@ -55,7 +55,7 @@ const MOST = 1000;
 const byId = { operationId: pathString('operationId', 'Id of the operation: the id of its job.') };
 
 /** Operations in progress. */
-export const operations = group(
+export const activeOperations = group(
   { tag: 'Operations', scope: 'operations', envelope: 'raw', isForTenants: true },
   [
     report('GET /operations/active', 'List Active Operations', {

@@ -3,7 +3,7 @@ import { badParameter } from '../../../core/errors/errors.js';
 import type { TileUse } from '../../../services/tiles/cache/effectiveness.js';
 import { TimestampSchema } from '../../admin/envelope.js';
 import { action, group, report } from '../../admin/kit.js';
-import { filter } from '../../admin/params.js';
+import { defineFilterParam } from '../../admin/params.js';
 
 const I = Type.Integer();
 const D = Type.Number();
@@ -101,7 +101,7 @@ export const performance = group({ tag: 'Performance', scope: 'performance', env
     },
   }),
   action('DELETE /performance/enhanced/cache/invalidate', 'Invalidate query-result cache entries', {
-    params: { pattern: filter('pattern', 'Names of tiles; `*` stands for any characters.') },
+    params: { pattern: defineFilterParam('pattern', 'Names of tiles; `*` stands for any characters.') },
     data: CacheInvalidated,
     errors: [400],
     async answer({ params: { pattern } }, { cache }) {

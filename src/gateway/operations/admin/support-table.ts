@@ -1,7 +1,7 @@
-import { BASE_PATH, type Group, type Row } from '../../admin/kit.js';
+import { BASE_PATH, type OperationGroup, type OperationRow } from '../../admin/kit.js';
 
 /** Which management operations work, as Markdown: made from the declarations themselves. */
-export function supportTable(groups: readonly Group[]): string {
+export function supportTable(groups: readonly OperationGroup[]): string {
   const rows = groups.flatMap((group) => group.rows);
   const built = rows.filter(works).length;
   return [
@@ -14,13 +14,13 @@ export function supportTable(groups: readonly Group[]): string {
   ].join('\n');
 }
 
-function byTag(groups: readonly Group[]): Map<string, Row[]> {
-  const tags = new Map<string, Row[]>();
+function byTag(groups: readonly OperationGroup[]): Map<string, OperationRow[]> {
+  const tags = new Map<string, OperationRow[]>();
   for (const { tag, rows } of groups) tags.set(tag, [...(tags.get(tag) ?? []), ...rows]);
   return tags;
 }
 
-function section(tag: string, rows: readonly Row[]): string[] {
+function section(tag: string, rows: readonly OperationRow[]): string[] {
   const done = rows.filter(works).length;
   const lines = rows.map(
     (row) => `| ${row.method} | \`${row.path}\` | ${row.summary} | ${works(row) ? 'yes' : '-'} |`,
@@ -35,6 +35,6 @@ function section(tag: string, rows: readonly Row[]): string[] {
   ];
 }
 
-function works(row: Row): boolean {
+function works(row: OperationRow): boolean {
   return row.implementation !== undefined;
 }

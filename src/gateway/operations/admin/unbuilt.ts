@@ -189,7 +189,7 @@ export const observability = group({ tag: 'Observability', scope: 'observability
 ]);
 
 /** Review of packages before they run. */
-export const packages = group({ tag: 'Packages', scope: 'packages', envelope: 'wrapped' }, [
+export const packageOperations = group({ tag: 'Packages', scope: 'packages', envelope: 'wrapped' }, [
   report('POST /packages/validate', 'Validate Package'),
   report('POST /packages/preview', 'Preview Package'),
 ]);

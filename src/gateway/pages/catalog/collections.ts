@@ -4,9 +4,9 @@ import type { Box } from '../../../core/geometry/box.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import type { SourceName } from '../../../services/catalog/source-names.js';
 import { type Crumb, page } from '../layout.js';
-import { type Link, representationLine, resources, safeHref } from '../links.js';
-import { itemsUrl } from '../maps/map-data.js';
-import { count, shortened } from '../values.js';
+import { type PageLink, representationLine, safeHref, selectResourceLinks } from '../links.js';
+import { buildItemsUrl } from '../maps/map-data.js';
+import { formatCount, shortenText } from '../values.js';
 import { extentPicture } from './extent-picture.js';
 import { type Finder, finderCount, finderForm, finderPages } from './finder.js';
 
@@ -24,7 +24,7 @@ export interface CollectionEntry {
   /** The collection's own page. */
   readonly href: string;
   /** What can be had of it: items, tiles, map, coverage. Self and alternate links are not shown. */
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 export interface CollectionsPage {
@@ -33,10 +33,10 @@ export interface CollectionsPage {
   readonly title?: string;
   readonly entries: readonly CollectionEntry[];
   readonly finder: Finder;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
-export function collectionsPage(input: CollectionsPage): string {
+export function renderCollectionsPage(input: CollectionsPage): string {
   const { links, finder, entries, title = 'Collections' } = input;
   const body = html`<h1>${title}</h1>
 ${representationLine(links)}
@@ -81,21 +81,25 @@ function groupOf(name: string, cards: Markup | undefined, level: 2 | 3): Markup 
 }
 
 /** A collection on a card, with its main links. */
-export function entryOf(collection: Collection, name: SourceName, baseUrl: string): CollectionEntry {
+export function createCollectionEntry(
+  collection: Collection,
+  name: SourceName,
+  baseUrl: string,
+): CollectionEntry {
   const { title, description, extent84 } = collection;
   const place = whereabouts(collection, baseUrl);
-  return { title, description, extent84, badges: badgesOf(collection), ...name, ...place };
+  return { title, description, extent84, badges: listBadges(collection), ...name, ...place };
 }
 
 /** Where a collection is found on the data interfaces. */
-export function whereabouts(collection: Collection, baseUrl: string): { href: string; links: Link[] } {
+export function whereabouts(collection: Collection, baseUrl: string): { href: string; links: PageLink[] } {
   const { layerId } = collection;
   const tiles = { href: `${baseUrl}/ogc/tiles/collections/${layerId}`, rel: 'tiles', title: 'Tiles' };
   if (!isDrawable(collection)) return { href: tiles.href, links: [tiles] };
   const map = { href: `${baseUrl}/ogc/maps/collections/${layerId}/map`, rel: 'map', title: 'Map' };
   const id = encodeURIComponent(collection.id);
   if (hasFeatures(collection)) {
-    const items = { href: itemsUrl(collection, baseUrl), rel: 'items', title: 'Items' };
+    const items = { href: buildItemsUrl(collection, baseUrl), rel: 'items', title: 'Items' };
     return { href: `${baseUrl}/ogc/features/collections/${id}`, links: [items, tiles, map] };
   }
   const href = `${baseUrl}/ogc/coverages/collections/${id}`;
@@ -117,7 +121,7 @@ function card(entry: CollectionEntry, baseUrl: string, level: 2 | 3 | 4): Markup
   const link = html`<a href="${safeHref(entry.href)}"><bdi>${title}</bdi></a>`;
   const heading =
     level === 2 ? html`<h2>${link}</h2>` : level === 3 ? html`<h3>${link}</h3>` : html`<h4>${link}</h4>`;
-  const links = resources(entry.links).filter((own) => !own.templated && own.title);
+  const links = selectResourceLinks(entry.links).filter((own) => !own.templated && own.title);
   // The names of files that GDAL describes say nothing new.
   const origin = source === group ? undefined : html`<p class="source"><bdi>${source}</bdi></p>`;
   return html`<li class="card">
@@ -125,13 +129,13 @@ ${extentPicture(extent84, baseUrl)}
 <div class="card-text">${heading}
 ${badgeLine(entry.badges)}
 ${origin}
-${description && description !== title ? html`<p><bdi>${shortened(description, 160)}</bdi></p>` : undefined}
+${description && description !== title ? html`<p><bdi>${shortenText(description, 160)}</bdi></p>` : undefined}
 ${extent84 ? undefined : html`<p class="muted">No extent known</p>`}
 ${links.length > 0 ? html`<ul class="inline">${links.map(cardLink)}</ul>` : undefined}
 </div></li>`;
 }
 
-function cardLink(link: Link): Markup {
+function cardLink(link: PageLink): Markup {
   return html`<li><a href="${safeHref(link.href)}">${link.title}</a></li>`;
 }
 
@@ -141,11 +145,11 @@ export function badgeLine(badges: readonly string[]): Markup | undefined {
 }
 
 /** What a collection is, in a few words. */
-export function badgesOf(collection: Collection): string[] {
+export function listBadges(collection: Collection): string[] {
   return byData(collection, {
     features: ({ source, featureCount }) => [
       source.geometryType,
-      ...(featureCount === undefined ? [] : [`${count(featureCount)} features`]),
+      ...(featureCount === undefined ? [] : [`${formatCount(featureCount)} features`]),
     ],
     coverage: ({ raster, bands }) => [
       'Raster',

@@ -6,7 +6,7 @@ import type {
   FoundCollection,
 } from '../../../services/catalog/collection-search.js';
 import { sitePath } from '../layout.js';
-import { count } from '../values.js';
+import { formatCount } from '../values.js';
 
 /** A list of collections as it was asked for, and the page of it that is shown. */
 export interface Finder {
@@ -72,13 +72,13 @@ export function finderCount(finder: Finder): string {
   if (published.length === 0) return 'Nothing is published here yet.';
   if (!placeIsKnown)
     return `No country or region is called ${search.place}. West,south,east,north in degrees works too.`;
-  if (total === 0) return `None of ${count(published.length)} collections match.`;
+  if (total === 0) return `None of ${formatCount(published.length)} collections match.`;
   const isAll = total === published.length;
-  const all = total === 1 ? 'One collection' : `${count(total)} collections`;
-  const what = isAll ? `${all}.` : `${all} of ${count(published.length)} match.`;
+  const all = total === 1 ? 'One collection' : `${formatCount(total)} collections`;
+  const what = isAll ? `${all}.` : `${all} of ${formatCount(published.length)} match.`;
   if (last === 1) return what;
   const first = Math.ceil((page - 1) * pageSize(finder)) + 1;
-  return `${what.slice(0, -1)}; ${count(first)} to ${count(first + hits.length - 1)} on this page.`;
+  return `${what.slice(0, -1)}; ${formatCount(first)} to ${formatCount(first + hits.length - 1)} on this page.`;
 }
 
 /** Every page but the last is full. */

@@ -3,13 +3,13 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { qualifiers } from '../../../services/catalog/source-names.js';
-import { page, section } from '../layout.js';
-import { anchor, type Link } from '../links.js';
+import { page, renderSection } from '../layout.js';
+import { anchor, type PageLink } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
-import { firstOnes, mapLayers, unionOf, viewerUrl } from '../maps/map-data.js';
+import { createMapLayers, firstOnes, mergeBoxes, viewerUrl } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
-import { count } from '../values.js';
-import { collectionFinder, entryOf } from './collections.js';
+import { formatCount } from '../values.js';
+import { collectionFinder, createCollectionEntry } from './collections.js';
 import type { Finder } from './finder.js';
 
 /** An interface of the server, as the start page lists it. `path` starts with a slash. */
@@ -26,19 +26,19 @@ export interface HomePage {
   readonly collections: readonly Collection[];
   /** The list of them. */
   readonly finder: Finder;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 /** The start page: some of what is published on one map, every interface, every collection. */
 export function homePage(input: HomePage): string {
   const { baseUrl, collections, finder, surfaces, version, links } = input;
-  const entries = finder.hits.map(({ collection, name }) => entryOf(collection, name, baseUrl));
+  const entries = finder.hits.map(({ collection, name }) => createCollectionEntry(collection, name, baseUrl));
   const body = html`<h1>Maps and data, ready to use</h1>
 <p class="lead">${leadText(collections.length)}</p>
 ${collections.length > 0 ? entrances(input) : undefined}
 ${collections.length > 0 ? homeMap(input) : undefined}
-${collections.length > 0 ? section('Collections', collectionFinder({ finder, entries, baseUrl, level: 3 })) : undefined}
-${section('Interfaces', surfaceCards(surfaces, baseUrl))}
+${collections.length > 0 ? renderSection('Collections', collectionFinder({ finder, entries, baseUrl, level: 3 })) : undefined}
+${renderSection('Interfaces', surfaceCards(surfaces, baseUrl))}
 <p class="part muted">Graticule ${version}</p>`;
   return page({
     baseUrl,
@@ -61,16 +61,16 @@ function entrances({ baseUrl, collections }: HomePage): Markup {
 function leadText(total: number): string {
   if (total === 0)
     return 'Nothing is published yet. Start the server with a folder of data, or import a file.';
-  const what = total === 1 ? 'One collection' : `${count(total)} collections`;
+  const what = total === 1 ? 'One collection' : `${formatCount(total)} collections`;
   return `${what}, each as features, vector tiles, map images or coverages, by open standards.`;
 }
 
 function homeMap({ baseUrl, collections }: HomePage): Markup {
   const first = firstOnes(collections);
-  const layers = mapLayers(first, baseUrl);
+  const layers = createMapLayers(first, baseUrl);
   const data: MapData = {
     baseUrl,
-    bounds: unionOf(first.map((c) => c.extent84).filter((box) => box !== undefined)) ?? null,
+    bounds: mergeBoxes(first.map((c) => c.extent84).filter((box) => box !== undefined)) ?? null,
     layers,
     basemap: basemapData(baseUrl),
     features: null,

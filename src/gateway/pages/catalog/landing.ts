@@ -1,6 +1,6 @@
 import { html } from '../../../core/values/html.js';
-import { type Crumb, page, section } from '../layout.js';
-import { type Link, linkList, representationLine, resources } from '../links.js';
+import { type Crumb, page, renderSection } from '../layout.js';
+import { linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
 
 /** Landing page document of an OGC API (OGC 19-072, 7.2) as far as a reader needs it. */
 export interface LandingPage {
@@ -8,18 +8,18 @@ export interface LandingPage {
   readonly crumbs: readonly Crumb[];
   readonly title: string;
   readonly description?: string;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
   /** Conformance class URIs, when the landing document lists them (STAC). */
   readonly conformsTo?: readonly string[];
 }
 
-export function landingPage(input: LandingPage): string {
+export function renderLandingPage(input: LandingPage): string {
   const { title, description, links, conformsTo = [] } = input;
   const body = html`<h1>${title}</h1>
 ${description ? html`<p class="lead">${description}</p>` : undefined}
 ${representationLine(links)}
-${section('Resources', linkList(resources(links)))}
-${section('Conformance', conformsTo.length > 0 ? classList(conformsTo) : undefined)}`;
+${renderSection('Resources', linkList(selectResourceLinks(links)))}
+${renderSection('Conformance', conformsTo.length > 0 ? classList(conformsTo) : undefined)}`;
   return page({ ...input, body, alternates: links });
 }
 
@@ -27,14 +27,14 @@ export interface ConformancePage {
   readonly baseUrl: string;
   readonly crumbs: readonly Crumb[];
   readonly conformsTo: readonly string[];
-  readonly links?: readonly Link[];
+  readonly links?: readonly PageLink[];
 }
 
 /** Conformance declaration: the class URIs, grouped by standard. */
-export function conformancePage(input: ConformancePage): string {
+export function renderConformancePage(input: ConformancePage): string {
   const { conformsTo, links = [] } = input;
   const groups = [...groupByStandard(conformsTo)].map(
-    ([standard, uris]) => section(standard, classList(uris))!,
+    ([standard, uris]) => renderSection(standard, classList(uris))!,
   );
   const body = html`<h1>Conformance</h1>
 <p class="lead">Requirements classes of the standards that this interface meets.</p>

@@ -6,21 +6,21 @@ import type {
   VectorCollection,
 } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
-import { uriOf, urisOf } from '../../../core/geometry/crs.js';
+import { buildCrsUri, buildCrsUris } from '../../../core/geometry/crs.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import { html, type Markup } from '../../../core/values/html.js';
-import { badgeLine, badgesOf } from '../catalog/collections.js';
-import { type Crumb, page, section } from '../layout.js';
-import { anchor, type Link, linkList, representationLine, resources } from '../links.js';
+import { badgeLine, listBadges } from '../catalog/collections.js';
+import { type Crumb, page, renderSection } from '../layout.js';
+import { anchor, linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
-import { itemsUrl, mapLayer, viewerUrl } from '../maps/map-data.js';
+import { buildItemsUrl, mapLayer, viewerUrl } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
 import { positionSection } from '../maps/position.js';
 import { snippetSection } from '../snippets/index.js';
 import { liveUrl } from '../streams/live.js';
 import { table } from '../table.js';
-import { count, crsName, extentText, facts, propertyValue } from '../values.js';
+import { crsName, extentText, facts, formatCount, propertyValue } from '../values.js';
 import { downloadSection, type SampleSizes } from './downloads.js';
 import { filterSection, statisticsSection } from './filter-builder.js';
 
@@ -28,16 +28,16 @@ export interface CollectionPage {
   readonly baseUrl: string;
   readonly crumbs: readonly Crumb[];
   readonly collection: Collection;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
   /** Bytes of a feature by format, where they were measured. */
   readonly sizes?: SampleSizes;
 }
 
 /** A collection of any kind: map, facts, fields or bands, links to every representation. */
-export function collectionPage(input: CollectionPage): string {
+export function renderCollectionPage(input: CollectionPage): string {
   const { baseUrl, collection, links } = input;
   const body = html`<h1><bdi>${collection.title}</bdi></h1>
-${badgeLine(badgesOf(collection))}
+${badgeLine(listBadges(collection))}
 ${collection.description && collection.description !== collection.title ? html`<p class="lead"><bdi>${collection.description}</bdi></p>` : undefined}
 ${collection.warning === undefined ? undefined : html`<p class="note" role="note">${collection.warning}</p>`}
 ${representationLine(links)}
@@ -47,9 +47,9 @@ ${hasFeatures(collection) ? [filterSection(baseUrl, collection), statisticsSecti
 ${hasCoverage(collection) ? positionSection(baseUrl, collection) : undefined}
 ${downloadSection(input, input.sizes)}
 ${snippetSection(input)}
-${section('Facts', collectionFacts(input))}
+${renderSection('Facts', collectionFacts(input))}
 ${contents(collection)}
-${section('All links', linkList([...resources(links), ...onEarthLinks(input)]))}`;
+${renderSection('All links', linkList([...selectResourceLinks(links), ...onEarthLinks(input)]))}`;
   return page({
     ...input,
     title: collection.title,
@@ -70,7 +70,7 @@ const OWN_SCRIPTS: Record<Collection['kind'], readonly string[]> = {
 function browse({ baseUrl, collection }: CollectionPage): Markup | undefined {
   const pages: Markup[] = [];
   if (hasFeatures(collection))
-    pages.push(primary(`${itemsUrl(collection, baseUrl)}?f=html`, 'Browse and filter the features'));
+    pages.push(primary(`${buildItemsUrl(collection, baseUrl)}?f=html`, 'Browse and filter the features'));
   if (!collection.storageCrs.isPlane)
     pages.push(primary(viewerUrl(baseUrl, collection.id), 'Open in the map viewer'));
   return pages.length > 0 ? html`<p class="actions">${pages}</p>` : undefined;
@@ -81,15 +81,15 @@ function primary(href: string, text: string): Markup {
 }
 
 /** Pages that draw on a map of the Earth. */
-function onEarthLinks(input: CollectionPage): Link[] {
+function onEarthLinks(input: CollectionPage): PageLink[] {
   return input.collection.storageCrs.isPlane ? [] : [viewerLink(input), ...liveLink(input)];
 }
 
-function viewerLink({ baseUrl, collection }: CollectionPage): Link {
+function viewerLink({ baseUrl, collection }: CollectionPage): PageLink {
   return { href: viewerUrl(baseUrl, collection.id), rel: 'related', type: 'text/html', title: 'Map viewer' };
 }
 
-function liveLink({ baseUrl, collection }: CollectionPage): Link[] {
+function liveLink({ baseUrl, collection }: CollectionPage): PageLink[] {
   if (!hasFeatures(collection)) return [];
   const type = 'text/html';
   return [{ href: liveUrl(baseUrl, collection.id), rel: 'related', type, title: 'Changes as they come' }];
@@ -114,13 +114,16 @@ function collectionMap(input: CollectionPage): Markup {
 }
 
 function collectionFacts({ baseUrl, collection }: CollectionPage): Markup {
-  const storageUri = uriOf(collection.storageCrs, baseUrl);
+  const storageUri = buildCrsUri(collection.storageCrs, baseUrl);
   return facts([
     ['Identifier', html`<code>${collection.id}</code>`],
     ['Number on tiles and maps', collection.layerId],
     ['Extent', collection.extent84 && extentText(collection.extent84)],
     ['Storage CRS', crsAnchor(storageUri)],
-    ['CRSs on request', html`${urisOf(collection.crs, baseUrl).map((uri) => html`${crsAnchor(uri)} `)}`],
+    [
+      'CRSs on request',
+      html`${buildCrsUris(collection.crs, baseUrl).map((uri) => html`${crsAnchor(uri)} `)}`,
+    ],
     ...ownFacts(collection),
   ]);
 }
@@ -138,7 +141,7 @@ function ownFacts(collection: Collection): Fact[] {
 function vectorFacts({ source, featureCount }: VectorCollection): Fact[] {
   return [
     ['Geometry', source.hasZ ? `${source.geometryType} with heights` : source.geometryType],
-    ['Features', featureCount === undefined ? undefined : count(featureCount)],
+    ['Features', featureCount === undefined ? undefined : formatCount(featureCount)],
     ['Spatial index', source.hasIndex ? 'yes' : 'no'],
   ];
 }
@@ -146,7 +149,7 @@ function vectorFacts({ source, featureCount }: VectorCollection): Fact[] {
 function rasterFacts({ raster }: RasterCollection): Fact[] {
   const [, pixelWidth, , , , pixelHeight] = raster.geoTransform;
   return [
-    ['Size', `${count(raster.width)} × ${count(raster.height)} pixels`],
+    ['Size', `${formatCount(raster.width)} × ${formatCount(raster.height)} pixels`],
     [
       'Pixel',
       `${Number(Math.abs(pixelWidth).toPrecision(8))} × ${Number(Math.abs(pixelHeight).toPrecision(8))} CRS units`,
@@ -169,8 +172,8 @@ function archiveFacts({ format, minZoom, maxZoom, vectorLayers }: ArchiveCollect
 }
 
 function contents(collection: Collection): Markup | undefined {
-  if (hasFeatures(collection)) return section('Fields', fieldTable(collection.source.fields));
-  return hasCoverage(collection) ? section('Bands', bandTable(collection.bands)) : undefined;
+  if (hasFeatures(collection)) return renderSection('Fields', fieldTable(collection.source.fields));
+  return hasCoverage(collection) ? renderSection('Bands', bandTable(collection.bands)) : undefined;
 }
 
 function fieldTable(fields: readonly Field[]): Markup | undefined {

@@ -2,11 +2,16 @@ import { hasCoverage, hasFeatures, isDrawable } from '../../../core/catalog/abil
 import type { Collection, RasterCollection, VectorCollection } from '../../../core/catalog/collection.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { html, type Markup } from '../../../core/values/html.js';
-import { section } from '../layout.js';
+import { renderSection } from '../layout.js';
 import { anchor } from '../links.js';
-import { coverageUrl, itemsUrl, type SnippetSubject, wholeCoverage } from '../snippets/snippet.js';
+import {
+  buildSnippetItemsUrl,
+  coverageUrl,
+  type SnippetSubject,
+  wholeCoverage,
+} from '../snippets/snippet.js';
 import { table } from '../table.js';
-import { count } from '../values.js';
+import { formatCount } from '../values.js';
 
 /** Bytes of a feature in each format, measured in a sample. */
 export interface SampleSizes {
@@ -32,7 +37,7 @@ export function downloadSection(subject: SnippetSubject, sizes?: SampleSizes): M
     ({ format, about, href, size }) =>
       html`<tr><th scope="row">${anchor(href, format)}</th><td>${about}</td><td>${size ?? html`<span class="none">not estimated</span>`}</td></tr>`,
   );
-  return section(
+  return renderSection(
     'Downloads',
     html`${table('Downloads', ['Format', 'What it holds', 'Size'], rows)}${note(collection, sizes)}`,
   );
@@ -42,10 +47,10 @@ function note(collection: Collection, sizes: SampleSizes | undefined): Markup | 
   if (hasCoverage(collection))
     return html`<p class="muted">Sizes are those before compression: the files are smaller.</p>`;
   if (!sizes || !hasFeatures(collection)) return undefined;
-  const all = html`<p class="muted">Sizes are estimates from ${count(sizes.sample)} features, before compression on the way.</p>`;
+  const all = html`<p class="muted">Sizes are estimates from ${formatCount(sizes.sample)} features, before compression on the way.</p>`;
   const { featureCount = 0 } = collection;
   if (featureCount <= LIMITS.itemsMax) return all;
-  return html`${all}<p class="muted">One answer has at most ${count(LIMITS.itemsMax)} features and links to the next ones. The GDAL command below copies all ${count(featureCount)} into one file.</p>`;
+  return html`${all}<p class="muted">One answer has at most ${formatCount(LIMITS.itemsMax)} features and links to the next ones. The GDAL command below copies all ${formatCount(featureCount)} into one file.</p>`;
 }
 
 function dataOf(subject: SnippetSubject, sizes: SampleSizes | undefined): Download[] {
@@ -62,14 +67,14 @@ function featuresOf(
   const number = featureCount === undefined ? undefined : Math.min(featureCount, LIMITS.itemsMax);
   const about =
     featureCount === undefined || number === undefined
-      ? `${count(LIMITS.itemsMax)} features at most`
+      ? `${formatCount(LIMITS.itemsMax)} features at most`
       : number < featureCount
-        ? `the first ${count(number)} of ${count(featureCount)} features`
+        ? `the first ${formatCount(number)} of ${formatCount(featureCount)} features`
         : 'all features';
   const one = (format: string, f: string, bytes: number | undefined): Download => ({
     format,
     about,
-    href: `${itemsUrl(subject)}?f=${f}&limit=${LIMITS.itemsMax}`,
+    href: `${buildSnippetItemsUrl(subject)}?f=${f}&limit=${LIMITS.itemsMax}`,
     size: bytes === undefined || number === undefined ? undefined : `about ${bytesText(bytes * number)}`,
   });
   return [

@@ -3,8 +3,8 @@ import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { FilterData } from '../../../core/catalog/page-data.js';
 import { writeDigits } from '../../../core/values/exact-number.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
-import { section } from '../layout.js';
-import { itemsUrl } from '../maps/map-data.js';
+import { renderSection } from '../layout.js';
+import { buildItemsUrl } from '../maps/map-data.js';
 
 /** The part of a collection's page that a filter is built in. A script fills it; without one the page of features has a field. */
 export function filterSection(baseUrl: string, collection: VectorCollection): Markup {
@@ -12,7 +12,7 @@ export function filterSection(baseUrl: string, collection: VectorCollection): Ma
   const data: FilterData = {
     baseUrl,
     collection: collection.id,
-    items: itemsUrl(collection, baseUrl),
+    items: buildItemsUrl(collection, baseUrl),
     geometry: collection.storageCrs.isPlane ? null : source.geometryColumn,
     fields: plainFields(source.fields)
       .filter(({ type }) => type !== 'binary')
@@ -28,7 +28,7 @@ export function filterSection(baseUrl: string, collection: VectorCollection): Ma
       { f: 'gml', title: 'GML' },
     ],
   };
-  return html`<div data-filter-builder hidden>${section(
+  return html`<div data-filter-builder hidden>${renderSection(
     'Filter',
     html`<p>Choose features by their values and their place. The filter is CQL2, for every program that reads this collection.</p>
 <script type="application/json" id="filter-data">${scriptJson(data)}</script>
@@ -40,7 +40,7 @@ export function filterSection(baseUrl: string, collection: VectorCollection): Ma
 export function statisticsSection(baseUrl: string, collection: VectorCollection): Markup | undefined {
   if (plainFields(collection.source.fields).every(({ type }) => type === 'binary')) return undefined;
   const path = `${baseUrl}/ogc/features/collections/${encodeURIComponent(collection.id)}/statistics?f=html`;
-  return section(
+  return renderSection(
     'Statistics',
     html`<div data-statistics-place><p>Range, mean, frequent values and a histogram of each attribute: <a class="button" href="${path}" data-statistics-link>Show statistics</a></p></div>`,
   );

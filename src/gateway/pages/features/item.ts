@@ -2,8 +2,8 @@ import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { MapData } from '../../../core/catalog/page-data.js';
 import type { RowFeature } from '../../../core/features/item-rows.js';
 import { html, type Markup } from '../../../core/values/html.js';
-import { type Crumb, page, section } from '../layout.js';
-import { type Link, linkList, representationLine, resources } from '../links.js';
+import { type Crumb, page, renderSection } from '../layout.js';
+import { linkList, type PageLink, representationLine, selectResourceLinks } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { pageStyle } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
@@ -15,20 +15,20 @@ export interface ItemPage {
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
   readonly feature: RowFeature;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
   /** This feature as GeoJSON in CRS84. */
   readonly geoJsonHref: string;
 }
 
 /** One feature: map and every property. */
-export function itemPage(input: ItemPage): string {
+export function renderItemPage(input: ItemPage): string {
   const { baseUrl, collection, feature, links } = input;
   const title = `${collection.title} ${feature.id ?? ''}`.trim();
   const body = html`<h1><bdi>${collection.title}</bdi> <span class="muted">${feature.id}</span></h1>
 ${representationLine(links)}
 ${itemMap(input)}
-${section('Properties', propertyTable(feature))}
-${section('Related', linkList(resources(links)))}`;
+${renderSection('Properties', propertyTable(feature))}
+${renderSection('Related', linkList(selectResourceLinks(links)))}`;
   return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
 }
 

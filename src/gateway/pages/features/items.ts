@@ -3,14 +3,14 @@ import type { MapData } from '../../../core/catalog/page-data.js';
 import type { RowsForm } from '../../../core/features/item-rows.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { type Crumb, page } from '../layout.js';
-import { findLink, type Link, representationLine, safeHref } from '../links.js';
+import { findLink, type PageLink, representationLine, safeHref } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { pageStyle } from '../maps/map-data.js';
 import { MAP_SCRIPTS, mapFrame, mapHead, mapPicture, planeFigure } from '../maps/map-frame.js';
 import { table } from '../table.js';
-import { count } from '../values.js';
+import { formatCount } from '../values.js';
 
-export interface ItemsPage {
+export interface ItemsPageInput {
   readonly baseUrl: string;
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
@@ -19,7 +19,7 @@ export interface ItemsPage {
   /** The features as rows of a table (`itemRows`); their geometries are drawn by the script. */
   readonly rows: Markup;
   /** Links of the items document; `prev` and `next` are taken from them. */
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
   /** Exactly these features as GeoJSON in CRS84. */
   readonly geoJsonHref: string;
   /** URL of the items resource without query; a feature's page is below it. */
@@ -37,7 +37,7 @@ export interface ItemsPage {
 }
 
 /** A page of features: map and table that point at each other, paging that works without scripts. */
-export function itemsPage(input: ItemsPage): string {
+export function renderItemsPage(input: ItemsPageInput): string {
   const { baseUrl, collection, returned, links } = input;
   const title = `${collection.title}: items`;
   const body = html`<h1><bdi>${collection.title}</bdi>: items</h1>
@@ -51,20 +51,20 @@ ${returned > 0 ? pagingLinks(links, 'Pages, below the table') : undefined}`;
   return page({ ...input, title, body, head: mapHead(baseUrl), scripts: MAP_SCRIPTS, alternates: links });
 }
 
-function rangeText({ returned, offset, numberMatched }: ItemsPage): string {
-  const total = numberMatched === undefined ? '' : ` of ${count(numberMatched)}`;
+function rangeText({ returned, offset, numberMatched }: ItemsPageInput): string {
+  const total = numberMatched === undefined ? '' : ` of ${formatCount(numberMatched)}`;
   if (returned > 0 && offset === undefined)
-    return `${count(returned)} features${total}, further on in the collection.`;
+    return `${formatCount(returned)} features${total}, further on in the collection.`;
   if (returned === 0) {
     return offset
-      ? `No features from ${count(offset + 1)} on${total && `, ${count(numberMatched!)} in all`}.`
+      ? `No features from ${formatCount(offset + 1)} on${total && `, ${formatCount(numberMatched!)} in all`}.`
       : 'No features match.';
   }
   const before = offset ?? 0;
-  return `Features ${count(before + 1)} to ${count(before + returned)}${total}.`;
+  return `Features ${formatCount(before + 1)} to ${formatCount(before + returned)}${total}.`;
 }
 
-function itemsForm({ itemsHref, limit, bbox, filter, hidden = [] }: ItemsPage): Markup {
+function itemsForm({ itemsHref, limit, bbox, filter, hidden = [] }: ItemsPageInput): Markup {
   return html`<form class="filter" method="get" action="${safeHref(itemsHref)}">
 <input type="hidden" name="f" value="html">${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <label>Filter <input name="filter" value="${filter ?? ''}" placeholder="name LIKE 'A%'" size="28" autocomplete="off" spellcheck="false"></label>
@@ -74,7 +74,7 @@ function itemsForm({ itemsHref, limit, bbox, filter, hidden = [] }: ItemsPage): 
 </form>`;
 }
 
-function itemsMap(input: ItemsPage): Markup {
+function itemsMap(input: ItemsPageInput): Markup {
   const { baseUrl, collection, geoJsonHref } = input;
   if (collection.storageCrs.isPlane) return planeFigure(baseUrl, collection);
   const data: MapData = {
@@ -92,19 +92,19 @@ function itemsMap(input: ItemsPage): Markup {
   });
 }
 
-function pagingLinks(links: readonly Link[], label: string): Markup | undefined {
+function pagingLinks(links: readonly PageLink[], label: string): Markup | undefined {
   const previous = findLink(links, 'prev') ?? findLink(links, 'previous');
   const next = findLink(links, 'next');
   if (!previous && !next) return undefined;
   return html`<nav class="paging" aria-label="${label}">${step(previous, 'prev', '← Previous')}${step(next, 'next', 'Next →')}</nav>`;
 }
 
-function step(link: Link | undefined, rel: string, text: string): Markup {
+function step(link: PageLink | undefined, rel: string, text: string): Markup {
   if (!link) return html`<span class="off">${text}</span>`;
   return html`<a class="button" rel="${rel}" href="${safeHref(link.href)}">${text}</a>`;
 }
 
-function itemsTable({ collection, rows }: ItemsPage): Markup {
+function itemsTable({ collection, rows }: ItemsPageInput): Markup {
   const names = collection.source.fields.map((field) => field.name);
   return html`<div class="items">${table('Features', ['id', ...names], [rows])}</div>`;
 }

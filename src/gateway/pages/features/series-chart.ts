@@ -1,5 +1,5 @@
 import { html, type Markup } from '../../../core/values/html.js';
-import { numberText } from './statistics.js';
+import { formatNumber } from './statistics.js';
 
 export interface SeriesPoint {
   /** RFC 3339. */
@@ -38,8 +38,8 @@ export function seriesChart(name: string, points: readonly SeriesPoint[]): Marku
     marks += `M${at}h0`;
   });
   const missing = points.length - values.length;
-  const label = `${name} from ${points[0]!.time} to ${points.at(-1)!.time}: ${numberText(least, 6)} to ${numberText(greatest, 6)}${missing === 0 ? '' : `, without data at ${missing} of ${points.length} times`}`;
-  return html`<div class="chart"><p class="chart-ends" aria-hidden="true"><span>${numberText(least, 6)} to ${numberText(greatest, 6)}</span></p><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}"><path class="series-line" d="${path}"/><path class="series-marks" d="${marks}"/><path class="chart-base" d="M0 ${HEIGHT}H${WIDTH}"/></svg><p class="chart-ends" aria-hidden="true"><span>${day(points[0]!.time)}</span><span>${day(points.at(-1)!.time)}</span></p></div>`;
+  const label = `${name} from ${points[0]!.time} to ${points.at(-1)!.time}: ${formatNumber(least, 6)} to ${formatNumber(greatest, 6)}${missing === 0 ? '' : `, without data at ${missing} of ${points.length} times`}`;
+  return html`<div class="chart"><p class="chart-ends" aria-hidden="true"><span>${formatNumber(least, 6)} to ${formatNumber(greatest, 6)}</span></p><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}"><path class="series-line" d="${path}"/><path class="series-marks" d="${marks}"/><path class="chart-base" d="M0 ${HEIGHT}H${WIDTH}"/></svg><p class="chart-ends" aria-hidden="true"><span>${day(points[0]!.time)}</span><span>${day(points.at(-1)!.time)}</span></p></div>`;
 }
 
 const round = (value: number) => Math.round(value * 100) / 100;

@@ -5,10 +5,10 @@ import { type Clause, ClauseProblem, clauseExpression } from '../../../core/feat
 import type { Field } from '../../../core/sources/vector-source.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { type Crumb, page } from '../layout.js';
-import { type Link, representationLine } from '../links.js';
-import { itemsUrl } from '../maps/map-data.js';
+import { type PageLink, representationLine } from '../links.js';
+import { buildItemsUrl } from '../maps/map-data.js';
 import { table } from '../table.js';
-import { count, facts, shortened } from '../values.js';
+import { facts, formatCount, shortenText } from '../values.js';
 import { type Bar, columnChart } from './column-chart.js';
 
 export interface StatisticsPage {
@@ -16,11 +16,11 @@ export interface StatisticsPage {
   readonly crumbs: readonly Crumb[];
   readonly collection: VectorCollection;
   readonly statistics: StatisticsResult;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 /** A page with the charts of all attributes. Pages of collections take its part `data-statistics` over. */
-export function statisticsPage(input: StatisticsPage): string {
+export function renderStatisticsPage(input: StatisticsPage): string {
   const { collection, links } = input;
   const body = html`<h1><bdi>${collection.title}</bdi>: statistics</h1>
 ${representationLine(links)}
@@ -30,16 +30,16 @@ ${statisticsPart(input)}`;
 }
 
 const ofAll = ({ featureCount }: VectorCollection) =>
-  featureCount === undefined ? '' : `of ${count(featureCount)} `;
+  featureCount === undefined ? '' : `of ${formatCount(featureCount)} `;
 
 function statisticsPart({ baseUrl, collection, statistics }: StatisticsPage): Markup {
   const { read, complete, fields } = statistics;
   const basis = complete
-    ? `Of all ${count(read)} features.`
-    : `Of the first ${count(read)} ${ofAll(collection)}features: the others were not read.`;
+    ? `Of all ${formatCount(read)} features.`
+    : `Of the first ${formatCount(read)} ${ofAll(collection)}features: the others were not read.`;
   const parts = fields.map((one) => {
     const field = collection.source.fields.find(({ name }) => name === one.name)!;
-    return fieldPart(one, field, itemsUrl(collection, baseUrl));
+    return fieldPart(one, field, buildItemsUrl(collection, baseUrl));
   });
   return html`<div data-statistics><p class="muted">${basis} Choose a bar for its features.</p><div class="stats">${parts}</div></div>`;
 }
@@ -62,13 +62,13 @@ ${bins.length === 0 ? undefined : binTable(one, field, bins, items)}</section>`;
 
 function chart(one: FieldStatistics, name: string, bins: readonly Bin[]): Markup {
   const bars: Bar[] = bins.map((bin) => ({
-    label: `${bin.label}: ${count(bin.count)}`,
+    label: `${bin.label}: ${formatCount(bin.count)}`,
     value: bin.count,
     data: JSON.stringify(bin.clause),
   }));
   const fullest = bins.reduce((best, bin) => (bin.count > best.count ? bin : best));
   const what = one.kind === 'number' || one.kind === 'time' ? 'Histogram' : 'Frequent values';
-  const label = `${what} of ${name}: most features, ${count(fullest.count)}, at ${fullest.label}`;
+  const label = `${what} of ${name}: most features, ${formatCount(fullest.count)}, at ${fullest.label}`;
   return columnChart({ label, bars, first: bins[0]!.label, last: bins.at(-1)!.label });
 }
 
@@ -80,7 +80,7 @@ function binTable(one: FieldStatistics, field: Field, bins: readonly Bin[], item
       filter === undefined
         ? text
         : html`<a href="${`${items}?f=html&filter=${encodeURIComponent(filter)}`}" data-clause="${JSON.stringify(clause)}">${text}</a>`;
-    return html`<tr><th scope="row">${target}</th><td class="num">${count(n)}</td></tr>`;
+    return html`<tr><th scope="row">${target}</th><td class="num">${formatCount(n)}</td></tr>`;
   });
   const isHistogram = one.kind === 'number' || one.kind === 'time';
   const name = field.title ?? field.name;
@@ -101,7 +101,7 @@ function filterText(clause: Clause, field: Field): string | undefined {
 type Fact = readonly [string, Markup | string | number | undefined];
 
 function factsOf(one: FieldStatistics): Fact[] {
-  return [['Values', count(one.count)], ['Empty', count(one.nulls)], ...ownFacts(one)];
+  return [['Values', formatCount(one.count)], ['Empty', formatCount(one.nulls)], ...ownFacts(one)];
 }
 
 const QUANTILE_NAMES: Record<string, string> = {
@@ -116,27 +116,27 @@ function ownFacts(one: FieldStatistics): Fact[] {
   switch (one.kind) {
     case 'number':
       return [
-        ['Least', one.min === null ? undefined : numberText(one.min)],
-        ['Greatest', one.max === null ? undefined : numberText(one.max)],
-        ['Mean', one.mean === null ? undefined : numberText(one.mean, 6)],
-        ['Standard deviation', one.stddev === null ? undefined : numberText(one.stddev, 6)],
-        ...one.quantiles.map(({ p, value }): Fact => [QUANTILE_NAMES[p]!, numberText(value, 6)]),
+        ['Least', one.min === null ? undefined : formatNumber(one.min)],
+        ['Greatest', one.max === null ? undefined : formatNumber(one.max)],
+        ['Mean', one.mean === null ? undefined : formatNumber(one.mean, 6)],
+        ['Standard deviation', one.stddev === null ? undefined : formatNumber(one.stddev, 6)],
+        ...one.quantiles.map(({ p, value }): Fact => [QUANTILE_NAMES[p]!, formatNumber(value, 6)]),
         [
           'Quantiles',
           one.quantileValues < one.count - one.notFinite
-            ? `estimated from ${count(one.quantileValues)} values drawn at random`
+            ? `estimated from ${formatCount(one.quantileValues)} values drawn at random`
             : undefined,
         ],
-        ['Not a finite number', one.notFinite === 0 ? undefined : count(one.notFinite)],
+        ['Not a finite number', one.notFinite === 0 ? undefined : formatCount(one.notFinite)],
       ];
     case 'text':
       return [
-        ['Different values', `${one.distinctExact ? '' : 'about '}${count(one.distinct)}`],
+        ['Different values', `${one.distinctExact ? '' : 'about '}${formatCount(one.distinct)}`],
         [
           'Counts below',
           one.topError === 0
             ? undefined
-            : `too low by up to ${count(one.topError)}: rare values are forgotten`,
+            : `too low by up to ${formatCount(one.topError)}: rare values are forgotten`,
         ],
       ];
     case 'time':
@@ -156,9 +156,9 @@ function binsOf(one: FieldStatistics, field: Field): Bin[] {
     case 'number':
       return one.bins.map(({ from, to, count }) =>
         field.type === 'integer' && to - from === 1
-          ? { label: numberText(from), count, clause: equal(String(from)) }
+          ? { label: formatNumber(from), count, clause: equal(String(from)) }
           : {
-              label: `${numberText(from)} to ${numberText(to)}`,
+              label: `${formatNumber(from)} to ${formatNumber(to)}`,
               count,
               clause: { field: name, op: 'range', values: [String(from), String(to)] },
             },
@@ -179,7 +179,7 @@ function binsOf(one: FieldStatistics, field: Field): Bin[] {
       return field.type !== 'string' || one.top[0]?.count === 1
         ? []
         : one.top.map(({ value, count }) => ({
-            label: value === '' ? '(no letters)' : shortened(value),
+            label: value === '' ? '(no letters)' : shortenText(value),
             count,
             clause: equal(value),
           }));
@@ -187,7 +187,7 @@ function binsOf(one: FieldStatistics, field: Field): Bin[] {
 }
 
 /** Digits in groups; very large and very small numbers with a power of ten. */
-export function numberText(value: number | string, digits = 12): string {
+export function formatNumber(value: number | string, digits = 12): string {
   if (typeof value === 'string') return value;
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e15 || size < 1e-5)) return String(Number(value.toPrecision(digits)));

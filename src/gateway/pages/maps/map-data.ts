@@ -33,7 +33,7 @@ export function mapLayer(collection: Collection, baseUrl: string): MapLayerData 
  * Layers of many collections, top first: points, lines, polygons, then rasters. Of two alike, the one with
  * more features is on top, as states above their countries.
  */
-export function mapLayers(collections: readonly Collection[], baseUrl: string): MapLayerData[] {
+export function createMapLayers(collections: readonly Collection[], baseUrl: string): MapLayerData[] {
   const layers = collections
     .filter(({ storageCrs }) => !storageCrs.isPlane)
     .sort((a, b) => featuresOf(b) - featuresOf(a))
@@ -132,7 +132,7 @@ function vectorLayer(collection: VectorCollection, baseUrl: string): VectorLayer
     sourceLayers: [collection.id],
     geometry,
     style: pageStyle(collection),
-    items: itemsUrl(collection, baseUrl),
+    items: buildItemsUrl(collection, baseUrl),
   };
 }
 
@@ -165,7 +165,7 @@ function common(collection: Collection, baseUrl: string, format: string) {
   };
 }
 
-export function itemsUrl(collection: Collection, baseUrl: string): string {
+export function buildItemsUrl(collection: Collection, baseUrl: string): string {
   return `${baseUrl}/ogc/features/collections/${encodeURIComponent(collection.id)}/items`;
 }
 
@@ -187,7 +187,7 @@ function mapGeometry(type: GeometryType): MapGeometry {
 }
 
 /** The smallest box around boxes; one that crosses the antimeridian widens it to all longitudes. */
-export function unionOf(boxes: readonly Box[]): Box | undefined {
+export function mergeBoxes(boxes: readonly Box[]): Box | undefined {
   if (boxes.length === 0) return undefined;
   const crosses = boxes.some((box) => box[0] > box[2]);
   return [

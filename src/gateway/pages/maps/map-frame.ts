@@ -1,4 +1,4 @@
-import { attributionOf, isDrawable } from '../../../core/catalog/abilities.js';
+import { findAttribution, isDrawable } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
 import type { MapData, MapLayerData } from '../../../core/catalog/page-data.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
@@ -53,7 +53,7 @@ ${frame.printed ? printedCaption(frame.printed) : undefined}
 /** Legend and source, for paper only: the screen has the page around the map. */
 function printedCaption({ baseUrl, collection }: PrintedCaption): Markup {
   const legend = `${baseUrl}/ogc/maps/collections/${collection.layerId}/legend?f=svg`;
-  const credit = withoutMarkup(attributionOf(collection));
+  const credit = withoutMarkup(findAttribution(collection));
   return html`<figcaption class="print-only">${
     !isDrawable(collection) ? undefined : html`<img class="legend" src="${legend}" alt="Legend">`
   }<p><bdi>${collection.title}</bdi>${credit ? html`. ${credit}` : undefined}. Served by Graticule, ${baseUrl}</p></figcaption>`;

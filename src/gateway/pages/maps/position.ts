@@ -3,10 +3,10 @@ import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { type AnyNumber, isExactNumber, toDouble } from '../../../core/values/exact-number.js';
 import { html, type Markup } from '../../../core/values/html.js';
 import { seriesChart } from '../features/series-chart.js';
-import { numberText } from '../features/statistics.js';
-import { type Crumb, page, section, sitePath } from '../layout.js';
+import { formatNumber } from '../features/statistics.js';
+import { type Crumb, page, renderSection, sitePath } from '../layout.js';
 import { table } from '../table.js';
-import { count } from '../values.js';
+import { formatCount } from '../values.js';
 
 export interface PositionValues {
   readonly place: readonly [number, number];
@@ -28,7 +28,7 @@ export interface PositionPage {
 /** The part of a raster's page that asks for the values at a place. It works without a script, too. */
 export function positionSection(baseUrl: string, collection: RasterCollection): Markup | undefined {
   if (collection.storageCrs.isPlane) return undefined;
-  return section(
+  return renderSection(
     'Values at a place',
     html`<div data-position-place>${positionForm(baseUrl, collection, '')}</div>`,
   );
@@ -45,7 +45,7 @@ function positionForm(baseUrl: string, { id }: RasterCollection, value: string):
 }
 
 /** A page with the values at a place. Pages of collections take its part `data-position` over. */
-export function positionPage(input: PositionPage): string {
+export function renderPositionPage(input: PositionPage): string {
   const { baseUrl, collection, values } = input;
   const body = html`<h1><bdi>${collection.title}</bdi>: values at a place</h1>
 ${positionForm(baseUrl, collection, values.place.join(' '))}
@@ -61,7 +61,7 @@ function positionPart({ baseUrl, collection, values, query }: PositionPage): Mar
   const href = `${baseUrl}/ogc/coverages/collections/${encodeURIComponent(collection.id)}/position?${csv}`;
   const cut =
     steps.length < matched
-      ? html`<p class="muted">The newest ${count(steps.length)} of ${count(matched)} times.</p>`
+      ? html`<p class="muted">The newest ${formatCount(steps.length)} of ${formatCount(matched)} times.</p>`
       : undefined;
   const isSeries = steps.some(({ time }) => time !== undefined);
   const content = isSeries
@@ -99,7 +99,7 @@ const toDoubleOrNull = (value: AnyNumber | null | undefined) => (value == null ?
 /** Integers have all their digits. */
 function valueCell(value: AnyNumber | null | undefined): Markup {
   if (value === null || value === undefined) return html`<td class="none">no data</td>`;
-  const text = isExactNumber(value) ? String(value) : numberText(value, Number.isInteger(value) ? 17 : 7);
+  const text = isExactNumber(value) ? String(value) : formatNumber(value, Number.isInteger(value) ? 17 : 7);
   return html`<td class="num">${text}</td>`;
 }
 

@@ -15,7 +15,7 @@ import { whereabouts } from '../catalog/collections.js';
 import { assetUrl, page } from '../layout.js';
 import { anchor } from '../links.js';
 import { basemapData } from './basemap.js';
-import { itemsUrl, mapLayers, unionOf, viewerUrl } from './map-data.js';
+import { buildItemsUrl, createMapLayers, mergeBoxes, viewerUrl } from './map-data.js';
 import { layerSwatch, mapHead, titleWithSource } from './map-frame.js';
 
 export interface ViewerPage {
@@ -41,10 +41,10 @@ export interface ViewedCollection {
 export function viewerPage(input: ViewerPage): string {
   const { baseUrl, views, titles, published } = input;
   const collections = views.map(({ collection }) => collection);
-  const layers = mapLayers(collections, baseUrl);
+  const layers = createMapLayers(collections, baseUrl);
   const data: MapData = {
     baseUrl,
-    bounds: unionOf(collections.flatMap(({ extent84 }) => (extent84 ? [extent84] : []))) ?? null,
+    bounds: mergeBoxes(collections.flatMap(({ extent84 }) => (extent84 ? [extent84] : []))) ?? null,
     layers,
     basemap: basemapData(baseUrl),
     features: null,
@@ -99,7 +99,7 @@ function timeOf(
   baseUrl: string,
 ): LayerTime | null {
   if (instants.length > 1) return { kind: 'instants', instants };
-  return name === undefined ? null : { kind: 'property', name, items: itemsUrl(collection, baseUrl) };
+  return name === undefined ? null : { kind: 'property', name, items: buildItemsUrl(collection, baseUrl) };
 }
 
 interface PanelFacts {

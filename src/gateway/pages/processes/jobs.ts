@@ -1,10 +1,17 @@
 import type { JobData, MapData } from '../../../core/catalog/page-data.js';
 import { defaultStyle } from '../../../core/styles/default-style.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
-import { crumbsOf } from '../crumbs.js';
-import type { PageRequest } from '../index.js';
-import { page, section, sitePath } from '../layout.js';
-import { anchor, findLink, type Link, linkList, representationLine, resources } from '../links.js';
+import { buildCrumbs } from '../crumbs.js';
+import type { HtmlPageRequest } from '../index.js';
+import { page, renderSection, sitePath } from '../layout.js';
+import {
+  anchor,
+  findLink,
+  linkList,
+  type PageLink,
+  representationLine,
+  selectResourceLinks,
+} from '../links.js';
 import { basemapData } from '../maps/basemap.js';
 import { MAP_SCRIPTS, mapFrame, mapHead } from '../maps/map-frame.js';
 import { table } from '../table.js';
@@ -21,12 +28,12 @@ export interface StatusDocument {
   readonly started?: string;
   readonly finished?: string;
   readonly progress: number;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 export function jobsPage(
-  { baseUrl, path }: PageRequest,
-  { jobs, links }: { jobs: readonly StatusDocument[]; links: readonly Link[] },
+  { baseUrl, path }: HtmlPageRequest,
+  { jobs, links }: { jobs: readonly StatusDocument[]; links: readonly PageLink[] },
 ): string {
   const rows = jobs.map(
     (
@@ -38,11 +45,11 @@ export function jobsPage(
 <p class="lead">Executions of processes, newest first.</p>
 ${representationLine(links)}
 ${jobs.length === 0 ? html`<p>There are none.</p>` : table('Jobs', ['Job', 'Process', 'Status', 'Progress', 'Created'], rows)}`;
-  return page({ baseUrl, crumbs: crumbsOf(baseUrl, path), title: 'Jobs', body, alternates: links });
+  return page({ baseUrl, crumbs: buildCrumbs(baseUrl, path), title: 'Jobs', body, alternates: links });
 }
 
 /** What the page of a job shows besides its status. */
-export interface JobParts {
+export interface JobPageParts {
   readonly log: readonly { readonly at: number; readonly level: string; readonly message: string }[];
   /** Outputs of a job that succeeded, for who executed it. */
   readonly outputs: readonly JobOutput[];
@@ -59,7 +66,11 @@ export interface JobOutput {
 const ACTIVE = ['accepted', 'running'];
 
 /** A job: how it is, what it has said, what has come of it. A script brings the page up to date while the job runs. */
-export function jobPage({ baseUrl, path }: PageRequest, document: StatusDocument, parts: JobParts): string {
+export function jobPage(
+  { baseUrl, path }: HtmlPageRequest,
+  document: StatusDocument,
+  parts: JobPageParts,
+): string {
   const { processID, jobID, status, links } = document;
   const isActive = ACTIVE.includes(status);
   const job = `${sitePath(baseUrl)}${path}`;
@@ -78,19 +89,27 @@ ${representationLine(links)}
 <p role="alert" data-fault hidden></p>
 <p>${actions(status, isActive)}</p></div>
 ${drawn ? resultMap(baseUrl, drawn) : undefined}
-${section('Results', outputList(parts.outputs))}
+${renderSection('Results', outputList(parts.outputs))}
 ${facts([
   ['Job', jobID],
   ['Created', document.created],
   ['Started', document.started],
   ['Finished', document.finished],
 ])}
-${section('Log', logTable(parts.log))}
-${section('Links', linkList(resources(links)))}`;
+${renderSection('Log', logTable(parts.log))}
+${renderSection('Links', linkList(selectResourceLinks(links)))}`;
   const scripts = ['job.js', ...(drawn ? MAP_SCRIPTS : [])];
   const title = `${processID}: ${status}`;
   const head = drawn ? { head: mapHead(baseUrl) } : {};
-  return page({ baseUrl, crumbs: crumbsOf(baseUrl, path), title, body, scripts, alternates: links, ...head });
+  return page({
+    baseUrl,
+    crumbs: buildCrumbs(baseUrl, path),
+    title,
+    body,
+    scripts,
+    alternates: links,
+    ...head,
+  });
 }
 
 /** Shown once the script can act on them. */
@@ -111,7 +130,7 @@ function resultMap(baseUrl: string, { href, name }: JobOutput): Markup {
   return mapFrame({ data, label: `Map of ${name}` });
 }
 
-function logTable(log: JobParts['log']): Markup | undefined {
+function logTable(log: JobPageParts['log']): Markup | undefined {
   if (log.length === 0) return undefined;
   const rows = log.map(({ at, level, message }) => {
     const time = new Date(at).toISOString();

@@ -2,7 +2,7 @@ import { hasCoverage, hasFeatures } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
 import type { MapData, ProcessData, ProcessField } from '../../../core/catalog/page-data.js';
 import { html, type Markup, scriptJson } from '../../../core/values/html.js';
-import { section, sitePath } from '../layout.js';
+import { renderSection, sitePath } from '../layout.js';
 import { basemapData } from '../maps/basemap.js';
 import { mapFrame } from '../maps/map-frame.js';
 
@@ -62,7 +62,7 @@ export function processForm({ baseUrl, id, inputs, publishable, collections }: P
         .map(({ id: name, source }) => [name, source.geometryColumn]),
     ),
   };
-  return html`<div data-process hidden>${section(
+  return html`<div data-process hidden>${renderSection(
     'Execute',
     html`<script type="application/json" id="process-data">${scriptJson(data)}</script>
 <form class="builder process-form" aria-label="Execute ${id}">

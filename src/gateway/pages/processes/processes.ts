@@ -1,8 +1,15 @@
 import { html, type Markup } from '../../../core/values/html.js';
-import { crumbsOf } from '../crumbs.js';
-import type { PageRequest } from '../index.js';
-import { page, section } from '../layout.js';
-import { anchor, findLink, type Link, linkList, representationLine, resources } from '../links.js';
+import { buildCrumbs } from '../crumbs.js';
+import type { HtmlPageRequest } from '../index.js';
+import { page, renderSection } from '../layout.js';
+import {
+  anchor,
+  findLink,
+  linkList,
+  type PageLink,
+  representationLine,
+  selectResourceLinks,
+} from '../links.js';
 import { mapHead } from '../maps/map-frame.js';
 import { table } from '../table.js';
 import { type FieldSchema, type FormInput, type ProcessFormPage, processForm } from './process-form.js';
@@ -13,12 +20,12 @@ interface ProcessSummary {
   readonly id: string;
   readonly title: string;
   readonly description: string;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 export function processesPage(
-  x: PageRequest,
-  { processes, links }: { processes: readonly ProcessSummary[]; links: readonly Link[] },
+  x: HtmlPageRequest,
+  { processes, links }: { processes: readonly ProcessSummary[]; links: readonly PageLink[] },
 ): string {
   const rows = processes.map(
     (one) => html`<tr><td>${anchor(findLink(one.links, 'process')!.href, one.title)}</td>
@@ -37,7 +44,7 @@ export interface ProcessDocument extends ProcessSummary {
 }
 
 export function processPage(
-  x: PageRequest,
+  x: HtmlPageRequest,
   document: ProcessDocument,
   { collections, publishable }: Pick<ProcessFormPage, 'collections' | 'publishable'>,
 ): string {
@@ -48,10 +55,10 @@ export function processPage(
 <p class="lead">${description}</p>
 ${representationLine(links)}
 ${processForm({ ...document, baseUrl: x.baseUrl, collections, publishable })}
-${section('Inputs', table('Inputs', ['Input', 'What it is', 'Values'], Object.entries(inputs).map(inputRow)))}
-${section('Outputs', table('Outputs', ['Output', 'What it is', 'Values'], Object.entries(outputs).map(inputRow)))}
-${section('By a program', html`<div class="code"><pre tabindex="0" role="region" aria-label="Command"><code>${command}</code></pre></div>`)}
-${section('Links', linkList(resources(links).filter(({ rel }) => !rel.endsWith('/execute'))))}`;
+${renderSection('Inputs', table('Inputs', ['Input', 'What it is', 'Values'], Object.entries(inputs).map(inputRow)))}
+${renderSection('Outputs', table('Outputs', ['Output', 'What it is', 'Values'], Object.entries(outputs).map(inputRow)))}
+${renderSection('By a program', html`<div class="code"><pre tabindex="0" role="region" aria-label="Command"><code>${command}</code></pre></div>`)}
+${renderSection('Links', linkList(selectResourceLinks(links).filter(({ rel }) => !rel.endsWith('/execute'))))}`;
   const scripts = ['process.js'];
   const head = mapHead(x.baseUrl);
   return page({ ...whereOf(x, { [id]: title }), title, body, head, scripts, alternates: links });
@@ -92,6 +99,6 @@ function sampleValue({
   return type === 'array' ? ['VALUE'] : (choice ?? 'VALUE');
 }
 
-function whereOf({ baseUrl, path }: PageRequest, titles?: Record<string, string>) {
-  return { baseUrl, crumbs: crumbsOf(baseUrl, path, titles) };
+function whereOf({ baseUrl, path }: HtmlPageRequest, titles?: Record<string, string>) {
+  return { baseUrl, crumbs: buildCrumbs(baseUrl, path, titles) };
 }

@@ -1,6 +1,6 @@
 import { isDrawable } from '../../../core/catalog/abilities.js';
 import { html, type Markup } from '../../../core/values/html.js';
-import { section } from '../layout.js';
+import { renderSection } from '../layout.js';
 import { programSnippets } from './programs.js';
 import { qgisSteps } from './qgis.js';
 import { type Snippet, type SnippetSubject, STYLE_MARK } from './snippet.js';
@@ -17,7 +17,7 @@ export function snippetSection(subject: SnippetSubject): Markup | undefined {
     ...(steps ? [entry('qgis', 'QGIS', steps)] : []),
     ...programs.map((one) => snippetEntry(one)),
   ];
-  return section(
+  return renderSection(
     'Use it elsewhere',
     html`<p>Each of these works as pasted: the addresses are those of this server.</p>
 ${styleChoice(subject)}<div class="snippets">${entries}</div>`,

@@ -1,7 +1,7 @@
 import { byData, hasStoredTiles, hasVectorTiles } from '../../../core/catalog/abilities.js';
 import {
-  fileName,
-  itemsUrl,
+  buildSnippetItemsUrl,
+  createSafeFileName,
   literal,
   type Snippet,
   type SnippetSubject,
@@ -28,13 +28,13 @@ function gdalVector({ baseUrl, collection }: SnippetSubject): Snippet {
     intro: 'In a terminal: tells what is in the collection, then copies all of it into a GeoPackage.',
     language: 'sh',
     code: `ogrinfo -so ${source} ${layer}
-ogr2ogr -f GPKG ${shellWord(`${fileName(collection.id)}.gpkg`)} ${source} ${layer}
+ogr2ogr -f GPKG ${shellWord(`${createSafeFileName(collection.id)}.gpkg`)} ${source} ${layer}
 `,
   };
 }
 
 function gdalRaster(subject: SnippetSubject): Snippet {
-  const file = shellWord(`${fileName(subject.collection.id)}.tif`);
+  const file = shellWord(`${createSafeFileName(subject.collection.id)}.tif`);
   const source = shellWord(`/vsicurl/${wholeCoverage(subject)}`);
   return {
     id: 'gdal',
@@ -113,13 +113,13 @@ function curlItems(subject: SnippetSubject): Snippet {
     title: 'curl',
     intro: 'In a terminal: the first ten features as GeoJSON.',
     language: 'sh',
-    code: `curl --fail ${shellWord(`${itemsUrl(subject)}?f=json&limit=10`)}
+    code: `curl --fail ${shellWord(`${buildSnippetItemsUrl(subject)}?f=json&limit=10`)}
 `,
   };
 }
 
 function curlCoverage(subject: SnippetSubject): Snippet {
-  const file = shellWord(`${fileName(subject.collection.id)}.png`);
+  const file = shellWord(`${createSafeFileName(subject.collection.id)}.png`);
   return {
     id: 'curl',
     title: 'curl',
@@ -144,7 +144,7 @@ function curlTile(subject: SnippetSubject): Snippet {
     title: 'curl',
     intro: 'In a terminal: one tile.',
     language: 'sh',
-    code: `curl --fail --output ${shellWord(`${fileName(collection.id)}.${format}`)} ${shellWord(url)}
+    code: `curl --fail --output ${shellWord(`${createSafeFileName(collection.id)}.${format}`)} ${shellWord(url)}
 `,
   };
 }

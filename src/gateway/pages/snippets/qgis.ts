@@ -2,7 +2,7 @@ import { hasFeatures, hasStoredTiles, hasVectorTiles } from '../../../core/catal
 import type { Collection } from '../../../core/catalog/collection.js';
 import { escapeHtml, html, type Markup } from '../../../core/values/html.js';
 import { anchor } from '../links.js';
-import { imageFormat, type SnippetSubject, tilesUrl } from './snippet.js';
+import { findImageTileFormat, type SnippetSubject, tilesUrl } from './snippet.js';
 
 /** Kinds of QGIS connections, and the entry of the browser panel whose import dialog takes the file. */
 const ENTRIES = {
@@ -18,7 +18,7 @@ function connectionFiles(collection: Collection): ConnectionFile[] {
   const files: ConnectionFile[] = [];
   if (hasFeatures(collection)) files.push('qgis-features.xml');
   if (collection.storageCrs.isPlane) return files;
-  if (imageFormat(collection) !== undefined) files.push('qgis-tiles.xml');
+  if (findImageTileFormat(collection) !== undefined) files.push('qgis-tiles.xml');
   if (hasVectorTiles(collection)) files.push('qgis-vector-tiles.xml');
   return files;
 }
@@ -42,7 +42,7 @@ export function connectionXml(subject: SnippetSubject, name: string): string | u
     case 'qgis-tiles.xml':
       return connections('qgsXYZTilesConnections', '1.0', 'xyztiles', {
         name: title,
-        url: tilesUrl(subject, imageFormat(collection)!),
+        url: tilesUrl(subject, findImageTileFormat(collection)!),
         ...zooms,
       });
     case 'qgis-vector-tiles.xml':

@@ -45,11 +45,11 @@ export function shellWord(text: string): string {
 }
 
 /** A name that is safe for a file in any system. */
-export function fileName(id: string): string {
+export function createSafeFileName(id: string): string {
   return id.replace(/[^\w.-]+/g, '_').replace(/^[.-]+/, '') || 'collection';
 }
 
-export function itemsUrl({ baseUrl, collection }: SnippetSubject): string {
+export function buildSnippetItemsUrl({ baseUrl, collection }: SnippetSubject): string {
   return `${baseUrl}/ogc/features/collections/${encodeURIComponent(collection.id)}/items`;
 }
 
@@ -62,7 +62,7 @@ export function tilesUrl({ baseUrl, collection }: SnippetSubject, format: string
 }
 
 /** Format of the image tiles; undefined where tiles are vectors alone. */
-export function imageFormat(collection: Collection): string | undefined {
+export function findImageTileFormat(collection: Collection): string | undefined {
   if (!hasStoredTiles(collection)) return 'png';
   return isVectorArchive(collection.format) ? undefined : collection.format;
 }

@@ -3,7 +3,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { Box } from '../../../core/geometry/box.js';
 import { escapeHtml } from '../../../core/values/html.js';
 import {
-  imageFormat,
+  findImageTileFormat,
   libraryUrl,
   literal,
   type Snippet,
@@ -62,7 +62,7 @@ function openLayers(subject: SnippetSubject): Snippet {
       ]
     : [
         '  const layer = new ol.layer.Tile({',
-        `    source: new ol.source.XYZ({ url: ${literal(tilesUrl(subject, imageFormat(collection)!))} }),`,
+        `    source: new ol.source.XYZ({ url: ${literal(tilesUrl(subject, findImageTileFormat(collection)!))} }),`,
         '  });',
       ];
   return {
@@ -88,7 +88,7 @@ function openLayers(subject: SnippetSubject): Snippet {
 
 function leaflet(subject: SnippetSubject): Snippet | undefined {
   const { collection } = subject;
-  const format = imageFormat(collection);
+  const format = findImageTileFormat(collection);
   if (format === undefined) return undefined;
   const [west, south, east, north] = mercatorBox(collection);
   return {

@@ -5,9 +5,9 @@ import { html, type Markup, scriptJson } from '../../../core/values/html.js';
 import { type Crumb, page, sitePath } from '../layout.js';
 import { anchor } from '../links.js';
 import { basemapData } from '../maps/basemap.js';
-import { itemsUrl, mapLayers, unionOf } from '../maps/map-data.js';
+import { buildItemsUrl, createMapLayers, mergeBoxes } from '../maps/map-data.js';
 import { mapFrame, mapHead, mapPicture, titleWithSource } from '../maps/map-frame.js';
-import { count } from '../values.js';
+import { formatCount } from '../values.js';
 
 export interface LivePage {
   readonly baseUrl: string;
@@ -87,7 +87,7 @@ function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
     (one) =>
       html`<li class="live-one">${nameOf(one)} ${full ? undefined : html`<a href="${followingUrl(baseUrl, [...ids, one.id], q)}">Follow<span class="unseen"> ${one.title}</span></a>`}</li>`,
   );
-  return html`<details class="live-choice"${q === undefined ? undefined : html` open`}><summary>Follows ${ids.length} of ${count(published)} collections</summary>
+  return html`<details class="live-choice"${q === undefined ? undefined : html` open`}><summary>Follows ${ids.length} of ${formatCount(published)} collections</summary>
 <h2>Followed</h2>
 <ul class="live-chosen">${options}</ul>
 <h2>Others</h2>
@@ -98,7 +98,7 @@ function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
 </form>
 ${full ? html`<p>One page follows ${LIMITS.collectionsPerRequest} collections at most: remove one first.</p>` : undefined}
 ${others.length > 0 ? html`<ul class="live-chosen">${more}</ul>` : html`<p class="none">${total === 0 ? 'Nothing matches.' : 'All that match are followed.'}</p>`}
-${total > matches.length ? html`<p>${count(total - matches.length)} more match.</p>` : undefined}
+${total > matches.length ? html`<p>${formatCount(total - matches.length)} more match.</p>` : undefined}
 </details>`;
 }
 
@@ -112,7 +112,7 @@ function followingUrl(baseUrl: string, ids: readonly string[], q: string | undef
 function dataOf(baseUrl: string, followed: readonly VectorCollection[]): LiveData {
   const layers = followed.map((one) => {
     const { id, layerId, title } = one;
-    return { id, layerId, title, items: itemsUrl(one, baseUrl) };
+    return { id, layerId, title, items: buildItemsUrl(one, baseUrl) };
   });
   return { baseUrl, stream: `${baseUrl}/api/v1/streaming/features`, layers };
 }
@@ -121,8 +121,8 @@ function liveMap({ baseUrl, only, followed, choice }: LivePage): Markup {
   const boxes = followed.flatMap(({ extent84 }) => (extent84 ? [extent84] : []));
   const data: MapData = {
     baseUrl,
-    bounds: unionOf(boxes) ?? null,
-    layers: mapLayers(followed, baseUrl),
+    bounds: mergeBoxes(boxes) ?? null,
+    layers: createMapLayers(followed, baseUrl),
     basemap: basemapData(baseUrl),
     features: null,
   };

@@ -1,6 +1,6 @@
 import { html, type Markup } from '../../../core/values/html.js';
-import { type Crumb, page, section } from '../layout.js';
-import { anchor, type Link, linkList, representationLine } from '../links.js';
+import { type Crumb, page, renderSection } from '../layout.js';
+import { anchor, linkList, type PageLink, representationLine } from '../links.js';
 import { crsName } from '../values.js';
 
 /** Item of a tilesets list (OGC 20-057, 8.2). */
@@ -10,7 +10,7 @@ export interface TileSetEntry {
   readonly crs: string;
   readonly tileMatrixSetURI?: string;
   readonly tileMatrixSetId?: string;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 export interface TileSetsPage {
@@ -18,7 +18,7 @@ export interface TileSetsPage {
   readonly crumbs: readonly Crumb[];
   readonly title?: string;
   readonly tilesets: readonly TileSetEntry[];
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 /** Tile sets of a collection or of the whole dataset. */
@@ -27,7 +27,7 @@ export function tileSetsPage(input: TileSetsPage): string {
   const body = html`<h1>${title}</h1>
 <p class="lead">The same data, cut into tiles of different grids and formats.</p>
 ${representationLine(links)}
-${tilesets.map((set) => section(tileSetName(set), tileSetBody(set)))}`;
+${tilesets.map((set) => renderSection(tileSetName(set), tileSetBody(set)))}`;
   return page({ ...input, title, body, alternates: links });
 }
 
@@ -45,14 +45,14 @@ export interface TileMatrixSetEntry {
   readonly id: string;
   readonly title?: string;
   readonly uri?: string;
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 export interface TileMatrixSetsPage {
   readonly baseUrl: string;
   readonly crumbs: readonly Crumb[];
   readonly tileMatrixSets: readonly TileMatrixSetEntry[];
-  readonly links: readonly Link[];
+  readonly links: readonly PageLink[];
 }
 
 export function tileMatrixSetsPage(input: TileMatrixSetsPage): string {
@@ -61,7 +61,7 @@ export function tileMatrixSetsPage(input: TileMatrixSetsPage): string {
   const body = html`<h1>${title}</h1>
 <p class="lead">Grids that tiles are served in.</p>
 ${representationLine(links)}
-${tileMatrixSets.map((set) => section(set.title ?? set.id, matrixSetBody(set)))}`;
+${tileMatrixSets.map((set) => renderSection(set.title ?? set.id, matrixSetBody(set)))}`;
   return page({ ...input, title, body, alternates: links });
 }
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { integer } from '../../../core/http/params.js';
+import { defineIntegerParam } from '../../../core/http/params.js';
 import { rankProcesses } from '../../../services/processes/ranking.js';
 import { TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { group, report } from '../../admin/kit.js';
@@ -20,7 +20,7 @@ const Ranking = Type.Object({
   ),
 });
 
-const limit = integer(
+const limit = defineIntegerParam(
   'limit',
   { min: 1, max: 1000, default: 20 },
   { description: 'Most tools of the answer.' },

@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
-import { actorOf } from '../../../core/http/operation.js';
+import { formatActor } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import type { Draft, Proposal } from '../../../services/processes/proposals.js';
+import type { Proposal, ProposalDraft } from '../../../services/processes/proposals.js';
 import type { SourceValue } from '../../../services/processes/source-input.js';
 import {
   OptionalStringSchema,
@@ -13,7 +13,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { action, group, jsonBody, report } from '../../admin/kit.js';
-import { filter } from '../../admin/params.js';
+import { defineFilterParam } from '../../admin/params.js';
 
 const S = Type.String();
 const Strings = Type.Array(S);
@@ -56,9 +56,9 @@ const Detail = Type.Object({
 
 const id = pathString('id', 'Id of a proposal.');
 const filters = {
-  kind: filter('kind', 'Only proposals of this kind.'),
-  status: filter('status', 'Only proposals of this status.'),
-  requestedBy: filter('requestedBy', 'Only proposals of this caller.'),
+  kind: defineFilterParam('kind', 'Only proposals of this kind.'),
+  status: defineFilterParam('status', 'Only proposals of this status.'),
+  requestedBy: defineFilterParam('requestedBy', 'Only proposals of this caller.'),
 };
 const RejectBody = Type.Object({ reason: Type.String({ maxLength: 2000 }) });
 
@@ -115,12 +115,12 @@ function summaryOf(proposal: Proposal) {
     riskLevel: collections.length > 0 ? 'Medium' : 'Low',
     summary: `Execute ${process} for ${proposer.name}`,
     actionDiscriminator: process,
-    ...{ findingId: null, autonomyRule: null, requestedBy: actorOf(proposer), requestedByAgent: null },
+    ...{ findingId: null, autonomyRule: null, requestedBy: formatActor(proposer), requestedByAgent: null },
     ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
   };
 }
 
-function detailOf(proposal: Proposal & { readonly draft: Draft }) {
+function detailOf(proposal: Proposal & { readonly draft: ProposalDraft }) {
   const { draft, collections, jobId, resolution, blockingReasons } = proposal;
   return {
     ...summaryOf(proposal),
@@ -135,7 +135,7 @@ function detailOf(proposal: Proposal & { readonly draft: Draft }) {
 }
 
 /** What it would read, and with which values. */
-function readsOf({ process, execution: { plan, sources, values } }: Draft): string[] {
+function readsOf({ process, execution: { plan, sources, values } }: ProposalDraft): string[] {
   const calls = plan ? plan.steps : [{ process, sources, values }];
   return calls.flatMap((call) => [
     ...Object.entries(call.sources).map(([name, source]) => `${call.process}: ${name} is ${about(source)}`),

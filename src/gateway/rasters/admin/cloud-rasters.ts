@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import { problem, requireSound } from '../../../core/http/body-problems.js';
 import type { CloudRaster } from '../../../services/catalog/rasters/cloud.js';
-import { providerOf, type StoredConnection } from '../../../services/connections/connection.js';
+import { getConnectionProvider, type StoredConnection } from '../../../services/connections/connection.js';
 import type { Connections } from '../../../services/connections/connections.js';
 import { isBucketProvider } from '../../../services/connections/object-store.js';
 import { PROVIDERS, requireKey } from '../../../services/storage/places.js';
@@ -108,7 +108,9 @@ async function bucketConnection(idOrName: string, connections: Connections): Pro
     ({ id, body }) => id === idOrName.toLowerCase() || body.name.toLowerCase() === idOrName.toLowerCase(),
   );
   const isBucket =
-    stored !== undefined && !connections.isSource(stored) && isBucketProvider(providerOf(stored.body));
+    stored !== undefined &&
+    !connections.isSource(stored) &&
+    isBucketProvider(getConnectionProvider(stored.body));
   requireSound([isBucket ? undefined : problem('connection', 'is no connection of a bucket')]);
   return stored!;
 }

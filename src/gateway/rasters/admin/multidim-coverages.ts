@@ -2,14 +2,14 @@ import { extname } from 'node:path';
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import { pathString } from '../../../core/http/params.js';
-import { callerOf } from '../../../services/access/identity/submitter.js';
+import { buildCaller } from '../../../services/access/identity/submitter.js';
 import {
   EXTENSIONS,
   type MultidimCoverage,
   type MultidimFormat,
 } from '../../../services/catalog/rasters/multidim.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
-import { PROVIDERS, type Provider, requireKey } from '../../../services/storage/places.js';
+import { PROVIDERS, requireKey, type StorageProvider } from '../../../services/storage/places.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import {
@@ -93,7 +93,7 @@ export const multidimCoverages = group(
       status: 202,
       errors: [404, 503],
       async answer({ params, principal, operation, correlationId }, deps) {
-        const options = { ...callerOf(principal, operation), correlationId };
+        const options = { ...buildCaller(principal, operation), correlationId };
         return jobView(await deps.rasters.multidim.refresh(params.id, options), deps);
       },
     }),
@@ -116,7 +116,7 @@ function registrationOf({
     );
   return {
     ...body,
-    provider: body.provider as Provider,
+    provider: body.provider as StorageProvider,
     format,
     key: objectKey,
     wanted: [...new Set(variables)],

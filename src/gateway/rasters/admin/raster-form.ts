@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { RasterInfo } from '../../../core/rasters/rasters.js';
-import { crsOfEpsg } from '../../../native/crs.js';
+import { findEpsgCrs } from '../../../native/crs.js';
 import { describeCrs } from '../../../native/index.js';
 
 /** Fields of the form that imports a raster, beside the file itself. */
@@ -82,7 +82,7 @@ export function atMost(name: string, text: string, length: number): string {
 
 function crsOf(srid: string | undefined, prj: string | undefined): string | undefined {
   if (srid !== undefined) {
-    const crs = /^\d{1,7}$/.test(srid) ? crsOfEpsg(Number(srid)) : undefined;
+    const crs = /^\d{1,7}$/.test(srid) ? findEpsgCrs(Number(srid)) : undefined;
     return crs?.proj ?? wrong('srid', 'must be an EPSG code');
   }
   if (prj === undefined) return undefined;

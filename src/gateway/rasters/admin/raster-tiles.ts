@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Exchange } from '../../../core/http/operation.js';
-import { callerOf } from '../../../services/access/identity/submitter.js';
+import { buildCaller } from '../../../services/access/identity/submitter.js';
 import type { ImportedRaster } from '../../../services/catalog/rasters/import.js';
 import type { TileJobState } from '../../../services/tiles/jobs/service.js';
 import type { AdminDeps } from '../../admin/deps.js';
@@ -22,7 +22,7 @@ export async function makeTilesAhead(
   const collection = await shownHere(tileJobs, layerId, signal);
   if (!collection)
     return { count: 0, warnings: ['The layer is not published: see the quarantined sources.'] };
-  const options = { ...callerOf(principal, operation), correlationId };
+  const options = { ...buildCaller(principal, operation), correlationId };
   let [count, total] = [0, 0];
   try {
     for (const [minZoom, maxZoom] of runsOf(zooms)) {

@@ -1,10 +1,10 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
-import { actorOf, type Param } from '../../../core/http/operation.js';
+import { formatActor, type Param } from '../../../core/http/operation.js';
 import { copyRight } from '../../../services/access/rules/derivations.js';
 import type { Registrant } from '../../../services/catalog/rasters/registered.js';
 import type { AdminDeps } from '../../admin/deps.js';
-import { implement, jsonBody, type Row, resource } from '../../admin/kit.js';
+import { implement, jsonBody, type OperationRow, resource } from '../../admin/kit.js';
 import { requireLayers } from '../../admin/layer-rights.js';
 
 /** What the groups of registered rasters share. */
@@ -90,7 +90,7 @@ export function registrations<Raster extends Registered, Of, View extends TSchem
   of,
   registrationOf,
   describe,
-}: Registrations<Raster, Of, View, Body>): Row[] {
+}: Registrations<Raster, Of, View, Body>): OperationRow[] {
   return resource(
     `${path}/{id}`,
     { list: `List ${many}`, create: `Register ${one}`, get: `Get ${one}`, remove: `Unregister ${one}` },
@@ -113,7 +113,7 @@ export function registrations<Raster extends Registered, Of, View extends TSchem
           requireLayers([layerId], 'write', x.principal, deps);
           const request = await registrationOf(x.body as Static<Body>, deps);
           const right = copyRight(x.principal, deps.rules.current);
-          return describe(await of(deps).register(request, { right, by: actorOf(x.principal) }));
+          return describe(await of(deps).register(request, { right, by: formatActor(x.principal) }));
         },
       }),
       get: implement({

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { ZarrStore } from '../../../services/catalog/rasters/zarr.js';
-import { PROVIDERS, type Provider, requireKey } from '../../../services/storage/places.js';
+import { PROVIDERS, requireKey, type StorageProvider } from '../../../services/storage/places.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -74,7 +74,7 @@ export const zarrStores = group(
 
 function registrationOf({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
   requireKey('rootPath', rootPath);
-  const provider = body.provider as Provider;
+  const provider = body.provider as StorageProvider;
   return { ...body, provider, key: rootPath, createLayer, description: description || null };
 }
 

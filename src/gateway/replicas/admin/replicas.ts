@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { badParameter, notFound } from '../../../core/errors/errors.js';
 import type { Exchange, Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { isWithin } from '../../../services/access/rules/policy.js';
+import { isLayerInScope } from '../../../services/access/rules/policy.js';
 import type { Decision } from '../../../services/replicas/resolution.js';
 import { isExpired } from '../../../services/replicas/service.js';
 import { type Conflict, RESOLUTIONS } from '../../../stores/replicas/replica-conflicts.js';
@@ -13,7 +13,7 @@ import { TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { action, group, jsonBody, report } from '../../admin/kit.js';
 import { requireLayers } from '../../admin/layer-rights.js';
 import { enumeration } from '../../admin/params.js';
-import { requireService } from '../../catalog/admin/services.js';
+import { requireServiceName } from '../../catalog/admin/services.js';
 import { ConflictDetail, ConflictSummary, conflictDetail, conflictSummary } from './conflict-views.js';
 
 const members = {
@@ -64,7 +64,7 @@ export const replicas = group(
       data: ReplicaList,
       errors: [404],
       async answer({ params, principal }, deps) {
-        requireService(params.serviceId, deps);
+        requireServiceName(params.serviceId, deps);
         const list = await deps.state.replicas.list(params.serviceId);
         const own = list.filter((replica) => isOwn(replica, principal, deps));
         return { serviceId: params.serviceId, replicas: own.map(summaryOf) };
@@ -134,7 +134,7 @@ async function requireReplica(
   { params: { serviceId, replicaId }, principal }: Request<{ serviceId: string; replicaId: string }>,
   deps: AdminDeps,
 ): Promise<Replica> {
-  requireService(serviceId, deps);
+  requireServiceName(serviceId, deps);
   const replica = await deps.state.replicas.get(serviceId, replicaId);
   if (!replica || !isOwn(replica, principal, deps)) throw notFound('replica', replicaId.slice(0, 100));
   return replica;
@@ -143,7 +143,7 @@ async function requireReplica(
 /** Whether all layers of a replica exist for the caller, whom a tenant may limit to some. */
 function isOwn({ layers, service }: Replica, principal: Principal, { catalog }: AdminDeps): boolean {
   return layers.every(({ layerId }) =>
-    isWithin(principal, catalog().byLayerId(layerId) ?? { id: String(layerId), layerId, service }),
+    isLayerInScope(principal, catalog().byLayerId(layerId) ?? { id: String(layerId), layerId, service }),
   );
 }
 

@@ -1,15 +1,15 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
-import { integer } from '../../../core/http/params.js';
+import { defineIntegerParam } from '../../../core/http/params.js';
 import { SERVICE_ID } from '../../../core/kit/service.js';
-import { epochOf, type FeedEvent, type FeedGap } from '../../../core/streams/events.js';
+import { computeEpoch, type FeedEvent, type FeedGap } from '../../../core/streams/events.js';
 import { parseJsonExactly } from '../../../core/values/json.js';
-import { isWithin } from '../../../services/access/rules/policy.js';
-import { objectIdOf } from '../../../services/streams/frames.js';
+import { isLayerInScope } from '../../../services/access/rules/policy.js';
+import { computeObjectId } from '../../../services/streams/frames.js';
 import type { FeedBounds } from '../../../stores/streams/feed.js';
 import { OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
 import { group, report } from '../../admin/kit.js';
-import { time } from '../../admin/params.js';
+import { defineTimeParam } from '../../admin/params.js';
 
 const S = Type.String();
 const I = Type.Integer();
@@ -55,14 +55,14 @@ export const featureEvents = group(
       description:
         'Events of all collections as they were stored, oldest first; a caller of a tenant gets those of its layers. Geometries are in CRS84.',
       params: {
-        cursor: integer(
+        cursor: defineIntegerParam(
           'cursor',
           { min: 0, max: Number.MAX_SAFE_INTEGER, default: undefined },
           { description: 'Events after this one.' },
         ),
-        from: time('from', 'Only edits of this time or later.'),
-        to: time('to', 'Only edits of this time or earlier.'),
-        limit: integer(
+        from: defineTimeParam('from', 'Only edits of this time or later.'),
+        to: defineTimeParam('to', 'Only edits of this time or earlier.'),
+        limit: defineIntegerParam(
           'limit',
           { min: 1, max: 1000, default: 200 as number },
           { description: 'Most events.' },
@@ -77,7 +77,7 @@ export const featureEvents = group(
         const after = problem === 'cursor-invalid' ? 0 : (cursor ?? 0);
         const { entries, more } = await state.feed.page({ after, from, to, limit });
         const exists = (id: string, layerId = catalog().byId(id)?.layerId) =>
-          isWithin(principal, { id, layerId: layerId ?? Number.NaN });
+          isLayerInScope(principal, { id, layerId: layerId ?? Number.NaN });
         const events = entries.filter((entry) => entry.kind === 'event');
         return {
           Events: events.filter(({ event }) => exists(event.collection, event.layerId)).map(eventView),
@@ -103,7 +103,7 @@ export const featureEvents = group(
 /** A cursor of another feed is none of this: everything that is kept follows. */
 function problemOf(cursor: number, { oldest, newest }: FeedBounds) {
   if (cursor === 0) return undefined;
-  if (cursor > newest || epochOf(cursor) !== epochOf(newest)) return 'cursor-invalid' as const;
+  if (cursor > newest || computeEpoch(cursor) !== computeEpoch(newest)) return 'cursor-invalid' as const;
   return cursor < oldest - 1 ? ('cursor-expired' as const) : undefined;
 }
 
@@ -120,7 +120,7 @@ function eventView({ cursor, event }: FeedEvent) {
     EventId: event.eventId,
     ServiceId: SERVICE_ID,
     LayerId: event.layerId,
-    ObjectId: objectIdOf(event.featureId),
+    ObjectId: computeObjectId(event.featureId),
     Operation: event.operation,
     Protocol: event.protocol,
     RequestId: event.requestId,

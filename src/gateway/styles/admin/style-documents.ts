@@ -87,7 +87,7 @@ function ascii(value: unknown): string {
 }
 
 /** Throws `invalid-parameter` for an attribute that a layer does not have. */
-export function requireField(names: readonly string[], field: string | undefined): void {
+export function requireAttribute(names: readonly string[], field: string | undefined): void {
   if (field === undefined || names.includes(field)) return;
   const detail = `the layer has no attribute of plain values with the name '${field.slice(0, 60)}'`;
   throw new ApiError('invalid-body', `/preferredField ${detail}`, {

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { hasFeatures } from '../../../core/catalog/abilities.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
-import { integer } from '../../../core/http/params.js';
+import { defineIntegerParam } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { StyleError } from '../../../core/styles/check.js';
 import { importDrawingInfo } from '../../../core/styles/drawing-info/import.js';
@@ -10,8 +10,13 @@ import type { UnsupportedSymbolizer } from '../../../core/styles/drawing-info/re
 import type { SldDiagnostic, SldVersion } from '../../../core/styles/sld/report.js';
 import { type SuggestOptions, suggestStyle } from '../../../core/styles/suggest/suggest.js';
 import type { StylePut, Styles } from '../../../services/styles/index.js';
-import { sampleOf } from '../../../services/styles/sample.js';
-import { documentOfLayers, readSld, sldOf, targetOf } from '../../../services/styles/translations.js';
+import { readFieldSamples } from '../../../services/styles/sample.js';
+import {
+  buildStyleDocument,
+  describeSldTarget,
+  readCollectionSld,
+  writeSld,
+} from '../../../services/styles/translations.js';
 import type { StoredStyle, StyleRevision } from '../../../stores/styles/styles.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import {
@@ -24,14 +29,14 @@ import {
 } from '../../admin/envelope.js';
 import { bindDocument } from '../../admin/esri-documents.js';
 import { action, group, implement, jsonBody, report, setting } from '../../admin/kit.js';
-import { layerId, requireBounded } from '../../admin/layer-lookup.js';
+import { layerIdParam, requireBounded } from '../../admin/layer-lookup.js';
 import { requireWhole } from '../../admin/layer-rights.js';
 import {
   diagnosticHeaders,
   Imported,
   JsonObject,
   OptionalObject,
-  requireField,
+  requireAttribute,
   SuggestBody,
   Suggested,
   sldBody,
@@ -56,7 +61,7 @@ const LayerStyle = Type.Object({
   versions: Type.Optional(Type.Array(Type.Object(REVISION))),
 });
 
-const version = integer(
+const version = defineIntegerParam(
   'version',
   { min: 1, max: 2_147_483_647, default: undefined },
   { description: 'An older version, as the versions of the answer have it.' },
@@ -83,7 +88,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
       get: implement({
         description:
           'The style in force, in version 0 the one that the layer has by itself, with the versions that are kept.',
-        params: { layerId, version },
+        params: { layerId: layerIdParam, version },
         data: LayerStyle,
         errors: [400, 404, 503],
         answer: ({ params }, deps) => get(params, deps),
@@ -91,7 +96,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
       set: implement({
         description:
           'Replaces the style. A style that cannot be drawn is refused, with the place of each error as a JSON pointer.',
-        params: { layerId },
+        params: { layerId: layerIdParam },
         body: { ...jsonBody(PutBody), maxBytes: MAX_BODY },
         data: LayerStyle,
         errors: [400, 404, 413, 503],
@@ -105,7 +110,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
   action('POST /metadata/layers/{layerId}/style/import-sld', 'Import SLD Layer Style', {
     description:
       'Reads SLD 1.0 or 1.1 and makes it the style of the layer, with a diagnostic for each thing that was lost.',
-    params: { layerId },
+    params: { layerId: layerIdParam },
     body: sldBody,
     responses: {
       200: { description: 'Success.', content: { 'application/json': dataSchema(Imported, 'wrapped') } },
@@ -120,7 +125,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
   report('GET /metadata/layers/{layerId}/style/export-sld', 'Export Layer Style as SLD', {
     description:
       'The style in force as SLD 1.1. X-Sld-Diagnostic-Count says how many things were lost; X-Sld-Diagnostics has the first of them as JSON.',
-    params: { layerId },
+    params: { layerId: layerIdParam },
     responses: {
       200: { description: 'The style.', content: { 'application/xml': null } },
       ...errorDocs([404, 422, 503]),
@@ -128,7 +133,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
     async reply({ params }, { styles }) {
       const collection = styles.styled(params.layerId);
       const document = styles.documentOf(collection, await styles.current(params.layerId));
-      const { text, diagnostics } = sldOf(collection, document);
+      const { text, diagnostics } = writeSld(collection, document);
       return {
         status: 200,
         mediaType: 'application/xml',
@@ -139,7 +144,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
   }),
   report('POST /metadata/layers/{layerId}/suggest-style', 'Suggest Layer Style', {
     description: 'A style from a sample of the rows. Nothing is changed: put what is wanted.',
-    params: { layerId },
+    params: { layerId: layerIdParam },
     body: jsonBody(SuggestBody, false),
     data: Suggested,
     errors: [400, 403, 404, 503],
@@ -156,7 +161,7 @@ async function get({ layerId, version }: { layerId: number; version: number | un
   return { ...view(layerId, older, deps), mapLibreStyle: older.document, versions };
 }
 
-type StyleExchange<B> = Exchange<{ layerId: typeof layerId }, B>;
+type StyleExchange<B> = Exchange<{ layerId: typeof layerIdParam }, B>;
 
 /** A style and, of a drawingInfo, what of it could not be drawn. */
 interface Put {
@@ -172,9 +177,11 @@ async function put({ params, body, principal }: StyleExchange<PutBody>, { styles
   if (body.drawingInfo) requireBounded(body.drawingInfo, '/drawingInfo');
   const drawingInfo = body.drawingInfo && bindDocument('drawingInfo', body.drawingInfo, '/drawingInfo');
   const collection = styles.styled(params.layerId);
-  const translated = mapLibreStyle ? undefined : importDrawingInfo(drawingInfo, targetOf(collection));
+  const translated = mapLibreStyle
+    ? undefined
+    : importDrawingInfo(drawingInfo, describeSldTarget(collection));
   const document =
-    mapLibreStyle ?? (translated?.layers.length ? documentOfLayers(translated.layers) : undefined);
+    mapLibreStyle ?? (translated?.layers.length ? buildStyleDocument(translated.layers) : undefined);
   const stored = await putStyle(
     params.layerId,
     {
@@ -206,11 +213,11 @@ export async function putStyle(
 async function importSld(x: StyleExchange<unknown>, { styles, pools }: AdminDeps): Promise<Reply> {
   const id = x.params.layerId;
   const collection = styles.styled(id);
-  const read = await readSld(x, pools, x.body as Uint8Array, collection);
+  const read = await readCollectionSld(x, pools, x.body as Uint8Array, collection);
   const { detectedVersion, name, layerCount, layers, diagnostics } = read;
   if (layers.length === 0) return unreadable(detectedVersion, diagnostics);
   const change = {
-    document: documentOfLayers(layers, name),
+    document: buildStyleDocument(layers, name),
     drawingInfo: null,
     changedBy: x.principal.name,
     changeSummary: `${detectedVersion === 'Sld10' ? 'SLD 1.0' : 'SLD 1.1'} was imported`,
@@ -246,8 +253,8 @@ async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: AdminDep
   if (!hasFeatures(collection))
     throw new ApiError('invalid-request', 'Styles are suggested for layers of features.');
   const { classCount = 5, ...preferred } = x.body ?? {};
-  const samples = await sampleOf(x, pools, collection, preferred.preferredField);
-  requireField(
+  const samples = await readFieldSamples(x, pools, collection, preferred.preferredField);
+  requireAttribute(
     samples.map(({ field }) => field.name),
     preferred.preferredField,
   );
@@ -257,7 +264,7 @@ async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: AdminDep
     { classCount, ...preferred } as SuggestOptions,
   );
   return {
-    mapLibreStyle: documentOfLayers(layers),
+    mapLibreStyle: buildStyleDocument(layers),
     drawingInfo,
     suggestedField: field,
     classificationMethod: method ?? null,

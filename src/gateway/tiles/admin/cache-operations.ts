@@ -4,7 +4,7 @@ import { ApiError } from '../../../core/errors/errors.js';
 import { REDIS_PREFIX } from '../../../services/tiles/cache/stored-tile.js';
 import { OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
 import { action, group, jsonBody, report } from '../../admin/kit.js';
-import { healthOf, redisOf, ServerInfoSchema, serverInfoOf } from './cache-views.js';
+import { describeCacheHealth, describeRedisServer, findRedisLevel, ServerInfoSchema } from './cache-views.js';
 
 const I = Type.Integer();
 const B = Type.Boolean();
@@ -67,77 +67,80 @@ const Invalidated = Type.Object({
 });
 
 /** Cache figures for operators. */
-export const cacheOperations = group({ tag: 'Operations', scope: 'cache-operations', envelope: 'wrapped' }, [
-  report('GET /operations/cache/health', 'Get Cache Health', {
-    data: Health,
-    async answer(_x, { cache }) {
-      const levels = await cache.levels();
-      const redis = redisOf(levels);
-      return {
-        ...healthOf(levels),
-        cacheEnabled: cache.status().enabled,
-        fallbackEnabled: redis !== undefined,
-        keyPrefix: redis ? REDIS_PREFIX : null,
-        defaultTtlSeconds: cache.status().ttlSeconds,
-        retryIntervalSeconds: redis ? 1 : 0,
-        metricsEndpoint: null,
-        redisServerInfo: serverInfoOf(redis),
-        generatedAt: new Date().toISOString(),
-      };
-    },
-  }),
-  report('GET /operations/cache/statistics', 'Get Cache Statistics', {
-    description: '`types` tells hits and misses of memory, and of disk and Redis where they are in use.',
-    data: Statistics,
-    async answer(_x, { cache }) {
-      const { hits, misses, evictions, entries } = cache.status();
-      const levels = await cache.levels();
-      const redis = redisOf(levels);
-      const figures = { hits, misses, evictions, ...ratios(hits, misses) };
-      const behind = levels.map(({ name, lookUps }) => [
-        `tile-${name}`,
-        { ...lookUps, evictions: 0, ...ratios(lookUps.hits, lookUps.misses) },
-      ]);
-      return {
-        backend: ['memory', ...levels.map(({ name }) => name)].join('+'),
-        isUsingFallback: healthOf(levels).isUsingFallback,
-        ...figures,
-        localKeyCount: entries,
-        distributedKeyCount: redis?.entries ?? null,
-        redisDatabaseSize: redis?.entries ?? null,
-        redisUsedMemoryBytes: redis?.bytes ?? null,
-        redisUsedMemoryHuman: redis?.server?.usedMemory ?? null,
-        types: { tile: figures, ...Object.fromEntries(behind) },
-        generatedAt: new Date().toISOString(),
-      };
-    },
-  }),
-  report('GET /operations/cache/distributed', 'Get Distributed Cache Connection Metrics', {
-    data: Distributed,
-    async answer(_x, { cache }) {
-      const redis = redisOf(await cache.levels());
-      return {
-        isConfigured: redis !== undefined,
-        isConnected: redis?.healthy ?? false,
-        endpointCount: redis ? 1 : null,
-        clientName: null,
-        totalOutstanding: null,
-        serverInfo: serverInfoOf(redis),
-        generatedAt: new Date().toISOString(),
-      };
-    },
-  }),
-  action('POST /operations/cache/invalidate', 'Invalidate Cache', {
-    body: jsonBody(Invalidate),
-    data: Invalidated,
-    errors: [400],
-    async answer({ body }, { cache }) {
-      const { scope, name } = scopeOf(body);
-      const dropped = await cache.invalidate(scope);
-      return { invalidated: true, scope: name, detail: `${dropped} cached responses were dropped.` };
-    },
-  }),
-]);
+export const cacheAdminOperations = group(
+  { tag: 'Operations', scope: 'cache-operations', envelope: 'wrapped' },
+  [
+    report('GET /operations/cache/health', 'Get Cache Health', {
+      data: Health,
+      async answer(_x, { cache }) {
+        const levels = await cache.levels();
+        const redis = findRedisLevel(levels);
+        return {
+          ...describeCacheHealth(levels),
+          cacheEnabled: cache.status().enabled,
+          fallbackEnabled: redis !== undefined,
+          keyPrefix: redis ? REDIS_PREFIX : null,
+          defaultTtlSeconds: cache.status().ttlSeconds,
+          retryIntervalSeconds: redis ? 1 : 0,
+          metricsEndpoint: null,
+          redisServerInfo: describeRedisServer(redis),
+          generatedAt: new Date().toISOString(),
+        };
+      },
+    }),
+    report('GET /operations/cache/statistics', 'Get Cache Statistics', {
+      description: '`types` tells hits and misses of memory, and of disk and Redis where they are in use.',
+      data: Statistics,
+      async answer(_x, { cache }) {
+        const { hits, misses, evictions, entries } = cache.status();
+        const levels = await cache.levels();
+        const redis = findRedisLevel(levels);
+        const figures = { hits, misses, evictions, ...ratios(hits, misses) };
+        const behind = levels.map(({ name, lookUps }) => [
+          `tile-${name}`,
+          { ...lookUps, evictions: 0, ...ratios(lookUps.hits, lookUps.misses) },
+        ]);
+        return {
+          backend: ['memory', ...levels.map(({ name }) => name)].join('+'),
+          isUsingFallback: describeCacheHealth(levels).isUsingFallback,
+          ...figures,
+          localKeyCount: entries,
+          distributedKeyCount: redis?.entries ?? null,
+          redisDatabaseSize: redis?.entries ?? null,
+          redisUsedMemoryBytes: redis?.bytes ?? null,
+          redisUsedMemoryHuman: redis?.server?.usedMemory ?? null,
+          types: { tile: figures, ...Object.fromEntries(behind) },
+          generatedAt: new Date().toISOString(),
+        };
+      },
+    }),
+    report('GET /operations/cache/distributed', 'Get Distributed Cache Connection Metrics', {
+      data: Distributed,
+      async answer(_x, { cache }) {
+        const redis = findRedisLevel(await cache.levels());
+        return {
+          isConfigured: redis !== undefined,
+          isConnected: redis?.healthy ?? false,
+          endpointCount: redis ? 1 : null,
+          clientName: null,
+          totalOutstanding: null,
+          serverInfo: describeRedisServer(redis),
+          generatedAt: new Date().toISOString(),
+        };
+      },
+    }),
+    action('POST /operations/cache/invalidate', 'Invalidate Cache', {
+      body: jsonBody(Invalidate),
+      data: Invalidated,
+      errors: [400],
+      async answer({ body }, { cache }) {
+        const { scope, name } = scopeOf(body);
+        const dropped = await cache.invalidate(scope);
+        return { invalidated: true, scope: name, detail: `${dropped} cached responses were dropped.` };
+      },
+    }),
+  ],
+);
 
 function ratios(hits: number, misses: number): { hitRatio: number; missRatio: number } {
   const all = hits + misses;

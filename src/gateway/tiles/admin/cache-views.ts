@@ -2,14 +2,17 @@ import Type from 'typebox';
 import type { LevelStatus } from '../../../services/tiles/cache/levels.js';
 
 /** Without Redis, where one is configured, each gateway falls back to what it holds itself. */
-export function healthOf(levels: readonly LevelStatus[]): { isHealthy: boolean; isUsingFallback: boolean } {
+export function describeCacheHealth(levels: readonly LevelStatus[]): {
+  isHealthy: boolean;
+  isUsingFallback: boolean;
+} {
   return {
     isHealthy: levels.every(({ healthy }) => healthy),
     isUsingFallback: levels.some(({ name, healthy }) => name === 'redis' && !healthy),
   };
 }
 
-export function redisOf(levels: readonly LevelStatus[]): LevelStatus | undefined {
+export function findRedisLevel(levels: readonly LevelStatus[]): LevelStatus | undefined {
   return levels.find(({ name }) => name === 'redis');
 }
 
@@ -26,7 +29,7 @@ export const ServerInfoSchema = Type.Union([
 ]);
 
 /** What Redis tells of itself; null without Redis. */
-export function serverInfoOf(redis: LevelStatus | undefined) {
+export function describeRedisServer(redis: LevelStatus | undefined) {
   if (!redis) return null;
   const { healthy, entries, server } = redis;
   return {

@@ -3,7 +3,7 @@ import type { CacheScope } from '../../../core/cluster/notes.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TimestampSchema } from '../../admin/envelope.js';
 import { action, group, jsonBody, report } from '../../admin/kit.js';
-import { healthOf } from './cache-views.js';
+import { describeCacheHealth } from './cache-views.js';
 
 const Status = Type.Object({
   isHealthy: Type.Boolean(),
@@ -30,7 +30,7 @@ export const cache = group({ tag: 'Cache', scope: 'cache', envelope: 'wrapped' }
   report('GET /cache/status', 'Get cache health status', {
     data: Status,
     async answer(_x, { cache }) {
-      return { ...healthOf(await cache.levels()), timestamp: new Date().toISOString() };
+      return { ...describeCacheHealth(await cache.levels()), timestamp: new Date().toISOString() };
     },
   }),
   action('POST /cache/invalidate', 'Invalidate cached responses by scope', {

@@ -6,7 +6,7 @@ import type { Principal } from '../../../core/http/operation.js';
 import { flag, pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { WrittenContainer } from '../../../core/tiles/archives.js';
-import { callerOf } from '../../../services/access/identity/submitter.js';
+import { buildCaller } from '../../../services/access/identity/submitter.js';
 import { requireNoTenant } from '../../../services/access/rules/restrictions.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import {
@@ -55,7 +55,7 @@ const byId = { jobId: pathString('jobId', 'Id of the tile job.') };
 const statusUrl = (jobId: string) => `${BASE_PATH}/tile-operations/jobs/${jobId}`;
 
 /** Seeding, archiving and eviction of tiles. */
-export const tileOperations = group(
+export const tileJobOperations = group(
   { tag: 'Tile operations', scope: 'tile-operations', envelope: 'raw', isForTenants: true },
   [
     ...resource(
@@ -83,7 +83,7 @@ export const tileOperations = group(
           async answer({ body, principal, operation, correlationId }, deps) {
             const input = inputOf(body, deps, principal);
             const { id } = await deps.tileJobs.submit(input, principal, {
-              ...callerOf(principal, operation),
+              ...buildCaller(principal, operation),
               correlationId,
             });
             return {

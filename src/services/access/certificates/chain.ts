@@ -50,6 +50,6 @@ function isUsable(upper: Certificate, below: readonly Certificate[], now: number
 }
 
 /** The certificate that signed this one, of those at hand. */
-export function issuerOf(leaf: Certificate, atHand: readonly Certificate[]): Certificate | undefined {
+export function findIssuer(leaf: Certificate, atHand: readonly Certificate[]): Certificate | undefined {
   return atHand.slice(0, 200).find((one) => one.hasSigned(leaf));
 }

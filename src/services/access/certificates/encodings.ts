@@ -22,7 +22,7 @@ export function readProof(text: string, encoding: Encoding): Proof {
 
 /** At least one. Throws `UnreadableCertificate`. */
 export function readAll(text: string, encoding: Encoding): readonly Certificate[] {
-  if (encoding === 'base64Der') return [readOne(derOf(text.replace(/\s/g, '')))];
+  if (encoding === 'base64Der') return [readOne(decodeDer(text.replace(/\s/g, '')))];
   const blocks = (encoding === 'pem' ? text : decoded(text)).match(PEM) ?? [];
   if (blocks.length === 0) throw new UnreadableCertificate('it holds no certificate in PEM');
   if (blocks.length > MAX_CHAIN + 1) throw new UnreadableCertificate('it holds too many certificates');
@@ -37,13 +37,13 @@ function readOne(bytes: string | Uint8Array): Certificate {
   }
 }
 
-function derOf(base64: string): Uint8Array {
+function decodeDer(base64: string): Uint8Array {
   if (!BASE64.test(base64)) throw new UnreadableCertificate('it is not base64');
   return Buffer.from(base64, 'base64');
 }
 
 /** Reads DER. Throws `UnreadableCertificate`. */
-export const readDer = (base64: string): Certificate => readOne(derOf(base64));
+export const readDer = (base64: string): Certificate => readOne(decodeDer(base64));
 
 function decoded(text: string): string {
   try {

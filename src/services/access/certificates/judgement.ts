@@ -5,7 +5,7 @@ import {
   type IdentityType,
 } from '../../../core/access/client-certificates.js';
 import type { Certificate } from './certificate.js';
-import { issuerOf, pathTo } from './chain.js';
+import { findIssuer, pathTo } from './chain.js';
 import type { Profile, StoredMapping } from './profile.js';
 
 const DAY_MS = 86_400_000;
@@ -43,7 +43,7 @@ export function daysLeft({ notAfter }: Certificate, now: number): number {
 }
 
 /** When what was judged ends, in milliseconds since 1970. */
-export function expiryOf({ profile, mapping }: Success, { notAfter }: Certificate): number {
+export function computeExpiry({ profile, mapping }: Success, { notAfter }: Certificate): number {
   const end = notAfter + profile.body.rotationGracePeriodDays * DAY_MS;
   return Math.min(end, mapping.body.notAfter ?? Number.POSITIVE_INFINITY);
 }
@@ -121,7 +121,7 @@ function acceptsIssuer(profile: Profile, { leaf, chain }: Proof): boolean {
   if (thumbprints.length === 0 && subjects.length === 0) return profile.anchors.length > 0;
   if (profile.acceptsName(leaf.issuer)) return true;
   if (thumbprints.length === 0) return false;
-  const issuer = issuerOf(leaf, [...profile.anchors, ...chain]);
+  const issuer = findIssuer(leaf, [...profile.anchors, ...chain]);
   return issuer !== undefined && thumbprints.includes(issuer.fingerprint);
 }
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../core/errors/errors.js';
-import { networkOf, unmapped } from '../../../core/kit/networks.js';
+import { computeClientNetwork, unmapped } from '../../../core/kit/networks.js';
 import type { RateBucketStore } from '../../../stores/access/rate-buckets.js';
 
 /** Milliseconds in which an address gets all of its attempts back. */
@@ -21,7 +21,7 @@ export class Attempts {
     // Without an address the connection is lost, and nobody reads the answer.
     if (this.perAddress === 0 || address === '') return work();
     const size = { capacity: this.perAddress, windowMs: WINDOW_MS };
-    const bucket = `password ${networkOf(unmapped(address))}`;
+    const bucket = `password ${computeClientNetwork(unmapped(address))}`;
     const { taken, left } = await this.buckets.take(bucket, 1, size);
     if (taken === 0) throw tooMany(((1 - left) / this.perAddress) * WINDOW_MS);
     let found: T | undefined;

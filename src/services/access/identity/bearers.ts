@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import type { StoredUser, UserStore } from '../../../stores/access/users.js';
 import { keyStatus } from '../keys/api-keys.js';
-import { holderOf } from '../rules/restrictions.js';
+import { buildHolder } from '../rules/restrictions.js';
 import type { RuleSet } from '../rules/rules.js';
 import type { EndedTokens } from './ended-tokens.js';
 import type { OAuthClients } from './oauth-clients.js';
@@ -95,7 +95,7 @@ export class Bearers implements BearerTokens {
 
   /** A client gets no token without the scopes that bind it to a tenant, or to a role with policies. */
   #isLimiting(labels: readonly string[]): boolean {
-    const { roles = [], tenantId } = holderOf(labels);
+    const { roles = [], tenantId } = buildHolder(labels);
     return tenantId !== undefined || roles.some((role) => this.deps.rules().limitingRoles.has(role));
   }
 

@@ -2,7 +2,7 @@ import type { CertificateMapping } from '../../../core/access/client-certificate
 import type { Principal } from '../../../core/http/operation.js';
 import type { StoredUser } from '../../../stores/access/users.js';
 import { MAX_CHAIN } from '../certificates/chain.js';
-import { expiryOf, type Proof, type Success } from '../certificates/judgement.js';
+import { computeExpiry, type Proof, type Success } from '../certificates/judgement.js';
 import type { RuleSet } from '../rules/rules.js';
 
 /** What is known of a caller before the rules are asked. */
@@ -21,14 +21,14 @@ export interface Identity
  * The caller with all that its roles give. It holds the labels of what it is (`role:editor`) as well: it may give them
  * to others, and nothing beyond.
  */
-export function principalOf(identity: Identity, rules: RuleSet): Principal {
+export function buildPrincipal(identity: Identity, rules: RuleSet): Principal {
   const { labels = [], roles = [], claims = {}, ...rest } = identity;
   const own = new Set([...labels, ...roles.map((name) => `role:${name}`), ...rules.labelsOf(roles)]);
   return { ...rest, permissions: [...own], roles, claims };
 }
 
 /** The identity that labels of an API key stand for: `role:editor`, `claim:region=north`, `tenant:acme`. */
-export function identityOfLabels(
+export function buildLabelIdentity(
   base: Pick<Identity, 'kind' | 'id' | 'name'>,
   labels: readonly string[],
 ): Identity {
@@ -49,15 +49,15 @@ export function identityOfLabels(
 }
 
 /** An API key, or a client with the labels of its scopes. */
-export function identityOfKey(
+export function buildKeyIdentity(
   { id, name, permissions }: { id: string; name: string; permissions: readonly string[] },
   kind: 'api-key' | 'oauth-client' = 'api-key',
 ): Identity {
-  return identityOfLabels({ kind, id, name }, permissions);
+  return buildLabelIdentity({ kind, id, name }, permissions);
 }
 
 /** `claims`: what a provider says of the user. */
-export function identityOfUser(user: StoredUser, claims: StoredUser['claims']): Identity {
+export function buildUserIdentity(user: StoredUser, claims: StoredUser['claims']): Identity {
   const { id, name, roles, tenantId } = user;
   return {
     ...{ kind: 'user', id, name, roles },
@@ -71,7 +71,7 @@ export function identityOfUser(user: StoredUser, claims: StoredUser['claims']): 
 /** Who came with a certificate that is believed. */
 export function certifiedPrincipal(judgement: Success, proof: Proof, rules: RuleSet): Principal {
   const identity = identityOfCertificate(judgement.mapping.body, proof);
-  return { ...principalOf(identity, rules), expiresAt: expiryOf(judgement, proof.leaf) };
+  return { ...buildPrincipal(identity, rules), expiresAt: computeExpiry(judgement, proof.leaf) };
 }
 
 function identityOfCertificate(

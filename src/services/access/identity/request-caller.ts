@@ -1,10 +1,10 @@
-import { actorOf, type Principal } from '../../../core/http/operation.js';
+import { formatActor, type Principal } from '../../../core/http/operation.js';
 import type { Caller } from '../../../core/kit/callers.js';
-import { networkOf } from '../../../core/kit/networks.js';
+import { computeClientNetwork } from '../../../core/kit/networks.js';
 
 /** Returns the caller of a request. The keys of embedded maps are public, so their holders count as anonymous. */
 export function requestCaller(principal: Principal, clientAddress: string): Caller {
   if (principal.kind === 'anonymous' || principal.kind === 'embed-key')
-    return { class: 'anonymous', id: networkOf(clientAddress) };
-  return { class: 'keyed', id: actorOf(principal) };
+    return { class: 'anonymous', id: computeClientNetwork(clientAddress) };
+  return { class: 'keyed', id: formatActor(principal) };
 }

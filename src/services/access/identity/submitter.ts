@@ -1,4 +1,4 @@
-import { actorOf, type Operation, type Principal, withoutSession } from '../../../core/http/operation.js';
+import { formatActor, type Operation, type Principal, withoutSession } from '../../../core/http/operation.js';
 
 /** Who asked for a job, and the permission that this took. */
 export interface JobCaller {
@@ -19,17 +19,17 @@ export interface Submitter {
 /** The owner of jobs that are submitted by commands. */
 export const COMMAND_LINE = 'command line';
 
-export function submitterOf(principal: Principal): Submitter {
+export function buildSubmitter(principal: Principal): Submitter {
   const { tenantId: tenant } = principal;
-  return { owner: actorOf(principal), ...(tenant === undefined ? {} : { tenant }) };
+  return { owner: formatActor(principal), ...(tenant === undefined ? {} : { tenant }) };
 }
 
 /** Whose a job is that an operation submits. */
-export function callerOf(
+export function buildCaller(
   principal: Principal,
   { permission }: Pick<Operation, 'permission'>,
 ): Required<Pick<Submitter, 'caller'>> & Submitter {
   // A certificate is not judged again: a job needs none.
   const { certificates: _, ...kept } = withoutSession(principal);
-  return { ...submitterOf(principal), caller: { principal: kept, permission } };
+  return { ...buildSubmitter(principal), caller: { principal: kept, permission } };
 }

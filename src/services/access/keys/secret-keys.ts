@@ -138,6 +138,6 @@ function partsOf(sealed: string): Parts | undefined {
 }
 
 /** The version of the key that a sealed text needs; null for one that needs none. */
-export function keyVersionOf(sealed: string): number | null {
+export function parseKeyVersion(sealed: string): number | null {
   return partsOf(sealed)?.version ?? null;
 }

@@ -29,12 +29,12 @@ export class ProviderConnection {
     this.#keys = new Refreshed(() => this.#readKeys(), KEYS_MS);
   }
 
-  /** Its metadata, as it is known. Rejects with `unavailable`. */
+  /** Its metadata, as it is known. Rejects with `findApiError`. */
   configuration(): Promise<Configuration> {
     return this.#metadata.get();
   }
 
-  /** Its metadata, asked for now. Rejects with `unavailable`. */
+  /** Its metadata, asked for now. Rejects with `findApiError`. */
   discover(): Promise<Configuration> {
     return this.#metadata.renew();
   }
@@ -70,7 +70,7 @@ export class ProviderConnection {
       return configuration;
     } catch (error) {
       throw (
-        unavailable(error) ??
+        findApiError(error) ??
         new ApiError('unavailable', 'The provider has no valid metadata.', { cause: error })
       );
     }
@@ -89,7 +89,7 @@ export class ProviderConnection {
 }
 
 /** What made a request to a provider fail, in the errors that libraries wrap it with. */
-export function unavailable(error: unknown): ApiError | undefined {
+export function findApiError(error: unknown): ApiError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
     if (at instanceof ApiError) return at;
   return undefined;

@@ -48,7 +48,7 @@ function rolesOf({ roleClaim, roleMapping }: OidcProvider, claims: ProviderClaim
 }
 
 /** Claims that policies for rows may compare with: texts without control characters, bounded. */
-export function claimsOf(claims: ProviderClaims): StoredUser['claims'] {
+export function filterClaims(claims: ProviderClaims): StoredUser['claims'] {
   const entries = Object.entries(claims)
     .filter(([type]) => !OF_TOKEN.has(type) && type.length <= MOST_TEXT)
     .map(([type, value]) => [type, valuesOf(value)] as const)

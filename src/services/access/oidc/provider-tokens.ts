@@ -2,7 +2,7 @@ import { type JWTPayload, jwtVerify } from 'jose';
 import type { Bearer, ForeignTokens } from '../identity/bearers.js';
 import type { Users } from '../identity/users.js';
 import type { RuleSet } from '../rules/rules.js';
-import { claimsOf, type ProviderClaims, providedUser } from './provided-users.js';
+import { filterClaims, type ProviderClaims, providedUser } from './provided-users.js';
 import type { OidcProviders, StoredProvider } from './providers.js';
 
 /** Signatures by private keys alone: a public key is never a secret. */
@@ -33,7 +33,7 @@ export class ProviderTokens implements ForeignTokens {
     const claims = payload as ProviderClaims;
     const user = await providedUser(provider, claims, this.users(), this.rules());
     if (!user.isActive) return undefined;
-    return { user, claims: claimsOf(claims), expiresAt: (payload.exp! + SKEW_SECONDS) * 1000 };
+    return { user, claims: filterClaims(claims), expiresAt: (payload.exp! + SKEW_SECONDS) * 1000 };
   }
 
   /** Nobody but those of the list is asked, whoever a token says that it is of. */

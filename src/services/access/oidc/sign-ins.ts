@@ -7,8 +7,8 @@ import type { Sessions } from '../identity/sessions.js';
 import type { Users } from '../identity/users.js';
 import type { Sealing } from '../keys/sealing.js';
 import type { RuleSet } from '../rules/rules.js';
-import { unavailable } from './connection.js';
-import { claimsOf, type ProviderClaims, providedUser } from './provided-users.js';
+import { findApiError } from './connection.js';
+import { filterClaims, type ProviderClaims, providedUser } from './provided-users.js';
 import type { OidcProviders } from './providers.js';
 
 /** Seconds that a user may take at the provider. */
@@ -48,7 +48,7 @@ export class SignIns {
 
   constructor(private readonly deps: SignInDeps) {}
 
-  /** Where the browser goes, and what its cookie holds meanwhile. Rejects with `not-found` and `unavailable`. */
+  /** Where the browser goes, and what its cookie holds meanwhile. Rejects with `not-found` and `findApiError`. */
   async begin(providerId: string, baseUrl: string): Promise<{ authorizeUrl: string; pending: string }> {
     const provider = await this.deps.providers.enabled(providerId);
     const configuration = await this.deps.providers.connection(provider).discover();
@@ -68,7 +68,7 @@ export class SignIns {
 
   /**
    * The session of who comes back. Rejects with `invalid-request` for what does not belong to the cookie or is not
-   * valid any more, and with `not-found`, `forbidden` and `unavailable`.
+   * valid any more, and with `not-found`, `forbidden` and `findApiError`.
    */
   async finish(providerId: string, callback: Callback, cookie: string | undefined, baseUrl: string) {
     const provider = await this.deps.providers.enabled(providerId);
@@ -79,7 +79,7 @@ export class SignIns {
     const claims = await exchange(configuration, callback, pending, baseUrl + CALLBACK);
     const user = await providedUser(provider, claims, this.deps.users(), this.deps.rules());
     if (!user.isActive) throw new ApiError('forbidden', 'The user is switched off.');
-    return this.deps.sessions().open({ user, providerKey: provider.id, claims: claimsOf(claims) });
+    return this.deps.sessions().open({ user, providerKey: provider.id, claims: filterClaims(claims) });
   }
 
   /** Where the browser ends its session at the provider; undefined when the provider has no such place. */
@@ -158,7 +158,7 @@ async function exchange(
     return tokens.claims() as ProviderClaims;
   } catch (cause) {
     throw (
-      unavailable(cause) ??
+      findApiError(cause) ??
       new ApiError('invalid-request', 'The provider does not confirm the sign-in.', { cause })
     );
   }

@@ -8,11 +8,11 @@ import { wholeRightError } from '../access.js';
 import { type HidingSettings, hiddenBySettings } from './hidden.js';
 import { hasWhole, mayReadSome } from './policy.js';
 import {
+  type CopySourceLayer,
   DERIVATION_KIND,
   type Derivation,
   type RuledLayer,
   type RuleSet,
-  type SourceLayer,
 } from './rules.js';
 
 /** The collections that published copies were made of. */
@@ -31,7 +31,7 @@ export class Derivations {
    * Says what a collection is made of, before it is published: the access rules of each source apply to it. Resolves when
    * every process knows. Without sources it is a collection of its own.
    */
-  async record(id: string, sources: readonly SourceLayer[], by: string): Promise<void> {
+  async record(id: string, sources: readonly CopySourceLayer[], by: string): Promise<void> {
     if (sources.length > 0) await this.#documents.put(DERIVATION_KIND, id, { sources }, by);
     else if (this.rules().sourcesOf(id).length === 0) return;
     else await this.#documents.remove(DERIVATION_KIND, id);
@@ -39,7 +39,7 @@ export class Derivations {
   }
 
   /** The layers that a collection is a copy of. */
-  of(id: string): readonly SourceLayer[] {
+  of(id: string): readonly CopySourceLayer[] {
     return this.rules().sourcesOf(id);
   }
 
@@ -49,14 +49,14 @@ export class Derivations {
   }
 
   /** Adds sources to those of a collection. */
-  async extend(id: string, sources: readonly SourceLayer[], by: string): Promise<void> {
+  async extend(id: string, sources: readonly CopySourceLayer[], by: string): Promise<void> {
     if (sources.length === 0) return;
     const all = [...this.of(id), ...sources];
     await this.record(id, [...new Map(all.map((one) => [one.id, one])).values()], by);
   }
 
   /** What a copy of these collections is made of: they, and what they were made of. */
-  sourcesOf(layers: readonly (Collection | RuledLayer)[]): SourceLayer[] {
+  sourcesOf(layers: readonly (Collection | RuledLayer)[]): CopySourceLayer[] {
     const names = layers.flatMap((layer) => [nameSource(layer), ...this.rules().sourcesOf(layer.id)]);
     return [...new Map(names.map(({ isTwin: _, isTable: _table, ...name }) => [name.id, name])).values()];
   }
@@ -76,13 +76,13 @@ export async function chooseHidden(
   return true;
 }
 
-export function nameSource(layer: Collection | RuledLayer): SourceLayer {
+export function nameSource(layer: Collection | RuledLayer): CopySourceLayer {
   const { id, layerId, service = SERVICE } = layer;
   return { id, layerId, service, ...('kind' in layer ? { hidden: hiddenBySettings(layer) } : {}) };
 }
 
 /** Throws `forbidden`: a copy of a part would be published as the collection, or tell where the part ends. */
-export function requireAllOf(visible: Collection): void {
+export function requireCompleteAccess(visible: Collection): void {
   if (!hasFeatures(visible) || visible.rule?.scope !== 'caller') return;
   throw new ApiError(
     'forbidden',

@@ -4,7 +4,7 @@ import {
   type DataAccess,
   type FieldMask,
   isLayerNumber,
-  namesOfLayer,
+  listLayerNames,
   type RowPolicy,
   type RuleScope,
   SERVICE,
@@ -17,11 +17,11 @@ import type { LayerSettings } from '../../../core/catalog/layer-settings.js';
 import {
   ALL_FEATURES,
   and,
-  anyOf,
   Cql2Error,
+  combineWithOr,
   type Expression,
+  equalsAny,
   NO_FEATURES,
-  oneOf,
   type Scalar,
 } from '../../../core/cql2/index.js';
 import { ANONYMOUS, claimValues, type Principal } from '../../../core/http/operation.js';
@@ -31,8 +31,8 @@ import type { Access, AccessAction, AccessPolicy } from '../access.js';
 import { permits } from '../permissions.js';
 import { hiddenBySettings, hidesAtMost, hidesByChoice, hidesNothing, lackedParts } from './hidden.js';
 import { hides } from './marker.js';
-import { requireFilter, rowFilterOf } from './row-filter.js';
-import { NO_RULES, type RuledLayer, type RuleSet, type SourceLayer } from './rules.js';
+import { buildRowFilter, requireFilter } from './row-filter.js';
+import { type CopySourceLayer, NO_RULES, type RuledLayer, type RuleSet } from './rules.js';
 
 const NONE: Access = { allowed: false };
 const ALL: Access = { allowed: true };
@@ -53,11 +53,11 @@ export function rulePolicy(
   return (principal, collection, action) => {
     const current = rules();
     const access = current.accessOf(collection);
-    if (!isWithin(principal, collection) || !mayRead(principal, collection, access)) return NONE;
+    if (!isLayerInScope(principal, collection) || !mayRead(principal, collection, access)) return NONE;
     if (current.isLost(collection) && !isAdministrator(principal)) return NONE;
     if (action === 'write' && !mayWrite(principal, collection, access)) return NONE;
     if (isAdministrator(principal)) return ALL;
-    const reads = (source: SourceLayer) => {
+    const reads = (source: CopySourceLayer) => {
       const present = published(source.id);
       const isShown =
         present && source.isTable
@@ -74,7 +74,7 @@ export function rulePolicy(
 export const defaultPolicy: AccessPolicy = rulePolicy(() => NO_RULES);
 
 /** Names what rules look at: principals of one audience read the same. */
-export function audienceOf(principal: Principal, { claimTypes }: RuleSet): string {
+export function computeAudience(principal: Principal, { claimTypes }: RuleSet): string {
   const { kind, permissions, roles, claims, layers } = principal;
   const compared = claims && claimTypes.map((type) => claimValues(claims, type));
   return JSON.stringify([kind === 'anonymous', permissions, roles, compared, layers]);
@@ -94,8 +94,8 @@ export function isAdministrator({ permissions }: Principal): boolean {
 }
 
 /** Whether a layer exists for the caller: callers of tenants and embed keys may be bound to certain layers. */
-export function isWithin({ layers }: Principal, { id, layerId }: RuledLayer): boolean {
-  return layers === undefined || namesOfLayer({ id, layerId }).some((name) => layers.includes(name));
+export function isLayerInScope({ layers }: Principal, { id, layerId }: RuledLayer): boolean {
+  return layers === undefined || listLayerNames({ id, layerId }).some((name) => layers.includes(name));
 }
 
 function mayRead(principal: Principal, collection: RuledLayer, access: DataAccess): boolean {
@@ -126,13 +126,13 @@ function holds(
   if (principal.permissions.length === 0) return false;
   // A label without a service names an id.
   const own = isLayerNumber(id) ? [] : [`${operation}:${id}`];
-  const named = namesOfLayer({ id, layerId }).map((name) => `${operation}:${service}/${name}`);
+  const named = listLayerNames({ id, layerId }).map((name) => `${operation}:${service}/${name}`);
   return [`features:${operation}`, ...own, ...named].some((label) => permits(principal, label));
 }
 
 /** Whether a source shows everybody what the copy shows: its settings may hide more. */
 function isShownAs(
-  { id, hidden }: SourceLayer,
+  { id, hidden }: CopySourceLayer,
   present: Collection | undefined,
   settingsOf: (id: string) => LayerSettings,
 ): boolean {
@@ -156,7 +156,7 @@ function isShownBeside(
 
 /** Whether the caller may read something of a layer, which need not be published. */
 export function mayReadSome(principal: Principal, layer: RuledLayer, rules: RuleSet): boolean {
-  if (!isWithin(principal, layer) || !mayRead(principal, layer, rules.accessOf(layer))) return false;
+  if (!isLayerInScope(principal, layer) || !mayRead(principal, layer, rules.accessOf(layer))) return false;
   return !rules.isLost(layer) || isAdministrator(principal);
 }
 
@@ -167,7 +167,7 @@ export function hasWhole(
   action: AccessAction,
   rules: RuleSet,
 ): boolean {
-  if (!isWithin(principal, layer)) return false;
+  if (!isLayerInScope(principal, layer)) return false;
   if (isAdministrator(principal)) return true;
   if (action === 'write' && !mayWrite(principal, layer, rules.accessOf(layer))) return false;
   return [layer, ...rules.sourcesOf(layer.id)].every((one) => readsAll(principal, one, rules));
@@ -247,7 +247,7 @@ function rowFilter(
   const everybody = and(...(byRole.get(ANY) ?? []));
   byRole.delete(ANY);
   const roles = [...byRole.values()].map((conditions) => and(...conditions) ?? ALL_FEATURES);
-  return and(everybody, roles.length > 0 ? anyOf(roles) : undefined);
+  return and(everybody, roles.length > 0 ? combineWithOr(roles) : undefined);
 }
 
 /** What a row must pass by one policy; undefined when the collection does not fit the policy. */
@@ -262,7 +262,7 @@ function passesOf(
   const own = field && condition(policy, field, claimValues(claims, claimType ?? ''));
   if (!filter) return own;
   try {
-    const passes = rowFilterOf(filter, collection, claims, scalarOf);
+    const passes = buildRowFilter(filter, collection, claims, scalarOf);
     return and(own, passes) ?? ALL_FEATURES;
   } catch (error) {
     if (error instanceof Cql2Error) return undefined;
@@ -284,7 +284,7 @@ function condition(
 ): Expression {
   if (comparison === 'equals' && values.length !== 1) return NO_FEATURES;
   const scalars = [...new Set(values.map((value) => scalarOf(field, value)))];
-  return oneOf(
+  return equalsAny(
     attribute!,
     scalars.filter((value) => value !== undefined),
   );

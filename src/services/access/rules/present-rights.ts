@@ -4,7 +4,12 @@ import type { ApiKeyStore } from '../../../stores/access/api-keys.js';
 import type { UserStore } from '../../../stores/access/users.js';
 import { readDer } from '../certificates/encodings.js';
 import type { CertificateTrust } from '../certificates/trust.js';
-import { certifiedPrincipal, identityOfKey, identityOfUser, principalOf } from '../identity/identity.js';
+import {
+  buildKeyIdentity,
+  buildPrincipal,
+  buildUserIdentity,
+  certifiedPrincipal,
+} from '../identity/identity.js';
 import type { OAuthClients } from '../identity/oauth-clients.js';
 import type { JobCaller } from '../identity/submitter.js';
 import { keyStatus } from '../keys/api-keys.js';
@@ -58,7 +63,7 @@ export class PresentRights {
         return principal;
       case 'api-key': {
         const key = await apiKeys.get(principal.id);
-        return key && keyStatus(key) === 'active' ? this.#withRules(identityOfKey(key)) : undefined;
+        return key && keyStatus(key) === 'active' ? this.#withRules(buildKeyIdentity(key)) : undefined;
       }
       case 'user':
         return this.#user(principal);
@@ -75,9 +80,9 @@ export class PresentRights {
   async #user({ id, providerClaims = {} }: Principal): Promise<Principal | undefined> {
     const user = await this.deps.users.get(id);
     if (!user?.isActive) return undefined;
-    if (user.providerId === null) return this.#withRules(identityOfUser(user, {}));
+    if (user.providerId === null) return this.#withRules(buildUserIdentity(user, {}));
     if (!(await this.deps.isProvider(user.providerId))) return undefined;
-    return this.#withRules(identityOfUser(user, providerClaims));
+    return this.#withRules(buildUserIdentity(user, providerClaims));
   }
 
   /** The token had some of the scopes of its client: what it did not have is not given. */
@@ -88,7 +93,7 @@ export class PresentRights {
     const labels = await clients.labelsOf(client.body.allowedScopes);
     const held = labels.filter((label) => permits(principal, label));
     return this.#withRules(
-      identityOfKey({ ...client.body, id: client.id, permissions: held }, 'oauth-client'),
+      buildKeyIdentity({ ...client.body, id: client.id, permissions: held }, 'oauth-client'),
     );
   }
 
@@ -102,7 +107,7 @@ export class PresentRights {
     return certifiedPrincipal(judgement, { leaf, chain }, rules());
   }
 
-  #withRules(identity: Parameters<typeof principalOf>[0]): Principal {
-    return principalOf(identity, this.deps.rules());
+  #withRules(identity: Parameters<typeof buildPrincipal>[0]): Principal {
+    return buildPrincipal(identity, this.deps.rules());
   }
 }

@@ -1,26 +1,26 @@
 import { ApiError, notFound } from '../../../core/errors/errors.js';
 import { claimValues, type Principal } from '../../../core/http/operation.js';
-import { identityOfLabels } from '../identity/identity.js';
+import { buildLabelIdentity } from '../identity/identity.js';
 import { isAdministrator } from './policy.js';
 import type { RuleSet } from './rules.js';
 
 /** What rules look at in the holder of a key, a user, a client or a certificate. */
-export interface Holder {
+export interface CredentialHolder {
   readonly roles?: readonly string[] | undefined;
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly tenantId?: string | null | undefined;
 }
 
 /** The holder of a credential with these labels. */
-export function holderOf(labels: readonly string[]): Holder {
-  return identityOfLabels({ kind: 'api-key', id: '', name: '' }, labels);
+export function buildHolder(labels: readonly string[]): CredentialHolder {
+  return buildLabelIdentity({ kind: 'api-key', id: '', name: '' }, labels);
 }
 
 /**
  * A caller who is bound to a tenant, or limited by row policies or masks, gives and takes over only credentials that are
  * limited as well. Throws `forbidden` for others.
  */
-export function requireBound(principal: Principal, holder: Holder, rules: RuleSet): void {
+export function requireBound(principal: Principal, holder: CredentialHolder, rules: RuleSet): void {
   requireTenant(principal, holder);
   // Neither row policies nor masks apply to administrators.
   if (isAdministrator(principal)) return;
@@ -40,27 +40,31 @@ export function requireNoTenant({ tenantId }: Principal): void {
 }
 
 /** Whether a holder exists for a caller: callers of a tenant see only those of their tenant. */
-export function isOfTenant({ tenantId }: Principal, holder: Pick<Holder, 'tenantId'>): boolean {
+export function isTenantHolder({ tenantId }: Principal, holder: Pick<CredentialHolder, 'tenantId'>): boolean {
   return tenantId === undefined || holder.tenantId === tenantId;
 }
 
 /** Throws `not-found` for a holder that does not exist for a caller. */
-export function requireOfTenant(
+export function requireTenantHolder(
   principal: Principal,
-  holder: Pick<Holder, 'tenantId'>,
+  holder: Pick<CredentialHolder, 'tenantId'>,
   what: string,
   id: string,
 ): void {
-  if (!isOfTenant(principal, holder)) throw notFound(what, id);
+  if (!isTenantHolder(principal, holder)) throw notFound(what, id);
 }
 
-function requireTenant(principal: Principal, holder: Holder): void {
+function requireTenant(principal: Principal, holder: CredentialHolder): void {
   const { tenantId } = principal;
-  if (isOfTenant(principal, holder)) return;
+  if (isTenantHolder(principal, holder)) return;
   throw forbidden(`You belong to the tenant '${tenantId}', and so must the holder: tenant:${tenantId}.`);
 }
 
-function requireRoles({ roles: own = [] }: Principal, { roles = [] }: Holder, rules: RuleSet): void {
+function requireRoles(
+  { roles: own = [] }: Principal,
+  { roles = [] }: CredentialHolder,
+  rules: RuleSet,
+): void {
   const limiting = own.filter((role) => rules.limitingRoles.has(role));
   const missing = limiting.find((role) => !roles.includes(role));
   if (missing !== undefined)
@@ -78,7 +82,7 @@ function requireRoles({ roles: own = [] }: Principal, { roles = [] }: Holder, ru
  */
 function requireClaims(
   { claims: own = {}, roles = [] }: Principal,
-  { claims = {} }: Holder,
+  { claims = {} }: CredentialHolder,
   type: string,
   rules: RuleSet,
 ): void {

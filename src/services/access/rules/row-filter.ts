@@ -65,7 +65,7 @@ const SAMPLES: Partial<Record<Field['type'], Scalar>> = {
  * several values where one is wanted, or none that the attribute could have. Throws `Cql2Error` when it does not fit the
  * collection any more.
  */
-export function rowFilterOf(
+export function buildRowFilter(
   text: string,
   { source }: VectorCollection,
   claims: Readonly<Record<string, readonly string[]>>,

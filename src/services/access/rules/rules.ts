@@ -5,9 +5,9 @@ import {
   type DataAccess,
   type FieldMask,
   type LayerName,
-  labelsOf,
-  namesOfLayer,
-  OPEN,
+  listLayerNames,
+  listPermissionLabels,
+  OPEN_ACCESS,
   type Role,
   type RowPolicy,
   type RuleScope,
@@ -41,7 +41,7 @@ export const isRule = (kind: string) => KINDS.has(kind);
 export const givesRights = (kind: string) => kind === RULE_KINDS.role || !isRule(kind);
 
 /** A source of a copy, as it was when the copy was made. */
-export interface SourceLayer extends LayerName {
+export interface CopySourceLayer extends LayerName {
   /**
    * What its settings hid from everybody (`hiddenBySettings`), and the copy lacks; absent where that is not known. States of
    * before 2026-11-29 have a hash of it.
@@ -54,7 +54,7 @@ export interface SourceLayer extends LayerName {
 }
 
 export interface Derivation {
-  readonly sources: readonly SourceLayer[];
+  readonly sources: readonly CopySourceLayer[];
   /** What an administrator chose to hide in a second layer of a table. */
   readonly chosen?: HidingSettings;
 }
@@ -103,7 +103,7 @@ export class RuleSet {
     this.#masks = new ByLayer(rules.masks);
     this.#access = rules.access;
     this.#derivations = rules.derivations ?? new Map();
-    this.#defaultAccess = rules.defaultAccess ?? OPEN;
+    this.#defaultAccess = rules.defaultAccess ?? OPEN_ACCESS;
     this.lost = rules.lost ?? NOTHING_LOST;
     this.hashKey = rules.hashKey;
     this.claimTypes = [...new Set(rules.rows.flatMap(claimsOf))].sort();
@@ -124,7 +124,7 @@ export class RuleSet {
   /** Permission labels that roles give; roles that do not exist give none. */
   labelsOf(roles: readonly string[]): readonly string[] {
     const grants = roles.flatMap((name) => this.#roles.get(name)?.permissions ?? []);
-    return [...new Set(grants.flatMap(labelsOf))];
+    return [...new Set(grants.flatMap(listPermissionLabels))];
   }
 
   get accessOfService(): DataAccess {
@@ -158,7 +158,7 @@ export class RuleSet {
   }
 
   #hasPolicy(layer: Pick<RuledLayer, 'id' | 'layerId'>): boolean {
-    return namesOfLayer(layer).some((name) => this.#access.has(name));
+    return listLayerNames(layer).some((name) => this.#access.has(name));
   }
 
   #formerOf(id: string): readonly string[] {
@@ -167,12 +167,12 @@ export class RuleSet {
 
   /** Under which id the access of a collection is kept; that of the default service where nothing is kept. */
   accessIdOf({ id, layerId, service = SERVICE }: RuledLayer): string {
-    const ids = [...namesOfLayer({ id, layerId }), serviceAccessId(service)];
+    const ids = [...listLayerNames({ id, layerId }), serviceAccessId(service)];
     return ids.find((one) => this.#access.has(one)) ?? ANY;
   }
 
   /** The layers that a collection is a copy of. */
-  sourcesOf(id: string): readonly SourceLayer[] {
+  sourcesOf(id: string): readonly CopySourceLayer[] {
     return this.#derivations.get(id)?.sources ?? [];
   }
 
@@ -215,7 +215,7 @@ class ByLayer<R extends RuleScope> {
   }
 
   of({ id, layerId, service: own = SERVICE }: RuledLayer): readonly R[] {
-    const names = [ANY, ...namesOfLayer({ id, layerId })];
+    const names = [ANY, ...listLayerNames({ id, layerId })];
     const named = names.flatMap((name) => this.#rules.get(name) ?? []);
     return named.filter(({ service }) => service === ANY || service === own);
   }
@@ -309,7 +309,7 @@ export class AccessRules {
     await others;
     const hashes = masks.some(({ body }) => body.treatment === 'hash');
     const hashKey = hashes ? await this.#hashKey.read() : undefined;
-    const { defaultAccess = OPEN, marker } = this.options;
+    const { defaultAccess = OPEN_ACCESS, marker } = this.options;
     const rules: Rules = {
       roles: roles.map(bodyOf),
       rows: rows.map(bodyOf),

@@ -56,7 +56,12 @@ export interface NewCopy extends CopyChoice, CopyWords {
 export const NO_WORDS: CopyWords = { serviceName: SERVICE, enabled: true, description: null, about: {} };
 
 /** What an earlier layer of that name had is gone. */
-export function settingsOf({ serviceName, enabled, description, about }: CopyWords): Partial<LayerSettings> {
+export function buildCopySettings({
+  serviceName,
+  enabled,
+  description,
+  about,
+}: CopyWords): Partial<LayerSettings> {
   return {
     service: serviceName === SERVICE ? undefined : serviceName,
     enabled: enabled ? undefined : false,

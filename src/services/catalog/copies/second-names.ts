@@ -6,7 +6,7 @@ import { isRemote } from '../../../core/sources/sources.js';
 import { mapInLanes } from '../../../core/values/lanes.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
 import { nameSource } from '../../access/rules/derivations.js';
-import { DERIVATION_KIND, type Derivation, type SourceLayer } from '../../access/rules/rules.js';
+import { type CopySourceLayer, DERIVATION_KIND, type Derivation } from '../../access/rules/rules.js';
 import { STAT_LANES } from '../publish/source-identities.js';
 
 export interface SecondNamesDeps {
@@ -71,7 +71,7 @@ export class SecondNames {
     }
   }
 
-  async #put(id: string, sources: readonly SourceLayer[]): Promise<void> {
+  async #put(id: string, sources: readonly CopySourceLayer[]): Promise<void> {
     const { documents, load } = this.deps;
     if (sources.length > 0) await documents.put(DERIVATION_KIND, id, { sources }, 'system');
     else await documents.remove(DERIVATION_KIND, id);
@@ -81,7 +81,7 @@ export class SecondNames {
 
 const hasSeveralNames = (all: readonly Collection[]) => all.some(({ file }) => file !== all[0]!.file);
 
-const namesIn = (sources: readonly SourceLayer[]) => JSON.stringify(sources.map(({ id }) => id).sort());
+const namesIn = (sources: readonly CopySourceLayer[]) => JSON.stringify(sources.map(({ id }) => id).sort());
 
 /** Collections of the same table; all if none is of that table. */
 function sameTables(one: Collection, others: readonly Collection[]): readonly Collection[] {

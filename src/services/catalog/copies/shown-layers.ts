@@ -1,6 +1,6 @@
 import { SERVICE } from '../../../core/access/access.js';
 import type { CatalogSnapshot, Collection } from '../../../core/catalog/collection.js';
-import { placesOfRaster } from '../../../core/catalog/raster-sources.js';
+import { listRasterLocations } from '../../../core/catalog/raster-sources.js';
 import { isDatabase } from '../../../core/sources/database-url.js';
 import { objectAddress } from '../../../core/sources/object-stores.js';
 import { mapInLanes } from '../../../core/values/lanes.js';
@@ -8,23 +8,23 @@ import type { CollectionStore } from '../../../stores/catalog/collections.js';
 import type { RasterStore } from '../../../stores/rasters/rasters.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
 import type { Derivations } from '../../access/rules/derivations.js';
-import type { RuledLayer, SourceLayer } from '../../access/rules/rules.js';
+import type { CopySourceLayer, RuledLayer } from '../../access/rules/rules.js';
 import {
-  CONNECTION,
+  CONNECTION_KIND,
   type Connection,
-  providerOf,
+  getConnectionProvider,
   type StoredConnection,
 } from '../../connections/connection.js';
 import { LAYER_COPY } from '../../connections/connections.js';
-import { isBucketProvider, objectStoreOf } from '../../connections/object-store.js';
+import { createObjectStore, isBucketProvider } from '../../connections/object-store.js';
 import { serviceAddress } from '../../connections/service-address.js';
 import {
+  buildServicePlace,
   type DataPlace,
   findPlace,
   findPlaces,
   overlap,
-  placeOfService,
-  placeOfUrl,
+  parseUrlPlace,
 } from '../publish/data-places.js';
 import { STAT_LANES } from '../publish/source-identities.js';
 import type { LayerCopy } from './layer-copy.js';
@@ -43,14 +43,14 @@ interface PlacedLayer {
 }
 
 /** Finds the layers that show data: a further layer of the data is a copy of them, and no way round their rules. */
-export class ShownLayers {
+export class LayerFinder {
   /** A look at all published files that goes on: registrations at the same time share it. */
   #look: { readonly catalog: CatalogSnapshot; readonly layers: Promise<PlacedLayer[]> } | undefined;
 
   constructor(private readonly deps: ShownLayersDeps) {}
 
   /** The layers that show something of a place, but for the one of the id `except`, and the layers that they are copies of. */
-  async at(place: DataPlace, except?: string): Promise<SourceLayer[]> {
+  async at(place: DataPlace, except?: string): Promise<CopySourceLayer[]> {
     const all = [
       ...(await this.#published()),
       ...(await this.#registered()),
@@ -79,7 +79,7 @@ export class ShownLayers {
     const find = async ({ kind, layerId, parts }: (typeof rasters)[number]): Promise<PlacedLayer[]> => {
       const id = kind === 'import' ? undefined : await this.deps.collections.slugOf(layerId);
       if (id === undefined) return [];
-      const paths = parts.flatMap(({ source }) => placesOfRaster(source));
+      const paths = parts.flatMap(({ source }) => listRasterLocations(source));
       return [{ layer: { id, layerId }, places: await Promise.all(paths.map((path) => findPlace(path))) }];
     };
     return (await mapInLanes(rasters, STAT_LANES, find)).flat();
@@ -89,13 +89,13 @@ export class ShownLayers {
     const { documents, collections } = this.deps;
     const copies = await documents.list<LayerCopy>(LAYER_COPY);
     if (copies.length === 0) return [];
-    const stored = await documents.list<Connection>(CONNECTION);
+    const stored = await documents.list<Connection>(CONNECTION_KIND);
     const connections = new Map(stored.map((one) => [one.id, one]));
     const placed = copies.map(async ({ id, body }): Promise<PlacedLayer[]> => {
       const [connection, layerId] = [connections.get(body.connectionId), await collections.find(id)];
       if (!connection || layerId === undefined) return [];
       const service = body.settings.service ?? SERVICE;
-      return [{ layer: { id, layerId, service }, places: [placeOfCopy(connection, body)] }];
+      return [{ layer: { id, layerId, service }, places: [buildCopyPlace(connection, body)] }];
     });
     return (await Promise.all(placed)).flat();
   }
@@ -111,13 +111,13 @@ export class ShownLayers {
 }
 
 /** The place of what a connection to a bucket or a service leads to. */
-export function placeOfCopy({ body }: StoredConnection, { table }: Pick<LayerCopy, 'table'>): DataPlace {
-  if (!isBucketProvider(providerOf(body))) return placeOfService(serviceAddress(body), table);
-  return placeOfUrl(objectAddress(objectStoreOf(body, ''), table));
+export function buildCopyPlace({ body }: StoredConnection, { table }: Pick<LayerCopy, 'table'>): DataPlace {
+  if (!isBucketProvider(getConnectionProvider(body))) return buildServicePlace(serviceAddress(body), table);
+  return parseUrlPlace(objectAddress(createObjectStore(body, ''), table));
 }
 
 /** The place of a bucket. */
-export function placeOfBucket({ body }: StoredConnection): DataPlace {
-  const { endpoint, bucket } = objectStoreOf(body, '');
-  return placeOfUrl(`${endpoint}/${bucket}`);
+export function buildBucketPlace({ body }: StoredConnection): DataPlace {
+  const { endpoint, bucket } = createObjectStore(body, '');
+  return parseUrlPlace(`${endpoint}/${bucket}`);
 }

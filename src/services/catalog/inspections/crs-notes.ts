@@ -4,7 +4,7 @@ import type { VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
 /** What people are told of the CRS of data that names none. */
 
 export function planeNote({ extent }: VectorLayerInfo, file: string): string {
-  const sides = extent ? ` and ${sidesOf(extent)} cannot be degrees` : '';
+  const sides = extent ? ` and ${formatBoxSides(extent)} cannot be degrees` : '';
   return `No coordinate reference system is named,${sides}: it is drawn in its own plane, and is on no map of the Earth. ${howToState(file)}`;
 }
 
@@ -12,7 +12,7 @@ export function guessNote(crs: string, reason: string, file: string): string {
   return `No coordinate reference system is named: ${crs} was guessed, as ${reason}. If that is wrong: ${howToState(file, 'state it')}`;
 }
 
-export function sidesOf([minx, miny, maxx, maxy]: readonly [number, number, number, number]): string {
+export function formatBoxSides([minx, miny, maxx, maxy]: readonly [number, number, number, number]): string {
   return `x ${minx} to ${maxx}, y ${miny} to ${maxy}`;
 }
 

@@ -1,4 +1,8 @@
-import { isDistant, membersOf, placeOfRaster } from '../../../core/catalog/raster-sources.js';
+import {
+  describeRasterLocation,
+  isDistant,
+  listMosaicMembers,
+} from '../../../core/catalog/raster-sources.js';
 import { countCommits, type LogCommits } from '../../../core/files/commit-count.js';
 import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../../core/tasks/tasks.js';
 import type { VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
@@ -191,7 +195,7 @@ const isSameState = (one: InspectedState, other: InspectedState) => one.text ===
 function findInspectedFile(input: TaskInput<InspectionName>): string | undefined {
   if ('path' in input) return input.path;
   const { source } = input;
-  return isDistant(source) || membersOf(source) ? undefined : placeOfRaster(source);
+  return isDistant(source) || listMosaicMembers(source) ? undefined : describeRasterLocation(source);
 }
 
 /** An inspection that was kept counts commits by a log that may be another one now. */

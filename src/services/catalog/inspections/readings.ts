@@ -2,12 +2,12 @@ import { extname } from 'node:path';
 import type { Collection } from '../../../core/catalog/collection.js';
 import { fileState } from '../../../core/files/file-state.js';
 import { isBelow } from '../../../core/files/folders.js';
-import { statedOfFile } from '../../../core/geometry/stated-crs.js';
+import { findStatedCrs } from '../../../core/geometry/stated-crs.js';
 import type { MakeCollection } from '../publish/collections.js';
 import { readFileSource, readTableDrafts } from '../publish/files.js';
 import { findFiles, type SourceFile } from '../publish/find.js';
 import { RASTER, TABLES } from '../publish/formats.js';
-import type { Draft, Found, PublishDeps, Unplaced } from '../publish/source.js';
+import type { CollectionDraft, Found, PublishDeps, Unplaced } from '../publish/source.js';
 
 /** A change of what sources hold. */
 export interface SourceChange {
@@ -182,7 +182,7 @@ export class SourceReader {
   /** The other tables stay as they were read, with their version: nobody wrote to them. */
   async #readTables(kept: Found, path: string, tables: string[], deps: PublishDeps): Promise<Found> {
     const read = memoized(await readTableDrafts(path, tables, deps));
-    const isOther = ({ table }: Draft) => table === undefined || !tables.includes(table);
+    const isOther = ({ table }: CollectionDraft) => table === undefined || !tables.includes(table);
     const collections = [...kept.collections.filter(isOther), ...read.collections];
     collections.sort((one, other) => compare(one.table ?? '', other.table ?? ''));
     const unplaced = [
@@ -220,7 +220,7 @@ function tagOf({ path, version }: SourceFile, deps: PublishDeps): string {
           BESIDE_RASTERS.map((name) => path + name),
         )
       : '';
-    return JSON.stringify([version ?? deps.versionOf(path), beside, statedOfFile(deps.statedCrs, path)]);
+    return JSON.stringify([version ?? deps.versionOf(path), beside, findStatedCrs(deps.statedCrs, path)]);
   } catch {
     return '';
   }
@@ -230,7 +230,7 @@ function tagOf({ path, version }: SourceFile, deps: PublishDeps): string {
 function memoized(found: Found): Found {
   const drafts = new Map(found.collections.map((draft) => [draft, withMemory(draft)]));
   const unplaced = found.unplaced?.map((one): Unplaced => {
-    const placed = new Map<string, Promise<Draft>>();
+    const placed = new Map<string, Promise<CollectionDraft>>();
     return {
       ...one,
       draft: drafts.get(one.draft)!,
@@ -244,7 +244,7 @@ function memoized(found: Found): Found {
   return { ...found, collections: [...drafts.values()], ...(unplaced && { unplaced }) };
 }
 
-function withMemory(draft: Draft): Draft {
+function withMemory(draft: CollectionDraft): CollectionDraft {
   const { make } = draft;
   let unnamed: Collection | undefined;
   let named: Collection | undefined;

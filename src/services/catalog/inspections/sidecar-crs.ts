@@ -8,14 +8,14 @@ import { describeCrs } from '../../../native/index.js';
 const MOST_BYTES = 65_536;
 
 /** Files that may stand beside one of data and hold its CRS: `roads.prj` and `roads.qpj` of `roads.csv`, or `roads.csv.prj`. */
-export function sidecarsOf(path: string): string[] {
+export function listSidecars(path: string): string[] {
   const stem = path.slice(0, path.length - extname(path).length);
   return [`${stem}.prj`, `${stem}.qpj`, `${path}.prj`, `${path}.qpj`];
 }
 
 /** The CRS, as WKT or what else PROJ reads, that a file beside the data states. */
 export async function sidecarCrs(path: string): Promise<string | undefined> {
-  for (const sidecar of sidecarsOf(path)) {
+  for (const sidecar of listSidecars(path)) {
     const bytes = await readFile(sidecar).catch(() => undefined);
     if (!bytes || bytes.length > MOST_BYTES) continue;
     const text = bytes.toString('utf8').trim();

@@ -3,12 +3,17 @@ import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { Relationship } from '../../../core/catalog/layer-settings.js';
 import type { Scalar } from '../../../core/cql2/ast.js';
 import { type FieldType, hasIntegerIds } from '../../../core/sources/vector-source.js';
-import { type AnyNumber, digitsOf, isExactNumber, readNumber } from '../../../core/values/exact-number.js';
+import {
+  type AnyNumber,
+  formatDecimal,
+  isExactNumber,
+  readNumber,
+} from '../../../core/values/exact-number.js';
 
 /** How features of two layers belong together: by equal values of a field of each. */
 
 /** The field of the layer that has the relationship, and that of the layer at its other end. */
-export function fieldsOf({ role, originField, destinationField }: Relationship): {
+export function getRelationshipFields({ role, originField, destinationField }: Relationship): {
   own: string;
   other: string;
 } {
@@ -18,16 +23,16 @@ export function fieldsOf({ role, originField, destinationField }: Relationship):
 }
 
 /** Type of a field that the caller may filter by, the id among them. */
-export function typeOf(field: string, { source }: VectorCollection): FieldType | undefined {
+export function findFieldType(field: string, { source }: VectorCollection): FieldType | undefined {
   if (field === source.idColumn) return hasIntegerIds(source) ? 'integer' : 'string';
   return plainFields(source.fields).find(({ name }) => name === field)?.type;
 }
 
 /** A value of a feature, whose numbers were read with all digits, as a field of this type has it; undefined for none. */
-export function comparable(value: unknown, type: FieldType): Scalar | undefined {
+export function toComparableValue(value: unknown, type: FieldType): Scalar | undefined {
   const number = numberIn(value);
   if (type === 'string')
-    return typeof value === 'string' ? value : number === undefined ? undefined : digitsOf(number);
+    return typeof value === 'string' ? value : number === undefined ? undefined : formatDecimal(number);
   if (type === 'integer' || type === 'number') return number;
   return type === 'boolean' && typeof value === 'boolean' ? value : undefined;
 }

@@ -9,7 +9,7 @@ import type {
   ServiceSettings,
   TimeInfo,
 } from '../../../core/catalog/layer-settings.js';
-import { mosaicOf, withMerge, withOldestOnTop } from '../../../core/catalog/raster-sources.js';
+import { findMosaicSource, withMerge, withOldestOnTop } from '../../../core/catalog/raster-sources.js';
 import {
   ALL_FEATURES,
   Cql2Error,
@@ -66,7 +66,7 @@ export function settled(
 /** Mosaics are drawn in the order of their members, the newest last. What merges values by itself stays as it is. */
 function mosaicBy(collection: RasterCollection, strategy: MergeStrategy | undefined): RasterCollection {
   const { raster, version, origin } = collection;
-  const source = mosaicOf(raster.source);
+  const source = findMosaicSource(raster.source);
   if (!source || source.merge || strategy === undefined || strategy === 'newest') return collection;
   return {
     ...collection,
@@ -122,7 +122,7 @@ function withTime(collection: VectorCollection, time: TimeInfo | undefined): Vec
     [time.startTimeField, 'start' as const],
   ]);
   const fields = source.fields.map((field) => {
-    const bound = isInstant(field) ? bounds.get(field.name) : undefined;
+    const bound = isTimeField(field) ? bounds.get(field.name) : undefined;
     return bound ? { ...field, bound } : field;
   });
   if (fields.every((field, i) => field === source.fields[i])) return collection;
@@ -135,7 +135,7 @@ function withTime(collection: VectorCollection, time: TimeInfo | undefined): Vec
   };
 }
 
-export function isInstant({ type }: Field): boolean {
+export function isTimeField({ type }: Field): boolean {
   return type === 'date' || type === 'date-time';
 }
 

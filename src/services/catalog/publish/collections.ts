@@ -7,10 +7,10 @@ import { defaultRasterStyle, defaultStyle } from '../../../core/styles/default-s
 import type { VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
 import type { ArchiveInfo } from '../../../core/tiles/archives.js';
 import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
-import { crsOfEpsg, ownCrs, parseCrs } from '../../../native/crs.js';
+import { findEpsgCrs, ownCrs, parseCrs } from '../../../native/crs.js';
 import { describeCrs } from '../../../native/index.js';
-import { stylesOfFile } from '../../styles/of-files.js';
-import { sidesOf } from '../inspections/crs-notes.js';
+import { buildFileStyles } from '../../styles/of-files.js';
+import { formatBoxSides } from '../inspections/crs-notes.js';
 
 /** Makes the collection once its identifiers are known. */
 export type MakeCollection = (id: string, layerId: number) => Collection;
@@ -35,7 +35,7 @@ export function vectorCollection(
     kind: 'vector',
     id,
     layerId,
-    title: layer.title && layer.title !== layer.source.table ? layer.title : titleOf(layer.source.table),
+    title: layer.title && layer.title !== layer.source.table ? layer.title : formatTitle(layer.source.table),
     description: layer.description ?? '',
     extent84: storageCrs.isPlane ? undefined : extent84 && globeExtent(extent84),
     ...(storageCrs.isPlane && extent ? { extent } : {}),
@@ -59,7 +59,7 @@ export function vectorCollection(
     ...(layer.commits ? { commits: layer.commits } : {}),
     countEstimated: layer.countEstimated,
     ...(layer.activity ? { activity: layer.activity } : {}),
-    ...stylesOfFile(defaultStyle(layer.source.geometryType, id), layer.styles),
+    ...buildFileStyles(defaultStyle(layer.source.geometryType, id), layer.styles),
     ...(layer.stac ? { stac: layer.stac } : {}),
   });
 }
@@ -76,7 +76,7 @@ export function rasterCollection(
     kind: 'raster',
     id,
     layerId,
-    title: titleOf(name),
+    title: formatTitle(name),
     description: `${raster.width} x ${raster.height} pixels, ${raster.bands.length} band${raster.bands.length === 1 ? '' : 's'}, ${raster.driver}`,
     extent84: globeExtent(raster.extent84),
     storageCrs,
@@ -95,7 +95,7 @@ export function archiveCollection(archive: ArchiveInfo, name: string, version: s
     kind: 'archive',
     id,
     layerId,
-    title: archive.title && archive.title !== name ? archive.title : titleOf(name),
+    title: archive.title && archive.title !== name ? archive.title : formatTitle(name),
     description: archive.description ?? '',
     extent84: globeExtent(archive.extent84),
     storageCrs: WEB_MERCATOR,
@@ -117,7 +117,7 @@ export function archiveCollection(archive: ArchiveInfo, name: string, version: s
 function identifiedCrs(wkt: string): Crs | undefined {
   try {
     const { authority, code } = describeCrs(wkt);
-    return authority === 'EPSG' ? crsOfEpsg(Number(code)) : undefined;
+    return authority === 'EPSG' ? findEpsgCrs(Number(code)) : undefined;
   } catch {
     return undefined;
   }
@@ -148,20 +148,20 @@ function warningOf({ extent84, beyond }: VectorLayerInfo): string | undefined {
   if (!box) return undefined;
   if (box.some((side) => Math.abs(side) >= NOT_FINITE))
     return 'Coordinates contradict the coordinate reference system or are not finite numbers. Geometries with NaN or infinity cannot be read and are shown as null.';
-  return `Coordinates contradict the coordinate reference system: ${sidesOf(box)}.`;
+  return `Coordinates contradict the coordinate reference system: ${formatBoxSides(box)}.`;
 }
 
 /** CRS84 (and with heights CRS84h), the storage CRS, and the two that maps use; no repeats. */
 function advertised(storage: Crs, hasZ = false): Crs[] {
   if (storage.isPlane) return [storage];
-  const list = [CRS84, ...(hasZ ? [CRS84H] : []), storage, crsOfEpsg(4326), WEB_MERCATOR].filter(
+  const list = [CRS84, ...(hasZ ? [CRS84H] : []), storage, findEpsgCrs(4326), WEB_MERCATOR].filter(
     (crs) => crs !== undefined,
   );
   return list.filter((crs, i) => list.findIndex((other) => other.uri === crs.uri) === i);
 }
 
 /** A name as words. */
-export function titleOf(name: string): string {
+export function formatTitle(name: string): string {
   const words = name.replace(/[_-]+/g, ' ').trim();
   return words ? words[0]!.toUpperCase() + words.slice(1) : name;
 }

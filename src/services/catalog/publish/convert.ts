@@ -8,8 +8,8 @@ import { isCsv } from '../../../core/values/csv.js';
 import { isRunning } from '../../../stores/database/instance.js';
 import { writeThrough } from '../../edits/write-through.js';
 import { slug } from '../../kit/slug.js';
-import { titleOf } from './collections.js';
-import { isGzipped, isZipped, nameOf } from './formats.js';
+import { formatTitle } from './collections.js';
+import { getFileStem, isGzipped, isZipped } from './formats.js';
 import { INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
 const IMPORT_DEADLINE_MS = 600_000;
@@ -133,14 +133,14 @@ async function layersIn(
       reason: 'No geometry, and no columns of coordinates such as longitude and latitude.',
     });
   const words = layers.map(({ path, info }) =>
-    wordsFor(path === source ? nameOf(source) : nameOf(path), info, layers),
+    wordsFor(path === source ? getFileStem(source) : getFileStem(path), info, layers),
   );
   const tables = tableNames(words);
   return layers.map(({ path, info }, i) => ({
     path,
     layer: info.name,
     table: tables[i]!,
-    title: titleOf(words[i]!),
+    title: formatTitle(words[i]!),
   }));
 }
 

@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { hasCoverage } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
-import { placesOfRaster } from '../../../core/catalog/raster-sources.js';
+import { listRasterLocations } from '../../../core/catalog/raster-sources.js';
 import { isDatabase } from '../../../core/sources/database-url.js';
 import { isRemote } from '../../../core/sources/sources.js';
 
@@ -31,7 +31,7 @@ const isInside = (path: string, container: string) =>
 
 /** The place of a file, folder or URL. A file that is gone has its path only. */
 export async function findPlace(path: string): Promise<DataPlace> {
-  if (isRemote(path)) return placeOfUrl(path);
+  if (isRemote(path)) return parseUrlPlace(path);
   try {
     const real = await realpath(path);
     const { dev, ino } = await stat(real, { bigint: true });
@@ -42,7 +42,7 @@ export async function findPlace(path: string): Promise<DataPlace> {
 }
 
 /** The place of a URL without its scheme, default port, user and query: a query can be a signature. */
-export function placeOfUrl(url: string): DataPlace {
+export function parseUrlPlace(url: string): DataPlace {
   if (!URL.canParse(url)) return { path: url };
   const { protocol, port, hostname, pathname } = new URL(url);
   const [, bucket] = /^(.+)\.s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(hostname) ?? [];
@@ -66,13 +66,13 @@ function decode(path: string): string {
 }
 
 /** The place of a layer of another server. */
-export function placeOfService(address: URL, layer: string): DataPlace {
-  return { path: placeOfUrl(address.href).path + address.search, layer };
+export function buildServicePlace(address: URL, layer: string): DataPlace {
+  return { path: parseUrlPlace(address.href).path + address.search, layer };
 }
 
 /** The places that a published collection is read from, but for tables of databases. */
 export async function findPlaces(collection: Collection): Promise<DataPlace[]> {
   if (hasCoverage(collection))
-    return Promise.all(placesOfRaster(collection.raster.source).map((path) => findPlace(path)));
+    return Promise.all(listRasterLocations(collection.raster.source).map((path) => findPlace(path)));
   return isDatabase(collection.file) ? [] : [await findPlace(collection.file)];
 }

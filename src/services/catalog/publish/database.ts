@@ -5,7 +5,7 @@ import { withoutPassword } from '../../../core/sources/database-url.js';
 import type { PostgisSource } from '../../../core/sources/vector-source.js';
 import type { DiscoveredDatabase, VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
 import { rasterCollection, type Versions, vectorCollection } from './collections.js';
-import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
+import { type CollectionDraft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 
 /** What a PostGIS database holds, or why it cannot be published. */
 export async function readDatabase(url: string, deps: PublishDeps): Promise<Found> {
@@ -73,7 +73,11 @@ function fullName({ source }: VectorLayerInfo): string {
 }
 
 /** A table with several geometry columns makes several collections. */
-function draftOf(layer: VectorLayerInfo, columns: ReadonlyMap<string, number>, path: string): Draft {
+function draftOf(
+  layer: VectorLayerInfo,
+  columns: ReadonlyMap<string, number>,
+  path: string,
+): CollectionDraft {
   const { schema, table, geometryColumn } = layer.source as PostgisSource;
   const name = columns.get(fullName(layer))! > 1 ? `${table}_${geometryColumn}` : table;
   return { name, group: schema, make: vectorCollection(layer, path, versionsOf(layer)) };

@@ -6,9 +6,9 @@ import type { FileWrites } from '../../../core/edits/edits.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { commitCount } from '../../../core/files/commit-count.js';
 import { fileState } from '../../../core/files/file-state.js';
-import { worldFilesOf } from '../../../core/files/world-files.js';
+import { listWorldFiles } from '../../../core/files/world-files.js';
 import { isCsv } from '../../../core/values/csv.js';
-import { sidecarsOf } from '../inspections/sidecar-crs.js';
+import { listSidecars } from '../inspections/sidecar-crs.js';
 import { findFiles } from './find.js';
 import { isCopied, RASTER, TABLES } from './formats.js';
 
@@ -123,10 +123,10 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 function companionsOf(path: string): string[] {
   const extension = extname(path).toLowerCase();
   if (TABLES.has(extension)) return [`${path}-wal`];
-  if (isCsv(path)) return [`${path}.cpg`, ...sidecarsOf(path)];
-  if (RASTER.has(extension)) return [...worldFilesOf(path), ...sidecarsOf(path)];
+  if (isCsv(path)) return [`${path}.cpg`, ...listSidecars(path)];
+  if (RASTER.has(extension)) return [...listWorldFiles(path), ...listSidecars(path)];
   if (!isCopied(path)) return [];
   const stem = path.slice(0, -extension.length);
   const parts = PARTS[extension] ?? [];
-  return [...parts.map((name) => `${stem}.${name}`), ...sidecarsOf(path)];
+  return [...parts.map((name) => `${stem}.${name}`), ...listSidecars(path)];
 }

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
-import { membersOf, placeOfRaster } from '../../../core/catalog/raster-sources.js';
+import { describeRasterLocation, listMosaicMembers } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { statedOfFile } from '../../../core/geometry/stated-crs.js';
+import { findStatedCrs } from '../../../core/geometry/stated-crs.js';
 import { contentTag } from '../../../core/http/content-tag.js';
 import type { FileRaster, RasterLayers } from '../../../core/rasters/rasters.js';
 import { TILE_INDEX } from '../../../core/sources/sources.js';
@@ -14,8 +14,8 @@ import { sidecarCrs } from '../inspections/sidecar-crs.js';
 import { archiveCollection, rasterCollection, type Versions, vectorCollection } from './collections.js';
 import { type Copy, convert } from './convert.js';
 import type { SourceFile } from './find.js';
-import { ARCHIVE, GRIDDED, isCopied, isTableFolder, nameOf, RASTER, TABLES } from './formats.js';
-import { type Draft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
+import { ARCHIVE, GRIDDED, getFileStem, isCopied, isTableFolder, RASTER, TABLES } from './formats.js';
+import { type CollectionDraft, type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
 import { collectionName, isStac, readStac } from './stac.js';
 
 interface FileDeps extends PublishDeps {
@@ -111,7 +111,7 @@ async function readFeatureTables(
   deps: FileDeps,
   notes: Copy['notes'] = {},
 ): Promise<Found & { inspected: string[] }> {
-  const stated = statedOfFile(deps.statedCrs, file);
+  const stated = findStatedCrs(deps.statedCrs, file);
   const assumeCrs = tables.path === file ? undefined : await sidecarCrs(file);
   const inspect = async (crs: Record<string, string>) => {
     const options = { deadlineMs: INSPECT_DEADLINE_MS };
@@ -124,11 +124,11 @@ async function readFeatureTables(
   };
   const layers = await inspect(stated);
   const contents: Found = { collections: [], quarantined: [], unplaced: [] };
-  const draftOf = (layer: VectorLayerInfo, note?: string): Draft => {
+  const draftOf = (layer: VectorLayerInfo, note?: string): CollectionDraft => {
     const name = collectionName(layer);
     const versions = versionsIn(version, layer);
     const make = vectorCollection(layer, file, versions, note);
-    return { name, group: nameOf(file), table: layer.source.table, make };
+    return { name, group: getFileStem(file), table: layer.source.table, make };
   };
   for (const layer of layers) {
     const name = collectionName(layer);
@@ -250,16 +250,16 @@ async function readRaster(
   deps: FileDeps,
 ): Promise<Found> {
   const raster = await deps.inspector.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
-  const group = nameOf(path);
+  const group = getFileStem(path);
   const make = rasterCollection(raster, name ?? group, path, version);
   const { source: read } = raster;
-  const members = (membersOf(read) ?? []).map((member) => placeOfRaster(member.source));
+  const members = (listMosaicMembers(read) ?? []).map((member) => describeRasterLocation(member.source));
   return { collections: [{ name: name ?? group, group, make }], quarantined: [], members };
 }
 
 /** A raster that is a file of its own: its CRS can be stated. */
 async function readRasterFile(path: string, version: string, deps: FileDeps): Promise<Found> {
-  const { '': crs } = statedOfFile(deps.statedCrs, path);
+  const { '': crs } = findStatedCrs(deps.statedCrs, path);
   const assumeCrs = await sidecarCrs(path);
   const source: FileRaster = {
     kind: 'file',
@@ -280,7 +280,7 @@ async function readArchive(
 ): Promise<Found> {
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
   const archive = await deps.inspector.run('vector.archive', { path, container }, options);
-  const name = nameOf(path);
+  const name = getFileStem(path);
   return {
     collections: [{ name, group: name, make: archiveCollection(archive, name, version) }],
     quarantined: [],

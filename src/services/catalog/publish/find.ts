@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isDataFolder } from '../../../core/files/data-folder.js';
-import { isIn } from '../../../core/files/folders.js';
+import { isInFolder } from '../../../core/files/folders.js';
 import { isPicture } from '../../../core/files/world-files.js';
 import { GRID_FOLDER, isSource, isTableFolder, reasonNotRead } from './formats.js';
 import { stacRoot } from './stac.js';
@@ -59,7 +59,7 @@ async function walk(
     files.push({ path, problem: 'The path does not exist.' });
     return;
   }
-  if (!isIn(real, root)) {
+  if (!isInFolder(real, root)) {
     files.push({ path, problem: 'The link leads out of the published folder.' });
     return;
   }

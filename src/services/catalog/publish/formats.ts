@@ -109,7 +109,7 @@ export function isSource(path: string): boolean {
 }
 
 /** Its name without what tells the format. */
-export function nameOf(path: string): string {
+export function getFileStem(path: string): string {
   const name = basename(path, extname(path));
   return isGzipped(path) ? basename(name, extname(name)) : name;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { CatalogSnapshot, type Collection, type TileSettings } from '../../../core/catalog/collection.js';
-import { statedOfNothing } from '../../../core/geometry/stated-crs.js';
+import { listUnusedStatedCrs } from '../../../core/geometry/stated-crs.js';
 import { isDatabase, withoutPassword } from '../../../core/sources/database-url.js';
 import { isPath, isRemote, isStacApi, TILE_INDEX } from '../../../core/sources/sources.js';
 import { mapInLanes } from '../../../core/values/lanes.js';
@@ -13,7 +13,7 @@ import { readDatabase } from './database.js';
 import { assignIds, withAwaited } from './names.js';
 import { readRemote } from './remote.js';
 import type { DataSettings } from './settings.js';
-import type { Draft, Found, PublishDeps } from './source.js';
+import type { CollectionDraft, Found, PublishDeps } from './source.js';
 
 /** Sources inspected at the same time. */
 const PARALLEL = 4;
@@ -22,7 +22,7 @@ const PARALLEL = 4;
  * Reads every database and remote archive, and every source below the given files and folders, and makes one catalog of
  * them. Never throws for a bad source.
  */
-export async function publish(
+export async function publishCatalog(
   { sources, own }: { sources: readonly string[]; own: readonly string[] },
   reader: SourceReader,
   deps: PublishDeps,
@@ -59,7 +59,7 @@ export async function publish(
     unread.flatMap(({ awaited = [] }) => awaited.map(({ id }) => id)),
     deps.given,
   );
-  const stray = statedOfNothing(
+  const stray = listUnusedStatedCrs(
     deps.statedCrs,
     files.map(({ path }) => path),
   ).map((path) => ({
@@ -80,7 +80,7 @@ async function placed(contents: readonly Found[]): Promise<readonly Found[]> {
   if (!contents.some(({ unplaced = [] }) => unplaced.length > 0)) return contents;
   const all = contents.flatMap(({ collections }) => collections.map(({ make }) => make('', 0)));
   const put = async (one: Found): Promise<Found> => {
-    const moved = new Map<Draft, Draft>();
+    const moved = new Map<CollectionDraft, CollectionDraft>();
     for (const { draft, file, extent, in: within } of one.unplaced ?? []) {
       const folder = dirname(file);
       const neighbours = all.filter((other) => other.file !== file && dirname(other.file) === folder);

@@ -9,7 +9,7 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import type { VectorLayerInfo } from '../../../core/tasks/vector-tasks.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
 import type { Announcements } from '../../cluster/announcements.js';
-import { CONNECTION, type Connection, type StoredConnection } from '../../connections/connection.js';
+import { CONNECTION_KIND, type Connection, type StoredConnection } from '../../connections/connection.js';
 import { type Connections, isDatabaseConnection, PUBLISHED_LAYER } from '../../connections/connections.js';
 import type { CatalogLayers } from './catalog-layers.js';
 import { vectorCollection } from './collections.js';
@@ -84,13 +84,13 @@ export class LayerDisplay {
     } else for (const one of subjects) await this.#take(one);
     this.#show();
     // Another user, or another database, may read other tables.
-    if (subjects !== 'all' && subjects.some(({ kind }) => kind === CONNECTION)) void this.look();
+    if (subjects !== 'all' && subjects.some(({ kind }) => kind === CONNECTION_KIND)) void this.look();
   }
 
   async #take({ kind, id }: { kind: string; id: string }): Promise<void> {
     const { documents } = this.#deps;
-    if (kind === CONNECTION) {
-      const stored = await documents.get<Connection>(CONNECTION, id);
+    if (kind === CONNECTION_KIND) {
+      const stored = await documents.get<Connection>(CONNECTION_KIND, id);
       if (stored && isDatabaseConnection(stored)) await this.#takeConnection(stored);
       else this.#connections.delete(id);
     } else {

@@ -10,11 +10,11 @@ import type { CollectionStore } from '../../../stores/catalog/collections.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
 import type { Derivations } from '../../access/rules/derivations.js';
 import { NOTHING_HIDDEN } from '../../access/rules/hidden.js';
-import type { SourceLayer } from '../../access/rules/rules.js';
+import type { CopySourceLayer } from '../../access/rules/rules.js';
 import {
-  CONNECTION,
+  CONNECTION_KIND,
   type Connection,
-  providerOf,
+  getConnectionProvider,
   type StoredConnection,
 } from '../../connections/connection.js';
 import { type Connections, type Credential, PUBLISHED_LAYER } from '../../connections/connections.js';
@@ -46,7 +46,7 @@ export type StoredLayer = StoredDocument<PublishedLayer>;
 
 export type NewLayer = Omit<PublishedLayer, 'layerId' | 'connectionId' | 'info' | 'inspectedAt'>;
 
-export interface LayersDeps {
+export interface PublishedLayersDeps {
   readonly documents: DocumentStore;
   readonly collections: Pick<CollectionStore, 'idOf'>;
   readonly connections: Connections;
@@ -74,7 +74,7 @@ const PARALLEL = 4;
 export class PublishedLayers {
   readonly #documents: DocumentStore;
 
-  constructor(private readonly deps: LayersDeps) {
+  constructor(private readonly deps: PublishedLayersDeps) {
     this.#documents = deps.documents.announcing('publishing');
   }
 
@@ -150,9 +150,9 @@ export class PublishedLayers {
     connection: StoredConnection,
     layer: NewLayer,
     by: string,
-    permit: (sources: readonly SourceLayer[]) => void,
+    permit: (sources: readonly CopySourceLayer[]) => void,
   ): Promise<StoredLayer> {
-    if (this.deps.connections.isSource(connection) && providerOf(connection.body) !== 'PostGIS')
+    if (this.deps.connections.isSource(connection) && getConnectionProvider(connection.body) !== 'PostGIS')
       throw new ApiError('conflict', `'${connection.body.name}' publishes all that it holds by itself.`);
     const { choice, layerName } = layer;
     const { checks } = await this.validate(connection, choice, layerName);
@@ -167,11 +167,11 @@ export class PublishedLayers {
     permit(sources);
     if (await this.#documents.get(REMOVED_LAYER, id)) await this.#forget(id);
     await this.deps.derivations.record(id, sources, by);
-    const stored = await this.#documents.together([CONNECTION, connection.id], async (store) => {
+    const stored = await this.#documents.together([CONNECTION_KIND, connection.id], async (store) => {
       const isThere =
         this.deps.connections.isSource(connection) ||
-        (await store.get<Connection>(CONNECTION, connection.id)) !== undefined;
-      if (!isThere) throw notFound(CONNECTION, connection.id);
+        (await store.get<Connection>(CONNECTION_KIND, connection.id)) !== undefined;
+      if (!isThere) throw notFound(CONNECTION_KIND, connection.id);
       return store.create(PUBLISHED_LAYER, id, body, by);
     });
     await this.deps.settle();
@@ -247,7 +247,7 @@ export class PublishedLayers {
     { schema, table }: TableName,
     connection: StoredConnection,
     url = () => this.deps.connections.urlOf(connection),
-  ): Promise<SourceLayer[]> {
+  ): Promise<CopySourceLayer[]> {
     const { connections, derivations, pools } = this.deps;
     const one = { schema, table, shownUrl: connections.publicUrlOf(connection), url };
     const others = [...(await this.#storedTables()), ...this.#shownTables()];
@@ -265,7 +265,7 @@ export class PublishedLayers {
       );
   }
 
-  async #storedTables(): Promise<(PlacedTable & { layer: SourceLayer })[]> {
+  async #storedTables(): Promise<(PlacedTable & { layer: CopySourceLayer })[]> {
     const { connections } = this.deps;
     const byId = new Map((await connections.list()).map((one) => [one.id, one]));
     return (await this.list()).flatMap(({ id, body }) => {

@@ -1,7 +1,7 @@
 import type { AwaitedCollection, Collection, Quarantined } from '../../../core/catalog/collection.js';
 import { countBy } from '../../../core/features/count-by.js';
-import { collectionId } from '../../kit/slug.js';
-import type { Draft } from './source.js';
+import { createCollectionId } from '../../kit/slug.js';
+import type { CollectionDraft } from './source.js';
 
 /** Ids of collections that outlive their catalog: rules and settings name layers by them. */
 export interface CollectionNames {
@@ -24,20 +24,20 @@ const MAX_SEARCHED = 200;
 
 /** Ids that drafts got. A draft that was not read again keeps its own, and the state is not asked. */
 export class GivenNames {
-  readonly #given = new WeakMap<Draft, KnownName>();
-  readonly #slugs = new WeakMap<Draft, string>();
+  readonly #given = new WeakMap<CollectionDraft, KnownName>();
+  readonly #slugs = new WeakMap<CollectionDraft, string>();
 
-  get(draft: Draft): KnownName | undefined {
+  get(draft: CollectionDraft): KnownName | undefined {
     return this.#given.get(draft);
   }
 
-  set(draft: Draft, name: KnownName): void {
+  set(draft: CollectionDraft, name: KnownName): void {
     this.#given.set(draft, name);
   }
 
-  slugOf(draft: Draft): string {
+  slugOf(draft: CollectionDraft): string {
     let name = this.#slugs.get(draft);
-    if (name === undefined) this.#slugs.set(draft, (name = collectionId(draft.name)));
+    if (name === undefined) this.#slugs.set(draft, (name = createCollectionId(draft.name)));
     return name;
   }
 }
@@ -47,7 +47,7 @@ export class GivenNames {
  * that it has, whatever comes beside it: under another id, rules for the layer would not apply to it any more.
  */
 export async function assignIds(
-  drafts: readonly Draft[],
+  drafts: readonly CollectionDraft[],
   { layerIdOf, findNames }: Pick<CollectionNames, 'layerIdOf' | 'findNames'>,
   taken: ReadonlySet<string> = new Set(),
   awaited: Iterable<string> = [],
@@ -60,7 +60,7 @@ export async function assignIds(
   const held = holders.size === 0 ? new Map<string, KnownName>() : await findNames(searched);
   // Another source must not take the id of a collection that comes back: rules name it by this id.
   const names = new Set([...taken, ...awaited]);
-  const kept = new Map<Draft, KnownName>();
+  const kept = new Map<CollectionDraft, KnownName>();
   for (const draft of drafts) {
     const name = given.get(draft) ?? held.get(holders.get(draft)!);
     if (name === undefined || names.has(name.id)) continue;
@@ -101,16 +101,20 @@ export async function withAwaited(
   );
 }
 
-function freeId(draft: Draft, uses: ReadonlyMap<string, number>, names: ReadonlySet<string>): string {
-  const plain = collectionId(draft.name);
-  const base = uses.get(plain)! > 1 ? collectionId(`${draft.group}-${draft.name}`) : plain;
+function freeId(
+  draft: CollectionDraft,
+  uses: ReadonlyMap<string, number>,
+  names: ReadonlySet<string>,
+): string {
+  const plain = createCollectionId(draft.name);
+  const base = uses.get(plain)! > 1 ? createCollectionId(`${draft.group}-${draft.name}`) : plain;
   let id = base;
   for (let n = 2; names.has(id); n++) id = `${base}-${n}`;
   return id;
 }
 
 /** The file or the database that a draft comes from, and its layer there. */
-function holderOf({ name, group, make }: Draft): string {
+function holderOf({ name, group, make }: CollectionDraft): string {
   return JSON.stringify([make('', 0).file, group, name]);
 }
 

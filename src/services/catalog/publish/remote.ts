@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { isStacApi } from '../../../core/sources/sources.js';
-import { sourceUrl } from '../../storage/places.js';
+import { resolveSourceUrl } from '../../storage/places.js';
 import { archiveCollection, type MakeCollection, rasterCollection } from './collections.js';
 import { ARCHIVE } from './formats.js';
 import { type Found, INSPECT_DEADLINE_MS, type PublishDeps } from './source.js';
@@ -18,7 +18,7 @@ export async function readRemote(
 ): Promise<Found> {
   try {
     if (isStacApi(source)) return await readStacApi(source, deps);
-    const url = sourceUrl(source);
+    const url = resolveSourceUrl(source);
     const { hostname, pathname } = new URL(url);
     const extension = extname(pathname).toLowerCase();
     const name = basename(decodeURIComponent(pathname), extname(pathname));

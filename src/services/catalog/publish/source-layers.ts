@@ -1,6 +1,6 @@
 import { SERVICE } from '../../../core/access/access.js';
 import type { CatalogSnapshot, Collection } from '../../../core/catalog/collection.js';
-import { placeOfRaster } from '../../../core/catalog/raster-sources.js';
+import { describeRasterLocation } from '../../../core/catalog/raster-sources.js';
 import { isBelow } from '../../../core/files/folders.js';
 import type { RasterStore } from '../../../stores/rasters/rasters.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
@@ -45,7 +45,7 @@ export class SourceLayers {
     const ids = new Set(layers.map(({ id }) => id));
     const places = new Set(
       registered.flatMap(({ layerId, parts }) =>
-        parts.map(({ source }) => `${layerId} ${placeOfRaster(source)}`),
+        parts.map(({ source }) => `${layerId} ${describeRasterLocation(source)}`),
       ),
     );
     return ({ id, layerId, file }) =>

@@ -35,7 +35,7 @@ export interface PublishDeps extends CollectionNames {
 }
 
 /** A collection before it has its final id. */
-export interface Draft {
+export interface CollectionDraft {
   name: string;
   /** Stands in front of the name when two collections share it. */
   group: string;
@@ -46,17 +46,17 @@ export interface Draft {
 
 /** Data whose place is not known. */
 export interface Unplaced {
-  draft: Draft;
+  draft: CollectionDraft;
   file: string;
   /** In the units of its own plane. */
   extent: Box;
   /** The same in this CRS, with what people are told of it. */
-  in(crs: string, note: string): Promise<Draft>;
+  in(crs: string, note: string): Promise<CollectionDraft>;
 }
 
 /** What one source holds. */
 export interface Found {
-  collections: Draft[];
+  collections: CollectionDraft[];
   quarantined: Quarantined[];
   /** Of the collections those that are in a plane of their own. */
   unplaced?: Unplaced[];

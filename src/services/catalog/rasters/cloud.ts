@@ -3,10 +3,10 @@ import type { RasterInfo, RemoteRaster } from '../../../core/rasters/rasters.js'
 import { type ObjectStore, objectAddress } from '../../../core/sources/object-stores.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
-import { type FoundObject, placeOf, type UrlOf } from '../../storage/places.js';
+import { type FoundObject, formatObjectPlace, type UrlOf } from '../../storage/places.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
 import { type CloudAbout, remoteRaster, type StoreOf } from './connected.js';
-import { type RegisteredRasters, type Registrant, refusalOf } from './registered.js';
+import { convertRasterError, type RegisteredRasters, type Registrant } from './registered.js';
 
 export interface NewCloudRaster extends CloudAbout {
   layerId: number;
@@ -40,7 +40,7 @@ export class CloudRasters {
     { right, by }: Registrant,
   ): Promise<CloudRaster> {
     const about = { provider, bucket, objectKey, ...(connectionId === undefined ? {} : { connectionId }) };
-    const place = `${connectionId ?? ''}${placeOf({ provider, bucket, key: objectKey })}`;
+    const place = `${connectionId ?? ''}${formatObjectPlace({ provider, bucket, key: objectKey })}`;
     await this.registered.requireLayer(wanted.layerId, createLayer);
     await this.registered.refuseTwice('cloud', wanted.layerId, place);
     const { layerId } = wanted;
@@ -88,7 +88,7 @@ export class CloudRasters {
       const raster = await this.deps.pools.run('raster.inspect', { source }, options);
       return { ...raster, source: { kind: 'remote', url: source.url } };
     } catch (error) {
-      throw refusalOf(error);
+      throw convertRasterError(error);
     }
   }
 

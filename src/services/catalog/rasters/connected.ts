@@ -20,7 +20,7 @@ export function remoteRaster(store: ObjectStore, key: string): RemoteRaster {
   return { kind: 'remote', url: objectAddress(store, key), ...(credentials && { credentials }) };
 }
 
-export function connectionOf({ kind, about }: RegisteredRaster): string | undefined {
+export function findConnectionId({ kind, about }: RegisteredRaster): string | undefined {
   return kind === 'cloud' ? (about as CloudAbout).connectionId : undefined;
 }
 
@@ -29,10 +29,10 @@ export async function connectedRasters(
   rasters: readonly RegisteredRaster[],
   storeOf: StoreOf,
 ): Promise<RegisteredRaster[]> {
-  const ids = new Set(rasters.flatMap((raster) => connectionOf(raster) ?? []));
+  const ids = new Set(rasters.flatMap((raster) => findConnectionId(raster) ?? []));
   const stores = new Map(await Promise.all([...ids].map(async (id) => [id, await storeOf(id)] as const)));
   return rasters.flatMap((raster) => {
-    const id = connectionOf(raster);
+    const id = findConnectionId(raster);
     if (id === undefined) return [raster];
     const store = stores.get(id);
     if (!store) return [];

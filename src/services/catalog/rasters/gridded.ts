@@ -5,7 +5,7 @@ import { isRemote } from '../../../core/sources/sources.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { type FoundObject, findLocal, type ObjectPlace, type UrlOf } from '../../storage/places.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
-import { refusalOf } from './registered.js';
+import { convertRasterError } from './registered.js';
 
 /** What the scan of a multidimensional file or store found. */
 export interface GridScan {
@@ -61,7 +61,7 @@ export async function scanGrid(
   } catch (error) {
     // Grids are read from files; a reader for those in buckets would take the URL.
     if (isRemote(path) && error instanceof TaskFailure && error.code === 'invalid-input') return NOT_READ;
-    throw refusalOf(error);
+    throw convertRasterError(error);
   }
 }
 

@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCoverage } from '../../../core/catalog/abilities.js';
 import type { Collection, Quarantined, RasterCollection } from '../../../core/catalog/collection.js';
-import { isDistant, placeOfRaster } from '../../../core/catalog/raster-sources.js';
+import { describeRasterLocation, isDistant } from '../../../core/catalog/raster-sources.js';
 import type { RasterInfo } from '../../../core/rasters/rasters.js';
 import type { FileStyle } from '../../../core/styles/model.js';
 import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
-import { type MosaicPart, mismatch, mosaicOf } from '../../rasters/mosaic.js';
-import { stylesOfFile } from '../../styles/of-files.js';
+import { buildMosaicInfo, type MosaicPart, mismatch } from '../../rasters/mosaic.js';
+import { buildFileStyles } from '../../styles/of-files.js';
 import { rasterCollection } from '../publish/collections.js';
 
 /** Layers of registered rasters: what the catalog publishes beside files and databases. */
@@ -82,19 +82,19 @@ function collectionOf(
   parts: readonly MosaicPart[],
 ) {
   const [only] = parts;
-  const raster = parts.length === 1 ? { ...only!.raster, acquired: only!.acquired } : mosaicOf(parts);
+  const raster = parts.length === 1 ? { ...only!.raster, acquired: only!.acquired } : buildMosaicInfo(parts);
   const styles = used.flatMap(({ about }) => (about as RasterBaggage).styles ?? []);
   const text = [
     ...used.map(({ id, scannedAt, acquired }) => `${id} ${scannedAt} ${acquired}`),
     ...(styles.length === 0 ? [] : [JSON.stringify(styles)]),
   ].join();
   const version = createHash('sha1').update(`${text} ${present?.version}`).digest('hex').slice(0, 12);
-  const file = present?.file ?? placeOfRaster(only!.raster.source);
+  const file = present?.file ?? describeRasterLocation(only!.raster.source);
   const make = rasterCollection(raster, used[0]!.name, file, version);
   return (id: string, layerId: number): RasterCollection => {
     const plain = make(id, layerId) as RasterCollection;
     const rasterIds = used.map(({ id: number }) => number);
-    const collection = { ...plain, ...stylesOfFile(plain.style, styles), rasterIds };
+    const collection = { ...plain, ...buildFileStyles(plain.style, styles), rasterIds };
     if (present) return { ...collection, title: present.title };
     const { name, description } = used[0]!;
     return { ...collection, title: name, ...(description ? { description } : {}) };
@@ -121,7 +121,7 @@ function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Re
   const [raster] = parts;
   if (!raster) return undefined;
   const isElsewhere = kind !== 'import' || isDistant(raster.source);
-  if (isElsewhere) return { raster, path: placeOfRaster(raster.source) };
+  if (isElsewhere) return { raster, path: describeRasterLocation(raster.source) };
   const path = importedPath(dataDir, place);
   return existsSync(path) ? { raster: { ...raster, source: { kind: 'file', path } }, path } : { path };
 }

@@ -3,7 +3,7 @@ import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext } from '../../jobs/kinds.js';
-import { type ObjectPlace, placeOf } from '../../storage/places.js';
+import { formatObjectPlace, type ObjectPlace } from '../../storage/places.js';
 import { findObject, type GridDeps, type GridScan, NOT_READ, scanGrid } from './gridded.js';
 import type { RegisteredRasters, Registrant } from './registered.js';
 
@@ -72,7 +72,7 @@ export class MultidimCoverages {
     { layerId, name, description, createLayer, ...object }: NewMultidim,
     { right, by }: Registrant,
   ): Promise<MultidimCoverage> {
-    const place = placeOf(object);
+    const place = formatObjectPlace(object);
     await this.registered.requireLayer(layerId, createLayer);
     await this.registered.refuseTwice('multidim', layerId, place);
     const { read, sources } = await this.#readNew(object, { right, layerId });

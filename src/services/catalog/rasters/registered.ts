@@ -10,12 +10,12 @@ import type { NewRaster, RasterChange, RegisteredRaster } from '../../../stores/
 import type { RegisteredKind } from '../../../stores/schema/schema.js';
 import type { State } from '../../../stores/state/state.js';
 import type { CopyRight, Derivations } from '../../access/rules/derivations.js';
-import type { SourceLayer } from '../../access/rules/rules.js';
-import { collectionId } from '../../kit/slug.js';
+import type { CopySourceLayer } from '../../access/rules/rules.js';
+import { createCollectionId } from '../../kit/slug.js';
 import { mismatch } from '../../rasters/mosaic.js';
 import { absentObject, type FoundObject, type ObjectPlace } from '../../storage/places.js';
 import type { Storage } from '../../storage/storage.js';
-import type { ShownLayers } from '../copies/shown-layers.js';
+import type { LayerFinder } from '../copies/shown-layers.js';
 import { findPlace } from '../publish/data-places.js';
 import { connectedRasters, type StoreOf } from './connected.js';
 import { importedPath, type Registered } from './layers.js';
@@ -25,7 +25,7 @@ export interface RegisteredDeps {
   catalog(): CatalogSnapshot;
   dataDir: string;
   storage: Pick<Storage, 'remove'>;
-  shownLayers: Pick<ShownLayers, 'at'>;
+  shownLayers: Pick<LayerFinder, 'at'>;
   derivations: Pick<Derivations, 'extend' | 'record'>;
   /** Waits until every process shows what was registered. */
   settle(): Promise<void>;
@@ -111,7 +111,7 @@ export class RegisteredRasters {
     object: Pick<ObjectPlace, 'bucket' | 'key'>,
     { right, layerId }: Pick<Registrant, 'right'> & { layerId: number },
     { find, read }: { find(): Promise<FoundObject>; read(path: string): Promise<T> },
-  ): Promise<{ read: T; sources: SourceLayer[] }> {
+  ): Promise<{ read: T; sources: CopySourceLayer[] }> {
     const { path, container } = await find();
     const id = await this.deps.state.collections.slugOf(layerId);
     const sources = await this.deps.shownLayers.at(await findPlace(path), id);
@@ -136,7 +136,7 @@ export class RegisteredRasters {
   /** Throws `conflict` for a place that the layer has. */
   async add<A>(
     raster: NewRaster<A>,
-    { sources, by }: { sources: readonly SourceLayer[]; by: string },
+    { sources, by }: { sources: readonly CopySourceLayer[]; by: string },
   ): Promise<RegisteredRaster<A>> {
     const { state, settle, derivations } = this.deps;
     const id = await this.#makeLayer(raster.layerId, raster.name);
@@ -179,7 +179,7 @@ export class RegisteredRasters {
   /** Returns the id of the collection. */
   async #makeLayer(layerId: number, name: string): Promise<string> {
     const { collections } = this.deps.state;
-    const base = collectionId(name);
+    const base = createCollectionId(name);
     for (let n = 1; ; n++) {
       const id = await collections.slugOf(layerId);
       if (id !== undefined) return id;
@@ -189,7 +189,7 @@ export class RegisteredRasters {
 }
 
 /** What is wrong with a raster itself is the request's fault; all else is ours, and may pass. */
-export function refusalOf(error: unknown): unknown {
+export function convertRasterError(error: unknown): unknown {
   if (!(error instanceof TaskFailure)) return error;
   switch (error.code) {
     case 'invalid-input':

@@ -2,7 +2,7 @@ import { ApiError } from '../../../core/errors/errors.js';
 import type { RasterInfo } from '../../../core/rasters/rasters.js';
 import { isRemote } from '../../../core/sources/sources.js';
 import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
-import { type ObjectPlace, placeOf } from '../../storage/places.js';
+import { formatObjectPlace, type ObjectPlace } from '../../storage/places.js';
 import { readStore } from '../publish/store-folder.js';
 import { findObject, type GridDeps, scanGrid } from './gridded.js';
 import type { RegisteredRasters, Registrant } from './registered.js';
@@ -48,7 +48,7 @@ export class ZarrStores {
     { layerId, name, description, createLayer, ...object }: NewZarr,
     { right, by }: Registrant,
   ): Promise<ZarrStore> {
-    const place = placeOf(object);
+    const place = formatObjectPlace(object);
     await this.registered.requireLayer(layerId, createLayer);
     await this.registered.refuseTwice('zarr', layerId, place);
     const { read, sources } = await this.registered.readNew(

@@ -9,9 +9,10 @@ import type { CollectionStore } from '../../../stores/catalog/collections.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
 import type { CopyRight, Derivations } from '../../access/rules/derivations.js';
-import type { SourceLayer } from '../../access/rules/rules.js';
+import type { CopySourceLayer } from '../../access/rules/rules.js';
 import { READABLE, UNREAD_OBJECT } from '../../catalog/copies/copy-checks.js';
 import {
+  buildCopySettings,
   type CopyChoice,
   type FoundCopy,
   type LayerCopy,
@@ -19,15 +20,14 @@ import {
   NO_WORDS,
   type PublishedCopy,
   type StoredCopy,
-  settingsOf,
 } from '../../catalog/copies/layer-copy.js';
-import { placeOfBucket, placeOfCopy, type ShownLayers } from '../../catalog/copies/shown-layers.js';
+import { buildBucketPlace, buildCopyPlace, type LayerFinder } from '../../catalog/copies/shown-layers.js';
 import type { Layers } from '../../catalog/layers/layers.js';
 import { tableName } from '../../catalog/table-name.js';
 import {
-  CONNECTION,
+  CONNECTION_KIND,
   type Connection,
-  providerOf,
+  getConnectionProvider,
   type StoredConnection,
 } from '../../connections/connection.js';
 import { LAYER_COPY } from '../../connections/connections.js';
@@ -45,7 +45,7 @@ export interface CopiesDeps extends CopySourceDeps {
   readonly jobs: Pick<JobEngine, 'finished' | 'finishedForRequest' | 'store'>;
   readonly imports: Pick<ImportService, 'forget' | 'refuse' | 'remove' | 'submitRemote'>;
   readonly layers: Pick<Layers, 'put' | 'settingsOf'>;
-  readonly shownLayers: Pick<ShownLayers, 'at'>;
+  readonly shownLayers: Pick<LayerFinder, 'at'>;
   readonly derivations: Pick<Derivations, 'extend' | 'of'>;
   catalog(): CatalogSnapshot;
 }
@@ -105,7 +105,7 @@ export class LayerCopies {
     const name = this.#nameCheck(tableName(layerName ?? choice.table));
     try {
       await copySource(this.deps, connection, choice, { srid: DEGREES });
-      return [name, isBucketProvider(providerOf(connection.body)) ? UNREAD_OBJECT : READABLE];
+      return [name, isBucketProvider(getConnectionProvider(connection.body)) ? UNREAD_OBJECT : READABLE];
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 400) throw error;
       return [name, { code: 'table-missing', severity: 'error', message: error.message }];
@@ -142,7 +142,7 @@ export class LayerCopies {
     };
     const source = await copySource(this.deps, connection, { schema, table }, place);
     const sources = await this.sourcesOf(id, connection, { schema, table }, right);
-    const settings = settingsOf(copy);
+    const settings = buildCopySettings(copy);
     const choice = { connectionId: connection.id, schema, table, layerName, srid };
     const jobIds = { jobId: null, refreshJobId: null };
     const draft = copy.isDraft ? { isDraft: copy.isDraft } : {};
@@ -169,8 +169,8 @@ export class LayerCopies {
     connection: StoredConnection,
     choice: CopyChoice,
     right: CopyRight,
-  ): Promise<SourceLayer[]> {
-    const sources = await this.deps.shownLayers.at(placeOfCopy(connection, choice), id);
+  ): Promise<CopySourceLayer[]> {
+    const sources = await this.deps.shownLayers.at(buildCopyPlace(connection, choice), id);
     right.require(sources, absentSource(connection, choice));
     return sources;
   }
@@ -183,8 +183,9 @@ export class LayerCopies {
     right: CopyRight,
   ): Promise<ApiError> {
     const error = copyError(job);
-    if (error.code !== 'unprocessable' || !isBucketProvider(providerOf(connection.body))) return error;
-    const all = await this.deps.shownLayers.at(placeOfBucket(connection));
+    if (error.code !== 'unprocessable' || !isBucketProvider(getConnectionProvider(connection.body)))
+      return error;
+    const all = await this.deps.shownLayers.at(buildBucketPlace(connection));
     return right.has(all) ? error : absentSource(connection, choice);
   }
 
@@ -192,7 +193,7 @@ export class LayerCopies {
   async nameSources(before: StoredConnection, after: StoredConnection, by: string): Promise<void> {
     for (const { id, body } of await this.deps.documents.list<LayerCopy>(LAYER_COPY)) {
       if (body.connectionId !== before.id) continue;
-      const [former, present] = [before, after].map((one) => placeOfCopy(one, body));
+      const [former, present] = [before, after].map((one) => buildCopyPlace(one, body));
       if (former!.path === present!.path) continue;
       await this.deps.derivations.extend(id, await this.deps.shownLayers.at(present!, id), by);
     }
@@ -206,9 +207,9 @@ export class LayerCopies {
     if (before && (await this.#isUnderWay(before)))
       throw new ApiError('conflict', `The layer '${id}' is being copied.`);
     if (before) await this.#discard(before);
-    return documents.together([CONNECTION, copy.connectionId], async (store) => {
-      if (!(await store.get<Connection>(CONNECTION, copy.connectionId)))
-        throw notFound(CONNECTION, copy.connectionId);
+    return documents.together([CONNECTION_KIND, copy.connectionId], async (store) => {
+      if (!(await store.get<Connection>(CONNECTION_KIND, copy.connectionId)))
+        throw notFound(CONNECTION_KIND, copy.connectionId);
       return store.create<LayerCopy>(LAYER_COPY, id, copy, by);
     });
   }
@@ -222,7 +223,7 @@ export class LayerCopies {
       sources,
       srid,
       title,
-    }: { source: CopySource; sources: readonly SourceLayer[]; srid: number | null; title: string },
+    }: { source: CopySource; sources: readonly CopySourceLayer[]; srid: number | null; title: string },
     by: string,
   ): Promise<string> {
     const { documents, imports } = this.deps;
@@ -353,7 +354,7 @@ export class LayerCopies {
    */
   async #forget({ id, updatedBy }: StoredCopy): Promise<void> {
     const { documents, imports, layers } = this.deps;
-    await layers.put({ id }, settingsOf(NO_WORDS), updatedBy ?? SYSTEM);
+    await layers.put({ id }, buildCopySettings(NO_WORDS), updatedBy ?? SYSTEM);
     await imports.forget(id);
     await documents.remove(LAYER_COPY, id);
   }

@@ -4,9 +4,9 @@ import { isObjectKey } from '../../../core/sources/object-stores.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { CopyChoice } from '../../catalog/copies/layer-copy.js';
 import type { StoredConnection } from '../../connections/connection.js';
-import { providerOf } from '../../connections/connection.js';
-import { type Connections, requireActive } from '../../connections/connections.js';
-import { formatOf, isBucketProvider } from '../../connections/object-store.js';
+import { getConnectionProvider } from '../../connections/connection.js';
+import { type Connections, requireActiveConnection } from '../../connections/connections.js';
+import { findObjectFormat, isBucketProvider } from '../../connections/object-store.js';
 import { remoteFailure } from '../../connections/remote-failure.js';
 import { serviceAddress } from '../../connections/service-address.js';
 import { absentObject } from '../../storage/places.js';
@@ -52,8 +52,8 @@ export async function copySource(
   { schema, table }: CopyChoice,
   place: CopyPlace,
 ): Promise<CopySource> {
-  requireActive(connection);
-  const provider = providerOf(connection.body);
+  requireActiveConnection(connection);
+  const provider = getConnectionProvider(connection.body);
   if (isBucketProvider(provider)) return objectSource(connection, { schema, table });
   if (!COPIED.has(provider))
     throw new ApiError(
@@ -89,7 +89,7 @@ export async function copySource(
 }
 
 /** Layers of GeoServices go by their numbers. */
-export const tableOf = ({ name, layerId }: RemoteLayer): string =>
+export const getRemoteTableName = ({ name, layerId }: RemoteLayer): string =>
   layerId === undefined ? name : String(layerId);
 
 function layerNamed(
@@ -97,7 +97,7 @@ function layerNamed(
   { schema, table }: CopyChoice,
   provider: SourceKind | string,
 ): RemoteLayer {
-  const layer = schema === provider ? layers.find((one) => tableOf(one) === table) : undefined;
+  const layer = schema === provider ? layers.find((one) => getRemoteTableName(one) === table) : undefined;
   if (!layer) throw absentLayer({ schema, table });
   return layer;
 }
@@ -107,7 +107,7 @@ const absentLayer = ({ schema, table }: CopyChoice): ApiError =>
 
 /** The error for what is missing, or does not exist for the caller. */
 export function absentSource({ body }: StoredConnection, { schema, table }: CopyChoice): ApiError {
-  return isBucketProvider(providerOf(body))
+  return isBucketProvider(getConnectionProvider(body))
     ? absentObject({ bucket: schema, key: table })
     : absentLayer({ schema, table });
 }
@@ -117,7 +117,7 @@ function objectSource({ id, body }: StoredConnection, { schema, table }: CopyCho
   if (schema !== body.databaseName)
     absent('schema', `The connection leads to the bucket ${body.databaseName}.`);
   if (!isObjectKey(table)) absent('table', 'A key of an object has no parts . and ..');
-  const format = formatOf(table);
+  const format = findObjectFormat(table);
   if (format?.isCopied !== true)
     absent('table', 'Only FlatGeobuf, GeoParquet, GeoPackage and GeoJSON are published from buckets.');
   return { jobKind: OBJECT, remote: { connection: id, key: table } };

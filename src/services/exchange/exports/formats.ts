@@ -1,4 +1,4 @@
-import type { ExportFormat as Driver } from '../../../core/exchange/ogr.js';
+import type { ExportDriver as Driver } from '../../../core/exchange/ogr.js';
 
 /** What the data of a layer is exported as. */
 export interface ExportFormat {
@@ -40,6 +40,6 @@ export const EXPORT_FORMATS = {
 export type ExportName = keyof typeof EXPORT_FORMATS;
 export const EXPORT_NAMES = Object.keys(EXPORT_FORMATS) as ExportName[];
 
-export function formatOf(name: ExportName): ExportFormat {
+export function getExportFormat(name: ExportName): ExportFormat {
   return EXPORT_FORMATS[name];
 }

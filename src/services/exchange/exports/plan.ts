@@ -9,7 +9,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { type Field, hasIntegerIds } from '../../../core/sources/vector-source.js';
 import { resolveCrs } from '../../../native/crs.js';
 import { geoServicesFilter } from '../../geoservices/filter.js';
-import { type ExportFormat, type ExportName, formatOf } from './formats.js';
+import { type ExportFormat, type ExportName, getExportFormat } from './formats.js';
 
 /** What is asked for, as the request says it. */
 export interface ExportRequest {
@@ -45,7 +45,7 @@ const PART_FEATURES = 5000;
 /** Throws 400 naming the parameter. `collection` is what the caller may read. */
 export function planExport(collection: VectorCollection, request: ExportRequest): ExportPlan {
   const crs = outputCrs(collection, request);
-  const format = formatOf(request.format);
+  const format = getExportFormat(request.format);
   const chosen = chosenFields(collection, request.outFields);
   const { query, fields } = withKey(format, queryOf(collection, request), chosen);
   const isCsv = request.format === 'csv';
@@ -95,7 +95,7 @@ function outputCrs(collection: VectorCollection, { format, outSR }: ExportReques
   const output = outSR === undefined ? undefined : resolveCrs('outSR', outSR);
   requireReachable({ outSR: output }, collection);
   const { storageCrs } = collection;
-  if (formatOf(format).inDegrees) {
+  if (getExportFormat(format).inDegrees) {
     if (output && output.epsg !== CRS84.epsg)
       throw badParameter('outSR', `must be 4326: ${format} has longitudes and latitudes`);
     requireReachable({ format: CRS84 }, collection);
@@ -124,7 +124,7 @@ function queryOf(collection: VectorCollection, { where, bbox }: ExportRequest): 
 }
 
 /** Whether a collection has as many features as it says, and all of them are asked for. */
-export function countOf({ collection, query }: ExportPlan): number | undefined {
+export function findExportCount({ collection, query }: ExportPlan): number | undefined {
   const all = query.filter === undefined && !collection.countEstimated;
   return all ? collection.featureCount : undefined;
 }
@@ -133,8 +133,8 @@ export function countOf({ collection, query }: ExportPlan): number | undefined {
 export const isLong = (features: number) => features > LIMITS.exportFeatures;
 
 /** Name of the file, from that of the collection. */
-export function fileName({ collection, format }: ExportPlan): string {
-  return `${layerName(collection)}.${formatOf(format).ending}`;
+export function createExportFileName({ collection, format }: ExportPlan): string {
+  return `${layerName(collection)}.${getExportFormat(format).ending}`;
 }
 
 /** A name that every format takes for its layer. */

@@ -16,8 +16,14 @@ import type { JobContext, JobKind } from '../../jobs/kinds.js';
 import { removeOldFiles } from '../../kit/old-files.js';
 import { passingFile } from '../../kit/passing-file.js';
 import { runTask, type TaskContext } from '../../kit/run-task.js';
-import { type ExportName, formatOf } from './formats.js';
-import { countOf, type ExportPlan, type ExportRequest, fileName, planExport } from './plan.js';
+import { type ExportName, getExportFormat } from './formats.js';
+import {
+  createExportFileName,
+  type ExportPlan,
+  type ExportRequest,
+  findExportCount,
+  planExport,
+} from './plan.js';
 import { findExportLosses, openExport, writeExport } from './write.js';
 
 export interface ExportDeps {
@@ -61,7 +67,7 @@ export class Exports {
 
   /** Features that an export holds. */
   async count(x: TaskContext, plan: ExportPlan): Promise<number> {
-    return countOf(plan) ?? (await runTask(x, this.#deps.pools, 'vector.count', plan.query));
+    return findExportCount(plan) ?? (await runTask(x, this.#deps.pools, 'vector.count', plan.query));
   }
 
   /** The bytes of a short export; `length` is there if a file of them was made. */
@@ -70,7 +76,7 @@ export class Exports {
     plan: ExportPlan,
   ): Promise<{ body: AsyncIterable<Uint8Array>; length?: number; notes: readonly string[] }> {
     const { pools } = this.#deps;
-    if (!formatOf(plan.format).driver) {
+    if (!getExportFormat(plan.format).driver) {
       return { notes: await findExportLosses(x, pools, plan), body: await openExport(x, pools, plan) };
     }
     const folder = join(this.#folder, `request-${randomUUID()}`);
@@ -143,16 +149,16 @@ export class Exports {
     // What a run before left is not whole, or not told of.
     await rm(folder, { recursive: true, force: true });
     await makeFolder(folder, 0o700);
-    const path = join(folder, fileName(plan));
+    const path = join(folder, createExportFileName(plan));
     const progress = (read: number, fraction: number) =>
       context.progress(Math.max(fraction, Math.min(0.6, (0.6 * read) / Math.max(1, total))));
     const { features, notes } = await context.step('export', `Writing ${total} features`, () =>
       writeExport(x, this.#deps.pools, plan, path, progress),
     );
     for (const note of notes) await context.warn(note);
-    const { mediaType } = formatOf(plan.format);
+    const { mediaType } = getExportFormat(plan.format);
     const { size: bytes } = await stat(path);
-    const name = fileName(plan);
+    const name = createExportFileName(plan);
     await context.artifact({
       ...{ label: name, kind: 'layer-export', content_type: mediaType },
       ...{ size_bytes: bytes, location: path },
@@ -161,4 +167,4 @@ export class Exports {
   }
 }
 
-const endingOf = (format: ExportName) => formatOf(format).ending;
+const endingOf = (format: ExportName) => getExportFormat(format).ending;

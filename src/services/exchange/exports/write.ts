@@ -10,7 +10,7 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import { csvHeader } from '../../../core/values/csv.js';
 import { findLosses } from '../../edits/losses.js';
 import { runTask, type TaskContext } from '../../kit/run-task.js';
-import { formatOf } from './formats.js';
+import { getExportFormat } from './formats.js';
 import { type ExportPlan, layerName, refusal } from './plan.js';
 
 type Runner = Pick<Pools, 'run' | 'status' | 'close'>;
@@ -117,7 +117,7 @@ export async function writeExport(
   output: string,
   progress: (features: number, fraction: number) => void = () => {},
 ): Promise<WrittenExport> {
-  const { driver } = formatOf(plan.format);
+  const { driver } = getExportFormat(plan.format);
   const draft = `${output}.draft.geojson`;
   let features = 0;
   const onRead = (read: number) => {
@@ -165,7 +165,7 @@ function translation(
   features: number,
 ): TranslateTask {
   const { source } = collection;
-  const { driver, idAsField } = formatOf(format);
+  const { driver, idAsField } = getExportFormat(format);
   const isTaken = fields.some(({ name }) => name.toLowerCase() === source.idColumn.toLowerCase());
   return {
     path,

@@ -18,7 +18,7 @@ export interface BatchLayer {
   readonly dependsOn: readonly string[];
 }
 
-export interface Batch {
+export interface MigrationBatch {
   readonly sourceKind: string;
   readonly sourceUrl: string | null;
   readonly sourceDisplayName: string | null;
@@ -50,7 +50,7 @@ export interface BatchChild {
 
 export interface BatchView {
   readonly job: JobRow;
-  readonly batch: Batch;
+  readonly batch: MigrationBatch;
   readonly relationshipsApplied: boolean;
   readonly children: readonly BatchChild[];
 }
@@ -69,7 +69,7 @@ export class MigrationBatches {
 
   constructor(deps: BatchDeps) {
     this.#deps = deps;
-    deps.jobs.register<Batch, { layers: number }>({
+    deps.jobs.register<MigrationBatch, { layers: number }>({
       kind: KIND,
       title: 'Migrate layers of another server',
       console: 'ExtractTransformLoad',
@@ -83,7 +83,7 @@ export class MigrationBatches {
     });
   }
 
-  async start(batch: Batch, options: SubmitOptions): Promise<BatchView> {
+  async start(batch: MigrationBatch, options: SubmitOptions): Promise<BatchView> {
     const { job } = await this.#deps.jobs.submit(KIND, batch, options);
     return { job, batch, relationshipsApplied: false, children: [] };
   }
@@ -92,7 +92,7 @@ export class MigrationBatches {
   async get(id: string): Promise<BatchView> {
     const job = await this.#deps.jobs.get(id).catch(() => undefined);
     if (job?.kind !== KIND) throw notFound('migration batch', id);
-    const batch = JSON.parse(job.input_json) as Batch;
+    const batch = JSON.parse(job.input_json) as MigrationBatch;
     const saved = job.checkpoint_json === null ? NOTHING : (JSON.parse(job.checkpoint_json) as Saved);
     const isOver = job.state !== 'Queued' && job.state !== 'Running';
     const ids = Object.values(saved.children).flatMap((child) => ('jobId' in child ? [child.jobId] : []));
@@ -147,7 +147,7 @@ class BatchRun {
 
   constructor(
     private readonly deps: BatchDeps,
-    private readonly context: JobContext<Batch>,
+    private readonly context: JobContext<MigrationBatch>,
   ) {
     this.#children = { ...((context.saved ?? NOTHING) as Saved).children };
   }

@@ -1,9 +1,9 @@
 /** What a source of a migration holds, and how much of it this server can take over, as the management API tells it. */
 
-export type Level = 'compatible' | 'partial' | 'incompatible';
+export type CompatibilityLevel = 'compatible' | 'partial' | 'incompatible';
 
 export interface Compatibility {
-  readonly level: Level;
+  readonly level: CompatibilityLevel;
   readonly reason: string;
   readonly code: string | null;
   readonly warnings: readonly string[];
@@ -119,7 +119,7 @@ export const incompatible = (code: string, reason: string, manualSteps: readonly
   verdict('incompatible', code, reason, { manualSteps });
 
 function verdict(
-  level: Level,
+  level: CompatibilityLevel,
   code: string | null,
   reason: string,
   { warnings = [], manualSteps = [] }: Partial<Pick<Compatibility, 'warnings' | 'manualSteps'>> = {},
@@ -129,7 +129,8 @@ function verdict(
 
 /** Resources and styles by what can be taken over of them. */
 export function countLevels(items: readonly { compatibility: Compatibility }[]) {
-  const count = (level: Level) => items.filter(({ compatibility }) => compatibility.level === level).length;
+  const count = (level: CompatibilityLevel) =>
+    items.filter(({ compatibility }) => compatibility.level === level).length;
   return {
     compatibleCount: count('compatible'),
     partiallyCompatibleCount: count('partial'),

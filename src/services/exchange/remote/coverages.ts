@@ -9,7 +9,7 @@ import type { CollectionStore } from '../../../stores/catalog/collections.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import type { RasterImportInput, RasterImportOutcome, RasterImports } from '../../catalog/rasters/import.js';
 import type { SubmitOptions } from '../../jobs/engine.js';
-import { collectionId } from '../../kit/slug.js';
+import { createCollectionId } from '../../kit/slug.js';
 
 export interface CoverageImportsDeps {
   pools: Pick<Pools, 'run'>;
@@ -39,7 +39,7 @@ export class CoverageImports {
 
   /** Whether a layer of that name is there: a second import would mix two coverages. */
   isTaken({ layerId, name }: CoverageTarget): boolean {
-    return layerId === undefined && this.deps.catalog().byId(collectionId(name)) !== undefined;
+    return layerId === undefined && this.deps.catalog().byId(createCollectionId(name)) !== undefined;
   }
 
   /** Rejects with a `TaskFailure` or `ApiError`; then nothing stays of it. */
@@ -76,7 +76,7 @@ export class CoverageImports {
     await makeFolder(imports.uploads);
     const file = join(imports.uploads, `${randomUUID()}.tif`);
     const { bytes } = await ask({ ...request, path: file, maxBytes: LIMITS.uploadBytes });
-    const layerId = target.layerId ?? (await collections.idOf(collectionId(target.name)));
+    const layerId = target.layerId ?? (await collections.idOf(createCollectionId(target.name)));
     const { name, description } = target;
     const input = { file, layerId, name, description, acquired: null };
     const job = await imports.submit(input, options).catch(async (error) => {
@@ -90,6 +90,6 @@ export class CoverageImports {
 }
 
 /** The name of a coverage here, when none is given. */
-export function nameOf({ id, title }: RemoteCoverage): string {
+export function getCoverageName({ id, title }: RemoteCoverage): string {
   return (title ?? id).slice(0, 256);
 }

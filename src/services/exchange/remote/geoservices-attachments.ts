@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasFeatures } from '../../../core/catalog/abilities.js';
 import { type CatalogSnapshot, type VectorCollection, whole } from '../../../core/catalog/collection.js';
-import { oneOf } from '../../../core/cql2/index.js';
+import { equalsAny } from '../../../core/cql2/index.js';
 import { featureTexts } from '../../../core/edits/feature-text.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
@@ -20,7 +20,7 @@ import { checkFile, withFile } from '../../attachments/intake.js';
 import type { Attachments } from '../../attachments/service.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import type { RemoteInput } from '../import-input.js';
-import type { AttachmentCounts, GeoServicesSource, LayerNotes } from './geoservices-source.js';
+import type { AttachmentCounts, GeoServicesLayerNotes, GeoServicesSource } from './geoservices-source.js';
 import { askAgain } from './retries.js';
 import { shownCollection } from './shown-collection.js';
 import { IMPORT } from './source-style.js';
@@ -47,7 +47,7 @@ export class AttachmentImport {
   constructor(private readonly deps: AttachmentImportDeps) {}
 
   async run(context: Context, folder: string, request: RemoteRequest): Promise<AttachmentCounts> {
-    const notes = readKept(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
+    const notes = readKept(await readFile(join(folder, 'layer.json'), 'utf8')) as GeoServicesLayerNotes;
     const { layer, columns } = notes;
     const counts: AttachmentCounts = { processed: 0, failed: 0 };
     if (!layer.hasAttachments) return counts;
@@ -174,7 +174,7 @@ class Run {
       'vector.items',
       {
         source: whole(collection).source,
-        filter: oneOf(key, objectIds.map(exactInteger)),
+        filter: equalsAny(key, objectIds.map(exactInteger)),
         ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
         ...{ fields: [key], skipGeometry: true, limit: objectIds.length, offset: 0 },
       },

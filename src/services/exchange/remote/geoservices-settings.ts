@@ -20,9 +20,9 @@ import { domainProblem } from '../../catalog/layers/checks.js';
 import type { Layers } from '../../catalog/layers/layers.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import type { Styles } from '../../styles/index.js';
-import { targetOf } from '../../styles/translations.js';
+import { describeSldTarget } from '../../styles/translations.js';
 import type { RemoteInput } from '../import-input.js';
-import type { GeoServicesSource, LayerNotes } from './geoservices-source.js';
+import type { GeoServicesLayerNotes, GeoServicesSource } from './geoservices-source.js';
 import { shownCollection } from './shown-collection.js';
 import { hasOwnStyle, IMPORT, putSourceStyle, STYLE_STAYS } from './source-style.js';
 
@@ -56,7 +56,7 @@ export class GeoServicesSettings {
 
   /** What has no counterpart here becomes warnings of the job. May be called again. */
   async take(context: Context, folder: string): Promise<void> {
-    const notes = readKept(await readFile(join(folder, 'layer.json'), 'utf8')) as LayerNotes;
+    const notes = readKept(await readFile(join(folder, 'layer.json'), 'utf8')) as GeoServicesLayerNotes;
     const { input, signal } = context;
     const collection = await shownCollection(this.catalog, input.table, hasFeatures, signal);
     const warnings = [
@@ -69,7 +69,7 @@ export class GeoServicesSettings {
 
   async #describe(
     collection: VectorCollection,
-    { layer, columns }: LayerNotes,
+    { layer, columns }: GeoServicesLayerNotes,
     { service, disabled }: GeoServicesSource,
   ): Promise<string[]> {
     const warnings: string[] = [];
@@ -100,13 +100,13 @@ export class GeoServicesSettings {
   }
 
   /** A style that somebody put stays. */
-  async #draw(collection: VectorCollection, { layer }: LayerNotes): Promise<string[]> {
+  async #draw(collection: VectorCollection, { layer }: GeoServicesLayerNotes): Promise<string[]> {
     const { drawingInfo } = layer;
     if (drawingInfo === undefined) return [];
     if (await hasOwnStyle(this.styles, collection.layerId)) return [STYLE_STAYS];
     if (JSON.stringify(drawingInfo).length > LIMITS.styleCharacters)
       return ['The drawingInfo of the layer is too large, and was left out.'];
-    const { layers, unsupported } = importDrawingInfo(drawingInfo, targetOf(whole(collection)));
+    const { layers, unsupported } = importDrawingInfo(drawingInfo, describeSldTarget(whole(collection)));
     const warnings = unsupported.map(
       ({ symbolizerType, guidance }) => `Style: ${symbolizerType}: ${guidance}`,
     );
@@ -115,7 +115,10 @@ export class GeoServicesSettings {
   }
 }
 
-function leftBehind({ layer, columns }: LayerNotes, { relatesLater }: GeoServicesSource): string[] {
+function leftBehind(
+  { layer, columns }: GeoServicesLayerNotes,
+  { relatesLater }: GeoServicesSource,
+): string[] {
   const { unreadable, relationships } = layer;
   return [
     ...unreadable.map((name) => `The field ${name} has values that JSON cannot hold, and was left out.`),

@@ -41,16 +41,16 @@ export interface GeoServicesReport {
 }
 
 /** What becomes a column of the table. */
-export interface Column {
+export interface ImportColumn {
   readonly name: string;
   readonly field: string;
   readonly type: FieldType;
 }
 
 /** Kept beside the features, for the settings that follow. */
-export interface LayerNotes {
+export interface GeoServicesLayerNotes {
   readonly layer: GeoServicesLayer;
-  readonly columns: readonly Column[];
+  readonly columns: readonly ImportColumn[];
 }
 
 /** What became of the attachments of a layer. */

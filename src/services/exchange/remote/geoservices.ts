@@ -6,13 +6,18 @@ import { resourceBelow } from '../../../core/http/resource-url.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { keepJson } from '../../../core/values/json.js';
-import { crsOfEpsg } from '../../../native/crs.js';
+import { findEpsgCrs } from '../../../native/crs.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { FETCHED } from '../import.js';
 import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
 import type { AttachmentImport } from './geoservices-attachments.js';
 import type { GeoServicesSettings } from './geoservices-settings.js';
-import type { Column, GeoServicesReport, GeoServicesSource, LayerNotes } from './geoservices-source.js';
+import type {
+  GeoServicesLayerNotes,
+  GeoServicesReport,
+  GeoServicesSource,
+  ImportColumn,
+} from './geoservices-source.js';
 import { askAgain } from './retries.js';
 import { requestWith, type SecretSource } from './secret-references.js';
 
@@ -79,12 +84,15 @@ class LayerReading {
       (this.context.saved as GeoServicesReport | undefined) ?? (await this.#begin(layer, columns));
     const srid = this.#sridOf(layer);
     await this.#readPages(layer, columns, srid, report);
-    await writeFile(join(this.folder, 'layer.json'), keepJson({ layer, columns } satisfies LayerNotes));
+    await writeFile(
+      join(this.folder, 'layer.json'),
+      keepJson({ layer, columns } satisfies GeoServicesLayerNotes),
+    );
     return { path: await this.#writeTyped(layer, columns, srid), title: layer.name.slice(0, 200), report };
   }
 
   /** Lists the ids: a run after a crash goes on with the same ones. */
-  async #begin(layer: GeoServicesLayer, columns: readonly Column[]): Promise<GeoServicesReport> {
+  async #begin(layer: GeoServicesLayer, columns: readonly ImportColumn[]): Promise<GeoServicesReport> {
     const { count: matched, name: layerName, objectIdField } = layer;
     if (matched === 0) throw wrong('No feature of the layer passes: there is nothing to import.');
     if (matched > LIMITS.importFeatures)
@@ -119,7 +127,7 @@ class LayerReading {
 
   async #readPages(
     layer: GeoServicesLayer,
-    columns: readonly Column[],
+    columns: readonly ImportColumn[],
     srid: number,
     report: GeoServicesReport,
   ): Promise<void> {
@@ -148,10 +156,10 @@ class LayerReading {
 
   /** That of the layer, which PROJ knows how to project; else the server projects. */
   #sridOf({ srid }: GeoServicesLayer): number {
-    return srid !== undefined && crsOfEpsg(srid) ? srid : this.#source.targetSrid;
+    return srid !== undefined && findEpsgCrs(srid) ? srid : this.#source.targetSrid;
   }
 
-  #columnsOf({ fields, objectIdField }: GeoServicesLayer): Column[] {
+  #columnsOf({ fields, objectIdField }: GeoServicesLayer): ImportColumn[] {
     const { fields: names } = this.#source;
     const missing = names?.find((name) => !fields.some((field) => field.name === name));
     if (missing !== undefined) throw wrong(`The layer has no field ${missing}.`);
@@ -164,7 +172,11 @@ class LayerReading {
   }
 
   /** A GeoPackage with the types that the layer declares: JSON does not tell them. */
-  async #writeTyped(layer: GeoServicesLayer, columns: readonly Column[], srid: number): Promise<string> {
+  async #writeTyped(
+    layer: GeoServicesLayer,
+    columns: readonly ImportColumn[],
+    srid: number,
+  ): Promise<string> {
     const output = join(this.folder, 'layer.gpkg');
     const collection = join(this.folder, 'features.geojson');
     await rm(output, { force: true });

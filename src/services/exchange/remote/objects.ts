@@ -19,7 +19,7 @@ interface ObjectReport {
 export const OBJECT = 'import-object';
 
 /** Import of a file of vector data out of a bucket. */
-export function objects(
+export function createObjectImport(
   pools: Pick<Pools, 'run'>,
   storeOf: (connection: string) => Promise<ObjectStore>,
 ): RemoteKind<ObjectSource> {

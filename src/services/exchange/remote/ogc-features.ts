@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { SourceFault, TaskFailure } from '../../../core/errors/failure.js';
-import type { ItemsPage, ItemsPlan } from '../../../core/exchange/ingest.js';
+import type { ItemsPlan, RemoteItemsPage } from '../../../core/exchange/ingest.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { FETCHED } from '../import.js';
 import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
-import { type PagePlace, restored } from './page-place.js';
+import { type PagePosition, restored } from './page-place.js';
 import { requestWith, type SecretReferences, type SecretSource } from './secret-references.js';
 
 /** Which features of a collection of OGC API Features are imported. */
@@ -37,7 +37,7 @@ export interface ItemsReport {
 }
 
 /** Kept after each page: another run goes on behind it. */
-interface ItemsPlace extends ItemsReport, PagePlace {
+interface ItemsPlace extends ItemsReport, PagePosition {
   /** URL of the items whose pages are read. */
   items: string;
   /** URL of the page that comes next; null behind the last one. */
@@ -159,7 +159,7 @@ class ItemsReading {
     }
   }
 
-  async #read(url: string, offset: number): Promise<ItemsPage> {
+  async #read(url: string, offset: number): Promise<RemoteItemsPage> {
     const { context } = this;
     // Credentials are for the server that was named, wherever its links lead.
     const isNamed = new URL(url).origin === new URL(context.input.remote.serviceUrl).origin;
@@ -185,7 +185,7 @@ class ItemsReading {
     return this.context.checkpoint({ ...this.#report, ...place } satisfies ItemsPlace);
   }
 
-  #requireAnswer({ refusal, mediaType, returned, next, ids, matched }: ItemsPage): void {
+  #requireAnswer({ refusal, mediaType, returned, next, ids, matched }: RemoteItemsPage): void {
     if (refusal !== undefined) throw this.#refused(refusal);
     if (mediaType !== undefined)
       throw fault('unsupported_items_encoding', `The items come as ${mediaType}, not as GeoJSON.`);

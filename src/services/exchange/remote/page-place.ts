@@ -2,7 +2,7 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import type { JobContext } from '../../jobs/kinds.js';
 
 /** The last page that was read, in the file that pages are appended to. Kept when its bytes are on the disk. */
-export interface PagePlace {
+export interface PagePosition {
   /** Where it begins. */
   begin: number;
   /** Where it ends, and the next one begins. */
@@ -18,7 +18,7 @@ export interface PageFile {
 }
 
 /** What an earlier run of a job kept, with the ids of its last page; undefined when there is none, or its file is shorter. */
-export async function restored<P extends PagePlace>({
+export async function restored<P extends PagePosition>({
   pools,
   context,
   path,

@@ -1,5 +1,5 @@
 import type { RemoteRequest } from '../../../core/exchange/ingest.js';
-import { type Credentials, requestOf } from '../../connections/remote-credentials.js';
+import { buildRemoteRequest, type RemoteCredentials } from '../../connections/remote-credentials.js';
 import { secretAt } from '../../connections/secrets.js';
 
 /** Secrets stand in no job: it names where they are, and reads them when it runs. */
@@ -17,7 +17,7 @@ export interface SecretSource {
   /** References that may be followed. */
   readonly allowed: readonly string[];
   /** Credentials of a connection for its own server. Throws `unavailable` while there are none, and for a URL of another. */
-  credentialsOf(connection: string, url: URL): Promise<Credentials>;
+  credentialsOf(connection: string, url: URL): Promise<RemoteCredentials>;
 }
 
 /** A request with the secrets that are there now. */
@@ -27,12 +27,13 @@ export async function requestWith(
   requestMs: number,
   { allowed, credentialsOf }: SecretSource,
 ): Promise<RemoteRequest> {
-  if (connection !== undefined) return requestOf(url, await credentialsOf(connection, url), requestMs);
-  if (mode === 'none') return requestOf(url, {}, requestMs);
+  if (connection !== undefined)
+    return buildRemoteRequest(url, await credentialsOf(connection, url), requestMs);
+  if (mode === 'none') return buildRemoteRequest(url, {}, requestMs);
   const read = (reference: string | undefined) =>
     reference === undefined ? undefined : secretAt(reference, allowed);
   const [password, token] = await Promise.all([read(passwordReference), read(tokenReference)]);
   return token === undefined
-    ? requestOf(url, { mode, username, ...(password === undefined ? {} : { password }) }, requestMs)
-    : requestOf(url, { mode: mode ?? 'arcgis-token', token }, requestMs);
+    ? buildRemoteRequest(url, { mode, username, ...(password === undefined ? {} : { password }) }, requestMs)
+    : buildRemoteRequest(url, { mode: mode ?? 'arcgis-token', token }, requestMs);
 }

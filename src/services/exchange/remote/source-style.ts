@@ -1,7 +1,7 @@
 import { StyleError } from '../../../core/styles/check.js';
 import type { StyleLayer } from '../../../core/styles/model.js';
 import type { StyledCollection, StylePut, Styles } from '../../styles/index.js';
-import { documentOfLayers } from '../../styles/translations.js';
+import { buildStyleDocument } from '../../styles/translations.js';
 
 /** Who puts settings and styles that an import takes over. */
 export const IMPORT = 'import';
@@ -16,7 +16,7 @@ export async function putSourceStyle(
   if (layers.length === 0) return [];
   if (await hasOwnStyle(styles, layerId)) return [STYLE_STAYS];
   try {
-    await styles.put(layerId, { ...change, document: documentOfLayers(layers), changedBy: IMPORT });
+    await styles.put(layerId, { ...change, document: buildStyleDocument(layers), changedBy: IMPORT });
     return [];
   } catch (error) {
     if (!(error instanceof StyleError)) throw error;

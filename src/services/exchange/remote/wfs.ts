@@ -6,7 +6,7 @@ import type { Sealing } from '../../access/keys/sealing.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { FETCHED } from '../import.js';
 import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
-import { type PagePlace, restored } from './page-place.js';
+import { type PagePosition, restored } from './page-place.js';
 import { requestWith, type SecretReferences, type SecretSource } from './secret-references.js';
 import { ID_PROPERTY, WfsPages, type WfsRead, type WfsType } from './wfs-pages.js';
 
@@ -28,7 +28,7 @@ export interface WfsReport {
 }
 
 /** Kept after each page: another run goes on behind it. */
-interface WfsPlace extends WfsReport, PagePlace {
+interface WfsPlace extends WfsReport, PagePosition {
   srid?: number | undefined;
   isLast: boolean;
 }

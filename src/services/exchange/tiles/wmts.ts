@@ -92,7 +92,7 @@ export class WmtsImports {
     const path = this.#pathOf(id);
     let { outcome } = (context.saved ?? {}) as { outcome?: WmtsOutcome };
     if (!outcome) {
-      const total = countTiles(input.levels);
+      const total = countRemoteTiles(input.levels);
       outcome = await context.step('copy', `Asking for ${total} tiles`, () =>
         this.#copy(context, path, total),
       );
@@ -162,7 +162,7 @@ function descriptionOf({ name, title, description, extent84, levels, format }: W
   };
 }
 
-export function countTiles(levels: readonly RemoteLevel[]): number {
+export function countRemoteTiles(levels: readonly RemoteLevel[]): number {
   return levels.reduce((sum, level) => sum + countOf(level), 0);
 }
 

@@ -2,7 +2,7 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { STATISTIC_TYPES, type Statistic, type StatisticType } from '../../../core/features/analytics.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
-import { jsonOf } from '../../geoservices/geometry.js';
+import { parseLenientJson } from '../../geoservices/geometry.js';
 
 /** Members of a body as values. Each throws 400 naming the member that is wrong. */
 
@@ -73,7 +73,7 @@ export function statisticsOf(
   fields: readonly Field[],
   reserved: readonly string[],
 ): Statistic[] {
-  const read = typeof value === 'string' && value !== '' ? jsonOf('outStatistics', value) : value;
+  const read = typeof value === 'string' && value !== '' ? parseLenientJson('outStatistics', value) : value;
   if (read === undefined || read === '' || read === null) return [];
   const list = Array.isArray(read) ? read : [read];
   if (list.length > LIMITS.statistics)

@@ -1,28 +1,28 @@
 import Type from 'typebox';
 import { plainFields } from '../../../core/access/field-masks.js';
 import { findExactness } from '../../../core/cql2/exactness.js';
-import type { Kind } from '../../../core/cql2/index.js';
+import type { OperandKind } from '../../../core/cql2/index.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import { STATISTIC_TYPES } from '../../../core/features/analytics.js';
 import type { Box } from '../../../core/geometry/box.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import type { Measure } from '../../../core/processes/feature-processes.js';
 import type { FieldType } from '../../../core/sources/vector-source.js';
-import { readValue } from '../../filters/filters.js';
+import { parseCql2Value } from '../../filters/filters.js';
 import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
 import {
-  areaMeasureOf,
   areaUnitInput,
   FEATURES_OUTPUT,
   featuresInput,
   featuresWork,
-  fieldNames,
+  getAreaMeasure,
+  getLengthMeasure,
   groupByInput,
-  measureOf,
-  optional,
+  makeOptional,
+  requireFieldNames,
   unitInput,
 } from './parts.js';
-import { summaryOf, summaryStatisticsInput } from './statistics.js';
+import { parseSummary, summaryStatisticsInput } from './statistics.js';
 
 /** Processes that look at attributes, or give features new ones. */
 
@@ -37,7 +37,7 @@ function measureProcess(
     inputs: {
       features: featuresInput('Features', 'The features to measure.'),
       unit,
-      method: optional({
+      method: makeOptional({
         title: 'Method',
         description:
           'geodesic: over the ground; planar: in the plane of the coordinates. As fits the CRS when absent.',
@@ -60,7 +60,7 @@ function withMethod({ method, unit }: InputValues, facts: FeaturesFacts): Featur
 }
 
 /** Types of attributes that a value may become. */
-const TYPES: Partial<Record<Kind, FieldType>> = {
+const TYPES: Partial<Record<OperandKind, FieldType>> = {
   number: 'number',
   string: 'string',
   boolean: 'boolean',
@@ -96,7 +96,7 @@ const calculateField: ProcessDefinition = {
     const language = typeof text === 'string' ? 'cql2-text' : 'cql2-json';
     const readable = plainFields(source.fields).filter((field) => fields.includes(field.name));
     const schema = { ...source, fields: readable, filterCrs: CRS84 };
-    const { operand, kind } = readValue('/inputs/expression', { text, language }, schema);
+    const { operand, kind } = parseCql2Value('/inputs/expression', { text, language }, schema);
     const isWhole = kind === 'number' && findExactness(operand, schema) === 'whole';
     const type = isWhole ? 'integer' : TYPES[kind];
     if (!type) throw badParameter('/inputs/expression', `is ${kind}, which is no value of an attribute`);
@@ -119,8 +119,8 @@ const summaryStatistics: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
-    const by = fieldNames(values, 'groupBy', facts);
-    const summary = summaryOf(values, facts, ['featureCount', ...by]);
+    const by = requireFieldNames(values, 'groupBy', facts);
+    const summary = parseSummary(values, facts, ['featureCount', ...by]);
     const fields = [...summary.statistics, ...summary.percentiles].map(({ field }) => field);
     return { process: { kind: 'summarize', by, ...summary }, fields: [...new Set([...by, ...fields])] };
   }),
@@ -134,12 +134,12 @@ const deduplicate: ProcessDefinition = {
   keywords: ['table'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
-    geometry: optional({
+    geometry: makeOptional({
       title: 'Geometry',
       description: 'Whether features must have the same geometry to be the same.',
       schema: Type.Boolean({ default: true }),
     }),
-    fields: optional({
+    fields: makeOptional({
       title: 'Fields',
       description: 'Fields in which features must have the same values.',
       schema: Type.Array(Type.String(), { maxItems: 100 }),
@@ -147,7 +147,7 @@ const deduplicate: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
-    const by = fieldNames(values, 'fields', facts);
+    const by = requireFieldNames(values, 'fields', facts);
     const geometry = values['geometry'] !== false;
     if (!geometry && by.length === 0)
       throw badParameter('/inputs/fields', 'must name a field where the geometry does not count');
@@ -163,7 +163,7 @@ const dataQuality: ProcessDefinition = {
   keywords: ['table'],
   inputs: {
     features: featuresInput('Features', 'The features to look at.'),
-    extent: optional({
+    extent: makeOptional({
       title: 'Extent',
       description:
         'Where features should lie: minx, miny, maxx, maxy in the CRS of the features. The globe where that is geographic; not looked at elsewhere when absent.',
@@ -186,7 +186,7 @@ export const ATTRIBUTE_PROCESSES: readonly ProcessDefinition[] = [
     'area',
     { title: 'Areas', description: 'Features with the area of each, holes left out, as an attribute area.' },
     areaUnitInput,
-    areaMeasureOf,
+    getAreaMeasure,
   ),
   measureProcess(
     'length',
@@ -196,7 +196,7 @@ export const ATTRIBUTE_PROCESSES: readonly ProcessDefinition[] = [
         'Features with the length of their lines, and of the rings of areas, as an attribute length.',
     },
     unitInput,
-    measureOf,
+    getLengthMeasure,
   ),
   calculateField,
   summaryStatistics,

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { InputDefinition, OutputDefinition, ProcessDefinition } from '../definition.js';
-import { optional } from './parts.js';
+import { makeOptional } from './parts.js';
 
 /**
  * Returns its inputs as outputs of the same names: tools that test conformance ask for such a process. The suite of OGC 18-062r2
@@ -54,7 +54,7 @@ const names = Object.keys(VALUES) as (keyof typeof VALUES)[];
 const inputs: Record<string, InputDefinition> = Object.fromEntries(
   names.map((name) => [
     name,
-    optional({ title: name, description: VALUES[name][0], schema: VALUES[name][1] }),
+    makeOptional({ title: name, description: VALUES[name][0], schema: VALUES[name][1] }),
   ]),
 );
 

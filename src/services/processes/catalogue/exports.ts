@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { resolveCrs } from '../../../native/crs.js';
 import { EXPORT_NAMES } from '../../exchange/exports/formats.js';
 import type { ProcessDefinition } from '../definition.js';
-import { featuresInput, fileOutput, optional } from './parts.js';
+import { featuresInput, fileOutput, makeOptional } from './parts.js';
 
 /** The formats of exports of layers. */
 export const featureExport: ProcessDefinition = {
@@ -17,7 +17,7 @@ export const featureExport: ProcessDefinition = {
       description: 'Of the file.',
       schema: Type.String({ enum: [...EXPORT_NAMES] }),
     },
-    targetCrs: optional({
+    targetCrs: makeOptional({
       title: 'Target CRS',
       description: 'Of the coordinates; that of the features when absent, and always WGS 84 in KML.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),

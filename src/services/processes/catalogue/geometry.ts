@@ -7,14 +7,14 @@ import {
   FEATURES_OUTPUT,
   featuresInput,
   featuresWork,
-  fieldNames,
+  getNumberInput,
   invalidInput,
   isStrict,
   lengthInCrs,
   lengthInput,
+  makeOptional,
   metresOnGround,
-  numberOf,
-  optional,
+  requireFieldNames,
   unitInput,
 } from './parts.js';
 
@@ -68,12 +68,12 @@ const CAPS = ['round', 'flat', 'square'];
 const JOINS = ['round', 'mitre', 'bevel'];
 
 function choice(title: string, description: string, values: readonly string[]): InputDefinition {
-  return optional({ title, description, schema: Type.String({ enum: [...values], default: values[0] }) });
+  return makeOptional({ title, description, schema: Type.String({ enum: [...values], default: values[0] }) });
 }
 
 function count(title: string, description: string, range: { least: number; most: number; usual: number }) {
   const schema = Type.Integer({ minimum: range.least, maximum: range.most, default: range.usual });
-  return optional({ title, description, schema });
+  return makeOptional({ title, description, schema });
 }
 
 const buffer = mapProcess({
@@ -95,12 +95,12 @@ const buffer = mapProcess({
     }),
     cap: choice('End caps', 'How lines end, in a plane.', CAPS),
     join: choice('Joins', 'How corners are joined, in a plane.', JOINS),
-    mitreLimit: optional({
+    mitreLimit: makeOptional({
       title: 'Mitre limit',
       description: 'Longest mitre, as a multiple of the distance.',
       schema: Type.Number({ minimum: 1, default: 5 }),
     }),
-    singleSided: optional({
+    singleSided: makeOptional({
       title: 'One side',
       description: 'Lines get a buffer on their left alone; on their right for negative distances.',
       schema: Type.Boolean({ default: false }),
@@ -123,10 +123,10 @@ function planeBuffer(values: InputValues, facts: FeaturesFacts): GeometryOperati
   return {
     name: 'buffer',
     distance: lengthInCrs(values, 'distance', facts),
-    segments: numberOf(values, 'segments', 8),
+    segments: getNumberInput(values, 'segments', 8),
     cap: CAPS.indexOf(String(values['cap'] ?? CAPS[0])) + 1,
     join: JOINS.indexOf(String(values['join'] ?? JOINS[0])) + 1,
-    mitreLimit: numberOf(values, 'mitreLimit', 5),
+    mitreLimit: getNumberInput(values, 'mitreLimit', 5),
     singleSided: values['singleSided'] === true,
   };
 }
@@ -139,7 +139,7 @@ const simplify = mapProcess({
   inputs: {
     tolerance: lengthInput('Tolerance', 'Largest distance of a vertex that is left out.'),
     unit: unitInput,
-    preserveTopology: optional({
+    preserveTopology: makeOptional({
       title: 'Preserve topology',
       description: 'Geometries stay valid, and none vanishes.',
       schema: Type.Boolean({ default: true }),
@@ -168,15 +168,15 @@ const smooth = mapProcess({
   title: 'Smooth',
   description: 'Corners are cut at a quarter of their segments, again and again (Chaikin). Z is dropped.',
   inputs: { iterations: count('Iterations', 'Each doubles the vertices.', { least: 1, most: 8, usual: 2 }) },
-  operation: (values) => ({ name: 'smooth', iterations: numberOf(values, 'iterations', 2) }),
+  operation: (values) => ({ name: 'smooth', iterations: getNumberInput(values, 'iterations', 2) }),
 });
 
-export const ratioInput = optional({
+export const ratioInput = makeOptional({
   title: 'Ratio',
   description: 'Longest edge of the hull, between the shortest (0) and the longest (1) of the triangulation.',
   schema: Type.Number({ minimum: 0, maximum: 1, default: 0.3 }),
 });
-export const holesInput = optional({
+export const holesInput = makeOptional({
   title: 'Holes',
   description: 'Whether the hull may have holes.',
   schema: Type.Boolean({ default: false }),
@@ -201,7 +201,7 @@ const makeValid = mapProcess({
   description:
     'Invalid geometries become valid ones of the same rings (OGC 06-103r4); valid ones stay as they are.',
   inputs: {
-    keepCollapsed: optional({
+    keepCollapsed: makeOptional({
       title: 'Keep what collapses',
       description: 'Parts of areas that have none are kept as lines and points.',
       schema: Type.Boolean({ default: false }),
@@ -232,7 +232,7 @@ const concaveHull = mapProcess({
   inputs: { ratio: ratioInput, holes: holesInput },
   operation: (values) => ({
     name: 'concave-hull',
-    ratio: numberOf(values, 'ratio', 0.3),
+    ratio: getNumberInput(values, 'ratio', 0.3),
     holes: values['holes'] === true,
   }),
 });
@@ -253,7 +253,7 @@ const select: ProcessDefinition = {
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
-    fields: optional({
+    fields: makeOptional({
       title: 'Fields',
       description: 'Attributes that stay; all when absent.',
       schema: Type.Array(Type.String(), { maxItems: 1000 }),
@@ -262,7 +262,7 @@ const select: ProcessDefinition = {
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => ({
     process: { kind: 'map', operation: { name: 'none' } },
-    ...(values['fields'] === undefined ? {} : { fields: fieldNames(values, 'fields', facts) }),
+    ...(values['fields'] === undefined ? {} : { fields: requireFieldNames(values, 'fields', facts) }),
   })),
 };
 

@@ -5,10 +5,10 @@ import { plainText } from '../../../core/values/percent.js';
 import { resolveCrs } from '../../../native/crs.js';
 import { tableName } from '../../catalog/table-name.js';
 import { IMPORT_FORMATS } from '../../exchange/import-formats.js';
-import { sourceUrl } from '../../uploads/remote-file.js';
-import { endingOf } from '../../uploads/upload.js';
+import { parseSourceUrl } from '../../uploads/remote-file.js';
+import { getFormatExtension } from '../../uploads/upload.js';
 import type { FileImport, ProcessDefinition } from '../definition.js';
-import { optional } from './parts.js';
+import { makeOptional } from './parts.js';
 
 /** Endings of the names of files that are imported. */
 export const IMPORT_ENDINGS: ReadonlySet<string> = new Set(Object.keys(IMPORT_FORMATS));
@@ -40,7 +40,7 @@ export const fileImport: ProcessDefinition = {
         type: Type.Optional(Type.String()),
       }),
     },
-    fileName: optional({
+    fileName: makeOptional({
       title: 'Name of the file',
       description: 'Tells the format where the address does not.',
       schema: Type.String({ minLength: 1, maxLength: 255 }),
@@ -50,22 +50,22 @@ export const fileImport: ProcessDefinition = {
       description: 'Id of the collection that is made: lower case letters, digits and underscores.',
       schema: Type.String({ minLength: 1, maxLength: 60, pattern: '^[a-z_][a-z0-9_]*$' }),
     },
-    title: optional({
+    title: makeOptional({
       title: 'Title',
       description: 'Of the collection; the name of the layer when absent.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
-    layer: optional({
+    layer: makeOptional({
       title: 'Layer',
       description: 'Of the file; its first when absent.',
       schema: Type.String({ minLength: 1, maxLength: 256 }),
     }),
-    sourceSrid: optional({
+    sourceSrid: makeOptional({
       title: 'CRS of the file',
       description: 'EPSG code of the coordinates; it goes before what the file says.',
       schema: epsg,
     }),
-    targetSrid: optional({
+    targetSrid: makeOptional({
       title: 'CRS of the collection',
       description: 'EPSG code; that of the file when absent.',
       schema: epsg,
@@ -80,8 +80,8 @@ export const fileImport: ProcessDefinition = {
   },
   refuse(values) {
     const { url, fileName, table, sourceCrs, targetCrs } = importOf(values);
-    const { pathname } = sourceUrl('/inputs/file/href', url);
-    const ending = endingOf(fileName ?? plainText(pathname.split('/').at(-1)!));
+    const { pathname } = parseSourceUrl('/inputs/file/href', url);
+    const ending = getFormatExtension(fileName ?? plainText(pathname.split('/').at(-1)!));
     if (!IMPORT_ENDINGS.has(ending))
       throw badParameter(
         fileName === undefined ? '/inputs/file/href' : '/inputs/fileName',

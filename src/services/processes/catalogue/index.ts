@@ -9,7 +9,7 @@ import { JOIN_PROCESSES } from './joins.js';
 import { LAYER_PROCESSES } from './layers.js';
 import { mapImage } from './map.js';
 import { PATTERN_PROCESSES } from './patterns.js';
-import { plan } from './plan.js';
+import { planProcess } from './plan.js';
 import { RASTER_ALGEBRA } from './raster-algebra.js';
 import { RASTER_EDITS } from './raster-edit.js';
 import { RASTER_VALUES } from './raster-values.js';
@@ -36,7 +36,7 @@ export const PROCESSES: ReadonlyMap<string, ProcessDefinition> = new Map(
     fileImport,
     mapImage,
     tileArchive,
-    plan,
+    planProcess,
     echo,
   ].map((process) => [process.id, process]),
 );
@@ -48,7 +48,7 @@ const OTHER_IDS: Readonly<Record<string, string>> = {
   'conversion.feature-project': 'geometry.project',
 };
 
-export function processOf(id: string): ProcessDefinition | undefined {
+export function findProcess(id: string): ProcessDefinition | undefined {
   return PROCESSES.get(Object.hasOwn(OTHER_IDS, id) ? OTHER_IDS[id]! : id);
 }
 

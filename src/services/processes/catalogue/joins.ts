@@ -6,19 +6,19 @@ import {
   FEATURES_OUTPUT,
   featuresInput,
   featuresWork,
+  getLengthMeasure,
+  getNumberInput,
   lengthInput,
-  measureOf,
-  numberOf,
-  optional,
+  makeOptional,
   unitInput,
 } from './parts.js';
-import { statisticsInput, statisticsOf } from './statistics.js';
+import { parseStatistics, statisticsInput } from './statistics.js';
 
 /** Processes that bring features of two layers together by where they are. */
 
 const OF_THE_OTHERS = 'they are projected to the CRS of the others.';
 
-const innerOnlyInput: InputDefinition = optional({
+const innerOnlyInput: InputDefinition = makeOptional({
   title: 'Matches only',
   description: 'Features that meet nothing are left out.',
   schema: Type.Boolean({ default: false }),
@@ -38,15 +38,15 @@ const spatialJoin: ProcessDefinition = {
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
     join: featuresInput('Join', `The features that are looked for; ${OF_THE_OTHERS}`),
-    predicate: optional({
+    predicate: makeOptional({
       title: 'Predicate',
       description:
         'What a feature does to those that are looked for, in the plane of its CRS; dwithin: is no further away than the distance.',
       schema: Type.String({ enum: [...PREDICATES], default: 'intersects' }),
     }),
-    distance: optional(lengthInput('Distance', 'Largest distance, for dwithin.')),
+    distance: makeOptional(lengthInput('Distance', 'Largest distance, for dwithin.')),
     unit: unitInput,
-    mode: optional({
+    mode: makeOptional({
       title: 'Mode',
       description:
         'first: attributes of the first match (of the nearest, for dwithin); each: a feature for each match; count: matchCount and statistics.',
@@ -74,7 +74,7 @@ const spatialJoin: ProcessDefinition = {
 function joinStatistics(values: InputValues, others: FeaturesFacts | undefined): Join['statistics'] {
   if (values['statistics'] !== undefined && values['mode'] !== 'count')
     throw badParameter('/inputs/statistics', 'are for the mode count alone');
-  return others ? statisticsOf(values, others, ['matchCount']) : [];
+  return others ? parseStatistics(values, others, ['matchCount']) : [];
 }
 
 function joinReach(values: InputValues, facts: FeaturesFacts): Pick<Join, 'reach'> {
@@ -82,8 +82,8 @@ function joinReach(values: InputValues, facts: FeaturesFacts): Pick<Join, 'reach
   if (isNear !== (values['distance'] !== undefined))
     throw badParameter('/inputs/distance', isNear ? 'is required for dwithin' : 'is for dwithin alone');
   if (!isNear) return {};
-  const { ground, perUnit } = measureOf(values, facts);
-  return { reach: { distance: numberOf(values, 'distance') * perUnit, ground } };
+  const { ground, perUnit } = getLengthMeasure(values, facts);
+  return { reach: { distance: getNumberInput(values, 'distance') * perUnit, ground } };
 }
 
 const pointsInPolygons: ProcessDefinition = {
@@ -104,7 +104,7 @@ const pointsInPolygons: ProcessDefinition = {
     (values, _, points) => ({
       process: {
         ...{ kind: 'join', countName: 'pointCount', predicate: 'contains', mode: 'count', innerOnly: false },
-        statistics: points ? statisticsOf(values, points, ['pointCount']) : [],
+        statistics: points ? parseStatistics(values, points, ['pointCount']) : [],
       },
     }),
     'points',
@@ -120,25 +120,25 @@ const nearest: ProcessDefinition = {
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
     near: featuresInput('Near', `The features that are looked for; ${OF_THE_OTHERS}`),
-    count: optional({
+    count: makeOptional({
       title: 'Count',
       description: 'How many are looked for.',
       schema: Type.Integer({ minimum: 1, maximum: 1000, default: 1 }),
     }),
-    maxDistance: optional(lengthInput('Largest distance', 'What is further away is not taken.')),
+    maxDistance: makeOptional(lengthInput('Largest distance', 'What is further away is not taken.')),
     unit: unitInput,
     innerOnly: innerOnlyInput,
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
-    const measure = measureOf(values, facts);
+    const measure = getLengthMeasure(values, facts);
     return {
       process: {
-        ...{ kind: 'nearest', measure, count: numberOf(values, 'count', 1) },
+        ...{ kind: 'nearest', measure, count: getNumberInput(values, 'count', 1) },
         innerOnly: values['innerOnly'] === true,
         ...(values['maxDistance'] === undefined
           ? {}
-          : { reach: numberOf(values, 'maxDistance') * measure.perUnit }),
+          : { reach: getNumberInput(values, 'maxDistance') * measure.perUnit }),
       },
     };
   }, 'near'),
@@ -157,7 +157,10 @@ const distanceMatrix: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork(
-    (values, facts) => ({ process: { kind: 'distances', measure: measureOf(values, facts) }, fields: [] }),
+    (values, facts) => ({
+      process: { kind: 'distances', measure: getLengthMeasure(values, facts) },
+      fields: [],
+    }),
     'targets',
   ),
 };
@@ -175,7 +178,7 @@ const overlayShares: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork(
-    (values, facts) => ({ process: { kind: 'intersect', measure: measureOf(values, facts) } }),
+    (values, facts) => ({ process: { kind: 'intersect', measure: getLengthMeasure(values, facts) } }),
     'overlay',
   ),
 };

@@ -13,15 +13,15 @@ import {
   FEATURES_OUTPUT,
   featuresInput,
   featuresWork,
-  fieldNames,
+  getNumberInput,
   groupByInput,
   lengthInCrs,
   lengthInput,
-  numberOf,
-  optional,
+  makeOptional,
+  requireFieldNames,
   unitInput,
 } from './parts.js';
-import { statisticsInput, statisticsOf } from './statistics.js';
+import { parseStatistics, statisticsInput } from './statistics.js';
 
 /** Processes over whole layers: their features together, or laid over those of another one. */
 
@@ -61,7 +61,7 @@ function togetherProcess(
   };
 }
 
-const partsInput: InputDefinition = optional({
+const partsInput: InputDefinition = makeOptional({
   title: 'Parts as features',
   description: 'A feature for each part of the union.',
   schema: Type.Boolean({ default: false }),
@@ -88,8 +88,8 @@ function dissolvePlan(
   facts: FeaturesFacts,
   operation?: GeometryOperation,
 ): FeaturesPlan {
-  const by = fieldNames(values, 'groupBy', facts);
-  const statistics = statisticsOf(values, facts, ['featureCount', ...by]);
+  const by = requireFieldNames(values, 'groupBy', facts);
+  const statistics = parseStatistics(values, facts, ['featureCount', ...by]);
   const fields = [...new Set([...by, ...statistics.map(({ field }) => field)])];
   const parts = values['parts'] === true;
   return {
@@ -148,7 +148,9 @@ const snapToLayer: ProcessDefinition = {
 };
 
 const toleranceInputs = {
-  tolerance: optional(lengthInput('Tolerance', 'Points that are nearer to each other are taken for one.')),
+  tolerance: makeOptional(
+    lengthInput('Tolerance', 'Points that are nearer to each other are taken for one.'),
+  ),
   unit: unitInput,
 };
 const tolerance = (values: InputValues, facts: FeaturesFacts) => lengthInCrs(values, 'tolerance', facts);
@@ -224,7 +226,7 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
     { ratio: ratioInput, holes: holesInput },
     (values) => ({
       name: 'concave-hull',
-      ratio: numberOf(values, 'ratio', 0.3),
+      ratio: getNumberInput(values, 'ratio', 0.3),
       holes: values['holes'] === true,
     }),
   ),

@@ -4,13 +4,13 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { PAPERS } from '../../../core/processes/map-pages.js';
 import { resolveCrs } from '../../../native/crs.js';
 import type { ProcessDefinition } from '../definition.js';
-import { featuresInput, fileOutput, optional } from './parts.js';
+import { featuresInput, fileOutput, makeOptional } from './parts.js';
 
 const flag = (title: string, description: string) =>
-  optional({ title, description, schema: Type.Boolean({ default: true }) });
+  makeOptional({ title, description, schema: Type.Boolean({ default: true }) });
 
 /** Formats of maps, and their media types. */
-export const MAP_FORMATS = {
+export const MAP_PAGE_FORMATS = {
   pdf: 'application/pdf',
   png: 'image/png',
   jpeg: 'image/jpeg',
@@ -24,54 +24,54 @@ export const mapImage: ProcessDefinition = {
     'A map of collections, with features above them: as a picture, or as a page (PDF) with title, legend, scale and north arrow.',
   keywords: ['map', 'export'],
   inputs: {
-    layers: optional({
+    layers: makeOptional({
       title: 'Layers',
       description: 'Ids of collections, the lowest first.',
       schema: Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }),
     }),
-    features: optional(featuresInput('Features', 'Drawn above the layers.')),
-    bbox: optional({
+    features: makeOptional(featuresInput('Features', 'Drawn above the layers.')),
+    bbox: makeOptional({
       title: 'Box',
       description:
         'west, south, east, north in degrees that the map shows, west above east across the antimeridian; all of the layers when absent.',
       schema: Type.Array(Type.Number({ minimum: -180, maximum: 180 }), { minItems: 4, maxItems: 4 }),
     }),
-    crs: optional({
+    crs: makeOptional({
       title: 'CRS',
       description: 'Of the map.',
       schema: Type.String({ minLength: 1, maxLength: 200, default: 'EPSG:3857' }),
     }),
-    format: optional({
+    format: makeOptional({
       title: 'Format',
       description: 'Of the file.',
-      schema: Type.String({ enum: Object.keys(MAP_FORMATS), default: 'pdf' }),
+      schema: Type.String({ enum: Object.keys(MAP_PAGE_FORMATS), default: 'pdf' }),
     }),
-    width: optional({
+    width: makeOptional({
       title: 'Width',
       description: 'Pixels of a picture.',
       schema: Type.Integer({ minimum: 16, maximum: LIMITS.mapSide, default: 1024 }),
     }),
-    height: optional({
+    height: makeOptional({
       title: 'Height',
       description: 'Pixels of a picture.',
       schema: Type.Integer({ minimum: 16, maximum: LIMITS.mapSide, default: 768 }),
     }),
-    paper: optional({
+    paper: makeOptional({
       title: 'Paper',
       description: 'Size of a page.',
       schema: Type.String({ enum: Object.keys(PAPERS), default: 'A4' }),
     }),
-    orientation: optional({
+    orientation: makeOptional({
       title: 'Orientation',
       description: 'Of a page.',
       schema: Type.String({ enum: ['landscape', 'portrait'], default: 'landscape' }),
     }),
-    dpi: optional({
+    dpi: makeOptional({
       title: 'Resolution',
       description: 'Pixels to the inch of a page.',
       schema: Type.Integer({ minimum: 72, maximum: 300, default: 150 }),
     }),
-    title: optional({
+    title: makeOptional({
       title: 'Title',
       description: 'Of a page.',
       schema: Type.String({ maxLength: 120 }),

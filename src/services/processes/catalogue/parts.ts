@@ -71,7 +71,7 @@ export function featuresWork(
   };
 }
 
-export function optional(input: InputDefinition): InputDefinition {
+export function makeOptional(input: InputDefinition): InputDefinition {
   return { ...input, isOptional: true };
 }
 
@@ -86,7 +86,7 @@ const METRES = {
 
 type Unit = keyof typeof METRES | 'crs';
 
-export const unitInput: InputDefinition = optional({
+export const unitInput: InputDefinition = makeOptional({
   title: 'Unit',
   description: 'Unit of lengths; crs is that of the coordinates.',
   schema: Type.String({ enum: [...Object.keys(METRES), 'crs'], default: 'metre' }),
@@ -96,7 +96,7 @@ export function lengthInput(title: string, description: string, least = 0): Inpu
   return { title, description, schema: Type.Number({ minimum: least }) };
 }
 
-export const invalidInput: InputDefinition = optional({
+export const invalidInput: InputDefinition = makeOptional({
   title: 'Invalid geometries',
   description: 'What becomes of features whose geometry is not valid (OGC 06-103r4): repair, skip, or fail.',
   schema: Type.String({ enum: ['repair', 'skip', 'fail'], default: 'repair' }),
@@ -106,14 +106,14 @@ export const invalidInput: InputDefinition = optional({
 export const isStrict = ({ invalidGeometries }: InputValues) =>
   invalidGeometries === 'skip' || invalidGeometries === 'fail';
 
-export function numberOf(values: InputValues, name: string, fallback = 0): number {
+export function getNumberInput(values: InputValues, name: string, fallback = 0): number {
   return (values[name] as number | undefined) ?? fallback;
 }
 
 /** A length in the units of the coordinates. In a geographic CRS metres are taken along the equator. */
 export function lengthInCrs(values: InputValues, name: string, { crs }: FeaturesFacts): number {
   const unit = (values['unit'] as Unit | undefined) ?? 'metre';
-  const length = numberOf(values, name);
+  const length = getNumberInput(values, name);
   return unit === 'crs' ? length : (length * METRES[unit]) / crs.metresPerUnit;
 }
 
@@ -124,11 +124,11 @@ export function metresOnGround(
   { crs }: FeaturesFacts,
 ): number | undefined {
   const unit = (values['unit'] as Unit | undefined) ?? 'metre';
-  return unit === 'crs' || !crs.isGeographic ? undefined : numberOf(values, name) * METRES[unit];
+  return unit === 'crs' || !crs.isGeographic ? undefined : getNumberInput(values, name) * METRES[unit];
 }
 
 /** How lengths are told: over the ground where a unit of length is asked for in a geographic CRS, else in the plane. */
-export const measureOf = (values: InputValues, facts: FeaturesFacts): Measure =>
+export const getLengthMeasure = (values: InputValues, facts: FeaturesFacts): Measure =>
   measureIn(METRES, (values['unit'] as Unit | undefined) ?? 'metre', facts);
 
 function measureIn<U extends string>(
@@ -152,17 +152,17 @@ const SIDES = {
   'square-mile': METRES.mile,
 } as const;
 
-export const areaUnitInput: InputDefinition = optional({
+export const areaUnitInput: InputDefinition = makeOptional({
   title: 'Unit',
   description: 'Unit of areas; crs is the square of that of the coordinates.',
   schema: Type.String({ enum: [...Object.keys(SIDES), 'crs'], default: 'square-metre' }),
 });
 
 /** The same for areas; `perUnit` is of the sides. */
-export const areaMeasureOf = (values: InputValues, facts: FeaturesFacts): Measure =>
+export const getAreaMeasure = (values: InputValues, facts: FeaturesFacts): Measure =>
   measureIn(SIDES, (values['unit'] as keyof typeof SIDES | 'crs' | undefined) ?? 'square-metre', facts);
 
-export const groupByInput = optional({
+export const groupByInput = makeOptional({
   title: 'Group by',
   description: 'Fields whose values make groups; all features are one group without.',
   schema: Type.Array(Type.String(), { maxItems: 20 }),
@@ -170,7 +170,7 @@ export const groupByInput = optional({
 
 /** A length over the ground, in metres, or in units of the plane. */
 export function measuredLength(values: InputValues, name: string, { perUnit }: Measure): number {
-  return numberOf(values, name) * perUnit;
+  return getNumberInput(values, name) * perUnit;
 }
 
 /** A field of numbers. Throws 400 naming the input. */
@@ -187,7 +187,7 @@ const noField = (name: string, field: string) =>
   badParameter(`/inputs/${name}`, `there is no field '${field.slice(0, 60)}'`);
 
 /** Names of fields that the features have. Throws 400 naming the input. */
-export function fieldNames(values: InputValues, name: string, { fields }: FeaturesFacts): string[] {
+export function requireFieldNames(values: InputValues, name: string, { fields }: FeaturesFacts): string[] {
   const names = (values[name] as string[] | undefined) ?? [];
   const missing = names.find((field) => !fields.includes(field));
   if (missing !== undefined) throw noField(name, missing);

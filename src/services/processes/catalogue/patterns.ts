@@ -7,22 +7,22 @@ import {
   FEATURES_OUTPUT,
   featuresInput,
   featuresWork,
+  getLengthMeasure,
+  getNumberInput,
   lengthInCrs,
   lengthInput,
+  makeOptional,
   measuredLength,
-  measureOf,
   numberField,
-  numberOf,
-  optional,
   unitInput,
 } from './parts.js';
-import { statisticsInput, statisticsOf } from './statistics.js';
+import { parseStatistics, statisticsInput } from './statistics.js';
 
 /** Processes that look for patterns in where features are. */
 
 const SHAPES: readonly CellShape[] = ['square', 'hexagon'];
 
-const shapeInput: InputDefinition = optional({
+const shapeInput: InputDefinition = makeOptional({
   title: 'Shape',
   description: 'Of the cells; hexagons have a flat top.',
   schema: Type.String({ enum: [...SHAPES], default: SHAPES[0] }),
@@ -76,9 +76,9 @@ const h3: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
-    const statistics = statisticsOf(values, facts, ['h3', 'featureCount']);
+    const statistics = parseStatistics(values, facts, ['h3', 'featureCount']);
     return {
-      process: { kind: 'h3', resolution: numberOf(values, 'resolution'), statistics },
+      process: { kind: 'h3', resolution: getNumberInput(values, 'resolution'), statistics },
       fields: [...new Set(statistics.map(({ field }) => field))],
     };
   }),
@@ -92,19 +92,19 @@ const clusters: ProcessDefinition = {
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
-    algorithm: optional({
+    algorithm: makeOptional({
       title: 'Algorithm',
       description: 'dbscan or kmeans.',
       schema: Type.String({ enum: ['dbscan', 'kmeans'], default: 'dbscan' }),
     }),
-    eps: optional(lengthInput('Distance', 'Distance of neighbours, for dbscan.')),
+    eps: makeOptional(lengthInput('Distance', 'Distance of neighbours, for dbscan.')),
     unit: unitInput,
-    minPoints: optional({
+    minPoints: makeOptional({
       title: 'Points',
       description: 'Features within the distance, itself included, that make a core, for dbscan.',
       schema: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 5 }),
     }),
-    k: optional({
+    k: makeOptional({
       title: 'Clusters',
       description: 'How many, for kmeans.',
       schema: Type.Integer({ minimum: 1, maximum: 1000 }),
@@ -112,7 +112,7 @@ const clusters: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
-    const measure = measureOf(values, facts);
+    const measure = getLengthMeasure(values, facts);
     return { process: { kind: 'clusters', ground: measure.ground, algorithm: algorithmOf(values, measure) } };
   }),
 };
@@ -120,11 +120,11 @@ const clusters: ProcessDefinition = {
 function algorithmOf(values: InputValues, measure: Measure): ClusterAlgorithm {
   if (values['algorithm'] === 'kmeans') {
     if (values['k'] === undefined) throw badParameter('/inputs/k', 'is required for kmeans');
-    return { name: 'kmeans', k: numberOf(values, 'k') };
+    return { name: 'kmeans', k: getNumberInput(values, 'k') };
   }
   if (values['eps'] === undefined) throw badParameter('/inputs/eps', 'is required for dbscan');
   const eps = positive('eps', measuredLength(values, 'eps', measure));
-  return { name: 'dbscan', eps, minPoints: numberOf(values, 'minPoints', 5) };
+  return { name: 'dbscan', eps, minPoints: getNumberInput(values, 'minPoints', 5) };
 }
 
 /** More cells than these along the radius of a kernel say no more. */
@@ -142,7 +142,7 @@ const density: ProcessDefinition = {
     radius: lengthInput('Radius', `How far a feature is spread, at most ${MOST_CELLS} cell sizes.`),
     unit: unitInput,
     shape: shapeInput,
-    weightField: optional({
+    weightField: makeOptional({
       title: 'Weight',
       description: 'A field of numbers; each feature counts 1 without.',
       schema: Type.String(),
@@ -150,7 +150,7 @@ const density: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
-    const measure = measureOf(values, facts);
+    const measure = getLengthMeasure(values, facts);
     const side = positive('cellSize', measuredLength(values, 'cellSize', measure));
     const radius = positive('radius', measuredLength(values, 'radius', measure));
     if (radius > side * MOST_CELLS)
@@ -187,7 +187,7 @@ const hotSpots: ProcessDefinition = {
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
-    const measure = measureOf(values, facts);
+    const measure = getLengthMeasure(values, facts);
     const radius = positive('radius', measuredLength(values, 'radius', measure));
     const field = numberField(values, 'field', facts);
     return { process: { kind: 'hot-spots', field, radius, ground: measure.ground } };

@@ -2,7 +2,7 @@ import { PlanSchema } from '../../../core/processes/process-plans.js';
 import type { ProcessDefinition } from '../definition.js';
 
 /** The id that existing clients send plans to. */
-export const plan: ProcessDefinition = {
+export const planProcess: ProcessDefinition = {
   id: 'svc-geoprocessing',
   title: 'Plan of several processes',
   description:

@@ -8,14 +8,14 @@ import {
   type RasterClass,
 } from '../../../core/rasters/raster-processes.js';
 import type { InputValues, ProcessDefinition } from '../definition.js';
-import { numberOf, optional } from './parts.js';
+import { getNumberInput, makeOptional } from './parts.js';
 import {
-  number,
+  defineNumberInput,
+  getResampling,
   rasterInput,
   rasterListInput,
   rasterProcess,
   resamplingInput,
-  resamplingOf,
 } from './raster-parts.js';
 
 /** Processes that work out the values of pixels from those of others at the same place. */
@@ -53,7 +53,7 @@ const algebra = rasterProcess({
   plan: (values) => ({
     ...{ kind: 'algebra', oneBand: false },
     expressions: expressionsOf(String(values['expression'])),
-    resampling: resamplingOf(values),
+    resampling: getResampling(values),
   }),
 });
 
@@ -83,12 +83,12 @@ const change = rasterProcess({
     after: rasterInput('After', 'The raster of the later date.'),
   },
   inputs: {
-    method: optional({
+    method: makeOptional({
       title: 'Method',
       description: 'difference, ratio, percent or classes.',
       schema: Type.String({ enum: [...METHODS], default: 'difference' }),
     }),
-    threshold: number('Threshold', 'Lesser changes are none; of classes.', {
+    threshold: defineNumberInput('Threshold', 'Lesser changes are none; of classes.', {
       minimum: 0,
       maximum: 1e30,
       default: 0,
@@ -98,9 +98,12 @@ const change = rasterProcess({
   plan: (values) => ({
     ...{ kind: 'algebra', oneBand: true },
     expressions: parseBandMath(
-      changeOf((values['method'] as (typeof METHODS)[number]) ?? 'difference', numberOf(values, 'threshold')),
+      changeOf(
+        (values['method'] as (typeof METHODS)[number]) ?? 'difference',
+        getNumberInput(values, 'threshold'),
+      ),
     ),
-    resampling: resamplingOf(values),
+    resampling: getResampling(values),
   }),
 });
 
@@ -138,7 +141,7 @@ const reclassify = rasterProcess({
       description: 'Ranges of values, and what they become.',
       schema: Type.Array(Class, { minItems: 1, maxItems: 1000 }),
     },
-    others: optional({
+    others: makeOptional({
       title: 'Other values',
       description: 'What values in no class become: nodata, or keep them.',
       schema: Type.String({ enum: ['nodata', 'keep'], default: 'nodata' }),
@@ -157,7 +160,7 @@ const mosaic = rasterProcess({
   description: 'Several rasters as one, with all their bands, on the pixels of the first.',
   rasters: { sources: rasterListInput },
   inputs: {
-    operator: optional({
+    operator: makeOptional({
       title: 'Operator',
       description: 'Which value a pixel has that several rasters cover.',
       schema: Type.String({ enum: [...MOSAIC_OPERATORS], default: 'last' }),
@@ -168,7 +171,7 @@ const mosaic = rasterProcess({
   plan: (values) => ({
     kind: 'mosaic',
     operator: (values['operator'] as MosaicOperator | undefined) ?? 'last',
-    resampling: resamplingOf(values),
+    resampling: getResampling(values),
   }),
 });
 

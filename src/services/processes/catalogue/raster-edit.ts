@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { FeaturesFacts, InputDefinition, InputValues, ProcessDefinition } from '../definition.js';
-import { featuresInput, numberOf, optional } from './parts.js';
+import { featuresInput, getNumberInput, makeOptional } from './parts.js';
 import {
+  defineNumberInput,
   diagonalsInput,
-  number,
   pointsInput,
   rasterProcess,
   requirePoints,
@@ -34,13 +34,13 @@ const rasterize = rasterProcess({
     plan: (values, facts) => void requireNumbers(values, facts),
   },
   inputs: {
-    field: optional({
+    field: makeOptional({
       title: 'Field',
       description: 'A field of numbers, whose values pixels get; features without one are left out.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
-    value: number('Value', 'What pixels get where there is no field.', { default: 1 }),
-    allTouched: optional({
+    value: defineNumberInput('Value', 'What pixels get where there is no field.', { default: 1 }),
+    allTouched: makeOptional({
       title: 'All touched',
       description: 'Pixels that a feature touches get its value; else those whose centres lie in it.',
       schema: Type.Boolean({ default: false }),
@@ -48,7 +48,11 @@ const rasterize = rasterProcess({
   },
   allBands: true,
   plan: (values) => ({
-    ...{ kind: 'rasterize', value: numberOf(values, 'value', 1), allTouched: values['allTouched'] === true },
+    ...{
+      kind: 'rasterize',
+      value: getNumberInput(values, 'value', 1),
+      allTouched: values['allTouched'] === true,
+    },
     ...(values['field'] === undefined ? {} : { field: String(values['field']) }),
   }),
 });
@@ -77,8 +81,8 @@ const idw = rasterProcess({
   features: pointsWithField,
   inputs: {
     field: pointField,
-    power: number('Power', 'Of the distance.', { minimum: 0.01, maximum: 100, default: 2 }),
-    radius: number(
+    power: defineNumberInput('Power', 'Of the distance.', { minimum: 0.01, maximum: 100, default: 2 }),
+    radius: defineNumberInput(
       'Radius',
       'Points farther away count nothing, in units of the CRS; all count when absent.',
       {
@@ -89,8 +93,8 @@ const idw = rasterProcess({
   },
   allBands: true,
   plan: (values) => ({
-    ...{ kind: 'idw', field: String(values['field']), power: numberOf(values, 'power', 2) },
-    ...(values['radius'] === undefined ? {} : { radius: numberOf(values, 'radius') }),
+    ...{ kind: 'idw', field: String(values['field']), power: getNumberInput(values, 'power', 2) },
+    ...(values['radius'] === undefined ? {} : { radius: getNumberInput(values, 'radius') }),
   }),
 });
 
@@ -124,12 +128,12 @@ const fillNodata = rasterProcess({
   title: 'Fill nodata',
   description: 'Pixels of a band without a value get one, weighted by distance, from those around them.',
   inputs: {
-    distance: optional({
+    distance: makeOptional({
       title: 'Distance',
       description: 'How far values are looked for, in pixels.',
       schema: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
     }),
-    smoothing: optional({
+    smoothing: makeOptional({
       title: 'Smoothing',
       description: 'How often what was filled is averaged with its neighbours.',
       schema: Type.Integer({ minimum: 0, maximum: 100, default: 0 }),
@@ -138,8 +142,8 @@ const fillNodata = rasterProcess({
   plan: (values) => ({
     ...{
       kind: 'fill',
-      distance: numberOf(values, 'distance', 100),
-      smoothing: numberOf(values, 'smoothing'),
+      distance: getNumberInput(values, 'distance', 100),
+      smoothing: getNumberInput(values, 'smoothing'),
     },
   }),
 });
@@ -158,7 +162,11 @@ const sieve = rasterProcess({
     diagonals: diagonalsInput,
   },
   plan: (values) => ({
-    ...{ kind: 'sieve', threshold: numberOf(values, 'threshold'), diagonals: values['diagonals'] === true },
+    ...{
+      kind: 'sieve',
+      threshold: getNumberInput(values, 'threshold'),
+      diagonals: values['diagonals'] === true,
+    },
   }),
 });
 

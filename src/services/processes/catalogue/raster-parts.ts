@@ -12,7 +12,7 @@ import type {
   RasterFacts,
   RasterFeatures,
 } from '../definition.js';
-import { FEATURES_OUTPUT, featuresInput, optional } from './parts.js';
+import { FEATURES_OUTPUT, featuresInput, makeOptional } from './parts.js';
 
 /** Inputs and outputs that many processes of rasters have. */
 
@@ -39,26 +39,26 @@ export const rasterListInput: InputDefinition = {
   isRasterList: true,
 };
 
-export const resamplingInput = optional({
+export const resamplingInput = makeOptional({
   title: 'Resampling',
   description: 'How values between pixels are found.',
   schema: Type.String({ enum: [...RESAMPLINGS], default: 'nearest' }),
 });
-export const resamplingOf = (values: InputValues) =>
+export const getResampling = (values: InputValues) =>
   (values['resampling'] as Resampling | undefined) ?? 'nearest';
 
 export function prefixInput(description: string): InputDefinition {
   const schema = Type.String({ maxLength: 30, pattern: '^[A-Za-z0-9_]*$' });
-  return optional({ title: 'Prefix', description, schema });
+  return makeOptional({ title: 'Prefix', description, schema });
 }
 
-export const diagonalsInput = optional({
+export const diagonalsInput = makeOptional({
   title: 'Diagonals',
   description: 'Pixels that share a corner alone belong together.',
   schema: Type.Boolean({ default: false }),
 });
 
-const bandInput = optional({
+const bandInput = makeOptional({
   title: 'Band',
   description: 'The band that is read, counted from 1.',
   schema: Type.Integer({ minimum: 1, maximum: 65_535, default: 1 }),
@@ -137,6 +137,10 @@ export function requirePoints(input: string, { source }: FeaturesFacts): void {
     throw badParameter(`/inputs/${input}`, `must be points, and these are of type ${source.geometryType}`);
 }
 
-export function number(title: string, description: string, bounds: Record<string, number>): InputDefinition {
-  return optional({ title, description, schema: Type.Number(bounds) });
+export function defineNumberInput(
+  title: string,
+  description: string,
+  bounds: Record<string, number>,
+): InputDefinition {
+  return makeOptional({ title, description, schema: Type.Number(bounds) });
 }

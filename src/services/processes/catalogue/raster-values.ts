@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { ProcessDefinition } from '../definition.js';
-import { numberOf, optional } from './parts.js';
-import { number, pointsInput, prefixInput, rasterProcess, requirePoints } from './raster-parts.js';
+import { getNumberInput, makeOptional } from './parts.js';
+import { defineNumberInput, pointsInput, prefixInput, rasterProcess, requirePoints } from './raster-parts.js';
 
 /** Processes that tell the values of rasters. */
 
@@ -37,13 +37,17 @@ const histogram = rasterProcess({
   title: 'Raster histogram',
   description: 'How many pixels of a band have values in each of some ranges of equal width.',
   inputs: {
-    bins: optional({
+    bins: makeOptional({
       title: 'Ranges',
       description: 'How many there are.',
       schema: Type.Integer({ minimum: 1, maximum: 65_536, default: 256 }),
     }),
-    min: number('Least value', 'Where the first range begins; the least value of the band when absent.', {}),
-    max: number(
+    min: defineNumberInput(
+      'Least value',
+      'Where the first range begins; the least value of the band when absent.',
+      {},
+    ),
+    max: defineNumberInput(
       'Greatest value',
       'Where the last range ends, and it is in it; the greatest of the band when absent.',
       {},
@@ -66,7 +70,7 @@ const histogram = rasterProcess({
     if (min !== undefined && max !== undefined && min >= max)
       throw badParameter('/inputs/max', 'must be above min');
     return {
-      ...{ kind: 'histogram', bins: numberOf(values, 'bins', 256) },
+      ...{ kind: 'histogram', bins: getNumberInput(values, 'bins', 256) },
       ...(min === undefined ? {} : { min }),
       ...(max === undefined ? {} : { max }),
     };
@@ -83,7 +87,7 @@ const sample = rasterProcess({
     plan: (_, facts) => void requirePoints('points', facts),
   },
   inputs: {
-    resampling: optional({
+    resampling: makeOptional({
       title: 'Resampling',
       description: 'nearest: the pixel that the point lies in; bilinear: between the four around it.',
       schema: Type.String({ enum: ['nearest', 'bilinear'], default: 'nearest' }),

@@ -3,12 +3,18 @@ import { badParameter } from '../../../core/errors/errors.js';
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import { resolveCrs } from '../../../native/crs.js';
 import type { InputDefinition, ProcessDefinition, RasterFacts } from '../definition.js';
-import { numberOf, optional } from './parts.js';
-import { diagonalsInput, number, rasterProcess, resamplingInput, resamplingOf } from './raster-parts.js';
+import { getNumberInput, makeOptional } from './parts.js';
+import {
+  defineNumberInput,
+  diagonalsInput,
+  getResampling,
+  rasterProcess,
+  resamplingInput,
+} from './raster-parts.js';
 
 /** Processes of rasters, by GDAL. */
 
-const zFactor = number('Z factor', 'Heights are multiplied by it.', {
+const zFactor = defineNumberInput('Z factor', 'Heights are multiplied by it.', {
   minimum: 0.000001,
   maximum: 1e9,
   default: 1,
@@ -25,12 +31,12 @@ const hillshade = rasterProcess({
   title: 'Hillshade',
   description: 'Shaded relief, from 1 (dark) to 255 (bright), of heights in metres.',
   inputs: {
-    azimuth: number('Azimuth', 'Where the light comes from, in degrees from north.', {
+    azimuth: defineNumberInput('Azimuth', 'Where the light comes from, in degrees from north.', {
       minimum: 0,
       maximum: 360,
       default: 315,
     }),
-    altitude: number('Altitude', 'Height of the light, in degrees.', {
+    altitude: defineNumberInput('Altitude', 'Height of the light, in degrees.', {
       minimum: 0,
       maximum: 90,
       default: 45,
@@ -40,8 +46,13 @@ const hillshade = rasterProcess({
   plan: (values, facts) => ({
     ...{ kind: 'terrain', mode: 'hillshade' },
     options: [
-      ...['-az', String(numberOf(values, 'azimuth', 315)), '-alt', String(numberOf(values, 'altitude', 45))],
-      ...['-z', String(numberOf(values, 'zFactor', 1)), ...scaleOf(facts)],
+      ...[
+        '-az',
+        String(getNumberInput(values, 'azimuth', 315)),
+        '-alt',
+        String(getNumberInput(values, 'altitude', 45)),
+      ],
+      ...['-z', String(getNumberInput(values, 'zFactor', 1)), ...scaleOf(facts)],
     ],
   }),
 });
@@ -51,7 +62,7 @@ const slope = rasterProcess({
   title: 'Slope',
   description: 'Steepness of heights in metres, in degrees or per cent.',
   inputs: {
-    units: optional({
+    units: makeOptional({
       title: 'Units',
       description: 'degrees, or percent.',
       schema: Type.String({ enum: ['degrees', 'percent'], default: 'degrees' }),
@@ -64,7 +75,7 @@ const slope = rasterProcess({
     const units = values['units'] === 'percent' ? ['-p'] : [];
     return {
       ...{ kind: 'terrain', mode: 'slope' },
-      options: [...units, flag!, String(Number(scale) / numberOf(values, 'zFactor', 1))],
+      options: [...units, flag!, String(Number(scale) / getNumberInput(values, 'zFactor', 1))],
     };
   },
 });
@@ -77,7 +88,7 @@ const plain = (
 ) => rasterProcess({ id, title, description, plan: () => ({ kind: 'terrain', mode, options: [] }) });
 
 const height = (title: string, description: string, usual: number) =>
-  number(title, description, { minimum: 0, maximum: 1e6, default: usual });
+  defineNumberInput(title, description, { minimum: 0, maximum: 1e6, default: usual });
 
 const viewshed = rasterProcess({
   id: 'surface.viewshed',
@@ -97,11 +108,15 @@ const viewshed = rasterProcess({
     },
     observerHeight: height('Height of the observer', 'Above the ground.', 2),
     targetHeight: height('Height of what is looked for', 'Above the ground.', 0),
-    maxDistance: number('Greatest distance', 'Pixels farther away have no value; none when absent.', {
-      minimum: 1e-6,
-      maximum: 1e9,
-    }),
-    curvature: number(
+    maxDistance: defineNumberInput(
+      'Greatest distance',
+      'Pixels farther away have no value; none when absent.',
+      {
+        minimum: 1e-6,
+        maximum: 1e9,
+      },
+    ),
+    curvature: defineNumberInput(
       'Curvature',
       'Share of the curvature of the Earth that refraction leaves; 0 for a plane.',
       {
@@ -116,11 +131,11 @@ const viewshed = rasterProcess({
       throw badParameter('/inputs/raster', 'must be in a projected CRS: reproject it before');
     const maxDistance = values['maxDistance'] as number | undefined;
     return {
-      ...{ kind: 'viewshed', x: numberOf(values, 'observerX'), y: numberOf(values, 'observerY') },
-      observerHeight: numberOf(values, 'observerHeight', 2),
-      targetHeight: numberOf(values, 'targetHeight'),
+      ...{ kind: 'viewshed', x: getNumberInput(values, 'observerX'), y: getNumberInput(values, 'observerY') },
+      observerHeight: getNumberInput(values, 'observerHeight', 2),
+      targetHeight: getNumberInput(values, 'targetHeight'),
       ...(maxDistance === undefined ? {} : { maxDistance }),
-      curvature: numberOf(values, 'curvature', CURVATURE),
+      curvature: getNumberInput(values, 'curvature', CURVATURE),
     };
   },
 });
@@ -135,13 +150,17 @@ const contour = rasterProcess({
       description: 'Difference of the values of two lines.',
       schema: Type.Number({ minimum: 0.000001, maximum: 1e9 }),
     },
-    base: number('Base', 'A value that would have a line.', { minimum: -1e9, maximum: 1e9, default: 0 }),
+    base: defineNumberInput('Base', 'A value that would have a line.', {
+      minimum: -1e9,
+      maximum: 1e9,
+      default: 0,
+    }),
   },
   output: 'features',
   plan: (values) => ({
     kind: 'contour',
-    interval: numberOf(values, 'interval'),
-    base: numberOf(values, 'base'),
+    interval: getNumberInput(values, 'interval'),
+    base: getNumberInput(values, 'base'),
   }),
 });
 
@@ -168,17 +187,17 @@ const reproject = rasterProcess({
   title: 'Reproject a raster',
   description: 'All bands in another coordinate reference system.',
   inputs: {
-    targetCrs: optional({
+    targetCrs: makeOptional({
       title: 'Target CRS',
       description: 'EPSG:3857, an address or a URN; targetSrid is the same as a number.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
-    targetSrid: optional({
+    targetSrid: makeOptional({
       title: 'Target SRID',
       description: 'An EPSG code.',
       schema: Type.Integer({ minimum: 1 }),
     }),
-    cellSize: optional(cellSizeInput),
+    cellSize: makeOptional(cellSizeInput),
     resampling: resamplingInput,
   },
   allBands: true,
@@ -195,7 +214,7 @@ const reproject = rasterProcess({
     return {
       kind: 'warp',
       crs,
-      resampling: resamplingOf(values),
+      resampling: getResampling(values),
       ...(pixelSize === undefined ? {} : { pixelSize }),
     };
   },
@@ -209,8 +228,8 @@ const resample = rasterProcess({
   allBands: true,
   plan: (values) => ({
     kind: 'warp',
-    pixelSize: numberOf(values, 'cellSize'),
-    resampling: resamplingOf(values),
+    pixelSize: getNumberInput(values, 'cellSize'),
+    resampling: getResampling(values),
   }),
 });
 

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import { parseBandMath } from '../../../core/rasters/band-math/index.js';
 import type { InputDefinition, InputValues } from '../definition.js';
-import { optional } from './parts.js';
+import { makeOptional } from './parts.js';
 import { rasterProcess } from './raster-parts.js';
 
 /** Indices of multispectral rasters, as band math over the bands that an input names. */
@@ -44,7 +44,7 @@ export const spectralIndex = rasterProcess({
     ...Object.fromEntries(
       Object.entries(COLOURS).map(([name, title]): [string, InputDefinition] => [
         name,
-        optional({
+        makeOptional({
           title,
           description: 'The band with it, counted from 1.',
           schema: Type.Integer({ minimum: 1, maximum: 9999 }),

@@ -3,7 +3,7 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { STATISTIC_TYPES, type Statistic, type StatisticType } from '../../../core/features/analytics.js';
 import type { Percentile } from '../../../core/processes/feature-processes.js';
 import type { FeaturesFacts, InputDefinition, InputValues } from '../definition.js';
-import { optional } from './parts.js';
+import { makeOptional } from './parts.js';
 
 /** Statistics over the values of fields, as processes take them. */
 
@@ -27,11 +27,11 @@ const SummaryStatisticSchema = Type.Object({
 const MOST = { maxItems: 50 };
 
 export function statisticsInput(description: string): InputDefinition {
-  return optional({ title: 'Statistics', description, schema: Type.Array(StatisticSchema, MOST) });
+  return makeOptional({ title: 'Statistics', description, schema: Type.Array(StatisticSchema, MOST) });
 }
 
 export function summaryStatisticsInput(description: string): InputDefinition {
-  return optional({ title: 'Statistics', description, schema: Type.Array(SummaryStatisticSchema, MOST) });
+  return makeOptional({ title: 'Statistics', description, schema: Type.Array(SummaryStatisticSchema, MOST) });
 }
 
 interface StatisticInput<T extends string> {
@@ -78,7 +78,7 @@ function namedStatistics<T extends string>(
 }
 
 /** Those of the input `statistics`; `others` are attributes beside them. Throws 400 naming what does not fit. */
-export function statisticsOf(
+export function parseStatistics(
   values: InputValues,
   facts: FeaturesFacts,
   others: readonly string[],
@@ -88,7 +88,7 @@ export function statisticsOf(
 }
 
 /** The same where medians and percentiles are among them. */
-export function summaryOf(
+export function parseSummary(
   values: InputValues,
   facts: FeaturesFacts,
   others: readonly string[],

@@ -4,7 +4,7 @@ import type { Box } from '../../../core/geometry/box.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { WrittenContainer } from '../../../core/tiles/archives.js';
 import type { ProcessDefinition } from '../definition.js';
-import { fileOutput, optional } from './parts.js';
+import { fileOutput, makeOptional } from './parts.js';
 
 const zoom = (isDefault?: number) =>
   Type.Integer({
@@ -38,24 +38,24 @@ export const tileArchive: ProcessDefinition = {
         maxItems: LIMITS.collectionsPerRequest,
       }),
     },
-    minZoom: optional({ title: 'Least zoom', description: 'The first zoom.', schema: zoom(0) }),
+    minZoom: makeOptional({ title: 'Least zoom', description: 'The first zoom.', schema: zoom(0) }),
     maxZoom: { title: 'Greatest zoom', description: 'The last zoom.', schema: zoom() },
-    format: optional({
+    format: makeOptional({
       title: 'Format',
       description: 'Of the archive. A GeoPackage holds pictures, and no vector tiles.',
       schema: Type.String({ enum: ['pmtiles', 'mbtiles', 'gpkg'], default: 'pmtiles' }),
     }),
-    tileFormat: optional({
+    tileFormat: makeOptional({
       title: 'Format of tiles',
       description: 'That in which the collections are usually made when absent: mvt for features.',
       schema: Type.String({ enum: ['mvt', 'mlt', 'png', 'webp', 'jpeg'] }),
     }),
-    tileMatrixSet: optional({
+    tileMatrixSet: makeOptional({
       title: 'Tile matrix set',
       description: 'Its id. PMTiles and MBTiles hold tiles of WebMercatorQuad only.',
       schema: Type.String({ minLength: 1, maxLength: 256, default: 'WebMercatorQuad' }),
     }),
-    bbox: optional({
+    bbox: makeOptional({
       title: 'Box',
       description:
         'west, south, east, north in degrees, west above east across the antimeridian; all of the collections when absent.',

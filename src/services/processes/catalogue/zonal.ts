@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import { ZONE_STATISTICS, type ZoneStatistic } from '../../../core/rasters/raster-processes.js';
 import type { FeaturesFacts, FeaturesPlan, InputValues } from '../definition.js';
-import { featuresInput, optional } from './parts.js';
+import { featuresInput, makeOptional } from './parts.js';
 import { prefixInput, rasterProcess, requirePolygons } from './raster-parts.js';
 
 /** Statistics of a raster in the features of another layer. */
@@ -20,22 +20,22 @@ export const zonalStatistics = rasterProcess({
     plan: zonesOf,
   },
   inputs: {
-    zoneField: optional({
+    zoneField: makeOptional({
       title: 'Zone field',
       description: 'Polygons of equal value are one zone; each is a zone of its own without.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
-    statistics: optional({
+    statistics: makeOptional({
       title: 'Statistics',
       description: 'What becomes attributes of the zones; count, mean, min, max and sum when absent.',
       schema: Type.Array(Type.String({ enum: [...ZONE_STATISTICS] }), { maxItems: 20, uniqueItems: true }),
     }),
-    percentiles: optional({
+    percentiles: makeOptional({
       title: 'Percentiles',
       description: 'From 0 to 100; they become percentile_25 and the like.',
       schema: Type.Array(Type.Number({ minimum: 0, maximum: 100 }), { maxItems: 50, uniqueItems: true }),
     }),
-    pixels: optional({
+    pixels: makeOptional({
       title: 'Pixels',
       description:
         'share: a pixel counts by the share that the zone covers; centre: whole where its centre is.',

@@ -6,7 +6,7 @@ import { jobPath } from '../../../core/http/paths.js';
 import { compileSchema, type SchemaCheck } from '../../../core/http/schema-check.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { InputDefinition, ProcessDefinition } from '../definition.js';
-import { readFeatures, readRaster, readRasters, type SourceValue } from '../source-input.js';
+import { parseFeaturesInput, readRaster, readRasters, type SourceValue } from '../source-input.js';
 
 /** Inputs of one process, as executions and the steps of plans have them. */
 
@@ -43,7 +43,7 @@ export function readInputs(
       continue;
     }
     try {
-      if (input.isFeatures) sources[name] = readFeatures(name, value, baseUrl);
+      if (input.isFeatures) sources[name] = parseFeaturesInput(name, value, baseUrl);
       else if (input.isRaster) sources[name] = readRaster(name, value, baseUrl);
       else if (input.isRasterList) Object.assign(sources, readRasters(name, value, baseUrl, steps));
       else values[name] = checkValue(process, name, input, value);

@@ -8,7 +8,7 @@ import {
   type StepBody,
 } from '../../../core/processes/process-plans.js';
 import { JsonBoundsError, parseBounded } from '../../../core/values/json-bounds.js';
-import { processOf } from '../catalogue/index.js';
+import { findProcess } from '../catalogue/index.js';
 import type { InputDefinition, OutputDefinition, ProcessDefinition } from '../definition.js';
 import { fieldErrorWithin, isStep, orderSteps, type Plan, type PlanStep, planOutputs } from '../plan.js';
 import type { SourceValue } from '../source-input.js';
@@ -80,7 +80,7 @@ function readDraft(body: StepBody, index: number, errors: FieldError[]): Draft |
     errors.push(fault(`${at}/processId`, 'is required', 'MISSING_PROCESS_ID'));
     return undefined;
   }
-  const process = processOf(id);
+  const process = findProcess(id);
   if (!process || !isStep(process)) {
     const detail = process ? `${process.id} is executed alone` : `there is no process '${id.slice(0, 100)}'`;
     errors.push(fault(`${at}/processId`, detail, 'UNKNOWN_PROCESS'));

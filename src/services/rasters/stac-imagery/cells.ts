@@ -8,7 +8,7 @@ const MAX_LEVEL = 10;
  * the antimeridian. Their sides are the world's halved so often that they are no smaller than it. Windows that lie near each
  * other have the same ones.
  */
-export function cellsOf(window: Box, area: Box = WORLD): Box[] {
+export function listCoveringCells(window: Box, area: Box = WORLD): Box[] {
   return plainBoxes(area).flatMap((part) => {
     const cutAt = (boxes: readonly Box[]) =>
       boxes.map((box) => commonBox(box, part)).filter((box) => box !== undefined);

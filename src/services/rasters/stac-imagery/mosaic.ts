@@ -14,7 +14,7 @@ import type {
 import type { Scene, SceneSearch } from '../../../core/stac/stac-scenes.js';
 import type { SceneMerge, StacSource } from '../../../core/stac/stac-source.js';
 import { transformBox } from '../../../native/index.js';
-import { sourceUrl } from '../../storage/places.js';
+import { resolveSourceUrl } from '../../storage/places.js';
 import type { Imagery } from './searches.js';
 
 /** Pixels per side that a mosaic has at most: GDAL counts them in 32 bits. */
@@ -27,7 +27,7 @@ export function sceneRaster(
 ): RemoteRaster | BandStack {
   const parts = hrefs.map(
     (href): RemoteRaster => ({
-      ...{ kind: 'remote', url: sourceUrl(href) },
+      ...{ kind: 'remote', url: resolveSourceUrl(href) },
       // An API could name what only this server may read.
       ...(credentials !== 'environment' && { isAnonymous: true }),
     }),

@@ -114,7 +114,7 @@ export class StacImagery {
   async #searched(source: StacSource): Promise<Imagery> {
     const before = this.#entries.get(source.address)?.imagery;
     const search = await searchInTurn(this.#pools, {
-      ...searchTask(source),
+      ...createSceneSearchTask(source),
       ...(source.search === 'window' && { isDescribed: true, maxScenes: SAMPLE_SCENES }),
     });
     if (search.scenes.length === 0) {
@@ -198,7 +198,7 @@ function isOther(before: Imagery, now: Imagery): boolean {
   return now.source.search === 'static' && sceneStamp(before.search.scenes) !== sceneStamp(now.search.scenes);
 }
 
-export function searchTask({
+export function createSceneSearchTask({
   url,
   maxScenes,
   collections,

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { faultOfOthers, TaskFailure } from '../../../core/errors/failure.js';
+import { TaskFailure, toUpstreamFailure } from '../../../core/errors/failure.js';
 import type { Box } from '../../../core/geometry/box.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Scene } from '../../../core/stac/stac-scenes.js';
 import type { StacSource } from '../../../core/stac/stac-source.js';
-import { searchTask } from './searches.js';
+import { createSceneSearchTask } from './searches.js';
 import { type Runner, searchInTurn } from './waiting.js';
 
 /** What was found for one address, cell and time. */
@@ -69,7 +69,7 @@ export async function scenesIn(
     throw new TaskFailure('queue-full', 'Too many windows are searched for at once; try again soon.');
   }
   const { datetime: _, ...anyTime } = source;
-  const task = searchTask({ ...anyTime, ...(time === undefined ? {} : { datetime: time }) });
+  const task = createSceneSearchTask({ ...anyTime, ...(time === undefined ? {} : { datetime: time }) });
   own.pending += 1;
   const search = searchInTurn(pools, task).then(({ scenes }) => scenes);
   const entry: Entry = { ...before, search, until: 0 };
@@ -94,7 +94,7 @@ async function scenesOf({ scenes, search, failure }: Entry): Promise<readonly Sc
   try {
     if (search) return await search;
   } catch (error) {
-    throw faultOfOthers(error);
+    throw toUpstreamFailure(error);
   }
-  throw faultOfOthers(failure);
+  throw toUpstreamFailure(failure);
 }

@@ -1,13 +1,13 @@
 import { hasCoverage } from '../../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../../core/catalog/collection.js';
-import { sceneSearchOf, withOldestOnTop } from '../../../core/catalog/raster-sources.js';
+import { findSceneSearch, withOldestOnTop } from '../../../core/catalog/raster-sources.js';
 import type { Box } from '../../../core/geometry/box.js';
-import type { Batch, TimeRange } from '../../../core/http/params.js';
+import type { AcquisitionTime, TimeRange } from '../../../core/http/params.js';
 import type { RasterMosaic } from '../../../core/rasters/rasters.js';
 import type { Scene } from '../../../core/stac/stac-scenes.js';
-import { isWithin } from '../choose.js';
+import { isInTimeRange } from '../choose.js';
 import { interval } from '../shown-time.js';
-import { cellsOf } from './cells.js';
+import { listCoveringCells } from './cells.js';
 import { sceneMembers } from './mosaic.js';
 import { type Runner, waitFor } from './waiting.js';
 import { scenesIn } from './window-searches.js';
@@ -16,7 +16,7 @@ import { scenesIn } from './window-searches.js';
 export interface SceneWindow {
   /** CRS84; may lie across the antimeridian. The whole of a collection when absent. */
   readonly window84: Box | undefined;
-  readonly datetime: Batch | undefined;
+  readonly datetime: AcquisitionTime | undefined;
   /** Aborted when nobody waits any more. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -27,7 +27,7 @@ export async function withScenes<C extends Collection>(
   collections: readonly C[],
   window: SceneWindow,
 ): Promise<readonly C[]> {
-  if (!collections.some((one) => hasCoverage(one) && sceneSearchOf(one.raster.source))) return collections;
+  if (!collections.some((one) => hasCoverage(one) && findSceneSearch(one.raster.source))) return collections;
   return Promise.all(
     collections.map((one) => (hasCoverage(one) ? withItsScenes(pools, one, window) : one)),
   ) as Promise<C[]>;
@@ -40,15 +40,15 @@ export async function withItsScenes<C extends RasterCollection>(
   { window84, datetime, signal }: SceneWindow,
 ): Promise<C> {
   const { raster } = collection;
-  const source = sceneSearchOf(raster.source);
+  const source = findSceneSearch(raster.source);
   if (!source) return collection;
   const range = datetime?.range ?? datetime;
   const time = searchTime(source.datetime, range);
   const area = source.bbox ?? raster.extent84;
-  const cells = time === null ? [] : cellsOf(window84 ?? area, area);
+  const cells = time === null ? [] : listCoveringCells(window84 ?? area, area);
   const searches = cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined));
   const scenes = await waitFor(Promise.all(searches), signal);
-  const unique = ranked(scenes).filter((scene) => isWithin({ acquired: instantOf(scene) }, range));
+  const unique = ranked(scenes).filter((scene) => isInTimeRange({ acquired: instantOf(scene) }, range));
   const { search: _, order, ...mosaic } = raster.source as RasterMosaic;
   const visible = { ...mosaic, members: sceneMembers(source, unique) };
   return {

@@ -36,7 +36,7 @@ export function cacheControl(
       });
     },
     async invalidate(scope) {
-      const dropped = await drop(scope, parts);
+      const dropped = await evictTiles(scope, parts);
       await announce(scope);
       return dropped;
     },
@@ -44,7 +44,7 @@ export function cacheControl(
 }
 
 /** Drops what a scope covers from every level; resolves with the number of tiles. Rejects with an `ApiError`. */
-export async function drop(scope: CacheScope, parts: CacheParts): Promise<number> {
+export async function evictTiles(scope: CacheScope, parts: CacheParts): Promise<number> {
   const { tiles, levels, catalog } = parts;
   switch (scope.kind) {
     case 'all':

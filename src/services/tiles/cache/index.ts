@@ -7,7 +7,7 @@ import type { Catalog } from '../../catalog/catalog.js';
 import type { Cluster } from '../../cluster/cluster.js';
 import type { Log } from '../../telemetry/log.js';
 import type { CacheControl } from './cache-control.js';
-import { cacheControl, drop } from './control.js';
+import { cacheControl, evictTiles } from './control.js';
 import { openLevels } from './open-levels.js';
 import { dropReplaced } from './replaced.js';
 import { TileCache } from './tile-cache.js';
@@ -67,11 +67,11 @@ export async function startCaching({
   const hear = (note: CacheNote) => {
     if ('change' in note) take(note);
     else if ('rested' in note) catalog.rest(note.rested, note.writes);
-    else void drop(note.dropped, parts).catch(() => {});
+    else void evictTiles(note.dropped, parts).catch(() => {});
   };
   cluster.announcements.on('cache', async (scopes) => {
     const all: CacheScope[] = [{ kind: 'all' }];
-    for (const scope of scopes === 'all' ? all : (scopes as CacheScope[])) await drop(scope, parts);
+    for (const scope of scopes === 'all' ? all : (scopes as CacheScope[])) await evictTiles(scope, parts);
   });
   const originOf = (note: CacheNote) =>
     'change' in note ? parts.catalog().byId(note.collection)?.origin : undefined;

@@ -1,11 +1,11 @@
-import { cursorOf, hasFeatures } from '../../../core/catalog/abilities.js';
+import { getEditCursor, hasFeatures } from '../../../core/catalog/abilities.js';
 import type { ChangedCollection } from '../../../core/catalog/catalog-change.js';
 import type { CollectionChange } from '../../../core/edits/edits.js';
-import { compressionOf } from '../../../core/http/content-coding.js';
+import { findCompression } from '../../../core/http/content-coding.js';
 import { inSpan } from '../../telemetry/spans.js';
 import { sharedKey, type TileRequest } from '../request.js';
 import type { Tile } from '../tile.js';
-import { maxAgeOf, newTile } from '../tile.js';
+import { findMaxAge, newTile } from '../tile.js';
 import { EditLog } from './edit-log.js';
 import type { StoredTile } from './stored-tile.js';
 
@@ -86,7 +86,7 @@ export class TileLevels {
   write(request: TileRequest, tile: Tile, began: number, maxAgeMs: number): void {
     const { encoding = 'identity', dropped = 0 } = tile;
     const { body = NOTHING, tag = '' } = tile.empty ? {} : tile;
-    const cursors = request.collections.map(cursorOf);
+    const cursors = request.collections.map(getEditCursor);
     const stored = { began, cursors, encoding, tag, dropped, body } as const;
     for (const level of this.#levels) level.write(sharedKey(request), stored, maxAgeMs);
   }
@@ -114,7 +114,7 @@ export class TileLevels {
 
   /** Milliseconds for which a tile still holds; 0 when it does not. */
   #remainingAge(stored: StoredTile, request: TileRequest): number {
-    const left = stored.began + (maxAgeOf(request) ?? Number.POSITIVE_INFINITY) - Date.now();
+    const left = stored.began + (findMaxAge(request) ?? Number.POSITIVE_INFINITY) - Date.now();
     for (const [i, collection] of request.collections.entries()) {
       const { readAt } = collection;
       if (readAt !== undefined && stored.began < readAt) return 0;
@@ -136,7 +136,7 @@ export const lookUpIn = (tier: 'memory' | 'disk' | 'redis') => ({
 const NOTHING = new Uint8Array();
 
 function tileOf({ body, encoding, tag, dropped }: StoredTile, request: TileRequest): Tile {
-  return newTile(request, body, request.format.mediaType, compressionOf(encoding), body.byteLength === 0, {
+  return newTile(request, body, request.format.mediaType, findCompression(encoding), body.byteLength === 0, {
     tag,
     dropped,
   });

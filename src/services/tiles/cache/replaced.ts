@@ -1,4 +1,4 @@
-import { cursorOf } from '../../../core/catalog/abilities.js';
+import { getEditCursor } from '../../../core/catalog/abilities.js';
 import type { ChangedCollection } from '../../../core/catalog/catalog-change.js';
 import type { CatalogSnapshot, Collection } from '../../../core/catalog/collection.js';
 import type { TileCache } from './tile-cache.js';
@@ -20,5 +20,5 @@ export function dropReplaced(
 /** Edits that the reload found, but that nobody told of, may lie anywhere. */
 function isSame(before: Collection, after: Collection | undefined): boolean {
   if (after?.version !== before.version || after.isPrivate !== before.isPrivate) return false;
-  return cursorOf(before) === cursorOf(after);
+  return getEditCursor(before) === getEditCursor(after);
 }

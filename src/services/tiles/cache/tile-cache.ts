@@ -126,7 +126,7 @@ export class TileCache {
       const total = this.#hits.value + this.#misses.value;
       gauge.cell('tile').set(total === 0 ? 0 : this.#hits.value / total);
     });
-    caches.cacheOperations.observe((counter) => {
+    caches.cacheOperationCounter.observe((counter) => {
       counter.cell('tile', 'get').value = this.#hits.value + this.#misses.value;
       counter.cell('tile', 'set').value = this.#stored;
       counter.cell('tile', 'remove').value = this.#removed;

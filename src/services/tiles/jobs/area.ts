@@ -12,7 +12,7 @@ export interface TileRange {
 }
 
 /** The ranges of tiles that an area in CRS84 touches at a zoom: two where it crosses the antimeridian, none repeated. */
-export function rangesOf(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
+export function computeTileRanges(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
   // Elsewhere than in a set of longitudes, both parts may lie anywhere: all columns are looked at.
   const [first, second] = plainBoxes(area84).flatMap((part) => rangeOf(set, zoom, part));
   if (!first || !second) return first ? [first] : [];
@@ -60,7 +60,7 @@ export function union(a: Box | undefined, b: Box | undefined): Box | undefined {
   return around(uncrossed(a), uncrossed(b));
 }
 
-export function countTiles(ranges: readonly TileRange[]): number {
+export function countRangeTiles(ranges: readonly TileRange[]): number {
   return ranges.reduce(
     (sum, { minRow, maxRow, minColumn, maxColumn }) =>
       sum + (maxRow - minRow + 1) * (maxColumn - minColumn + 1),

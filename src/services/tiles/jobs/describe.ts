@@ -1,4 +1,4 @@
-import { attributionOf, hasFeatures, hasStoredTiles } from '../../../core/catalog/abilities.js';
+import { findAttribution, hasFeatures, hasStoredTiles } from '../../../core/catalog/abilities.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { uncrossed, withinMercator } from '../../../core/geometry/box.js';
@@ -11,7 +11,7 @@ import type {
   WrittenContainer,
 } from '../../../core/tiles/archives.js';
 import { matrixBox, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
-import { tileFields } from '../layer.js';
+import { listTileProperties } from '../layer.js';
 import type { TileWork } from './work.js';
 
 /** Throws `invalid-request` for tiles that the container cannot hold. */
@@ -36,7 +36,7 @@ export function archiveDescription(work: TileWork): ArchiveDescription {
   const { minZoom, maxZoom } = selection;
   const [first] = collections;
   const description = collections.map((one) => one.description).find((text) => text !== '');
-  const attribution = attributionOf(first);
+  const attribution = findAttribution(first);
   return {
     name: collections
       .map(({ id }) => id)
@@ -71,7 +71,7 @@ function vectorLayers({ collections, selection }: TileWork): VectorLayerMetadata
 const KINDS: Partial<Record<FieldType, string>> = { integer: 'Number', number: 'Number', boolean: 'Boolean' };
 
 function fieldsOf(collection: VectorCollection): Record<string, string> {
-  const carried = tileFields(collection);
+  const carried = listTileProperties(collection);
   const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
   return Object.fromEntries(fields.map(({ name, type }) => [name, KINDS[type] ?? 'String']));
 }

@@ -10,21 +10,21 @@ import type {
 import { archiveDescription, checkContainer } from './describe.js';
 import { type MadeStep, type MakingOptions, makeTiles } from './make.js';
 import { TileProgress } from './progress.js';
-import type { Position, Tally } from './tally.js';
+import type { Position, TileTally } from './tally.js';
 import type { TileWork } from './work.js';
 
-export interface ExportOptions extends Omit<MakingOptions, 'from'> {
+export interface TileExportOptions extends Omit<MakingOptions, 'from'> {
   pools: Pools;
   output: string;
   container: WrittenContainer;
   /** Called for each tile, and for passed-over areas. */
-  progress(tally: Tally, tilesPerSecond: number): void;
+  progress(tally: TileTally, tilesPerSecond: number): void;
   /** Called once all tiles are in the archive, before it is completed. */
-  completing?(tally: Tally): Promise<void>;
+  completing?(tally: TileTally): Promise<void>;
 }
 
 export interface ExportResult {
-  tally: Tally;
+  tally: TileTally;
   archive: WrittenArchive;
   failures: string[];
   /** True when `maxTiles` ended it. */
@@ -40,14 +40,14 @@ const PART_EMPTY = 10_000;
 /** Kept beside the tiles, in the same transaction: what has been counted is in the archive, and nothing else is. */
 interface Saved {
   position: Position;
-  tally: Tally;
+  tally: TileTally;
 }
 
 /**
  * Writes the tiles of a selection into an archive. One that was begun with the same selection goes on where it was: no
  * tile that is in it is made again.
  */
-export async function exportTiles(work: TileWork, options: ExportOptions): Promise<ExportResult> {
+export async function exportTiles(work: TileWork, options: TileExportOptions): Promise<ExportResult> {
   const { pools, signal } = options;
   checkContainer(options.container, work);
   const draft = draftOf(work, options);
@@ -61,7 +61,7 @@ export async function exportTiles(work: TileWork, options: ExportOptions): Promi
   return { tally: progress.tally, archive, failures: progress.failures, cut };
 }
 
-function draftOf(work: TileWork, { output, container }: ExportOptions): ArchiveDraft {
+function draftOf(work: TileWork, { output, container }: TileExportOptions): ArchiveDraft {
   const { concurrency, ...what } = work.selection;
   const plan = createHash('sha256')
     .update(JSON.stringify([what, work.area]))
@@ -80,7 +80,7 @@ async function writeTiles(
   work: TileWork,
   draft: ArchiveDraft,
   { cursor, saved, progress }: Begun,
-  options: ExportOptions,
+  options: TileExportOptions,
 ): Promise<boolean> {
   const most = work.selection.maxTiles ?? Number.POSITIVE_INFINITY;
   const part = new Part();

@@ -10,7 +10,7 @@ const AHEAD = 8;
  * Works on what a source gives, a few at a time, and gives the results in the order of the source. What waits for an
  * earlier result is bounded. All work has ended when it ends or rejects.
  */
-export async function* inOrder<T, R>(
+export async function* mapInOrder<T, R>(
   source: AsyncIterator<T>,
   concurrency: number,
   work: (item: T) => Promise<R>,

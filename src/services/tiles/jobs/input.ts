@@ -1,5 +1,5 @@
 import type { WrittenContainer } from '../../../core/tiles/archives.js';
-import type { TileSelection } from './tally.js';
+import type { TileJobRequest } from './tally.js';
 
 /** What a tile job may do, in the words of the contract. */
 export const TILE_OPERATIONS = [
@@ -15,7 +15,7 @@ export const TILE_OPERATIONS = [
 export type TileOperation = (typeof TILE_OPERATIONS)[number];
 
 /** What is kept of a tile job. */
-export interface TileJobInput extends TileSelection {
+export interface TileJobInput extends TileJobRequest {
   operation: TileOperation;
   layerId?: number;
   serviceId?: string;

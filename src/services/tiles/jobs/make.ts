@@ -6,7 +6,7 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import { compress, decompress } from '../../uploads/compression.js';
 import type { TileRequest } from '../request.js';
 import type { Tile } from '../tile.js';
-import { inOrder } from './in-order.js';
+import { mapInOrder } from './in-order.js';
 import { occupancy } from './occupied.js';
 import type { Position } from './tally.js';
 import { type Occupied, type WalkStep, walk } from './walk.js';
@@ -70,7 +70,7 @@ export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncG
     const occupied =
       collections.length > 0 ? occupancy(work, collections, options.pools, options.signal) : NOWHERE;
     const steps = walk({ set: work.set, zoom, ranges, from, to, occupied });
-    yield* inOrder(steps, options.concurrency, (step) =>
+    yield* mapInOrder(steps, options.concurrency, (step) =>
       makeStep({ ...work, collections }, zoom, step, { ...options, patience }),
     );
   }

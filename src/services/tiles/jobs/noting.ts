@@ -2,13 +2,13 @@ import { ApiError } from '../../../core/errors/errors.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import * as metrics from '../../telemetry/metrics.js';
 import type { TileJobInput } from './input.js';
-import type { Tally } from './tally.js';
+import type { TileTally } from './tally.js';
 
 /** Milliseconds between notes of how far a job is. */
 const NOTE_MS = 1000;
 
 /** Counts, for the metrics of this process, the addresses that are done in it after so many; all but the first when absent. */
-export function counting(counted?: number): (tally: Tally) => void {
+export function counting(counted?: number): (tally: TileTally) => void {
   return ({ processed }) => {
     metrics.tilesProcessed.cell().inc(processed - (counted ?? processed));
     counted = processed;
@@ -16,7 +16,10 @@ export function counting(counted?: number): (tally: Tally) => void {
 }
 
 /** Notes how far the job is, now and then; its work is this part of the whole. */
-export function noting(context: JobContext<TileJobInput>, share = 1): (tally: Tally, rate: number) => void {
+export function noting(
+  context: JobContext<TileJobInput>,
+  share = 1,
+): (tally: TileTally, rate: number) => void {
   let last = performance.now();
   return (tally, rate) => {
     context.progress(share * partDone(tally));
@@ -29,11 +32,11 @@ export function noting(context: JobContext<TileJobInput>, share = 1): (tally: Ta
 }
 
 /** Notes how far the last part of the whole is. What is counted was counted before. */
-export function notingRest(context: JobContext<TileJobInput>, share: number): (tally: Tally) => void {
+export function notingRest(context: JobContext<TileJobInput>, share: number): (tally: TileTally) => void {
   return (tally) => context.progress(1 - share + share * partDone(tally));
 }
 
-function partDone({ processed, total }: Tally): number {
+function partDone({ processed, total }: TileTally): number {
   return total === 0 ? 1 : processed / total;
 }
 
@@ -41,7 +44,7 @@ function partDone({ processed, total }: Tally): number {
 export async function tellFailures(
   context: Pick<JobContext, 'log' | 'warn'>,
   failures: readonly string[],
-  tally: Tally,
+  tally: TileTally,
 ): Promise<void> {
   for (const failure of failures) await context.log('warning', failure);
   if (tally.lossy > 0) await context.warn(`${tally.lossy} tiles lack rasters that could not be read.`);

@@ -1,7 +1,7 @@
 import type { PartState } from '../../jobs/kinds.js';
-import { countTiles } from './area.js';
-import { newTally, type Position, type Tally } from './tally.js';
-import { type Block, blockEnd, clipped, orderOf } from './walk.js';
+import { countRangeTiles } from './area.js';
+import { newTally, type Position, type TileTally } from './tally.js';
+import { type Block, blockEnd, clipped, computeBlockLevels } from './walk.js';
 import type { TileWork } from './work.js';
 
 /** A stretch of the walk through the tiles of a job. */
@@ -12,7 +12,7 @@ export interface TilePart {
 
 /** What became of the tiles of a part. */
 export interface PartResult {
-  tally: Tally;
+  tally: TileTally;
   failures: string[];
 }
 
@@ -34,7 +34,7 @@ export function cutWork(work: TileWork, tiles = Math.max(PART_TILES, work.total 
     count = 0;
   }
   const { maxZoom } = work.selection;
-  const end = { zoom: maxZoom, next: 4 ** orderOf(work.set, maxZoom) };
+  const end = { zoom: maxZoom, next: 4 ** computeBlockLevels(work.set, maxZoom) };
   if (count > 0) parts.push({ from, to: end });
   return parts;
 }
@@ -42,8 +42,8 @@ export function cutWork(work: TileWork, tiles = Math.max(PART_TILES, work.total 
 /** Blocks of the walk that hold at most so many addresses each, in its order, with the place behind each. */
 function* blocks(work: TileWork, tiles: number): Generator<{ position: Position; addresses: number }> {
   for (const [zoom, ranges] of work.ranges) {
-    const order = orderOf(work.set, zoom);
-    const addressesOf = (block: Block) => countTiles(ranges.flatMap((range) => clipped(block, range)));
+    const order = computeBlockLevels(work.set, zoom);
+    const addressesOf = (block: Block) => countRangeTiles(ranges.flatMap((range) => clipped(block, range)));
     const visit = function* (block: Block): Generator<{ position: Position; addresses: number }> {
       const addresses = addressesOf(block);
       if (addresses === 0) return;
@@ -65,10 +65,10 @@ function quarters({ level, row, column }: Block, order: number): Block[] {
 }
 
 /** The tally of all parts together, of those that run as far as they have told. */
-export function tallyOf(states: readonly PartState[], total: number): Tally {
+export function mergePartTallies(states: readonly PartState[], total: number): TileTally {
   const sum = newTally(total);
   for (const { result, progress } of states) {
-    const tally = (result as PartResult | undefined)?.tally ?? (progress as Tally | undefined);
+    const tally = (result as PartResult | undefined)?.tally ?? (progress as TileTally | undefined);
     if (!tally) continue;
     sum.processed += tally.processed;
     sum.tiles += tally.tiles;

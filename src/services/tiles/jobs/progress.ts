@@ -1,12 +1,12 @@
 import type { MadeStep } from './make.js';
-import { newTally, type Tally } from './tally.js';
+import { newTally, type TileTally } from './tally.js';
 
 /** Addresses whose failure is logged one by one. */
 export const TOLD_FAILURES = 5;
 
 /** Counts what is done and tells of it. */
 export class TileProgress {
-  readonly tally: Tally;
+  readonly tally: TileTally;
   readonly #began = performance.now();
   readonly #before: number;
   /** First failures and losses, as text. */
@@ -14,8 +14,8 @@ export class TileProgress {
 
   constructor(
     total: number,
-    saved: Tally | undefined,
-    private readonly tell: (tally: Tally, tilesPerSecond: number) => void,
+    saved: TileTally | undefined,
+    private readonly tell: (tally: TileTally, tilesPerSecond: number) => void,
   ) {
     this.tally = { ...newTally(total), ...saved, total };
     this.#before = this.tally.processed;

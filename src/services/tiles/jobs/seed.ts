@@ -2,11 +2,11 @@ import { ApiError } from '../../../core/errors/errors.js';
 import type { MakingOptions } from './make.js';
 import { makeTiles } from './make.js';
 import { TileProgress } from './progress.js';
-import type { Tally } from './tally.js';
+import type { TileTally } from './tally.js';
 import type { TileWork } from './work.js';
 
-export interface SeedOptions extends MakingOptions {
-  progress(tally: Tally, tilesPerSecond: number): void;
+export interface TileSeedOptions extends MakingOptions {
+  progress(tally: TileTally, tilesPerSecond: number): void;
 }
 
 /** No cache keeps what lacks something. */
@@ -15,8 +15,8 @@ const NOT_KEPT = new ApiError('unavailable', 'It lacks rasters that could not be
 /** Has the tiles of a selection made and kept. What is in the cache costs a look-up. */
 export async function seedTiles(
   work: TileWork,
-  options: SeedOptions,
-): Promise<{ tally: Tally; failures: string[] }> {
+  options: TileSeedOptions,
+): Promise<{ tally: TileTally; failures: string[] }> {
   const most = work.selection.maxTiles ?? Number.POSITIVE_INFINITY;
   const progress = new TileProgress(work.total, undefined, options.progress);
   for await (const step of makeTiles(work, options)) {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { basename, join, parse, resolve } from 'node:path';
-import { type CatalogSnapshot, measure } from '../../../core/catalog/collection.js';
+import { type CatalogSnapshot, measureRules } from '../../../core/catalog/collection.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { makeFolder } from '../../../core/files/own-folder.js';
@@ -9,10 +9,10 @@ import type { Principal } from '../../../core/http/operation.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { ARCHIVE_MEDIA_TYPES } from '../../../core/tiles/archives.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import { type Derivations, requireAllOf } from '../../access/rules/derivations.js';
+import { type Derivations, requireCompleteAccess } from '../../access/rules/derivations.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind, PartContext } from '../../jobs/kinds.js';
-import { collectionId } from '../../kit/slug.js';
+import { createCollectionId } from '../../kit/slug.js';
 import type { Storage } from '../../storage/storage.js';
 import * as metrics from '../../telemetry/metrics.js';
 import type { CacheReach } from '../cache/levels.js';
@@ -20,14 +20,14 @@ import { makeTile } from '../make.js';
 import type { TileRequest } from '../request.js';
 import type { Tile } from '../tile.js';
 import { checkContainer } from './describe.js';
-import { type ExportOptions, exportTiles } from './export.js';
+import { exportTiles, type TileExportOptions } from './export.js';
 import { isArchiving, isMaking, type TileJobInput } from './input.js';
 import { tileConcurrency, yielding } from './make.js';
 import { counting, noting, notingRest, tellFailures } from './noting.js';
-import { cutWork, PART_TILES, type PartResult, type TilePart, tallyOf } from './parts.js';
+import { cutWork, mergePartTallies, PART_TILES, type PartResult, type TilePart } from './parts.js';
 import { TOLD_FAILURES } from './progress.js';
-import { type SeedOptions, seedTiles } from './seed.js';
-import type { Tally } from './tally.js';
+import { seedTiles, type TileSeedOptions } from './seed.js';
+import type { TileTally } from './tally.js';
 import { type TileWork, tileWork } from './work.js';
 
 export interface TileJobsDeps {
@@ -58,7 +58,7 @@ interface ArchiveFile {
 
 /** What a tile job tells of itself while it runs, and at its end. */
 export interface TileJobState {
-  tally?: Tally;
+  tally?: TileTally;
   archive?: ArchiveFile;
   /** Addresses a second in this run. */
   rate?: number;
@@ -133,7 +133,7 @@ export class TileJobs {
 
   /** The extents of layers with a permanent filter are known once somebody has asked for them. */
   async #workOf(input: TileJobInput): Promise<TileWork> {
-    await measure(input.collections.map((id) => this.catalog.byId(id)));
+    await measureRules(input.collections.map((id) => this.catalog.byId(id)));
     return tileWork(input, this.catalog);
   }
 
@@ -142,7 +142,7 @@ export class TileJobs {
     for (const id of collections) {
       const collection = visible.byId(id);
       if (!collection) throw new ApiError('invalid-request', `There is no collection '${id.slice(0, 100)}'.`);
-      requireAllOf(collection);
+      requireCompleteAccess(collection);
     }
   }
 
@@ -234,12 +234,12 @@ export class TileJobs {
     const began = performance.now();
     let before: number | undefined;
     const results = await context.divide(cutWork(work), (states) => {
-      const tally = tallyOf(states, work.total);
+      const tally = mergePartTallies(states, work.total);
       before ??= tally.processed;
       note(tally, (tally.processed - before) / ((performance.now() - began) / 1000));
     });
     const parts = results as PartResult[];
-    const tally = tallyOf(
+    const tally = mergePartTallies(
       parts.map((result) => ({ isDone: true, progress: undefined, result })),
       work.total,
     );
@@ -260,7 +260,13 @@ export class TileJobs {
     });
   }
 
-  #seeding({ input, signal }: { input: TileJobInput; signal: AbortSignal }): Omit<SeedOptions, 'progress'> {
+  #seeding({
+    input,
+    signal,
+  }: {
+    input: TileJobInput;
+    signal: AbortSignal;
+  }): Omit<TileSeedOptions, 'progress'> {
     const { pools } = this.#deps;
     return {
       pools,
@@ -335,7 +341,7 @@ export class TileJobs {
     return state;
   }
 
-  #makingAnew(context: JobContext<TileJobInput>): Pick<ExportOptions, 'make' | 'progress'> {
+  #makingAnew(context: JobContext<TileJobInput>): Pick<TileExportOptions, 'make' | 'progress'> {
     const { signal } = context;
     const note = noting(context);
     const count = counting();
@@ -349,7 +355,7 @@ export class TileJobs {
   }
 
   /** What the shared cache has lost since is made again. */
-  #takingCached(context: JobContext<TileJobInput>): Pick<ExportOptions, 'make' | 'progress'> {
+  #takingCached(context: JobContext<TileJobInput>): Pick<TileExportOptions, 'make' | 'progress'> {
     return { make: (request) => this.#deps.warm(request), progress: notingRest(context, WRITING) };
   }
 
@@ -453,7 +459,7 @@ const publishedName = ({ collections, container }: TileJobInput) =>
 const CONTAINERS = ['pmtiles', 'mbtiles'] as const;
 
 /** The collection that a published archive becomes. */
-const publishedId = (input: TileJobInput) => collectionId(parse(publishedName(input)).name);
+const publishedId = (input: TileJobInput) => createCollectionId(parse(publishedName(input)).name);
 
 function kindOf({ operation }: TileJobInput): TileJobKind {
   if (operation === 'publish') return 'tiles.publish';

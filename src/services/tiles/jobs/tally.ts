@@ -1,7 +1,7 @@
 import type { Box } from '../../../core/geometry/box.js';
 
 /** What is asked of a seed or an export. */
-export interface TileSelection {
+export interface TileJobRequest {
   /** Identifiers of the collections, bottom first. */
   collections: string[];
   tileMatrixSetId: string;
@@ -18,7 +18,7 @@ export interface TileSelection {
 }
 
 /** How far the work is. */
-export interface Tally {
+export interface TileTally {
   /** Addresses in the area, at all zooms. */
   total: number;
   /** Addresses that are done: made, found empty, or passed over because nothing lies there. */
@@ -37,6 +37,6 @@ export interface Position {
   next: number;
 }
 
-export function newTally(total: number): Tally {
+export function newTally(total: number): TileTally {
   return { total, processed: 0, tiles: 0, bytes: 0, failed: 0, lossy: 0 };
 }

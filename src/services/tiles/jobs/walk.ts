@@ -2,7 +2,7 @@ import type { Box } from '../../../core/geometry/box.js';
 import { around } from '../../../core/geometry/box.js';
 import { firstColumn, matrixSize, type TileMatrixSet, tileBox } from '../../../core/tiles/tile-matrix.js';
 import { hilbertIndex } from '../../../core/values/hilbert.js';
-import { countTiles, type TileRange } from './area.js';
+import { countRangeTiles, type TileRange } from './area.js';
 
 /** Says of boxes in the CRS of the set whether anything may lie in each. */
 export type Occupied = (boxes: readonly Box[]) => Promise<readonly boolean[]>;
@@ -39,14 +39,14 @@ const SPLIT = 3;
  * blocks out: an empty parent tile proves nothing where features are dropped.
  */
 export async function* walk(options: WalkOptions): AsyncGenerator<WalkStep> {
-  const order = orderOf(options.set, options.zoom);
+  const order = computeBlockLevels(options.set, options.zoom);
   // A zoom of one tile is one block, which is never divided.
   if (options.from >= 4 ** order) return;
   yield* visit({ level: order, row: 0, column: 0 }, { ...options, order });
 }
 
 /** Levels of the smallest square block, at the top left corner, that holds all tiles of a zoom. */
-export function orderOf(set: TileMatrixSet, zoom: number): number {
+export function computeBlockLevels(set: TileMatrixSet, zoom: number): number {
   const { columns, rows } = matrixSize(set, zoom);
   return Math.ceil(Math.log2(Math.max(columns, rows, 1)));
 }
@@ -62,7 +62,7 @@ async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
   const occupied = await options.occupied?.(parts.map((part) => boxOf(part, options)));
   for (const [i, part] of parts.entries()) {
     if (occupied?.[i] === false) {
-      const skipped = countTiles(options.ranges.flatMap((range) => clipped(part, range)));
+      const skipped = countRangeTiles(options.ranges.flatMap((range) => clipped(part, range)));
       yield { skipped, next: blockEnd(part, options.order) };
     } else {
       yield* visit(part, options);

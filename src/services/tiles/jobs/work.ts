@@ -14,12 +14,12 @@ import {
 import { LIMITS } from '../../../core/kit/limits.js';
 import { type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
 import { MADE_FORMATS, tileFormats } from '../formats.js';
-import { countTiles, intersection, rangesOf, type TileRange, union } from './area.js';
-import type { TileSelection } from './tally.js';
+import { computeTileRanges, countRangeTiles, intersection, type TileRange, union } from './area.js';
+import type { TileJobRequest } from './tally.js';
 
 /** A selection with what its names stand for. */
 export interface TileWork {
-  readonly selection: TileSelection;
+  readonly selection: TileJobRequest;
   readonly set: TileMatrixSet;
   readonly format: Format;
   readonly collections: readonly Collection[];
@@ -42,7 +42,7 @@ export function usualFormat(collections: readonly Collection[]): string {
 }
 
 /** Throws `invalid-request` for what does not exist or does not go together. */
-export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): TileWork {
+export function tileWork(selection: TileJobRequest, catalog: CatalogSnapshot): TileWork {
   const collections = selection.collections.map((id) => {
     const collection = catalog.byId(id);
     if (collection) return collection;
@@ -64,8 +64,8 @@ export function tileWork(selection: TileSelection, catalog: CatalogSnapshot): Ti
   if (!extent) return refused('The collections hold nothing.');
   const area = selection.bbox ? intersection(extent, selection.bbox) : extent;
   const zooms = Array.from({ length: area ? maxZoom - minZoom + 1 : 0 }, (_, i) => minZoom + i);
-  const ranges = new Map(zooms.map((zoom) => [zoom, rangesOf(set, zoom, area!)]));
-  const total = [...ranges.values()].reduce((sum, part) => sum + countTiles(part), 0);
+  const ranges = new Map(zooms.map((zoom) => [zoom, computeTileRanges(set, zoom, area!)]));
+  const total = [...ranges.values()].reduce((sum, part) => sum + countRangeTiles(part), 0);
   return { selection, set, format, collections, area: area ?? extent, ranges, total };
 }
 

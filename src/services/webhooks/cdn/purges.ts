@@ -4,7 +4,7 @@ import type { FeatureEvent } from '../../../core/edits/edits.js';
 import type { FeedEntry } from '../../../core/streams/events.js';
 import type { NewDelivery } from '../../../stores/streams/deliveries.js';
 import { ALL_TILES, collectionTag, editTags } from '../../tiles/cache/tags.js';
-import type { Interest } from '../sink.js';
+import type { WebhookMatcher } from '../sink.js';
 
 /** What a CDN is to forget, and the time of the last edit before it, in milliseconds since 1970. */
 export interface Purge {
@@ -13,7 +13,7 @@ export interface Purge {
 }
 
 /** What a CDN hears of the feed: for entries that were read together, one purge of the tiles that they touch. */
-export class Purges implements Interest {
+export class Purges implements WebhookMatcher {
   async deliveries(entries: readonly FeedEntry[], catalog: CatalogSnapshot): Promise<NewDelivery[]> {
     const last = entries.at(-1);
     if (!last) return [];

@@ -2,7 +2,7 @@ import type { MergeRowsTask } from '../../../core/edits/merges.js';
 import type { Field, VectorSource } from '../../../core/sources/vector-source.js';
 
 /** Which columns of a file become which fields. */
-export interface Columns {
+export interface MergeColumns {
   /** Fields by the names that their columns have in the file. */
   fields: ReadonlyMap<string, Field>;
   /** Column with the ids of new features, where these are not the store's to give. */
@@ -11,10 +11,10 @@ export interface Columns {
 }
 
 /** A name of the file is taken for the field of the same name, or of the only one that differs in its case alone. */
-export function columnsOf(
+export function matchMergeColumns(
   names: readonly string[],
   { target, visible }: Pick<MergeRowsTask, 'target' | 'visible'>,
-): Columns {
+): MergeColumns {
   const places = target.fields.filter(({ name }) => visible?.includes(name) ?? true);
   const fields = new Map<string, Field>();
   const warnings: string[] = [];

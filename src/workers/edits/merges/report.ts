@@ -2,10 +2,10 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeFolderSync } from '../../../core/files/own-folder.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import type { Spool } from './spool.js';
+import type { MergeSpool } from './spool.js';
 
 /** Writes the list of rejected rows: a JSON object on each line. */
-export function writeReport(spool: Spool, path: string): void {
+export function writeReport(spool: MergeSpool, path: string): void {
   makeFolderSync(dirname(path), 0o700);
   const file = openSync(path, 'w', 0o600);
   try {

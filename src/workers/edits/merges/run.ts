@@ -1,10 +1,10 @@
 import type { MergeCounts, MergeResult, MergeTask } from '../../../core/edits/merges.js';
 import type { Cancellation } from '../../threads/cancellation.js';
-import { Refusal } from '../session.js';
+import { EditRefusal } from '../session.js';
 import { writeReport } from './report.js';
 import type { MergeSession } from './session.js';
-import { Spool } from './spool.js';
-import { resultOf, writeRows } from './write.js';
+import { MergeSpool } from './spool.js';
+import { buildMergeResult, writeRows } from './write.js';
 
 const NOTHING: MergeCounts = { inserted: 0, updated: 0, unchanged: 0, deleted: 0, rejected: 0 };
 
@@ -28,7 +28,7 @@ export async function runMerge(
     }
   } catch (error) {
     // The store takes none of it: the transaction could not begin, or a rule that is looked at last was broken.
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof EditRefusal)) throw error;
     return { ...NOTHING, rejections: [], refusal: error.message };
   }
 }
@@ -43,14 +43,14 @@ async function inSession(
     await session.edits.rollback();
     return JSON.parse(receipt) as MergeResult;
   }
-  const spool = Spool.open(task.spool);
+  const spool = MergeSpool.open(task.spool);
   try {
     const written = await writeRows({ session, task, spool, cancellation });
     const isRefused = 'row' in written;
     if (spool.rejectedCount > 0) writeReport(spool, task.report);
     if (isRefused) {
       await session.edits.rollback();
-      const { rejected, rejections } = resultOf(NOTHING, spool);
+      const { rejected, rejections } = buildMergeResult(NOTHING, spool);
       return { ...NOTHING, rejected, rejections, refusal: `Row ${written.row}: ${written.reason}` };
     }
     await session.keepReceipt(JSON.stringify(written));

@@ -68,7 +68,7 @@ const EVENT_CHARACTERS = 4_194_304;
  * The rows of a merge on their way, in a file of their own: as many as there are, none is in memory for long. The file is
  * worth nothing after a crash, so nothing waits for the disk.
  */
-export class Spool {
+export class MergeSpool {
   readonly #statements = new Map<string, Database.Statement>();
 
   private constructor(readonly db: Database.Database) {
@@ -77,9 +77,9 @@ export class Spool {
   }
 
   /** An empty one, for the rows of a file in this CRS and form. */
-  static create(path: string, { crs, form }: { crs: string; form: FileForm }): Spool {
+  static create(path: string, { crs, form }: { crs: string; form: FileForm }): MergeSpool {
     for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true });
-    const spool = new Spool(new Database(path));
+    const spool = new MergeSpool(new Database(path));
     spool.db.exec(TABLES);
     spool.#run('INSERT INTO file VALUES (?, ?)', crs, form);
     spool.begin();
@@ -87,9 +87,9 @@ export class Spool {
   }
 
   /** One that has the rows; what is written besides is forgotten when it is closed. */
-  static open(path: string): Spool {
+  static open(path: string): MergeSpool {
     try {
-      const spool = new Spool(new Database(path, { fileMustExist: true }));
+      const spool = new MergeSpool(new Database(path, { fileMustExist: true }));
       spool.begin();
       return spool;
     } catch (error) {

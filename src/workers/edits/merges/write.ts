@@ -1,11 +1,11 @@
 import { setImmediate as others } from 'node:timers/promises';
-import { changeOf, isAroundEarth } from '../../../core/edits/edit-areas.js';
+import { isAroundEarth, mergeChanges } from '../../../core/edits/edit-areas.js';
 import type { CollectionChange, FeatureInput } from '../../../core/edits/edits.js';
 import type { FileForm, MergeCounts, MergeResult, MergeTask } from '../../../core/edits/merges.js';
-import { fieldOf } from '../../../core/features/features.js';
+import { findField } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
-import { isOfDouble } from '../../../core/values/exact-number.js';
+import { hasDoubleDigits } from '../../../core/values/exact-number.js';
 import { type JsonText, membersIn, sameJson } from '../../../core/values/json-text.js';
 import { hasLongitudes } from '../../../native/index.js';
 import type { Cancellation } from '../../threads/cancellation.js';
@@ -13,9 +13,15 @@ import { movedOut, requireNoLoss, updateRow } from '../apply.js';
 import { deletion, insertion, update } from '../events.js';
 import { eventsKept } from '../retention.js';
 import { isRoundedGeometry } from '../same-geometry.js';
-import { type GeometryForm, type NewEvent, Refusal, rowsNotDeleted, type StoredFeature } from '../session.js';
+import {
+  EditRefusal,
+  type GeometryForm,
+  type NewEvent,
+  rowsNotDeleted,
+  type StoredFeature,
+} from '../session.js';
 import type { MergeSession } from './session.js';
-import type { MatchedRow, RowContent, Spool } from './spool.js';
+import type { MatchedRow, MergeSpool, RowContent } from './spool.js';
 
 /** Keys that one question has, and features of one deletion. */
 const KEYS = 10_000;
@@ -29,7 +35,7 @@ const IN_METRES = [4, 3];
 interface Merge {
   session: MergeSession;
   task: MergeTask;
-  spool: Spool;
+  spool: MergeSpool;
   cancellation: Cancellation | undefined;
 }
 
@@ -39,7 +45,7 @@ interface RefusedRow {
   reason: string;
 }
 
-type Change = Parameters<typeof changeOf>[0][number];
+type Change = Parameters<typeof mergeChanges>[0][number];
 
 /** Writes rows and events, and tells what has changed; the row that cannot be taken, where none may be left out. */
 export async function writeRows(merge: Merge): Promise<MergeResult | RefusedRow> {
@@ -61,10 +67,10 @@ export async function writeRows(merge: Merge): Promise<MergeResult | RefusedRow>
     await others();
   }
   const change = await writer.record();
-  return { ...resultOf(writer.counts, spool), ...(change ? { change } : {}) };
+  return { ...buildMergeResult(writer.counts, spool), ...(change ? { change } : {}) };
 }
 
-export function resultOf(counts: MergeCounts, spool: Spool): MergeResult {
+export function buildMergeResult(counts: MergeCounts, spool: MergeSpool): MergeResult {
   return {
     ...counts,
     rejected: spool.rejectedCount,
@@ -120,7 +126,7 @@ class RowWriter {
       for (const id of ids) {
         cancellation?.check();
         const before = await edits.read(id);
-        if (!before) throw new Refusal('conflict', 'Another edit was in the way.');
+        if (!before) throw new EditRefusal('conflict', 'Another edit was in the way.');
         await edits.delete(id);
         this.counts.deleted++;
         this.#tell(deletion(before));
@@ -139,7 +145,7 @@ class RowWriter {
       if (isAlone) await (isKept ? edits.keep() : edits.undo());
       return undefined;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof EditRefusal)) throw error;
       if (isAlone) await edits.undo();
       const { message, errors = [{ name: '', detail: message }] } = error;
       spool.reject({ row: row.row, id: row.fileId, reasons: errors });
@@ -149,18 +155,18 @@ class RowWriter {
 
   /** False when there is nothing to keep. */
   async #apply(row: MatchedRow): Promise<boolean> {
-    if (row.isAmbiguous) throw new Refusal('conflict', 'Several features have this key.');
+    if (row.isAmbiguous) throw new EditRefusal('conflict', 'Several features have this key.');
     if (row.match === undefined) await this.#insert(row);
     else return this.#update(row, row.match);
     return true;
   }
 
   async #insert({ id: newId, geometry = null, values, wrongValues }: MatchedRow): Promise<void> {
-    if (wrongValues) throw Refusal.members([...wrongValues.values()]);
+    if (wrongValues) throw EditRefusal.members([...wrongValues.values()]);
     const { session, task } = this.#merge;
     const { edits } = session;
     if (newId !== undefined && (await edits.exists(newId)))
-      throw new Refusal('conflict', `There is a feature '${newId.slice(0, 100)}' already.`);
+      throw new EditRefusal('conflict', `There is a feature '${newId.slice(0, 100)}' already.`);
     const id = await edits.insert(newId, { geometry, values, reset: [] });
     if (this.#isTold || task.filter !== undefined) {
       const after = await edits.read(id);
@@ -175,9 +181,9 @@ class RowWriter {
     const { edits } = session;
     const { row, geometry, sent = {} } = matched;
     const other = spool.writerOf(id);
-    if (other !== undefined) throw new Refusal('conflict', `Row ${other} is of the same feature.`);
+    if (other !== undefined) throw new EditRefusal('conflict', `Row ${other} is of the same feature.`);
     const before = await edits.read(id, this.#shape);
-    if (!before) throw new Refusal('forbidden', 'A feature that you may not change has this key.');
+    if (!before) throw new EditRefusal('forbidden', 'A feature that you may not change has this key.');
     requireNoLoss(before, geometry);
     const written = isShown(sent, before, this.#places) ? undefined : geometry;
     const changed = this.#changedValues(matched, before);
@@ -193,7 +199,7 @@ class RowWriter {
   }
 
   /**
-   * The values of a row but those that are the stored ones as its file can hold them. Throws `Refusal` for others that do
+   * The values of a row but those that are the stored ones as its file can hold them. Throws `EditRefusal` for others that do
    * not fit their fields.
    */
   #changedValues(matched: MatchedRow, before: StoredFeature): RowContent['values'] {
@@ -206,10 +212,10 @@ class RowWriter {
       if (blanks.includes(name)) return was === 'null' || was === '""';
       const [now, raw] = [sent.values?.[name], written[name]];
       if ((now !== undefined && sameJson(now, was)) || (raw !== undefined && sameJson(raw, was))) return true;
-      return this.#form === 'typed' && isRounded(now, was, fieldOf(source, name)?.type);
+      return this.#form === 'typed' && isRounded(now, was, findField(source, name)?.type);
     };
     const errors = [...wrongValues].flatMap(([name, error]) => (isHeld(name) ? [] : [error]));
-    if (errors.length > 0) throw Refusal.members(errors);
+    if (errors.length > 0) throw EditRefusal.members(errors);
     return new Map([...values].filter(([name]) => !isHeld(name)));
   }
 
@@ -221,7 +227,7 @@ class RowWriter {
     if (!this.#isTold) return { cursor: await session.recordGap(), features: inserted - deleted };
     let cursor = 0;
     for (const events of spool.events()) cursor = await session.edits.record(events);
-    return changeOf(this.#changes, cursor);
+    return mergeChanges(this.#changes, cursor);
   }
 
   #tell(event: NewEvent): void {
@@ -257,7 +263,7 @@ const FINE_TIME = /(\.\d{3})\d+(?=Z")/;
 function isRounded(sent: JsonText | undefined, stored: JsonText, type: Field['type'] | undefined): boolean {
   if (sent === undefined) return false;
   if (type === 'number')
-    return !stored.startsWith('"') && Number(sent) === Number(stored) && isOfDouble(sent);
+    return !stored.startsWith('"') && Number(sent) === Number(stored) && hasDoubleDigits(sent);
   return type === 'date-time' && FINE_TIME.test(stored) && isSameTime(sent, stored.replace(FINE_TIME, '$1'));
 }
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { TaskWork } from '../../../core/tasks/tasks.js';
 import { FrameReader, FrameWriter } from '../../engine/frames.js';
-import { type EngineTaskName, type Message, PROTOCOL_VERSION } from '../../engine/wire.js';
+import { type EngineTaskName, PROTOCOL_VERSION, type WireMessage } from '../../engine/wire.js';
 import { failureMessage, preciseNow, workSince } from '../../threads/failure.js';
 import type { EngineTaskOptions } from './threads.js';
 
@@ -13,7 +13,7 @@ export type RunTask = (task: EngineTaskName, input: unknown, options: EngineTask
 /** Least time between two progress messages of a task. */
 const PROGRESS_INTERVAL_MS = 100;
 
-export class Connection {
+export class EngineConnection {
   readonly #writer: FrameWriter;
   readonly #running = new Map<number, AbortController>();
   #draining = false;
@@ -60,7 +60,7 @@ export class Connection {
     });
   }
 
-  #receive(message: Message): void {
+  #receive(message: WireMessage): void {
     if (message.kind === 'request') void this.#serve(message);
     else if (message.kind === 'cancel') this.#running.get(message.id)?.abort();
     else if (message.kind === 'ping') this.#writer.send({ kind: 'pong', id: message.id });
@@ -74,7 +74,7 @@ export class Connection {
     traceparent,
     caller,
     heavy,
-  }: Extract<Message, { kind: 'request' }>): Promise<void> {
+  }: Extract<WireMessage, { kind: 'request' }>): Promise<void> {
     if (this.#running.has(id)) {
       this.socket.destroy();
       return;
@@ -115,7 +115,7 @@ export class Connection {
     };
   }
 
-  #send(message: Message): void {
+  #send(message: WireMessage): void {
     if (!this.socket.destroyed) this.#writer.send(message);
   }
 

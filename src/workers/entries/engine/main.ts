@@ -6,7 +6,7 @@ import { joinSupervisor } from '../../../supervisor/child.js';
 import { watchFaults } from '../../../supervisor/faults.js';
 import { engineSettings, SCRATCH_VARIABLE } from '../../engine/settings.js';
 import { lowerPriority, WORKER_NICENESS } from '../../threads/niceness.js';
-import { Connection } from './connection.js';
+import { EngineConnection } from './connection.js';
 import { EngineThreads } from './threads.js';
 import { isTranslatorTask, Translators } from './translate-process.js';
 
@@ -21,7 +21,7 @@ process.env.HDF5_USE_FILE_LOCKING = 'FALSE';
 const settings = engineSettings(process.argv[2], process.env);
 // Threads that start later inherit it. Beside the socket, so that the supervisor clears it up with the engine.
 process.env[SCRATCH_VARIABLE] = settings.socketPath.replace(/\.sock$/, '');
-const connections = new Set<Connection>();
+const connections = new Set<EngineConnection>();
 const server = createServer();
 let draining = false;
 
@@ -81,7 +81,7 @@ const translators = new Translators(() => endAfterLoss('the process that starts 
 const threads = new EngineThreads({ ...settings, onStuck: recycle, onLost: endAfterLoss });
 
 server.on('connection', (socket) => {
-  const connection = new Connection(
+  const connection = new EngineConnection(
     socket,
     (task, input, options) => {
       if (isTranslatorTask(task)) return translators.run(task, input as TaskInput<typeof task>, options);

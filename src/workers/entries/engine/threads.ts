@@ -5,10 +5,10 @@ import { isDistant } from '../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { ImageResult, RasterSource } from '../../../core/rasters/rasters.js';
 import type { TaskInput } from '../../../core/tasks/tasks.js';
-import { Lane, type LaneTaskOptions } from '../../engine/lane.js';
+import { type LaneTaskOptions, TaskLane } from '../../engine/lane.js';
 import type { EngineTaskName } from '../../engine/wire.js';
 import { Cancellation } from '../../threads/cancellation.js';
-import { type Answer, failureFrom } from '../../threads/failure.js';
+import { failureFrom, type TaskResponse } from '../../threads/failure.js';
 import { movableBuffers, type ThreadTask } from '../../threads/thread.js';
 
 /** Half of libuv's threads. */
@@ -60,29 +60,29 @@ export class EngineThreads {
   #rasterThread: Piscina | undefined;
   #mapThread: Piscina | undefined;
   readonly #options: EngineThreadsOptions;
-  readonly #rasterLane: Lane;
+  readonly #rasterLane: TaskLane;
   /** Rasters that wait for other servers: they leave threads of libuv, where GDAL's calls run, to the others. */
-  readonly #distantLane: Lane;
-  readonly #mapLane: Lane;
+  readonly #distantLane: TaskLane;
+  readonly #mapLane: TaskLane;
 
   constructor(options: EngineThreadsOptions) {
     this.#options = options;
     const { rasterConcurrency, mapConcurrency, maxQueue, graceMs, onStuck } = options;
-    this.#rasterLane = new Lane({
+    this.#rasterLane = new TaskLane({
       name: 'raster',
       ...{ concurrency: rasterConcurrency, reserved: RESERVED, heavy: MAX_HEAVY },
       maxQueue,
       graceMs,
       onStuck,
     });
-    this.#distantLane = new Lane({
+    this.#distantLane = new TaskLane({
       name: 'distant',
       ...{ concurrency: DISTANT_CONCURRENCY, reserved: 1, heavy: 1 },
       maxQueue,
       graceMs,
       onStuck,
     });
-    this.#mapLane = new Lane({
+    this.#mapLane = new TaskLane({
       name: 'map',
       ...{ concurrency: mapConcurrency, reserved: RESERVED, heavy: MAX_HEAVY },
       ...{ maxQueue, graceMs, onStuck },
@@ -148,7 +148,7 @@ export class EngineThreads {
 
   async #call(pool: Piscina, task: string, input: unknown, cancellation: Cancellation): Promise<unknown> {
     const message: ThreadTask = { task, input, flag: cancellation.shared };
-    let result: Answer;
+    let result: TaskResponse;
     try {
       result = await pool.run(message, { transferList: movableBuffers(input) });
     } catch (error) {

@@ -10,11 +10,11 @@ import {
   type TranslatorOrder,
   type TranslatorTask,
 } from '../../exchange/ogr/translation.js';
-import { unpack } from '../../exchange/ogr/unpack.js';
+import { unpackArchive } from '../../exchange/ogr/unpack.js';
 import { gdal } from '../../gdal/gdal.js';
 import { partPath, removePart } from '../../gdal/parts.js';
 import { processRaster } from '../../processes/rasters/process.js';
-import { answer } from '../../threads/failure.js';
+import { runTaskBody } from '../../threads/failure.js';
 
 process.title = 'graticule: engine import';
 
@@ -22,7 +22,7 @@ const BODIES = {
   'ogr.preview': preview,
   'ogr.stage': stage,
   'ogr.translate': translate,
-  'ogr.unpack': unpack,
+  'ogr.unpack': unpackArchive,
   'raster.import': importRaster,
   'raster.process': processRaster,
 };
@@ -48,7 +48,7 @@ process.on('message', async ({ task, input }: TranslatorOrder<TranslatorTask>) =
   const file = 'output' in input ? partPath(input.output, process.pid) : undefined;
   part = file;
   const send = (message: FromTranslator<never>) => void process.send?.(message);
-  const result = await answer(() => body(input, file, (progress) => send({ progress })));
+  const result = await runTaskBody(() => body(input, file, (progress) => send({ progress })));
   part = undefined;
   send({ answer: result });
 });

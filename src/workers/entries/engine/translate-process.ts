@@ -7,9 +7,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { ForeignFile } from '../../../core/exchange/ogr.js';
 import type { TaskInput, TaskOutput } from '../../../core/tasks/tasks.js';
-import { Lane } from '../../engine/lane.js';
+import { TaskLane } from '../../engine/lane.js';
 import type { FromTranslator, TranslatorTask } from '../../exchange/ogr/translation.js';
-import { type Answer, failureFrom } from '../../threads/failure.js';
+import { failureFrom, type TaskResponse } from '../../threads/failure.js';
 import type { EngineTaskOptions } from './threads.js';
 import type { FromStarter, ToStarter } from './translate-starter.js';
 
@@ -25,9 +25,15 @@ const TASKS: ReadonlySet<string> = new Set<TranslatorTask>([
 export const isTranslatorTask = (task: string): task is TranslatorTask => TASKS.has(task);
 
 /** Imports are long and disk-bound: more at once would only slow the reads. */
-const lane = new Lane({ name: 'import', concurrency: 2, maxQueue: 64, graceMs: 60_000, onStuck: () => {} });
+const lane = new TaskLane({
+  name: 'import',
+  concurrency: 2,
+  maxQueue: 64,
+  graceMs: 60_000,
+  onStuck: () => {},
+});
 /** Somebody waits for the answer: a preview does not wait for imports. */
-const previews = new Lane({
+const previews = new TaskLane({
   name: 'preview',
   concurrency: 2,
   maxQueue: 16,
@@ -85,7 +91,7 @@ export class Translators {
   ): Promise<TaskOutput<N>> {
     return new Promise((resolve, reject) => {
       const id = ++this.#count;
-      let result: Answer<TaskOutput<N>> | undefined;
+      let result: TaskResponse<TaskOutput<N>> | undefined;
       const kill = () => this.#send({ id, kill: true });
       signal.addEventListener('abort', kill, { once: true });
       const { limitMs } = input as Partial<ForeignFile>;

@@ -48,7 +48,10 @@ export type CsvGeometry =
   | { encoding: 'coordinates'; x: string; y: string };
 
 /** Finds the geometry by the names of columns and the first of their values that are not empty. */
-export function geometryOf(columns: readonly string[], samples: readonly string[]): CsvGeometry | undefined {
+export function findCsvGeometry(
+  columns: readonly string[],
+  samples: readonly string[],
+): CsvGeometry | undefined {
   for (const [i, column] of columns.entries()) {
     const encoding = encodingOfValue(samples[i] ?? '');
     if (encoding) return { encoding, column };
@@ -80,7 +83,7 @@ export function coordinateColumns(columns: readonly string[]): [x: string, y: st
 }
 
 /** Longitude and latitude of a value that has both, the latitude first; undefined for other values. */
-export function pointOf(value: string): [longitude: string, latitude: string] | undefined {
+export function parseLatitudeLongitude(value: string): [longitude: string, latitude: string] | undefined {
   const [, latitude, longitude] = LATITUDE_LONGITUDE.exec(value) ?? [];
   return latitude === undefined || longitude === undefined ? undefined : [longitude, latitude];
 }

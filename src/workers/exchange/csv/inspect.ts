@@ -1,13 +1,13 @@
 import type { CsvInspection, CsvTextColumn } from '../../../core/values/csv.js';
 import { plainFile } from '../../gdal/gdal.js';
 import type { CsvGeometry } from './columns.js';
-import { type CsvReading, readingOf } from './reading.js';
-import { recordsOf } from './text.js';
+import { type CsvReading, readCsvLayout } from './reading.js';
+import { readCsvRecords } from './text.js';
 
 /** Body of task `ogr.inspectCsv`: reads the whole file. */
 export async function inspectCsv({ path }: { path: string }): Promise<CsvInspection> {
   await plainFile(path);
-  const reading = await readingOf(path);
+  const reading = await readCsvLayout(path);
   const { encoding, encodingReason, separator, commas, geometry } = reading;
   const texts = await textsAmongNumbers(reading);
   const inspection = { encoding, encodingReason, separator, commas, texts };
@@ -32,7 +32,7 @@ async function textsAmongNumbers(reading: CsvReading): Promise<CsvTextColumn[]> 
   const tallies = reading.columns.map((): Tally => ({ numbers: 0, others: 0 }));
   const commas = new Set(reading.commas.map((column) => reading.columns.indexOf(column)));
   let number = 0;
-  for await (const record of recordsOf(reading)) {
+  for await (const record of readCsvRecords(reading)) {
     if (number > 0)
       for (const [i, tally] of tallies.entries()) {
         if (record[i] && !commas.has(i)) count(tally, record[i], number);

@@ -5,10 +5,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { PLACE_COLUMN } from '../../../core/edits/merges.js';
 import { gdal } from '../../gdal/gdal.js';
-import type { Exactness } from '../geojson/values.js';
-import { pointOf } from './columns.js';
+import type { ValueReadOptions } from '../geojson/values.js';
+import { parseLatitudeLongitude } from './columns.js';
 import type { CsvReading } from './reading.js';
-import { recordsOf } from './text.js';
+import { readCsvRecords } from './text.js';
 
 /**
  * Writes the file as UTF-8 with commas between values, decimal points and geometries as WKT. With `keepsValues` a further
@@ -17,18 +17,18 @@ import { recordsOf } from './text.js';
 export async function writeNormal(
   reading: CsvReading,
   path: string,
-  exactness: Exactness = {},
+  exactness: ValueReadOptions = {},
 ): Promise<void> {
   await pipeline(Readable.from(linesOf(reading, exactness)), createWriteStream(path, { flags: 'wx' }));
 }
 
-async function* linesOf(reading: CsvReading, { keepsValues }: Exactness): AsyncGenerator<string> {
+async function* linesOf(reading: CsvReading, { keepsValues }: ValueReadOptions): AsyncGenerator<string> {
   const { columns, commas, geometry } = reading;
   const decimals = commas.map((column) => columns.indexOf(column));
   const place = geometry && 'column' in geometry ? columns.indexOf(geometry.column) : -1;
   const places = findPlaces(reading);
   let isHead = true;
-  for await (const record of recordsOf(reading)) {
+  for await (const record of readCsvRecords(reading)) {
     const text = isHead ? PLACE_COLUMN : places?.map((i) => record[i] ?? '').join(', ');
     if (!isHead) {
       for (const i of decimals) if (record[i]) record[i] = record[i].replace(',', '.').trim();
@@ -49,7 +49,7 @@ export async function countPlaces(reading: CsvReading): Promise<number> {
   const places = findPlaces(reading);
   if (!places) return 0;
   let count = -1;
-  for await (const record of recordsOf(reading))
+  for await (const record of readCsvRecords(reading))
     if (count < 0 || places.some((i) => record[i]?.trim())) count++;
   return count;
 }
@@ -63,7 +63,7 @@ function findPlaces({ columns, geometry }: CsvReading): number[] | undefined {
 
 function wktOf(value: string): string {
   if (value.trimStart().startsWith('{')) return wktOfGeoJson(value);
-  const point = pointOf(value);
+  const point = parseLatitudeLongitude(value);
   return point ? `POINT(${point.join(' ')})` : value;
 }
 

@@ -2,16 +2,16 @@ import { basename, join } from 'node:path';
 import { noteDataset } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal } from '../../gdal/gdal.js';
 import { openInScratch } from '../../gdal/scratch.js';
-import type { Exactness } from '../geojson/values.js';
+import type { ValueReadOptions } from '../geojson/values.js';
 import { writeNormal } from './normal.js';
-import { type CsvReading, isPlain, readingOf } from './reading.js';
+import { type CsvReading, isPlain, readCsvLayout } from './reading.js';
 
 /**
  * Opens a CSV file. All columns are read as texts: OGR's driver would take `007` for 7. What it cannot read is written
  * anew, into a folder that is removed with the dataset.
  */
-export async function openCsv(path: string, exactness: Exactness): Promise<Dataset> {
-  const reading = await readingOf(path);
+export async function openCsv(path: string, exactness: ValueReadOptions): Promise<Dataset> {
+  const reading = await readCsvLayout(path);
   const dataset = await openReading(path, reading, exactness);
   const { encoding, encodingReason, isGuess } = reading;
   if (isGuess)
@@ -22,7 +22,7 @@ export async function openCsv(path: string, exactness: Exactness): Promise<Datas
   return dataset;
 }
 
-async function openReading(path: string, reading: CsvReading, exactness: Exactness): Promise<Dataset> {
+async function openReading(path: string, reading: CsvReading, exactness: ValueReadOptions): Promise<Dataset> {
   // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
   if (isPlain(reading) && !exactness.keepsValues)
     return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));

@@ -1,8 +1,8 @@
 /** How a CSV file is read, and why. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { type CsvGeometry, geometryOf } from './columns.js';
-import { type CsvText, recordsOf, textOf } from './text.js';
+import { type CsvGeometry, findCsvGeometry } from './columns.js';
+import { type CsvText, detectCsvFormat, readCsvRecords } from './text.js';
 
 /** Records by which columns are judged before all are read. */
 const SAMPLE = 200;
@@ -14,11 +14,11 @@ export interface CsvReading extends CsvText {
   commas: string[];
 }
 
-export async function readingOf(path: string): Promise<CsvReading> {
-  const text = await textOf(path);
+export async function readCsvLayout(path: string): Promise<CsvReading> {
+  const text = await detectCsvFormat(path);
   const { columns, records } = await headOf(text);
   const samples = columns.map((_, i) => records.find((record) => record[i])?.[i] ?? '');
-  const geometry = geometryOf(columns, samples);
+  const geometry = findCsvGeometry(columns, samples);
   const likely = columns.filter((_, i) => isWithCommas(records.map((record) => record[i] ?? '')));
   const commas = text.separator === ',' || likely.length === 0 ? [] : await withCommas(text, columns, likely);
   return { ...text, columns, geometry, commas: agreed(commas, geometry) ? commas : [] };
@@ -32,7 +32,7 @@ export function isPlain({ encoding, geometry, commas }: CsvReading): boolean {
 
 async function headOf(text: CsvText): Promise<{ columns: string[]; records: string[][] }> {
   const records: string[][] = [];
-  for await (const record of recordsOf(text)) {
+  for await (const record of readCsvRecords(text)) {
     if (records.push(record) > SAMPLE) break;
   }
   const columns = records.shift();
@@ -55,7 +55,7 @@ async function withCommas(
 ): Promise<string[]> {
   const places = new Map(likely.map((column) => [column, columns.indexOf(column)]));
   let isHead = true;
-  for await (const record of recordsOf(text)) {
+  for await (const record of readCsvRecords(text)) {
     if (isHead) isHead = false;
     else for (const [column, i] of places) if (!NUMBER.test(record[i] ?? '')) places.delete(column);
     if (places.size === 0) break;

@@ -26,14 +26,14 @@ export interface CsvText {
   separator: string;
 }
 
-export async function textOf(path: string): Promise<CsvText> {
+export async function detectCsvFormat(path: string): Promise<CsvText> {
   const { encoding, reason: encodingReason, isGuess = false } = await encodingOf(path);
   const head = new TextDecoder(encoding).decode(await headOf(path, NAMES_BYTES));
   return { path, encoding, encodingReason, isGuess, separator: separatorOf(head) };
 }
 
 /** Records (RFC 4180), the line of names first. Fails with `source-unreadable`. */
-export async function* recordsOf({ path, encoding, separator }: CsvText): AsyncGenerator<string[]> {
+export async function* readCsvRecords({ path, encoding, separator }: CsvText): AsyncGenerator<string[]> {
   const records = parse({
     delimiter: separator,
     relax_quotes: true,
@@ -86,11 +86,11 @@ function isEncoding(label: string): boolean {
 /** What `data.csv.cpg` beside `data.csv` says: a label, or the number of a code page. */
 async function namedEncoding(path: string): Promise<string | undefined> {
   const text = await readFile(`${path}.cpg`, 'latin1').catch(() => undefined);
-  return text === undefined ? undefined : encodingOfLabel(text);
+  return text === undefined ? undefined : parseEncodingLabel(text);
 }
 
 /** The encoding that a .cpg file names: by a label, or by the number of a code page. */
-export function encodingOfLabel(text: string): string | undefined {
+export function parseEncodingLabel(text: string): string | undefined {
   const label = text.trim().replace(/^(?:cp|ansi ?)?(\d{3,4})$/i, 'windows-$1');
   return label && isEncoding(label) ? new TextDecoder(label).encoding : undefined;
 }
@@ -100,7 +100,7 @@ async function isUtf8File(path: string): Promise<boolean> {
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { highWaterMark: HEAD_BYTES }) as AsyncIterable<Buffer>) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const whole = endOfCharacters(bytes);
+    const whole = findCharacterEnd(bytes);
     if (!isUtf8(bytes.subarray(0, whole))) return false;
     rest = bytes.subarray(whole);
   }
@@ -108,7 +108,7 @@ async function isUtf8File(path: string): Promise<boolean> {
 }
 
 /** Where the last character ends that is surely whole. */
-export function endOfCharacters(bytes: Uint8Array): number {
+export function findCharacterEnd(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;
     if (byte < 0x80) return bytes.length - back + 1;

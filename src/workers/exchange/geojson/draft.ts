@@ -1,4 +1,4 @@
-import type { ExportDraft, ExportFormat } from '../../../core/exchange/ogr.js';
+import type { ExportDraft, ExportDriver } from '../../../core/exchange/ogr.js';
 import {
   noteDecimalIntegers,
   noteMisfitText,
@@ -21,7 +21,11 @@ interface OpenDraft {
 const NESTED: ReadonlySet<FieldType> = new Set(['json', 'array']);
 
 /** Opens GeoJSON that was written as a draft. Values that the types of the format cannot hold have another form, or are text. */
-export async function openDraft(path: string, draft: ExportDraft, format: ExportFormat): Promise<OpenDraft> {
+export async function openExportDraft(
+  path: string,
+  draft: ExportDraft,
+  format: ExportDriver,
+): Promise<OpenDraft> {
   const facts = await readFacts(path);
   const forms = new Map<string, Form>();
   const fields = draft.fields.map((field) => {
@@ -46,7 +50,7 @@ export async function openDraft(path: string, draft: ExportDraft, format: Export
 }
 
 /** Formats whose numbers GDAL writes with 15 digits. */
-const SHORT_FORMATS: ReadonlySet<ExportFormat> = new Set(['KML', 'ESRI Shapefile']);
+const SHORT_FORMATS: ReadonlySet<ExportDriver> = new Set(['KML', 'ESRI Shapefile']);
 
 const isTime = (type: FieldType) => type === 'date' || type === 'date-time';
 
@@ -80,7 +84,7 @@ function isMisfit(name: string, type: FieldType, facts: PropertyFacts): boolean 
   return type === 'boolean' && facts.hasOtherThanBooleans(name);
 }
 
-function formFor({ name, type }: DraftField, facts: PropertyFacts, format: ExportFormat): FieldForm {
+function formFor({ name, type }: DraftField, facts: PropertyFacts, format: ExportDriver): FieldForm {
   if (NESTED.has(type)) return { form: 'quoted-json' };
   if (isMisfit(name, type, facts)) return TEXT;
   if (type === 'number' && facts.isBeyondDoubles(name)) return TEXT;

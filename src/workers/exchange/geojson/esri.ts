@@ -4,17 +4,17 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { noteTextTimes } from '../../../core/features/value-notes.js';
-import { GeoServicesGeometryError, geometryOf } from '../../../core/geometry/geoservices-geometry.js';
+import { GeoServicesGeometryError, parseEsriGeometry } from '../../../core/geometry/geoservices-geometry.js';
 import { writeEpochTime } from '../../../core/values/epoch-time.js';
-import { digitsOf, isExactNumber } from '../../../core/values/exact-number.js';
+import { formatDecimal, isExactNumber } from '../../../core/values/exact-number.js';
 import { parseJsonExactly, stringifyExactly } from '../../../core/values/json.js';
 import { xmlEscaped } from '../../../core/values/xml-text.js';
-import { crsOfDataset } from '../../gdal/crs.js';
+import { readDatasetCrs } from '../../gdal/crs.js';
 import { nameDriver, nameFeatures, noteDataset } from '../../gdal/dataset-notes.js';
 import { type Dataset, openWith } from '../../gdal/gdal.js';
 import { openInScratch } from '../../gdal/scratch.js';
 import { readFacts, writeCopy } from './open.js';
-import type { Exactness } from './values.js';
+import type { ValueReadOptions } from './values.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -28,7 +28,7 @@ const MAX_BYTES = 256 << 20;
 const DRIVER = 'ESRIJSON';
 
 /** Opens a feature set as a virtual dataset of its GeoJSON, which has the types that the set declares. */
-export async function openEsriJson(path: string, exactness: Exactness): Promise<Dataset> {
+export async function openEsriJson(path: string, exactness: ValueReadOptions): Promise<Dataset> {
   const { size } = await stat(path);
   if (size > MAX_BYTES)
     throw new TaskFailure(
@@ -91,7 +91,7 @@ async function readCrs({ spatialReference }: Json, folder: string): Promise<stri
   await writeFile(path, JSON.stringify(set));
   const dataset = await openWith(path, [DRIVER]);
   try {
-    return crsOfDataset(dataset.layers.get(0))?.srs.toWKT();
+    return readDatasetCrs(dataset.layers.get(0))?.srs.toWKT();
   } finally {
     dataset.close();
   }
@@ -137,14 +137,14 @@ function idFieldOf({ objectIdFieldName }: Json, fields: readonly EsriField[]): s
 function plainValue(value: unknown, type = ''): unknown {
   if (value === undefined || value === null) return null;
   if (DATE.test(type) && (typeof value === 'number' || isExactNumber(value)))
-    return writeEpochTime(value) ?? digitsOf(value);
+    return writeEpochTime(value) ?? formatDecimal(value);
   if (REAL.test(type) && typeof value === 'string' && /^(NaN|-?Infinity)$/i.test(value)) return null;
   return value;
 }
 
 function readShape(geometry: unknown, hasZ: boolean) {
   try {
-    return geometryOf(geometry, hasZ);
+    return parseEsriGeometry(geometry, hasZ);
   } catch (error) {
     if (!(error instanceof GeoServicesGeometryError)) throw error;
     throw new TaskFailure('source-unreadable', `The Esri JSON file cannot be read: ${error.message}.`);

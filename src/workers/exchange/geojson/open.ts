@@ -7,7 +7,7 @@ import { type Dataset, openWith } from '../../gdal/gdal.js';
 import { openInScratch } from '../../gdal/scratch.js';
 import { PropertyScanner } from './scanner.js';
 import { noteTopology } from './topology.js';
-import { type Exactness, type Form, PropertyFacts, replacementOf } from './values.js';
+import { type Form, findReplacement, PropertyFacts, type ValueReadOptions } from './values.js';
 
 const CHUNK_BYTES = 1 << 20;
 
@@ -18,7 +18,7 @@ const CHUNK_BYTES = 1 << 20;
 export async function openJson(
   path: string,
   drivers: readonly string[],
-  exactness: Exactness = {},
+  exactness: ValueReadOptions = {},
 ): Promise<Dataset> {
   const hasFeatures = !drivers.includes('TopoJSON');
   if (exactness.keepsValues && hasFeatures) {
@@ -67,7 +67,7 @@ export async function writeCopy(path: string, copy: string, forms: ReadonlyMap<s
   failed.catch(() => {});
   let parts: Buffer[] = [];
   const scanner = new PropertyScanner(
-    (name, value) => replacementOf(forms.get(name), value),
+    (name, value) => findReplacement(forms.get(name), value),
     (bytes) => parts.push(bytes),
   );
   for await (const chunk of readChunks(path)) {

@@ -8,7 +8,7 @@ import {
   noteTextNumbers,
   noteTruncatedTimes,
 } from '../../../core/features/value-notes.js';
-import { INT64_MAX, INT64_MIN, isOfDouble, readNumber } from '../../../core/values/exact-number.js';
+import { hasDoubleDigits, INT64_MAX, INT64_MIN, readNumber } from '../../../core/values/exact-number.js';
 import { compactJson } from '../../../core/values/json-text.js';
 import type { ScannedValue } from './scanner.js';
 
@@ -66,7 +66,7 @@ export type Form =
   | 'milliseconds';
 
 /** Whoever reads the copy takes JSON as text: then all values keep theirs. */
-export interface Exactness {
+export interface ValueReadOptions {
   keepsValues?: boolean;
 }
 
@@ -102,7 +102,7 @@ export class PropertyFacts {
   }
 
   /** The properties that need another form. */
-  forms({ keepsValues = false }: Exactness = {}): Map<string, Form> {
+  forms({ keepsValues = false }: ValueReadOptions = {}): Map<string, Form> {
     const forms = new Map<string, Form>();
     for (const [name, facts] of this.#facts) {
       const form = keepsValues ? 'marked-json' : formOf(facts);
@@ -217,7 +217,7 @@ function factsOfNumber(text: string): number {
   const read = readNumber(text);
   if (typeof read === 'number') return DECIMAL | digitFact(text);
   if (read === undefined) return DECIMAL | HUGE | INFINITE;
-  return DECIMAL | digitFact(text) | (isOfDouble(text) ? 0 : ROUNDED);
+  return DECIMAL | digitFact(text) | (hasDoubleDigits(text) ? 0 : ROUNDED);
 }
 
 const digitFact = (text: string) =>
@@ -283,7 +283,7 @@ export const TEXT_MARK = 'graticule-text ';
 export const withoutMark = (text: string): string => text.replace(/^graticule-(?:time|text) /, '');
 
 /** What takes the place of a value; undefined where it stays. */
-export function replacementOf(form: Form | undefined, value: ScannedValue): string | undefined {
+export function findReplacement(form: Form | undefined, value: ScannedValue): string | undefined {
   if (form === 'marked-json') return JSON.stringify(JSON_MARK + value.text());
   if (form === undefined || value.first === NULL) return undefined;
   if (form === 'quoted-json') return JSON.stringify(compactJson(value.text()));

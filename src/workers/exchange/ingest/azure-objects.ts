@@ -1,7 +1,7 @@
 import type { RemoteReason } from '../../../core/errors/remote-problems.js';
 import type { ListedObject, ListObjectsTask, ObjectPage } from '../../../core/sources/object-stores.js';
 import { plainText } from '../../../core/values/percent.js';
-import { attribute, child, children, textOf, type XmlNode } from '../../files/xml.js';
+import { children, findXmlAttribute, findXmlText, getXmlChild, type XmlNode } from '../../files/xml.js';
 
 /** Pages of a container of Azure (List Blobs). */
 
@@ -14,24 +14,24 @@ export function azureQuery({ prefix, cursor, limit }: ListObjectsTask): Record<s
 }
 
 export function azurePage(root: XmlNode): ObjectPage {
-  const objects = children(child(root, 'Blobs'), 'Blob').flatMap((node): ListedObject[] => {
-    const name = textOf(node, 'Name');
-    const bytes = Number(textOf(node, 'Properties', 'Content-Length'));
+  const objects = children(getXmlChild(root, 'Blobs'), 'Blob').flatMap((node): ListedObject[] => {
+    const name = findXmlText(node, 'Name');
+    const bytes = Number(findXmlText(node, 'Properties', 'Content-Length'));
     if (name === undefined || !Number.isSafeInteger(bytes)) return [];
-    const isEncoded = attribute(child(node, 'Name'), 'Encoded') === 'true';
+    const isEncoded = findXmlAttribute(getXmlChild(node, 'Name'), 'Encoded') === 'true';
     return [
       {
         key: isEncoded ? plainText(name) : name,
         bytes,
-        modified: instantOf(textOf(node, 'Properties', 'Last-Modified')),
+        modified: parseHttpDate(findXmlText(node, 'Properties', 'Last-Modified')),
       },
     ];
   });
-  const next = textOf(root, 'NextMarker');
+  const next = findXmlText(root, 'NextMarker');
   return { objects, ...(next ? { next } : {}) };
 }
 
-export function instantOf(text: string | undefined): string | null {
+export function parseHttpDate(text: string | undefined): string | null {
   const time = Date.parse(text ?? '');
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 }

@@ -5,7 +5,7 @@ import type {
   FeatureDifference,
 } from '../../../core/exchange/parity.js';
 import { geometryDifference } from './compare-geometries.js';
-import { type Json, object } from './json.js';
+import { object, type RemoteJson } from './json.js';
 
 /** Differences that are told, samples, and characters of a sample, of a value and of the name of an attribute. */
 const DIFFERENCES = 50;
@@ -25,9 +25,9 @@ export async function compareFeatures({
 }: FeatureComparisonTask): Promise<FeatureComparison> {
   const sources = (await readFile(path, 'utf8'))
     .split('\n')
-    .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Json]));
+    .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as RemoteJson]));
   const targets = new Map(
-    (JSON.parse(`[${Buffer.from(target).toString('utf8')}]`) as Json[]).map((feature) => [
+    (JSON.parse(`[${Buffer.from(target).toString('utf8')}]`) as RemoteJson[]).map((feature) => [
       String(object(feature['properties'])[key]),
       feature,
     ]),
@@ -46,11 +46,11 @@ export async function compareFeatures({
   return { compared: sources.length, missing, differences: differences.slice(0, DIFFERENCES), samples };
 }
 
-function keyOf({ id, properties }: Json, key: string): string {
+function keyOf({ id, properties }: RemoteJson, key: string): string {
   return String(object(properties)[key] ?? id);
 }
 
-function sampleOf(feature: Json): string {
+function sampleOf(feature: RemoteJson): string {
   const text = JSON.stringify(feature);
   if (text.length <= SAMPLE_CHARACTERS) return text;
   const attributes = JSON.stringify({ ...feature, geometry: null });
@@ -59,8 +59,8 @@ function sampleOf(feature: Json): string {
 
 function differencesOf(
   id: string,
-  source: Json,
-  target: Json,
+  source: RemoteJson,
+  target: RemoteJson,
   key: string,
   tolerance: number,
 ): FeatureDifference[] {

@@ -1,4 +1,4 @@
-import { isObject, type Json } from './json.js';
+import { isObject, type RemoteJson } from './json.js';
 
 type Position = readonly number[];
 
@@ -40,9 +40,9 @@ function differenceOf(a: unknown, b: unknown, tolerance: number): string | undef
 }
 
 /** A store may hold a geometry as one of many. */
-const plainType = ({ type }: Json) => String(type).replace(/^Multi/, '');
+const plainType = ({ type }: RemoteJson) => String(type).replace(/^Multi/, '');
 
-function partsOf({ type, coordinates, geometries }: Json): Part[] {
+function partsOf({ type, coordinates, geometries }: RemoteJson): Part[] {
   const list = coordinates as never;
   const lines = (lists: readonly (readonly Position[])[], isRing: boolean) =>
     lists.map((positions) => ({ isRing, positions: isRing ? positions.slice(0, -1) : positions }));
@@ -63,7 +63,7 @@ function partsOf({ type, coordinates, geometries }: Json): Part[] {
     case 'MultiPolygon':
       return lines((list as Position[][][]).flat(), true);
     default:
-      return (Array.isArray(geometries) ? (geometries as Json[]) : []).flatMap(partsOf);
+      return (Array.isArray(geometries) ? (geometries as RemoteJson[]) : []).flatMap(partsOf);
   }
 }
 

@@ -8,12 +8,12 @@ import type {
 } from '../../../core/exchange/ingest.js';
 import { resourceBelow } from '../../../core/http/resource-url.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { exceptionOf, parseXml } from '../../files/xml.js';
+import { findOgcException, parseXmlDocument } from '../../files/xml.js';
 import { refused } from '../../storage/remote/allowed.js';
 import { wellAnswered } from './discover/index.js';
-import { collectionsOf, linkOf } from './discover/ogc-api.js';
+import { findRelationLink, listApiCollections } from './discover/ogc-api.js';
 import { type Asking, download, get } from './http.js';
-import { type Json, linksOf, object, objects, parseObject, string } from './json.js';
+import { listJsonObjects, object, parseLinks, parseObject, type RemoteJson, string } from './json.js';
 import { selectIds } from './select-ids.js';
 import { planWcs } from './wcs.js';
 
@@ -30,14 +30,14 @@ async function planApi(task: CoveragePlanTask, asking: Asking): Promise<Coverage
   const headers = { ...task.headers, accept: 'application/json' };
   const read = async (address: string) =>
     parseObject(wellAnswered(await get({ ...task, url: address, headers }, asking), address).bytes);
-  const listed: Json[] = [];
+  const listed: RemoteJson[] = [];
   const seen = new Set<string>();
   for (let next: string | undefined = url; next !== undefined && !seen.has(next); ) {
     if (seen.size === LIMITS.remoteFolders) throw refused('its list of collections does not end');
     seen.add(next);
-    const page: Json = await read(next);
-    listed.push(...collectionsOf(page));
-    const following: string | undefined = linkOf(linksOf(page, next), 'next')?.href;
+    const page: RemoteJson = await read(next);
+    listed.push(...listApiCollections(page));
+    const following: string | undefined = findRelationLink(parseLinks(page, next), 'next')?.href;
     if (following !== undefined && new URL(following).origin !== new URL(url).origin)
       throw refused('its list of collections goes on at another server');
     next = following;
@@ -53,12 +53,12 @@ async function planApi(task: CoveragePlanTask, asking: Asking): Promise<Coverage
   };
 }
 
-function coverageLink(collection: Json, base: string): string | undefined {
-  const links = linksOf(collection, base).filter(({ rel }) => /(^|\/)coverage$/.test(rel));
+function coverageLink(collection: RemoteJson, base: string): string | undefined {
+  const links = parseLinks(collection, base).filter(({ rel }) => /(^|\/)coverage$/.test(rel));
   return (links.find(({ type }) => GEOTIFF.test(type ?? '')) ?? links[0])?.href;
 }
 
-function ofCollection(collection: Json, base: string): RemoteCoverage {
+function ofCollection(collection: RemoteJson, base: string): RemoteCoverage {
   const url = new URL(coverageLink(collection, base)!);
   if (url.origin !== new URL(base).origin) throw refused('the link to a coverage leads to another server');
   url.searchParams.set('f', 'geotiff');
@@ -67,7 +67,7 @@ function ofCollection(collection: Json, base: string): RemoteCoverage {
     title: string(collection['title']),
     description: string(collection['description']),
     bands: Object.keys(object(object(collection['schema'])['properties'])),
-    crs: string(collection['storageCrs']) ?? objects(collection['crs']).map(String)[0],
+    crs: string(collection['storageCrs']) ?? listJsonObjects(collection['crs']).map(String)[0],
     url: url.href,
   };
 }
@@ -100,7 +100,7 @@ async function isTiff(path: string): Promise<boolean> {
 async function reasonIn(path: string): Promise<string | undefined> {
   if ((await stat(path)).size > REPORT_BYTES) return undefined;
   try {
-    const exception = exceptionOf(parseXml(await readFile(path)));
+    const exception = findOgcException(parseXmlDocument(await readFile(path)));
     return exception === undefined ? undefined : `it answers: ${exception}`;
   } catch {
     return undefined;

@@ -5,7 +5,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { refused } from '../../storage/remote/allowed.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
 import { type Asking, get } from './http.js';
-import { type Json, object, objects, parseObject, string } from './json.js';
+import { listJsonObjects, object, parseObject, type RemoteJson, string } from './json.js';
 
 /**
  * Body of task `ingest.geocoder`: asks the GeocodeServer of another server. Fails as `get` does, and with `source-unreadable`
@@ -34,14 +34,14 @@ export async function askGeocoder(
 }
 
 /** Servers answer 400 where there is no address. */
-const isNothing = (document: Json) => object(document['error'])['code'] === 400;
+const isNothing = (document: RemoteJson) => object(document['error'])['code'] === 400;
 
-function listOf(document: Json, name: string): Json[] {
+function listOf(document: RemoteJson, name: string): RemoteJson[] {
   if (!Array.isArray(document[name])) throw refused(`it answers without ${name}`);
-  return objects(document[name]).slice(0, LIMITS.geocodeCandidates);
+  return listJsonObjects(document[name]).slice(0, LIMITS.geocodeCandidates);
 }
 
-function candidateOf(candidate: Json): GeocoderAnswer['candidates'] {
+function candidateOf(candidate: RemoteJson): GeocoderAnswer['candidates'] {
   const place = placeOf(
     text(candidate, 'address'),
     object(candidate['location']),
@@ -51,7 +51,7 @@ function candidateOf(candidate: Json): GeocoderAnswer['candidates'] {
   return place && Number.isFinite(score) ? [{ place, score: Math.min(100, Math.max(0, score)) }] : [];
 }
 
-function suggestionOf(suggestion: Json): GeocoderAnswer['suggestions'] {
+function suggestionOf(suggestion: RemoteJson): GeocoderAnswer['suggestions'] {
   const [text_, key] = [string(suggestion['text']), string(suggestion['magicKey'])];
   if (text_ === undefined || suggestion['isCollection'] === true) return [];
   return [
@@ -62,7 +62,7 @@ function suggestionOf(suggestion: Json): GeocoderAnswer['suggestions'] {
   ];
 }
 
-function reverseOf(document: Json): GeocoderAnswer['candidates'] {
+function reverseOf(document: RemoteJson): GeocoderAnswer['candidates'] {
   const address = object(document['address']);
   const label = text(address, 'Match_addr') || text(address, 'LongLabel') || text(address, 'Address');
   const place = placeOf(label, object(document['location']), address);
@@ -71,7 +71,7 @@ function reverseOf(document: Json): GeocoderAnswer['candidates'] {
 }
 
 /** A place in WGS 84, which was asked for; undefined without coordinates. */
-function placeOf(label: string, { x, y }: Json, attributes: Json): Place | undefined {
+function placeOf(label: string, { x, y }: RemoteJson, attributes: RemoteJson): Place | undefined {
   if (!isDegrees(x, 180) || !isDegrees(y, 90)) return undefined;
   const of = (...names: string[]) =>
     names.map((name) => text(attributes, name)).find((one) => one !== '') ?? '';
@@ -86,4 +86,4 @@ function placeOf(label: string, { x, y }: Json, attributes: Json): Place | undef
 const isDegrees = (value: unknown, most: number): value is number =>
   typeof value === 'number' && Math.abs(value) <= most;
 
-const text = (json: Json, name: string) => (string(json[name]) ?? '').slice(0, LIMITS.geocodeValue);
+const text = (json: RemoteJson, name: string) => (string(json[name]) ?? '').slice(0, LIMITS.geocodeValue);

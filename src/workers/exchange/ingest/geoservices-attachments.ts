@@ -3,7 +3,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { refused } from '../../storage/remote/allowed.js';
 import { askLayer } from './geoservices-features.js';
 import type { Asking } from './http.js';
-import { bigInteger, integer, isObject, type Json, objects, string } from './json.js';
+import { bigInteger, isObject, listJsonObjects, type RemoteJson, readJsonInteger, string } from './json.js';
 
 /** Characters of a name, a media type or keywords that are read. */
 const WORDS = 1024;
@@ -39,19 +39,19 @@ function formOf({ objectIds }: GeoServicesAttachmentsTask, offset: number): Reco
   };
 }
 
-function attachmentsOf(page: Json, objectIds: ReadonlySet<string>): GeoServicesAttachment[] {
+function attachmentsOf(page: RemoteJson, objectIds: ReadonlySet<string>): GeoServicesAttachment[] {
   const groups = page['attachmentGroups'];
   if (!Array.isArray(groups)) throw refused('it does not list attachments');
   return groups.filter(isObject).flatMap((group) => {
     const objectId = bigInteger(group['parentObjectId'])?.toString();
     if (objectId === undefined || !objectIds.has(objectId))
       throw refused('it lists attachments of a feature that was not asked for');
-    return objects(group['attachmentInfos']).map((info) => attachmentOf(objectId, info));
+    return listJsonObjects(group['attachmentInfos']).map((info) => attachmentOf(objectId, info));
   });
 }
 
-function attachmentOf(objectId: string, info: Json): GeoServicesAttachment {
-  const id = integer(info['id']);
+function attachmentOf(objectId: string, info: RemoteJson): GeoServicesAttachment {
+  const id = readJsonInteger(info['id']);
   if (id === undefined || id < 0)
     throw refused(`it lists an attachment of the feature ${objectId} without an id`);
   return {
@@ -59,7 +59,7 @@ function attachmentOf(objectId: string, info: Json): GeoServicesAttachment {
     id,
     name: (string(info['name']) ?? `attachment ${id}`).slice(0, WORDS),
     mediaType: string(info['contentType'])?.slice(0, WORDS),
-    size: integer(info['size']),
+    size: readJsonInteger(info['size']),
     keywords: (string(info['keywords']) ?? '').slice(0, LIMITS.attachmentKeywords),
   };
 }

@@ -14,11 +14,20 @@ import { toUtcTime, writeEpochTime } from '../../../core/values/epoch-time.js';
 import { isExactNumber } from '../../../core/values/exact-number.js';
 import { type ExactMembers, stringifyExactly } from '../../../core/values/json.js';
 import { refused } from '../../storage/remote/allowed.js';
-import { wkidOf } from './discover/geoservices.js';
+import { parseWkid } from './discover/geoservices.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
-import { geometryOf } from './geoservices-geometry.js';
+import { parseRemoteGeometry } from './geoservices-geometry.js';
 import { type Asking, get } from './http.js';
-import { bigInteger, integer, isObject, type Json, object, objects, parseObject, string } from './json.js';
+import {
+  bigInteger,
+  isObject,
+  listJsonObjects,
+  object,
+  parseObject,
+  type RemoteJson,
+  readJsonInteger,
+  string,
+} from './json.js';
 import { append, type FeatureJson } from './pages.js';
 
 /** Layers of GeoServices: what they are, the ids of their features, and features by their ids. */
@@ -65,15 +74,15 @@ export async function describeLayer(task: GeoServicesTask, asking: Asking): Prom
     throw refused(
       `it is a ${(type ?? 'resource').slice(0, 40)} of ${String(layer['geometryType'] ?? 'no geometry').slice(0, 40)}`,
     );
-  const fields = objects(layer['fields']);
+  const fields = listJsonObjects(layer['fields']);
   const objectIdField =
     string(layer['objectIdField']) ??
     string(fields.find((field) => field['type'] === 'esriFieldTypeOID')?.['name']);
   if (objectIdField === undefined) throw refused('the layer has no field of object ids');
   const { count } = await askLayer(task, '/query', { where: task.where, returnCountOnly: 'true' }, asking);
-  const total = integer(count);
+  const total = readJsonInteger(count);
   if (total === undefined || total < 0) throw refused('it does not count the features of the layer');
-  const isReadable = (field: Json) => FIELD_TYPES[String(field['type'])] !== undefined;
+  const isReadable = (field: RemoteJson) => FIELD_TYPES[String(field['type'])] !== undefined;
   const others = fields.filter((field) => !isReadable(field) && field['type'] !== 'esriFieldTypeGeometry');
   return {
     name: string(layer['name']) ?? 'layer',
@@ -86,14 +95,15 @@ export async function describeLayer(task: GeoServicesTask, asking: Asking): Prom
     fields: fields.filter(isReadable).flatMap(fieldOf),
     unreadable: others.flatMap((field) => string(field['name']) ?? []),
     drawingInfo: isObject(layer['drawingInfo']) ? layer['drawingInfo'] : undefined,
-    relationships: objects(layer['relationships']).map(relationshipOf),
-    srid: wkidOf(layer['sourceSpatialReference']) ?? wkidOf(object(layer['extent'])['spatialReference']),
-    maxRecordCount: Math.max(1, integer(layer['maxRecordCount']) ?? PAGE),
+    relationships: listJsonObjects(layer['relationships']).map(relationshipOf),
+    srid:
+      parseWkid(layer['sourceSpatialReference']) ?? parseWkid(object(layer['extent'])['spatialReference']),
+    maxRecordCount: Math.max(1, readJsonInteger(layer['maxRecordCount']) ?? PAGE),
     count: total,
   };
 }
 
-function fieldOf(field: Json): GeoServicesField[] {
+function fieldOf(field: RemoteJson): GeoServicesField[] {
   const name = string(field['name']);
   if (name === undefined) return [];
   const type = FIELD_TYPES[String(field['type'])]!;
@@ -107,12 +117,12 @@ const CARDINALITIES: Readonly<Record<string, GeoServicesRelationship['cardinalit
   esriRelCardinalityManyToMany: 'many-to-many',
 };
 
-function relationshipOf(one: Json): GeoServicesRelationship {
-  const id = integer(one['id']) ?? -1;
+function relationshipOf(one: RemoteJson): GeoServicesRelationship {
+  const id = readJsonInteger(one['id']) ?? -1;
   return {
     id,
     name: (string(one['name']) ?? String(id)).slice(0, NAME),
-    relatedLayerId: integer(one['relatedTableId']) ?? -1,
+    relatedLayerId: readJsonInteger(one['relatedTableId']) ?? -1,
     cardinality: CARDINALITIES[String(one['cardinality'])] ?? 'one-to-many',
     role: one['role'] === 'esriRelRoleDestination' ? 'destination' : 'origin',
     keyField: string(one['keyField']) ?? '',
@@ -136,7 +146,7 @@ export async function listIds(task: GeoServicesIdsTask, asking: Asking): Promise
 }
 
 /** Body of task `ingest.geoservicesPage`: appends the features of some ids to a file, in the order of the ids. */
-export async function readPage(
+export async function appendGeoServicesPage(
   task: GeoServicesPageTask,
   asking: Asking,
 ): Promise<{ offset: number; count: number }> {
@@ -198,7 +208,7 @@ async function query(
   if (!Array.isArray(page['features'])) throw refused('a page has no features');
   if (!isTable) requireReference(page, srid);
   const pending = new Set(ids);
-  return objects(page['features']).map((feature) => {
+  return listJsonObjects(page['features']).map((feature) => {
     const id = bigInteger(object(feature['attributes'])[objectIdField]);
     if (id === undefined || !pending.delete(id))
       throw refused(
@@ -209,20 +219,24 @@ async function query(
 }
 
 /** A server that passes over outSR gives coordinates of another CRS, and says so. */
-function requireReference(page: Json, srid: number): void {
-  const code = wkidOf(page['spatialReference']);
+function requireReference(page: RemoteJson, srid: number): void {
+  const code = parseWkid(page['spatialReference']);
   if (code !== undefined && code !== srid) throw refused(`it answers in EPSG:${code}, not in EPSG:${srid}`);
   if (code === undefined && (page['features'] as unknown[]).length > 0)
     throw refused('it does not say which coordinate reference system it answers in');
 }
 
-function featureOf(feature: Json, id: bigint, { columns, hasZ, isTable }: GeoServicesPageTask): FeatureJson {
+function featureOf(
+  feature: RemoteJson,
+  id: bigint,
+  { columns, hasZ, isTable }: GeoServicesPageTask,
+): FeatureJson {
   const attributes = object(feature['attributes']);
   const properties: Record<string, unknown> = {};
   for (const { name, field, type } of columns) properties[name] = attributeOf(attributes[field], type, field);
   return {
     id: String(id),
-    geometry: JSON.stringify(isTable ? null : geometryOf(feature['geometry'], hasZ)),
+    geometry: JSON.stringify(isTable ? null : parseRemoteGeometry(feature['geometry'], hasZ)),
     properties: stringifyExactly(properties),
   };
 }
@@ -259,7 +273,7 @@ export async function askLayer(
   parameters: Readonly<Record<string, string>>,
   asking: Asking,
   exact: ExactMembers = [],
-): Promise<Json> {
+): Promise<RemoteJson> {
   const url = new URL(text);
   url.pathname += path;
   const form = { ...Object.fromEntries(url.searchParams), ...parameters, f: 'json' };
@@ -267,7 +281,7 @@ export async function askLayer(
   const accept = { accept: 'application/json', ...headers };
   const answer = await get({ url: url.href, timeoutMs, headers: accept, form }, asking);
   const document = parseObject(wellAnswered(answer, url.href).bytes, exact);
-  const code = integer(object(document['error'])['code']);
+  const code = readJsonInteger(object(document['error'])['code']);
   if (code !== undefined && (code >= 500 || code === 429))
     throw new TaskFailure('store-unavailable', `${url.host} answers ${code}.`);
   requireNoError(document);

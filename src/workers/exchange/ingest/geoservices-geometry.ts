@@ -3,9 +3,9 @@ import * as geoServices from '../../../core/geometry/geoservices-geometry.js';
 import { refused } from '../../storage/remote/allowed.js';
 
 /** A geometry of another server as GeoJSON. Fails with `source-unreadable` for what cannot be read. */
-export function geometryOf(value: unknown, hasZ: boolean): Geometry | null {
+export function parseRemoteGeometry(value: unknown, hasZ: boolean): Geometry | null {
   try {
-    return geoServices.geometryOf(value, hasZ);
+    return geoServices.parseEsriGeometry(value, hasZ);
   } catch (error) {
     throw error instanceof geoServices.GeoServicesGeometryError ? refused(error.message) : error;
   }

@@ -1,13 +1,13 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { RemoteLayer, RemoteRequest, RemoteService } from '../../../core/exchange/ingest.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { layerOf, serviceOf } from './discover/geoservices.js';
+import { parseGeoService, parseServiceLayer } from './discover/geoservices.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
 import { type Asking, get } from './http.js';
-import { integer, type Json, parseObject } from './json.js';
+import { parseObject, type RemoteJson, readJsonInteger } from './json.js';
 
 /** Resources of a service, by their paths below it. */
-type Read = (path: string, parameters?: Readonly<Record<string, string>>) => Promise<Json>;
+type Read = (path: string, parameters?: Readonly<Record<string, string>>) => Promise<RemoteJson>;
 
 /**
  * Body of task `ingest.geoservices`: a service with the resources of its layers and how many features they have.
@@ -20,7 +20,7 @@ export async function describeService(request: RemoteRequest, asking: Asking): P
     throw new TaskFailure('source-unreadable', 'It is no service with layers.');
   const url = new URL(request.url);
   url.search = '';
-  const service = serviceOf(url.href, resource);
+  const service = parseGeoService(url.href, resource);
   if (service.layers.length > LIMITS.remoteFolders)
     throw new TaskFailure('too-large', `The service has more than ${LIMITS.remoteFolders} layers.`);
   const layers: RemoteLayer[] = [];
@@ -52,7 +52,7 @@ async function layerByResource(
   read: Read,
 ): Promise<RemoteLayer> {
   const path = `/${entry.layerId}`;
-  const [own = entry] = layerOf(await read(path), srid);
+  const [own = entry] = parseServiceLayer(await read(path), srid);
   const isOfFeatures = own.layerType === 'Feature Layer' || own.layerType === 'Table';
   if (!isOfFeatures) return own;
   const featureCount = await countOf(path, read);
@@ -63,7 +63,7 @@ async function layerByResource(
 async function countOf(path: string, read: Read): Promise<number | undefined> {
   try {
     const { count } = await read(`${path}/query`, { where: '1=1', returnCountOnly: 'true' });
-    return integer(count);
+    return readJsonInteger(count);
   } catch (error) {
     if (error instanceof TaskFailure && error.code === 'source-unreadable') return undefined;
     throw error;

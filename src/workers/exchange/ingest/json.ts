@@ -4,13 +4,13 @@ import { type ExactMembers, parseJsonExactly } from '../../../core/values/json.j
 import { refused } from '../../storage/remote/allowed.js';
 
 /** JSON of other servers: members are read as what they should be, or not at all. */
-export type Json = Readonly<Record<string, unknown>>;
+export type RemoteJson = Readonly<Record<string, unknown>>;
 
 /** The text of a document. */
 export const documentText = (bytes: Buffer): string => bytes.toString('utf8').replace(/^\uFEFF/, '');
 
 /** Fails with `source-unreadable` for what is no JSON object. Numbers in the exact members may be `ExactNumber`s. */
-export function parseObject(bytes: Buffer, exact: ExactMembers = []): Json {
+export function parseObject(bytes: Buffer, exact: ExactMembers = []): RemoteJson {
   const value = read(documentText(bytes), exact);
   if (!isObject(value)) throw refused('it is no JSON object');
   return value;
@@ -24,15 +24,15 @@ function read(text: string, exact: ExactMembers): unknown {
   }
 }
 
-export function isObject(value: unknown): value is Json {
+export function isObject(value: unknown): value is RemoteJson {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function object(value: unknown): Json {
+export function object(value: unknown): RemoteJson {
   return isObject(value) ? value : {};
 }
 
-export function objects(value: unknown): Json[] {
+export function listJsonObjects(value: unknown): RemoteJson[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
@@ -40,7 +40,7 @@ export function string(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-export function integer(value: unknown): number | undefined {
+export function readJsonInteger(value: unknown): number | undefined {
   return Number.isSafeInteger(value) ? (value as number) : undefined;
 }
 
@@ -50,14 +50,14 @@ export function bigInteger(value: unknown): bigint | undefined {
   return typeof value === 'number' || isExactNumber(value) ? toInt64(value as AnyNumber) : undefined;
 }
 
-export function boxOf(value: unknown): Box | undefined {
+export function parseJsonBox(value: unknown): Box | undefined {
   if (!Array.isArray(value) || !value.every(Number.isFinite)) return undefined;
   if (value.length === 4) return value as unknown as Box;
   return value.length === 6 ? [value[0], value[1], value[3], value[4]] : undefined;
 }
 
 /** A code of EPSG in any of the ways in which servers name a CRS. */
-export function sridOf(crs: string | undefined): number | undefined {
+export function parseSrid(crs: string | undefined): number | undefined {
   if (crs === undefined) return undefined;
   if (/CRS:?84\b|\/CRS84h?$/i.test(crs)) return 4326;
   const [, code] = /(?:EPSG|epsg)[/:]+(?:[\d.]*[/:]+)?(\d{3,6})$|epsg\.xml#(\d+)$/.exec(crs) ?? [];
@@ -65,15 +65,15 @@ export function sridOf(crs: string | undefined): number | undefined {
   return last === undefined ? undefined : Number(last);
 }
 
-export interface Link {
+export interface RemoteLink {
   readonly rel: string;
   readonly href: string;
   readonly type: string | undefined;
 }
 
 /** Links of a document, with their addresses made absolute. */
-export function linksOf(document: Json, base: string): Link[] {
-  return objects(document['links']).flatMap((link) => {
+export function parseLinks(document: RemoteJson, base: string): RemoteLink[] {
+  return listJsonObjects(document['links']).flatMap((link) => {
     const { rel, href, type } = link;
     if (typeof rel !== 'string' || typeof href !== 'string' || !URL.canParse(href, base)) return [];
     return [{ rel, href: new URL(href, base).href, type: string(type) }];

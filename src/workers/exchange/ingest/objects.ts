@@ -9,9 +9,9 @@ import {
   type ObjectTask,
   objectAddress,
 } from '../../../core/sources/object-stores.js';
-import { children, parseXml, textOf, type XmlNode } from '../../files/xml.js';
+import { children, findXmlText, parseXmlDocument, type XmlNode } from '../../files/xml.js';
 import { storeHeaders } from '../../storage/remote/credentials.js';
-import { AZURE_CODES, azurePage, azureQuery, instantOf } from './azure-objects.js';
+import { AZURE_CODES, azurePage, azureQuery, parseHttpDate } from './azure-objects.js';
 import { type Asking, download, get, type RemoteAnswer } from './http.js';
 import { unanswered } from './unanswered.js';
 
@@ -63,7 +63,7 @@ function pageOf({ status, bytes }: RemoteAnswer, store: ObjectStore): ListedObje
 
 function xmlOf(bytes: Buffer): { name: string; root: XmlNode } | undefined {
   try {
-    return parseXml(bytes);
+    return parseXmlDocument(bytes);
   } catch {
     return undefined;
   }
@@ -71,17 +71,18 @@ function xmlOf(bytes: Buffer): { name: string; root: XmlNode } | undefined {
 
 function objectsOf(root: XmlNode): ListedObjects {
   const objects = children(root, 'Contents').flatMap((node): ListedObject[] => {
-    const [key, bytes] = [textOf(node, 'Key'), Number(textOf(node, 'Size'))];
+    const [key, bytes] = [findXmlText(node, 'Key'), Number(findXmlText(node, 'Size'))];
     if (key === undefined || !Number.isSafeInteger(bytes)) return [];
-    return [{ key: keyOf(key, root), bytes, modified: instantOf(textOf(node, 'LastModified')) }];
+    return [{ key: keyOf(key, root), bytes, modified: parseHttpDate(findXmlText(node, 'LastModified')) }];
   });
-  const next = textOf(root, 'IsTruncated') === 'true' ? textOf(root, 'NextContinuationToken') : undefined;
+  const next =
+    findXmlText(root, 'IsTruncated') === 'true' ? findXmlText(root, 'NextContinuationToken') : undefined;
   return { objects, ...(next === undefined ? {} : { next }) };
 }
 
 /** Keys are escaped where the answer says so: not every store knows `encoding-type`. */
 function keyOf(text: string, root: XmlNode): string {
-  if (textOf(root, 'EncodingType') !== 'url') return text;
+  if (findXmlText(root, 'EncodingType') !== 'url') return text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
@@ -107,7 +108,7 @@ function refusal(
   root: XmlNode,
   { bucket, endpoint, credentials }: ObjectStore,
 ): RemoteProblem {
-  const code = textOf(root, 'Code') ?? '';
+  const code = findXmlText(root, 'Code') ?? '';
   const byStatus = { 401: 'password', 403: 'rights', 404: 'bucket-missing' } as const;
   const reason = CODES[code] ?? byStatus[status as 401 | 403 | 404] ?? 'other';
   const said = code === '' ? `${status}` : `${status} ${code.slice(0, 100)}`;

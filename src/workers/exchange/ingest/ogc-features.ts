@@ -1,12 +1,17 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
-import type { ItemsPage, ItemsPageTask, ItemsPlan, ItemsPlanTask } from '../../../core/exchange/ingest.js';
+import type {
+  ItemsPageTask,
+  ItemsPlan,
+  ItemsPlanTask,
+  RemoteItemsPage,
+} from '../../../core/exchange/ingest.js';
 import { resourceBelow } from '../../../core/http/resource-url.js';
 import { refused } from '../../storage/remote/allowed.js';
 import { wellAnswered } from './discover/index.js';
-import { linkOf } from './discover/ogc-api.js';
+import { findRelationLink } from './discover/ogc-api.js';
 import { type Asking, get } from './http.js';
-import { documentText, integer, linksOf, parseObject, string } from './json.js';
-import { append, featuresOf, splitFeatures } from './pages.js';
+import { documentText, parseLinks, parseObject, readJsonInteger, string } from './json.js';
+import { append, parsePageFeatures, splitFeatures } from './pages.js';
 
 const GEOJSON = 'application/geo+json, application/json;q=0.9';
 
@@ -20,8 +25,8 @@ export async function planItems(task: ItemsPlanTask, asking: Asking): Promise<It
   if (answer.status === 404)
     throw new TaskFailure('source-missing', `The server has no collection '${task.collectionId}'.`);
   const document = parseObject(wellAnswered(answer, url).bytes);
-  const link = linkOf(
-    linksOf(document, url).filter(({ type }) => type === undefined || /json/.test(type)),
+  const link = findRelationLink(
+    parseLinks(document, url).filter(({ type }) => type === undefined || /json/.test(type)),
     'items',
   );
   if (!link) throw new TaskFailure('source-missing', 'The collection has no link to its items as GeoJSON.');
@@ -49,24 +54,24 @@ async function canFilter(task: ItemsPlanTask, asking: Asking): Promise<boolean> 
 }
 
 /** Body of task `ingest.itemsPage`: appends one page of features to a file. */
-export async function readItems(task: ItemsPageTask, asking: Asking): Promise<ItemsPage> {
+export async function readItemsPage(task: ItemsPageTask, asking: Asking): Promise<RemoteItemsPage> {
   const answer = await get({ ...task, headers: { ...task.headers, accept: GEOJSON } }, asking);
   if (answer.status === 400) return { ...NOTHING, offset: task.offset, refusal: refusalOf(answer.bytes) };
   wellAnswered(answer, task.url);
   if (!/json/.test(answer.mediaType))
     return { ...NOTHING, offset: task.offset, mediaType: answer.mediaType || 'no media type' };
   const page = parseObject(answer.bytes);
-  const features = featuresOf(page);
-  const returned = integer(page['numberReturned']);
+  const features = parsePageFeatures(page);
+  const returned = readJsonInteger(page['numberReturned']);
   if (returned !== undefined && returned !== features.length)
     throw refused(`a page says that it has ${returned} features, and has ${features.length}`);
   const texts = splitFeatures(documentText(answer.bytes)).slice(0, task.limit);
   const written = await append(task.output, task.offset, texts);
-  const next = linksOf(page, task.url).find(({ rel }) => rel === 'next')?.href;
+  const next = parseLinks(page, task.url).find(({ rel }) => rel === 'next')?.href;
   return {
     ...written,
     returned: features.length,
-    matched: integer(page['numberMatched']),
+    matched: readJsonInteger(page['numberMatched']),
     ...(next === undefined ? {} : { next }),
   };
 }

@@ -5,7 +5,7 @@ import type { PageIdsTask } from '../../../core/exchange/ingest.js';
 import { GEOJSON_GEOMETRIES } from '../../../core/geometry/geojson-types.js';
 import { compactJson, elementsIn, type JsonText, membersIn } from '../../../core/values/json-text.js';
 import { refused } from '../../storage/remote/allowed.js';
-import { isObject, type Json } from './json.js';
+import { isObject, type RemoteJson } from './json.js';
 
 /** Bytes that are written at once. */
 const BLOCK = 1 << 20;
@@ -119,7 +119,7 @@ export async function collect({ path, output }: { path: string; output: string }
   return null;
 }
 
-/** The features of the text of a page that `featuresOf` has checked. */
+/** The features of the text of a page that `parsePageFeatures` has checked. */
 export function splitFeatures(page: string): FeatureJson[] {
   const features = membersIn(page)?.get('features');
   return (elementsIn(features ?? '[]') ?? []).map(splitFeature);
@@ -138,14 +138,14 @@ export function splitFeature(feature: JsonText): FeatureJson {
 const isNull = (json: JsonText | undefined) => json === undefined || json === 'null';
 
 /** The features of a page. Fails with `source-unreadable` for a page that is no FeatureCollection. */
-export function featuresOf(page: Json): Json[] {
+export function parsePageFeatures(page: RemoteJson): RemoteJson[] {
   const { type, features } = page;
   if (type !== 'FeatureCollection' || !Array.isArray(features))
     throw refused('a page is no GeoJSON FeatureCollection');
   for (const feature of features)
     if (!isObject(feature) || feature['type'] !== 'Feature' || !isGeometry(feature['geometry']))
       throw refused('a page holds something that is no GeoJSON feature');
-  return features as Json[];
+  return features as RemoteJson[];
 }
 
 const GEOMETRIES: ReadonlySet<string> = new Set(GEOJSON_GEOMETRIES);

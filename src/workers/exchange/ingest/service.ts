@@ -7,7 +7,7 @@ import type {
   ServiceTask,
   SourceKind,
 } from '../../../core/exchange/ingest.js';
-import { baseOf, discover } from './discover/index.js';
+import { discoverRemote, removeOgcParameters } from './discover/index.js';
 import type { Asking } from './http.js';
 import { unanswered } from './unanswered.js';
 
@@ -18,7 +18,10 @@ export async function describeKind(
 ): Promise<ServiceAnswer> {
   const url = new URL(request.url);
   try {
-    const { services, isCatalog } = await discover({ ...request, url: addressOf(kind, request) }, asking);
+    const { services, isCatalog } = await discoverRemote(
+      { ...request, url: addressOf(kind, request) },
+      asking,
+    );
     return chosen(kind, services, isCatalog) ?? { problem: absent(kind, url, services) };
   } catch (error) {
     if (!(error instanceof TaskFailure) || error.code === 'cancelled') throw error;
@@ -30,7 +33,7 @@ export async function describeKind(
 function addressOf(kind: SourceKind, { url: address }: RemoteRequest): string {
   const [, service] = /^ogc-(wfs|wms|wmts)$/.exec(kind) ?? [];
   if (service === undefined) return address;
-  const url = new URL(baseOf(address));
+  const url = new URL(removeOgcParameters(address));
   url.searchParams.set('SERVICE', service.toUpperCase());
   return url.href;
 }

@@ -1,7 +1,15 @@
 import type { CoveragePlan, CoveragePlanTask, RemoteCoverage } from '../../../core/exchange/ingest.js';
-import { attribute, child, children, exceptionOf, parseXml, textOf, type XmlNode } from '../../files/xml.js';
+import {
+  children,
+  findOgcException,
+  findXmlAttribute,
+  findXmlText,
+  getXmlChild,
+  parseXmlDocument,
+  type XmlNode,
+} from '../../files/xml.js';
 import { refused } from '../../storage/remote/allowed.js';
-import { baseOf, capabilitiesUrl, wellAnswered } from './discover/index.js';
+import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
 import { type Asking, get } from './http.js';
 import { selectIds } from './select-ids.js';
 
@@ -11,13 +19,13 @@ const TIFF = /tiff/i;
 
 export async function planWcs(task: CoveragePlanTask, asking: Asking): Promise<CoveragePlan> {
   const read = async (url: string): Promise<{ name: string; root: XmlNode }> => {
-    const document = parseXml(wellAnswered(await get({ ...task, url }, asking), url).bytes);
-    const exception = exceptionOf(document);
+    const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
+    const exception = findOgcException(document);
     if (exception !== undefined) throw refused(`it answers: ${exception}`);
     return document;
   };
   const { name, root } = await read(capabilitiesUrl(task.url, 'WCS', task.version ?? '2.0.1'));
-  const version = attribute(root, 'version') ?? '';
+  const version = findXmlAttribute(root, 'version') ?? '';
   if (name === 'Capabilities' && version.startsWith('2.0')) return planTwo({ task, read, root, version });
   if (name === 'WCS_Capabilities' && version.startsWith('1.0')) return planOne({ task, read, root, version });
   if (/Capabilities$/.test(name))
@@ -33,9 +41,11 @@ interface Planning {
 }
 
 async function planTwo({ task, read, root, version }: Planning): Promise<CoveragePlan> {
-  const summaries = children(child(root, 'Contents'), 'CoverageSummary');
-  const ids = summaries.map((one) => textOf(one, 'CoverageId') ?? '').filter((id) => id !== '');
-  const formats = children(child(root, 'ServiceMetadata'), 'formatSupported').map((one) => textOf(one) ?? '');
+  const summaries = children(getXmlChild(root, 'Contents'), 'CoverageSummary');
+  const ids = summaries.map((one) => findXmlText(one, 'CoverageId') ?? '').filter((id) => id !== '');
+  const formats = children(getXmlChild(root, 'ServiceMetadata'), 'formatSupported').map(
+    (one) => findXmlText(one) ?? '',
+  );
   const format = geoTiff(formats) ?? 'image/tiff';
   const coverages: RemoteCoverage[] = [];
   for (const id of selectIds(ids, task.ids)) {
@@ -43,14 +53,14 @@ async function planTwo({ task, read, root, version }: Planning): Promise<Coverag
       requestUrl(task.url, { SERVICE: 'WCS', VERSION: version, REQUEST: name, COVERAGEID: id, ...more });
     const { root: described } = await read(request('DescribeCoverage', {}));
     const description = children(described, 'CoverageDescription')[0] ?? {};
-    const fields = children(child(description, 'rangeType', 'DataRecord'), 'field');
-    const summary = summaries.find((one) => textOf(one, 'CoverageId') === id)!;
+    const fields = children(getXmlChild(description, 'rangeType', 'DataRecord'), 'field');
+    const summary = summaries.find((one) => findXmlText(one, 'CoverageId') === id)!;
     coverages.push({
       id,
-      title: textOf(summary, 'Title'),
-      description: textOf(summary, 'Abstract'),
-      bands: fields.flatMap((field) => attribute(field, 'name') ?? []),
-      crs: attribute(child(description, 'boundedBy', 'Envelope'), 'srsName'),
+      title: findXmlText(summary, 'Title'),
+      description: findXmlText(summary, 'Abstract'),
+      bands: fields.flatMap((field) => findXmlAttribute(field, 'name') ?? []),
+      crs: findXmlAttribute(getXmlChild(description, 'boundedBy', 'Envelope'), 'srsName'),
       url: request('GetCoverage', { FORMAT: format }),
     });
   }
@@ -66,8 +76,8 @@ function geoTiff(formats: readonly string[]): string | undefined {
 }
 
 async function planOne({ task, read, root, version }: Planning): Promise<CoveragePlan> {
-  const briefs = children(child(root, 'ContentMetadata'), 'CoverageOfferingBrief');
-  const ids = briefs.map((one) => textOf(one, 'name') ?? '').filter((id) => id !== '');
+  const briefs = children(getXmlChild(root, 'ContentMetadata'), 'CoverageOfferingBrief');
+  const ids = briefs.map((one) => findXmlText(one, 'name') ?? '').filter((id) => id !== '');
   const coverages: RemoteCoverage[] = [];
   for (const id of selectIds(ids, task.ids)) {
     const about = { SERVICE: 'WCS', VERSION: version, COVERAGE: id };
@@ -84,28 +94,31 @@ function coverageOf(
   url: string,
   about: Record<string, string>,
 ): RemoteCoverage {
-  const domain = child(offering, 'domainSet', 'spatialDomain');
-  const crsList = child(offering, 'supportedCRSs');
-  const native = textOf(crsList, 'nativeCRSs') ?? textOf(crsList, 'requestResponseCRSs') ?? 'EPSG:4326';
+  const domain = getXmlChild(offering, 'domainSet', 'spatialDomain');
+  const crsList = getXmlChild(offering, 'supportedCRSs');
+  const native =
+    findXmlText(crsList, 'nativeCRSs') ?? findXmlText(crsList, 'requestResponseCRSs') ?? 'EPSG:4326';
   const crs = native.split(/\s+/)[0]!;
-  const envelope = children(domain, 'Envelope').find((one) => attribute(one, 'srsName') === crs);
-  const [low, high] = children(envelope ?? {}, 'pos').map((one) => textOf(one) ?? '');
+  const envelope = children(domain, 'Envelope').find((one) => findXmlAttribute(one, 'srsName') === crs);
+  const [low, high] = children(envelope ?? {}, 'pos').map((one) => findXmlText(one) ?? '');
   const box = [low, high].flatMap((pos) => (pos ?? '').trim().split(/\s+/).map(Number));
-  const grid = child(domain, 'RectifiedGrid', 'limits', 'GridEnvelope');
+  const grid = getXmlChild(domain, 'RectifiedGrid', 'limits', 'GridEnvelope');
   const [from, to] = ['low', 'high'].map((side) =>
-    (textOf(grid, side) ?? '').trim().split(/\s+/).map(Number),
+    (findXmlText(grid, side) ?? '').trim().split(/\s+/).map(Number),
   );
   const [width, height] = [0, 1].map((axis) => to![axis]! - from![axis]! + 1);
   if (box.length !== 4 || !box.every(Number.isFinite) || !(width! > 0) || !(height! > 0))
     throw refused(`its coverage ${id.slice(0, 100)} has no envelope in ${crs.slice(0, 40)}, or no grid`);
-  const formats = children(child(offering, 'supportedFormats'), 'formats').map((one) => textOf(one) ?? '');
+  const formats = children(getXmlChild(offering, 'supportedFormats'), 'formats').map(
+    (one) => findXmlText(one) ?? '',
+  );
   const format = geoTiff(formats);
   if (format === undefined) throw refused(`its coverage ${id.slice(0, 100)} is not offered as GeoTIFF`);
   const window = { CRS: crs, BBOX: box.join(','), WIDTH: String(width), HEIGHT: String(height) };
   return {
     id,
-    title: textOf(offering, 'label'),
-    description: textOf(offering, 'description'),
+    title: findXmlText(offering, 'label'),
+    description: findXmlText(offering, 'description'),
     bands: bandsOf(offering),
     crs,
     url: requestUrl(url, { ...about, REQUEST: 'GetCoverage', FORMAT: format, ...window }),
@@ -113,13 +126,15 @@ function coverageOf(
 }
 
 function bandsOf(offering: XmlNode): string[] {
-  const axes = children(child(offering, 'rangeSet', 'RangeSet'), 'axisDescription');
-  const values = axes.flatMap((axis) => children(child(axis, 'AxisDescription', 'values'), 'singleValue'));
-  return values.flatMap((value) => textOf(value) ?? []);
+  const axes = children(getXmlChild(offering, 'rangeSet', 'RangeSet'), 'axisDescription');
+  const values = axes.flatMap((axis) =>
+    children(getXmlChild(axis, 'AxisDescription', 'values'), 'singleValue'),
+  );
+  return values.flatMap((value) => findXmlText(value) ?? []);
 }
 
 function requestUrl(address: string, parameters: Record<string, string>): string {
-  const url = new URL(baseOf(address));
+  const url = new URL(removeOgcParameters(address));
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }

@@ -12,38 +12,61 @@ import type {
   WfsQuery,
 } from '../../../core/exchange/ingest.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { attribute, child, children, exceptionOf, parseXml, textOf, type XmlNode } from '../../files/xml.js';
+import {
+  children,
+  findOgcException,
+  findXmlAttribute,
+  findXmlText,
+  getXmlChild,
+  parseXmlDocument,
+  type XmlNode,
+} from '../../files/xml.js';
 import { refused } from '../../storage/remote/allowed.js';
-import { serviceOf } from './discover/capabilities.js';
-import { baseOf, capabilitiesUrl, wellAnswered } from './discover/index.js';
+import { parseCapabilities } from './discover/capabilities.js';
+import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
 import { type Asking, download, get } from './http.js';
-import { documentText, integer, type Json, object, parseObject, sridOf, string } from './json.js';
-import { type Appended, append, featuresOf, propertyIn, splitFeature, splitFeatures } from './pages.js';
+import {
+  documentText,
+  object,
+  parseObject,
+  parseSrid,
+  type RemoteJson,
+  readJsonInteger,
+  string,
+} from './json.js';
+import {
+  type Appended,
+  append,
+  parsePageFeatures,
+  propertyIn,
+  splitFeature,
+  splitFeatures,
+} from './pages.js';
 
 /** Body of task `ingest.wfsPlan`: what a WFS offers. */
 export async function planWfs(task: WfsPlanTask, asking: Asking): Promise<WfsPlan> {
   const url = capabilitiesUrl(task.url, 'WFS', task.version ?? '2.0.0');
-  const document = parseXml(wellAnswered(await get({ ...task, url }, asking), url).bytes);
-  const exception = exceptionOf(document);
+  const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
+  const exception = findOgcException(document);
   if (exception !== undefined) throw refused(`it answers: ${exception}`);
-  const service = serviceOf(baseOf(task.url), document.name, document.root);
+  const service = parseCapabilities(removeOgcParameters(task.url), document.name, document.root);
   if (service?.kind !== 'ogc-wfs') throw refused('it is no WFS');
-  const version = attribute(document.root, 'version') ?? '';
+  const version = findXmlAttribute(document.root, 'version') ?? '';
   if (!/^2\.0\./.test(version)) throw refused(`it speaks version ${version.slice(0, 10)} of WFS`);
   return { version, types: service.layers, geoJson: geoJsonFormat(document.root) };
 }
 
 /** How the server calls GeoJSON, among the formats of GetFeature. */
 function geoJsonFormat(root: XmlNode): string | undefined {
-  const operation = children(child(root, 'OperationsMetadata'), 'Operation').find(
-    (one) => attribute(one, 'name') === 'GetFeature',
+  const operation = children(getXmlChild(root, 'OperationsMetadata'), 'Operation').find(
+    (one) => findXmlAttribute(one, 'name') === 'GetFeature',
   );
   const parameter = children(operation ?? {}, 'Parameter').find(
-    (one) => attribute(one, 'name')?.toLowerCase() === 'outputformat',
+    (one) => findXmlAttribute(one, 'name')?.toLowerCase() === 'outputformat',
   );
-  const holder = parameter && child(parameter, 'AllowedValues');
+  const holder = parameter && getXmlChild(parameter, 'AllowedValues');
   const values = [...children(holder ?? {}, 'Value'), ...children(parameter ?? {}, 'Value')].map((one) =>
-    textOf(one),
+    findXmlText(one),
   );
   return values.find((value) => /^(application\/(geo\+)?json|geojson|json)\b/i.test(value ?? ''));
 }
@@ -51,10 +74,11 @@ function geoJsonFormat(root: XmlNode): string | undefined {
 /** Body of task `ingest.wfsCount`: features that there are, as the server says. */
 export async function countWfs(task: WfsQuery, asking: Asking): Promise<number | null> {
   const url = featureUrl(task, { RESULTTYPE: 'hits' });
-  const document = parseXml(wellAnswered(await get({ ...task, url }, asking), url).bytes);
-  const exception = exceptionOf(document);
+  const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
+  const exception = findOgcException(document);
   if (exception !== undefined) throw refused(`it answers: ${exception}`);
-  const text = attribute(document.root, 'numberMatched') ?? attribute(document.root, 'numberOfFeatures');
+  const text =
+    findXmlAttribute(document.root, 'numberMatched') ?? findXmlAttribute(document.root, 'numberOfFeatures');
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
 }
 
@@ -64,24 +88,24 @@ export async function readWfs(task: WfsPageTask, asking: Asking): Promise<WfsPag
   const answer = wellAnswered(await get({ ...task, url }, asking), url);
   if (!/json/.test(answer.mediaType)) throw refused(reasonIn(answer.bytes, answer.mediaType));
   const page = parseObject(answer.bytes);
-  const features = featuresOf(page);
-  const srid = sridOf(string(object(object(page['crs'])['properties'])['name']));
+  const features = parsePageFeatures(page);
+  const srid = parseSrid(string(object(object(page['crs'])['properties'])['name']));
   if (srid === undefined) requireDegrees(features);
   const written = await append(task.output, task.offset, splitFeatures(documentText(answer.bytes)));
-  const matched = integer(page['numberMatched']) ?? integer(page['totalFeatures']);
+  const matched = readJsonInteger(page['numberMatched']) ?? readJsonInteger(page['totalFeatures']);
   return { ...written, returned: features.length, matched, ...(srid === undefined ? {} : { srid }) };
 }
 
 function reasonIn(bytes: Buffer, mediaType: string): string {
   try {
-    return `it answers: ${exceptionOf(parseXml(bytes)) ?? mediaType}`;
+    return `it answers: ${findOgcException(parseXmlDocument(bytes)) ?? mediaType}`;
   } catch {
     return `it answers ${mediaType || 'without a media type'}`;
   }
 }
 
 /** GeoJSON that names no CRS has longitudes and latitudes. */
-function requireDegrees(features: readonly Json[]): void {
+function requireDegrees(features: readonly RemoteJson[]): void {
   for (const { geometry } of features) {
     let at: unknown = object(geometry)['coordinates'];
     while (Array.isArray(at) && Array.isArray(at[0])) at = at[0];
@@ -146,7 +170,7 @@ function featureUrl(
   { url: address, version, typeName }: WfsQuery,
   more: Readonly<Record<string, string>>,
 ): string {
-  const url = new URL(baseOf(address));
+  const url = new URL(removeOgcParameters(address));
   const parameters = {
     SERVICE: 'WFS',
     VERSION: version,

@@ -9,13 +9,21 @@ import type {
 import { type Box, WEB_MERCATOR_BOUNDS } from '../../../core/geometry/box.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { mapInLanes } from '../../../core/values/lanes.js';
-import { attribute, child, children, exceptionOf, parseXml, textOf, type XmlNode } from '../../files/xml.js';
+import {
+  children,
+  findOgcException,
+  findXmlAttribute,
+  findXmlText,
+  getXmlChild,
+  parseXmlDocument,
+  type XmlNode,
+} from '../../files/xml.js';
 import { validBounds } from '../../providers/archive/stored.js';
 import { refused } from '../../storage/remote/allowed.js';
-import { zoomsOf } from '../../tiles/archive/package/tiling.js';
-import { baseOf, capabilitiesUrl, wellAnswered } from './discover/index.js';
+import { computeLevelZooms } from '../../tiles/archive/package/tiling.js';
+import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
 import { type Asking, get } from './http.js';
-import { sridOf } from './json.js';
+import { parseSrid } from './json.js';
 
 /** WMTS 1.0.0 (OGC 07-057r7): what it offers, and its tiles. */
 
@@ -33,15 +41,15 @@ export async function planWmts(
   const url = /\.xml$/i.test(new URL(task.url).pathname)
     ? task.url
     : capabilitiesUrl(task.url, 'WMTS', task.version ?? '1.0.0');
-  const document = parseXml(wellAnswered(await get({ ...task, url }, asking), url).bytes);
-  const exception = exceptionOf(document);
+  const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
+  const exception = findOgcException(document);
   if (exception !== undefined) throw refused(`it answers: ${exception}`);
-  const contents = child(document.root, 'Contents');
+  const contents = getXmlChild(document.root, 'Contents');
   const matrixSets = new Map(
-    children(contents, 'TileMatrixSet').map((set) => [textOf(set, 'Identifier') ?? '', set]),
+    children(contents, 'TileMatrixSet').map((set) => [findXmlText(set, 'Identifier') ?? '', set]),
   );
   if (document.name !== 'Capabilities' || matrixSets.size === 0) throw refused('it is no WMTS');
-  const operation = kvpUrl(document.root) ?? baseOf(task.url);
+  const operation = kvpUrl(document.root) ?? removeOgcParameters(task.url);
   const origin = new URL(task.url).origin;
   return children(contents, 'Layer').flatMap((layer) =>
     children(layer, 'TileMatrixSetLink').map((link) => {
@@ -59,16 +67,16 @@ interface Offer {
 }
 
 function tileSet(layer: XmlNode, link: XmlNode, { matrixSets, operation }: Offer): RemoteTileSet {
-  const id = textOf(layer, 'Identifier') ?? '';
-  const matrixSet = textOf(link, 'TileMatrixSet') ?? '';
+  const id = findXmlText(layer, 'Identifier') ?? '';
+  const matrixSet = findXmlText(link, 'TileMatrixSet') ?? '';
   const about = {
     layer: id,
     matrixSet,
-    title: textOf(layer, 'Title'),
-    description: textOf(layer, 'Abstract'),
-    extent84: extentOf(child(layer, 'WGS84BoundingBox')) ?? WEB_MERCATOR_BOUNDS,
-    styles: children(layer, 'Style').flatMap((style) => textOf(style, 'Identifier') ?? []),
-    formats: children(layer, 'Format').flatMap((format) => textOf(format) ?? []),
+    title: findXmlText(layer, 'Title'),
+    description: findXmlText(layer, 'Abstract'),
+    extent84: extentOf(getXmlChild(layer, 'WGS84BoundingBox')) ?? WEB_MERCATOR_BOUNDS,
+    styles: children(layer, 'Style').flatMap((style) => findXmlText(style, 'Identifier') ?? []),
+    formats: children(layer, 'Format').flatMap((format) => findXmlText(format) ?? []),
   };
   const templates = templatesOf(layer, about.formats, { id, matrixSet, operation });
   try {
@@ -82,7 +90,7 @@ function tileSet(layer: XmlNode, link: XmlNode, { matrixSets, operation }: Offer
 
 function extentOf(box: XmlNode): Box | undefined {
   const corners = ['LowerCorner', 'UpperCorner'].map(
-    (corner) => textOf(box, corner)?.trim().split(/\s+/) ?? [],
+    (corner) => findXmlText(box, corner)?.trim().split(/\s+/) ?? [],
   );
   return validBounds(corners.flat().map(Number));
 }
@@ -95,10 +103,12 @@ interface Place {
 
 /** Resource URLs where the layer has them, else requests with parameters. */
 function templatesOf(layer: XmlNode, formats: readonly string[], { id, matrixSet, operation }: Place) {
-  const resources = children(layer, 'ResourceURL').filter((one) => attribute(one, 'resourceType') === 'tile');
+  const resources = children(layer, 'ResourceURL').filter(
+    (one) => findXmlAttribute(one, 'resourceType') === 'tile',
+  );
   const entries = formats.map((format) => {
-    const resource = resources.find((one) => attribute(one, 'format') === format);
-    const template = attribute(resource ?? {}, 'template')?.replace(
+    const resource = resources.find((one) => findXmlAttribute(one, 'format') === format);
+    const template = findXmlAttribute(resource ?? {}, 'template')?.replace(
       /\{TileMatrixSet\}/gi,
       encodeURIComponent(matrixSet),
     );
@@ -113,7 +123,7 @@ function templatesOf(layer: XmlNode, formats: readonly string[], { id, matrixSet
 }
 
 function kvpTemplate(operation: string, parameters: Record<string, string>): string {
-  const url = new URL(baseOf(operation));
+  const url = new URL(removeOgcParameters(operation));
   const all = { SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', ...parameters };
   for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
   return `${url.href}&STYLE={Style}&FORMAT={Format}&TILEMATRIX={TileMatrix}&TILEROW={TileRow}&TILECOL={TileCol}`;
@@ -121,13 +131,13 @@ function kvpTemplate(operation: string, parameters: Record<string, string>): str
 
 /** Where requests with parameters go. */
 function kvpUrl(root: XmlNode): string | undefined {
-  const operations = children(child(root, 'OperationsMetadata'), 'Operation');
-  const operation = operations.find((one) => attribute(one, 'name') === 'GetTile');
-  for (const method of children(child(operation ?? {}, 'DCP', 'HTTP'), 'Get')) {
-    const encodings = children(child(method, 'Constraint', 'AllowedValues'), 'Value').map((one) =>
-      textOf(one),
+  const operations = children(getXmlChild(root, 'OperationsMetadata'), 'Operation');
+  const operation = operations.find((one) => findXmlAttribute(one, 'name') === 'GetTile');
+  for (const method of children(getXmlChild(operation ?? {}, 'DCP', 'HTTP'), 'Get')) {
+    const encodings = children(getXmlChild(method, 'Constraint', 'AllowedValues'), 'Value').map((one) =>
+      findXmlText(one),
     );
-    const href = attribute(method, 'href');
+    const href = findXmlAttribute(method, 'href');
     if (href !== undefined && URL.canParse(href) && (encodings.length === 0 || encodings.includes('KVP')))
       return href;
   }
@@ -137,30 +147,30 @@ function kvpUrl(root: XmlNode): string | undefined {
 type Limits = ReadonlyMap<string, Omit<RemoteLevel, 'matrix' | 'zoom'>>;
 
 function limitsOf(link: XmlNode): Limits {
-  const entries = children(child(link, 'TileMatrixSetLimits'), 'TileMatrixLimits').map((one) => {
-    const number = (name: string) => Number(textOf(one, name));
+  const entries = children(getXmlChild(link, 'TileMatrixSetLimits'), 'TileMatrixLimits').map((one) => {
+    const number = (name: string) => Number(findXmlText(one, name));
     const limits = {
       ...{ minRow: number('MinTileRow'), maxRow: number('MaxTileRow') },
       ...{ minColumn: number('MinTileCol'), maxColumn: number('MaxTileCol') },
     };
-    return [textOf(one, 'TileMatrix') ?? '', limits] as const;
+    return [findXmlText(one, 'TileMatrix') ?? '', limits] as const;
   });
   return new Map(entries.filter(([, limits]) => Object.values(limits).every(Number.isSafeInteger)));
 }
 
 function levelsOf(set: XmlNode, limits: Limits, extent84: Box): RemoteLevel[] {
-  const wkid = sridOf(textOf(set, 'SupportedCRS'));
+  const wkid = parseSrid(findXmlText(set, 'SupportedCRS'));
   const matrices = children(set, 'TileMatrix');
   return matrices
     .map((matrix) => {
-      const id = textOf(matrix, 'Identifier') ?? '';
-      const [x = Number.NaN, y = Number.NaN] = (textOf(matrix, 'TopLeftCorner') ?? '')
+      const id = findXmlText(matrix, 'Identifier') ?? '';
+      const [x = Number.NaN, y = Number.NaN] = (findXmlText(matrix, 'TopLeftCorner') ?? '')
         .trim()
         .split(/\s+/)
         .map(Number);
-      const resolution = Number(textOf(matrix, 'ScaleDenominator')) * PIXEL;
-      const tiling = { wkid, origin: { x, y }, size: Number(textOf(matrix, 'TileWidth')) };
-      const zoom = zoomsOf({ ...tiling, resolutions: new Map([[0, resolution]]) }).get(0)!;
+      const resolution = Number(findXmlText(matrix, 'ScaleDenominator')) * PIXEL;
+      const tiling = { wkid, origin: { x, y }, size: Number(findXmlText(matrix, 'TileWidth')) };
+      const zoom = computeLevelZooms({ ...tiling, resolutions: new Map([[0, resolution]]) }).get(0)!;
       return { matrix: id, zoom, ...(limits.get(id) ?? covering(zoom, extent84)) };
     })
     .map((level) => within(level))

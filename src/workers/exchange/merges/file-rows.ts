@@ -16,7 +16,7 @@ import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
 import { type JsonText, membersIn } from '../../../core/values/json-text.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { items } from '../../providers/geopackage/queries/items.js';
-import { inspect } from '../../providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../providers/geopackage/schema/inspect.js';
 
 export interface FileRow {
   /** Its place in the file, counted from 1. */
@@ -49,7 +49,7 @@ const QUOTED = 60;
 
 /** Opens a staging file, whose columns are all texts where its file is one of text. */
 export function openRows(staging: string, table: string, isText: boolean): FileRows {
-  const layer = inspect(staging).find(({ source }) => source.table === table);
+  const layer = inspectGeoPackage(staging).find(({ source }) => source.table === table);
   if (!layer) throw new TaskFailure('invalid-input', 'The staging file has no such feature table.');
   const source = layer.source as GeoPackageSource;
   const { crs } = source;

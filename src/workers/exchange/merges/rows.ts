@@ -2,14 +2,14 @@ import type { MergeRowsResult, MergeRowsTask } from '../../../core/edits/merges.
 import type { FieldError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { FieldValue } from '../../../core/features/feature-values.js';
-import { fieldOf } from '../../../core/features/features.js';
+import { findField } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field, VectorSource } from '../../../core/sources/vector-source.js';
 import { canonicalDigits } from '../../../core/values/exact-number.js';
 import type { JsonText } from '../../../core/values/json-text.js';
-import { type Columns, columnsOf } from '../../edits/merges/columns.js';
+import { type MergeColumns, matchMergeColumns } from '../../edits/merges/columns.js';
 import { writeReport } from '../../edits/merges/report.js';
-import { type ReadyRow, Spool } from '../../edits/merges/spool.js';
+import { MergeSpool, type ReadyRow } from '../../edits/merges/spool.js';
 import { isFailure, prepareFeature } from '../../edits/prepare.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { type FileRow, type FileRows, openRows } from './file-rows.js';
@@ -21,9 +21,9 @@ const STEP = 500;
 /** Checks every row of a file as edits are checked, and keeps what of them will be written. */
 export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): MergeRowsResult {
   const file = openRows(task.staging, task.stagingTable, task.isText);
-  const columns = columnsOf(file.names, task);
+  const columns = matchMergeColumns(file.names, task);
   requireKey(task, columns);
-  const spool = Spool.create(task.spool, file);
+  const spool = MergeSpool.create(task.spool, file);
   try {
     const count = new Int32Array(task.count);
     let unplaced = 0;
@@ -46,8 +46,8 @@ export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): Mer
 interface Taking {
   task: MergeRowsTask;
   file: FileRows;
-  columns: Columns;
-  spool: Spool;
+  columns: MergeColumns;
+  spool: MergeSpool;
 }
 
 function take(fileRow: FileRow, { task, file, columns, spool }: Taking): void {
@@ -85,7 +85,7 @@ function take(fileRow: FileRow, { task, file, columns, spool }: Taking): void {
     ready.key =
       keyField === target.idColumn
         ? keyOf(ready.id)
-        : keyOf(edit.values.get(keyField), fieldOf(target, keyField));
+        : keyOf(edit.values.get(keyField), findField(target, keyField));
     if (ready.key === undefined) return reject([{ name, detail: 'is the key, and missing' }]);
     const other = spool.rowOf(ready.key);
     if (other !== undefined) return reject([{ name, detail: `is the key of row ${other}, too` }]);
@@ -108,7 +108,7 @@ function keyOf(value: FieldValue | undefined, field?: Field): string | undefined
   return isNumber ? canonicalDigits(String(value)) : JSON.stringify(value);
 }
 
-function requireKey({ request: { mode, keyField } }: MergeRowsTask, { fields, id }: Columns): void {
+function requireKey({ request: { mode, keyField } }: MergeRowsTask, { fields, id }: MergeColumns): void {
   if (mode !== 'upsert') return;
   const isThere = [...fields.values()].some(({ name }) => name === keyField);
   if (!isThere && id?.toLowerCase() !== keyField?.toLowerCase())
@@ -126,7 +126,7 @@ function noteUnplaced(count: number, { request: { mode } }: MergeRowsTask): stri
   ];
 }
 
-function resultOf(spool: Spool, { warnings }: Columns, notes: readonly string[]): MergeRowsResult {
+function resultOf(spool: MergeSpool, { warnings }: MergeColumns, notes: readonly string[]): MergeRowsResult {
   const { count: rows, rejectedCount: rejected } = spool;
   const rejections = [...spool.rejected(LIMITS.mergeNamed)];
   return { rows, rejected, rejections, warnings: [...warnings, ...notes] };

@@ -7,7 +7,7 @@ import { namesFile } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
 import { findSidecar, readSidecar } from '../../gdal/sidecars.js';
 import { readHead } from '../../gdal/vector-drivers.js';
-import { definitionsOfHeader } from './formats/flatgeobuf.js';
+import { readHeaderCrs } from './formats/flatgeobuf.js';
 
 /** Longest definition, with the member or attribute that holds it, in bytes. */
 const MAX_DEFINITION = 1 << 20;
@@ -19,7 +19,7 @@ const MAX_KEY = 128;
 export async function requirePlainDefinitions(path: string): Promise<void> {
   const text = (await readHead(path)).trimStart();
   if (text.startsWith('SQLite format 3\0')) requirePlainTable(path);
-  else if (text.startsWith('fgb')) (await definitionsOfHeader(path)).forEach(requirePlain);
+  else if (text.startsWith('fgb')) (await readHeaderCrs(path)).forEach(requirePlain);
   else if (text.startsWith('<')) await requirePlainXml(path);
   else if ('{[\u001e'.includes(text.charAt(0))) await scanText(path, MEMBERS, definitionsOfMember);
 }

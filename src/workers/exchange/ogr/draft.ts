@@ -1,9 +1,9 @@
 import type { Layer } from 'gdal-async';
 import type { ExportDraft, TranslateTask } from '../../../core/exchange/ogr.js';
-import { freeName } from '../../../core/features/column-names.js';
+import { findFreeName } from '../../../core/features/column-names.js';
 import type { FieldType } from '../../../core/sources/vector-source.js';
 import { escapeHtml } from '../../../core/values/html.js';
-import { crsOf } from '../../gdal/crs.js';
+import { getCrs } from '../../gdal/crs.js';
 import { gdal } from '../../gdal/gdal.js';
 import { ID_COLUMN } from './written-ids.js';
 
@@ -32,7 +32,12 @@ const DIGITS = 'character(20)';
 /** Columns of ids and geometries whose names no field has: GDAL would take such a field for them, or drop it. */
 export function keyArguments(fields: readonly string[]): string[] {
   const names = new Set(fields.map((name) => name.toLowerCase()));
-  return ['-lco', `FID=${freeName('fid', names)}`, '-lco', `GEOMETRY_NAME=${freeName('geom', names)}`];
+  return [
+    '-lco',
+    `FID=${findFreeName('fid', names)}`,
+    '-lco',
+    `GEOMETRY_NAME=${findFreeName('geom', names)}`,
+  ];
 }
 
 export function draftArguments(
@@ -55,7 +60,7 @@ export function draftArguments(
       '-sql',
       selection(ids, layer.name, { idColumn, isKml: format === 'KML' }),
     ],
-    ...(sourceCrs === undefined ? [] : ['-a_srs', crsOf(sourceCrs).text]),
+    ...(sourceCrs === undefined ? [] : ['-a_srs', getCrs(sourceCrs).text]),
     ...(draft.geometryType === 'Geometry'
       ? []
       : ['-nlt', geometryName(draft, format === 'ESRI Shapefile', hasMulti)]),

@@ -3,13 +3,13 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { RasterImportResult, RasterImportTask } from '../../../core/rasters/rasters.js';
-import { crsOf, crsOfDataset } from '../../gdal/crs.js';
+import { getCrs, readDatasetCrs } from '../../gdal/crs.js';
 import { type Dataset, gdal, openRaster, plainFile, unreadable } from '../../gdal/gdal.js';
 import { removePart } from '../../gdal/parts.js';
-import { overviewResamplingOf } from '../../rasters/cog/cog-process.js';
-import { georeferenceOf } from '../../rasters/georeference.js';
+import { chooseOverviewResampling } from '../../rasters/cog/cog-process.js';
+import { getGeoreference } from '../../rasters/georeference.js';
 import { requirePlainDefinitions } from './crs-definitions.js';
-import { failureOf, publish, requireNewFile } from './translation.js';
+import { commitOutput, describeTranslationFailure, requireNewFile } from './translation.js';
 
 const DRIVERS = new Set(['GTiff', 'COG', 'PNG', 'JPEG']);
 
@@ -45,15 +45,19 @@ export async function importRaster(
     const copy = await gdal.translateAsync(
       part,
       view,
-      [...CREATION, '-co', `OVERVIEW_RESAMPLING=${overviewResamplingOf(source)}`],
+      [...CREATION, '-co', `OVERVIEW_RESAMPLING=${chooseOverviewResampling(source)}`],
       options,
     );
     copy.close();
-    await publish(part, task.output);
+    await commitOutput(part, task.output);
     const structure = source.getMetadata('IMAGE_STRUCTURE') as { LAYOUT?: string };
     return { optimized: structure.LAYOUT === 'COG', ignored };
   } catch (error) {
-    throw await failureOf(part, 'The raster could not be read whole: the file is damaged.', error);
+    throw await describeTranslationFailure(
+      part,
+      'The raster could not be read whole: the file is damaged.',
+      error,
+    );
   } finally {
     // The view first: it reads from the file, and GDAL crashes at exit when it outlives it.
     view.close();
@@ -85,12 +89,12 @@ function place(view: Dataset, source: Dataset, task: RasterImportTask): RasterIm
     else view.geoTransform = task.geoTransform;
   }
   if (task.crs !== undefined) {
-    if (crsOfDataset(source)) ignored.push('crs');
-    else view.srs = crsOf(task.crs).srs;
+    if (readDatasetCrs(source)) ignored.push('crs');
+    else view.srs = getCrs(task.crs).srs;
   }
   if (!isPlaced(view))
     throw new TaskFailure('source-unreadable', 'The file does not say where it lies: send a world file.');
-  georeferenceOf(view);
+  getGeoreference(view);
   return ignored;
 }
 

@@ -8,26 +8,26 @@ import { exists } from '../../../core/files/exists.js';
 import type { Box } from '../../../core/geometry/box.js';
 import type { Field, FieldType, GeometryType } from '../../../core/sources/vector-source.js';
 import { isCsv } from '../../../core/values/csv.js';
-import { crsOfDataset } from '../../gdal/crs.js';
+import { readDatasetCrs } from '../../gdal/crs.js';
 import { type Dataset, gdal, openWith, plainFile, plainFolder, unreadable } from '../../gdal/gdal.js';
 import { requireOwnFiles, requireOwnSidecars } from '../../gdal/sidecars.js';
 import { vectorDrivers } from '../../gdal/vector-drivers.js';
 import { openCsv } from '../csv/open.js';
 import { openEsriJson } from '../geojson/esri.js';
 import { openJson } from '../geojson/open.js';
-import type { Exactness } from '../geojson/values.js';
+import type { ValueReadOptions } from '../geojson/values.js';
 import { isParquet } from '../parquet/file.js';
 import { inspectParquet } from '../parquet/translate.js';
 import { requirePlainDefinitions } from './crs-definitions.js';
-import { keepValuesOfGeoPackage } from './formats/geopackage-values.js';
-import { guessPath, keepDigitsOfGml } from './formats/gml.js';
+import { keepGeoPackageValues } from './formats/geopackage-values.js';
+import { guessPath, keepGmlDigits } from './formats/gml.js';
 import { openKml } from './formats/kml.js';
 import { openShapefile } from './formats/shapefile.js';
-import { coordinatesOfTable, openSpreadsheet, spreadsheetDriver } from './formats/spreadsheet.js';
+import { findSheetCoordinates, openSpreadsheet, spreadsheetDriver } from './formats/spreadsheet.js';
 import { requireNoDocumentType } from './formats/xml-prolog.js';
 
 /** How a file is read. */
-interface Reading extends Exactness {
+interface Reading extends ValueReadOptions {
   /** The layer that is read; any when absent. */
   readonly layer?: string | undefined;
 }
@@ -50,7 +50,7 @@ export async function openVector(path: string, reading: Reading = {}): Promise<D
     if (drivers[0] === 'ESRIJSON') return await openEsriJson(path, reading);
     if (JSON_DRIVERS.has(drivers[0]!)) return await openJson(path, drivers, reading);
     const dataset = await withoutSchema(path, async () => openWith(path, drivers));
-    return await keepValuesOfGeoPackage(await keepDigitsOfGml(dataset, path, reading), path, reading.layer);
+    return await keepGeoPackageValues(await keepGmlDigits(dataset, path, reading), path, reading.layer);
   } catch (error) {
     throw unreadable('The file is not a vector file of a supported format, or is damaged.', error);
   }
@@ -124,15 +124,15 @@ const FIXED_LAYERS = new Set(['GPX']);
 
 async function describeLayer(layer: Layer, format: string): Promise<OgrLayerInfo> {
   const featureCount = await layer.features.countAsync(true);
-  const coordinates = coordinatesOfTable(layer, format);
+  const coordinates = findSheetCoordinates(layer, format);
   const info: OgrLayerInfo = {
     name: layer.name,
-    geometryType: coordinates ? 'Point' : geometryTypeOf(layer.geomType),
+    geometryType: coordinates ? 'Point' : convertGeometryType(layer.geomType),
     ...(hasNoGeometry(layer.geomType) && !coordinates ? { hasGeometry: false } : {}),
     ...(UNNAMED.test(layer.name) || FIXED_LAYERS.has(format) ? { isUnnamed: true } : {}),
     hasZ: hasZ(layer.geomType),
     featureCount,
-    crs: crsOfDataset(layer)?.text ?? null,
+    crs: readDatasetCrs(layer)?.text ?? null,
     fields: layer.fields.map(fieldOf),
   };
   const extent = featureCount > 0 ? extentOf(layer) : undefined;
@@ -184,7 +184,7 @@ export function hasZ(code: number): boolean {
   return dimension === 1 || dimension === 3;
 }
 
-export function geometryTypeOf(code: number): GeometryType {
+export function convertGeometryType(code: number): GeometryType {
   return GEOMETRY_TYPES[baseGeometryCode(code)] ?? 'Geometry';
 }
 

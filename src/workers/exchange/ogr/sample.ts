@@ -2,7 +2,7 @@ import type { Layer } from 'gdal-async';
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import type { OgrPreview } from '../../../core/exchange/ogr.js';
-import { driverOfDataset } from '../../gdal/dataset-notes.js';
+import { getDatasetDriver } from '../../gdal/dataset-notes.js';
 import { type Dataset, unreadable } from '../../gdal/gdal.js';
 import { withoutMark } from '../geojson/values.js';
 import { isParquet, withParquet } from '../parquet/file.js';
@@ -23,7 +23,7 @@ async function sample(path: string, layer: string): Promise<Pick<OgrPreview, 'sa
     const first = dataset.layers.get(layer);
     const fields = first.features.first()?.fields.toObject() ?? {};
     const text = JSON.stringify({ ...fields, ...(await exactValues(dataset, first, fields)) }, writable);
-    return { sample: text, driver: driverOfDataset(dataset) };
+    return { sample: text, driver: getDatasetDriver(dataset) };
   } catch (error) {
     throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
   } finally {

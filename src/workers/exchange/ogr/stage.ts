@@ -4,14 +4,14 @@ import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { StagedLayer, StageProblem, StageTask, TranslateResult } from '../../../core/exchange/ogr.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { crsOfDataset } from '../../gdal/crs.js';
-import { driverOfDataset, featuresOfDataset } from '../../gdal/dataset-notes.js';
+import { readDatasetCrs } from '../../gdal/crs.js';
+import { findDatasetFeatures, getDatasetDriver } from '../../gdal/dataset-notes.js';
 import { type Dataset, unreadable } from '../../gdal/gdal.js';
 import { isParquet } from '../parquet/file.js';
 import { inspectParquet } from '../parquet/translate.js';
-import { coordinatesOfTable } from './formats/spreadsheet.js';
+import { findSheetCoordinates } from './formats/spreadsheet.js';
 import { hasNoGeometry, openVector } from './ogr.js';
-import { stageFeatures } from './staged-features.js';
+import { writeStagedFeatures } from './staged-features.js';
 import { translate, translateOpened } from './translate.js';
 import { requireNewFile } from './translation.js';
 
@@ -49,7 +49,7 @@ export async function stage(
         (await keepFeatures(source, task, layer, part, onProgress)) ??
         translateOpened(source, { ...task, layer, maxFeatures }, part, onProgress),
     );
-    return { ...staged, driver: driverOfDataset(source) };
+    return { ...staged, driver: getDatasetDriver(source) };
   } finally {
     source.close();
   }
@@ -63,12 +63,12 @@ async function keepFeatures(
   part: string,
   onProgress: (fraction: number) => void,
 ): Promise<TranslateResult | undefined> {
-  const path = keepsValues ? featuresOfDataset(source) : undefined;
+  const path = keepsValues ? findDatasetFeatures(source) : undefined;
   const layer = source.layers.get(name);
-  const crs = sourceCrs ?? crsOfDataset(layer)?.text;
+  const crs = sourceCrs ?? readDatasetCrs(layer)?.text;
   if (path === undefined || crs === undefined) return undefined;
   const count = Math.max(0, await layer.features.countAsync(false));
-  return stageFeatures(task, { path, crs, maxFeatures, count }, part, onProgress);
+  return writeStagedFeatures(task, { path, crs, maxFeatures, count }, part, onProgress);
 }
 
 async function candidatesOf(source: Dataset): Promise<Candidate[]> {
@@ -86,8 +86,8 @@ async function candidateOf(layer: Layer, format: string): Promise<Candidate> {
   const count = await layer.features.countAsync(false);
   return {
     name: layer.name,
-    isSpatial: !hasNoGeometry(layer.geomType) || coordinatesOfTable(layer, format) !== undefined,
-    hasCrs: crsOfDataset(layer) !== null,
+    isSpatial: !hasNoGeometry(layer.geomType) || findSheetCoordinates(layer, format) !== undefined,
+    hasCrs: readDatasetCrs(layer) !== null,
     features: count < 0 ? undefined : count,
   };
 }

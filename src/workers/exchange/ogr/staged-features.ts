@@ -8,7 +8,7 @@ import { removePart } from '../../gdal/parts.js';
 import { quote } from '../../providers/geopackage/connection.js';
 import { addCrs, createCore } from '../../providers/geopackage/schema/create.js';
 import { featureTextsIn } from '../geojson/features.js';
-import { failureOf, publish } from './translation.js';
+import { commitOutput, describeTranslationFailure } from './translation.js';
 
 /** What is known of the texts. */
 export interface FeatureTexts {
@@ -20,7 +20,7 @@ export interface FeatureTexts {
 }
 
 /** Writes `part`, then gives it its final name. Undefined, and nothing written, for a file of another form. */
-export async function stageFeatures(
+export async function writeStagedFeatures(
   { output, table }: Pick<StageTask, 'output' | 'table'>,
   texts: FeatureTexts,
   part: string,
@@ -29,10 +29,14 @@ export async function stageFeatures(
   try {
     const features = await writeTexts(part, table, texts, onProgress);
     if (features === 0 && texts.count > 0) return undefined;
-    await publish(part, output);
+    await commitOutput(part, output);
     return { features };
   } catch (error) {
-    throw await failureOf(part, 'The file could not be read: it is damaged or incomplete.', error);
+    throw await describeTranslationFailure(
+      part,
+      'The file could not be read: it is damaged or incomplete.',
+      error,
+    );
   } finally {
     await removePart(part);
   }

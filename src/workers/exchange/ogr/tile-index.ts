@@ -8,9 +8,9 @@ import { isBelow } from '../../../core/files/folders.js';
 import { around, type Box } from '../../../core/geometry/box.js';
 import type { FileRaster, MosaicMember, RasterGrid, RasterLayers } from '../../../core/rasters/rasters.js';
 import { TILE_INDEX } from '../../../core/sources/sources.js';
-import { CRS84, type Crs, crsOf, crsOfDataset, transformBox } from '../../gdal/crs.js';
+import { CRS84_NAME, type GdalCrs, getCrs, readDatasetCrs, transformGdalBox } from '../../gdal/crs.js';
 import { unreadable } from '../../gdal/gdal.js';
-import { georeferenceOf } from '../../rasters/georeference.js';
+import { getGeoreference } from '../../rasters/georeference.js';
 import { withRaster } from '../../rasters/handles.js';
 import { openVector } from './ogr.js';
 
@@ -32,7 +32,7 @@ interface TileIndex {
   members: MosaicMember[];
   /** Of the members, in the CRS of the index. */
   outlines: Box[];
-  crs: Crs;
+  crs: GdalCrs;
 }
 
 async function readIndex(path: string): Promise<TileIndex> {
@@ -45,7 +45,7 @@ async function readIndex(path: string): Promise<TileIndex> {
     if ((await layer.features.countAsync()) > MAX_MEMBERS)
       throw new TaskFailure('too-large', 'The tile index names too many rasters.');
     const acquired = ACQUIRED.find((one) => names.includes(one));
-    const crs = crsOfDataset(layer) ?? crsOf(CRS84);
+    const crs = readDatasetCrs(layer) ?? getCrs(CRS84_NAME);
     const entries: IndexEntry[] = [];
     for await (const feature of layer.features) entries.push(foundIn(feature, crs, acquired));
     const root = await realpath(dirname(path));
@@ -65,13 +65,13 @@ interface IndexEntry {
   acquired?: string;
 }
 
-function foundIn(feature: Feature, crs: Crs, acquired: string | undefined): IndexEntry {
+function foundIn(feature: Feature, crs: GdalCrs, acquired: string | undefined): IndexEntry {
   const location = String(feature.fields.get('location'));
   const geometry = feature.getGeometry();
   if (!geometry) throw new TaskFailure('source-unreadable', `${location} has no outline in the tile index.`);
   const { minX, minY, maxX, maxY } = geometry.getEnvelope();
   const outline: Box = [minX, minY, maxX, maxY];
-  const extent84 = transformBox(outline, crs, crsOf(CRS84));
+  const extent84 = transformGdalBox(outline, crs, getCrs(CRS84_NAME));
   if (!extent84) throw new TaskFailure('source-unreadable', `${location} has no place on the globe.`);
   const when = acquired === undefined ? undefined : instantOf(feature.fields.get(acquired));
   return { location, outline, extent84, ...(when !== undefined && { acquired: when }) };
@@ -113,13 +113,13 @@ async function memberOf(
 }
 
 /** On the pixels and in the CRS of the first raster, around all outlines. */
-async function gridOf(first: FileRaster, outlines: readonly Box[], indexCrs: Crs): Promise<RasterGrid> {
+async function gridOf(first: FileRaster, outlines: readonly Box[], indexCrs: GdalCrs): Promise<RasterGrid> {
   const { crs, geoTransform } = await withRaster(first, async ({ dataset }) => {
-    const place = georeferenceOf(dataset);
+    const place = getGeoreference(dataset);
     if (!place.northUp) throw new TaskFailure('source-unreadable', 'The first raster is rotated.');
     return place;
   });
-  const boxes = outlines.map((outline) => transformBox(outline, indexCrs, crs));
+  const boxes = outlines.map((outline) => transformGdalBox(outline, indexCrs, crs));
   if (boxes.includes(null))
     throw new TaskFailure('source-unreadable', 'A raster has no place in the CRS of the first.');
   const [west, south, east, north] = (boxes as Box[]).reduce(around);

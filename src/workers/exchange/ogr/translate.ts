@@ -3,26 +3,26 @@
 import { stat } from 'node:fs/promises';
 import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import type { ExportFormat, TranslateResult, TranslateTask } from '../../../core/exchange/ogr.js';
+import type { ExportDriver, TranslateResult, TranslateTask } from '../../../core/exchange/ogr.js';
 import { noteListText, noteTruncatedTimes } from '../../../core/features/value-notes.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { type Crs, crsOf, crsOfDataset } from '../../gdal/crs.js';
-import { noteDataset, notesOfDataset } from '../../gdal/dataset-notes.js';
+import { type GdalCrs, getCrs, readDatasetCrs } from '../../gdal/crs.js';
+import { listDatasetNotes, noteDataset } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal, unreadable } from '../../gdal/gdal.js';
 import { copyPath, removePart } from '../../gdal/parts.js';
-import { openDraft } from '../geojson/draft.js';
+import { openExportDraft } from '../geojson/draft.js';
 import { isParquet } from '../parquet/file.js';
 import { translateParquet } from '../parquet/translate.js';
 import { draftArguments, isSingle, keyArguments, readingDraft } from './draft.js';
-import { noteOfCurves } from './formats/curves.js';
-import { fineColumns, noteOfTimes, openTruncated, selectRows } from './formats/fine-times.js';
-import { areKept, featureIdsIn, haveNegative, noteOfIds } from './formats/geojson-ids.js';
-import { coordinatesOfTable, pointsOf, requirePlaces } from './formats/spreadsheet.js';
-import { baseGeometryCode, geometryTypeOf, hasNoGeometry, hasZ, openVector } from './ogr.js';
+import { describeCurves } from './formats/curves.js';
+import { describeRoundedTimes, fineColumns, openTruncated, selectRows } from './formats/fine-times.js';
+import { areKept, describeLostIds, featureIdsIn, haveNegative } from './formats/geojson-ids.js';
+import { findSheetCoordinates, requirePlaces, writePointQuery } from './formats/spreadsheet.js';
+import { baseGeometryCode, convertGeometryType, hasNoGeometry, hasZ, openVector } from './ogr.js';
 import { writeColumnIds, writeKeyIds } from './original-ids.js';
 import { finishTimes } from './staged-times.js';
-import { failureOf, publish, requireNewFile } from './translation.js';
-import { countPlacedFeatures, noteOfUnreadPlaces } from './unread-places.js';
+import { commitOutput, describeTranslationFailure, requireNewFile } from './translation.js';
+import { countPlacedFeatures, describeUnreadPlaces } from './unread-places.js';
 import { binaryFields, finishBytes, noteBytes } from './written-bytes.js';
 import { finishIds } from './written-ids.js';
 
@@ -52,7 +52,7 @@ export async function translate(
     const truncated = await truncate(source, task);
     return translateAndClose(truncated?.source ?? source, truncated?.task ?? task, part, onProgress);
   }
-  const opened = await readingDraft(true, () => openDraft(task.path, draft, format));
+  const opened = await readingDraft(true, () => openExportDraft(task.path, draft, format));
   return translateAndClose(opened.dataset, { ...task, draft: opened.draft }, part, onProgress);
 }
 
@@ -74,7 +74,7 @@ async function truncate(
     close();
     source.close();
   };
-  for (const note of [...notesOfDataset(source), ...noteTruncatedTimes([...columns])])
+  for (const note of [...listDatasetNotes(source), ...noteTruncatedTimes([...columns])])
     noteDataset(truncated, note);
   return { source: truncated, task: rest };
 }
@@ -124,7 +124,7 @@ export async function translateOpened(
     // Drivers that only write cannot be asked what they wrote.
     const features = await (task.format ? layer : copy.layers.get(task.table)).features.countAsync(true);
     const renamed = task.format ? undefined : noteOfNames(layer, copy.layers.get(task.table));
-    if (coordinatesOfTable(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
+    if (findSheetCoordinates(layer, source.driver.description)) requirePlaces(copy.layers.get(0));
     copy.close();
     if (task.format === undefined || task.format === 'GPKG') finishTimes(part, task.table);
     if (task.draft?.keepsIds && task.format === 'GPKG') finishIds(part, task.table);
@@ -140,11 +140,11 @@ export async function translateOpened(
     const unread =
       task.format || task.keepsValues
         ? undefined
-        : await noteOfUnreadPlaces(source, layer, task.path, { path: part, table: task.table });
-    await publish(part, task.output);
+        : await describeUnreadPlaces(source, layer, task.path, { path: part, table: task.table });
+    await commitOutput(part, task.output);
     onProgress(1);
     const added = [renamed, unread].filter((note) => note !== undefined);
-    const notes = [...notesOfDataset(source), ...lost, ...added];
+    const notes = [...listDatasetNotes(source), ...lost, ...added];
     return {
       features,
       ...(notes.length === 0 ? {} : { notes }),
@@ -152,7 +152,7 @@ export async function translateOpened(
       ...(areKept ? { keepsIds: true } : {}),
     };
   } catch (error) {
-    throw await failureOf(
+    throw await describeTranslationFailure(
       part,
       'The vector file could not be translated: it is damaged or holds what a GeoPackage cannot.',
       error,
@@ -169,8 +169,8 @@ async function notesOfLayer(
   layer: Layer,
 ): Promise<string[]> {
   const notes = [
-    format === undefined || format === 'GeoJSONSeq' ? await noteOfCurves(source, layer) : undefined,
-    await noteOfTimes(path, source.driver.description, layer),
+    format === undefined || format === 'GeoJSONSeq' ? await describeCurves(source, layer) : undefined,
+    await describeRoundedTimes(path, source.driver.description, layer),
     ...(format === undefined ? noteListText(listsIn(layer)) : []),
   ];
   return notes.filter((note) => note !== undefined);
@@ -198,10 +198,14 @@ async function translateTable(
 ): Promise<TranslateResult> {
   try {
     const features = await translateParquet(task, part, onProgress);
-    await publish(part, task.output);
+    await commitOutput(part, task.output);
     return { features };
   } catch (error) {
-    throw await failureOf(part, 'The Parquet file is damaged, or holds what a GeoPackage cannot.', error);
+    throw await describeTranslationFailure(
+      part,
+      'The Parquet file is damaged, or holds what a GeoPackage cannot.',
+      error,
+    );
   } finally {
     await removePart(part);
   }
@@ -220,7 +224,11 @@ async function projectTable(
     const again = { ...rest, path: copy, layer: task.table };
     return await translate(again, part, (fraction) => onProgress((1 + fraction) / 2));
   } catch (error) {
-    throw await failureOf(part, 'The Parquet file is damaged, or holds what a GeoPackage cannot.', error);
+    throw await describeTranslationFailure(
+      part,
+      'The Parquet file is damaged, or holds what a GeoPackage cannot.',
+      error,
+    );
   } finally {
     await removePart(part);
   }
@@ -247,10 +255,10 @@ async function translateArguments(
   layer: Layer,
   keepsIds: boolean,
 ): Promise<string[]> {
-  const coordinates = coordinatesOfTable(layer, source.driver.description);
+  const coordinates = findSheetCoordinates(layer, source.driver.description);
   if (!coordinates && !task.draft && hasNoGeometry(layer.geomType))
     throw new TaskFailure('invalid-input', 'The layer has no geometry.');
-  const own = crsOfDataset(layer);
+  const own = readDatasetCrs(layer);
   const sourceCrs = task.sourceCrs ?? (own ? undefined : task.assumeCrs);
   if (!own && sourceCrs === undefined && !task.mayLackCrs) {
     throw new TaskFailure(
@@ -278,7 +286,7 @@ async function translateArguments(
     ...(coordinates || !keepsIds ? [] : ['-preserve_fid']),
     ...projection(task, own, sourceCrs),
     ...(coordinates
-      ? ['-nlt', 'POINT', '-dialect', 'SQLite', '-sql', pointsOf(layer, coordinates)]
+      ? ['-nlt', 'POINT', '-dialect', 'SQLite', '-sql', writePointQuery(layer, coordinates)]
       : ['-nlt', 'CONVERT_TO_LINEAR', ...(await geometryArguments(source, layer))]),
     ...(coordinates
       ? []
@@ -298,10 +306,14 @@ async function noteOfDropped({ format, draft, path }: TranslateTask, layer: Laye
 }
 
 /** Names the CRS of the coordinates when `sourceCrs` states one, and projects them when they are to be in another. */
-function projection({ targetCrs }: TranslateTask, own: Crs | null, sourceCrs: string | undefined): string[] {
-  const source = sourceCrs === undefined ? own?.text : crsOf(sourceCrs).text;
+function projection(
+  { targetCrs }: TranslateTask,
+  own: GdalCrs | null,
+  sourceCrs: string | undefined,
+): string[] {
+  const source = sourceCrs === undefined ? own?.text : getCrs(sourceCrs).text;
   if (source === undefined) return [];
-  const target = targetCrs === undefined ? source : crsOf(targetCrs).text;
+  const target = targetCrs === undefined ? source : getCrs(targetCrs).text;
   if (isSameCrs(target, source)) return sourceCrs === undefined ? [] : ['-a_srs', source];
   return [...(sourceCrs === undefined ? [] : ['-s_srs', source]), '-t_srs', target];
 }
@@ -313,9 +325,9 @@ function isSameCrs(a: string, b: string): boolean {
 }
 
 /** Formats that fix their CRS get it; coordinates of the others stay as they are stored. */
-function exportArguments(format: ExportFormat, table: string, sourceCrs: string | undefined): string[] {
+function exportArguments(format: ExportDriver, table: string, sourceCrs: string | undefined): string[] {
   const named = ['-f', format, '-nln', table];
-  const crs = (option: string) => (sourceCrs === undefined ? [] : [option, crsOf(sourceCrs).text]);
+  const crs = (option: string) => (sourceCrs === undefined ? [] : [option, getCrs(sourceCrs).text]);
   switch (format) {
     case 'GeoJSON':
       return [...named, ...crs('-s_srs'), '-t_srs', 'OGC:CRS84', '-lco', 'RFC7946=YES'];
@@ -332,12 +344,12 @@ function exportArguments(format: ExportFormat, table: string, sourceCrs: string 
 }
 
 /** Formats whose times are text: they keep all digits. */
-const TEXT_FORMATS: ReadonlySet<ExportFormat> = new Set(['CSV', 'GeoJSON', 'GeoJSONSeq', 'KML']);
+const TEXT_FORMATS: ReadonlySet<ExportDriver> = new Set(['CSV', 'GeoJSON', 'GeoJSONSeq', 'KML']);
 
 /** What is read: the layer, or its rows in the order of a column, which is left out. */
 function rowArguments(
   layer: Layer,
-  format: ExportFormat,
+  format: ExportDriver,
   fine: ReadonlySet<string>,
   idColumn: string | undefined,
 ): string[] {
@@ -372,7 +384,7 @@ async function idsOf(
   const ids = await featureIdsIn(path);
   // GDAL takes a property `id` for the id where there is none.
   if (ids.integers === 0 && ids.problem === undefined) return { areKept: hasIds(layer) };
-  const note = noteOfIds(ids);
+  const note = describeLostIds(ids);
   if (!areKept(ids)) return { areKept: false, note, later: 'column' };
   return { areKept: true, note, ...(haveNegative(ids) ? { later: 'keys' } : {}) };
 }
@@ -396,7 +408,7 @@ async function geometryArguments(source: Dataset, layer: Layer): Promise<string[
   const z = hasZ(layer.geomType) ? 'Z' : '';
   // Shapefiles, and those who copy them, say Polygon and LineString of multi geometries too.
   if (code === 2 || code === 3) return ['-nlt', code === 2 ? `MULTILINESTRING${z}` : `MULTIPOLYGON${z}`];
-  if (geometryTypeOf(layer.geomType) !== 'Geometry') return [];
+  if (convertGeometryType(layer.geomType) !== 'Geometry') return [];
   const types = await geometryTypesIn(source, layer);
   for (const type of ['POINT', 'LINESTRING', 'POLYGON']) {
     const dimension = [...types].some((name) => name.includes(' Z')) ? 'Z' : '';

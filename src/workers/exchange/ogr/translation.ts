@@ -5,7 +5,7 @@ import { dirname, isAbsolute } from 'node:path';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { TaskInput, TaskOutput } from '../../../core/tasks/tasks.js';
 import { unreadable } from '../../gdal/gdal.js';
-import type { Answer } from '../../threads/failure.js';
+import type { TaskResponse } from '../../threads/failure.js';
 
 /** Tasks that run in such a process. */
 export type TranslatorTask =
@@ -23,13 +23,17 @@ export interface TranslatorOrder<N extends TranslatorTask> {
 
 export type FromTranslator<N extends TranslatorTask> =
   | { progress: number }
-  | { answer: Answer<TaskOutput<N>> };
+  | { answer: TaskResponse<TaskOutput<N>> };
 
 /** Bytes free below which a failure of GDAL is that of a full disk: drivers give some back before they tell. */
 const ALMOST_FULL = 4 << 20;
 
 /** Why a translation failed: must be asked before the part is removed. */
-export async function failureOf(part: string, what: string, error: unknown): Promise<TaskFailure> {
+export async function describeTranslationFailure(
+  part: string,
+  what: string,
+  error: unknown,
+): Promise<TaskFailure> {
   const failure = unreadable(what, error);
   if (failure.code !== 'source-unreadable') return failure;
   const { bavail, bsize } = await statfs(dirname(part));
@@ -58,7 +62,7 @@ export const SQLITE_SETTINGS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Gives a file its name once it is on the disk. Unlike a rename, a link never replaces a file that came into being meanwhile; not every file system has links. */
-export async function publish(part: string, output: string): Promise<void> {
+export async function commitOutput(part: string, output: string): Promise<void> {
   const file = await open(part);
   await file.sync().finally(() => file.close());
   try {

@@ -10,7 +10,14 @@ import type { Entry, ZipFile } from 'yauzl';
 import type { UnpackResult, UnpackTask } from '../../../core/exchange/ogr.js';
 import { makeFolder } from '../../../core/files/own-folder.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { checkedEntries, checkRatio, openZip, refusalOf, tooLarge, unfit } from '../../files/zip.js';
+import {
+  checkedEntries,
+  checkRatio,
+  createSizeFailure,
+  describeZipFailure,
+  openZip,
+  unfit,
+} from '../../files/zip.js';
 import { plainFile } from '../../gdal/gdal.js';
 import { removePart } from '../../gdal/parts.js';
 import { requireNewFile } from './translation.js';
@@ -43,7 +50,7 @@ interface DataSet {
 }
 
 /** Unpacks into `part`, which gets its final name when it is whole. */
-export async function unpack(task: UnpackTask, part: string): Promise<UnpackResult> {
+export async function unpackArchive(task: UnpackTask, part: string): Promise<UnpackResult> {
   await requireNewFile(task.output);
   const { size } = await plainFile(task.path);
   try {
@@ -52,7 +59,7 @@ export async function unpack(task: UnpackTask, part: string): Promise<UnpackResu
     const paths = contents.mains.map((main) => join(task.output, main));
     return { path: paths[0]!, paths, left: contents.left };
   } catch (error) {
-    throw refusalOf(error);
+    throw describeZipFailure(error);
   } finally {
     await removePart(part);
   }
@@ -78,7 +85,7 @@ async function inflate(path: string, part: string, size: number): Promise<Unpack
       bytes += chunk.length;
       try {
         if (bytes > LIMITS.archiveEntryBytes)
-          throw tooLarge(`The file unpacks to more than ${LIMITS.archiveEntryBytes} bytes.`);
+          throw createSizeFailure(`The file unpacks to more than ${LIMITS.archiveEntryBytes} bytes.`);
         checkRatio(bytes, size);
         done(null, chunk);
       } catch (error) {
@@ -114,7 +121,7 @@ async function unzip({ path, every, layer }: UnpackTask, part: string, size: num
 const holdsOtherData = (name: string) =>
   OTHER_DATA.has(extname(name).toLowerCase()) && !name.startsWith('__MACOSX/');
 
-/** Checks a ZIP archive that a library unpacks by itself, and in memory. Fails as `unpack` does. */
+/** Checks a ZIP archive that a library unpacks by itself, and in memory. Fails as `unpackArchive` does. */
 export async function checkArchive(path: string, mostBytes: number): Promise<void> {
   const { size } = await plainFile(path);
   try {
@@ -122,12 +129,12 @@ export async function checkArchive(path: string, mostBytes: number): Promise<voi
     try {
       const entries = await checkedEntries(archive, size);
       const bytes = entries.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0);
-      if (bytes > mostBytes) throw tooLarge(`The file unpacks to more than ${mostBytes} bytes.`);
+      if (bytes > mostBytes) throw createSizeFailure(`The file unpacks to more than ${mostBytes} bytes.`);
     } finally {
       archive.close();
     }
   } catch (error) {
-    throw refusalOf(error);
+    throw describeZipFailure(error);
   }
 }
 

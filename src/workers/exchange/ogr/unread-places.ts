@@ -3,15 +3,15 @@
 import type { Layer } from 'gdal-async';
 import { isCsv } from '../../../core/values/csv.js';
 import { membersIn } from '../../../core/values/json-text.js';
-import { featuresOfDataset } from '../../gdal/dataset-notes.js';
+import { findDatasetFeatures } from '../../gdal/dataset-notes.js';
 import type { Dataset } from '../../gdal/gdal.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { countPlaces } from '../csv/normal.js';
-import { readingOf } from '../csv/reading.js';
+import { readCsvLayout } from '../csv/reading.js';
 import { featureTextsIn } from '../geojson/features.js';
 
 /** A sentence on them; undefined where there are none, and for formats that do not tell. */
-export async function noteOfUnreadPlaces(
+export async function describeUnreadPlaces(
   source: Dataset,
   layer: Layer,
   path: string,
@@ -45,9 +45,9 @@ function countStaged({ path, table }: { path: string; table: string }): { read: 
 
 /** Features of the file that have something in the place of a geometry; undefined where nothing tells. */
 async function countStated(source: Dataset, layer: Layer, path: string): Promise<number | undefined> {
-  const features = featuresOfDataset(source);
+  const features = findDatasetFeatures(source);
   if (features !== undefined) return countPlacedFeatures(features);
-  if (isCsv(path)) return countPlaces(await readingOf(path));
+  if (isCsv(path)) return countPlaces(await readCsvLayout(path));
   if (source.driver.description !== 'GPKG' || layer.geomColumn === '') return undefined;
   const sql = `SELECT count(${quote(layer.geomColumn)}) FROM ${quote(layer.name)}`;
   const result = await source.executeSQLAsync(sql);

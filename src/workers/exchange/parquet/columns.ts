@@ -4,7 +4,7 @@ import { type FileMetaData, parquetSchema, type SchemaTree } from 'hyparquet';
 import type { ParquetParsers } from 'hyparquet/src/types.js';
 import { INT64_MAX } from '../../../core/values/exact-number.js';
 
-export interface Column {
+export interface ParquetColumn {
   name: string;
   /** In the GeoPackage, where another column's name differs by case alone. */
   title?: string;
@@ -51,13 +51,13 @@ function fraction(value: bigint, perSecond: bigint): string {
  * The columns of a file but those named. Types whose values would be rounded are taken out of the metadata, so that the
  * library hands them out as they are stored.
  */
-export function columnsOf(metadata: FileMetaData, without: ReadonlySet<string>): Column[] {
+export function listParquetColumns(metadata: FileMetaData, without: ReadonlySet<string>): ParquetColumn[] {
   return parquetSchema(metadata)
     .children.filter(({ element }) => !without.has(element.name))
     .map((tree) => columnOf(tree, metadata));
 }
 
-function columnOf(tree: SchemaTree, metadata: FileMetaData): Column {
+function columnOf(tree: SchemaTree, metadata: FileMetaData): ParquetColumn {
   const { element, children } = tree;
   const { name } = element;
   if (children.length > 0 || element.repetition_type === 'REPEATED')
@@ -126,7 +126,7 @@ function raw({ element }: SchemaTree): void {
 const DOUBLE_DIGITS = 15;
 const INTEGER_DIGITS = 18;
 
-function decimal(tree: SchemaTree): Column {
+function decimal(tree: SchemaTree): ParquetColumn {
   const { element } = tree;
   const { name, scale = 0, precision = INTEGER_DIGITS + 1 } = element;
   raw(tree);
@@ -152,7 +152,7 @@ function signed(bytes: Uint8Array): bigint {
 
 const UNITS: Readonly<Record<string, bigint>> = { MILLIS: 1_000n, MICROS: 1_000_000n, NANOS: 1_000_000_000n };
 
-function time(tree: SchemaTree): Column {
+function time(tree: SchemaTree): ParquetColumn {
   const { element } = tree;
   const unit =
     element.logical_type?.type === 'TIME' ? element.logical_type.unit : element.converted_type!.slice(5);

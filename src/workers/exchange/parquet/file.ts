@@ -3,7 +3,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync } from 'hyparquet';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { crsOf } from '../../gdal/crs.js';
+import { getCrs } from '../../gdal/crs.js';
 import { gdal, plainFile, unreadable } from '../../gdal/gdal.js';
 import { NATIVE } from './geometry.js';
 
@@ -138,5 +138,5 @@ function crsOfJson(document: unknown): string | undefined {
   const { id } = document as { id?: { authority?: unknown; code?: unknown } };
   if (id?.authority !== undefined && id.code !== undefined)
     return `${String(id.authority)}:${String(id.code)}`;
-  return crsOf(gdal.SpatialReference.fromUserInput(JSON.stringify(document)).toWKT()).text;
+  return getCrs(gdal.SpatialReference.fromUserInput(JSON.stringify(document)).toWKT()).text;
 }

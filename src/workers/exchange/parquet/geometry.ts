@@ -23,7 +23,7 @@ export const NATIVE: Readonly<Record<string, string>> = {
 };
 
 /** Names a type as GeoParquet does: `Point`, `Point Z`. */
-export function typeOf(wkb: Buffer): string {
+export function readWkbTypeName(wkb: Buffer): string {
   const code = codeOf(wkb);
   return `${NAMES.get(code % 1000) ?? 'Geometry'}${['', ' Z', ' M', ' ZM'][Math.floor(code / 1000)] ?? ''}`;
 }
@@ -36,7 +36,10 @@ function codeOf(wkb: Buffer): number {
 }
 
 /** The blob of a geometry; one part becomes a multi geometry where the column has those. */
-export function blobOf(wkb: Buffer, { srsId, multi }: { srsId: number; multi: boolean }): Buffer {
+export function writeGeoPackageBlob(
+  wkb: Buffer,
+  { srsId, multi }: { srsId: number; multi: boolean },
+): Buffer {
   const header = Buffer.alloc(8);
   header.write('GP', 'latin1');
   header[3] = isEmpty(wkb) ? 0x11 : 0x01;
@@ -68,7 +71,7 @@ type Vertex = Record<'x' | 'y' | 'z' | 'm', number | undefined>;
 type Nested = Vertex | Nested[];
 
 /** WKB of coordinates of a native encoding. */
-export function wkbOf(type: string, coordinates: Nested): Buffer {
+export function writeNestedWkb(type: string, coordinates: Nested): Buffer {
   const vertex = firstVertex(coordinates);
   const axes = (['x', 'y', 'z', 'm'] as const).filter((axis) => vertex?.[axis] !== undefined);
   const thousands = (axes.includes('z') ? 1000 : 0) + (axes.includes('m') ? 2000 : 0);

@@ -6,16 +6,16 @@ import type { DecodedArray } from 'hyparquet/src/types.js';
 import { compressors } from 'hyparquet-compressors';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { OgrLayerInfo, TranslateTask } from '../../../core/exchange/ogr.js';
-import { freeName, namesInUse } from '../../../core/features/column-names.js';
+import { findFreeName, namesInUse } from '../../../core/features/column-names.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import Database from '../../../native/sqlite.js';
-import { crsOf } from '../../gdal/crs.js';
+import { getCrs } from '../../gdal/crs.js';
 import { quote } from '../../providers/geopackage/connection.js';
 import { createCore } from '../../providers/geopackage/schema/create.js';
-import { type Column, columnsOf, PARSERS } from './columns.js';
+import { listParquetColumns, PARSERS, type ParquetColumn } from './columns.js';
 import { type GeometryColumn, type ParquetFile, withParquet } from './file.js';
-import { blobOf, typeOf, wkbOf } from './geometry.js';
+import { readWkbTypeName, writeGeoPackageBlob, writeNestedWkb } from './geometry.js';
 
 /** Describes the one layer of a file. */
 export function inspectParquet(path: string): Promise<OgrLayerInfo[]> {
@@ -30,7 +30,7 @@ export function inspectParquet(path: string): Promise<OgrLayerInfo[]> {
         hasZ: type.includes('Z'),
         featureCount: Number(metadata.num_rows),
         crs: geometry?.crs ?? null,
-        fields: columnsOf(metadata, withoutOf(geometry)).map(fieldOf),
+        fields: listParquetColumns(metadata, withoutOf(geometry)).map(fieldOf),
       },
     ];
   });
@@ -46,7 +46,7 @@ const FIELD_TYPES: Readonly<Record<string, Field['type']>> = {
   JSON: 'json',
 };
 
-const fieldOf = ({ name, type }: Column): Field => ({
+const fieldOf = ({ name, type }: ParquetColumn): Field => ({
   name,
   type: FIELD_TYPES[type] ?? 'string',
   nullable: true,
@@ -92,7 +92,7 @@ const UNDEFINED_CRS = -1;
 const OWN_CRS = 100_000;
 
 function addCrs(db: Database.Database, text: string): number {
-  const { srs, epsg } = crsOf(text === 'OGC:CRS84' ? 'EPSG:4326' : text);
+  const { srs, epsg } = getCrs(text === 'OGC:CRS84' ? 'EPSG:4326' : text);
   const id = epsg ?? OWN_CRS;
   const sql = 'INSERT OR IGNORE INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)';
   db.prepare(sql).run(text, id, epsg === null ? 'NONE' : 'EPSG', id, srs.toWKT());
@@ -101,7 +101,7 @@ function addCrs(db: Database.Database, text: string): number {
 
 /** The table that a file becomes. */
 interface Target {
-  columns: Column[];
+  columns: ParquetColumn[];
   /** Names of columns in the table. */
   id: string;
   geometry: string;
@@ -113,7 +113,7 @@ interface Target {
 }
 
 async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Target> {
-  const columns = distinct(columnsOf(file.metadata, withoutOf(geometry)));
+  const columns = distinct(listParquetColumns(file.metadata, withoutOf(geometry)));
   const names = namesInUse(columns);
   const types = geometry.types.length > 0 ? geometry.types : await typesIn(file, geometry);
   const plain = [...new Set(types.map((type) => type.replace(/ .*$/, '')))];
@@ -122,8 +122,8 @@ async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Ta
   const high = types.filter((type) => type.includes('Z')).length;
   return {
     columns,
-    id: freeName('fid', names),
-    geometry: freeName('geom', names),
+    id: findFreeName('fid', names),
+    geometry: findFreeName('geom', names),
     type: single.length === 1 ? (multi ? `MULTI${single[0]}` : single[0]!).toUpperCase() : 'GEOMETRY',
     multi,
     z: high === 0 ? 0 : high === types.length ? 1 : 2,
@@ -131,10 +131,10 @@ async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Ta
 }
 
 /** SQLite does not tell cases apart. */
-function distinct(columns: readonly Column[]): Column[] {
+function distinct(columns: readonly ParquetColumn[]): ParquetColumn[] {
   const names = new Set<string>();
   return columns.map((column) => {
-    const title = freeName(column.name, names);
+    const title = findFreeName(column.name, names);
     names.add(title.toLowerCase());
     return { ...column, title };
   });
@@ -147,7 +147,7 @@ async function typesIn(file: ParquetFile, geometry: GeometryColumn): Promise<str
     const values = await readColumn(file, geometry.name, group);
     for (let i = 0; i < values.length; i++) {
       const wkb = bytesOf(values[i], geometry);
-      if (wkb) types.add(typeOf(wkb));
+      if (wkb) types.add(readWkbTypeName(wkb));
     }
   }
   return [...types];
@@ -218,7 +218,7 @@ async function readColumn(
 /** WKB of a geometry. */
 function bytesOf(value: unknown, { native }: GeometryColumn): Buffer | undefined {
   if (value === null || value === undefined) return undefined;
-  if (native !== undefined) return wkbOf(native, value as never);
+  if (native !== undefined) return writeNestedWkb(native, value as never);
   const bytes = value as Uint8Array;
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
@@ -241,7 +241,7 @@ async function copyRows(
     for (const { name } of columns) values.push(await readColumn(file, name, group));
     for (let row = 0; row < shapes.length; row++) {
       const wkb = bytesOf(shapes[row], geometry);
-      const blob = wkb ? blobOf(wkb, { srsId, multi }) : null;
+      const blob = wkb ? writeGeoPackageBlob(wkb, { srsId, multi }) : null;
       insert.run(blob, ...columns.map((column, i) => column.value(values[i]![row])));
     }
     onProgress(group.rowEnd / Number(file.metadata.num_rows));

@@ -2,13 +2,13 @@ import type { AnalyticsResult, BufferAggregateTask } from '../../../core/feature
 import type { FeatureRow } from '../../../core/features/features.js';
 import { bufferUnion } from '../../../native/analytics.js';
 import type { Cancellation } from '../../threads/cancellation.js';
-import { attribute, feature, joined, namedFields } from './features.js';
-import { columnsOf, readInput } from './input.js';
-import { Group } from './statistics.js';
+import { convertAttribute, feature, joinFeatureTexts, namedFields } from './features.js';
+import { indexColumns, readInput } from './input.js';
+import { StatisticsGroup } from './statistics.js';
 
 interface Dissolved {
   rows: FeatureRow[];
-  statistics: Group;
+  statistics: StatisticsGroup;
 }
 
 /**
@@ -16,18 +16,18 @@ interface Dissolved {
  * `featureCount` and the statistics, in the order of the groups' first features. Else a feature per feature with
  * `objectId`.
  */
-export async function bufferAggregate(
+export async function computeBufferAggregate(
   task: BufferAggregateTask,
   cancellation?: Cancellation,
 ): Promise<AnalyticsResult> {
-  const { fields, at } = columnsOf(
+  const { fields, at } = indexColumns(
     task.groupBy,
     task.statistics.map(({ field }) => field),
   );
   const { rows, truncated } = await readInput(task, fields, cancellation);
   const features = task.dissolve ? dissolved(task, rows, at, cancellation) : single(task, rows, cancellation);
   return {
-    features: joined(features),
+    features: joinFeatureTexts(features),
     returned: features.length,
     inputTruncated: truncated,
     resultTruncated: false,
@@ -62,7 +62,7 @@ function dissolved(
     const first = group.rows[0]!;
     return feature(shape, {
       ...Object.fromEntries(
-        groupFields.map((field) => [field.name, attribute(field, first.values[at(field.name)]!)]),
+        groupFields.map((field) => [field.name, convertAttribute(field, first.values[at(field.name)]!)]),
       ),
       featureCount: group.statistics.count,
       ...group.statistics.properties(),
@@ -81,7 +81,7 @@ function grouped(
       groupBy.map((name) => [typeof row.values[at(name)], String(row.values[at(name)])]),
     );
     let group = groups.get(key);
-    if (!group) groups.set(key, (group = { rows: [], statistics: new Group(statistics) }));
+    if (!group) groups.set(key, (group = { rows: [], statistics: new StatisticsGroup(statistics) }));
     group.rows.push(row);
     group.statistics.add((field) => row.values[at(field)]!);
   }

@@ -2,40 +2,48 @@ import type { AnalyticsResult, ClustersTask } from '../../../core/features/analy
 import { LIMITS } from '../../../core/kit/limits.js';
 import { dbscan, kmeans, ringsToGeoJson } from '../../../native/analytics.js';
 import type { Cancellation } from '../../threads/cancellation.js';
-import { attributesOf, feature, geometryOf, joined, namedFields } from './features.js';
+import { convertAttributes, feature, joinFeatureTexts, namedFields, writeRowGeometry } from './features.js';
 import { convexHull } from './hull.js';
-import { columnsOf, type Located, located, readInput } from './input.js';
-import { inPlane, localPlane, type Metric, metric } from './plane.js';
-import { Group } from './statistics.js';
+import { indexColumns, type Located, located, readInput } from './input.js';
+import { localPlane, type Metric, metric, projectPositions } from './plane.js';
+import { StatisticsGroup } from './statistics.js';
 
 /**
  * Clusters by the distance of centroids over the ground. Single features have `objectId`, `attributes` and `clusterId`
  * (-1 for the noise of DBSCAN); hulls have `clusterId`, `featureCount` and the statistics, largest clusters first where
  * there are too many. Features without a place are left out.
  */
-export async function clusters(task: ClustersTask, cancellation?: Cancellation): Promise<AnalyticsResult> {
-  const { fields, at } = columnsOf(
+export async function computeClusters(
+  task: ClustersTask,
+  cancellation?: Cancellation,
+): Promise<AnalyticsResult> {
+  const { fields, at } = indexColumns(
     task.fields,
     task.statistics.map(({ field }) => field),
   );
   const input = await readInput(task, fields, cancellation);
   const places = located(input.rows, task.source.crs);
-  const labels = labelsOf(metric(places.positions), task.algorithm, cancellation);
+  const labels = computeClusterLabels(metric(places.positions), task.algorithm, cancellation);
   if (task.hulls) return { ...hulls(task, places, labels, at), inputTruncated: input.truncated };
   const attributes = namedFields(task.source, task.fields);
   const features = places.rows.map((row, i) =>
     feature(
-      geometryOf(row, task.source),
-      { objectId: row.id, attributes: attributesOf(row, attributes, at), clusterId: labels[i] },
+      writeRowGeometry(row, task.source),
+      { objectId: row.id, attributes: convertAttributes(row, attributes, at), clusterId: labels[i] },
       row.id,
     ),
   );
   const returned = features.length;
-  return { features: joined(features), returned, inputTruncated: input.truncated, resultTruncated: false };
+  return {
+    features: joinFeatureTexts(features),
+    returned,
+    inputTruncated: input.truncated,
+    resultTruncated: false,
+  };
 }
 
 /** The cluster of each point, numbered from 0; -1 is noise. */
-export function labelsOf(
+export function computeClusterLabels(
   { points, dimensions }: Metric,
   algorithm: ClustersTask['algorithm'],
   cancellation?: Cancellation,
@@ -59,12 +67,12 @@ function hulls(
     largest.map((cluster) => members[cluster]!),
   );
   const features = largest.map((cluster, i) => {
-    const group = new Group(statistics);
+    const group = new StatisticsGroup(statistics);
     for (const member of members[cluster]!) group.add((field) => rows[member]!.values[at(field)]!);
     return feature(shapes[i]!, { clusterId: cluster, featureCount: group.count, ...group.properties() });
   });
   return {
-    features: joined(features),
+    features: joinFeatureTexts(features),
     returned: features.length,
     resultTruncated: largest.length < members.length,
   };
@@ -82,7 +90,7 @@ function membersOf(labels: Int32Array): number[][] {
 /** Hulls are convex in the local plane; beyond one, in longitude and latitude around the cluster itself. */
 function hullShapes(positions: Float64Array, clusters: readonly number[][]): string[] {
   const plane = localPlane(positions);
-  const planar = plane === undefined ? undefined : inPlane(positions, plane);
+  const planar = plane === undefined ? undefined : projectPositions(positions, plane);
   const corners: number[] = [];
   const ends: number[] = [];
   for (const members of clusters) {

@@ -1,10 +1,10 @@
 import type { AnalyticsResult, DensityTask } from '../../../core/features/analytics.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Cancellation } from '../../threads/cancellation.js';
-import { feature, joined } from './features.js';
-import { type Cell, type Grid, HEX, SQUARE, shapesOf, WORLD_PLANE } from './grids.js';
-import { columnsOf, located, readInput } from './input.js';
-import { inPlane, localPlane } from './plane.js';
+import { feature, joinFeatureTexts } from './features.js';
+import { type Cell, type CellGrid, HEX, SQUARE, WORLD_PLANE, writeCellShapes } from './grids.js';
+import { indexColumns, located, readInput } from './input.js';
+import { localPlane, projectPositions } from './plane.js';
 
 interface CountedCell extends Cell {
   count: number;
@@ -16,19 +16,22 @@ interface CountedCell extends Cell {
  * metres a side, in a transverse Mercator plane around the data or, where that is wider than 8 degrees, in EPSG:6933. The
  * fullest cells where there are too many.
  */
-export async function density(task: DensityTask, cancellation?: Cancellation): Promise<AnalyticsResult> {
-  const { fields, at } = columnsOf(task.weight === undefined ? [] : [task.weight]);
+export async function computeDensityCells(
+  task: DensityTask,
+  cancellation?: Cancellation,
+): Promise<AnalyticsResult> {
+  const { fields, at } = indexColumns(task.weight === undefined ? [] : [task.weight]);
   const input = await readInput(task, fields, cancellation);
   const { rows, positions } = located(input.rows, task.source.crs);
   const plane = localPlane(positions) ?? WORLD_PLANE;
   const grid = task.mode === 'hex' ? HEX : SQUARE;
   const weights =
     task.weight === undefined ? undefined : rows.map((row) => Number(row.values[at(task.weight!)] ?? 0));
-  const cells = countCells(inPlane(positions, plane), grid, task.cellSize, weights);
+  const cells = countCells(projectPositions(positions, plane), grid, task.cellSize, weights);
   const densest = cells.sort((a, b) => b.count - a.count || a.column - b.column || a.row - b.row);
   const resultTruncated = densest.length > LIMITS.densityCells;
   if (resultTruncated) densest.length = LIMITS.densityCells;
-  const shapes = shapesOf(densest, grid, task.cellSize, plane);
+  const shapes = writeCellShapes(densest, grid, task.cellSize, plane);
   const features = densest.map(({ column, row, count, weight }, i) =>
     feature(shapes[i]!, {
       cellId: `${column}_${row}`,
@@ -37,7 +40,7 @@ export async function density(task: DensityTask, cancellation?: Cancellation): P
     }),
   );
   return {
-    features: joined(features),
+    features: joinFeatureTexts(features),
     returned: features.length,
     inputTruncated: input.truncated,
     resultTruncated,
@@ -46,7 +49,7 @@ export async function density(task: DensityTask, cancellation?: Cancellation): P
 
 function countCells(
   points: Float64Array,
-  grid: Grid,
+  grid: CellGrid,
   side: number,
   weights: readonly number[] | undefined,
 ): CountedCell[] {

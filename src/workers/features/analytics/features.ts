@@ -16,12 +16,12 @@ export function feature(
   return `{"type":"Feature",${head}"geometry":${geometry},"properties":${stringifyExactly(properties)}}`;
 }
 
-export function joined(features: readonly string[]): Uint8Array {
+export function joinFeatureTexts(features: readonly string[]): Uint8Array {
   return new Uint8Array(Buffer.from(features.join(',')));
 }
 
 /** The geometry of a row in WGS 84; `null` when it cannot be read. */
-export function geometryOf(row: FeatureRow, source: VectorSource): string {
+export function writeRowGeometry(row: FeatureRow, source: VectorSource): string {
   if (row.geometry === null) return 'null';
   try {
     return geometryToGeoJSON(row.geometry, { from: source.crs, to: CRS84 });
@@ -31,18 +31,18 @@ export function geometryOf(row: FeatureRow, source: VectorSource): string {
 }
 
 /** The attributes of a row as GeoJSON has them. */
-export function attributesOf(
+export function convertAttributes(
   row: FeatureRow,
   fields: readonly Field[],
   at: (name: string) => number,
 ): Record<string, unknown> {
   return Object.fromEntries(
-    fields.map((field) => [field.name, attribute(field, row.values[at(field.name)]!)]),
+    fields.map((field) => [field.name, convertAttribute(field, row.values[at(field.name)]!)]),
   );
 }
 
 /** JSON columns come as text; bytes are written in base64. */
-export function attribute({ type }: Field, value: Value | Uint8Array): unknown {
+export function convertAttribute({ type }: Field, value: Value | Uint8Array): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   if ((type !== 'json' && type !== 'array') || typeof value !== 'string') return value;
   try {

@@ -16,7 +16,7 @@ export interface Cell {
 type Position = readonly [x: number, y: number];
 
 /** A way to part the plane into cells of a given side. */
-export interface Grid {
+export interface CellGrid {
   cellOf(x: number, y: number, side: number): [column: number, row: number];
   cornersOf(column: number, row: number, side: number): Position[];
   centreOf(column: number, row: number, side: number): Position;
@@ -30,7 +30,7 @@ export interface Grid {
 /** Whole numbers between two numbers, from the first to the last. */
 const wholes = (low: number, high: number): [number, number] => [Math.ceil(low), Math.floor(high)];
 
-export const SQUARE: Grid = {
+export const SQUARE: CellGrid = {
   cellOf: (x, y, side) => [Math.floor(x / side), Math.floor(y / side)],
   cornersOf(column, row, side) {
     const [x, y] = [column * side, row * side];
@@ -50,7 +50,7 @@ export const SQUARE: Grid = {
 const ROOT3 = Math.sqrt(3);
 
 /** Flat-topped hexagons in axial coordinates: the centre of a cell is side * (3/2 q, sqrt3 (q/2 + r)). */
-export const HEX: Grid = {
+export const HEX: CellGrid = {
   cellOf(x, y, side) {
     const q = ((2 / 3) * x) / side;
     const r = (-x / 3 + (ROOT3 / 3) * y) / side;
@@ -79,7 +79,12 @@ export const HEX: Grid = {
 const WORLD_TOP = 7_314_540.8;
 
 /** Cells of a plane of metres as GeoJSON in WGS 84, cut at the antimeridian. */
-export function shapesOf(cells: readonly Cell[], grid: Grid, side: number, plane: string): string[] {
+export function writeCellShapes(
+  cells: readonly Cell[],
+  grid: CellGrid,
+  side: number,
+  plane: string,
+): string[] {
   const rings = cells.map(({ column, row }) => grid.cornersOf(column, row, side));
   const top = plane === WORLD_PLANE ? WORLD_TOP : Number.POSITIVE_INFINITY;
   const corners = Float64Array.from(

@@ -3,17 +3,17 @@ import type { AnalyticsResult, H3Task, Statistic } from '../../../core/features/
 import type { FeatureRow } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { h3Cells, h3Polygons } from '../../../native/analytics.js';
-import { storeOf } from '../../providers/store.js';
+import { getFeatureStore } from '../../providers/store.js';
 import type { Cancellation } from '../../threads/cancellation.js';
-import { feature, joined } from './features.js';
-import { columnsOf, located, readDecimals } from './input.js';
-import { Group } from './statistics.js';
+import { feature, joinFeatureTexts } from './features.js';
+import { indexColumns, located, readDecimals } from './input.js';
+import { StatisticsGroup } from './statistics.js';
 
 /**
- * A feature per H3 cell with `h3` (the index in hexadecimal), `count` and the statistics, in the order of the index. The
+ * A feature per H3 cell with `computeH3Cells` (the index in hexadecimal), `count` and the statistics, in the order of the index. The
  * answer has no place to say that it is incomplete: what is too much fails with `too-large`.
  */
-export async function h3(task: H3Task, cancellation?: Cancellation): Promise<AnalyticsResult> {
+export async function computeH3Cells(task: H3Task, cancellation?: Cancellation): Promise<AnalyticsResult> {
   const groups = await countCells(task, cancellation);
   const cells = BigUint64Array.from(groups.keys()).sort();
   const polygons = h3Polygons(cells);
@@ -23,20 +23,20 @@ export async function h3(task: H3Task, cancellation?: Cancellation): Promise<Ana
     return feature(polygon, { h3: cell.toString(16), count: group.count, ...group.properties() });
   });
   return {
-    features: joined(features),
+    features: joinFeatureTexts(features),
     returned: features.length,
     inputTruncated: false,
     resultTruncated: false,
   };
 }
 
-async function countCells(task: H3Task, cancellation?: Cancellation): Promise<Map<bigint, Group>> {
+async function countCells(task: H3Task, cancellation?: Cancellation): Promise<Map<bigint, StatisticsGroup>> {
   const { source, filter, resolution, statistics } = task;
-  const { fields, at } = columnsOf(statistics.map(({ field }) => field));
-  const groups = new Map<bigint, Group>();
+  const { fields, at } = indexColumns(statistics.map(({ field }) => field));
+  const groups = new Map<bigint, StatisticsGroup>();
   const query = { source, filter, fields, geometry: true, limit: LIMITS.h3Input + 1, exact: true };
   let read = 0;
-  for await (const batch of storeOf(source).rows(query, cancellation)) {
+  for await (const batch of getFeatureStore(source).rows(query, cancellation)) {
     cancellation?.check();
     readDecimals(source, fields, batch);
     read += batch.length;
@@ -50,7 +50,7 @@ async function countCells(task: H3Task, cancellation?: Cancellation): Promise<Ma
 
 /** Adds features to the groups of their cells. */
 export function addBatch(
-  groups: Map<bigint, Group>,
+  groups: Map<bigint, StatisticsGroup>,
   { rows, positions }: { rows: readonly FeatureRow[]; positions: Float64Array },
   resolution: number,
   statistics: readonly Statistic[],
@@ -60,7 +60,7 @@ export function addBatch(
   rows.forEach((row, i) => {
     const cell = cells[i]!;
     let group = groups.get(cell);
-    if (!group) groups.set(cell, (group = new Group(statistics)));
+    if (!group) groups.set(cell, (group = new StatisticsGroup(statistics)));
     group.add((field) => row.values[at(field)]!);
   });
 }

@@ -1,9 +1,9 @@
-import { type FeatureQuery, type FeatureRow, fieldOf } from '../../../core/features/features.js';
+import { type FeatureQuery, type FeatureRow, findField } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { isDecimal, type VectorSource } from '../../../core/sources/vector-source.js';
 import { readNumber } from '../../../core/values/exact-number.js';
 import { centroids } from '../../../native/analytics.js';
-import { storeOf } from '../../providers/store.js';
+import { getFeatureStore } from '../../providers/store.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import type { Value } from './statistics.js';
 
@@ -29,7 +29,7 @@ export async function readInput(
     limit: LIMITS.analyticsInput + 1,
     exact: true,
   };
-  for await (const batch of storeOf(source).rows(query, cancellation)) {
+  for await (const batch of getFeatureStore(source).rows(query, cancellation)) {
     cancellation?.check();
     readDecimals(source, fields, batch);
     for (const row of batch) rows.push(row);
@@ -46,7 +46,7 @@ export function readDecimals(
   rows: readonly FeatureRow[],
 ): void {
   const places = fields.flatMap((name, i) => {
-    const field = fieldOf(source, name)!;
+    const field = findField(source, name)!;
     return isDecimal(field) && !field.mask ? [i] : [];
   });
   if (places.length === 0) return;
@@ -75,7 +75,7 @@ export function located(rows: readonly FeatureRow[], crs: string): Located {
 }
 
 /** The names without repeats, and where each is among them. */
-export function columnsOf(...names: readonly (readonly string[])[]): {
+export function indexColumns(...names: readonly (readonly string[])[]): {
   fields: string[];
   at(name: string): number;
 } {

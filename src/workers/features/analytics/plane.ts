@@ -19,7 +19,7 @@ export function metric(positions: Float64Array): Metric {
   const plane = localPlane(positions);
   return plane === undefined
     ? { points: inSpace(positions), dimensions: 3 }
-    : { points: inPlane(positions, plane), dimensions: 2 };
+    : { points: projectPositions(positions, plane), dimensions: 2 };
 }
 
 /** A transverse Mercator CRS around the positions; undefined when they lie too far apart for one. */
@@ -45,7 +45,7 @@ function transverseMercator(meridian: number): string {
 }
 
 /** The positions in a CRS of metres. */
-export function inPlane(positions: Float64Array, crs: string): Float64Array {
+export function projectPositions(positions: Float64Array, crs: string): Float64Array {
   const points = positions.slice();
   transformPoints(points, CRS84, crs);
   return points;

@@ -1,24 +1,31 @@
 import type { AnalyticsResult, SpatialJoinTask } from '../../../core/features/analytics.js';
 import type { FeatureRow } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { spatialJoin as joinGeometries } from '../../../native/analytics.js';
+import { joinGeometrySets as joinGeometries } from '../../../native/analytics.js';
 import type { Cancellation } from '../../threads/cancellation.js';
-import { attribute, attributesOf, feature, geometryOf, joined, namedFields } from './features.js';
-import { columnsOf, readInput } from './input.js';
-import { Group } from './statistics.js';
+import {
+  convertAttribute,
+  convertAttributes,
+  feature,
+  joinFeatureTexts,
+  namedFields,
+  writeRowGeometry,
+} from './features.js';
+import { indexColumns, readInput } from './input.js';
+import { StatisticsGroup } from './statistics.js';
 
 /**
  * Every feature with `objectId`, `attributes`, `matchCount`, the carried fields of its matches as arrays (in the order of
  * their ids) and statistics over these. The result is truncated when there are more pairs than the limit: then the last
  * features lack matches.
  */
-export async function spatialJoin(
+export async function computeSpatialJoin(
   task: SpatialJoinTask,
   cancellation?: Cancellation,
 ): Promise<AnalyticsResult> {
   const { right } = task;
-  const columns = columnsOf(task.fields);
-  const rightColumns = columnsOf(
+  const columns = indexColumns(task.fields);
+  const rightColumns = indexColumns(
     right.carry,
     right.statistics.map(({ field }) => field),
   );
@@ -35,17 +42,17 @@ export async function spatialJoin(
   const matches = matchesOf(pairs, others.rows);
   const features = left.rows.map((row, i) =>
     feature(
-      geometryOf(row, task.source),
+      writeRowGeometry(row, task.source),
       {
         objectId: row.id,
-        attributes: attributesOf(row, attributes, columns.at),
+        attributes: convertAttributes(row, attributes, columns.at),
         ...matched(task, matches.get(i) ?? [], rightColumns.at),
       },
       row.id,
     ),
   );
   return {
-    features: joined(features),
+    features: joinFeatureTexts(features),
     returned: features.length,
     inputTruncated: left.truncated || others.truncated,
     resultTruncated: looks < left.rows.length,
@@ -68,11 +75,11 @@ function matched(
   rows: readonly FeatureRow[],
   at: (name: string) => number,
 ): Record<string, unknown> {
-  const group = new Group(right.statistics);
+  const group = new StatisticsGroup(right.statistics);
   for (const row of rows) group.add((field) => row.values[at(field)]!);
   const carried = namedFields(right.source, right.carry).map((field) => [
     field.name,
-    rows.map((row) => attribute(field, row.values[at(field.name)]!)),
+    rows.map((row) => convertAttribute(field, row.values[at(field.name)]!)),
   ]);
   return { matchCount: rows.length, ...Object.fromEntries(carried), ...group.properties() };
 }

@@ -67,7 +67,7 @@ function isLess(a: NonNullable<Value>, b: NonNullable<Value>): boolean {
 }
 
 /** The statistics of one group of features. */
-export class Group {
+export class StatisticsGroup {
   count = 0;
   readonly #fields: Map<string, Running>;
 

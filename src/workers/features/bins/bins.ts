@@ -1,12 +1,12 @@
 import { and, type Expression, equals, type Scalar } from '../../../core/cql2/index.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import type { Bin, BinsResult, BinsTask } from '../../../core/features/feature-bins.js';
+import type { BinsResult, BinsTask, FeatureBin } from '../../../core/features/feature-bins.js';
 import type { FeatureRow } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { type AnyNumber, exactInteger, readNumber } from '../../../core/values/exact-number.js';
 import type { FeatureStore } from '../../providers/feature-store.js';
 import type { Cancellation } from '../../threads/cancellation.js';
-import { binLimits, integerEnds, type Range } from './limits.js';
+import { binLimits, integerEnds, type ValueRange } from './limits.js';
 
 type Groups = NonNullable<FeatureStore['groups']>;
 type Value = FeatureRow['values'][number];
@@ -14,7 +14,7 @@ type Value = FeatureRow['values'][number];
 /** Statistics of bins: where the values end, limits between these, and the groups that the store counts between limits. */
 export async function bins(task: BinsTask, groups: Groups, cancellation?: Cancellation): Promise<BinsResult> {
   const splits = await splitsOf(task, groups, cancellation);
-  const all: Bin[] = [];
+  const all: FeatureBin[] = [];
   for (const { value, query } of splits) {
     for (const bin of await binsOf(query, groups, cancellation)) all.push({ ...bin, split: value });
     if (all.length > LIMITS.bins)
@@ -57,7 +57,7 @@ async function binsOf(
   task: BinsTask,
   groups: Groups,
   cancellation?: Cancellation,
-): Promise<Omit<Bin, 'split'>[]> {
+): Promise<Omit<FeatureBin, 'split'>[]> {
   const range = await rangeOf(task, groups, cancellation);
   const limits = binLimits(task.cut, range);
   if (limits.length < 2) return [];
@@ -84,7 +84,7 @@ async function rangeOf(
   task: BinsTask,
   groups: Groups,
   cancellation?: Cancellation,
-): Promise<Range | undefined> {
+): Promise<ValueRange | undefined> {
   const { cut, field } = task;
   if (cut.kind === 'limits' || (cut.start !== undefined && cut.end !== undefined)) return undefined;
   const statistics = [
@@ -103,7 +103,7 @@ async function rangeOf(
 function requireApart(
   { cut, field }: BinsTask,
   limits: readonly AnyNumber[],
-  range: Range | undefined,
+  range: ValueRange | undefined,
 ): void {
   if (cut.kind !== 'count' || !range || limits.length > cut.count) return;
   if (!integerEnds(cut.start ?? range[0], cut.end ?? range[1])) return;

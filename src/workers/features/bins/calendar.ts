@@ -1,5 +1,5 @@
 import type { CalendarCut, CalendarUnit } from '../../../core/features/feature-bins.js';
-import { instantOf, zoneOffset } from '../../../core/values/time-zones.js';
+import { computeInstant, computeZoneOffset } from '../../../core/values/time-zones.js';
 
 /** Limits of bins that follow a calendar. Days and longer units are those of local time; shorter ones have one length. */
 
@@ -9,14 +9,14 @@ const DAY = 86_400_000;
 /** The instant at which a bin begins, counted from the one in which `from` lies. */
 export function calendarLimit(cut: CalendarCut, from: number): (bin: number) => number {
   const { unit, number, zone, offset } = cut;
-  const local = from + zoneOffset(zone, from) - offset;
+  const local = from + computeZoneOffset(zone, from) - offset;
   const length = MILLISECONDS[unit];
   if (length !== undefined) {
     const first = from - (local - Math.floor(local / length) * length);
     return (bin) => first + bin * number * length;
   }
   const first = beginning(cut, local);
-  return (bin) => instantOf(zone, added(unit, first, bin * number) + offset);
+  return (bin) => computeInstant(zone, added(unit, first, bin * number) + offset);
 }
 
 /** The beginning of the unit in which a local time lies. */

@@ -3,7 +3,7 @@ import type { ClassBreaksResult, ClassBreaksTask } from '../../../core/features/
 import type { Grouping, GroupStatistic } from '../../../core/features/feature-groups.js';
 import type { FeatureRow } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { breaksOf } from '../../../core/styles/suggest/breaks.js';
+import { computeBreaks } from '../../../core/styles/suggest/breaks.js';
 import {
   type AnyNumber,
   exactInteger,
@@ -180,7 +180,7 @@ async function naturalBreaks(
 ): Promise<AnyNumber[]> {
   const clusters = (await valuesOf(task, least, ask)) ?? (await clustersOf(task, groups, cancellation));
   const means = clusters.map(({ mean }) => mean);
-  const starts = breaksOf(
+  const starts = computeBreaks(
     'NaturalBreaks',
     means,
     task.count,

@@ -9,19 +9,19 @@ import type {
 import { LIMITS } from '../../../core/kit/limits.js';
 import {
   type AnyNumber,
-  digitsOf,
   exactInteger,
   exactNumber,
+  formatDecimal,
   toDouble,
   toInt64,
 } from '../../../core/values/exact-number.js';
 import { calendarLimit } from './calendar.js';
 
 /** The least and the greatest of the values. */
-export type Range = readonly [least: AnyNumber, greatest: AnyNumber];
+export type ValueRange = readonly [least: AnyNumber, greatest: AnyNumber];
 
 /** Ascending limits between which bins lie; none where there is nothing to lie in them. */
-export function binLimits(cut: BinCut, values: Range | undefined): readonly AnyNumber[] {
+export function binLimits(cut: BinCut, values: ValueRange | undefined): readonly AnyNumber[] {
   if (cut.kind === 'limits') return cut.limits;
   const from = cut.start ?? values?.[0];
   const to = cut.end ?? values?.[1];
@@ -36,7 +36,9 @@ type Ends = readonly [from: bigint, to: bigint];
 /** Integers that doubles round. */
 export function integerEnds(from: AnyNumber, to: AnyNumber): Ends | undefined {
   if (Number.isSafeInteger(from) && Number.isSafeInteger(to)) return undefined;
-  const ends = [from, to].map((end) => (isInteger(end) ? toInt64(exactNumber(digitsOf(end))) : undefined));
+  const ends = [from, to].map((end) =>
+    isInteger(end) ? toInt64(exactNumber(formatDecimal(end))) : undefined,
+  );
   return ends.every((end) => end !== undefined) ? (ends as unknown as Ends) : undefined;
 }
 

@@ -13,7 +13,7 @@ import { NumberBins } from './number-bins.js';
 import { TimeBins } from './time-bins.js';
 
 /** What is gathered of one attribute while its values go by. Values are never NULL. */
-export interface Column<S> {
+export interface ColumnCollector<S> {
   add(value: NonNullable<Value>): void;
   statistics(): S;
 }
@@ -22,7 +22,7 @@ const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 /** Values that quantiles are computed from; of more, as many are drawn at random. */
 const SAMPLE = 20_000;
 
-export class NumberColumn implements Column<NumberStatistics> {
+export class NumberColumn implements ColumnCollector<NumberStatistics> {
   readonly #bins = new NumberBins();
   readonly #sample: number[] = [];
   readonly #random = randomNumbers();
@@ -122,7 +122,7 @@ const TOP = 20;
 /** A text that is longer is no name of anything: it is counted, and not shown. */
 const LONGEST = 100;
 
-export class TextColumn implements Column<TextStatistics> {
+export class TextColumn implements ColumnCollector<TextStatistics> {
   #counts = new Map<string, number>();
   readonly #distinct = new DistinctEstimate();
   #forgotten = 0;
@@ -181,7 +181,7 @@ function* sampleOf(counts: Iterable<number>): Generator<number> {
   }
 }
 
-export class TimeColumn implements Column<TimeStatistics> {
+export class TimeColumn implements ColumnCollector<TimeStatistics> {
   readonly #bins = new TimeBins();
   #first = Infinity;
   #last = -Infinity;
@@ -223,7 +223,7 @@ function timeText(instant: number, days: boolean): string {
   return days ? text.slice(0, text.indexOf('T')) : text.replace(/\.000Z$/, 'Z');
 }
 
-export class BooleanColumn implements Column<BooleanStatistics> {
+export class BooleanColumn implements ColumnCollector<BooleanStatistics> {
   #true = 0;
   #false = 0;
 

@@ -1,4 +1,4 @@
-import { type FeatureRow, fieldOf } from '../../../core/features/features.js';
+import { type FeatureRow, findField } from '../../../core/features/features.js';
 import type {
   BooleanStatistics,
   FieldStatistics,
@@ -10,9 +10,9 @@ import type {
 } from '../../../core/features/field-statistics.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { FieldType } from '../../../core/sources/vector-source.js';
-import { storeOf } from '../../providers/store.js';
+import { getFeatureStore } from '../../providers/store.js';
 import type { Cancellation } from '../../threads/cancellation.js';
-import { BooleanColumn, type Column, NumberColumn, TextColumn, TimeColumn } from './columns.js';
+import { BooleanColumn, type ColumnCollector, NumberColumn, TextColumn, TimeColumn } from './columns.js';
 
 type AnyStatistics = NumberStatistics | TextStatistics | TimeStatistics | BooleanStatistics;
 
@@ -23,13 +23,13 @@ export async function fieldStatistics(
   limits: { rows: number; ms: number } = { rows: LIMITS.statisticsRows, ms: LIMITS.statisticsMs },
 ): Promise<StatisticsResult> {
   const columns = fields.map(
-    (name) => new Gathered(name, columnOf(fieldOf(source, name)!.type, fields.length)),
+    (name) => new Gathered(name, columnOf(findField(source, name)!.type, fields.length)),
   );
   const until = performance.now() + limits.ms;
   const query = { source, filter, fields, geometry: false, limit: limits.rows + 1, exact: true };
   let read = 0;
   let complete = true;
-  for await (const batch of storeOf(source).rows(query, cancellation)) {
+  for await (const batch of getFeatureStore(source).rows(query, cancellation)) {
     cancellation?.check();
     const rows = batch.slice(0, limits.rows - read);
     for (const [i, column] of columns.entries()) column.add(rows, i);
@@ -46,7 +46,7 @@ export async function fieldStatistics(
 /** Texts that all columns count at a time, together. */
 const TEXTS = 200_000;
 
-function columnOf(type: FieldType, columns: number): Column<AnyStatistics> {
+function columnOf(type: FieldType, columns: number): ColumnCollector<AnyStatistics> {
   switch (type) {
     case 'integer':
     case 'number':
@@ -67,7 +67,7 @@ class Gathered {
 
   constructor(
     readonly name: string,
-    readonly column: Column<AnyStatistics>,
+    readonly column: ColumnCollector<AnyStatistics>,
   ) {}
 
   /** Takes the values at place `i` of rows. */

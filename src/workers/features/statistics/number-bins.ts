@@ -1,4 +1,4 @@
-import type { Bin } from '../../../core/features/field-statistics.js';
+import type { HistogramBin } from '../../../core/features/field-statistics.js';
 
 /** Cells that are kept. More are merged into coarser ones. */
 const CELLS = 4096;
@@ -28,7 +28,7 @@ export class NumberBins {
   }
 
   /** Bars from the least to the greatest value, those without values among them. */
-  bins(min: number, max: number, whole: boolean): Bin<number>[] {
+  bins(min: number, max: number, whole: boolean): HistogramBin<number>[] {
     const width = this.#barWidth(min, max, whole);
     const [first, last] = [cellOf(min, width), cellOf(max, width)];
     const bins = Array.from({ length: last - first + 1 }, (_, i) => ({

@@ -1,4 +1,4 @@
-import type { Bin } from '../../../core/features/field-statistics.js';
+import type { HistogramBin } from '../../../core/features/field-statistics.js';
 
 /** Cells that are kept. More are merged into coarser ones. */
 const CELLS = 4096;
@@ -52,7 +52,7 @@ export class TimeBins {
   }
 
   /** Bars from the first to the last instant. `days`: none is shorter than a day. */
-  bins(first: number, last: number, days: boolean): Bin<number>[] {
+  bins(first: number, last: number, days: boolean): HistogramBin<number>[] {
     const span = BAR_SPANS.filter(
       ({ cell }, i) => cell >= Math.max(this.#level, days ? 2 : 0) || i === BAR_SPANS.length - 1,
     )

@@ -1,5 +1,5 @@
 import type { LayerValues } from '../layer-values.js';
-import { element, translation } from './xml.js';
+import { translation, writeMapnikElement } from './xml.js';
 
 /** A `circle` layer. MapLibre's stroke lies outside the radius, Mapnik's on the edge. */
 export function circleSymbolizers(values: LayerValues): string {
@@ -7,7 +7,7 @@ export function circleSymbolizers(values: LayerValues): string {
     ['circle-radius', 'circle-stroke-width'],
     (radius, stroke) => 2 * radius + stroke,
   );
-  return element('MarkersSymbolizer', {
+  return writeMapnikElement('MarkersSymbolizer', {
     'marker-type': 'ellipse',
     width: diameter,
     height: diameter,

@@ -1,20 +1,20 @@
 import type { Icons } from '../icons.js';
 import type { LayerValues } from '../layer-values.js';
 import { iconFile } from './symbol-icon.js';
-import { element, translation } from './xml.js';
+import { translation, writeMapnikElement } from './xml.js';
 
 /** A `fill` layer; extrusions are drawn flat, as seen from above. */
 export function fillSymbolizers(values: LayerValues, icons: Icons): string {
   const { type } = values.layer;
   const transform = translation(values.constant(`${type}-translate`));
   if (values.has(`${type}-pattern`)) {
-    return element('PolygonPatternSymbolizer', {
+    return writeMapnikElement('PolygonPatternSymbolizer', {
       file: iconFile(values, icons, `${type}-pattern`),
       opacity: values.number(`${type}-opacity`),
       'geometry-transform': transform,
     });
   }
-  const fill = element('PolygonSymbolizer', {
+  const fill = writeMapnikElement('PolygonSymbolizer', {
     fill: values.color(`${type}-color`),
     'fill-opacity': values.number(`${type}-opacity`),
     'geometry-transform': transform,
@@ -24,7 +24,7 @@ export function fillSymbolizers(values: LayerValues, icons: Icons): string {
 
 /** One pixel wide, whatever the scale is. */
 function outline(values: LayerValues, transform: string | undefined): string {
-  return element('LineSymbolizer', {
+  return writeMapnikElement('LineSymbolizer', {
     stroke: values.color('fill-outline-color'),
     'stroke-width': 1,
     'stroke-opacity': values.number('fill-opacity'),

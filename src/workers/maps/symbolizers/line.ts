@@ -1,7 +1,7 @@
 import type { Icons } from '../icons.js';
 import type { LayerValues } from '../layer-values.js';
 import { iconFile } from './symbol-icon.js';
-import { element, translation } from './xml.js';
+import { translation, writeMapnikElement } from './xml.js';
 
 /** A `line` layer. A gap makes two lines, one on each side of it. */
 export function lineSymbolizers(values: LayerValues, icons: Icons): string {
@@ -16,9 +16,13 @@ function strokes(values: LayerValues, icons: Icons, side: 1 | -1, gap: boolean):
   };
   if (values.has('line-pattern')) {
     const file = iconFile(values, icons, 'line-pattern');
-    return element('LinePatternSymbolizer', { file, opacity: values.number('line-opacity'), ...common });
+    return writeMapnikElement('LinePatternSymbolizer', {
+      file,
+      opacity: values.number('line-opacity'),
+      ...common,
+    });
   }
-  return element('LineSymbolizer', {
+  return writeMapnikElement('LineSymbolizer', {
     stroke: values.color('line-color'),
     'stroke-width': values.number('line-width'),
     'stroke-opacity': values.number('line-opacity'),

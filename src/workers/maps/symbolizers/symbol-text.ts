@@ -9,7 +9,7 @@ const LINE_SPACE = 0.13;
 type Attributes = Record<string, string | number | undefined>;
 
 /** What Mapnik writes: an expression over the attribute that holds the finished text. */
-export function textOf(values: LayerValues): string {
+export function writeSymbolText(values: LayerValues): string {
   const transform = values.constant<string>('text-transform');
   const transformText = (text: unknown) => transformed(String(text ?? ''), transform);
   const tokens = withTokens(values, 'text-field');

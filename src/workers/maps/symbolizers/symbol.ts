@@ -2,22 +2,22 @@ import type { Fonts } from '../fonts.js';
 import type { IconColors, Icons } from '../icons.js';
 import type { LayerValues } from '../layer-values.js';
 import { iconFile } from './symbol-icon.js';
-import { textAttributes, textOf } from './symbol-text.js';
-import { element, translation } from './xml.js';
+import { textAttributes, writeSymbolText } from './symbol-text.js';
+import { translation, writeMapnikElement } from './xml.js';
 
 /** A `symbol` layer: an icon, a text, or both in one shield that is placed or left out as a whole. */
 export function symbolSymbolizers(values: LayerValues, fonts: Fonts, icons: Icons): string {
-  const text = values.has('text-field') ? textOf(values) : undefined;
+  const text = values.has('text-field') ? writeSymbolText(values) : undefined;
   if (!values.has('icon-image')) {
     if (text === undefined) return '';
-    return element(
+    return writeMapnikElement(
       'TextSymbolizer',
       { ...textAttributes(values, fonts), ...placement(values, 'text') },
       text,
     );
   }
   if (text === undefined) return icon(values, icons);
-  return element(
+  return writeMapnikElement(
     'ShieldSymbolizer',
     {
       file: iconFile(values, icons, 'icon-image', constantColors(values)),
@@ -33,7 +33,7 @@ export function symbolSymbolizers(values: LayerValues, fonts: Fonts, icons: Icon
 function icon(values: LayerValues, icons: Icons): string {
   const colors = constantColors(values);
   const varies = colors === undefined && values.has('icon-color');
-  return element('MarkersSymbolizer', {
+  return writeMapnikElement('MarkersSymbolizer', {
     file: iconFile(values, icons, 'icon-image', colors),
     transform: iconTransform(values),
     fill: varies ? values.color('icon-color') : undefined,

@@ -3,7 +3,7 @@ import { xmlEscaped } from '../../../core/values/xml-text.js';
 type Attributes = Readonly<Record<string, string | number | undefined>>;
 
 /** An element of a Mapnik map definition; attributes without a value are left out. */
-export function element(name: string, attributes: Attributes, content = ''): string {
+export function writeMapnikElement(name: string, attributes: Attributes, content = ''): string {
   let text = `<${name}`;
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== undefined && value !== '') text += ` ${key}="${xmlEscaped(String(value))}"`;

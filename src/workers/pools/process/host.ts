@@ -8,13 +8,13 @@ import type { FeatureProcessTasks } from '../../../core/processes/feature-proces
 import { ConnectionCounts } from '../../../core/sources/connection-counts.js';
 import type { TaskUsage } from '../../../core/tasks/tasks.js';
 import type { ProcessThreadData } from '../../entries/process.js';
-import { type Answer, answer } from '../../threads/failure.js';
+import { runTaskBody, type TaskResponse } from '../../threads/failure.js';
 import { OneThreadPool } from '../../threads/one-thread.js';
 import { peakMemory, resetPeakMemory } from '../../threads/peak-memory.js';
 
 export type ToHost = { name: keyof FeatureProcessTasks; input: object } | 'cancel';
 
-export type FromHost = { usage: TaskUsage; isOutgrown?: true } | { answer: Answer; usage: TaskUsage };
+export type FromHost = { usage: TaskUsage; isOutgrown?: true } | { answer: TaskResponse; usage: TaskUsage };
 
 /** Milliseconds between looks at what a task has done and needs. */
 const LOOK_MS = 100;
@@ -52,7 +52,7 @@ async function run({ name, input }: Exclude<ToHost, 'cancel'>): Promise<void> {
     if (memoryBytes <= maxBytes) send({ usage });
     else send({ usage, isOutgrown: true }, () => process.kill(process.pid, 'SIGKILL'));
   }, LOOK_MS);
-  const end = await answer(() => threads.run(name, { ...input, count: shared } as never, { signal }));
+  const end = await runTaskBody(() => threads.run(name, { ...input, count: shared } as never, { signal }));
   clearInterval(timer);
   send({ answer: end, usage: { count: count(), memoryBytes: peakMemory() } });
 }

@@ -4,7 +4,7 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { BACKGROUND, type Caller } from '../../../core/kit/callers.js';
 import type { FeatureProcessTasks } from '../../../core/processes/feature-processes.js';
 import type { PoolStatus, TaskInput, TaskOptions, TaskOutput, TaskUsage } from '../../../core/tasks/tasks.js';
-import { type Answer, failureFrom } from '../../threads/failure.js';
+import { failureFrom, type TaskResponse } from '../../threads/failure.js';
 import { FairLane, type LaneTask } from '../../threads/fair-lane.js';
 import type { FromHost, ToHost } from './host.js';
 
@@ -69,7 +69,7 @@ export class ProcessPool {
     try {
       if (this.#isClosed) throw cancelled();
       const host = [...this.#hosts].find(({ isIdle }) => isIdle) ?? this.#start();
-      const answer = (await host.run({ name, input }, signal, onUsage)) as Answer<TaskOutput<N>>;
+      const answer = (await host.run({ name, input }, signal, onUsage)) as TaskResponse<TaskOutput<N>>;
       if (answer.ok) return answer.value;
       throw failureFrom(answer.failure);
     } finally {
@@ -144,7 +144,7 @@ interface Turn extends LaneTask {
 }
 
 interface Work {
-  settle(answer: Answer): void;
+  settle(answer: TaskResponse): void;
   fail(failure: TaskFailure): void;
   onUsage?: ((usage: TaskUsage) => void) | undefined;
 }
@@ -185,7 +185,11 @@ class Host {
     return this.#work === undefined && this.#isReusable && this.#child.connected && !this.#child.killed;
   }
 
-  async run(order: ToHost, signal?: AbortSignal, onUsage?: (usage: TaskUsage) => void): Promise<Answer> {
+  async run(
+    order: ToHost,
+    signal?: AbortSignal,
+    onUsage?: (usage: TaskUsage) => void,
+  ): Promise<TaskResponse> {
     clearTimeout(this.#idle);
     let late: NodeJS.Timeout | undefined;
     const cancel = () => {
@@ -195,7 +199,7 @@ class Host {
     signal?.addEventListener('abort', cancel, { once: true });
     this.#hold(true);
     try {
-      return await new Promise<Answer>((settle, fail) => {
+      return await new Promise<TaskResponse>((settle, fail) => {
         this.#work = { settle, fail, onUsage };
         this.#send(order);
         if (signal?.aborted) cancel();

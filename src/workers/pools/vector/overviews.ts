@@ -1,5 +1,5 @@
 import { Piscina } from 'piscina';
-import { placeOf } from '../../../core/sources/vector-source.js';
+import { formatSourceLocation } from '../../../core/sources/vector-source.js';
 import type { TileLayer } from '../../../core/tasks/vector-tasks.js';
 import { boundedCache } from '../../../core/values/bounded-cache.js';
 import type { VectorMessage, VectorThreadData } from '../../entries/vector.js';
@@ -29,7 +29,7 @@ export class OverviewQueue {
 
   want(layer: TileLayer): void {
     const { source, version = '' } = layer;
-    const key = JSON.stringify([placeOf(source), source.table, source.geometryColumn, version]);
+    const key = JSON.stringify([formatSourceLocation(source), source.table, source.geometryColumn, version]);
     const now = Date.now();
     const served = layer.version !== undefined && layer.filter === undefined;
     const isRecent = now - (this.#requests.get(key) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS;

@@ -12,7 +12,7 @@ export type LaneName = string;
 export const FILES: LaneName = 'files';
 
 /** The lane of a task: its database's, when all that it reads lies there. */
-export function laneOf(name: TaskName, input: unknown): LaneName {
+export function chooseLane(name: TaskName, input: unknown): LaneName {
   const { source, layers, database, path } = input as {
     source?: VectorSource;
     layers?: VectorTileTask['layers'];

@@ -1,21 +1,21 @@
 import { Piscina } from 'piscina';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { BACKGROUND, type Caller } from '../../../core/kit/callers.js';
-import { ConnectionCounts, sumOfCounts } from '../../../core/sources/connection-counts.js';
-import { tableNameOf, type VectorSource } from '../../../core/sources/vector-source.js';
+import { ConnectionCounts, sumConnectionCounts } from '../../../core/sources/connection-counts.js';
+import { formatTableName, type VectorSource } from '../../../core/sources/vector-source.js';
 import { type Retention, USUAL_RETENTION } from '../../../core/streams/events.js';
 import type { PoolStatus, TaskInput, TaskOptions, TaskOutput } from '../../../core/tasks/tasks.js';
 import type { VectorTileResult, VectorTileTask } from '../../../core/tasks/vector-tasks.js';
 import type { VectorMessage, VectorTaskName, VectorThreadData } from '../../entries/vector.js';
 import { packed } from '../../features/sources.js';
 import { Cancellation } from '../../threads/cancellation.js';
-import { type Answer, failureFrom } from '../../threads/failure.js';
+import { failureFrom, type TaskResponse } from '../../threads/failure.js';
 import { FairLane } from '../../threads/fair-lane.js';
 import { KEYED_NICENESS, WORKER_NICENESS } from '../../threads/niceness.js';
 import { busy } from '../../threads/pace.js';
 import type { Seat } from '../../threads/seats.js';
 import { OverviewQueue } from './overviews.js';
-import { FILES, type LaneName, laneOf, placeFor, ThreadLoad } from './placing.js';
+import { chooseLane, FILES, type LaneName, placeFor, ThreadLoad } from './placing.js';
 import { TableLoad } from './table-load.js';
 
 interface Waiting {
@@ -34,7 +34,7 @@ interface Waiting {
   /** To be called when it starts. */
   start(): void;
   started: boolean;
-  settle(answer: Answer): void;
+  settle(answer: TaskResponse): void;
   fail(error: TaskFailure): void;
   done: boolean;
 }
@@ -140,7 +140,7 @@ export class VectorPool {
   ): Promise<TaskOutput<N>> {
     if (options.signal?.aborted || options.stop?.aborted)
       return Promise.reject(new TaskFailure('cancelled', 'The request was cancelled.'));
-    const lane = laneOf(name, input);
+    const lane = chooseLane(name, input);
     const { caller = BACKGROUND, begun = false } = options;
     const wait = caller.class === 'background' ? 0 : this.#laneOf(lane).tasks.waitMs(caller);
     const full = wait > this.#options.maxWaitMs || !this.#makeRoom(caller, lane);
@@ -292,7 +292,7 @@ export class VectorPool {
     const end = task.table === '' ? undefined : tables.began(task.table);
     let isWhole = false;
     try {
-      const answer = (await pool.run(message, { transferList: memoryOf(task) })) as Answer;
+      const answer = (await pool.run(message, { transferList: memoryOf(task) })) as TaskResponse;
       isWhole = answer.ok;
       if (name === 'vector.tile' && answer.ok) this.#noteHeavy(input as VectorTileTask, answer.value);
       task.settle(answer);
@@ -319,7 +319,7 @@ export class VectorPool {
       queued: this.#queued,
       running: this.#running,
       healthy: workers > 0,
-      connections: sumOfCounts(this.#counts),
+      connections: sumConnectionCounts(this.#counts),
     };
   }
 
@@ -336,7 +336,7 @@ function tableOf(lane: LaneName, input: unknown): string {
   if (lane === FILES) return '';
   const { source, layers } = input as { source?: VectorSource; layers?: VectorTileTask['layers'] };
   const [table, ...others] = layers ? layers.map((layer) => layer.source) : source ? [source] : [];
-  return table && others.length === 0 ? tableNameOf(table) : '';
+  return table && others.length === 0 ? formatTableName(table) : '';
 }
 
 /** Memory that moves to the thread with a task. */

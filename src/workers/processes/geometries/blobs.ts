@@ -16,7 +16,7 @@ export const SRS_ID = 0;
 const PRECISION = 15;
 
 /** Geometries in the plane. Throws `invalid-input`. */
-export function blobsOf(
+export function writePlaneBlobs(
   geometries: readonly Geometry[],
   { from, plane }: Planes,
   { heights = false } = {},
@@ -39,11 +39,12 @@ export function requireBlobs(results: readonly Processed[]): Blob[] {
 }
 
 /** Geometries of an answer. Throws `too-large`. */
-export function geometriesOf(blobs: readonly Blob[], { plane, target }: Planes): (Geometry | null)[] {
+export function readPlaneBlobs(blobs: readonly Blob[], { plane, target }: Planes): (Geometry | null)[] {
   let bytes = 0;
   for (const blob of blobs) bytes += blob?.byteLength ?? 0;
   // A position is two doubles.
-  if (bytes / 16 > LIMITS.geometryPositions) throw tooLarge('The answer has more than', 'positions');
+  if (bytes / 16 > LIMITS.geometryPositions)
+    throw createPositionsFailure('The answer has more than', 'positions');
   return blobs.map((blob) => {
     if (!blob) return null;
     const text = geometryToGeoJSON(blob, { from: plane, to: target, precision: PRECISION });
@@ -51,7 +52,7 @@ export function geometriesOf(blobs: readonly Blob[], { plane, target }: Planes):
   });
 }
 
-export const tooLarge = (what: string, unit: string) =>
+export const createPositionsFailure = (what: string, unit: string) =>
   new TaskFailure('too-large', `${what} ${LIMITS.geometryPositions} ${unit}.`);
 
 /** Of a collection what has the highest dimension: GeoServices have none. */

@@ -2,15 +2,15 @@ import type { Geometry, MultiLineString, MultiPolygon, Position } from 'geojson'
 import type { GeometryServiceTask } from '../../../core/geoservices/geometry-service.js';
 import { GeometryUnion, processCollection, processGeometries } from '../../../native/processing.js';
 import { relateGeometries } from '../../../native/relations.js';
-import { type Blob, blobsOf, geometriesOf, requireBlobs, SRS_ID } from './blobs.js';
-import { Guides, type Side } from './guides.js';
-import { piecesOf } from './pieces.js';
+import { type Blob, readPlaneBlobs, requireBlobs, SRS_ID, writePlaneBlobs } from './blobs.js';
+import { type GuideSide, Guides } from './guides.js';
+import { splitAtGuides } from './pieces.js';
 import { dot, signedArea, vector } from './vectors.js';
 
 type Task = Extract<GeometryServiceTask, { verb: 'cut' }>;
 
 /** The parts of a geometry by their side of the cutter; undefined where one is on both sides, or on none. */
-type Parts<T> = readonly { side: Side | undefined; part: T }[];
+type Parts<T> = readonly { side: GuideSide | undefined; part: T }[];
 
 /** Geometries cut by lines: what is left of them, what is right, and each part that is neither; nothing of those that are not cut. */
 export function cuts(task: Task): { geometries: (Geometry | null)[]; cutIndexes: number[] } {
@@ -25,7 +25,10 @@ export function cuts(task: Task): { geometries: (Geometry | null)[]; cutIndexes:
 
 function cutLines({ coordinates }: MultiLineString, guides: Guides): Geometry[] {
   const parts = coordinates.flatMap((path) =>
-    piecesOf(path, guides).map(({ path: part, side }) => ({ side: side === 'on' ? 'right' : side, part })),
+    splitAtGuides(path, guides).map(({ path: part, side }) => ({
+      side: side === 'on' ? 'right' : side,
+      part,
+    })),
   );
   if (parts.length === coordinates.length) return [];
   return groupsOf<Position[]>(parts as Parts<Position[]>).map((paths) => ({
@@ -36,7 +39,7 @@ function cutLines({ coordinates }: MultiLineString, guides: Guides): Geometry[] 
 
 /** The groups of an answer: left, right, and the others alone; nothing where no part has a side. */
 function groupsOf<T>(parts: Parts<T>): T[][] {
-  const of = (wish: Side) => parts.flatMap(({ side, part }) => (side === wish ? [part] : []));
+  const of = (wish: GuideSide) => parts.flatMap(({ side, part }) => (side === wish ? [part] : []));
   const sides = [of('left'), of('right')].filter((list) => list.length > 0);
   if (sides.length === 0) return [];
   return [...sides, ...parts.flatMap(({ side, part }) => (side === undefined ? [[part]] : []))];
@@ -45,19 +48,19 @@ function groupsOf<T>(parts: Parts<T>): T[][] {
 function cutArea(area: MultiPolygon, guides: Guides, task: Task): Geometry[] {
   const faces = facesOf(area, task);
   if (faces.length <= area.coordinates.length) return [];
-  const shapes = geometriesOf(faces, task);
+  const shapes = readPlaneBlobs(faces, task);
   const parts = faces.map((part, i) => ({ side: sideOfFace(shapes[i]!, guides), part }));
   const blobs = groupsOf<Blob>(parts).map((group) => {
     const union = new GeometryUnion();
     union.add(group);
     return union.take(SRS_ID);
   });
-  return geometriesOf(blobs, task).filter((one) => one !== null);
+  return readPlaneBlobs(blobs, task).filter((one) => one !== null);
 }
 
 /** The faces into which lines divide an area. */
 function facesOf(area: MultiPolygon, task: Task): Blob[] {
-  const [whole, cutter] = [blobsOf([area], task), blobsOf([task.by], task)];
+  const [whole, cutter] = [writePlaneBlobs([area], task), writePlaneBlobs([task.by], task)];
   const crossing = relateGeometries(whole, cutter, { all: false, maxPairs: 1 });
   if (!crossing?.some(({ matrix }) => matrix[0] !== 'F')) return [];
   const planes = { crs: task.plane, target: task.plane, srsId: SRS_ID };
@@ -68,7 +71,7 @@ function facesOf(area: MultiPolygon, task: Task): Blob[] {
   return inside.filter(({ matrix }) => matrix[0] === '0').map(({ left }) => faces[left]!);
 }
 
-function sideOfFace(face: Geometry, guides: Guides): Side | undefined {
+function sideOfFace(face: Geometry, guides: Guides): GuideSide | undefined {
   const polygons = face.type === 'Polygon' ? [face.coordinates] : (face as MultiPolygon).coordinates;
   const sides = new Set(
     polygons.flatMap((rings) => rings.flatMap((ring, i) => sidesOfRing(ring, i > 0, guides))),
@@ -77,10 +80,10 @@ function sideOfFace(face: Geometry, guides: Guides): Side | undefined {
 }
 
 /** On which sides of the cutter a face lies at the edges that it has from it. */
-function sidesOfRing(ring: readonly Position[], isHole: boolean, guides: Guides): Side[] {
+function sidesOfRing(ring: readonly Position[], isHole: boolean, guides: Guides): GuideSide[] {
   // The face is left of an exterior that runs counterclockwise, and of a hole that runs clockwise.
   const isLeft = signedArea(ring) > 0 !== isHole;
-  return ring.slice(1).flatMap((to, i): Side[] => {
+  return ring.slice(1).flatMap((to, i): GuideSide[] => {
     const along = guides.along(ring[i]!, to);
     if (!along) return [];
     return [dot(along, vector(ring[i]!, to)) > 0 === isLeft ? 'left' : 'right'];

@@ -2,7 +2,7 @@ import type { GeometryServiceTask } from '../../../core/geoservices/geometry-ser
 import { processCollection, processGeometries } from '../../../native/processing.js';
 import { measureGeometries } from '../../../native/proximity.js';
 import { relateGeometries } from '../../../native/relations.js';
-import { type Blob, blobsOf, requireBlobs, SRS_ID } from './blobs.js';
+import { type Blob, requireBlobs, SRS_ID, writePlaneBlobs } from './blobs.js';
 
 type Task = Extract<GeometryServiceTask, { verb: 'complete' }>;
 
@@ -11,10 +11,10 @@ const ROUNDING = 1e-9;
 
 /** The areas that lines enclose together with the areas beside them. */
 export function gaps(task: Task): Blob[] {
-  const areas = blobsOf(task.geometries, task);
+  const areas = writePlaneBlobs(task.geometries, task);
   const planes = { crs: task.plane, target: task.plane, srsId: SRS_ID };
   const outlines = requireBlobs(processGeometries(areas, { name: 'boundary' }, planes));
-  const lines = blobsOf(task.others, task);
+  const lines = writePlaneBlobs(task.others, task);
   const [faces, holes] = [outside([...outlines, ...lines], areas, planes), outside(outlines, areas, planes)];
   // Gaps that no line runs through were there before.
   const old = relateGeometries(pointsOf(faces, planes), holes, { all: false, maxPairs: faces.length }) ?? [];

@@ -18,7 +18,7 @@ export interface Crossing {
 }
 
 /** On which side of the guides something lies; `on` for what runs along them. */
-export type Side = 'left' | 'right' | 'on';
+export type GuideSide = 'left' | 'right' | 'on';
 
 interface Segment {
   minX: number;
@@ -56,7 +56,7 @@ export class Guides {
   }
 
   /** On which side of a guide a direction leads from a place on it. */
-  sideOf({ guide, guideAt }: Crossing, direction: Vector): Side {
+  sideOf({ guide, guideAt }: Crossing, direction: Vector): GuideSide {
     const line = this.lines[guide]!;
     const index = Math.min(Math.floor(guideAt), line.length - 2);
     const isCorner = guideAt === index || guideAt === index + 1;
@@ -199,13 +199,13 @@ function neighbours(line: readonly Position[], at: number): [Vector | undefined,
   ];
 }
 
-function sideOfVector(line: Vector, direction: Vector): Side {
+function sideOfVector(line: Vector, direction: Vector): GuideSide {
   const area = cross(line, direction);
   if (Math.abs(area) <= ROUNDING * Math.hypot(...line) * Math.hypot(...direction)) return 'on';
   return area > 0 ? 'left' : 'right';
 }
 
-function sideOfCorner(before: Vector, after: Vector, direction: Vector): Side {
+function sideOfCorner(before: Vector, after: Vector, direction: Vector): GuideSide {
   const [first, second] = [sideOfVector(before, direction), sideOfVector(after, direction)];
   if (second === 'on' && dot(after, direction) > 0) return 'on';
   if (first === 'on' && dot(before, direction) < 0) return 'on';

@@ -1,23 +1,23 @@
 import type { Position } from 'geojson';
-import type { Crossing, Guides, Side } from './guides.js';
+import type { Crossing, GuideSide, Guides } from './guides.js';
 import { isSame, vector } from './vectors.js';
 
 /** A part of a path between two places where it meets guides. */
 export interface Piece {
   path: Position[];
   /** Undefined where its ends lie on different sides, or on no guide. */
-  side: Side | undefined;
+  side: GuideSide | undefined;
 }
 
 /** The pieces of a path in its direction: one where it meets no guide. */
-export function piecesOf(path: readonly Position[], guides: Guides): Piece[] {
+export function splitAtGuides(path: readonly Position[], guides: Guides): Piece[] {
   const places = placesOf(guides.crossings(path));
   const last = path.length - 1;
   const inner = places.filter(({ at }) => at > 0 && at < last);
   const bounds = [places.find(({ at }) => at === 0), ...inner, places.find(({ at }) => at === last)];
   return bounds.slice(1).flatMap((end, i) => {
     const start = bounds[i];
-    const piece = section(
+    const piece = extractPath(
       path,
       start ?? { at: 0, position: path[0]! },
       end ?? { at: last, position: path[last]! },
@@ -35,7 +35,7 @@ function placesOf(crossings: readonly Crossing[]): Crossing[] {
 }
 
 /** The positions of a path from one place to another. */
-export function section(
+export function extractPath(
   path: readonly Position[],
   start: Pick<Crossing, 'at' | 'position'>,
   end: Pick<Crossing, 'at' | 'position'>,
@@ -50,7 +50,7 @@ function sideBetween(
   guides: Guides,
   start: Crossing | undefined,
   end: Crossing | undefined,
-): Side | undefined {
+): GuideSide | undefined {
   const sides = [
     start && guides.sideOf(start, vector(piece[0]!, piece[1]!)),
     end && guides.sideOf(end, vector(piece.at(-1)!, piece.at(-2)!)),

@@ -3,7 +3,7 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { GeometryServiceTask, RelationName } from '../../../core/geoservices/geometry-service.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { relateGeometries } from '../../../native/relations.js';
-import { type Blob, blobsOf } from './blobs.js';
+import { type Blob, writePlaneBlobs } from './blobs.js';
 
 type Task = Extract<GeometryServiceTask, { verb: 'relate' }>;
 
@@ -64,7 +64,7 @@ export function relations(task: Task): [left: number, right: number][] {
     number[],
     number[],
   ];
-  return pairsOf(blobsOf(task.geometries, task), blobsOf(task.others, task), all)
+  return pairsOf(writePlaneBlobs(task.geometries, task), writePlaneBlobs(task.others, task), all)
     .filter((one) => test({ matrix: one.matrix, left: left[one.left]!, right: right[one.right]! }))
     .map((one) => [one.left, one.right]);
 }

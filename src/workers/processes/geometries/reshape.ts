@@ -2,9 +2,9 @@ import type { Geometry, MultiLineString, MultiPolygon, Position } from 'geojson'
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { GeometryServiceTask } from '../../../core/geoservices/geometry-service.js';
 import { validateGeometry } from '../../../native/index.js';
-import { blobsOf } from './blobs.js';
+import { writePlaneBlobs } from './blobs.js';
 import { type Crossing, Guides } from './guides.js';
-import { section } from './pieces.js';
+import { extractPath } from './pieces.js';
 import { isSame, signedArea } from './vectors.js';
 
 type Task = Extract<GeometryServiceTask, { verb: 'reshape' }>;
@@ -18,7 +18,7 @@ export function reshape(task: Task): Geometry {
   const line = reshaperOf(task.by as MultiLineString);
   const paths = geometry.type === 'MultiPolygon' ? geometry.coordinates.flat() : geometry.coordinates;
   const [start, end] = endsOn(paths, line);
-  const along = section(line, start, end);
+  const along = extractPath(line, start, end);
   const isArea = geometry.type === 'MultiPolygon';
   const path = (isArea ? reshapeRing : reshapeLine)(paths[start.guide]!, along, start.guideAt, end.guideAt);
   const result = withPath(geometry, start.guide, path);
@@ -79,7 +79,7 @@ function withPath(
 }
 
 function requireValid(geometry: Geometry, task: Task): void {
-  const invalidity = validateGeometry(blobsOf([geometry], task)[0]!);
+  const invalidity = validateGeometry(writePlaneBlobs([geometry], task)[0]!);
   if (invalidity)
     throw new TaskFailure('invalid-input', `reshaper makes an area that is not valid: ${invalidity.reason}.`);
 }

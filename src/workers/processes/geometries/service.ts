@@ -12,15 +12,22 @@ import {
   processGeometries,
 } from '../../../native/processing.js';
 import { distanceMatrix, measureGeometries } from '../../../native/proximity.js';
-import { type Blob, blobsOf, geometriesOf, requireBlobs, SRS_ID, tooLarge } from './blobs.js';
+import {
+  type Blob,
+  createPositionsFailure,
+  readPlaneBlobs,
+  requireBlobs,
+  SRS_ID,
+  writePlaneBlobs,
+} from './blobs.js';
 import { cuts } from './cuts.js';
 import { gaps } from './gaps.js';
-import { pointsOf, stringsOf } from './notations/notations.js';
+import { formatNotations, parseNotations } from './notations/notations.js';
 import { relations } from './relations.js';
 import { reshape } from './reshape.js';
 import { densifySlopes } from './slopes.js';
 import { trimExtend } from './trim-extend.js';
-import { transformGeometries, waysOf } from './ways.js';
+import { findDatumTransformations, transformGeometries } from './ways.js';
 
 /** Computes what a GeometryServer is asked. Throws `invalid-input` and `too-large`. */
 export function computeGeometries(task: GeometryServiceTask): GeometryServiceResult {
@@ -38,7 +45,7 @@ function compute(task: GeometryServiceTask): GeometryServiceResult {
     case 'measure':
       return {
         geometries: [],
-        measures: measuresOf(blobsOf(task.geometries, task), task.plane, task.ground),
+        measures: measuresOf(writePlaneBlobs(task.geometries, task), task.plane, task.ground),
       };
     case 'distance':
       return { geometries: [], measures: [], distance: distanceOf(task) };
@@ -51,17 +58,21 @@ function compute(task: GeometryServiceTask): GeometryServiceResult {
     case 'trim-extend':
       return { geometries: trimExtend(task), measures: [] };
     case 'complete':
-      return { geometries: geometriesOf(gaps(task), task), measures: [] };
+      return { geometries: readPlaneBlobs(gaps(task), task), measures: [] };
     case 'find-ways':
-      return { geometries: [], measures: [], ways: waysOf(task) };
+      return { geometries: [], measures: [], ways: findDatumTransformations(task) };
     case 'transform':
       return { geometries: transformGeometries(task), measures: [] };
     case 'write':
-      return { geometries: [], measures: [], strings: stringsOf(task.geometries, task.from, task.notation) };
+      return {
+        geometries: [],
+        measures: [],
+        strings: formatNotations(task.geometries, task.from, task.notation),
+      };
     case 'read':
-      return { geometries: pointsOf(task.strings, task.target, task.notation), measures: [] };
+      return { geometries: parseNotations(task.strings, task.target, task.notation), measures: [] };
     default:
-      return { geometries: geometriesOf(shapes(task), task), measures: [] };
+      return { geometries: readPlaneBlobs(shapes(task), task), measures: [] };
   }
 }
 
@@ -70,7 +81,7 @@ type ShapeTask = Extract<GeometryServiceTask, { verb: Verb }>;
 
 function shapes(task: ShapeTask): Blob[] {
   const heights = task.verb === 'each' && task.heights === true;
-  const blobs = blobsOf(task.geometries, task, { heights });
+  const blobs = writePlaneBlobs(task.geometries, task, { heights });
   switch (task.verb) {
     case 'each': {
       const [first] = task.operations;
@@ -83,7 +94,7 @@ function shapes(task: ShapeTask): Blob[] {
     case 'union':
       return union(blobs);
     default: {
-      const overlay = new OverlayIndex().add(blobsOf([task.by], task));
+      const overlay = new OverlayIndex().add(writePlaneBlobs([task.by], task));
       requireBlobs(overlay.reasons);
       return requireBlobs(overlay.cut(blobs, task.verb, SRS_ID));
     }
@@ -98,13 +109,13 @@ function each(blobs: Blob[], operation: GeometryOperation, plane: string): Blob[
 function withSlopes(task: ShapeTask, blobs: Blob[], operation: GeometryOperation): Blob[] {
   refuseDense(blobs, operation, task.plane);
   const geometries = task.geometries.map((geometry) => densifySlopes(geometry, operation.distance!));
-  return blobsOf(geometries, task, { heights: true });
+  return writePlaneBlobs(geometries, task, { heights: true });
 }
 
 function refuseDense(blobs: Blob[], { distance, ground = false }: GeometryOperation, plane: string): void {
   const length = measuresOf(blobs, plane, ground).reduce((sum, one) => sum + one.length + one.perimeter, 0);
   if (!(length / distance! <= LIMITS.geometryPositions))
-    throw tooLarge('maxSegmentLength makes more than', 'positions');
+    throw createPositionsFailure('maxSegmentLength makes more than', 'positions');
 }
 
 function union(blobs: Blob[]): Blob[] {
@@ -122,7 +133,7 @@ function measuresOf(blobs: Blob[], plane: string, ground: boolean) {
 
 function distanceOf(task: Extract<GeometryServiceTask, { verb: 'distance' }>): number {
   const side = (list: Blob[]) => ({ blobs: list, crs: task.plane });
-  const [one, other] = [side(blobsOf(task.geometries, task)), side(blobsOf([task.by], task))];
+  const [one, other] = [side(writePlaneBlobs(task.geometries, task)), side(writePlaneBlobs([task.by], task))];
   const [distance] = distanceMatrix(one, other, task.ground);
   if (Number.isFinite(distance)) return distance!;
   throw new TaskFailure('invalid-input', 'geometry1 and geometry2: their distance cannot be told.');

@@ -1,7 +1,7 @@
 import type { Geometry, MultiLineString, Position } from 'geojson';
 import type { Extension, GeometryServiceTask } from '../../../core/geoservices/geometry-service.js';
 import { Guides } from './guides.js';
-import { piecesOf } from './pieces.js';
+import { splitAtGuides } from './pieces.js';
 import { isSame, vector } from './vectors.js';
 
 type Task = Extract<GeometryServiceTask, { verb: 'trim-extend' }>;
@@ -20,7 +20,7 @@ export function trimExtend({ geometries, by, extension }: Task): (Geometry | nul
 
 /** The pieces left of the guides; undefined for a path that crosses none. */
 function trim(path: readonly Position[], guides: Guides): Position[][] | undefined {
-  const pieces = piecesOf(path, guides);
+  const pieces = splitAtGuides(path, guides);
   if (pieces.length < 2) return undefined;
   return pieces.filter(({ side }) => side === 'left').map((piece) => piece.path);
 }

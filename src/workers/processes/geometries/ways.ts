@@ -2,15 +2,20 @@ import type { Geometry, Position } from 'geojson';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { DatumStep, GeometryServiceTask } from '../../../core/geoservices/geometry-service.js';
 import { transformBox } from '../../../native/index.js';
-import { findOperations, transformByOperation } from '../../../native/operations.js';
+import { findDatumOperations, transformByOperation } from '../../../native/operations.js';
 
 /** Ways of PROJ's database from one reference to another, by the codes of their steps between datums. */
 
 const LON_LAT = 'OGC:CRS84';
 
 /** None where both references have one datum. Codes are those of EPSG, and of Esri where EPSG has none. */
-export function waysOf({ from, target, area, areaCrs }: Extract<GeometryServiceTask, { verb: 'find-ways' }>) {
-  const operations = findOperations(from, target, area && transformBox(area, areaCrs, LON_LAT));
+export function findDatumTransformations({
+  from,
+  target,
+  area,
+  areaCrs,
+}: Extract<GeometryServiceTask, { verb: 'find-ways' }>) {
+  const operations = findDatumOperations(from, target, area && transformBox(area, areaCrs, LON_LAT));
   if (operations.some((steps) => steps.length === 0)) return [];
   const ways = new Map<string, DatumStep[]>();
   for (const steps of operations) {
@@ -27,7 +32,7 @@ export function waysOf({ from, target, area, areaCrs }: Extract<GeometryServiceT
 /** Geometries by the way that has these steps. Throws `invalid-input` where there is none. */
 export function transformGeometries(task: Extract<GeometryServiceTask, { verb: 'transform' }>): Geometry[] {
   const { from, target, steps } = task;
-  const place = findOperations(from, target).findIndex(
+  const place = findDatumOperations(from, target).findIndex(
     (one) =>
       one.length === steps.length &&
       steps.every(({ code, isForward }, i) => {
@@ -46,7 +51,7 @@ export function transformGeometries(task: Extract<GeometryServiceTask, { verb: '
   return task.geometries;
 }
 
-const keyOf = (steps: ReturnType<typeof findOperations>[number]) =>
+const keyOf = (steps: ReturnType<typeof findDatumOperations>[number]) =>
   steps.map(({ authority, code, isInverse }) => `${isInverse ? '-' : ''}${authority}:${code}`).join();
 
 /** The positions themselves: what is written to them is in the geometry. */

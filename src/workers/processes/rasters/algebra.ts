@@ -2,25 +2,25 @@
 
 import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { bandsOf } from '../../../core/rasters/band-math/index.js';
+import { listBands } from '../../../core/rasters/band-math/index.js';
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import type { Dataset } from '../../gdal/gdal.js';
 import { BLOCK, compile } from '../../rasters/pixels/band-math.js';
-import { FLOAT_BANDS, shapeOf, writeBlocks } from '../../rasters/pixels/blocks.js';
-import { needsDoubles, readValues } from '../../rasters/pixels/values.js';
+import { FLOAT_BANDS, getRasterShape, writeBlocks } from '../../rasters/pixels/blocks.js';
+import { needsDoubles, readWindowValues } from '../../rasters/pixels/values.js';
 import { withViews } from './views.js';
 
 /** A band for each expression, on the pixels of the first raster. A pixel of it has a value where all bands of the expression have one. */
-export async function calculate(
+export async function computeAlgebra(
   { datasets, band }: { datasets: readonly Dataset[]; band: number },
   { expressions, oneBand, resampling }: Extract<RasterProcess, { kind: 'algebra' }>,
   part: string,
   onProgress: (fraction: number) => void,
 ): Promise<void> {
-  const shape = shapeOf(datasets[0]!);
+  const shape = getRasterShape(datasets[0]!);
   await withViews(datasets, shape, resampling, async (views) => {
     const bands = views.flatMap((view) => bandsOfView(view, oneBand ? band : undefined));
-    const numbers = bandsOf(expressions);
+    const numbers = listBands(expressions);
     const missing = numbers.find((number) => number > bands.length);
     if (missing !== undefined)
       throw new TaskFailure(
@@ -29,7 +29,7 @@ export async function calculate(
       );
     const programs = expressions.map((expression) => ({
       evaluate: compile(expression),
-      own: bandsOf([expression]),
+      own: listBands([expression]),
     }));
     const type = numbers.some((number) => needsDoubles(bands[number - 1]!)) ? 'Float64' : FLOAT_BANDS.type;
     await writeBlocks(
@@ -38,7 +38,7 @@ export async function calculate(
       part,
       async (box) => {
         const values = new Map<number, Float64Array>();
-        for (const number of numbers) values.set(number, await readValues(bands[number - 1]!, box));
+        for (const number of numbers) values.set(number, await readWindowValues(bands[number - 1]!, box));
         return programs.map((program) => results(program, values, box.width * box.height));
       },
       onProgress,

@@ -8,20 +8,20 @@ import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
 import { ALL_VALID, BY_NODATA, type Dataset, gdal } from '../../gdal/gdal.js';
 import { rasterCopyPath } from '../../gdal/parts.js';
 import { connect } from '../../providers/geopackage/connection.js';
-import { inspect } from '../../providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../providers/geopackage/schema/inspect.js';
 import {
+  chooseOverviewResampling,
   cogArguments,
   type OverviewResampling,
-  overviewResamplingOf,
   PLAIN_ARGUMENTS,
 } from '../../rasters/cog/cog-process.js';
-import { georeferenceOf } from '../../rasters/georeference.js';
+import { getGeoreference } from '../../rasters/georeference.js';
 import { copyMask, layOut } from '../../rasters/pixels/blocks.js';
 import { FLOAT_NODATA } from '../../rasters/pixels/nodata.js';
 import type { PixelBox } from '../../rasters/pixels/values.js';
 import { moveExactly } from './exact.js';
 import { placeFeatures } from './shifted-features.js';
-import { pixelsAround, unionOf, zonesOver } from './zones.js';
+import { mergePixelBoxes, pixelsAround, zonesOver } from './zones.js';
 
 type OnProgress = (fraction: number) => void;
 
@@ -45,7 +45,7 @@ export function fillNodata(
   return changeCopy(
     source,
     part,
-    overviewResamplingOf(source.dataset),
+    chooseOverviewResampling(source.dataset),
     onProgress,
     async (src, mask, own) => {
       await gdal.fillNodataAsync({ src, ...mask, searchDist: distance, ...iterations });
@@ -102,9 +102,9 @@ export async function clip(
   { dataset, features }: { dataset: Dataset; features: string },
   part: string,
   onProgress: OnProgress,
-  layout: readonly string[] = cogArguments(overviewResamplingOf(dataset)),
+  layout: readonly string[] = cogArguments(chooseOverviewResampling(dataset)),
 ): Promise<void> {
-  const { geoTransform, northUp } = georeferenceOf(dataset);
+  const { geoTransform, northUp } = getGeoreference(dataset);
   if (!northUp) throw new TaskFailure('invalid-input', 'The raster is turned: reproject it before.');
   const placed = placeFeatures(dataset, features);
   try {
@@ -142,13 +142,13 @@ function missingArguments({ bands }: Dataset): string[] {
 }
 
 function boxAround(dataset: Dataset, features: string): PixelBox {
-  const source = inspect(features)[0]!.source as GeoPackageSource;
+  const source = inspectGeoPackage(features)[0]!.source as GeoPackageSource;
   const db = connect(features, true);
   try {
     const zones = zonesOver(db, source, pixelsAround(dataset)).zones;
     const [first, ...others] = zones.flatMap(({ parts }) => parts.map(({ box }) => box));
     if (!first) throw new TaskFailure('invalid-input', 'No polygon meets the raster.');
-    return others.reduce(unionOf, first);
+    return others.reduce(mergePixelBoxes, first);
   } finally {
     db.close();
   }

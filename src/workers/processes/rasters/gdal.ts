@@ -3,9 +3,9 @@
 import { RESULT_TABLE } from '../../../core/processes/feature-processes.js';
 import type { RasterProcess, RasterProcessOutcome } from '../../../core/rasters/raster-processes.js';
 import type { Resampling } from '../../../core/rasters/rasters.js';
-import { crsOf } from '../../gdal/crs.js';
+import { getCrs } from '../../gdal/crs.js';
 import { type Dataset, gdal, resamplingName } from '../../gdal/gdal.js';
-import { cogArguments, overviewResamplingOf, PLAIN_ARGUMENTS } from '../../rasters/cog/cog-process.js';
+import { chooseOverviewResampling, cogArguments, PLAIN_ARGUMENTS } from '../../rasters/cog/cog-process.js';
 import { gridArguments, mercatorGrid } from '../../rasters/mercator.js';
 import { moveExactly } from './exact.js';
 
@@ -45,7 +45,7 @@ export async function warp(
   onProgress: OnProgress,
 ): Promise<void> {
   const classes = CLASS_RESAMPLINGS.has(process.resampling);
-  const overviews = classes ? 'NEAREST' : overviewResamplingOf(dataset);
+  const overviews = classes ? 'NEAREST' : chooseOverviewResampling(dataset);
   const args = [...cogArguments(overviews), ...(await warpArguments(dataset, process))];
   (await gdal.warpAsync(part, null, [dataset], args, { progress_cb: onProgress })).close();
 }
@@ -93,7 +93,7 @@ async function warpArguments(
   dataset: Dataset,
   { crs, pixelSize, resampling }: Extract<RasterProcess, { kind: 'warp' }>,
 ): Promise<string[]> {
-  const grid = crs === undefined ? undefined : await mercatorGrid(dataset, crsOf(crs));
+  const grid = crs === undefined ? undefined : await mercatorGrid(dataset, getCrs(crs));
   return [
     ...(crs === undefined ? [] : ['-t_srs', crs]),
     ...(grid ? gridArguments(grid, pixelSize) : []),

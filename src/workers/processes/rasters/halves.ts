@@ -4,11 +4,11 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { type Dataset, gdal } from '../../gdal/gdal.js';
 import type { OverviewResampling } from '../../rasters/cog/cog-process.js';
 import {
-  boxesOf,
   createFile,
   FLOAT_BANDS,
+  getRasterShape,
   type RasterShape,
-  shapeOf,
+  splitIntoBlocks,
   writeBlocks,
 } from '../../rasters/pixels/blocks.js';
 import { FLOAT_NODATA } from '../../rasters/pixels/nodata.js';
@@ -17,13 +17,13 @@ import { readWide, validIn, type WideType, type WideValues } from '../../rasters
 
 /** Writes two bands of doubles for each band: the upper and the lower 32 bits. */
 export async function splitHalves(dataset: Dataset, path: string): Promise<void> {
-  const shape = shapeOf(dataset);
+  const shape = getRasterShape(dataset);
   const target = await createFile(path, shape, {
     ...{ ...FLOAT_BANDS, count: 2 * dataset.bands.count(), type: 'Float64' },
   });
   try {
     for (const [i, band] of [...dataset.bands].entries())
-      for (const box of boxesOf(shape)) {
+      for (const box of splitIntoBlocks(shape)) {
         const values = await readWide(band, box);
         const isValid = await validIn(band, box, values);
         const half = (part: (value: bigint) => bigint) =>
@@ -68,7 +68,7 @@ export async function joinHalves(
   try {
     const count = halves.bands.count() / 2;
     await writeBlocks(
-      shapeOf(halves) satisfies RasterShape,
+      getRasterShape(halves) satisfies RasterShape,
       { count, type, nodata, overviews },
       part,
       async (box) => {

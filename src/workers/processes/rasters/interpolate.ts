@@ -4,11 +4,11 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import type { Dataset } from '../../gdal/gdal.js';
-import { georeferenceOf } from '../../rasters/georeference.js';
-import { FLOAT_BANDS, shapeOf, writeBlocks } from '../../rasters/pixels/blocks.js';
+import { getGeoreference } from '../../rasters/georeference.js';
+import { FLOAT_BANDS, getRasterShape, writeBlocks } from '../../rasters/pixels/blocks.js';
 import type { PixelBox } from '../../rasters/pixels/values.js';
 import { type Points, readPoints } from './points.js';
-import { areaOf, type PixelsOf, pixelsAround } from './zones.js';
+import { countPixels, type PixelsOf, pixelsAround } from './zones.js';
 
 type IdwProcess = Extract<RasterProcess, { kind: 'idw' }>;
 
@@ -16,13 +16,13 @@ type IdwProcess = Extract<RasterProcess, { kind: 'idw' }>;
 const SAME = 1e-13;
 
 /** On the pixels of a raster; those with no point within the radius have no value. */
-export async function interpolate(
+export async function interpolateRaster(
   { dataset, features }: { dataset: Dataset; features: string },
   { field, power, radius }: IdwProcess,
   part: string,
   onProgress: (fraction: number) => void,
 ): Promise<void> {
-  const shape = shapeOf(dataset);
+  const shape = getRasterShape(dataset);
   const points = readPoints(features, field, dataset);
   const near = radius === undefined ? undefined : new Buckets(points, radius);
   const pairs = near?.pairs(pixelsAround(dataset)) ?? points.values.length * shape.width * shape.height;
@@ -31,7 +31,7 @@ export async function interpolate(
       'too-large',
       `There are too many points for so many pixels: name a ${near ? 'smaller ' : ''}radius.`,
     );
-  const [x0, a, b, y0, c, d] = georeferenceOf(dataset).geoTransform;
+  const [x0, a, b, y0, c, d] = getGeoreference(dataset).geoTransform;
   const all = points.values.map((_, i) => i);
   const weigh = weigher(points, power, radius);
   const compute = async ({ column, row, width, height }: PixelBox) => {
@@ -83,7 +83,7 @@ class Buckets {
       const [column, row] = this.#square(this.points.xs[group[0]!]!, this.points.ys[group[0]!]!);
       const square = [(column - 1) * side, (row - 1) * side, (column + 2) * side, (row + 2) * side] as const;
       const box = pixelsOf(square).find(({ shift }) => shift === 0)?.box;
-      if (box) pairs += group.length * areaOf(box);
+      if (box) pairs += group.length * countPixels(box);
     }
     return pairs;
   }

@@ -5,18 +5,18 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { MosaicOperator, RasterProcess } from '../../../core/rasters/raster-processes.js';
 import type { Dataset } from '../../gdal/gdal.js';
-import { overviewResamplingOf } from '../../rasters/cog/cog-process.js';
-import { georeferenceOf } from '../../rasters/georeference.js';
+import { chooseOverviewResampling } from '../../rasters/cog/cog-process.js';
+import { getGeoreference } from '../../rasters/georeference.js';
 import {
   type BandShape,
   FLOAT_BANDS,
+  getRasterShape,
   type RasterShape,
-  shapeOf,
   writeBlocks,
 } from '../../rasters/pixels/blocks.js';
 import { outlineIn } from '../../rasters/pixels/continuous.js';
 import { nodataIn } from '../../rasters/pixels/nodata.js';
-import { isScaled, needsDoubles, readValues } from '../../rasters/pixels/values.js';
+import { hasScaledValues, needsDoubles, readWindowValues } from '../../rasters/pixels/values.js';
 import { withViews } from './views.js';
 
 /** All bands, on the pixels of the first raster, which go on around all of them. */
@@ -40,7 +40,7 @@ export async function mosaic(
         const bands: Float64Array[] = [];
         for (let number = 1; number <= count; number++) {
           const layers: Float64Array[] = [];
-          for (const view of views) layers.push(await readValues(view.bands.get(number), box));
+          for (const view of views) layers.push(await readWindowValues(view.bands.get(number), box));
           bands.push(combine(layers));
         }
         return bands;
@@ -88,9 +88,9 @@ const COMBINE: Readonly<Record<MosaicOperator, Combine>> = {
 function bandShape(datasets: readonly Dataset[], operator: MosaicOperator): Omit<BandShape, 'count'> {
   const bands = datasets.flatMap((dataset) => [...dataset.bands]);
   const [type, nodata] = [bands[0]!.dataType ?? 'Float32', nodataIn(bands[0]!)];
-  const overviews = overviewResamplingOf(datasets[0]!);
+  const overviews = chooseOverviewResampling(datasets[0]!);
   const isAlike = (band: RasterBand) =>
-    band.dataType === type && Object.is(nodataIn(band), nodata) && !isScaled(band);
+    band.dataType === type && Object.is(nodataIn(band), nodata) && !hasScaledValues(band);
   if (operator !== 'mean' && bands.every(isAlike))
     return { type, nodata: nodata === null || Number.isNaN(nodata) ? 'mask' : nodata, overviews };
   return bands.some(needsDoubles) ? { ...FLOAT_BANDS, type: 'Float64' } : FLOAT_BANDS;
@@ -99,12 +99,12 @@ function bandShape(datasets: readonly Dataset[], operator: MosaicOperator): Omit
 /** Around all rasters, on the pixels of the first. Fails with `too-large`. */
 function shapeAround(datasets: readonly Dataset[]): RasterShape {
   const lead = datasets[0]!;
-  const { geoTransform, crs, northUp } = georeferenceOf(lead);
+  const { geoTransform, crs, northUp } = getGeoreference(lead);
   if (!northUp) throw new TaskFailure('invalid-input', 'The first raster is turned: reproject it before.');
   const [x0, dx, , y0, , dy] = geoTransform;
   let [left, top, right, bottom] = [0, 0, lead.rasterSize.x, lead.rasterSize.y];
   for (const dataset of datasets) {
-    const { extent, crs: own } = georeferenceOf(dataset);
+    const { extent, crs: own } = getGeoreference(dataset);
     const box = outlineIn(extent, own, crs);
     if (!box)
       throw new TaskFailure('invalid-input', 'A raster does not lie where the CRS of the first one reaches.');
@@ -120,7 +120,7 @@ function shapeAround(datasets: readonly Dataset[]): RasterShape {
       `The rasters together span more than ${LIMITS.importSamples} samples.`,
     );
   const origin = [x0 + left * dx, dx, 0, y0 + top * dy, 0, dy] as RasterShape['geoTransform'];
-  return { ...shapeOf(lead), width, height, geoTransform: origin };
+  return { ...getRasterShape(lead), width, height, geoTransform: origin };
 }
 
 /** Part of a pixel that rounding moves edges by. */

@@ -1,12 +1,12 @@
 /** Features with numbers behind their attributes. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { freeName, namesInUse } from '../../../core/features/column-names.js';
+import { findFreeName, namesInUse } from '../../../core/features/column-names.js';
 import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
 import { INT64_MAX } from '../../../core/values/exact-number.js';
 import type Database from '../../../native/sqlite.js';
 import { quote } from '../../providers/geopackage/connection.js';
-import { type Attribute, type AttributeValue, FeatureTable } from '../table.js';
+import { type Attribute, FeatureTable, type TableValue } from '../table.js';
 
 /** Of all features, in ascending order of their ids. */
 export interface Numbers {
@@ -31,7 +31,7 @@ export function writeNumbers(
   const taken = namesInUse(fields);
   requireInt64(integers);
   const attributes: Attribute[] = names.map((name, i) => {
-    const free = freeName(name, taken);
+    const free = findFreeName(name, taken);
     taken.add(free.toLowerCase());
     return { name: free, type: integers?.has(places[i]!) ? 'integer' : 'number' };
   });
@@ -40,7 +40,7 @@ export function writeNumbers(
   const rows = db.prepare(`SELECT ${columns} FROM ${quote(table)} ORDER BY ${quote(idColumn)}`).raw();
   try {
     let at = 0;
-    for (const [id, geometry, ...values] of rows.iterate() as IterableIterator<AttributeValue[]>) {
+    for (const [id, geometry, ...values] of rows.iterate() as IterableIterator<TableValue[]>) {
       const own = places.map((place) => {
         const column = integers?.get(place);
         if (column) return column[at / width]!;

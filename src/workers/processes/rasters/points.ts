@@ -7,10 +7,10 @@ import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
 import type { Dataset } from '../../gdal/gdal.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
-import { inspect } from '../../providers/geopackage/schema/inspect.js';
-import { georeferenceOf } from '../../rasters/georeference.js';
-import { boxOf } from '../blob.js';
-import { shiftsOf } from './zones.js';
+import { inspectGeoPackage } from '../../providers/geopackage/schema/inspect.js';
+import { getGeoreference } from '../../rasters/georeference.js';
+import { readBlobBox } from '../blob.js';
+import { listLongitudeShifts } from './zones.js';
 
 export interface Points {
   blobs: Uint8Array[];
@@ -25,7 +25,7 @@ export interface Points {
  */
 export function readPoints(path: string, field: string, dataset: Dataset): Points {
   const move = moveNear(dataset);
-  const { idColumn, geometryColumn } = inspect(path)[0]!.source as GeoPackageSource;
+  const { idColumn, geometryColumn } = inspectGeoPackage(path)[0]!.source as GeoPackageSource;
   const db = connect(path, true);
   try {
     const columns = [geometryColumn, field].map(quote).join(', ');
@@ -38,7 +38,7 @@ export function readPoints(path: string, field: string, dataset: Dataset): Point
     const points: [number, number, number][] = [];
     const blobs: Uint8Array[] = [];
     for (const [geometry, value] of rows) {
-      const box = boxOf(geometry);
+      const box = readBlobBox(geometry);
       if (!box || !geometry) continue;
       const [x, y] = [move(box[0]), box[1]];
       points.push([x, y, value]);
@@ -56,9 +56,9 @@ export function readPoints(path: string, field: string, dataset: Dataset): Point
 
 /** Moves an x around the Earth to where it is nearest to the middle of a raster. */
 function moveNear(dataset: Dataset): (x: number) => number {
-  const shifts = shiftsOf(dataset);
+  const shifts = listLongitudeShifts(dataset);
   const { x: columns, y: rows } = dataset.rasterSize;
-  const [x0, a, b] = georeferenceOf(dataset).geoTransform;
+  const [x0, a, b] = getGeoreference(dataset).geoTransform;
   const middle = x0 + (a * columns + b * rows) / 2;
   const away = (x: number) => Math.abs(x - middle);
   return (x) => shifts.map((shift) => x + shift).reduce((best, one) => (away(one) < away(best) ? one : best));

@@ -8,24 +8,24 @@ import type {
   RasterProcessTask,
 } from '../../../core/rasters/raster-processes.js';
 import type { RasterSource } from '../../../core/rasters/rasters.js';
-import { failureOf, publish, requireNewFile } from '../../exchange/ogr/translation.js';
+import { commitOutput, describeTranslationFailure, requireNewFile } from '../../exchange/ogr/translation.js';
 import { type Dataset, gdal } from '../../gdal/gdal.js';
 import { removePart } from '../../gdal/parts.js';
 import { withRaster } from '../../rasters/handles.js';
 import { peakMemory, resetPeakMemory } from '../../threads/peak-memory.js';
-import { calculate } from './algebra.js';
+import { computeAlgebra } from './algebra.js';
 import { clip, clipExactly, fillNodata, sieve } from './edit.js';
 import { cannotRound, readsBeyondDoubles } from './exact.js';
 import { makeTerrain, trace, warp, warpExactly } from './gdal.js';
-import { interpolate } from './interpolate.js';
+import { interpolateRaster } from './interpolate.js';
 import { mosaic } from './mosaic.js';
 import { rasterize } from './rasterize.js';
 import { reclassify } from './reclassify.js';
 import { samplePoints } from './sample.js';
-import { histogramOf, statisticsOf } from './statistics.js';
+import { computeBandStatistics, computeHistogram } from './statistics.js';
 import { interpolateLinear } from './triangles.js';
 import { viewshed } from './viewshed.js';
-import { zonalStatistics } from './zonal.js';
+import { computeZonalStatistics } from './zonal.js';
 
 type OnProgress = (fraction: number) => void;
 
@@ -44,10 +44,10 @@ export async function processRaster(
         throw new TaskFailure('invalid-input', `The raster has no band ${band}.`);
       return write(process, { datasets, band, features, part, onProgress });
     });
-    if (!result.values) await publish(part, output);
+    if (!result.values) await commitOutput(part, output);
     return { ...result, memoryBytes: peakMemory() };
   } catch (error) {
-    throw await failureOf(part, 'The raster cannot be processed.', error);
+    throw await describeTranslationFailure(part, 'The raster cannot be processed.', error);
   } finally {
     await removePart(part);
   }
@@ -90,11 +90,11 @@ async function write(
   }
   switch (process.kind) {
     case 'statistics':
-      return { values: { statistics: await statisticsOf(dataset, onProgress) } };
+      return { values: { statistics: await computeBandStatistics(dataset, onProgress) } };
     case 'histogram':
-      return { values: { histogram: await histogramOf(dataset, band, process, onProgress) } };
+      return { values: { histogram: await computeHistogram(dataset, band, process, onProgress) } };
     case 'zonal':
-      return zonalStatistics(work, process, part, onProgress);
+      return computeZonalStatistics(work, process, part, onProgress);
     case 'sample':
       return samplePoints(work, process, part, onProgress);
     case 'contour':
@@ -116,7 +116,7 @@ function makeRaster(
 ): Promise<void> {
   switch (process.kind) {
     case 'algebra':
-      return calculate({ datasets, band: work.band }, process, part, onProgress);
+      return computeAlgebra({ datasets, band: work.band }, process, part, onProgress);
     case 'reclassify':
       return reclassify(work, process, part, onProgress);
     case 'mosaic':
@@ -128,7 +128,7 @@ function makeRaster(
     case 'rasterize':
       return rasterize(work, process, part, onProgress);
     case 'idw':
-      return interpolate(work, process, part, onProgress);
+      return interpolateRaster(work, process, part, onProgress);
     case 'linear':
       return interpolateLinear(work, process, part, onProgress);
     case 'clip':

@@ -7,7 +7,13 @@ import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import { type Dataset, gdal } from '../../gdal/gdal.js';
 import { copyPath, rasterCopyPath } from '../../gdal/parts.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
-import { createFile, FLOAT_BANDS, layOut, type RasterShape, shapeOf } from '../../rasters/pixels/blocks.js';
+import {
+  createFile,
+  FLOAT_BANDS,
+  getRasterShape,
+  layOut,
+  type RasterShape,
+} from '../../rasters/pixels/blocks.js';
 import { FLOAT_NODATA } from '../../rasters/pixels/nodata.js';
 import { WIDE_NODATA } from '../../rasters/pixels/wide-integers.js';
 import { joinHalves } from './halves.js';
@@ -30,7 +36,7 @@ export async function rasterize(
 ): Promise<void> {
   const type = field === undefined ? floatType(value) : typeOfField(features, field);
   const path = rasterCopyPath(part);
-  const shape = shapeOf(dataset);
+  const shape = getRasterShape(dataset);
   const touched = allTouched ? ['-at'] : [];
   const report = (fraction: number) => onProgress(fraction * BURNED);
   if (type === 'Int64') {

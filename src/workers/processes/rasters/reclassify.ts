@@ -3,8 +3,8 @@
 import type { RasterBand } from 'gdal-async';
 import type { RasterClass, RasterProcess } from '../../../core/rasters/raster-processes.js';
 import type { Dataset } from '../../gdal/gdal.js';
-import { type BandShape, FLOAT_BANDS, shapeOf, writeBlocks } from '../../rasters/pixels/blocks.js';
-import { needsDoubles, readValues } from '../../rasters/pixels/values.js';
+import { type BandShape, FLOAT_BANDS, getRasterShape, writeBlocks } from '../../rasters/pixels/blocks.js';
+import { needsDoubles, readWindowValues } from '../../rasters/pixels/values.js';
 
 /** Values of a band by the classes that they are in. */
 export function reclassify(
@@ -28,12 +28,12 @@ export function reclassify(
     if (one && value < one.max) return one.value;
     return keepsOthers ? value : Number.NaN;
   };
-  const compute = async (box: Parameters<typeof readValues>[1]) => {
-    const values = await readValues(source, box);
+  const compute = async (box: Parameters<typeof readWindowValues>[1]) => {
+    const values = await readWindowValues(source, box);
     for (let i = 0; i < values.length; i++) values[i] = classify(values[i]!);
     return [values];
   };
-  return writeBlocks(shapeOf(dataset), bands, part, compute, onProgress);
+  return writeBlocks(getRasterShape(dataset), bands, part, compute, onProgress);
 }
 
 /** Place of the last bound that is not above a value; -1 when all are. */

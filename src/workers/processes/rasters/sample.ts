@@ -4,12 +4,19 @@ import type { RasterProcess, RasterProcessOutcome } from '../../../core/rasters/
 import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
 import type { Dataset } from '../../gdal/gdal.js';
 import { connect } from '../../providers/geopackage/connection.js';
-import { inspect } from '../../providers/geopackage/schema/inspect.js';
-import { georeferenceOf } from '../../rasters/georeference.js';
-import { isScaled, type PixelBox, readValues } from '../../rasters/pixels/values.js';
+import { inspectGeoPackage } from '../../providers/geopackage/schema/inspect.js';
+import { getGeoreference } from '../../rasters/georeference.js';
+import { hasScaledValues, type PixelBox, readWindowValues } from '../../rasters/pixels/values.js';
 import { isWide, readIntegers } from '../../rasters/pixels/wide-integers.js';
 import { writeNumbers } from './numbers.js';
-import { groupsOf, type PixelsOf, pixelAt, pixelTransformOf, shiftsOf, zonesOver } from './zones.js';
+import {
+  computePixelPosition,
+  groupZones,
+  invertGeoTransform,
+  listLongitudeShifts,
+  type PixelsOf,
+  zonesOver,
+} from './zones.js';
 
 type SampleProcess = Extract<RasterProcess, { kind: 'sample' }>;
 
@@ -25,16 +32,16 @@ export async function samplePoints(
   /** Values of 64-bit bands are integers with all digits. */
   keepsDigits = false,
 ): Promise<RasterProcessOutcome> {
-  const source = inspect(features)[0]!.source as GeoPackageSource;
+  const source = inspectGeoPackage(features)[0]!.source as GeoPackageSource;
   const width = dataset.bands.count();
   const db = connect(features, true);
   try {
     const { zones, count } = zonesOver(db, source, pixelsNear(dataset, bilinear));
     const numbers = new Float64Array(count * width).fill(Number.NaN);
     const integers = keepsDigits ? integerColumns(dataset, count) : undefined;
-    const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
+    const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
     let done = 0;
-    for (const { zones: group, parts } of groupsOf(zones)) {
+    for (const { zones: group, parts } of groupZones(zones)) {
       // A point is on the raster once.
       const { box, shift } = parts[0]!;
       for (let band = 0; band < width; band++) {
@@ -45,7 +52,7 @@ export async function samplePoints(
             column[index] = values[placeIn(box, own[0]!.box.column, own[0]!.box.row)]!;
           continue;
         }
-        const values = await readValues(dataset.bands.get(band + 1), box);
+        const values = await readWindowValues(dataset.bands.get(band + 1), box);
         for (const {
           middle: [x, y],
           index,
@@ -53,7 +60,7 @@ export async function samplePoints(
         } of group) {
           const pixels = own[0]!.box;
           numbers[index * width + band] = bilinear
-            ? between(values, box, pixels, pixelAt(transform, x + shift, y))
+            ? between(values, box, pixels, computePixelPosition(transform, x + shift, y))
             : values[placeIn(box, pixels.column, pixels.row)]!;
         }
       }
@@ -70,17 +77,17 @@ export async function samplePoints(
 
 /** By the places of their bands, columns for the values of 64-bit integers without a scale. */
 function integerColumns({ bands }: Dataset, count: number): Map<number, (bigint | null)[]> {
-  const wide = [...bands].flatMap((band, i) => (isWide(band) && !isScaled(band) ? [i] : []));
+  const wide = [...bands].flatMap((band, i) => (isWide(band) && !hasScaledValues(band) ? [i] : []));
   return new Map(wide.map((i) => [i, Array.from({ length: count }, () => null)]));
 }
 
 /** The pixel that a point lies in, or the four whose centres are around it. */
 function pixelsNear(dataset: Dataset, bilinear: boolean): PixelsOf {
-  const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
+  const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
   const { x: columns, y: rows } = dataset.rasterSize;
-  const shifts = shiftsOf(dataset);
+  const shifts = listLongitudeShifts(dataset);
   const pixelsOf = (x: number, y: number): PixelBox | undefined => {
-    const [column, row] = pixelAt(transform, x, y);
+    const [column, row] = computePixelPosition(transform, x, y);
     if (!(column >= 0 && row >= 0 && column < columns && row < rows)) return undefined;
     if (!bilinear) return { column: Math.floor(column), row: Math.floor(row), width: 1, height: 1 };
     const [left, top] = [Math.max(0, Math.floor(column - 0.5)), Math.max(0, Math.floor(row - 0.5))];

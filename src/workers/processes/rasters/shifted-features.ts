@@ -5,7 +5,7 @@ import { RESULT_TABLE } from '../../../core/processes/feature-processes.js';
 import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
 import { type Dataset, gdal } from '../../gdal/gdal.js';
 import { connect } from '../../providers/geopackage/connection.js';
-import { inspect } from '../../providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../providers/geopackage/schema/inspect.js';
 import { pixelsAround, zonesOver } from './zones.js';
 
 export interface PlacedFeatures {
@@ -30,7 +30,7 @@ let copies = 0;
 
 /** By how much each feature on the raster is to be moved east. */
 function shiftsById(dataset: Dataset, path: string): Map<number, readonly number[]> {
-  const source = inspect(path)[0]!.source as GeoPackageSource;
+  const source = inspectGeoPackage(path)[0]!.source as GeoPackageSource;
   const db = connect(path, true);
   try {
     const { zones } = zonesOver(db, source, pixelsAround(dataset));

@@ -3,14 +3,14 @@
 import type { RasterBand } from 'gdal-async';
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import type { Dataset } from '../../gdal/gdal.js';
-import { boxesOf } from '../../rasters/pixels/blocks.js';
+import { splitIntoBlocks } from '../../rasters/pixels/blocks.js';
 import { Moments } from '../../rasters/pixels/statistics.js';
-import { readValues } from '../../rasters/pixels/values.js';
+import { readWindowValues } from '../../rasters/pixels/values.js';
 
 type OnProgress = (fraction: number) => void;
 
 /** Statistics of each band; what has no value counts as missing. */
-export async function statisticsOf({ bands, rasterSize }: Dataset, onProgress: OnProgress) {
+export async function computeBandStatistics({ bands, rasterSize }: Dataset, onProgress: OnProgress) {
   const pixels = rasterSize.x * rasterSize.y;
   const all = [];
   for (let band = 1; band <= bands.count(); band++) {
@@ -33,7 +33,7 @@ async function momentsOf(band: RasterBand, onProgress: OnProgress): Promise<Mome
 }
 
 /** Counts of values in ranges of equal width; the last one has its upper bound, too. */
-export async function histogramOf(
+export async function computeHistogram(
   { bands }: Dataset,
   number: number,
   { bins, min, max }: Extract<RasterProcess, { kind: 'histogram' }>,
@@ -64,8 +64,8 @@ async function eachBlock(
 ): Promise<void> {
   const { x: width, y: height } = band.size;
   let done = 0;
-  for (const box of boxesOf({ width, height })) {
-    for (const value of await readValues(band, box)) if (!Number.isNaN(value)) visit(value);
+  for (const box of splitIntoBlocks({ width, height })) {
+    for (const value of await readWindowValues(band, box)) if (!Number.isNaN(value)) visit(value);
     done += box.width * box.height;
     onProgress(done / (width * height));
   }

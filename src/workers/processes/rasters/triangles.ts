@@ -3,12 +3,12 @@
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import { processCollection } from '../../../native/processing.js';
 import type { Dataset } from '../../gdal/gdal.js';
-import { georeferenceOf } from '../../rasters/georeference.js';
-import { FLOAT_BANDS, shapeOf, writeBlocks } from '../../rasters/pixels/blocks.js';
+import { getGeoreference } from '../../rasters/georeference.js';
+import { FLOAT_BANDS, getRasterShape, writeBlocks } from '../../rasters/pixels/blocks.js';
 import type { PixelBox } from '../../rasters/pixels/values.js';
-import { ringOf } from '../blob.js';
+import { readFirstRing } from '../blob.js';
 import { type Points, readPoints } from './points.js';
-import { type PixelTransform, pixelAt, pixelTransformOf } from './zones.js';
+import { computePixelPosition, invertGeoTransform, type PixelTransform } from './zones.js';
 
 /** Part of a triangle by which rounding may put a pixel on its edge outside. */
 const EDGE = 1e-9;
@@ -24,7 +24,7 @@ export async function interpolateLinear(
   onProgress: (fraction: number) => void,
 ): Promise<void> {
   const points = readPoints(features, field, dataset);
-  const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
+  const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
   const triangles = trianglesOf(points, transform);
   const compute = async (box: PixelBox) => {
     const out = new Float64Array(box.width * box.height).fill(Number.NaN);
@@ -32,7 +32,7 @@ export async function interpolateLinear(
       fill(out, box, triangles.subarray(at, at + NUMBERS));
     return [out];
   };
-  await writeBlocks(shapeOf(dataset), { count: 1, ...FLOAT_BANDS }, part, compute, onProgress);
+  await writeBlocks(getRasterShape(dataset), { count: 1, ...FLOAT_BANDS }, part, compute, onProgress);
 }
 
 function trianglesOf({ xs, ys, values, blobs }: Points, transform: PixelTransform): Float64Array {
@@ -41,10 +41,13 @@ function trianglesOf({ xs, ys, values, blobs }: Points, transform: PixelTransfor
   const polygons = processCollection(blobs, { name: 'delaunay', tolerance: 0 }, 0);
   const triangles = new Float64Array(polygons.length * NUMBERS);
   for (const [i, polygon] of polygons.entries()) {
-    const ring = ringOf(polygon);
+    const ring = readFirstRing(polygon);
     for (let corner = 0; corner < 3; corner++) {
       const [x, y] = [ring[2 * corner]!, ring[2 * corner + 1]!];
-      triangles.set([...pixelAt(transform, x, y), byPlace.get(`${x} ${y}`)!], i * NUMBERS + corner * 3);
+      triangles.set(
+        [...computePixelPosition(transform, x, y), byPlace.get(`${x} ${y}`)!],
+        i * NUMBERS + corner * 3,
+      );
     }
   }
   return triangles;

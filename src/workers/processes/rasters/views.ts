@@ -5,9 +5,9 @@ import type { Resampling } from '../../../core/rasters/rasters.js';
 import { sameCrs } from '../../gdal/crs.js';
 import { type Dataset, gdal, resamplingName } from '../../gdal/gdal.js';
 import { Scratch } from '../../gdal/scratch.js';
-import { type GeoTransform, georeferenceOf } from '../../rasters/georeference.js';
+import { type GeoTransform, getGeoreference } from '../../rasters/georeference.js';
 import type { RasterShape } from '../../rasters/pixels/blocks.js';
-import type { View } from '../../rasters/pixels/continuous.js';
+import type { DatasetView } from '../../rasters/pixels/continuous.js';
 
 /** The same corner and pixels, up to rounding: a thousandth of a pixel. */
 const SAME = 1e-3;
@@ -18,9 +18,9 @@ async function viewOn(
   lead: Dataset,
   shape: RasterShape,
   resampling: Resampling,
-): Promise<View> {
+): Promise<DatasetView> {
   if (isOnGrid(dataset, lead, shape)) return { dataset, close() {} };
-  const { northUp, crs } = georeferenceOf(lead);
+  const { northUp, crs } = getGeoreference(lead);
   if (!northUp) throw new TaskFailure('invalid-input', 'The first raster is turned: reproject it before.');
   const [west, width, , north, , height] = shape.geoTransform;
   const extent = [west, north + shape.height * height, west + shape.width * width, north];
@@ -40,9 +40,9 @@ async function viewOn(
 function isOnGrid(dataset: Dataset, lead: Dataset, shape: RasterShape): boolean {
   const { x, y } = dataset.rasterSize;
   if (x !== shape.width || y !== shape.height) return false;
-  if (dataset === lead && isSame(georeferenceOf(lead).geoTransform, shape.geoTransform)) return true;
-  const { geoTransform, crs } = georeferenceOf(dataset);
-  return isSame(geoTransform, shape.geoTransform) && sameCrs(crs, georeferenceOf(lead).crs);
+  if (dataset === lead && isSame(getGeoreference(lead).geoTransform, shape.geoTransform)) return true;
+  const { geoTransform, crs } = getGeoreference(dataset);
+  return isSame(geoTransform, shape.geoTransform) && sameCrs(crs, getGeoreference(lead).crs);
 }
 
 function isSame(a: GeoTransform, b: GeoTransform): boolean {
@@ -59,7 +59,7 @@ export async function withViews<T>(
   resampling: Resampling,
   use: (views: Dataset[]) => Promise<T>,
 ): Promise<T> {
-  const views: View[] = [];
+  const views: DatasetView[] = [];
   try {
     for (const dataset of datasets) views.push(await viewOn(dataset, datasets[0]!, shape, resampling));
     return await use(views.map((view) => view.dataset));

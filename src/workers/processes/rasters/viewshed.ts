@@ -8,12 +8,12 @@ import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
-import type { Crs } from '../../gdal/crs.js';
+import type { GdalCrs } from '../../gdal/crs.js';
 import type { Dataset } from '../../gdal/gdal.js';
-import { type GeoTransform, georeferenceOf } from '../../rasters/georeference.js';
-import { type BandShape, shapeOf, writeBlocks } from '../../rasters/pixels/blocks.js';
-import { type PixelBox, readValues } from '../../rasters/pixels/values.js';
-import { pixelAt, pixelTransformOf, shiftsOf } from './zones.js';
+import { type GeoTransform, getGeoreference } from '../../rasters/georeference.js';
+import { type BandShape, getRasterShape, writeBlocks } from '../../rasters/pixels/blocks.js';
+import { type PixelBox, readWindowValues } from '../../rasters/pixels/values.js';
+import { computePixelPosition, invertGeoTransform, listLongitudeShifts } from './zones.js';
 
 type ViewshedProcess = Extract<RasterProcess, { kind: 'viewshed' }>;
 
@@ -37,7 +37,7 @@ export async function viewshed(
   part: string,
   onProgress: (fraction: number) => void,
 ): Promise<void> {
-  const { geoTransform, northUp, crs } = georeferenceOf(dataset);
+  const { geoTransform, northUp, crs } = getGeoreference(dataset);
   if (!northUp) throw new TaskFailure('invalid-input', 'The raster is turned: reproject it before.');
   const place = pixelOn(dataset, process.x, process.y);
   const window = windowAround(dataset, geoTransform, place, process.maxDistance);
@@ -49,7 +49,12 @@ export async function viewshed(
   const visibility = await view.look((fraction) => onProgress(fraction * LOOKED));
   const [x, dx, , y, , dy] = geoTransform;
   const corner: GeoTransform = [x + window.column * dx, dx, 0, y + window.row * dy, 0, dy];
-  const shape = { ...shapeOf(dataset), width: window.width, height: window.height, geoTransform: corner };
+  const shape = {
+    ...getRasterShape(dataset),
+    width: window.width,
+    height: window.height,
+    geoTransform: corner,
+  };
   await writeBlocks(
     shape,
     BANDS,
@@ -61,14 +66,16 @@ export async function viewshed(
 
 /** The pixel of a position, whichever way the raster counts its longitude. Outside of the raster if there is none. */
 function pixelOn(dataset: Dataset, x: number, y: number): [column: number, row: number] {
-  const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
-  const places = shiftsOf(dataset).map((shift) => pixelAt(transform, x + shift, y).map(Math.floor));
+  const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
+  const places = listLongitudeShifts(dataset).map((shift) =>
+    computePixelPosition(transform, x + shift, y).map(Math.floor),
+  );
   const isOn = ([column]: number[]) => column! >= 0 && column! < dataset.rasterSize.x;
   return (places.find(isOn) ?? places[0]) as [number, number];
 }
 
 /** Greatest radius of the Earth of a CRS. */
-function radiusOf({ srs }: Crs): number {
+function radiusOf({ srs }: GdalCrs): number {
   const radius = Number(srs.getAttrValue('SPHEROID', 1));
   return Number.isFinite(radius) && radius > 0 ? radius : WGS84_RADIUS;
 }
@@ -164,7 +171,7 @@ class View {
   async #rows(row: number, count: number): Promise<Float64Array[]> {
     const { column, width } = this.window;
     const box = { column, row: this.window.row + row, width, height: count };
-    const values = await readValues(this.band, box);
+    const values = await readWindowValues(this.band, box);
     return Array.from({ length: count }, (_, i) => values.subarray(i * width, (i + 1) * width));
   }
 

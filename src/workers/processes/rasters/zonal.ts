@@ -10,17 +10,17 @@ import type Database from '../../../native/sqlite.js';
 import { TALLY_STATISTICS, ZoneTallies } from '../../../native/zonal.js';
 import type { Dataset } from '../../gdal/gdal.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
-import { inspect } from '../../providers/geopackage/schema/inspect.js';
-import { georeferenceOf } from '../../rasters/georeference.js';
-import { type PixelBox, readValues } from '../../rasters/pixels/values.js';
+import { inspectGeoPackage } from '../../providers/geopackage/schema/inspect.js';
+import { getGeoreference } from '../../rasters/georeference.js';
+import { type PixelBox, readWindowValues } from '../../rasters/pixels/values.js';
 import { writeNumbers } from './numbers.js';
 import {
-  groupsOf,
+  groupZones,
+  invertGeoTransform,
   type PixelTransform,
   pixelsAround,
-  pixelTransformOf,
-  windowsOf,
-  type Zone,
+  type RasterZone,
+  splitPixelBox,
   type ZoneGroup,
   zonesOver,
 } from './zones.js';
@@ -31,13 +31,13 @@ type ZonalProcess = Extract<RasterProcess, { kind: 'zonal' }>;
 const COMPUTED = 0.8;
 
 /** Writes the features of a GeoPackage, whose CRS is that of the raster, with the statistics behind their attributes. */
-export async function zonalStatistics(
+export async function computeZonalStatistics(
   { dataset, band, features }: { dataset: Dataset; band: number; features: string },
   process: ZonalProcess,
   part: string,
   onProgress: (fraction: number) => void,
 ): Promise<RasterProcessOutcome> {
-  const source = inspect(features)[0]!.source as GeoPackageSource;
+  const source = inspectGeoPackage(features)[0]!.source as GeoPackageSource;
   const columns = columnsOf(process);
   const db = connect(features, true);
   try {
@@ -92,7 +92,7 @@ interface Work {
 /** The numbers of all zones, one after another; NaN for what there is not. */
 async function compute(
   work: Work,
-  zones: readonly Zone[],
+  zones: readonly RasterZone[],
   count: number,
   onProgress: (fraction: number) => void,
 ): Promise<Float64Array> {
@@ -102,7 +102,7 @@ async function compute(
   // What no pixel is in has the numbers of an empty zone.
   for (let i = 0; i < count; i++) numbers.set(all, i * width);
   let done = 0;
-  for (const group of groupsOf(zones)) {
+  for (const group of groupZones(zones)) {
     const results = await tally(work, group);
     group.zones.forEach(({ index }, i) => {
       numbers.set(results.subarray(i * width, (i + 1) * width), index * width);
@@ -126,10 +126,10 @@ async function tally(
     )
     .pluck();
   const blobs = zones.map(({ id }) => geometry.get(id) as Uint8Array);
-  const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
+  const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
   for (const { shift, box } of parts) {
-    for (const window of windowsOf(box)) {
-      const pixels = await readValues(dataset.bands.get(band), window);
+    for (const window of splitPixelBox(box)) {
+      const pixels = await readWindowValues(dataset.bands.get(band), window);
       const { width } = window;
       const placed = windowTransform(transform, window, shift);
       if (!tallies.add(blobs, { pixels, width, transform: placed }, byCentre))

@@ -8,20 +8,20 @@ import { hilbertIndex } from '../../../core/values/hilbert.js';
 import type Database from '../../../native/sqlite.js';
 import type { Dataset } from '../../gdal/gdal.js';
 import { quote } from '../../providers/geopackage/connection.js';
-import { type GeoTransform, georeferenceOf } from '../../rasters/georeference.js';
-import { periodOf } from '../../rasters/pixels/continuous.js';
+import { type GeoTransform, getGeoreference } from '../../rasters/georeference.js';
+import { findCrsPeriod } from '../../rasters/pixels/continuous.js';
 import type { PixelBox } from '../../rasters/pixels/values.js';
-import { boxOf } from '../blob.js';
+import { readBlobBox } from '../blob.js';
 
 /** column = t[0] + t[1] x + t[2] y, row = t[3] + t[4] x + t[5] y. */
 export type PixelTransform = readonly [number, number, number, number, number, number];
 
-export function pixelTransformOf([x0, a, b, y0, c, d]: GeoTransform): PixelTransform {
+export function invertGeoTransform([x0, a, b, y0, c, d]: GeoTransform): PixelTransform {
   const area = a * d - b * c;
   return [(b * y0 - d * x0) / area, d / area, -b / area, (c * x0 - a * y0) / area, -c / area, a / area];
 }
 
-export interface Zone {
+export interface RasterZone {
   id: number;
   /** Place among all zones. */
   index: number;
@@ -59,19 +59,19 @@ export function zonesOver(
   db: Database.Database,
   { table, idColumn, geometryColumn }: GeoPackageSource,
   pixelsOf: PixelsOf,
-): { zones: Zone[]; count: number } {
+): { zones: RasterZone[]; count: number } {
   const [id, geometry] = [quote(idColumn), quote(geometryColumn)];
   const rows = db
     .prepare(`SELECT ${id}, substr(${geometry}, 1, ${HEAD_BYTES}) FROM ${quote(table)} ORDER BY ${id}`)
     .raw()
     .iterate() as IterableIterator<[number, Uint8Array | null]>;
-  const zones: { zone: Zone; place: number }[] = [];
+  const zones: { zone: RasterZone; place: number }[] = [];
   let count = 0;
   for (const [number, head] of rows) {
     const index = count++;
     if (count > LIMITS.processZones)
       throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} features.`);
-    const bounds = boxOf(head);
+    const bounds = readBlobBox(head);
     const parts = bounds ? pixelsOf(bounds) : [];
     const [first] = parts;
     if (!bounds || !first) continue;
@@ -83,13 +83,17 @@ export function zonesOver(
 }
 
 /** Column and row of a position. */
-export function pixelAt([u, ux, uy, v, vx, vy]: PixelTransform, x: number, y: number): [number, number] {
+export function computePixelPosition(
+  [u, ux, uy, v, vx, vy]: PixelTransform,
+  x: number,
+  y: number,
+): [number, number] {
   return [u + ux * x + uy * y, v + vx * x + vy * y];
 }
 
 /** How far coordinates may be moved to meet a raster: a raster and features may write the same longitude in two ways. */
-export function shiftsOf(dataset: Dataset): readonly number[] {
-  const period = periodOf(georeferenceOf(dataset).crs);
+export function listLongitudeShifts(dataset: Dataset): readonly number[] {
+  const period = findCrsPeriod(getGeoreference(dataset).crs);
   return period === null ? [0] : [0, period, -period];
 }
 
@@ -98,15 +102,15 @@ const SLIVER = 1e-6;
 
 /** All pixels of a raster that a box meets. */
 export function pixelsAround(dataset: Dataset): PixelsOf {
-  const transform = pixelTransformOf(georeferenceOf(dataset).geoTransform);
+  const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
   const { x: width, y: height } = dataset.rasterSize;
-  const shifts = shiftsOf(dataset);
+  const shifts = listLongitudeShifts(dataset);
   const pixelsOf = ([west, south, east, north]: Box, least: number): PixelBox | undefined => {
     const corners = [
-      pixelAt(transform, west, south),
-      pixelAt(transform, east, south),
-      pixelAt(transform, west, north),
-      pixelAt(transform, east, north),
+      computePixelPosition(transform, west, south),
+      computePixelPosition(transform, east, south),
+      computePixelPosition(transform, west, north),
+      computePixelPosition(transform, east, north),
     ];
     const columns = corners.map(([column]) => column);
     const rows = corners.map(([, row]) => row);
@@ -132,13 +136,13 @@ function placeOf({ column, row, width, height }: PixelBox): number {
 
 /** Zones that are read together. */
 export interface ZoneGroup {
-  zones: Zone[];
+  zones: RasterZone[];
   parts: readonly ZonePart[];
 }
 
 /** Zones whose boxes together are not much larger than each of them, with the box around them; those of several parts alone. */
-export function* groupsOf(zones: readonly Zone[]): Generator<ZoneGroup> {
-  let group: Zone[] = [];
+export function* groupZones(zones: readonly RasterZone[]): Generator<ZoneGroup> {
+  let group: RasterZone[] = [];
   let whole: ZonePart | undefined;
   let own = 0;
   for (const zone of zones) {
@@ -147,9 +151,9 @@ export function* groupsOf(zones: readonly Zone[]): Generator<ZoneGroup> {
       yield { zones: [zone], parts: zone.parts };
       continue;
     }
-    const wider: PixelBox = whole ? unionOf(whole.box, part.box) : part.box;
-    const pixels = areaOf(wider);
-    const all = own + areaOf(part.box);
+    const wider: PixelBox = whole ? mergePixelBoxes(whole.box, part.box) : part.box;
+    const pixels = countPixels(wider);
+    const all = own + countPixels(part.box);
     const fits = pixels <= WINDOW_PIXELS && pixels <= 2 * all + SLACK && all <= GROUP_PIXELS;
     const isBeside = whole?.shift === part.shift;
     if (whole && (!fits || !isBeside || group.length === GROUP_ZONES)) {
@@ -157,15 +161,15 @@ export function* groupsOf(zones: readonly Zone[]): Generator<ZoneGroup> {
       [group, whole, own] = [[], undefined, 0];
     }
     whole = whole ? { ...part, box: wider } : part;
-    own += areaOf(part.box);
+    own += countPixels(part.box);
     group.push(zone);
   }
   if (whole) yield { zones: group, parts: [whole] };
 }
 
 /** A box in parts that may be read at once. */
-export function* windowsOf(box: PixelBox): Generator<PixelBox> {
-  if (areaOf(box) <= WINDOW_PIXELS) {
+export function* splitPixelBox(box: PixelBox): Generator<PixelBox> {
+  if (countPixels(box) <= WINDOW_PIXELS) {
     yield box;
     return;
   }
@@ -183,9 +187,9 @@ export function* windowsOf(box: PixelBox): Generator<PixelBox> {
 }
 
 /** Pixels of a box. */
-export const areaOf = ({ width, height }: PixelBox) => width * height;
+export const countPixels = ({ width, height }: PixelBox) => width * height;
 
-export function unionOf(a: PixelBox, b: PixelBox): PixelBox {
+export function mergePixelBoxes(a: PixelBox, b: PixelBox): PixelBox {
   const [column, row] = [Math.min(a.column, b.column), Math.min(a.row, b.row)];
   return {
     ...{ column, row },

@@ -3,9 +3,9 @@ import { type FeatureProcess, RESULT_TABLE } from '../../../core/processes/featu
 import { type GeoPackageSource, hasIntegerIds } from '../../../core/sources/vector-source.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
 import { GeoPackageFilterWriter, storedInstantSql } from '../../providers/geopackage/queries/filter-sql.js';
-import { inspect } from '../../providers/geopackage/schema/inspect.js';
+import { inspectGeoPackage } from '../../providers/geopackage/schema/inspect.js';
 import { mapFeatures } from '../map.js';
-import { attributesOf, type Run } from '../run.js';
+import { listProcessAttributes, type ProcessRun } from '../run.js';
 
 type Calculate = Extract<FeatureProcess, { kind: 'calculate' }>;
 
@@ -15,7 +15,7 @@ const STEP = 10_000;
 const BEFORE_ALL = -(2n ** 63n);
 
 /** Each feature with the value of an expression. Whatever the store is, the result is a GeoPackage, whose SQL works it out. */
-export async function calculateField(run: Run, process: Calculate): Promise<number> {
+export async function calculateField(run: ProcessRun, process: Calculate): Promise<number> {
   const { name, type } = process;
   const addition = {
     attributes: [{ name, type }],
@@ -26,9 +26,9 @@ export async function calculateField(run: Run, process: Calculate): Promise<numb
   return features;
 }
 
-function update(run: Run, { name, type, expression }: Calculate): void {
+function update(run: ProcessRun, { name, type, expression }: Calculate): void {
   const { input, output } = run.task;
-  const result = inspect(output)[0]!.source as GeoPackageSource;
+  const result = inspectGeoPackage(output)[0]!.source as GeoPackageSource;
   // Values are of the kinds that the expression was checked with.
   const schema = { ...result, fields: input.source.fields };
   const { sql, values } = new GeoPackageFilterWriter(schema).operand(inResult(expression, run, result));
@@ -59,9 +59,9 @@ function update(run: Run, { name, type, expression }: Calculate): void {
 }
 
 /** The expression with the names that ids and geometries have in the result. */
-function inResult(operand: Operand, run: Run, result: GeoPackageSource): Operand {
+function inResult(operand: Operand, run: ProcessRun, result: GeoPackageSource): Operand {
   const { source } = run.task.input;
-  const attributes = new Set(attributesOf(run.task.input).map((attribute) => attribute.name));
+  const attributes = new Set(listProcessAttributes(run.task.input).map((attribute) => attribute.name));
   const nameOf = (property: string) => {
     if (attributes.has(property)) return property;
     if (property === source.geometryColumn) return result.geometryColumn;

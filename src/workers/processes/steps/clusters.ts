@@ -1,14 +1,14 @@
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
-import { labelsOf } from '../../features/analytics/clusters.js';
+import { computeClusterLabels } from '../../features/analytics/clusters.js';
 import { mapFeatures } from '../map.js';
-import { Places, replacePlaces } from '../places.js';
-import type { Run } from '../run.js';
+import { Centroids, replacePlaces } from '../places.js';
+import type { ProcessRun } from '../run.js';
 
 type Clusters = Extract<FeatureProcess, { kind: 'clusters' }>;
 
 /** Each feature with the number of its cluster: -1 for noise, null where it has no place. */
-export async function clusterFeatures(run: Run, { algorithm, ground }: Clusters): Promise<number> {
-  const places = new Places(run.task.input.source.crs, ground);
+export async function clusterFeatures(run: ProcessRun, { algorithm, ground }: Clusters): Promise<number> {
+  const places = new Centroids(run.task.input.source.crs, ground);
   const features = await mapFeatures(
     run,
     { kind: 'map', operation: { name: 'none' } },
@@ -18,7 +18,7 @@ export async function clusterFeatures(run: Run, { algorithm, ground }: Clusters)
     },
   );
   if (features === 0) return features;
-  const labels = labelsOf(places.metric(), algorithm, run.cancellation);
+  const labels = computeClusterLabels(places.metric(), algorithm, run.cancellation);
   replacePlaces(run, [(place) => labels[place]!]);
   return features;
 }

@@ -2,11 +2,11 @@ import { rmSync } from 'node:fs';
 import type { FeatureRow } from '../../../core/features/features.js';
 import { type ProcessFeatures, RESULT_TABLE } from '../../../core/processes/feature-processes.js';
 import { processGeometries } from '../../../native/processing.js';
-import { srsIdOf } from '../../providers/geopackage/schema/create.js';
-import { inspect } from '../../providers/geopackage/schema/inspect.js';
+import { getSrsId } from '../../providers/geopackage/schema/create.js';
+import { inspectGeoPackage } from '../../providers/geopackage/schema/inspect.js';
 import { load } from '../../tiles/load.js';
-import { boxOf, isPlace } from '../blob.js';
-import { attributesOf, geometriesOf, idTypeOf, type Run } from '../run.js';
+import { isPlace, readBlobBox } from '../blob.js';
+import { getIdType, listGeometries, listProcessAttributes, type ProcessRun } from '../run.js';
 import { type Attribute, FeatureTable } from '../table.js';
 
 /** A copy of features. */
@@ -17,13 +17,13 @@ export interface IndexedCopy extends ProcessFeatures {
 
 /** Rows with their geometries in a CRS; those without one are left out, and why some have none is kept. */
 export async function* rowsInCrs(
-  run: Run,
+  run: ProcessRun,
   features: ProcessFeatures,
   crs: string,
 ): AsyncGenerator<FeatureRow[]> {
-  const planes = { crs: features.source.crs, target: crs, srsId: srsIdOf(crs) };
+  const planes = { crs: features.source.crs, target: crs, srsId: getSrsId(crs) };
   for await (const rows of run.rows(features)) {
-    const results = processGeometries(geometriesOf(rows), { name: 'none' }, planes);
+    const results = processGeometries(listGeometries(rows), { name: 'none' }, planes);
     yield rows.flatMap((row, i) => {
       const geometry = run.take(results[i]!, row.id);
       if (!geometry) return [];
@@ -37,15 +37,15 @@ export async function* rowsInCrs(
  * the CRS that is named. `idName` is an attribute with their ids. To be removed by the caller.
  */
 export function indexedCopy(
-  run: Run,
+  run: ProcessRun,
   features: ProcessFeatures,
   crs: string,
   path: string,
   idName?: string,
 ): Promise<IndexedCopy> {
-  const ids = idName === undefined ? [] : [{ name: idName, type: idTypeOf(features.source) }];
+  const ids = idName === undefined ? [] : [{ name: idName, type: getIdType(features.source) }];
   const rows = rowsInCrs(run, features, crs);
-  return copyRows(rows, [...attributesOf(features), ...ids], crs, path, ids.length > 0);
+  return copyRows(rows, [...listProcessAttributes(features), ...ids], crs, path, ids.length > 0);
 }
 
 /** The same of rows in that CRS. */
@@ -63,7 +63,7 @@ export async function copyRows(
   try {
     for await (const rows of batches) {
       for (const { id, geometry, values } of rows) {
-        const box = boxOf(geometry);
+        const box = readBlobBox(geometry);
         if (box && isPlace(box)) count++;
         table.add(geometry, withIds ? [...values, id] : values);
       }
@@ -75,7 +75,7 @@ export async function copyRows(
   load({
     ...{ staging, stagingTable: RESULT_TABLE, store: path, table: RESULT_TABLE, unpublished: true },
   });
-  const { source } = inspect(path)[0]!;
+  const { source } = inspectGeoPackage(path)[0]!;
   return { source, filter: undefined, fields: source.fields.map(({ name }) => name), count };
 }
 

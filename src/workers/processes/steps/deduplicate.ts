@@ -1,14 +1,14 @@
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { KeyFile } from '../key-file.js';
 import { mapFeatures } from '../map.js';
-import { geometriesOf, type Run } from '../run.js';
-import { keyOf } from './groups.js';
+import { listGeometries, type ProcessRun } from '../run.js';
+import { formatGroupKey } from './groups.js';
 import { normalForms } from './normal-forms.js';
 
 type Deduplicate = Extract<FeatureProcess, { kind: 'deduplicate' }>;
 
 /** The first of features that are the same, as they are. */
-export async function deduplicateFeatures(run: Run, { by, geometry }: Deduplicate): Promise<number> {
+export async function deduplicateFeatures(run: ProcessRun, { by, geometry }: Deduplicate): Promise<number> {
   const { input, output } = run.task;
   const places = by.map((name) => input.fields.indexOf(name));
   const keys = new KeyFile(`${output}.keys`);
@@ -19,9 +19,9 @@ export async function deduplicateFeatures(run: Run, { by, geometry }: Deduplicat
       {
         attributes: [],
         valuesOf(rows) {
-          const forms = geometry ? normalForms(geometriesOf(rows), input.source.crs) : [];
+          const forms = geometry ? normalForms(listGeometries(rows), input.source.crs) : [];
           return rows.map(({ id, values }, i) => {
-            const key = keyOf(places.map((place) => values[place]!));
+            const key = formatGroupKey(places.map((place) => values[place]!));
             const first = keys.firstOf(geometry ? [key, forms[i]!] : [key], String(id));
             return first === undefined ? [] : undefined;
           });

@@ -1,12 +1,12 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
-import { type Cell, type Grid, WORLD_PLANE } from '../../features/analytics/grids.js';
-import { inPlane, localPlane } from '../../features/analytics/plane.js';
-import { numberAt, Places } from '../places.js';
-import type { Run } from '../run.js';
+import { type Cell, type CellGrid, WORLD_PLANE } from '../../features/analytics/grids.js';
+import { localPlane, projectPositions } from '../../features/analytics/plane.js';
+import { Centroids, numberAt } from '../places.js';
+import type { ProcessRun } from '../run.js';
 import { FeatureTable } from '../table.js';
-import { cellId, checkCells, gridOf, groundCells, planeCell } from './cells.js';
+import { cellId, checkCells, getCellGrid, groundCells, planeCell } from './cells.js';
 
 type Density = Extract<FeatureProcess, { kind: 'density' }>;
 
@@ -22,14 +22,14 @@ interface DenseCell extends Cell {
  * of length, spread by the quartic kernel (Silverman 1986, 4.5). Over the ground in a transverse Mercator plane around the
  * data, or in EPSG:6933 where that is wider than 8 degrees.
  */
-export async function densityOf(run: Run, process: Density): Promise<number> {
+export async function computeDensity(run: ProcessRun, process: Density): Promise<number> {
   const { input, output } = run.task;
   const { measure, side, shape } = process;
   const places = await placesOf(run, process);
   const positions = places.positions();
   const plane = measure.ground ? (localPlane(positions) ?? WORLD_PLANE) : undefined;
-  const grid = gridOf(shape);
-  const points = plane ? inPlane(positions, plane) : positions;
+  const grid = getCellGrid(shape);
+  const points = plane ? projectPositions(positions, plane) : positions;
   const cells = spread(run, points, places.values(), grid, process);
   const table = FeatureTable.create(output, plane ? CRS84 : input.source.crs, [
     { name: 'cellId', type: 'string' },
@@ -51,9 +51,9 @@ export async function densityOf(run: Run, process: Density): Promise<number> {
   }
 }
 
-async function placesOf(run: Run, { measure, weight }: Density): Promise<Places> {
+async function placesOf(run: ProcessRun, { measure, weight }: Density): Promise<Centroids> {
   const { input } = run.task;
-  const places = new Places(input.source.crs, measure.ground);
+  const places = new Centroids(input.source.crs, measure.ground);
   const at = weight === undefined ? -1 : input.fields.indexOf(weight);
   for await (const rows of run.rows(input)) {
     places.add(rows, (row) => (weight === undefined ? 1 : numberAt(row, at)));
@@ -65,10 +65,10 @@ async function placesOf(run: Run, { measure, weight }: Density): Promise<Places>
 const HALF = 2 ** 25;
 
 function spread(
-  run: Run,
+  run: ProcessRun,
   points: Float64Array,
   weights: Float64Array,
-  grid: Grid,
+  grid: CellGrid,
   { side, radius }: Density,
 ): DenseCell[] {
   const densities = new Map<number, number>();
@@ -100,7 +100,7 @@ function spread(
   }));
 }
 
-function checkCount({ cancellation }: Run, cells: number): void {
+function checkCount({ cancellation }: ProcessRun, cells: number): void {
   cancellation?.check();
   if (cells > LIMITS.processCells)
     throw new TaskFailure(

@@ -1,14 +1,14 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { FeatureRow } from '../../../core/features/features.js';
-import { fieldOf } from '../../../core/features/features.js';
+import { findField } from '../../../core/features/features.js';
 import type { GeometryOperation } from '../../../core/geometry/geometry-operations.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { GeometryUnion, geometryParts, processGeometries } from '../../../native/processing.js';
-import { Group } from '../../features/analytics/statistics.js';
-import { geometriesOf, type Run } from '../run.js';
-import { type AttributeValue, distinct, FeatureTable } from '../table.js';
-import { Groups } from './groups.js';
+import { StatisticsGroup } from '../../features/analytics/statistics.js';
+import { listGeometries, type ProcessRun } from '../run.js';
+import { distinct, FeatureTable, type TableValue } from '../table.js';
+import { ValueGroups } from './groups.js';
 import { statisticAttributes } from './statistics.js';
 
 type Dissolve = Extract<FeatureProcess, { kind: 'dissolve' }>;
@@ -16,15 +16,15 @@ type Dissolve = Extract<FeatureProcess, { kind: 'dissolve' }>;
 interface Dissolved {
   values: FeatureRow['values'];
   union: GeometryUnion;
-  statistics: Group;
+  statistics: StatisticsGroup;
 }
 
 /** A feature for each group of equal values, in the order of their first features. */
-export async function dissolveFeatures(run: Run, process: Dissolve): Promise<number> {
+export async function dissolveFeatures(run: ProcessRun, process: Dissolve): Promise<number> {
   const { input, output } = run.task;
   const { source, fields } = input;
   const groups = await groupsOf(run, process);
-  const type = (name: string) => fieldOf(source, name)!.type;
+  const type = (name: string) => findField(source, name)!.type;
   const attributes = distinct([
     ...process.by.map((name) => ({ name, type: type(name) })),
     { name: 'featureCount', type: 'integer' as const },
@@ -36,7 +36,7 @@ export async function dissolveFeatures(run: Run, process: Dissolve): Promise<num
     for (const { values, union, statistics } of groups) {
       run.cancellation?.check();
       const numbers = statistics.properties();
-      const row: AttributeValue[] = [
+      const row: TableValue[] = [
         ...process.by.map((name) => values[place.get(name)!]),
         statistics.count,
         ...process.statistics.map(({ name }) => numbers[name]),
@@ -51,21 +51,28 @@ export async function dissolveFeatures(run: Run, process: Dissolve): Promise<num
   }
 }
 
-async function groupsOf(run: Run, { by, statistics, operation }: Dissolve): Promise<Iterable<Dissolved>> {
+async function groupsOf(
+  run: ProcessRun,
+  { by, statistics, operation }: Dissolve,
+): Promise<Iterable<Dissolved>> {
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
-  const groups = new Groups<Dissolved>(statistics.length);
+  const groups = new ValueGroups<Dissolved>(statistics.length);
   let bytes = 0;
   for await (const rows of run.rows(input)) {
     const batches = new Map<Dissolved, (Uint8Array | null)[]>();
-    const geometries = operation ? resultsOf(run, rows, operation) : geometriesOf(rows);
+    const geometries = operation ? resultsOf(run, rows, operation) : listGeometries(rows);
     for (const [i, row] of rows.entries()) {
       const geometry = geometries[i];
       if (geometry === undefined) continue;
       bytes += geometry?.byteLength ?? 0;
       const group = groups.of(
         by.map((name) => row.values[place.get(name)!]!),
-        () => ({ values: row.values, union: new GeometryUnion(), statistics: new Group(statistics) }),
+        () => ({
+          values: row.values,
+          union: new GeometryUnion(),
+          statistics: new StatisticsGroup(statistics),
+        }),
       );
       group.statistics.add((field) => row.values[place.get(field)!]!);
       const batch = batches.get(group);
@@ -84,9 +91,9 @@ async function groupsOf(run: Run, { by, statistics, operation }: Dissolve): Prom
 }
 
 /** Undefined where there is none: the fault is told. */
-function resultsOf(run: Run, rows: readonly FeatureRow[], operation: GeometryOperation) {
+function resultsOf(run: ProcessRun, rows: readonly FeatureRow[], operation: GeometryOperation) {
   const { crs } = run.task.input.source;
-  const results = processGeometries(geometriesOf(rows), operation, { crs, target: crs, srsId: 0 });
+  const results = processGeometries(listGeometries(rows), operation, { crs, target: crs, srsId: 0 });
   return results.map((result, i) => run.take(result, rows[i]!.id));
 }
 

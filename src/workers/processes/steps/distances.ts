@@ -2,7 +2,7 @@ import type { FeatureRow } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { distanceMatrix } from '../../../native/proximity.js';
-import { geometriesOf, idTypeOf, type Run, tooManyPairs } from '../run.js';
+import { getIdType, listGeometries, type ProcessRun, tooManyPairs } from '../run.js';
 import { FeatureTable } from '../table.js';
 import { type IndexedCopy, indexedCopy, removeCopy } from './copy.js';
 
@@ -13,13 +13,13 @@ const STEP = 64;
 const ID = 'id';
 
 /** A feature without geometry for each pair: both ids, and the distance. */
-export async function distancesOf(run: Run, process: Distances): Promise<number> {
+export async function computeDistances(run: ProcessRun, process: Distances): Promise<number> {
   const { input, overlay, output } = run.task;
   const { crs } = input.source;
   const paths = { left: `${output}.left`, right: `${output}.right` };
   const table = FeatureTable.create(output, crs, [
-    { name: 'inputId', type: idTypeOf(input.source) },
-    { name: 'targetId', type: idTypeOf(overlay!.source) },
+    { name: 'inputId', type: getIdType(input.source) },
+    { name: 'targetId', type: getIdType(overlay!.source) },
     { name: 'distance', type: 'number' },
   ]);
   try {
@@ -36,14 +36,14 @@ export async function distancesOf(run: Run, process: Distances): Promise<number>
 }
 
 async function fill(
-  run: Run,
+  run: ProcessRun,
   { measure }: Distances,
   left: IndexedCopy,
   right: IndexedCopy,
   table: FeatureTable,
 ): Promise<void> {
   const { crs } = left.source;
-  const sideOf = (rows: readonly FeatureRow[]) => ({ blobs: geometriesOf(rows), crs });
+  const sideOf = (rows: readonly FeatureRow[]) => ({ blobs: listGeometries(rows), crs });
   for await (const batch of run.rows(left)) {
     for (let start = 0; start < batch.length; start += STEP) {
       const rows = batch.slice(start, start + STEP);

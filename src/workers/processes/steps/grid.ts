@@ -3,18 +3,18 @@ import { around, type Box } from '../../../core/geometry/box.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { processGeometries } from '../../../native/processing.js';
-import type { Cell, Grid } from '../../features/analytics/grids.js';
-import { boxAround, geometriesOf, type Run } from '../run.js';
+import type { Cell, CellGrid } from '../../features/analytics/grids.js';
+import { computeGeometriesBox, listGeometries, type ProcessRun } from '../run.js';
 import { FeatureTable } from '../table.js';
-import { cellId, checkCells, gridOf, planeCell } from './cells.js';
+import { cellId, checkCells, getCellGrid, planeCell } from './cells.js';
 
 type GridProcess = Extract<FeatureProcess, { kind: 'grid' }>;
 
 /** The cells of a grid that share area with the box around all features. */
-export async function gridOver(run: Run, { shape, side }: GridProcess): Promise<number> {
+export async function createGridCells(run: ProcessRun, { shape, side }: GridProcess): Promise<number> {
   const { input, output } = run.task;
   const box = await extentOf(run);
-  const grid = gridOf(shape);
+  const grid = getCellGrid(shape);
   const table = FeatureTable.create(output, input.source.crs, [
     { name: 'cellId', type: 'string' },
     { name: 'column', type: 'integer' },
@@ -33,13 +33,15 @@ export async function gridOver(run: Run, { shape, side }: GridProcess): Promise<
 
 const LOOK_EVERY = 1000;
 
-async function extentOf(run: Run): Promise<Box | undefined> {
+async function extentOf(run: ProcessRun): Promise<Box | undefined> {
   const { input } = run.task;
   const { crs } = input.source;
   let extent: Box | undefined;
   for await (const rows of run.rows(input)) {
-    const boxes = processGeometries(geometriesOf(rows), { name: 'none' }, { crs, target: crs, srsId: 0 });
-    const box = boxAround(boxes.map((result, i) => ({ geometry: run.take(result, rows[i]!.id) ?? null })));
+    const boxes = processGeometries(listGeometries(rows), { name: 'none' }, { crs, target: crs, srsId: 0 });
+    const box = computeGeometriesBox(
+      boxes.map((result, i) => ({ geometry: run.take(result, rows[i]!.id) ?? null })),
+    );
     if (box) extent = extent ? around(extent, box) : box;
   }
   return extent;
@@ -48,7 +50,7 @@ async function extentOf(run: Run): Promise<Box | undefined> {
 /** Beyond it corners are not exact to a millionth of a side, and further out numbers have no successors. */
 const BOUND = 2 ** 31;
 
-function* cellsOver(box: Box, grid: Grid, side: number): Iterable<Cell> {
+function* cellsOver(box: Box, grid: CellGrid, side: number): Iterable<Cell> {
   const [west, south, east, north] = box;
   // Cells reach less than two sides from their centres.
   const margin = 2 * side;

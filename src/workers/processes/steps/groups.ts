@@ -3,7 +3,7 @@ import type { FeatureRow } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 
 /** Equal values have the same text, and others another one. */
-export const keyOf = (values: FeatureRow['values']) =>
+export const formatGroupKey = (values: FeatureRow['values']) =>
   JSON.stringify(values.map((value) => [typeof value, String(value)]));
 
 /** How many groups there may be, at most this number, where each has so many statistics. */
@@ -14,7 +14,7 @@ export const tooManyGroups = (most: number) =>
   new TaskFailure('too-large', `There are more than ${most} groups with their statistics.`);
 
 /** What is gathered for each group of equal values, in the order in which the groups came. */
-export class Groups<T> {
+export class ValueGroups<T> {
   readonly #groups = new Map<string, T>();
   readonly #most: number;
 
@@ -29,7 +29,7 @@ export class Groups<T> {
 
   /** The group of these values; the first time a new one. Throws `too-large`. */
   of(values: FeatureRow['values'], create: () => T): T {
-    const key = keyOf(values);
+    const key = formatGroupKey(values);
     let group = this.#groups.get(key);
     if (group === undefined) {
       if (this.size >= this.#most) throw tooManyGroups(this.#most);

@@ -4,10 +4,10 @@ import type { FeatureProcess } from '../../../core/processes/feature-processes.j
 import { h3Polygons } from '../../../native/analytics.js';
 import { addBatch } from '../../features/analytics/h3.js';
 import { located } from '../../features/analytics/input.js';
-import type { Group } from '../../features/analytics/statistics.js';
-import type { Run } from '../run.js';
+import type { StatisticsGroup } from '../../features/analytics/statistics.js';
+import type { ProcessRun } from '../run.js';
 import { FeatureTable } from '../table.js';
-import { blobOf } from './cells.js';
+import { writeCellBlob } from './cells.js';
 import { mostGroups } from './groups.js';
 import { statisticAttributes } from './statistics.js';
 
@@ -16,7 +16,7 @@ type H3 = Extract<FeatureProcess, { kind: 'h3' }>;
 const BATCH = 1000;
 
 /** A feature for each H3 cell that holds centroids, in the order of the index, with their number and statistics. */
-export async function h3Aggregate(run: Run, { resolution, statistics }: H3): Promise<number> {
+export async function h3Aggregate(run: ProcessRun, { resolution, statistics }: H3): Promise<number> {
   const { input, output } = run.task;
   const groups = await groupsOf(run, { resolution, statistics });
   const table = FeatureTable.create(output, 'OGC:CRS84', [
@@ -33,7 +33,7 @@ export async function h3Aggregate(run: Run, { resolution, statistics }: H3): Pro
         const group = groups.get(part[i]!)!;
         const numbers = group.properties();
         const values = statistics.map(({ name }) => numbers[name]);
-        table.add(blobOf(polygon, table), [part[i]!.toString(16), group.count, ...values]);
+        table.add(writeCellBlob(polygon, table), [part[i]!.toString(16), group.count, ...values]);
       }
     }
     return table.finish();
@@ -43,11 +43,11 @@ export async function h3Aggregate(run: Run, { resolution, statistics }: H3): Pro
 }
 
 async function groupsOf(
-  run: Run,
+  run: ProcessRun,
   { resolution, statistics }: Pick<H3, 'resolution' | 'statistics'>,
-): Promise<Map<bigint, Group>> {
+): Promise<Map<bigint, StatisticsGroup>> {
   const { input } = run.task;
-  const groups = new Map<bigint, Group>();
+  const groups = new Map<bigint, StatisticsGroup>();
   const most = mostGroups(LIMITS.processCells, statistics.length);
   for await (const rows of run.rows(input)) {
     addBatch(groups, located(rows, input.source.crs), resolution, statistics, (name) =>

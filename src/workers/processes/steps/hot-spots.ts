@@ -2,8 +2,8 @@ import type { FeatureProcess } from '../../../core/processes/feature-processes.j
 import { neighbourSums } from '../../../native/analytics.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { mapFeatures } from '../map.js';
-import { numberAt, Places, replacePlaces } from '../places.js';
-import type { Run } from '../run.js';
+import { Centroids, numberAt, replacePlaces } from '../places.js';
+import type { ProcessRun } from '../run.js';
 import type { Attribute } from '../table.js';
 
 type HotSpots = Extract<FeatureProcess, { kind: 'hot-spots' }>;
@@ -19,9 +19,9 @@ const COLUMNS: readonly Attribute[] = [
  * Each feature with Gi* of Getis and Ord (1995) of a field within a distance: z, its two-sided p, and the confidence in
  * per cent, negative for cold spots, 0 where it is below 90.
  */
-export async function hotSpots(run: Run, { field, radius, ground }: HotSpots): Promise<number> {
+export async function hotSpots(run: ProcessRun, { field, radius, ground }: HotSpots): Promise<number> {
   const { input } = run.task;
-  const places = new Places(input.source.crs, ground);
+  const places = new Centroids(input.source.crs, ground);
   const at = input.fields.indexOf(field);
   const features = await mapFeatures(
     run,
@@ -43,7 +43,7 @@ export async function hotSpots(run: Run, { field, radius, ground }: HotSpots): P
 }
 
 /** Weights are 1 within the distance, the feature itself included, else 0. NaN where all values are the same. */
-function scores(places: Places, radius: number, cancellation?: Cancellation): Float64Array {
+function scores(places: Centroids, radius: number, cancellation?: Cancellation): Float64Array {
   const { points, dimensions } = places.metric();
   const values = places.values();
   const n = values.length;

@@ -4,10 +4,10 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess, ProcessFeatures } from '../../../core/processes/feature-processes.js';
 import { type Joined, JoinIndex } from '../../../native/analytics.js';
 import { NearestIndex } from '../../../native/proximity.js';
-import { Group } from '../../features/analytics/statistics.js';
+import { StatisticsGroup } from '../../features/analytics/statistics.js';
 import { indexOver, type Layer } from '../layers.js';
-import { geometriesOf, type Run, tooManyPairs } from '../run.js';
-import type { Attribute, AttributeValue, FeatureTable } from '../table.js';
+import { listGeometries, type ProcessRun, tooManyPairs } from '../run.js';
+import type { Attribute, FeatureTable, TableValue } from '../table.js';
 import { boxesAround } from './near.js';
 import { type Sides, withSides } from './sides.js';
 import { statisticAttributes } from './statistics.js';
@@ -15,7 +15,7 @@ import { statisticAttributes } from './statistics.js';
 type Join = Extract<FeatureProcess, { kind: 'join' }>;
 
 /** Features with what they meet in another source, which is projected to the CRS of the input. */
-export function joinFeatures(run: Run, join: Join): Promise<number> {
+export function joinFeatures(run: ProcessRun, join: Join): Promise<number> {
   const carries = join.mode !== 'count';
   const extra = carries ? [] : countAttributes(join, run.task.overlay!);
   return withSides(run, { carries, extra }, (sides, table) => fill(run, join, sides, table));
@@ -26,7 +26,7 @@ export function countAttributes({ countName, statistics }: Join, { source }: Pro
   return [{ name: countName, type: 'integer' }, ...statisticAttributes(source, statistics)];
 }
 
-async function fill(run: Run, join: Join, { left, right }: Sides, table: FeatureTable): Promise<void> {
+async function fill(run: ProcessRun, join: Join, { left, right }: Sides, table: FeatureTable): Promise<void> {
   const summary = summaryOf(join, right);
   const nothing = new Array(right.attributes.length).fill(null);
   const search = searchOf(join, left.crs);
@@ -56,11 +56,11 @@ async function fill(run: Run, join: Join, { left, right }: Sides, table: Feature
 function summaryOf(
   { statistics }: Join,
   { attributes }: Layer,
-): (rows: readonly FeatureRow[]) => AttributeValue[] {
+): (rows: readonly FeatureRow[]) => TableValue[] {
   const fields = attributes.map(({ name }) => name);
   const place = new Map(statistics.map(({ field }) => [field, fields.indexOf(field)]));
   return (rows) => {
-    const group = new Group(statistics);
+    const group = new StatisticsGroup(statistics);
     for (const { values } of rows) group.add((field) => values[place.get(field)!]!);
     const numbers = group.properties();
     return [group.count, ...statistics.map(({ name }) => numbers[name])];
@@ -78,7 +78,7 @@ type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPair
 
 /** What each row meets, a part of the rows at a time. */
 function* matchesOf(
-  run: Run,
+  run: ProcessRun,
   rows: readonly FeatureRow[],
   near: readonly FeatureRow[],
   search: Search,
@@ -99,11 +99,11 @@ const ANY_COUNT = 4_294_967_295;
 function searchOf({ predicate, reach, mode }: Join, crs: string): Search {
   if (predicate !== 'dwithin') {
     const indexOf = indexOver((blobs) => new JoinIndex(predicate, { left: crs, right: crs }).add(blobs));
-    return (rows, near, maxPairs) => indexOf(near).match(geometriesOf(rows), maxPairs);
+    return (rows, near, maxPairs) => indexOf(near).match(listGeometries(rows), maxPairs);
   }
   const { distance, ground } = reach!;
   const count = mode === 'first' ? 1 : ANY_COUNT;
   const indexOf = indexOver((blobs) => new NearestIndex(crs, ground).add(blobs));
   return (rows, near, maxPairs) =>
-    indexOf(near).search(geometriesOf(rows), { count, reach: distance, maxPairs });
+    indexOf(near).search(listGeometries(rows), { count, reach: distance, maxPairs });
 }

@@ -1,12 +1,12 @@
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { measureGeometries } from '../../../native/proximity.js';
 import { mapFeatures } from '../map.js';
-import { geometriesOf, type Run } from '../run.js';
+import { listGeometries, type ProcessRun } from '../run.js';
 
 type MeasureProcess = Extract<FeatureProcess, { kind: 'measure' }>;
 
 /** Each feature with its area, or with the length of its lines and rings. */
-export function measureFeatures(run: Run, { of, measure }: MeasureProcess): Promise<number> {
+export function measureFeatures(run: ProcessRun, { of, measure }: MeasureProcess): Promise<number> {
   const { ground, perUnit } = measure;
   const { crs } = run.task.input.source;
   return mapFeatures(
@@ -15,7 +15,7 @@ export function measureFeatures(run: Run, { of, measure }: MeasureProcess): Prom
     {
       attributes: [{ name: of, type: 'number' }],
       valuesOf: (rows) =>
-        measureGeometries(geometriesOf(rows), crs, ground).map((measures, i) => {
+        measureGeometries(listGeometries(rows), crs, ground).map((measures, i) => {
           if (!measures) return [null];
           const { area, length, perimeter } = measures;
           const whole = rows[i]!.ground ?? { area, length: length + perimeter };

@@ -4,9 +4,9 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { Reach } from '../../../core/processes/feature-processes.js';
 import { describeCrs } from '../../../native/index.js';
 import { NearestIndex, type Neighbours } from '../../../native/proximity.js';
-import { aroundOnGlobe, withMargins } from '../../providers/boxes.js';
+import { expandBoxOnGlobe, withMargins } from '../../providers/boxes.js';
 import type { HeldLayer } from '../layers.js';
-import { batchesIn, boxAround, geometriesOf, type Run } from '../run.js';
+import { batchesIn, computeGeometriesBox, listGeometries, type ProcessRun } from '../run.js';
 import type { IndexedCopy } from './copy.js';
 
 /** A feature, and how far away it is: metres over the ground, or units of the plane. */
@@ -18,7 +18,7 @@ export interface Neighbour {
 /** Where all lies that is within a distance of a box. */
 export function boxesAround(box: Box, crs: string, { distance, ground }: Reach): Box[] {
   return ground
-    ? aroundOnGlobe(box, distance / describeCrs(crs).metresPerUnit)
+    ? expandBoxOnGlobe(box, distance / describeCrs(crs).metresPerUnit)
     : [withMargins(box, distance, distance)];
 }
 
@@ -55,11 +55,11 @@ export class NearestAmong implements NearestFeatures {
     private readonly others: HeldLayer,
     private readonly query: NearestQuery,
   ) {
-    this.#index = new NearestIndex(others.crs, query.ground).add(geometriesOf(others.all));
+    this.#index = new NearestIndex(others.crs, query.ground).add(listGeometries(others.all));
   }
 
   async neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]> {
-    return neighboursOf(rows, this.others.all, this.#index.search(geometriesOf(rows), this.query));
+    return neighboursOf(rows, this.others.all, this.#index.search(listGeometries(rows), this.query));
   }
 }
 
@@ -90,7 +90,7 @@ export class NearestWindows implements NearestFeatures {
   readonly #farthest: number;
 
   constructor(
-    private readonly run: Run,
+    private readonly run: ProcessRun,
     private readonly others: IndexedCopy,
     private readonly query: NearestQuery,
   ) {
@@ -99,7 +99,7 @@ export class NearestWindows implements NearestFeatures {
 
   async neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]> {
     const result: Neighbour[][] = rows.map(() => []);
-    let open = rows.map((_, i) => i).filter((i) => boxAround([rows[i]!]) !== undefined);
+    let open = rows.map((_, i) => i).filter((i) => computeGeometriesBox([rows[i]!]) !== undefined);
     for (let radius = this.#first(rows); open.length > 0; radius *= GROWTH) {
       const part = open.map((i) => rows[i]!);
       const { neighbours, isAll } = await this.#look(part, Math.min(radius, this.#farthest));
@@ -120,7 +120,7 @@ export class NearestWindows implements NearestFeatures {
   #first(rows: readonly FeatureRow[]): number {
     if (this.#radius > 0) return this.#radius;
     if (this.query.ground) return FIRST_METRES;
-    const [west, south, east, north] = boxAround(rows) ?? [0, 0, 0, 0];
+    const [west, south, east, north] = computeGeometriesBox(rows) ?? [0, 0, 0, 0];
     return Math.max(east - west, north - south) || 1;
   }
 
@@ -130,13 +130,16 @@ export class NearestWindows implements NearestFeatures {
     distance: number,
   ): Promise<{ neighbours: Neighbour[][]; isAll: boolean }> {
     const { run, others, query } = this;
-    const boxes = boxesAround(boxAround(rows)!, others.source.crs, { distance, ground: query.ground });
+    const boxes = boxesAround(computeGeometriesBox(rows)!, others.source.crs, {
+      distance,
+      ground: query.ground,
+    });
     let neighbours: Neighbour[][] = rows.map(() => []);
     let read = 0;
     let part: FeatureRow[] = [];
     const look = () => {
-      const index = new NearestIndex(others.source.crs, query.ground).add(geometriesOf(part));
-      const nearest = neighboursOf(rows, part, index.search(geometriesOf(rows), query));
+      const index = new NearestIndex(others.source.crs, query.ground).add(listGeometries(part));
+      const nearest = neighboursOf(rows, part, index.search(listGeometries(rows), query));
       neighbours = neighbours.map((near, i) => nearer(near, nearest[i]!, query.count));
       read += part.length;
       part = [];

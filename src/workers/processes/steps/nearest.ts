@@ -1,6 +1,6 @@
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { HeldLayer } from '../layers.js';
-import type { Run } from '../run.js';
+import type { ProcessRun } from '../run.js';
 import type { Attribute, FeatureTable } from '../table.js';
 import { NearestAmong, type NearestFeatures, NearestWindows } from './near.js';
 import { type Sides, withSides } from './sides.js';
@@ -13,13 +13,18 @@ export const NEAREST_ATTRIBUTES: readonly Attribute[] = [
 type Nearest = Extract<FeatureProcess, { kind: 'nearest' }>;
 
 /** A feature for each of the nearest others, which are projected to the CRS of the input. */
-export function nearestFeatures(run: Run, process: Nearest): Promise<number> {
+export function nearestFeatures(run: ProcessRun, process: Nearest): Promise<number> {
   return withSides(run, { carries: true, extra: NEAREST_ATTRIBUTES }, (sides, table) =>
     fill(run, process, sides, table),
   );
 }
 
-async function fill(run: Run, process: Nearest, { left, right }: Sides, table: FeatureTable): Promise<void> {
+async function fill(
+  run: ProcessRun,
+  process: Nearest,
+  { left, right }: Sides,
+  table: FeatureTable,
+): Promise<void> {
   const { count, measure, reach = Number.POSITIVE_INFINITY, innerOnly } = process;
   const query = { count, reach, ground: measure.ground };
   const others: NearestFeatures =

@@ -4,9 +4,9 @@ import type { FeatureProcess, Measure, OverlayKind } from '../../../core/process
 import type { OverlayIndex } from '../../../native/processing.js';
 import { LayerFaults, overlayIndexes } from '../layer-index.js';
 import type { Layer, SearchedLayer } from '../layers.js';
-import { geometriesOf, type Run, tooManyPairs } from '../run.js';
-import { SHARES, sharesOf } from '../shares.js';
-import type { AttributeValue, FeatureTable } from '../table.js';
+import { listGeometries, type ProcessRun, tooManyPairs } from '../run.js';
+import { computeShares, SHARE_ATTRIBUTES } from '../shares.js';
+import type { FeatureTable, TableValue } from '../table.js';
 import { type Sides, withSearchedSides, withSides } from './sides.js';
 
 type Overlay = Extract<FeatureProcess, { kind: OverlayKind }>;
@@ -18,9 +18,9 @@ interface Faults {
 }
 
 /** Features laid over those of another source, which are projected to the CRS of the input. */
-export function overlayFeatures(run: Run, { kind, measure }: Overlay): Promise<number> {
+export function overlayFeatures(run: ProcessRun, { kind, measure }: Overlay): Promise<number> {
   const carries = kind !== 'clip' && kind !== 'subtract';
-  const extra = measure ? SHARES : [];
+  const extra = measure ? SHARE_ATTRIBUTES : [];
   const faults = { left: new LayerFaults(run), right: new LayerFaults(run) };
   if (kind === 'clip' || kind === 'subtract')
     return withSides(run, { carries, extra }, ({ left, right }, table) =>
@@ -55,12 +55,12 @@ interface Cut {
 async function cut(
   { kind, features, others, faults }: Cut,
   table: FeatureTable,
-  valuesOf: (row: FeatureRow) => readonly AttributeValue[],
+  valuesOf: (row: FeatureRow) => readonly TableValue[],
 ): Promise<void> {
   const indexOf = overlayIndexes(faults.right);
   for await (const rows of features.rows()) {
     const near = await others.near(rows);
-    const results = indexOf(near).cut(geometriesOf(rows), kind, table.srsId);
+    const results = indexOf(near).cut(listGeometries(rows), kind, table.srsId);
     rows.forEach((row, i) => {
       const geometry = faults.left.take(results[i]!, row);
       if (geometry) table.add(geometry, valuesOf(row));
@@ -74,7 +74,7 @@ interface Intersection extends Sides {
 }
 
 async function intersect(
-  run: Run,
+  run: ProcessRun,
   { left, right, faults, measure }: Intersection,
   table: FeatureTable,
 ): Promise<void> {
@@ -83,7 +83,7 @@ async function intersect(
   for await (const all of left.rows()) {
     const near = await right.near(all);
     for (const { rows, pairs, pieces } of piecesOf(run, all, indexOf(near), table.srsId)) {
-      const shares = measure && sharesOf({ rows, near, pairs, pieces }, left.crs, measure);
+      const shares = measure && computeShares({ rows, near, pairs, pieces }, left.crs, measure);
       pieces.forEach((piece, i) => {
         const [a, b] = [rows[pairs[2 * i]!]!, near[pairs[2 * i + 1]!]!];
         const geometry = faults.left.take(piece, a);
@@ -96,12 +96,12 @@ async function intersect(
 }
 
 /** What rows share with those of an index, a part of the rows at a time. */
-function* piecesOf(run: Run, rows: readonly FeatureRow[], index: OverlayIndex, srsId: number) {
+function* piecesOf(run: ProcessRun, rows: readonly FeatureRow[], index: OverlayIndex, srsId: number) {
   const bounds = { maxPairs: LIMITS.processPieces, maxBytes: LIMITS.processHeldBytes };
   for (let start = 0; start < rows.length; ) {
     run.cancellation?.check();
     const rest = rows.slice(start);
-    const { pairs, pieces, looks } = index.intersect(geometriesOf(rest), srsId, bounds);
+    const { pairs, pieces, looks } = index.intersect(listGeometries(rest), srsId, bounds);
     yield { rows: rest.slice(0, looks), pairs, pieces };
     start += looks;
   }

@@ -3,9 +3,9 @@ import type { Box } from '../../../core/geometry/box.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { geojsonToWkb, validateGeometry, wkbToGeoPackage } from '../../../native/index.js';
 import { processGeometries } from '../../../native/processing.js';
-import { boxOf } from '../blob.js';
+import { readBlobBox } from '../blob.js';
 import { KeyFile } from '../key-file.js';
-import { geometriesOf, idTypeOf, type Run } from '../run.js';
+import { getIdType, listGeometries, type ProcessRun } from '../run.js';
 import { FeatureTable } from '../table.js';
 import { normalForms } from './normal-forms.js';
 
@@ -22,11 +22,11 @@ interface Finding {
 }
 
 /** A feature for each fault, in the order of the features; then the nulls of each field, and how many features there are. */
-export async function reportQuality(run: Run, { extent }: Quality): Promise<number> {
+export async function reportQuality(run: ProcessRun, { extent }: Quality): Promise<number> {
   const { input, output } = run.task;
   const table = FeatureTable.create(output, input.source.crs, [
     { name: 'check', type: 'string' },
-    { name: 'featureId', type: idTypeOf(input.source) },
+    { name: 'featureId', type: getIdType(input.source) },
     { name: 'field', type: 'string' },
     { name: 'detail', type: 'string' },
     { name: 'count', type: 'integer' },
@@ -56,12 +56,12 @@ export async function reportQuality(run: Run, { extent }: Quality): Promise<numb
 
 function* findingsOf(
   rows: readonly FeatureRow[],
-  run: Run,
+  run: ProcessRun,
   { crs, srsId }: FeatureTable,
   keys: KeyFile,
   extent: Box | undefined,
 ): Iterable<Finding> {
-  const blobs = geometriesOf(rows);
+  const blobs = listGeometries(rows);
   const copies = processGeometries(blobs, { name: 'none' }, { crs, target: crs, srsId });
   const forms = normalForms(blobs, crs);
   for (const [i, row] of rows.entries()) {
@@ -75,7 +75,7 @@ function* findingsOf(
       const first = keys.firstOf([forms[i]!], String(row.id));
       if (first !== undefined)
         yield { check: 'duplicate-geometry', row, geometry: copy, detail: `the same as ${first}` };
-      const box = boxOf(copy);
+      const box = readBlobBox(copy);
       if (extent && box && !holds(extent, box)) yield { check: 'out-of-extent', row, geometry: copy };
     }
   }

@@ -1,5 +1,5 @@
 import { FileLayer, fileLayer, HeldLayer, type Layer, PassingLayer, searchedLayer } from '../layers.js';
-import type { Run } from '../run.js';
+import type { ProcessRun } from '../run.js';
 import { type Attribute, distinct, FeatureTable } from '../table.js';
 import { removeCopy } from './copy.js';
 
@@ -18,7 +18,7 @@ interface Columns {
 
 /** Fills a table from both layers; the number of its features. Files of layers are gone when it resolves. */
 export function withSides(
-  run: Run,
+  run: ProcessRun,
   columns: Columns,
   fill: (sides: Sides, table: FeatureTable) => Promise<void>,
 ): Promise<number> {
@@ -27,7 +27,7 @@ export function withSides(
 
 /** The same where the left layer is read twice, and searched. */
 export function withSearchedSides(
-  run: Run,
+  run: ProcessRun,
   columns: Columns,
   fill: (sides: Sides<HeldLayer | FileLayer>, table: FeatureTable) => Promise<void>,
 ): Promise<number> {
@@ -40,9 +40,9 @@ interface Paths {
 }
 
 async function withLayers<Left extends Layer>(
-  run: Run,
+  run: ProcessRun,
   { carries, extra = [] }: Columns,
-  layers: (run: Run, paths: Paths) => Promise<Sides<Left>>,
+  layers: (run: ProcessRun, paths: Paths) => Promise<Sides<Left>>,
   fill: (sides: Sides<Left>, table: FeatureTable) => Promise<void>,
 ): Promise<number> {
   const { output } = run.task;
@@ -64,7 +64,7 @@ async function withLayers<Left extends Layer>(
 }
 
 /** Beside a file the left rows must be neighbours, whose windows in it are small. */
-async function leftOnce(run: Run, paths: Paths): Promise<Sides> {
+async function leftOnce(run: ProcessRun, paths: Paths): Promise<Sides> {
   const { input, overlay } = run.task;
   const { crs } = input.source;
   const right = await searchedLayer(run, overlay!, crs, paths.right);
@@ -72,7 +72,7 @@ async function leftOnce(run: Run, paths: Paths): Promise<Sides> {
   return { left: right instanceof HeldLayer ? passing : await fileLayer(run, passing, paths.left), right };
 }
 
-async function bothSearched(run: Run, paths: Paths): Promise<Sides<HeldLayer | FileLayer>> {
+async function bothSearched(run: ProcessRun, paths: Paths): Promise<Sides<HeldLayer | FileLayer>> {
   const { input, overlay } = run.task;
   const { crs } = input.source;
   const right = await searchedLayer(run, overlay!, crs, paths.right);

@@ -1,18 +1,18 @@
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { withMargins } from '../../providers/boxes.js';
 import { LayerFaults, overlayIndexes } from '../layer-index.js';
-import { geometriesOf, type Run } from '../run.js';
+import { listGeometries, type ProcessRun } from '../run.js';
 import { withSides } from './sides.js';
 
 type Snap = Extract<FeatureProcess, { kind: 'snap' }>;
 
 /** Features snapped to those of another source, which are projected to the CRS of the input. */
-export function snapFeatures(run: Run, { tolerance }: Snap): Promise<number> {
+export function snapFeatures(run: ProcessRun, { tolerance }: Snap): Promise<number> {
   return withSides(run, { carries: false }, async ({ left, right }, table) => {
     const indexOf = overlayIndexes(new LayerFaults(run));
     for await (const rows of left.rows()) {
       const near = await right.near(rows, (box) => [withMargins(box, tolerance, tolerance)]);
-      const results = indexOf(near).snap(geometriesOf(rows), tolerance, table.srsId);
+      const results = indexOf(near).snap(listGeometries(rows), tolerance, table.srsId);
       for (const [i, { values }] of rows.entries()) {
         const geometry = run.take(results[i]!, undefined);
         if (geometry) table.add(geometry, values);

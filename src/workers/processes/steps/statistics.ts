@@ -1,5 +1,5 @@
 import type { Statistic } from '../../../core/features/analytics.js';
-import { fieldOf } from '../../../core/features/features.js';
+import { findField } from '../../../core/features/features.js';
 import type { FieldType, VectorSource } from '../../../core/sources/vector-source.js';
 import type { Attribute } from '../table.js';
 
@@ -9,7 +9,7 @@ export function statisticAttributes(source: VectorSource, statistics: readonly S
 }
 
 function typeOf(source: VectorSource, { field, type }: Statistic): FieldType {
-  const { type: fieldType } = fieldOf(source, field)!;
+  const { type: fieldType } = findField(source, field)!;
   if (type === 'count') return 'integer';
   if (type === 'min' || type === 'max') return fieldType;
   // Sums of integers keep their digits.

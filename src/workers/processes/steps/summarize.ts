@@ -1,25 +1,25 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { type FeatureRow, fieldOf } from '../../../core/features/features.js';
+import { type FeatureRow, findField } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import type { VectorSource } from '../../../core/sources/vector-source.js';
-import { Group } from '../../features/analytics/statistics.js';
-import type { Run } from '../run.js';
-import { type Attribute, type AttributeValue, distinct, FeatureTable } from '../table.js';
-import { Groups } from './groups.js';
+import { StatisticsGroup } from '../../features/analytics/statistics.js';
+import type { ProcessRun } from '../run.js';
+import { type Attribute, distinct, FeatureTable, type TableValue } from '../table.js';
+import { ValueGroups } from './groups.js';
 import { statisticAttributes } from './statistics.js';
 
 type Summarize = Extract<FeatureProcess, { kind: 'summarize' }>;
 
 interface Summary {
   values: FeatureRow['values'];
-  statistics: Group;
+  statistics: StatisticsGroup;
   /** The numbers of each percentile's field. */
   numbers: number[][];
 }
 
 /** A feature without geometry for each group of equal values, in the order of their first features. */
-export async function summarizeFeatures(run: Run, process: Summarize): Promise<number> {
+export async function summarizeFeatures(run: ProcessRun, process: Summarize): Promise<number> {
   const { source } = run.task.input;
   const groups = await groupsOf(run, process);
   const table = FeatureTable.create(
@@ -37,23 +37,26 @@ export async function summarizeFeatures(run: Run, process: Summarize): Promise<n
 
 export function summaryAttributes(source: VectorSource, process: Summarize): Attribute[] {
   return [
-    ...process.by.map((name) => ({ name, type: fieldOf(source, name)!.type })),
+    ...process.by.map((name) => ({ name, type: findField(source, name)!.type })),
     { name: 'featureCount', type: 'integer' as const },
     ...statisticAttributes(source, process.statistics),
     ...process.percentiles.map(({ name }) => ({ name, type: 'number' as const })),
   ];
 }
 
-async function groupsOf(run: Run, { by, statistics, percentiles }: Summarize): Promise<Groups<Summary>> {
+async function groupsOf(
+  run: ProcessRun,
+  { by, statistics, percentiles }: Summarize,
+): Promise<ValueGroups<Summary>> {
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
-  const groups = new Groups<Summary>(statistics.length + percentiles.length);
+  const groups = new ValueGroups<Summary>(statistics.length + percentiles.length);
   let size = 0;
   for await (const rows of run.rows(input, false)) {
     for (const { values } of rows) {
       const own = by.map((name) => values[place.get(name)!]!);
       const group = groups.of(own, () => ({
-        ...{ values: own, statistics: new Group(statistics) },
+        ...{ values: own, statistics: new StatisticsGroup(statistics) },
         numbers: percentiles.map(() => []),
       }));
       group.statistics.add((field) => values[place.get(field)!]!);
@@ -70,7 +73,7 @@ async function groupsOf(run: Run, { by, statistics, percentiles }: Summarize): P
   return groups;
 }
 
-function rowOf({ values, statistics, numbers }: Summary, process: Summarize): AttributeValue[] {
+function rowOf({ values, statistics, numbers }: Summary, process: Summarize): TableValue[] {
   const properties = statistics.properties();
   return [
     ...values,

@@ -2,18 +2,18 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
 import { processCollection } from '../../../native/processing.js';
-import { geometriesOf, type Run } from '../run.js';
+import { listGeometries, type ProcessRun } from '../run.js';
 import { FeatureTable } from '../table.js';
 
 type Together = Extract<FeatureProcess, { kind: 'together' }>;
 
 /** One operation over all geometries, which are in memory for it; a feature for each part of its result. */
-export async function processTogether(run: Run, { operation }: Together): Promise<number> {
+export async function processTogether(run: ProcessRun, { operation }: Together): Promise<number> {
   const { input, output } = run.task;
   const blobs: (Uint8Array | null)[] = [];
   let bytes = 0;
   for await (const rows of run.rows(input)) {
-    blobs.push(...geometriesOf(rows));
+    blobs.push(...listGeometries(rows));
     bytes = rows.reduce((sum, { geometry }) => sum + (geometry?.byteLength ?? 0), bytes);
     if (bytes > LIMITS.processTogetherBytes)
       throw new TaskFailure(

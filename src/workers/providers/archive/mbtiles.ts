@@ -10,8 +10,8 @@ import type {
 import type Database from '../../../native/sqlite.js';
 import { keptSqlite, openDatabase } from '../kept-sqlite.js';
 import {
-  damaged,
-  imageFormat,
+  createArchiveFailure,
+  detectImageFormat,
   KEEP_OPEN,
   MAX_TILE_BYTES,
   metadataText,
@@ -95,7 +95,7 @@ export function mbtilesTiles(path: string): (at: ArchiveTileAddress) => ArchiveT
         | undefined;
       if (!hit || hit.size === null) return NO_TILE;
       if (hit.size > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
-      if (!(hit.data instanceof Uint8Array)) throw damaged('a tile is not a blob');
+      if (!(hit.data instanceof Uint8Array)) throw createArchiveFailure('a tile is not a blob');
       return storedTile(hit.data);
     });
 }
@@ -105,7 +105,7 @@ function guarded<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof TaskFailure) throw error;
-    throw damaged((error as Error).message, (error as Error).stack);
+    throw createArchiveFailure((error as Error).message, (error as Error).stack);
   }
 }
 
@@ -166,7 +166,7 @@ const isImage = (format: ArchiveFormat | undefined) =>
 function formatOfTiles(db: Db): ArchiveFormat | undefined {
   const sql = `SELECT tile_data FROM tiles WHERE length(tile_data) BETWEEN 1 AND ${MAX_TILE_BYTES} LIMIT ${SAMPLES}`;
   for (const tile of db.prepare(sql).pluck().iterate()) {
-    const format = imageFormat(tile) ?? vectorFormat(tile);
+    const format = detectImageFormat(tile) ?? vectorFormat(tile);
     if (format) return format;
   }
   return undefined;
@@ -182,7 +182,7 @@ function zoomsOf(db: Db, metadata: Map<string, string>): { minZoom: number; maxZ
   const minZoom = stated('minzoom') ?? extreme('min');
   const maxZoom = Math.min(stated('maxzoom') ?? extreme('max'), LIMITS.tileZoom);
   if (!Number.isInteger(minZoom) || !Number.isInteger(maxZoom) || minZoom < 0 || minZoom > maxZoom)
-    throw damaged('its zoom levels make no range');
+    throw createArchiveFailure('its zoom levels make no range');
   return { minZoom, maxZoom };
 }
 

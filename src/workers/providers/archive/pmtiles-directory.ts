@@ -1,4 +1,4 @@
-import { damaged } from './stored.js';
+import { createArchiveFailure } from './stored.js';
 
 /** A directory of a PMTiles archive (version 3, 4.2), columns side by side. */
 export class Directory {
@@ -12,7 +12,7 @@ export class Directory {
     const numbers = new Numbers(bytes);
     const count = numbers.next();
     // Every entry takes a byte of each column: more cannot be there, whatever the count says.
-    if (count * 4 > bytes.length) throw damaged('a directory is not whole');
+    if (count * 4 > bytes.length) throw createArchiveFailure('a directory is not whole');
     this.#ids = numbers.column(count);
     this.#runs = numbers.column(count);
     this.#lengths = numbers.column(count);
@@ -24,16 +24,16 @@ export class Directory {
   #sum(): void {
     for (let i = 0; i < this.#ids.length; i++) {
       if (i > 0) {
-        if (this.#ids[i] === 0) throw damaged('a directory is not in order');
+        if (this.#ids[i] === 0) throw createArchiveFailure('a directory is not in order');
         this.#ids[i]! += this.#ids[i - 1]!;
       }
       const offset = this.#offsets[i]!;
       if (offset > 0) this.#offsets[i] = offset - 1;
       else if (i > 0) this.#offsets[i] = this.#offsets[i - 1]! + this.#lengths[i - 1]!;
-      else throw damaged('a directory has no first offset');
+      else throw createArchiveFailure('a directory has no first offset');
     }
     if (!Number.isSafeInteger(this.#ids.at(-1) ?? 0))
-      throw damaged('a directory names tiles beyond all zooms');
+      throw createArchiveFailure('a directory names tiles beyond all zooms');
   }
 
   /** Memory that it takes. */
@@ -71,7 +71,7 @@ class Numbers {
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
     }
-    throw damaged('a directory is not whole');
+    throw createArchiveFailure('a directory is not whole');
   }
 
   column(count: number): Float64Array {

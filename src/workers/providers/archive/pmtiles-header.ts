@@ -1,10 +1,10 @@
 import type { ContentCoding } from '../../../core/http/content-coding.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { ArchiveFormat } from '../../../core/tiles/archives.js';
-import { damaged, unsupported } from './stored.js';
+import { createArchiveFailure, unsupported } from './stored.js';
 
 /** The header and the root directory lie in this much of the beginning (PMTiles 3). */
-export const HEAD_BYTES = 16_384;
+export const PMTILES_HEAD_BYTES = 16_384;
 export const HEADER_BYTES = 127;
 const VERSION = 3;
 
@@ -43,7 +43,7 @@ export function readHeader(head: Uint8Array, size: number | undefined): PMTilesH
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   if (Buffer.from(head.subarray(0, 7)).toString('latin1') !== 'PMTiles')
     throw unsupported('it does not begin with PMTiles');
-  if (head.length < HEADER_BYTES) throw damaged('it is shorter than its header says');
+  if (head.length < HEADER_BYTES) throw createArchiveFailure('it is shorter than its header says');
   if (head[7] !== VERSION) throw unsupported(`it is of version ${head[7]}, not 3`);
   const number = (at: number) => Number(view.getBigUint64(at, true));
   const section = (at: number): Section => ({ offset: number(at), length: number(at + 8) });
@@ -79,15 +79,16 @@ function formatOf(type: number): ArchiveFormat {
 function check(header: PMTilesHeader, maxZoom: number, size: number | undefined): void {
   const { root, metadata, leaves, tiles } = header;
   if (header.minZoom > maxZoom || header.minZoom > LIMITS.tileZoom)
-    throw damaged('its zoom levels make no range');
+    throw createArchiveFailure('its zoom levels make no range');
   for (const section of [root, metadata, leaves, tiles])
-    if (section.length > 0 && !within(section, size)) throw damaged('it is shorter than its header says');
-  if (root.offset + root.length > HEAD_BYTES)
-    throw damaged('its root directory is not within the first 16 KiB');
+    if (section.length > 0 && !isSectionWithin(section, size))
+      throw createArchiveFailure('it is shorter than its header says');
+  if (root.offset + root.length > PMTILES_HEAD_BYTES)
+    throw createArchiveFailure('its root directory is not within the first 16 KiB');
 }
 
 /** Whether a section lies in the first `size` bytes. */
-export function within({ offset, length }: Section, size: number | undefined): boolean {
+export function isSectionWithin({ offset, length }: Section, size: number | undefined): boolean {
   const end = offset + length;
   return Number.isSafeInteger(end) && offset >= 0 && length >= 0 && (size === undefined || end <= size);
 }

@@ -1,7 +1,13 @@
 import { pmtilesId } from '../../../core/values/hilbert.js';
 import { Directory } from './pmtiles-directory.js';
-import { HEAD_BYTES, type PMTilesHeader, readHeader, type Section, within } from './pmtiles-header.js';
-import { damaged, inflate, MAX_TILE_BYTES, unsupported } from './stored.js';
+import {
+  isSectionWithin,
+  PMTILES_HEAD_BYTES,
+  type PMTilesHeader,
+  readHeader,
+  type Section,
+} from './pmtiles-header.js';
+import { createArchiveFailure, inflateStored, MAX_TILE_BYTES, unsupported } from './stored.js';
 
 /** Bytes of an archive, from wherever they come. Rejects with `TaskFailure`. */
 export interface ByteSource {
@@ -35,10 +41,10 @@ export class PMTilesReader {
   ) {}
 
   static async open(source: ByteSource): Promise<PMTilesReader> {
-    const head = await source.read({ offset: 0, length: HEAD_BYTES });
+    const head = await source.read({ offset: 0, length: PMTILES_HEAD_BYTES });
     const header = readHeader(head, source.size);
     const { offset, length } = header.root;
-    if (offset + length > head.length) throw damaged('it is shorter than its header says');
+    if (offset + length > head.length) throw createArchiveFailure('it is shorter than its header says');
     const root = new Directory(inflated(header, head.subarray(offset, offset + length), MAX_DIRECTORY_BYTES));
     return new PMTilesReader(header, source, root);
   }
@@ -54,7 +60,7 @@ export class PMTilesReader {
     if (!entry) return undefined;
     const { leaf, offset, length } = entry;
     if (!leaf) return this.#read({ offset: this.header.tiles.offset + offset, length });
-    if (depth === MAX_DEPTH) throw damaged('its directories lead nowhere');
+    if (depth === MAX_DEPTH) throw createArchiveFailure('its directories lead nowhere');
     const hit = this.#leaves.get(offset);
     if (hit) return this.#find(id, hit, depth + 1);
     return this.#leaf(offset, length).then((read) => this.#find(id, read, depth + 1));
@@ -82,14 +88,14 @@ export class PMTilesReader {
   }
 
   #read(section: Section): Uint8Array | Promise<Uint8Array> {
-    if (!within(section, this.source.size)) throw damaged('it points beyond its end');
+    if (!isSectionWithin(section, this.source.size)) throw createArchiveFailure('it points beyond its end');
     if (section.length > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
     return section.length === 0 ? new Uint8Array(0) : this.source.read(section);
   }
 }
 
 function inflated({ internalCoding }: PMTilesHeader, stored: Uint8Array, maxBytes: number): Uint8Array {
-  if (internalCoding !== 'identity') return inflate(stored, internalCoding, maxBytes);
+  if (internalCoding !== 'identity') return inflateStored(stored, internalCoding, maxBytes);
   if (stored.byteLength > maxBytes) throw unsupported('a directory or its metadata is too large');
   return stored;
 }
@@ -98,6 +104,6 @@ function parseMetadata(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch (error) {
-    throw damaged('its metadata is not JSON', error);
+    throw createArchiveFailure('its metadata is not JSON', error);
   }
 }

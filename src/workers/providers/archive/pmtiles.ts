@@ -7,7 +7,7 @@ import type { Section } from './pmtiles-header.js';
 import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';
 import { withRemote } from './remote.js';
 import {
-  damaged,
+  createArchiveFailure,
   KEEP_OPEN,
   metadataText,
   NO_TILE,
@@ -33,7 +33,7 @@ class FileSource implements ByteSource {
     let read = 0;
     while (read < size) {
       const got = readSync(this.#fd, bytes, read, size - read, offset + read);
-      if (got === 0) throw damaged('it became shorter while it was read');
+      if (got === 0) throw createArchiveFailure('it became shorter while it was read');
       read += got;
     }
     return bytes;
@@ -116,5 +116,7 @@ async function guarded<T>(read: () => Promise<T>): Promise<T> {
 }
 
 function unreadable(error: unknown): TaskFailure {
-  return error instanceof TaskFailure ? error : damaged((error as Error).message, (error as Error).stack);
+  return error instanceof TaskFailure
+    ? error
+    : createArchiveFailure((error as Error).message, (error as Error).stack);
 }

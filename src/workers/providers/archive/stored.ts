@@ -47,7 +47,7 @@ function deflated(data: Uint8Array): Uint8Array | undefined {
 
 function inflatedSize(data: Uint8Array, coding: Compression, maxBytes: number): number {
   if (coding === 'gzip') return readable(() => gunzippedSize(data, maxBytes));
-  return inflate(data, coding, maxBytes).byteLength;
+  return inflateStored(data, coding, maxBytes).byteLength;
 }
 
 const INFLATE: Readonly<Record<Compression, (data: Uint8Array, maxBytes: number) => Uint8Array>> = {
@@ -57,7 +57,7 @@ const INFLATE: Readonly<Record<Compression, (data: Uint8Array, maxBytes: number)
 };
 
 /** Inflates up to a number of bytes. Throws `source-unreadable`. */
-export function inflate(data: Uint8Array, coding: Compression, maxBytes: number): Uint8Array {
+export function inflateStored(data: Uint8Array, coding: Compression, maxBytes: number): Uint8Array {
   return readable(() => INFLATE[coding](data, maxBytes));
 }
 
@@ -65,11 +65,11 @@ function readable<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw damaged('compressed data cannot be inflated', error);
+    throw createArchiveFailure('compressed data cannot be inflated', error);
   }
 }
 
-export function damaged(what: string, cause?: unknown): TaskFailure {
+export function createArchiveFailure(what: string, cause?: unknown): TaskFailure {
   return new TaskFailure(
     'source-unreadable',
     `The tile archive is damaged: ${what}.`,
@@ -148,7 +148,7 @@ export function metadataTexts<K extends string>(members: Record<K, unknown>): Pa
 }
 
 /** Format of an image, told by its first 16 bytes. */
-export function imageFormat(bytes: unknown): ArchiveFormat | undefined {
+export function detectImageFormat(bytes: unknown): ArchiveFormat | undefined {
   if (!(bytes instanceof Uint8Array)) return undefined;
   const hex = Buffer.from(bytes.subarray(0, 16)).toString('hex');
   if (hex.startsWith('89504e470d0a1a0a')) return 'png';
@@ -172,7 +172,7 @@ export function vectorFormat(bytes: unknown): ArchiveFormat | undefined {
 function plainTile(bytes: Uint8Array): Uint8Array {
   try {
     const { data, encoding } = storedTile(bytes);
-    return encoding === 'gzip' ? inflate(data, encoding, MAX_INFLATED_BYTES) : data;
+    return encoding === 'gzip' ? inflateStored(data, encoding, MAX_INFLATED_BYTES) : data;
   } catch {
     return NO_TILE.data;
   }

@@ -3,7 +3,7 @@ import { FID, GEOMETRY, levelFields } from '../overviews/file.js';
 import type { OverviewRows } from '../overviews/overview-rows.js';
 import { quote, reader } from './connection.js';
 import { newestCursor } from './edits/outbox.js';
-import { rowOf } from './queries/window.js';
+import { quoteRowColumn } from './queries/window.js';
 
 /** The rows of a GeoPackage table, read where they are. What others write gives the collection another version. */
 export function geopackageRows(source: GeoPackageSource): OverviewRows {
@@ -14,7 +14,7 @@ export function geopackageRows(source: GeoPackageSource): OverviewRows {
       const fields = levelFields(source)
         .map(({ name }) => `, ${quote(name)}`)
         .join('');
-      db.exec(`CREATE TEMP VIEW staged AS SELECT ${rowOf(source)} AS ${FID},
+      db.exec(`CREATE TEMP VIEW staged AS SELECT ${quoteRowColumn(source)} AS ${FID},
         ${quote(source.geometryColumn)} AS ${GEOMETRY}${fields} FROM source.${quote(source.table)} t`);
     },
     unstage: (db) => {

@@ -6,19 +6,19 @@ import { edit } from './edits/edit.js';
 import { events } from './edits/events.js';
 import { merge } from './edits/merge.js';
 import { geopackageRows } from './overview-rows.js';
-import { extentOf, extentOfPassing } from './queries/extent.js';
+import { computeFilteredExtent, computeTableExtent } from './queries/extent.js';
 import { groupCount, groups } from './queries/groups.js';
 import { count, item, items } from './queries/items.js';
 import { losses } from './queries/losses.js';
 import { occupied } from './queries/occupied.js';
 import { columns, rows } from './queries/rows.js';
 import { top } from './queries/top.js';
-import { inspect, otherTables } from './schema/inspect.js';
+import { inspectGeoPackage, otherTables } from './schema/inspect.js';
 import { tileLayer } from './tile.js';
 
 /** Feature tables of GeoPackage files, read by better-sqlite3 with our SQLite extension. */
 export const geopackageStore: FeatureStore = {
-  inspect,
+  inspect: inspectGeoPackage,
   otherTables,
   items: async (task) => items(task),
   item: async (task) => item(task),
@@ -32,7 +32,9 @@ export const geopackageStore: FeatureStore = {
   extent: async ({ source, filter }) => {
     const table = source as GeoPackageSource;
     const { extent } =
-      filter === undefined ? extentOf(reader(table.path), table) : extentOfPassing(table, filter);
+      filter === undefined
+        ? computeTableExtent(reader(table.path), table)
+        : computeFilteredExtent(table, filter);
     return measuredIn(extent, table.crs);
   },
   rows,

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import {
   type Field,
+  formatSourceLocation,
   type GeoPackageSource,
   hasIntegerIds,
-  placeOf,
   type VectorSource,
 } from '../../../core/sources/vector-source.js';
 import type { TileLayer } from '../../../core/tasks/vector-tasks.js';
 import { reader, statement } from '../geopackage/connection.js';
-import { tileFields } from '../tile-fields.js';
+import { listTileFields } from '../tile-fields.js';
 
 /**
  * The overview of a table: a SQLite file beside the store with a few coarser tables of it, `level_0` the coarsest. Each
@@ -22,7 +22,7 @@ import { tileFields } from '../tile-fields.js';
 export const FID = 'graticule_fid';
 export const GEOMETRY = 'graticule_geometry';
 
-export interface Level {
+export interface OverviewLevel {
   level: number;
   /** Details below it, in units of the source's CRS, are not kept. */
   resolution: number;
@@ -31,7 +31,7 @@ export interface Level {
 export interface Overview {
   path: string;
   /** Coarsest first. Empty when tiles of the table itself are never too much. */
-  levels: Level[];
+  levels: OverviewLevel[];
   /** The square that levels divide: level n into 4^n tiles. */
   minx: number;
   miny: number;
@@ -50,7 +50,7 @@ export interface OverviewState {
   writes: string | null;
 }
 
-export const SCHEMA = `
+export const OVERVIEW_SCHEMA = `
   CREATE TABLE graticule_overview (minx REAL, miny REAL, side REAL, built REAL, cursor INTEGER, changes INTEGER,
     writes TEXT);
   CREATE TABLE graticule_levels (level INTEGER PRIMARY KEY, resolution REAL NOT NULL);
@@ -67,7 +67,7 @@ export function keepOverviewsIn(path: string | undefined): void {
 /** Where the overview of a source lies: named by the source, and by the version of its collection. */
 export function overviewPath(source: VectorSource, version: string): string | undefined {
   if (folder === undefined) return undefined;
-  const name = hashOf(JSON.stringify([placeOf(source), source.table, source.geometryColumn]));
+  const name = hashOf(JSON.stringify([formatSourceLocation(source), source.table, source.geometryColumn]));
   return join(folder, `${name}-${hashOf(version)}.overview`);
 }
 
@@ -78,7 +78,7 @@ const KEPT = 1000;
 const overviews = new LRUCache<string, { inode: number; overview: Overview }>({ max: KEPT });
 
 /** The overview of a layer, when it has been built. */
-export function overviewOf(layer: TileLayer): Overview | undefined {
+export function findOverview(layer: TileLayer): Overview | undefined {
   const path = layer.version === undefined ? undefined : overviewPath(layer.source, layer.version);
   const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
   if (path === undefined || !stats) return undefined;
@@ -91,27 +91,29 @@ export function overviewOf(layer: TileLayer): Overview | undefined {
 
 function described(path: string): Overview {
   const db = reader(path);
-  const levels = db.prepare('SELECT level, resolution FROM graticule_levels ORDER BY level').all() as Level[];
+  const levels = db
+    .prepare('SELECT level, resolution FROM graticule_levels ORDER BY level')
+    .all() as OverviewLevel[];
   const row = db.prepare('SELECT minx, miny, side, built FROM graticule_overview').get();
   return { path, levels, ...(row as Omit<Overview, 'path' | 'levels'>) };
 }
 
-export function stateOf(path: string): OverviewState {
+export function readOverviewState(path: string): OverviewState {
   return statement(path, 'SELECT cursor, changes, writes FROM graticule_overview').get() as OverviewState;
 }
 
-export const tableOf = (level: number): string => `level_${level}`;
+export const getLevelTable = (level: number): string => `level_${level}`;
 
 /** The attributes that levels carry: with the id, where FID is not that. */
 export function levelFields(source: VectorSource): Field[] {
-  if (!source.rowColumn) return tileFields(source);
+  if (!source.rowColumn) return listTileFields(source);
   return [...source.fields, { name: source.idColumn, type: 'integer', nullable: false }];
 }
 
 /** A layer as it is read from a level of its overview. */
 export function levelLayer(layer: TileLayer, path: string, level: number): TileLayer {
   const { source, fields } = layer;
-  const names = hasIntegerIds(source) ? fields : tileFields(source, fields).map(({ name }) => name);
+  const names = hasIntegerIds(source) ? fields : listTileFields(source, fields).map(({ name }) => name);
   return { ...layer, source: levelSource(source, path, level), fields: names };
 }
 
@@ -119,7 +121,7 @@ function levelSource(source: VectorSource, path: string, level: number): GeoPack
   return {
     kind: 'geopackage',
     path,
-    table: tableOf(level),
+    table: getLevelTable(level),
     geometryColumn: GEOMETRY,
     geometryType: source.geometryType,
     hasZ: false,

@@ -12,7 +12,7 @@ export interface StoreState {
   writes: string | null;
 }
 
-export interface Changes {
+export interface OverviewChanges {
   /** Ids of the features that changed. */
   ids: string[];
   /** Events that speak of them. */
@@ -32,7 +32,7 @@ export interface OverviewRows {
   stage(db: Database.Database, ids?: readonly string[], cancellation?: Cancellation): Promise<void>;
   unstage(db: Database.Database): void;
   /** What events after a cursor say; undefined when some are missing. */
-  changes(since: number): Promise<Changes | undefined>;
+  changes(since: number): Promise<OverviewChanges | undefined>;
   /** FID of the row of an id. */
   fidOf(id: string): number | bigint;
 }

@@ -5,14 +5,14 @@ import type Database from '../../../native/sqlite.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { quote } from '../geopackage/connection.js';
 import { FID, GEOMETRY } from '../overviews/file.js';
-import type { Changes, OverviewRows, StoreState } from '../overviews/overview-rows.js';
-import { tileFields } from '../tile-fields.js';
+import type { OverviewChanges, OverviewRows, StoreState } from '../overviews/overview-rows.js';
+import { listTileFields } from '../tile-fields.js';
 import { withConnection } from './connections/database.js';
 import { SqlParams } from './connections/params.js';
 import { statementBound } from './connections/session.js';
 import { newestCursor } from './edits/outbox.js';
-import { columnsOf } from './schema/columns.js';
-import { column, tableOf } from './schema/names.js';
+import { writeRowColumns } from './schema/columns.js';
+import { column, writeTableSql } from './schema/names.js';
 
 const BATCH = 1000;
 
@@ -35,7 +35,7 @@ export function postgisRows(asked: PostgisSource): OverviewRows {
     stage: async (db, ids, cancellation) => {
       db.prepare('ATTACH ? AS staging').run(ids ? ':memory:' : `${db.name}.staging`);
       db.exec('PRAGMA staging.journal_mode = OFF; PRAGMA staging.synchronous = OFF');
-      const fields = tileFields(source);
+      const fields = listTileFields(source);
       const columns = [
         `${FID} INTEGER PRIMARY KEY`,
         GEOMETRY,
@@ -69,7 +69,7 @@ async function copy(
 ): Promise<void> {
   const params = new SqlParams();
   const only = ids ? ` WHERE ${isOneOf(source, ids, params)}` : '';
-  const sql = `SELECT ${columnsOf(source, fields, 'number', params).join(', ')} FROM ${tableOf(source)}${only}`;
+  const sql = `SELECT ${writeRowColumns(source, fields, 'number', params).join(', ')} FROM ${writeTableSql(source)}${only}`;
   const insert = db.prepare(
     // Of two texts with one hash, which hardly ever are, one is shown.
     `INSERT OR IGNORE INTO staging.staged VALUES (?, ?${', ?'.repeat(fields.length)})`,
@@ -109,7 +109,7 @@ async function changes(
   source: PostgisSource,
   connection: PostgresConnection,
   since: number,
-): Promise<Changes | undefined> {
+): Promise<OverviewChanges | undefined> {
   const cursor = await newestCursor(connection);
   if (cursor === since) return { ids: [], events: 0, cursor };
   const bounds = await connection.query('SELECT min(cursor) FROM graticule_events.outbox');

@@ -3,13 +3,13 @@ import type { TileLayer, VectorTileTask } from '../../../core/tasks/vector-tasks
 import type { Cancellation } from '../../threads/cancellation.js';
 import type { EncodedLayer } from '../feature-store.js';
 import { layerOptions } from '../layer-options.js';
-import { tileFields } from '../tile-fields.js';
+import { listTileFields } from '../tile-fields.js';
 import { tileWindow } from '../window.js';
 import { withConnection } from './connections/database.js';
 import { SqlParams } from './connections/params.js';
-import { envelope, whereOf } from './queries/filter.js';
-import { columnsOf } from './schema/columns.js';
-import { geometryOf, tableOf } from './schema/names.js';
+import { buildWhere, writeEnvelope } from './queries/filter.js';
+import { writeRowColumns } from './schema/columns.js';
+import { writeGeometrySql, writeTableSql } from './schema/names.js';
 
 /** One layer of a tile: the window's rows by the spatial index, encoded as they arrive. */
 export async function tileLayer(
@@ -18,11 +18,11 @@ export async function tileLayer(
   cancellation?: Cancellation,
 ): Promise<EncodedLayer> {
   const source = layer.source as PostgisSource;
-  const fields = tileFields(source, layer.fields);
+  const fields = listTileFields(source, layer.fields);
   const params = new SqlParams();
-  const window = envelope(tileWindow(source, task), source, params);
-  const sql = `SELECT ${columnsOf(source, fields, 'number', params).join(', ')} FROM ${tableOf(source)}
-    WHERE ${geometryOf(source)} && ${window} AND (${whereOf(source, layer.filter, params)})`;
+  const window = writeEnvelope(tileWindow(source, task), source, params);
+  const sql = `SELECT ${writeRowColumns(source, fields, 'number', params).join(', ')} FROM ${writeTableSql(source)}
+    WHERE ${writeGeometrySql(source)} && ${window} AND (${buildWhere(source, layer.filter, params)})`;
   const options = layerOptions(task, layer, source.crs, fields);
   return withConnection(source.database, (connection) => connection.tile(sql, params.values, options), {
     cancellation,

@@ -4,7 +4,7 @@ import type { Dataset } from '../../gdal/gdal.js';
 export type OverviewResampling = 'AVERAGE' | 'NEAREST';
 
 /** Values between two classes, or two indices of a colour table, mean nothing. */
-export function overviewResamplingOf({ bands }: Dataset): OverviewResampling {
+export function chooseOverviewResampling({ bands }: Dataset): OverviewResampling {
   const { colorTable, categoryNames } = bands.get(1);
   return colorTable || categoryNames.length > 0 ? 'NEAREST' : 'AVERAGE';
 }

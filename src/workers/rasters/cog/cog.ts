@@ -80,7 +80,7 @@ export async function writeCog(
  * A view of a written raster whose bands say what they are. GDAL offers no call that sets it, so it is put into the
  * text of a VRT, which is ours: it names that one file.
  */
-export async function described(
+export async function addBandTexts(
   raster: Dataset,
   selection: string[],
   texts: readonly BandText[],

@@ -6,19 +6,19 @@ import type { Samples } from '../../../native/index.js';
 import { type Dataset, gdal, resamplingName } from '../../gdal/gdal.js';
 import { Scratch } from '../../gdal/scratch.js';
 import type { Cancellation } from '../../threads/cancellation.js';
-import type { Grid } from '../coverage-grid.js';
-import { georeferenceOf } from '../georeference.js';
+import type { AreaGrid } from '../coverage-grid.js';
+import { getGeoreference } from '../georeference.js';
 import { canWriteBands, isMasked, writeCogInMemory } from '../geotiff/index.js';
 import type { BandTraits, RasterTraits } from '../geotiff/traits.js';
 import { isBeyondDoubles, isWide } from '../pixels/wide-integers.js';
 import { isCovered, warpFailure } from '../warp.js';
-import { described, needsOverviews, tileSide, writeCog } from './cog.js';
+import { addBandTexts, needsOverviews, tileSide, writeCog } from './cog.js';
 import { MEDIA_TYPES } from './encode.js';
 
 /** Answers of more bytes than this before compression are written on disk, and are not held in memory. */
 const MEMORY_BYTES = 32 << 20;
 
-export interface Reading {
+export interface CoverageSource {
   /** Of the raster as published. */
   traits: RasterTraits;
   /** In output order. */
@@ -26,7 +26,7 @@ export interface Reading {
   /** What is read: those bands, repeated where the window needs it. */
   view: Dataset;
   repeated: boolean;
-  grid: Grid;
+  grid: AreaGrid;
 }
 
 type Answer = Pick<CoverageResult, 'data' | 'mediaType' | 'file'>;
@@ -37,7 +37,7 @@ type Answer = Pick<CoverageResult, 'data' | 'mediaType' | 'file'>;
  */
 export async function writeGeoTiff(
   task: CoverageTask,
-  reading: Reading,
+  reading: CoverageSource,
   cancellation: Cancellation,
 ): Promise<Answer> {
   const bytes = rawBytes(reading);
@@ -73,12 +73,12 @@ export async function writeGeoTiff(
 }
 
 /** Whether the answer is one that we write ourselves, unless a mask must tell what is valid in it. */
-function isPlain({ bands, grid }: Reading): boolean {
+function isPlain({ bands, grid }: CoverageSource): boolean {
   return canWriteBands(bands) && !(grid.window && isMasked(bands));
 }
 
 /** Whether each pixel is one of the raster. */
-function isOnPixels(grid: Grid): boolean {
+function isOnPixels(grid: AreaGrid): boolean {
   return grid.window !== undefined && isUnscaled(grid) && grid.window.every(Number.isInteger);
 }
 
@@ -95,12 +95,12 @@ async function readBands(
 
 /** A GeoTIFF of our own. */
 function encode(
-  { traits, bands, view, grid }: Reading,
+  { traits, bands, view, grid }: CoverageSource,
   method: Resampling,
   samples: Samples[],
 ): Promise<Uint8Array> {
   const { width, height, box } = grid;
-  const place = georeferenceOf(view);
+  const place = getGeoreference(view);
   const [, dx, , , , dy] = place.geoTransform;
   return writeCogInMemory({
     samples,
@@ -130,7 +130,7 @@ export const SAMPLE_BYTES: Record<string, number> = {
   CFloat64: 16,
 };
 
-function rawBytes({ bands, grid }: Reading): number {
+function rawBytes({ bands, grid }: CoverageSource): number {
   const sample = bands.map(({ type }) => SAMPLE_BYTES[type ?? ''] ?? 4);
   return grid.width * grid.height * sample.reduce((sum, size) => sum + size, 0);
 }
@@ -144,7 +144,7 @@ interface Plan {
 /** Answers the bytes, or the path of the file that GDAL wrote. */
 async function write(
   { method, isPlain, isMosaic }: Plan,
-  reading: Reading,
+  reading: CoverageSource,
   scratch: Scratch,
   opened: Dataset[],
   cancellation: Cancellation,
@@ -178,7 +178,7 @@ async function write(
   if (isPlain && !selection.includes('-mask'))
     return encode(reading, method, await readBands(pixels, [0, 0, width, height], bands.length));
   if (!named) return writeCog({ ...cog, dataset: pixels, selection }, scratch, cancellation);
-  const dataset = await described(pixels, selection, bands, scratch);
+  const dataset = await addBandTexts(pixels, selection, bands, scratch);
   opened.push(dataset);
   return writeCog({ ...cog, dataset, selection: [] }, scratch, cancellation);
 }
@@ -198,20 +198,20 @@ export function defaultResampling(bands: readonly BandTraits[]): Resampling {
   return bands.some(({ isIndex }) => isIndex) ? 'nearest' : 'bilinear';
 }
 
-function isWhole({ view, grid }: Reading): boolean {
+function isWhole({ view, grid }: CoverageSource): boolean {
   const { x, y } = view.rasterSize;
   return grid.window!.join() === [0, 0, x, y].join() && isUnscaled(grid);
 }
 
 /** Arguments of gdal_translate for a window on the raster's own grid. */
-function cropArguments(grid: Grid, method: Resampling): string[] {
+function cropArguments(grid: AreaGrid, method: Resampling): string[] {
   const { window, width, height } = grid;
   const cut = ['-srcwin', ...window!.map(String)];
   if (isUnscaled(grid)) return cut;
   return [...cut, '-outsize', String(width), String(height), '-r', resamplingName(method)];
 }
 
-function isUnscaled({ window, width, height }: Grid): boolean {
+function isUnscaled({ window, width, height }: AreaGrid): boolean {
   return window![2] === width && window![3] === height;
 }
 
@@ -222,7 +222,7 @@ function outputArguments(output: string | null): string[] {
     : ['-of', 'GTiff', '-co', 'BIGTIFF=IF_SAFER', '-co', 'INTERLEAVE=BAND', '-co', 'TILED=YES'];
 }
 
-function crop(view: Dataset, grid: Grid, method: Resampling, output: string | null): Promise<Dataset> {
+function crop(view: Dataset, grid: AreaGrid, method: Resampling, output: string | null): Promise<Dataset> {
   return gdal.translateAsync(output ?? '', view, [
     ...outputArguments(output),
     ...cropArguments(grid, method),
@@ -231,7 +231,7 @@ function crop(view: Dataset, grid: Grid, method: Resampling, output: string | nu
 
 async function warp(
   view: Dataset,
-  grid: Grid,
+  grid: AreaGrid,
   method: Resampling,
   output: string | null,
   addsAlpha: boolean,

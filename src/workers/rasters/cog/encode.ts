@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { Box } from '../../../core/geometry/box.js';
 import { encodePicturePng, type PixelWindow } from '../../../native/index.js';
-import { crsOf } from '../../gdal/crs.js';
+import { getCrs } from '../../gdal/crs.js';
 import { gdal, scratchPath } from '../../gdal/gdal.js';
 
 // One encoder thread per call and no cache: the engine runs several calls at once, and pixels never come twice.
@@ -65,7 +65,7 @@ async function encodeGeoTiff(pixels: Pixels, place: { box: Box; crs: string }): 
   const path = scratchPath('.tif');
   const memory = await gdal.drivers.get('MEM').createAsync('', width, height, 4, 'Byte');
   try {
-    memory.srs = crsOf(place.crs).srs;
+    memory.srs = getCrs(place.crs).srs;
     const [minx, miny, maxx, maxy] = place.box;
     memory.geoTransform = [minx, (maxx - minx) / width, 0, maxy, 0, (miny - maxy) / height];
     const bands = [1, 2, 3, 4].map((number) => memory.bands.get(number));

@@ -2,34 +2,34 @@
 
 import type { Dataset } from '../../gdal/gdal.js';
 
-export interface Level {
+export interface RasterLevel {
   /** GDAL's number of the overview; absent: the raster itself. */
   overview?: number;
   /** Pixels of the raster along one of this level, by the mean of both sides. */
   factor: number;
 }
 
-const byDataset = new WeakMap<Dataset, Level[]>();
+const byDataset = new WeakMap<Dataset, RasterLevel[]>();
 
 /** Pixels that are this much larger than those of a window are not coarser: rounding must not choose the next finer level. */
 const TOLERANCE = 1.01;
 
 /** The coarsest level that is not coarser than so many pixels of the raster to one of the window. */
-export function levelFor(dataset: Dataset, shrink: number): Level {
-  let best: Level = { factor: 1 };
+export function levelFor(dataset: Dataset, shrink: number): RasterLevel {
+  let best: RasterLevel = { factor: 1 };
   for (const level of levelsOf(dataset))
     if (level.factor <= shrink * TOLERANCE && level.factor > best.factor) best = level;
   return best;
 }
 
 /** Overviews that all bands have: GDAL makes a dataset of those alone. */
-function levelsOf(dataset: Dataset): Level[] {
+function levelsOf(dataset: Dataset): RasterLevel[] {
   let levels = byDataset.get(dataset);
   if (!levels) byDataset.set(dataset, (levels = readLevels(dataset)));
   return levels;
 }
 
-function readLevels({ bands }: Dataset): Level[] {
+function readLevels({ bands }: Dataset): RasterLevel[] {
   const [first, ...others] = Array.from({ length: bands.count() }, (_, index) => bands.get(index + 1));
   const sizes = (band: typeof first) =>
     Array.from({ length: band!.overviews.count() }, (_, index) => band!.overviews.get(index).size);

@@ -1,12 +1,12 @@
 /** How GeoTIFFs name a CRS (OGC GeoTIFF 1.1, 7.1). */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
-import type { Crs } from '../../gdal/crs.js';
+import type { GdalCrs } from '../../gdal/crs.js';
 import { gdal, scratchPath } from '../../gdal/gdal.js';
-import { type Field, type FieldType, fieldsOf } from './head.js';
+import { readTiffFields, type TiffField, type TiffFieldType } from './head.js';
 
 const DIRECTORY = 34735;
-const FIELDS: [tag: number, type: FieldType][] = [
+const FIELDS: [tag: number, type: TiffFieldType][] = [
   [DIRECTORY, 'short'],
   [34736, 'double'],
   [34737, 'ascii'],
@@ -16,22 +16,22 @@ const PIXEL_IS_POINT = 2;
 /** Numbers of each key in the directory, and of its head. */
 const KEY_NUMBERS = 4;
 
-const fieldsByCrs = new WeakMap<Crs, Field[]>();
+const fieldsByCrs = new WeakMap<GdalCrs, TiffField[]>();
 
 /** The fields that name the CRS, as GDAL writes them: it is asked once for each. */
-export async function geoKeysOf(crs: Crs, isPoint: boolean): Promise<Field[]> {
+export async function getGeoKeys(crs: GdalCrs, isPoint: boolean): Promise<TiffField[]> {
   let fields = fieldsByCrs.get(crs);
   if (!fields) fieldsByCrs.set(crs, (fields = await askGdal(crs)));
   return isPoint ? fields.map(pointed) : fields;
 }
 
-async function askGdal({ srs }: Crs): Promise<Field[]> {
+async function askGdal({ srs }: GdalCrs): Promise<TiffField[]> {
   const path = scratchPath('.tif');
   const dataset = await gdal.drivers.get('GTiff').createAsync(path, 1, 1, 1, 'Byte');
   dataset.srs = srs;
   dataset.geoTransform = [0, 1, 0, 0, 0, -1];
   dataset.close();
-  const fields = fieldsOf(gdal.vsimem.release(path));
+  const fields = readTiffFields(gdal.vsimem.release(path));
   if (!fields.has(DIRECTORY)) throw new TaskFailure('internal', 'GeoTIFF cannot name the reference system.');
   return FIELDS.flatMap(([tag, type]) => {
     const values = fields.get(tag);
@@ -40,7 +40,7 @@ async function askGdal({ srs }: Crs): Promise<Field[]> {
 }
 
 /** Says that values belong to the centres of pixels. */
-function pointed(field: Field): Field {
+function pointed(field: TiffField): TiffField {
   if (field.tag !== DIRECTORY) return field;
   const values = Array.from(field.values as ArrayLike<number>);
   for (let at = KEY_NUMBERS; at < values.length; at += KEY_NUMBERS)

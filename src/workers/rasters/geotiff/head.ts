@@ -2,11 +2,11 @@
 
 const TYPES = { ascii: [2, 1], short: [3, 2], long: [4, 4], double: [12, 8] } as const;
 
-export type FieldType = keyof typeof TYPES;
+export type TiffFieldType = keyof typeof TYPES;
 
-export interface Field {
+export interface TiffField {
   tag: number;
-  type: FieldType;
+  type: TiffFieldType;
   /** Text is written as UTF-8 and ends with a zero byte. */
   values: string | ArrayLike<number>;
   /** The values are offsets from the end of the head. */
@@ -17,13 +17,13 @@ const HEADER_BYTES = 8;
 const ENTRY_BYTES = 12;
 const INLINE_BYTES = 4;
 
-interface Entry extends Omit<Field, 'values'> {
+interface Entry extends Omit<TiffField, 'values'> {
   values: ArrayLike<number>;
   bytes: number;
 }
 
 /** Header, `note` and all directories, in this order; what they point to follows them. */
-export function tiffHead(directories: readonly Field[][], note: string): Uint8Array {
+export function tiffHead(directories: readonly TiffField[][], note: string): Uint8Array {
   const sorted = directories.map((fields) => fields.map(entryOf).sort((a, b) => a.tag - b.tag));
   const length = sorted.reduce(
     (sum, entries) => sum + directoryBytes(entries),
@@ -43,7 +43,7 @@ export function tiffHead(directories: readonly Field[][], note: string): Uint8Ar
   return head;
 }
 
-function entryOf(field: Field): Entry {
+function entryOf(field: TiffField): Entry {
   const { type, values } = field;
   const numbers = typeof values === 'string' ? Buffer.from(`${values}\0`) : values;
   return { ...field, values: numbers, bytes: numbers.length * TYPES[type][1] };
@@ -88,13 +88,13 @@ function writeValues({ type, values, fromEnd }: Entry, head: Buffer, begin: numb
 }
 
 /** The fields of the first directory of a TIFF that `tiffHead` could have written; others are left out. */
-export function fieldsOf(tiff: Uint8Array): Map<number, string | number[]> {
+export function readTiffFields(tiff: Uint8Array): Map<number, string | number[]> {
   const bytes = Buffer.from(tiff.buffer, tiff.byteOffset, tiff.byteLength);
   const begin = bytes.readUInt32LE(4);
   const fields = new Map<number, string | number[]>();
   for (let index = 0; index < bytes.readUInt16LE(begin); index++) {
     const at = begin + 2 + ENTRY_BYTES * index;
-    const type = (Object.keys(TYPES) as FieldType[]).find(
+    const type = (Object.keys(TYPES) as TiffFieldType[]).find(
       (name) => TYPES[name][0] === bytes.readUInt16LE(at + 2),
     );
     if (type) fields.set(bytes.readUInt16LE(at), valuesAt(bytes, type, bytes.readUInt32LE(at + 4), at + 8));
@@ -102,7 +102,7 @@ export function fieldsOf(tiff: Uint8Array): Map<number, string | number[]> {
   return fields;
 }
 
-function valuesAt(bytes: Buffer, type: FieldType, count: number, at: number): string | number[] {
+function valuesAt(bytes: Buffer, type: TiffFieldType, count: number, at: number): string | number[] {
   const [, size] = TYPES[type];
   const begin = count * size <= INLINE_BYTES ? at : bytes.readUInt32LE(at);
   if (type === 'ascii') return bytes.toString('utf8', begin, begin + count - 1);

@@ -1,11 +1,11 @@
 /** Cloud optimized GeoTIFFs of values in memory, written by ourselves: GDAL's driver takes twice the time. */
 
 import { encodeTiffTiles, releaseBytes, type Samples, type TiffTiles } from '../../../native/index.js';
-import type { Crs } from '../../gdal/crs.js';
-import { numberText } from '../sources/vrt-text.js';
-import { geoKeysOf } from './geo-keys.js';
-import { type Field, tiffHead } from './head.js';
-import { type BandTraits, item, type RasterTraits } from './traits.js';
+import type { GdalCrs } from '../../gdal/crs.js';
+import { formatVrtNumber } from '../sources/vrt-text.js';
+import { getGeoKeys } from './geo-keys.js';
+import { type TiffField, tiffHead } from './head.js';
+import { type BandTraits, type RasterTraits, writeMetadataItem } from './traits.js';
 
 /** Types that are written; GDAL writes the others. */
 const SAMPLE_TYPES: Record<string, { bits: number; format: number }> = {
@@ -39,7 +39,7 @@ export interface GeoTiffImage {
   samples: Samples[];
   width: number;
   height: number;
-  crs: Crs;
+  crs: GdalCrs;
   /** Upper left corner in `crs`. */
   origin: [x: number, y: number];
   /** Width and height of a pixel. */
@@ -58,7 +58,7 @@ export async function writeCogInMemory(image: GeoTiffImage): Promise<Uint8Array>
   const nodata = bands[0]!.nodata ?? undefined;
   const [tiles, geoKeys] = await Promise.all([
     encodeTiffTiles({ bands: samples, width, height, side, overviews, nodata }),
-    geoKeysOf(image.crs, traits.isPoint),
+    getGeoKeys(image.crs, traits.isPoint),
   ]);
   const sizes = imageSizes(tiles, image);
   const directories = sizes.map((size, index) => directory(size, bands, side, index > 0));
@@ -119,12 +119,12 @@ function directory(
   bands: readonly BandTraits[],
   side: number,
   isOverview: boolean,
-): Field[] {
+): TiffField[] {
   const { bits, format } = SAMPLE_TYPES[bands[0]!.type!]!;
   const [photometric, extra] = colorsOf(bands);
   const each = (value: number) => bands.map(() => value);
-  const short = (tag: number, ...values: number[]): Field => ({ tag, type: 'short', values });
-  const long = (tag: number, ...values: number[]): Field => ({ tag, type: 'long', values });
+  const short = (tag: number, ...values: number[]): TiffField => ({ tag, type: 'short', values });
+  const long = (tag: number, ...values: number[]): TiffField => ({ tag, type: 'long', values });
   const { nodata } = bands[0]!;
   return [
     ...(isOverview ? [long(254, REDUCED_IMAGE)] : []),
@@ -142,7 +142,9 @@ function directory(
     { tag: 325, type: 'long', values: sizes },
     ...(extra.length > 0 ? [short(338, ...extra)] : []),
     short(339, ...each(format)),
-    ...(nodata === null ? [] : [{ tag: GDAL_NODATA, type: 'ascii', values: numberText(nodata) } as const]),
+    ...(nodata === null
+      ? []
+      : [{ tag: GDAL_NODATA, type: 'ascii', values: formatVrtNumber(nodata) } as const]),
   ];
 }
 
@@ -168,7 +170,7 @@ function interpretationAt(index: number, photometric: number, extra: readonly nu
 }
 
 /** Where the image lies (GeoTIFF 1.1, 7.4): of a raster of points the tie is the centre of a pixel. */
-function placeFields({ origin: [x, y], pixel: [dx, dy], traits }: GeoTiffImage): Field[] {
+function placeFields({ origin: [x, y], pixel: [dx, dy], traits }: GeoTiffImage): TiffField[] {
   const shift = traits.isPoint ? 0.5 : 0;
   return [
     { tag: 33550, type: 'double', values: [dx, dy, 0] },
@@ -177,14 +179,14 @@ function placeFields({ origin: [x, y], pixel: [dx, dy], traits }: GeoTiffImage):
 }
 
 /** GDAL's metadata: what the raster and its bands carry, and statistics of the values. */
-function metadataField({ traits, bands, width, height }: GeoTiffImage, { statistics }: TiffTiles): Field {
+function metadataField({ traits, bands, width, height }: GeoTiffImage, { statistics }: TiffTiles): TiffField {
   const [photometric, extra] = colorsOf(bands);
   const items = bands.map((band, index) => {
     const { interpretation } = band;
     const isTold =
       !SAYS_NOTHING.includes(interpretation) &&
       interpretation !== interpretationAt(index, photometric, extra);
-    const color = isTold ? item('COLORINTERP', interpretation, index, 'colorinterp') : '';
+    const color = isTold ? writeMetadataItem('COLORINTERP', interpretation, index, 'colorinterp') : '';
     return statisticsItems(statistics.subarray(5 * index), width * height, index) + band.items(index) + color;
   });
   const values = `<GDALMetadata>\n${traits.items}${items.join('')}</GDALMetadata>\n`;
@@ -197,5 +199,5 @@ function statisticsItems(numbers: Float64Array, pixels: number, sample: number):
   const named = { MAXIMUM: max, MEAN: mean, MINIMUM: min, STDDEV: deviation };
   const items = Object.entries(named).map(([name, value]) => [name, String(Number(value.toPrecision(14)))]);
   items.push(['VALID_PERCENT', String(Number(((100 * count) / pixels).toPrecision(4)))]);
-  return items.map(([name, value]) => item(`STATISTICS_${name}`, value!, sample)).join('');
+  return items.map(([name, value]) => writeMetadataItem(`STATISTICS_${name}`, value!, sample)).join('');
 }

@@ -2,8 +2,8 @@
 
 import type { Dataset } from '../../gdal/gdal.js';
 import type { BandText } from '../cog/cog.js';
-import { elementText, escaped } from '../sources/vrt-text.js';
-import type { Field } from './head.js';
+import { elementText, escapeVrtText } from '../sources/vrt-text.js';
+import type { TiffField } from './head.js';
 
 export interface BandTraits extends BandText {
   type: string | null;
@@ -24,13 +24,13 @@ export interface RasterTraits {
   /** Elements of GDAL's metadata. */
   items: string;
   /** What TIFF has fields of its own for. */
-  fields: Field[];
+  fields: TiffField[];
 }
 
 const byDataset = new WeakMap<Dataset, RasterTraits>();
 
 /** Each look at a dataset takes GDAL's lock. */
-export function traitsOf(dataset: Dataset): RasterTraits {
+export function getRasterTraits(dataset: Dataset): RasterTraits {
   let traits = byDataset.get(dataset);
   if (!traits) byDataset.set(dataset, (traits = readTraits(dataset)));
   return traits;
@@ -57,7 +57,7 @@ function readTraits(dataset: Dataset): RasterTraits {
     isPoint: metadata.AREA_OR_POINT === 'Point',
     items: entries
       .filter(([name]) => name !== 'AREA_OR_POINT' && !name.startsWith('TIFFTAG_'))
-      .map(([name, value]) => item(name, value))
+      .map(([name, value]) => writeMetadataItem(name, value))
       .join(''),
     fields: entries.flatMap(([name, value]) => {
       const tag = TEXT_FIELDS[name];
@@ -90,14 +90,16 @@ function readBand(dataset: Dataset, number: number): BandTraits {
     mask: band.getMaskFlags(),
     isIndex: Boolean(band.colorTable) || categories.length > 0,
     items: (sample) =>
-      metadata.map(([name, value]) => item(name, value, sample)).join('') +
-      roles.map(([role, text]) => (text ? item(role.toUpperCase(), text, sample, role) : '')).join(''),
+      metadata.map(([name, value]) => writeMetadataItem(name, value, sample)).join('') +
+      roles
+        .map(([role, text]) => (text ? writeMetadataItem(role.toUpperCase(), text, sample, role) : ''))
+        .join(''),
   };
 }
 
 /** An element of GDAL's metadata field. GDAL escapes values before it writes XML, and after it has read some. */
-export function item(name: string, value: string, sample?: number, role?: string): string {
+export function writeMetadataItem(name: string, value: string, sample?: number, role?: string): string {
   const of = sample === undefined ? '' : ` sample="${sample}"`;
   const as = role === undefined ? '' : ` role="${role}"`;
-  return `  <Item name="${elementText(name)}"${of}${as}>${elementText(escaped(value))}</Item>\n`;
+  return `  <Item name="${elementText(name)}"${of}${as}>${elementText(escapeVrtText(value))}</Item>\n`;
 }

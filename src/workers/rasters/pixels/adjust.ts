@@ -1,5 +1,5 @@
 import type { PixelAdjustment } from '../../../core/rasters/rasters.js';
-import { wordsOf } from './pixel-words.js';
+import { getPixelWords } from './pixel-words.js';
 
 /** Finished pixels: RGBA, 4 bytes each, not premultiplied. */
 
@@ -40,7 +40,7 @@ const byte = (value: number) => Math.min(255, Math.max(0, value));
 
 /** Puts `above` over `below`, in place. */
 export function blendOver(below: Uint8Array, above: Uint8Array): void {
-  const [from, into] = [wordsOf(above), wordsOf(below)];
+  const [from, into] = [getPixelWords(above), getPixelWords(below)];
   for (let at = 0; at < below.length; at += 4) {
     const alpha = above[at + 3]!;
     if (alpha === 0) continue;

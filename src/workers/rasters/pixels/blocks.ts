@@ -45,7 +45,7 @@ const MASK_OF_ALL = 2;
 /** Share of the work after which the file has only to be laid out anew. */
 const FILLED = 0.8;
 
-export const shapeOf = ({
+export const getRasterShape = ({
   rasterSize: { x: width, y: height },
   geoTransform,
   srs,
@@ -55,14 +55,14 @@ export const shapeOf = ({
 });
 
 /** Values of a band; NaN is no value. Those of 64-bit integers have the nodata value where there is none. */
-export type BandValues = Float64Array | BigInt64Array | BigUint64Array;
+export type BandArray = Float64Array | BigInt64Array | BigUint64Array;
 
 /** Writes a cloud optimized GeoTIFF. `compute` gives the values of the bands in a box. Integers of 64 bits need a nodata value. */
 export async function writeBlocks(
   shape: RasterShape,
   bands: BandShape,
   part: string,
-  compute: (box: PixelBox) => Promise<BandValues[]>,
+  compute: (box: PixelBox) => Promise<BandArray[]>,
   onProgress: (fraction: number) => void,
 ): Promise<void> {
   const copy = rasterCopyPath(part);
@@ -70,7 +70,7 @@ export async function writeBlocks(
   try {
     const total = shape.width * shape.height;
     let done = 0;
-    for (const box of boxesOf(shape)) {
+    for (const box of splitIntoBlocks(shape)) {
       await writeBox(target, box, await compute(box), bands.nodata);
       done += box.width * box.height;
       onProgress((done / total) * FILLED);
@@ -106,7 +106,7 @@ function createMask({ bands }: Dataset): RasterBand {
 /** Gives a raster the mask of another one of the same size. */
 export async function copyMask(mask: RasterBand, target: Dataset): Promise<RasterBand> {
   const copy = createMask(target);
-  for (const { column, row, width, height } of boxesOf(shapeOf(target))) {
+  for (const { column, row, width, height } of splitIntoBlocks(getRasterShape(target))) {
     const pixels = await mask.pixels.readAsync(column, row, width, height);
     await copy.pixels.writeAsync(column, row, width, height, pixels);
   }
@@ -128,7 +128,10 @@ export async function layOut(
   }
 }
 
-export function* boxesOf({ width, height }: Pick<RasterShape, 'width' | 'height'>): Generator<PixelBox> {
+export function* splitIntoBlocks({
+  width,
+  height,
+}: Pick<RasterShape, 'width' | 'height'>): Generator<PixelBox> {
   for (let row = 0; row < height; row += SIDE) {
     for (let column = 0; column < width; column += SIDE)
       yield { column, row, width: Math.min(SIDE, width - column), height: Math.min(SIDE, height - row) };
@@ -138,7 +141,7 @@ export function* boxesOf({ width, height }: Pick<RasterShape, 'width' | 'height'
 async function writeBox(
   target: Dataset,
   { column, row, width, height }: PixelBox,
-  values: readonly BandValues[],
+  values: readonly BandArray[],
   nodata: BandShape['nodata'],
 ): Promise<void> {
   if (nodata === 'mask') {

@@ -2,7 +2,7 @@
 
 import type { Color } from '../../../core/rasters/color-ramps.js';
 import type { Colormap } from '../../../core/rasters/raster-look.js';
-import { GRAY, OPAQUE, shadeOf, wordsOf } from './pixel-words.js';
+import { GRAY, getPixelWords, OPAQUE, roundToByte } from './pixel-words.js';
 import type { Stretch } from './stretch.js';
 
 /** Writes the colours of `count` values into RGBA from pixel `from` on; pixels without a colour stay as they are. */
@@ -18,7 +18,7 @@ export function colorizer(colormap: Colormap, range: Stretch): Colorize {
     case 'stops': {
       const { values, colors } = colormap;
       const word = new Uint8Array(4);
-      const words = wordsOf(word);
+      const words = getPixelWords(word);
       return each((value) => {
         word.set(between(values, colors, value));
         return words[0];
@@ -43,12 +43,13 @@ export function shader({ min, max }: Stretch, channel: number | 'gray'): Coloriz
   const factor = 255 / (max - min);
   if (channel === 'gray')
     return (values, count, rgba, from) => {
-      const into = wordsOf(rgba);
-      for (let i = 0; i < count; i++) into[from + i] = (GRAY * shadeOf((values[i]! - min) * factor)) | OPAQUE;
+      const into = getPixelWords(rgba);
+      for (let i = 0; i < count; i++)
+        into[from + i] = (GRAY * roundToByte((values[i]! - min) * factor)) | OPAQUE;
     };
   return (values, count, rgba, from) => {
     for (let i = 0, at = from * 4; i < count; i++, at += 4) {
-      rgba[at + channel] = shadeOf((values[i]! - min) * factor);
+      rgba[at + channel] = roundToByte((values[i]! - min) * factor);
       rgba[at + 3] = 255;
     }
   };
@@ -64,9 +65,9 @@ function rampColors(colors: readonly Color[]): Uint8Array {
 
 function lookup(table: Uint8Array, { min, max }: Stretch): Colorize {
   const factor = (RAMP_STEPS - 1) / (max - min);
-  const words = wordsOf(table);
+  const words = getPixelWords(table);
   return (values, count, rgba, from) => {
-    const into = wordsOf(rgba);
+    const into = getPixelWords(rgba);
     for (let i = 0; i < count; i++) {
       const step = Math.round((values[i]! - min) * factor);
       into[from + i] = words[Math.min(RAMP_STEPS - 1, Math.max(0, step)) || 0]!;
@@ -74,11 +75,11 @@ function lookup(table: Uint8Array, { min, max }: Stretch): Colorize {
   };
 }
 
-const wordsIn = (colors: readonly Color[]): Uint32Array => wordsOf(Uint8Array.from(colors.flat()));
+const wordsIn = (colors: readonly Color[]): Uint32Array => getPixelWords(Uint8Array.from(colors.flat()));
 
 function each(colorOf: (value: number) => number | undefined): Colorize {
   return (values, count, rgba, from) => {
-    const into = wordsOf(rgba);
+    const into = getPixelWords(rgba);
     // Neighbours often have the same value.
     let [last, color] = [Number.NaN, undefined as number | undefined];
     for (let i = 0; i < count; i++) {

@@ -4,16 +4,16 @@ import { LRUCache } from 'lru-cache';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { around, type Box, plainBoxes } from '../../../core/geometry/box.js';
 import {
-  CRS84,
-  type Crs,
-  crsOf,
-  gridOver,
+  CRS84_NAME,
+  computeGridPoints,
+  type GdalCrs,
+  getCrs,
   movedPoints,
   pointTransform,
-  transformBox,
+  transformGdalBox,
 } from '../../gdal/crs.js';
 import { type Dataset, gdal } from '../../gdal/gdal.js';
-import { georeferenceOf } from '../georeference.js';
+import { getGeoreference } from '../georeference.js';
 
 /** Degrees from the antimeridian at which its two sides are looked at. */
 const NEAR = 1e-6;
@@ -25,7 +25,7 @@ const periods = new LRUCache<string, { readonly length: number | null }>({ max: 
  * How far east of a place the same place comes again, in units of the CRS: 360 for longitudes, the length of the
  * equator for cylindrical projections that are cut at the antimeridian. Null for all others.
  */
-export function periodOf(crs: Crs): number | null {
+export function findCrsPeriod(crs: GdalCrs): number | null {
   let period = periods.get(crs.text);
   if (!period) {
     period = { length: findPeriod(crs) };
@@ -34,9 +34,9 @@ export function periodOf(crs: Crs): number | null {
   return period.length;
 }
 
-function findPeriod(crs: Crs): number | null {
-  if (crs.text === CRS84) return 360;
-  const move = pointTransform(crsOf(CRS84), crs);
+function findPeriod(crs: GdalCrs): number | null {
+  if (crs.text === CRS84_NAME) return 360;
+  const move = pointTransform(getCrs(CRS84_NAME), crs);
   const widths = LATITUDES.map((latitude) => {
     const [east, west] = [move(180 - NEAR, latitude), move(-180 + NEAR, latitude)];
     if (!east || !west || Math.abs(east[1] - west[1]) > 1e-9 * Math.abs(east[0])) return 0;
@@ -49,7 +49,7 @@ function findPeriod(crs: Crs): number | null {
 }
 
 /** A box of a request as boxes that do not cross the antimeridian: the part east of it comes second. */
-export function checkedParts(box: unknown, crs: Crs): Box[] {
+export function checkedParts(box: unknown, crs: GdalCrs): Box[] {
   if (Array.isArray(box) && box.length === 4 && box.every((value) => Number.isFinite(value))) {
     const [minx, miny, maxx, maxy] = box as unknown as Box;
     if (minx < maxx && miny < maxy) return [[minx, miny, maxx, maxy]];
@@ -60,11 +60,11 @@ export function checkedParts(box: unknown, crs: Crs): Box[] {
 }
 
 /** The smallest box in `to` around boxes in `from`, each following the one before it eastwards. Null when there is none. */
-export function boxAround(parts: readonly Box[], from: Crs, to: Crs): Box | null {
-  const period = periodOf(to);
+export function transformBoxes(parts: readonly Box[], from: GdalCrs, to: GdalCrs): Box | null {
+  const period = findCrsPeriod(to);
   let whole: Box | null = null;
   for (const part of parts) {
-    const placed = transformBox(part, from, to);
+    const placed = transformGdalBox(part, from, to);
     if (!placed) continue;
     if (!whole) {
       whole = placed;
@@ -82,10 +82,10 @@ const OUTLINE_DENSITY = 25;
 const outlines = new LRUCache<string, { readonly box: Box | null }>({ max: 256 });
 
 /**
- * The box in `to` around a raster. As `transformBox`, but a raster across the antimeridian is not taken for one around
+ * The box in `to` around a raster. As `transformGdalBox`, but a raster across the antimeridian is not taken for one around
  * the globe. Remembered: rasters are few, and many points tell where one lies.
  */
-export function outlineIn(box: Box, from: Crs, to: Crs): Box | null {
+export function outlineIn(box: Box, from: GdalCrs, to: GdalCrs): Box | null {
   const key = `${box}\n${from.text}\n${to.text}`;
   let outline = outlines.get(key);
   if (!outline) {
@@ -95,11 +95,11 @@ export function outlineIn(box: Box, from: Crs, to: Crs): Box | null {
   return outline.box;
 }
 
-function findOutline(box: Box, from: Crs, to: Crs): Box | null {
-  const plain = transformBox(box, from, to);
-  const period = periodOf(to);
+function findOutline(box: Box, from: GdalCrs, to: GdalCrs): Box | null {
+  const plain = transformGdalBox(box, from, to);
+  const period = findCrsPeriod(to);
   if (!plain || period === null || plain[2] - plain[0] <= period / 2) return plain;
-  const xs = movedPoints(gridOver(box, OUTLINE_DENSITY), pointTransform(from, to)).map(([x]) => x);
+  const xs = movedPoints(computeGridPoints(box, OUTLINE_DENSITY), pointTransform(from, to)).map(([x]) => x);
   xs.sort((a, b) => a - b);
   const gap = xs.findIndex((x, index) => index > 0 && x - xs[index - 1]! > period / 2);
   return gap < 0 ? plain : [xs[gap]!, plain[1], xs[gap - 1]! + period, plain[3]];
@@ -118,19 +118,23 @@ export function copiesIn(extent: Box, window: Box, period: number | null): numbe
 }
 
 /** A dataset that is read and then closed, with those it reads from. */
-export interface View {
+export interface DatasetView {
   dataset: Dataset;
   close(): void;
 }
 
 /** A north-up raster beside itself: once for each of `copies`, moved by so many periods. */
-export async function repeated(raster: Dataset, copies: readonly number[], period: number): Promise<View> {
+export async function repeated(
+  raster: Dataset,
+  copies: readonly number[],
+  period: number,
+): Promise<DatasetView> {
   const opened: Dataset[] = [];
   const close = () => {
     for (const dataset of opened.reverse()) dataset.close();
   };
   try {
-    const [minx, miny, maxx, maxy] = georeferenceOf(raster).extent;
+    const [minx, miny, maxx, maxy] = getGeoreference(raster).extent;
     for (const copy of copies) {
       const corners = [minx + copy * period, maxy, maxx + copy * period, miny].map(String);
       opened.push(await gdal.translateAsync('', raster, ['-of', 'VRT', '-a_ullr', ...corners]));

@@ -3,7 +3,7 @@ import type { Hillshade } from '../../../core/rasters/rasters.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import type { RasterHandle } from '../handles.js';
 import type { PictureWindow } from '../warp.js';
-import { readValues } from './picture.js';
+import { readBandValues } from './picture.js';
 import { giveBack, takeBuffer } from './pixel-buffers.js';
 
 /**
@@ -18,7 +18,7 @@ export async function drawHillshade(
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
   const rgba = new Uint8Array(takeBuffer(window.width * window.height * 4)).fill(0);
-  const heights = await readValues(handle, 1, grown(window), cancellation);
+  const heights = await readBandValues(handle, 1, grown(window), cancellation);
   if (!heights) return rgba;
   const shade = shader(hillshade);
   const stride = window.width + 2;

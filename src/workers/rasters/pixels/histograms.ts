@@ -3,16 +3,16 @@
 import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { BandHistogram, HistogramArea, HistogramTask } from '../../../core/rasters/rasters.js';
-import { crsOf } from '../../gdal/crs.js';
+import { getCrs } from '../../gdal/crs.js';
 import type { Dataset } from '../../gdal/gdal.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { checkedBands, windowView } from '../coverage.js';
-import { type Grid, gridOf } from '../coverage-grid.js';
-import { georeferenceOf } from '../georeference.js';
+import { type AreaGrid, computeCoverageGrid } from '../coverage-grid.js';
+import { getGeoreference } from '../georeference.js';
 import { type RasterHandle, withRaster } from '../handles.js';
 import { checkedParts } from './continuous.js';
 import { polygonMask } from './polygon-mask.js';
-import { Moments, samplesOf } from './statistics.js';
+import { Moments, readBandSamples } from './statistics.js';
 
 const BINS = 256;
 
@@ -42,7 +42,7 @@ async function countsOf(
   for (const number of numbers) {
     const band = handle.dataset.bands.get(number);
     const noData = band.noDataValue;
-    const samples = (await samplesOf(band)).map((sample) => sample.filter((value) => value !== noData));
+    const samples = (await readBandSamples(band)).map((sample) => sample.filter((value) => value !== noData));
     cancellation.check();
     counts.push(histogramOf(samples, band.dataType));
   }
@@ -55,14 +55,14 @@ async function countsWithin(
   { bbox, crs, polygons, pixel, maxPixels }: HistogramArea,
   cancellation: Cancellation,
 ): Promise<Answer['bands']> {
-  const { crs: own, northUp } = georeferenceOf(dataset);
+  const { crs: own, northUp } = getGeoreference(dataset);
   if (!northUp) throw new TaskFailure('invalid-input', 'Values of a raster that is turned are not counted.');
-  const partsCrs = crsOf(crs);
+  const partsCrs = getCrs(crs);
   const place = { parts: checkedParts(bbox, partsCrs), partsCrs, crs: own };
   const view = await windowView(dataset, place);
   try {
     const size = { crs: own.text, ...(pixel ? { pixel } : {}), maxSize: maxPixels };
-    const grid = await gridOf(size, place, view.dataset);
+    const grid = await computeCoverageGrid(size, place, view.dataset);
     if (grid.width * grid.height > maxPixels)
       throw new TaskFailure('too-large', `The area has more than ${maxPixels} pixels.`);
     const mask = polygons && (await polygonMask(polygons, partsCrs, grid));
@@ -82,7 +82,7 @@ async function countsWithin(
 /** Values of the grid that are valid, and in the mask. Larger pixels have the value of one in them. */
 async function validValues(
   band: RasterBand,
-  { window, width, height }: Grid,
+  { window, width, height }: AreaGrid,
   mask: Uint8Array | undefined,
 ): Promise<Float64Array> {
   const [column, row, columns, rows] = window!;

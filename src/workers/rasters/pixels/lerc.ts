@@ -5,7 +5,7 @@ import type { CoverageResult, CoverageTask } from '../../../core/rasters/rasters
 import { type Dataset, gdal, resamplingName, scratchPath } from '../../gdal/gdal.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { defaultResampling, SAMPLE_BYTES } from '../cog/coverage-tiff.js';
-import { type Area, gridOf } from '../coverage-grid.js';
+import { type Area, computeCoverageGrid } from '../coverage-grid.js';
 import type { BandTraits } from '../geotiff/traits.js';
 import { warpFailure } from '../warp.js';
 
@@ -31,7 +31,7 @@ export async function writeLerc(
       'too-large',
       `The values have ${bytes} bytes; at most ${task.maxBytes} are allowed.`,
     );
-  await gridOf(task, area, view);
+  await computeCoverageGrid(task, area, view);
   const pixels = await windowOf(task, view, bands, area);
   try {
     const values = await Promise.all(bands.map((_, i) => valuesOf(pixels, i + 1, bands.length)));

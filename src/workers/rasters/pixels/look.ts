@@ -5,7 +5,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { type BandExpression, bandsOf } from '../../../core/rasters/band-math/index.js';
+import { type BandExpression, listBands } from '../../../core/rasters/band-math/index.js';
 import type { RasterLook } from '../../../core/rasters/raster-look.js';
 import type { RasterImageTask } from '../../../core/rasters/rasters.js';
 import type { Cancellation } from '../../threads/cancellation.js';
@@ -13,12 +13,12 @@ import type { RasterHandle } from '../handles.js';
 import { type BandValues, BLOCK, compile, type Evaluate } from './band-math.js';
 import { hasByteValues } from './byte-values.js';
 import { type Colorize, colorizer, shader } from './colorize.js';
-import { alphaOf, type Rendering, renderingOf } from './palette.js';
+import { chooseRendering, findAlphaBand, type PixelRendering } from './palette.js';
 import { cutRange } from './range.js';
 import type { Stretch } from './stretch.js';
 
 /** Colours of pixels by the values of their bands. */
-export interface Drawing {
+export interface PixelColors {
   /** 1-based bands whose values are needed. */
   bands: number[];
   /** One, or red, green and blue. */
@@ -29,18 +29,18 @@ export interface Drawing {
 }
 
 /** Chooses how to show a raster that a request has wishes for. Fails with `invalid-input` for what it does not have. */
-export async function lookOf(
+export async function chooseRequestedRendering(
   handle: RasterHandle,
   look: RasterLook,
   stretches?: RasterImageTask['ranges'],
-): Promise<Rendering> {
+): Promise<PixelRendering> {
   const { bands, expressions, rescale, colormap, nodata } = look;
   const count = handle.dataset.bands.count();
-  const named = [...(bands ?? []), ...bandsOf(expressions ?? [])];
+  const named = [...(bands ?? []), ...listBands(expressions ?? [])];
   if (named.some((band) => band > count))
     throw new TaskFailure('invalid-input', `The raster has ${count} band${count === 1 ? '' : 's'}.`);
   if (!expressions && !rescale && !colormap && nodata === undefined)
-    return renderingOf(handle, bands, stretches);
+    return chooseRendering(handle, bands, stretches);
   const layers = expressions ?? (bands ?? (await usualBands(handle, look))).map((band) => ({ band }));
   const ranges = await Promise.all(
     layers.map(
@@ -55,10 +55,10 @@ export async function lookOf(
       colorize: colormap ? colorizer(colormap, range) : shader(range, channel),
     };
   });
-  const drawing: Drawing = { bands: bandsOf(layers), channels, nearest: colormap?.kind === 'values' };
+  const drawing: PixelColors = { bands: listBands(layers), channels, nearest: colormap?.kind === 'values' };
   return {
     kind: 'drawing',
-    bands: [...drawing.bands, ...alphaOf(handle)],
+    bands: [...drawing.bands, ...findAlphaBand(handle)],
     drawing: { ...drawing, ...(nodata === undefined ? {} : { nodata }) },
   };
 }
@@ -79,7 +79,7 @@ async function rangeOf(
 /** The bands that are shown without a wish; a colour map takes one. */
 async function usualBands(handle: RasterHandle, { colormap }: RasterLook): Promise<number[]> {
   if (colormap) return [1];
-  const usual = await renderingOf(handle);
+  const usual = await chooseRendering(handle);
   if (usual.kind === 'palette' || usual.kind === 'drawing')
     throw new TaskFailure('invalid-input', 'The raster has a colour table: its values are no quantities.');
   return usual.bands.slice(0, usual.samples);
@@ -90,7 +90,7 @@ const TURN = 1 << 19;
 
 /** Colours the pixels whose bands all have a value, where each expression has one too. */
 export async function draw(
-  drawing: Drawing,
+  drawing: PixelColors,
   values: BandValues,
   rgba: Uint8Array,
   cancellation: Pick<Cancellation, 'check'>,

@@ -16,11 +16,11 @@ const BOUNDS: Readonly<Record<string, readonly [number, number]>> = {
 };
 
 /** The least and the greatest value of a type of whole numbers. */
-export const boundsOf = (type: string | null) => BOUNDS[type ?? ''];
+export const getTypeBounds = (type: string | null) => BOUNDS[type ?? ''];
 
 /** The nodata value of a band; null where there is none, or none that its type has: no pixel is without a value by it. */
 export function nodataIn({ dataType, noDataValue }: Pick<RasterBand, 'dataType' | 'noDataValue'>) {
-  const bounds = boundsOf(dataType);
+  const bounds = getTypeBounds(dataType);
   if (noDataValue === null || !bounds) return noDataValue;
   const [least, most] = bounds;
   return Number.isInteger(noDataValue) && noDataValue >= least && noDataValue <= most ? noDataValue : null;

@@ -5,12 +5,12 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { RasterImageTask } from '../../../core/rasters/rasters.js';
 import type { RasterHandle } from '../handles.js';
 import { hasByteValues } from './byte-values.js';
-import type { Drawing } from './look.js';
+import type { PixelColors } from './look.js';
 import { cutRange } from './range.js';
 import { bandStatistics } from './statistics.js';
 import type { Stretch } from './stretch.js';
 
-export type Rendering =
+export type PixelRendering =
   /** One band of indices; `colors` holds RGBA per index. */
   | { kind: 'palette'; bands: [number]; colors: Uint8Array }
   /** Bytes shown as they are: gray or red, green, blue; a following alpha band is used as such. */
@@ -18,14 +18,14 @@ export type Rendering =
   /** Values stretched to bytes by each band's statistics; a following alpha band says where there are some. */
   | { kind: 'stretch'; bands: number[]; samples: 1 | 3; stretches: Stretch[] }
   /** Coloured as a request wants it. `bands` are those of the drawing, and an alpha band after them. */
-  | { kind: 'drawing'; bands: number[]; drawing: Drawing };
+  | { kind: 'drawing'; bands: number[]; drawing: PixelColors };
 
 /** Chooses how to show a raster. `selection` holds 1-based bands; absent: all. */
-export async function renderingOf(
+export async function chooseRendering(
   handle: RasterHandle,
   selection?: readonly number[],
   ranges?: RasterImageTask['ranges'],
-): Promise<Rendering> {
+): Promise<PixelRendering> {
   const { dataset } = handle;
   const numbers = selection ?? Array.from({ length: dataset.bands.count() }, (_, index) => index + 1);
   const roles = numbers.map((number) => ({ number, band: dataset.bands.get(number) }));
@@ -38,7 +38,7 @@ export async function renderingOf(
   const entries = colors.slice(0, samples);
   if (entries.length === 0)
     throw new TaskFailure('invalid-input', 'The selection holds no band that can be shown.');
-  const bands = [...entries.map(({ number }) => number), ...alphaOf(handle)];
+  const bands = [...entries.map(({ number }) => number), ...findAlphaBand(handle)];
   const isBytes = entries.every(({ band }) => band.dataType === 'Byte' && bitsOf(band) === 8);
   if (isBytes) return { kind: 'bytes', bands, samples };
   const stretches = await Promise.all(
@@ -59,7 +59,7 @@ function bitsOf(band: Pick<RasterBand, 'getMetadata'>): number {
 }
 
 /** The band that hides pixels, chosen or not. Warping takes a last band of this kind for what is there and what is not. */
-export function alphaOf({ dataset: { bands } }: RasterHandle): number[] {
+export function findAlphaBand({ dataset: { bands } }: RasterHandle): number[] {
   for (let number = bands.count(); number > 0; number--)
     if (bands.get(number).colorInterpretation === 'Alpha') return [number];
   return [];

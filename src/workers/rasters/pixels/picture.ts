@@ -4,17 +4,17 @@ import type { RasterBand } from 'gdal-async';
 import type { Cancellation } from '../../threads/cancellation.js';
 import type { RasterHandle } from '../handles.js';
 import type { PictureWindow } from '../warp.js';
-import { type Drawing, draw } from './look.js';
-import { alphaOf, type Rendering } from './palette.js';
+import { draw, type PixelColors } from './look.js';
+import { findAlphaBand, type PixelRendering } from './palette.js';
 import { giveBack, takeBuffer } from './pixel-buffers.js';
-import { GRAY, OPAQUE, shadeOf, wordsOf } from './pixel-words.js';
+import { GRAY, getPixelWords, OPAQUE, roundToByte } from './pixel-words.js';
 import type { Stretch } from './stretch.js';
 import { type WindowPixels, windowPixels } from './window-pixels.js';
 
 /** Reads the window; pixels outside the raster and nodata pixels are transparent. */
 export async function readPicture(
   handle: RasterHandle,
-  rendering: Rendering,
+  rendering: PixelRendering,
   window: PictureWindow,
   cancellation: Cancellation,
 ): Promise<Uint8Array> {
@@ -36,14 +36,14 @@ export async function readPicture(
 }
 
 /** Values of one band, row by row from the top, NaN where there are none; undefined when the window is beside the raster. */
-export async function readValues(
+export async function readBandValues(
   handle: RasterHandle,
   band: number,
   window: PictureWindow,
   cancellation: Cancellation,
 ): Promise<Float32Array | undefined> {
-  const bands = [band, ...alphaOf(handle)];
-  const values: Rendering = { kind: 'stretch', bands, samples: 1, stretches: [] };
+  const bands = [band, ...findAlphaBand(handle)];
+  const values: PixelRendering = { kind: 'stretch', bands, samples: 1, stretches: [] };
   const pixels = await windowPixels(handle, values, window);
   if (pixels === 'nothing') return undefined;
   try {
@@ -97,7 +97,7 @@ async function bytesInto(rgba: Uint8Array, pixels: WindowPixels, size: Size): Pr
 async function drawInto(
   rgba: Uint8Array,
   pixels: WindowPixels,
-  drawing: Drawing,
+  drawing: PixelColors,
   size: Size,
   cancellation: Cancellation,
 ): Promise<void> {
@@ -118,7 +118,7 @@ async function paletteInto(
   const values = await readBand(pixels.bands[0]!, pixels, size, bytes());
   const { alpha } = pixels;
   const valid = alpha && (await readBand(alpha, pixels, size, bytes()));
-  const [into, table] = [wordsOf(rgba), wordsOf(colors)];
+  const [into, table] = [getPixelWords(rgba), getPixelWords(colors)];
   for (let pixel = 0; pixel < values.length; pixel++)
     if (valid?.[pixel] !== 0) into[pixel] = table[values[pixel]!]!;
   giveBack(values);
@@ -131,7 +131,7 @@ async function stretchInto(
   stretches: Stretch[],
   size: Size,
 ): Promise<void> {
-  const into = wordsOf(rgba).fill(OPAQUE);
+  const into = getPixelWords(rgba).fill(OPAQUE);
   for (const [sample, stretch] of stretches.entries()) {
     const values = await readFloats(pixels, sample, size);
     if (stretches.length === 1) grayInto(into, values, stretch);
@@ -144,7 +144,7 @@ function grayInto(into: Uint32Array, values: Float32Array, { min, max }: Stretch
   const factor = 255 / (max - min);
   for (let pixel = 0; pixel < into.length; pixel++) {
     const value = values[pixel]!;
-    into[pixel] = Number.isNaN(value) ? 0 : (GRAY * shadeOf((value - min) * factor)) | OPAQUE;
+    into[pixel] = Number.isNaN(value) ? 0 : (GRAY * roundToByte((value - min) * factor)) | OPAQUE;
   }
 }
 
@@ -153,6 +153,6 @@ function channelInto(rgba: Uint8Array, values: Float32Array, { min, max }: Stret
   for (let pixel = 0, at = 0; pixel < values.length; pixel++, at += 4) {
     const value = values[pixel]!;
     if (Number.isNaN(value)) rgba[at + 3] = 0;
-    else rgba[at + sample] = shadeOf((value - min) * factor);
+    else rgba[at + sample] = roundToByte((value - min) * factor);
   }
 }

@@ -1,10 +1,10 @@
 /** Pixels of RGBA as numbers of 32 bits: one store for each, which loops over tiles take a fraction of the time with. */
 
-export const wordsOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint32Array =>
+export const getPixelWords = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint32Array =>
   new Uint32Array(buffer, byteOffset, byteLength / 4);
 
 /** Of the order of bytes of this machine. */
-const wordOf = (...color: number[]): number => wordsOf(Uint8Array.from(color))[0]!;
+const wordOf = (...color: number[]): number => getPixelWords(Uint8Array.from(color))[0]!;
 
 /** Black. */
 export const OPAQUE = wordOf(0, 0, 0, 255);
@@ -12,4 +12,5 @@ export const OPAQUE = wordOf(0, 0, 0, 255);
 export const GRAY = wordOf(1, 1, 1, 0);
 
 /** The nearest byte. */
-export const shadeOf = (value: number): number => (value <= 0 ? 0 : value >= 255 ? 255 : (value + 0.5) | 0);
+export const roundToByte = (value: number): number =>
+  value <= 0 ? 0 : value >= 255 ? 255 : (value + 0.5) | 0;

@@ -3,14 +3,14 @@
 import type { Position } from 'geojson';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { Box } from '../../../core/geometry/box.js';
-import { type Crs, pointTransform } from '../../gdal/crs.js';
+import { type GdalCrs, pointTransform } from '../../gdal/crs.js';
 import { gdal } from '../../gdal/gdal.js';
 
 /** Pieces that the longer side of the box is cut into before edges are brought to another CRS. */
 const PIECES = 100;
 
 interface MaskGrid {
-  readonly crs: Crs;
+  readonly crs: GdalCrs;
   readonly box: Box;
   readonly width: number;
   readonly height: number;
@@ -19,7 +19,7 @@ interface MaskGrid {
 /** 1 for pixels whose centres lie in a MultiPolygon of `from`, else 0; row by row from the top. */
 export async function polygonMask(
   polygons: readonly Position[][][],
-  from: Crs,
+  from: GdalCrs,
   { crs, box, width, height }: MaskGrid,
 ): Promise<Uint8Array> {
   const vector = gdal.drivers.get('Memory').create('');
@@ -39,7 +39,7 @@ export async function polygonMask(
   }
 }
 
-function placed(polygons: readonly Position[][][], from: Crs, to: Crs) {
+function placed(polygons: readonly Position[][][], from: GdalCrs, to: GdalCrs) {
   const geometry = gdal.Geometry.fromGeoJson({ type: 'MultiPolygon', coordinates: polygons });
   const { minX, minY, maxX, maxY } = geometry.getEnvelope();
   geometry.segmentize(Math.max(maxX - minX, maxY - minY) / PIECES);

@@ -1,10 +1,10 @@
 /** Which values are shown from the darkest to the brightest. */
 
 import { LRUCache } from 'lru-cache';
-import { type BandExpression, bandsOf } from '../../../core/rasters/band-math/index.js';
+import { type BandExpression, listBands } from '../../../core/rasters/band-math/index.js';
 import type { RasterHandle } from '../handles.js';
 import { BLOCK, compile } from './band-math.js';
-import { samplesOf } from './statistics.js';
+import { readBandSamples } from './statistics.js';
 import type { Stretch } from './stretch.js';
 
 /** Part of the values that is cut off on each side: a few clouds must not darken all else. */
@@ -38,12 +38,12 @@ async function sampledRange(handle: RasterHandle, expression: BandExpression): P
 
 /** Finite values of an expression, from a sample of its bands. */
 async function sample({ dataset }: RasterHandle, expression: BandExpression): Promise<Float64Array> {
-  const numbers = bandsOf([expression]);
+  const numbers = listBands([expression]);
   const read: Float32Array[][] = [];
   for (const number of numbers) {
     const band = dataset.bands.get(number);
     const { noDataValue } = band;
-    read.push((await samplesOf(band)).map((values) => withoutNodata(values, noDataValue)));
+    read.push((await readBandSamples(band)).map((values) => withoutNodata(values, noDataValue)));
   }
   const evaluate = compile(expression);
   const finite: number[] = [];

@@ -34,7 +34,7 @@ export async function bandStatistics(handle: RasterHandle, number: number): Prom
 async function computeStatistics(band: RasterBand): Promise<BandStatistics | null> {
   const noData = band.noDataValue;
   const moments = new Moments();
-  for (const sample of await samplesOf(band)) {
+  for (const sample of await readBandSamples(band)) {
     for (const value of sample) if (value !== noData) moments.add(value);
   }
   return moments.statistics();
@@ -72,7 +72,7 @@ export class Moments {
 }
 
 /** Values of a band, from all over it; those of the bands of one raster are of the same pixels. */
-export async function samplesOf(band: RasterBand): Promise<Float64Array[]> {
+export async function readBandSamples(band: RasterBand): Promise<Float64Array[]> {
   const { x: width, y: height } = band.size;
   if (width * height <= WHOLE_READ_PIXELS || band.overviews.count() > 0) {
     const shrink = Math.max(1, Math.max(width, height) / SAMPLE_SIDE);

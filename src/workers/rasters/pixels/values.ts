@@ -13,7 +13,7 @@ export interface PixelBox {
 }
 
 /** The values of a window, with scale and offset applied; NaN for pixels without one. */
-export async function readValues(
+export async function readWindowValues(
   band: RasterBand,
   { column, row, width, height }: PixelBox,
 ): Promise<Float64Array> {
@@ -35,13 +35,13 @@ export async function readValues(
     const valid = await mask?.pixels.readAsync(column, row, width, height);
     if (valid) blank(values, (i) => valid[i] === 0);
   }
-  if (isScaled(band))
+  if (hasScaledValues(band))
     for (let i = 0; i < values.length; i++) values[i] = values[i]! * (scale ?? 1) + (offset ?? 0);
   return values;
 }
 
 /** Whether values are others than the numbers that stand for them. */
-export const isScaled = ({ scale, offset }: Pick<RasterBand, 'scale' | 'offset'>) =>
+export const hasScaledValues = ({ scale, offset }: Pick<RasterBand, 'scale' | 'offset'>) =>
   (scale ?? 1) !== 1 || (offset ?? 0) !== 0;
 
 /** Types with values that a Float32 does not have. */

@@ -3,7 +3,7 @@
 import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { ALL_VALID } from '../../gdal/gdal.js';
-import { boxesOf } from './blocks.js';
+import { splitIntoBlocks } from './blocks.js';
 import type { PixelBox } from './values.js';
 
 export type WideType = 'Int64' | 'UInt64';
@@ -32,7 +32,7 @@ export const isLarge = (value: bigint): boolean => value >= LIMIT || value <= -L
 /** Whether a band has integers that a double rounds, or that were rounded by one. Values that stand for no value do not count. */
 export async function isBeyondDoubles(band: RasterBand): Promise<boolean> {
   if (!isWide(band)) return false;
-  for (const box of boxesOf({ width: band.size.x, height: band.size.y })) {
+  for (const box of splitIntoBlocks({ width: band.size.x, height: band.size.y })) {
     const values = await readWide(band, box);
     if (!values.some(isLarge)) continue;
     const isValid = await validIn(band, box, values);

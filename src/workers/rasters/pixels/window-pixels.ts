@@ -4,19 +4,19 @@ import type { RasterBand } from 'gdal-async';
 import { sameCrs } from '../../gdal/crs.js';
 import { ALL_VALID, BY_ALPHA, BY_MASK, BY_NODATA, type Dataset } from '../../gdal/gdal.js';
 import { levelFor } from '../cog/levels.js';
-import { georeferenceOf } from '../georeference.js';
+import { getGeoreference } from '../georeference.js';
 import type { RasterHandle } from '../handles.js';
 import {
-  covers,
+  computeMeanShrink,
   isValidAllOver,
+  isWindowInside,
   kernelOptions,
-  meanOf,
   type PictureWindow,
   sourceWindow,
   warpToMemory,
 } from '../warp.js';
 import { nodataIn } from './nodata.js';
-import type { Rendering } from './palette.js';
+import type { PixelRendering } from './palette.js';
 
 export interface WindowPixels {
   /** Those of the rendering, in its order. */
@@ -40,7 +40,7 @@ const LANE_SHRINK = 4;
 /** Opens the pixels of a window; `nothing` when it is beside the raster. */
 export async function windowPixels(
   handle: RasterHandle,
-  rendering: Rendering,
+  rendering: PixelRendering,
   window: PictureWindow,
 ): Promise<WindowPixels | 'nothing'> {
   const source = sourceWindow(handle, window);
@@ -50,19 +50,19 @@ export async function windowPixels(
     const view = await handle.bands(rendering.bands);
     return warped(view, rendering, window, ['-ovr', 'AUTO']);
   }
-  const shrink = meanOf(source.shrink);
+  const shrink = computeMeanShrink(source.shrink);
   const level = levelFor(handle.dataset, shrink);
   if (shrink / level.factor > LANE_SHRINK) handle.leaveLane();
   // GDAL would open the overview for each window, and forget its blocks with it.
   const view = await handle.bands(rendering.bands, level.overview);
   const copy = copyOf(view, rendering, window);
   if (copy) return copy;
-  const isCovered = takesAll(rendering) && covers(handle.dataset, source.box) && isValidAllOver(view);
+  const isCovered = takesAll(rendering) && isWindowInside(handle.dataset, source.box) && isValidAllOver(view);
   const options = ['-ovr', 'NONE', ...kernelOptions(source.shrink, level.factor)];
   return warped(view, rendering, window, options, isCovered);
 }
 
-const sampleCount = (rendering: Rendering) =>
+const sampleCount = (rendering: PixelRendering) =>
   rendering.kind === 'palette'
     ? 1
     : rendering.kind === 'drawing'
@@ -70,16 +70,16 @@ const sampleCount = (rendering: Rendering) =>
       : rendering.samples;
 
 /** Whether nothing but the raster says what is missing. */
-const takesAll = (rendering: Rendering) =>
+const takesAll = (rendering: PixelRendering) =>
   rendering.kind === 'bytes' ||
   rendering.kind === 'stretch' ||
   (rendering.kind === 'drawing' && rendering.drawing.nodata === undefined);
 
-const isFloat = ({ kind }: Rendering) => kind === 'stretch' || kind === 'drawing';
+const isFloat = ({ kind }: PixelRendering) => kind === 'stretch' || kind === 'drawing';
 
 async function warped(
   view: Dataset,
-  rendering: Rendering,
+  rendering: PixelRendering,
   window: PictureWindow,
   options: string[],
   isCovered = false,
@@ -92,7 +92,7 @@ async function warped(
 }
 
 /** Pixels of the view itself, when each is one of the window: every way of resampling gives them as they are. */
-function copyOf(view: Dataset, rendering: Rendering, window: PictureWindow): WindowPixels | undefined {
+function copyOf(view: Dataset, rendering: PixelRendering, window: PictureWindow): WindowPixels | undefined {
   const place = placeOn(view, window);
   if (!place) return undefined;
   const bands = Array.from({ length: sampleCount(rendering) }, (_, index) => view.bands.get(index + 1));
@@ -105,7 +105,7 @@ const PLACE_TOLERANCE = 1e-3;
 
 /** Column and row where a window lies that has the pixels of the raster, and all of whose pixels are in it. */
 function placeOn(view: Dataset, { box, crs, width, height }: PictureWindow) {
-  const { geoTransform, northUp, crs: own } = georeferenceOf(view);
+  const { geoTransform, northUp, crs: own } = getGeoreference(view);
   if (!northUp || !sameCrs(crs, own)) return undefined;
   const [x0, dx, , y0, , dy] = geoTransform;
   const [left, top] = [(box[0] - x0) / dx, (box[3] - y0) / dy];
@@ -125,7 +125,7 @@ const EXACT_AS_FLOATS = new Set(['Byte', 'Int16', 'UInt16', 'Float32']);
 function missingOf(
   view: Dataset,
   bands: readonly RasterBand[],
-  rendering: Rendering,
+  rendering: PixelRendering,
 ): Pick<WindowPixels, 'alpha' | 'isMask' | 'nodata'> | undefined {
   if (rendering.kind === 'drawing' && rendering.drawing.nodata !== undefined) return undefined;
   const flags = bands.map((band) => band.getMaskFlags());

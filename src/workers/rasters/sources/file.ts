@@ -1,9 +1,9 @@
 /** Local files that GDAL reads as one raster. */
 
 import { stat } from 'node:fs/promises';
-import { isPicture, worldFilesOf } from '../../../core/files/world-files.js';
+import { isPicture, listWorldFiles } from '../../../core/files/world-files.js';
 import type { FileRaster } from '../../../core/rasters/rasters.js';
-import { crsOfDataset } from '../../gdal/crs.js';
+import { readDatasetCrs } from '../../gdal/crs.js';
 import {
   type Dataset,
   type FileStamp,
@@ -14,9 +14,9 @@ import {
   unreadable,
 } from '../../gdal/gdal.js';
 import { looksLikeDegrees } from '../georeference.js';
-import type { View } from '../pixels/continuous.js';
+import type { DatasetView } from '../pixels/continuous.js';
 import type { Opened, Opening } from './opening.js';
-import { openPlainNumbers, viewOf, warpByControlPoints } from './readable.js';
+import { createDatasetView, openPlainNumbers, warpByControlPoints } from './readable.js';
 
 export async function fileOpening(source: FileRaster): Promise<Opening> {
   const { path, table, crs, assumeCrs } = source;
@@ -29,21 +29,21 @@ export const stampText = ({ size, mtimeMs }: FileStamp): string => `${size} ${mt
 
 /** Changes with the files that say where a picture lies. */
 async function placeStamp(path: string): Promise<string> {
-  const stats = await Promise.all(worldFilesOf(path).map((file) => stat(file).catch(() => undefined)));
+  const stats = await Promise.all(listWorldFiles(path).map((file) => stat(file).catch(() => undefined)));
   return stats.map((one) => (one ? ` ${stampText(one)}` : '')).join('');
 }
 
 async function openFile(source: FileRaster): Promise<Opened> {
   const { path, table } = source;
   const stored = await openRaster(path, table);
-  const views: View[] = [];
+  const views: DatasetView[] = [];
   const top = () => views.at(-1)?.dataset ?? stored;
   const close = () => {
     for (const view of views.reverse()) view.close();
     stored.close();
   };
   /** Each view reads from the one before it. */
-  const view = async (open: (dataset: Dataset) => Promise<View | undefined>) => {
+  const view = async (open: (dataset: Dataset) => Promise<DatasetView | undefined>) => {
     const opened = await open(top());
     if (opened) views.push(opened);
   };
@@ -53,7 +53,7 @@ async function openFile(source: FileRaster): Promise<Opened> {
     await view(async (dataset) => {
       const crs = crsFor(dataset, source);
       if (crs === undefined) return undefined;
-      return viewOf(await gdal.translateAsync('', dataset, ['-of', 'VRT', '-a_srs', crs]));
+      return createDatasetView(await gdal.translateAsync('', dataset, ['-of', 'VRT', '-a_srs', crs]));
     });
   } catch (error) {
     close();
@@ -67,10 +67,10 @@ async function openFile(source: FileRaster): Promise<Opened> {
 function crsFor(dataset: Dataset, { path, crs, assumeCrs }: FileRaster): string | undefined {
   if (!dataset.geoTransform && isPicture(path))
     throw unreadable(
-      `A picture without a world file beside it (${worldFilesOf(path)[0]!.split('/').at(-1)}) has no place on Earth.`,
+      `A picture without a world file beside it (${listWorldFiles(path)[0]!.split('/').at(-1)}) has no place on Earth.`,
       '',
     );
   if (crs !== undefined) return crs;
-  if (crsOfDataset(dataset)) return undefined;
+  if (readDatasetCrs(dataset)) return undefined;
   return assumeCrs ?? (looksLikeDegrees(dataset) ? 'EPSG:4326' : undefined);
 }

@@ -8,7 +8,7 @@ import { remoteOpening } from './remote/open.js';
 import { stackOpening } from './stack/open.js';
 
 /** How a slice of a source is opened. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
-export async function openingOf(source: RasterSource, at?: RasterPosition): Promise<Opening> {
+export async function createOpening(source: RasterSource, at?: RasterPosition): Promise<Opening> {
   switch (source.kind) {
     case 'file':
       return fileOpening(source);
@@ -19,7 +19,7 @@ export async function openingOf(source: RasterSource, at?: RasterPosition): Prom
     case 'stack':
       return stackOpening(source, remoteOpening);
     case 'mosaic':
-      return mosaicOpening(source, (member) => openingOf(member, at));
+      return mosaicOpening(source, (member) => createOpening(member, at));
     case 'postgis-raster':
       return postgisOpening(source);
   }

@@ -16,7 +16,7 @@ export interface Opening {
   /** Ids of members of a mosaic that are left out, because they cannot be read. */
   lost?: readonly string[];
   /** After a read that failed: why, when that is known better than GDAL says. */
-  outcome?(error: unknown): Promise<Outcome>;
+  outcome?(error: unknown): Promise<ReadOutcome>;
 }
 
 export interface Opened {
@@ -29,7 +29,7 @@ export interface Opened {
   close(): void;
 }
 
-export interface Outcome {
+export interface ReadOutcome {
   failure?: TaskFailure;
   /** The data is not what it was when it was opened: the read may succeed anew. */
   changed: boolean;

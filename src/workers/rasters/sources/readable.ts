@@ -3,11 +3,14 @@
 import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { BY_MASK, type Dataset, gdal, scratchPath } from '../../gdal/gdal.js';
-import type { View } from '../pixels/continuous.js';
-import { elementText, escaped, numberText } from './vrt-text.js';
+import type { DatasetView } from '../pixels/continuous.js';
+import { elementText, escapeVrtText, formatVrtNumber } from './vrt-text.js';
 
 /** A view that only its dataset has to be closed of. */
-export const viewOf = (dataset: Dataset): View => ({ dataset, close: () => dataset.close() });
+export const createDatasetView = (dataset: Dataset): DatasetView => ({
+  dataset,
+  close: () => dataset.close(),
+});
 
 /** Parts of complex numbers as bands of their own, by GDAL's names of its pixel functions. */
 const PARTS = { real: 'real part', imag: 'imaginary part' } as const;
@@ -36,20 +39,20 @@ function bandsOf(dataset: Dataset): RasterBand[] {
  * The raster with numbers that all readers know: signed bytes as Int16, and complex numbers as two bands, the real and the
  * imaginary part. Undefined where there are neither. `name` is GDAL's name of the raster.
  */
-export async function openPlainNumbers(dataset: Dataset, name: string): Promise<View | undefined> {
+export async function openPlainNumbers(dataset: Dataset, name: string): Promise<DatasetView | undefined> {
   const bands = bandsOf(dataset);
   if (!bands.some((band) => isSignedByte(band) || isComplex(band))) return undefined;
   const { rasterSize, srs, geoTransform } = dataset;
   const texts = bands.flatMap((band) => viewsOf(band, name, rasterSize));
   const place =
     geoTransform && srs
-      ? `<SRS>${escaped(srs.toWKT())}</SRS><GeoTransform>${geoTransform.join()}</GeoTransform>`
+      ? `<SRS>${escapeVrtText(srs.toWKT())}</SRS><GeoTransform>${geoTransform.join()}</GeoTransform>`
       : geoTransform
         ? `<GeoTransform>${geoTransform.join()}</GeoTransform>`
         : controlPoints(dataset);
   const body = texts.map((text, index) => text(index + 1)).join('');
   const text = `<VRTDataset rasterXSize="${rasterSize.x}" rasterYSize="${rasterSize.y}">${place}${body}</VRTDataset>`;
-  return viewOf(await gdal.openAsync(text, 'r', 'VRT'));
+  return createDatasetView(await gdal.openAsync(text, 'r', 'VRT'));
 }
 
 function controlPoints(dataset: Dataset): string {
@@ -59,7 +62,7 @@ function controlPoints(dataset: Dataset): string {
     ({ dfGCPPixel, dfGCPLine, dfGCPX, dfGCPY, dfGCPZ }, index) =>
       `<GCP Id="${index + 1}" Pixel="${dfGCPPixel}" Line="${dfGCPLine}" X="${dfGCPX}" Y="${dfGCPY}" Z="${dfGCPZ ?? 0}"/>`,
   );
-  const projection = escaped(dataset.getGCPProjection() ?? '');
+  const projection = escapeVrtText(dataset.getGCPProjection() ?? '');
   return `<GCPList Projection="${projection}">${texts.join('')}</GCPList>`;
 }
 
@@ -71,7 +74,7 @@ function viewsOf(band: RasterBand, name: string, size: { x: number; y: number })
     `<SourceProperties RasterXSize="${size.x}" RasterYSize="${size.y}" DataType="${dataType}" ` +
     `BlockXSize="${blockSize.x}" BlockYSize="${blockSize.y}"/>`;
   const source = (kind: string, from: string, inner = '') =>
-    `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escaped(name)}</SourceFilename>` +
+    `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escapeVrtText(name)}</SourceFilename>` +
     `<SourceBand>${from}</SourceBand>${properties}${inner}</${kind}>`;
   const mask =
     band.getMaskFlags() === BY_MASK
@@ -111,7 +114,7 @@ function about(band: RasterBand, part?: string): string {
   return (
     element('Description', words) +
     element('UnitType', unitType) +
-    (noData === null ? '' : `<NoDataValue>${numberText(noData)}</NoDataValue>`) +
+    (noData === null ? '' : `<NoDataValue>${formatVrtNumber(noData)}</NoDataValue>`) +
     element('ColorInterp', part === undefined ? colorInterpretation : undefined) +
     (offset === null || offset === 0 ? '' : `<Offset>${offset}</Offset>`) +
     (scale === null || scale === 1 ? '' : `<Scale>${scale}</Scale>`)
@@ -125,7 +128,7 @@ function about(band: RasterBand, part?: string): string {
 export async function warpByControlPoints(
   dataset: Dataset,
   crs: string | undefined,
-): Promise<View | undefined> {
+): Promise<DatasetView | undefined> {
   if (dataset.geoTransform || dataset.getGCPs().length === 0) return undefined;
   const system = crs ?? dataset.getGCPProjection();
   if (!system)

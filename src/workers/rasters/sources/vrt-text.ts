@@ -2,9 +2,9 @@
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-export const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => ESCAPES[character]!);
+export const escapeVrtText = (text: string) => text.replace(/[&<>"]/g, (character) => ESCAPES[character]!);
 
 /** XML knows no control characters. */
-export const elementText = (text: string) => escaped(text.replace(/\p{Cc}/gu, ' '));
+export const elementText = (text: string) => escapeVrtText(text.replace(/\p{Cc}/gu, ' '));
 
-export const numberText = (value: number) => (Number.isNaN(value) ? 'nan' : String(value));
+export const formatVrtNumber = (value: number) => (Number.isNaN(value) ? 'nan' : String(value));

@@ -5,9 +5,9 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { makeFolderSync } from '../../../core/files/own-folder.js';
 import { version } from '../../../core/kit/version.js';
 import type { StacIngest, StacIngestTask } from '../../../core/stac/stac.js';
-import { itemOf, objectOf } from './item.js';
-import { type FoundItem, readCatalog } from './read.js';
-import { outcomeOf, StacStore } from './store.js';
+import { getJsonObject, parseStacItem } from './item.js';
+import { readCatalog, type StacItemEntry } from './read.js';
+import { readIngestOutcome, StacStore } from './store.js';
 
 const MAX_STAMPED = 300_000;
 
@@ -28,16 +28,16 @@ export function stacIngest({ path, folder, name, local }: StacIngestTask): StacI
   } else if (name !== undefined) {
     throw new TaskFailure('invalid-input', `There is a store ${name} already.`);
   }
-  return { store, stamp, ...outcomeOf(store) };
+  return { store, stamp, ...readIngestOutcome(store) };
 }
 
 function make(path: string, output: string, local: boolean): void {
   const root = local ? dirname(realpathSync(path)) : undefined;
   const store = new StacStore(output);
   const unnamed = basename(path, extname(path));
-  const take = (read: FoundItem) => {
+  const take = (read: StacItemEntry) => {
     try {
-      const item = itemOf(read, root);
+      const item = parseStacItem(read, root);
       store.add(collectionOf(read, unnamed), item);
     } catch (error) {
       if (error instanceof TaskFailure) throw error;
@@ -57,8 +57,8 @@ function make(path: string, output: string, local: boolean): void {
 }
 
 /** The collection that an item names, else the one that it was found in, else the name of the file. */
-function collectionOf({ value, collection }: FoundItem, unnamed: string): string {
-  const named = objectOf(value)['collection'];
+function collectionOf({ value, collection }: StacItemEntry, unnamed: string): string {
+  const named = getJsonObject(value)['collection'];
   return typeof named === 'string' && named !== '' ? named.slice(0, 256) : (collection ?? unnamed);
 }
 

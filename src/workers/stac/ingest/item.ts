@@ -2,8 +2,8 @@ import { depthOver } from '../../../core/features/feature-values.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { STAC_ASSET, type StacFile, type StacItem } from '../../../core/stac/stac.js';
 import { geojsonToWkb } from '../../../native/index.js';
-import { instantOf } from '../columns.js';
-import { type FoundItem, type Json, localFile } from './read.js';
+import { parseDateTimeMs } from '../columns.js';
+import { localFile, type StacItemEntry, type StacJson } from './read.js';
 
 /** An item of somebody else's catalog as ours: checked, with hrefs that may be handed on. */
 export interface TakenItem {
@@ -31,11 +31,11 @@ const STRUCTURAL = new Set([
 ]);
 
 /** Throws an Error whose message says why an item is refused. `root` is the folder that local files must lie in. */
-export function itemOf({ value, folder }: FoundItem, root: string | undefined): TakenItem {
+export function parseStacItem({ value, folder }: StacItemEntry, root: string | undefined): TakenItem {
   const item = asItem(value);
   const files: Record<string, StacFile> = {};
-  const assets = Object.entries(objectOf(item['assets'])).flatMap(([key, asset]) => {
-    const fields = objectOf(asset);
+  const assets = Object.entries(getJsonObject(item['assets'])).flatMap(([key, asset]) => {
+    const fields = getJsonObject(asset);
     const href = hrefOf(fields['href'], key, { folder, root, files });
     return href === undefined ? [] : [[key, { ...fields, href }] as const];
   });
@@ -47,7 +47,7 @@ export function itemOf({ value, folder }: FoundItem, root: string | undefined): 
 }
 
 function asItem(value: unknown): StacItem {
-  const item = objectOf(value);
+  const item = getJsonObject(value);
   if (item['type'] !== 'Feature') throw new Error('it is no GeoJSON feature');
   if (typeof item['stac_version'] !== 'string') throw new Error('it has no stac_version');
   const { id, geometry, properties } = item;
@@ -57,15 +57,15 @@ function asItem(value: unknown): StacItem {
   if (geometry !== null && typeof geometry !== 'object') throw new Error('it has no geometry, nor null');
   if (depthOver(item, LIMITS.jsonDepth))
     throw new Error(`it is nested deeper than ${LIMITS.jsonDepth} levels`);
-  requireTime(properties as Json);
+  requireTime(properties as StacJson);
   return item as unknown as StacItem;
 }
 
-function requireTime(properties: Json): void {
+function requireTime(properties: StacJson): void {
   const { datetime } = properties;
-  if (datetime !== null && instantOf(datetime) === undefined)
+  if (datetime !== null && parseDateTimeMs(datetime) === undefined)
     throw new Error('its datetime is no RFC 3339 date-time');
-  const range = [properties['start_datetime'], properties['end_datetime']].map(instantOf);
+  const range = [properties['start_datetime'], properties['end_datetime']].map(parseDateTimeMs);
   if (datetime === null && range.includes(undefined))
     throw new Error('its datetime is null, but it has no start_datetime and end_datetime');
 }
@@ -86,13 +86,13 @@ function hrefOf(
 
 function linksOf(links: unknown): object[] {
   if (!Array.isArray(links)) return [];
-  return links.map(objectOf).filter(({ rel, href }) => {
+  return links.map(getJsonObject).filter(({ rel, href }) => {
     return (
       typeof rel === 'string' && !STRUCTURAL.has(rel) && typeof href === 'string' && /^https?:/i.test(href)
     );
   });
 }
 
-export function objectOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+export function getJsonObject(value: unknown): StacJson {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as StacJson) : {};
 }

@@ -5,7 +5,7 @@ import { isBelow } from '../../../core/files/folders.js';
 
 /** Documents of a STAC catalog on disk. What stands in them is not trusted. */
 
-export type Json = Record<string, unknown>;
+export type StacJson = Record<string, unknown>;
 
 /** A document that was left out, and why. */
 export interface Refused {
@@ -13,7 +13,7 @@ export interface Refused {
   reason: string;
 }
 
-export interface FoundItem {
+export interface StacItemEntry {
   value: unknown;
   /** The file, and its place in there when it holds several. */
   place: string;
@@ -25,8 +25,8 @@ export interface FoundItem {
 
 export interface CatalogReader {
   /** Takes a collection document. */
-  collection(document: Json): void;
-  item(item: FoundItem): void;
+  collection(document: StacJson): void;
+  item(item: StacItemEntry): void;
   refuse(path: string, reason: string): void;
 }
 
@@ -56,13 +56,13 @@ export function readCatalog(path: string, reader: CatalogReader): void {
 
 interface Node {
   path: string;
-  document: Json;
+  document: StacJson;
   depth: number;
   collection: string | undefined;
 }
 
 /** Follows links to children and items, each file once, never out of the folder of the root. */
-function readTree(root: string, document: Json, reader: CatalogReader): void {
+function readTree(root: string, document: StacJson, reader: CatalogReader): void {
   const folder = dirname(root);
   const visited = new Set([root]);
   const open: Node[] = [{ path: root, document, depth: 0, collection: undefined }];
@@ -102,7 +102,7 @@ function entered({ path, document, depth, collection }: Node, reader: CatalogRea
 function childrenOf({ path, document }: Node, root: string, reader: CatalogReader): string[] {
   const links = Array.isArray(document['links']) ? (document['links'] as unknown[]) : [];
   return links.flatMap((link) => {
-    const { rel, href } = (typeof link === 'object' && link !== null ? link : {}) as Json;
+    const { rel, href } = (typeof link === 'object' && link !== null ? link : {}) as StacJson;
     if (typeof rel !== 'string' || !CHILDREN.has(rel) || typeof href !== 'string') return [];
     const file = localFile(href, dirname(path), root);
     if (file.path === undefined)
@@ -124,17 +124,19 @@ export function localFile(href: string, folder: string, root: string): { path?: 
 }
 
 /** The document, or why it cannot be read. */
-function readJson(path: string, maxBytes: number): Json | string {
+function readJson(path: string, maxBytes: number): StacJson | string {
   try {
     if (statSync(path).size > maxBytes) return `The document is larger than ${maxBytes} bytes.`;
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return typeof value === 'object' && value !== null ? (value as Json) : 'The document is no JSON object.';
+    return typeof value === 'object' && value !== null
+      ? (value as StacJson)
+      : 'The document is no JSON object.';
   } catch (error) {
     return `The document is no JSON: ${(error as Error).message.slice(0, 120)}`;
   }
 }
 
-function readFeatures(path: string, document: Json, reader: CatalogReader, collection?: string): void {
+function readFeatures(path: string, document: StacJson, reader: CatalogReader, collection?: string): void {
   const features = Array.isArray(document['features']) ? (document['features'] as unknown[]) : [];
   features.forEach((value, i) => {
     reader.item({ value, place: `${path}#${i}`, folder: dirname(path), collection });

@@ -6,7 +6,7 @@ import { connect, quote } from '../../providers/geopackage/connection.js';
 import { createCore, createSpatialIndex } from '../../providers/geopackage/schema/create.js';
 import { columnValue, keptStatements, PropertyColumns } from '../columns.js';
 import type { TakenItem } from './item.js';
-import type { Json, Refused } from './read.js';
+import type { Refused, StacJson } from './read.js';
 
 type Db = Database.Database;
 
@@ -25,7 +25,7 @@ interface Table {
 export class StacStore {
   readonly #db: Db;
   readonly #tables = new Map<string, Table>();
-  readonly #documents = new Map<string, Json>();
+  readonly #documents = new Map<string, StacJson>();
   readonly #refused: Refused[] = [];
   #refusedCount = 0;
   readonly #prepared: (sql: string) => Database.Statement;
@@ -43,7 +43,7 @@ export class StacStore {
       BEGIN`);
   }
 
-  document(document: Json): void {
+  document(document: StacJson): void {
     this.#documents.set(String(document['id']), document);
   }
 
@@ -128,7 +128,7 @@ export class StacStore {
 const DATETIME: Field = { name: 'datetime', type: 'date-time', nullable: true };
 
 /** What a store says of the reading that made it. */
-export function outcomeOf(path: string): { items: number; refused: Refused[]; refusedCount: number } {
+export function readIngestOutcome(path: string): { items: number; refused: Refused[]; refusedCount: number } {
   const db = connect(path, true);
   try {
     const counts = db.prepare('SELECT items, refused FROM graticule_stac_counts').get() as {

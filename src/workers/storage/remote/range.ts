@@ -5,7 +5,7 @@ import type { StoreCredentials } from '../../../core/sources/object-stores.js';
 import { type AllowedHosts, refused } from './allowed.js';
 import { credentialsFor, storeHeaders } from './credentials.js';
 
-export interface Range {
+export interface RemoteRange {
   offset: number;
   length: number;
 }
@@ -45,7 +45,7 @@ const agents = {
  */
 export async function readRange(
   address: string,
-  range: Range,
+  range: RemoteRange,
   allowed: AllowedHosts,
   credentials?: StoreCredentials | 'none',
 ): Promise<RangeAnswer> {
@@ -77,7 +77,7 @@ interface Asking {
 
 type Asked = { answer: RangeAnswer } | { location: string };
 
-function ask(url: URL, range: Range, { allowed, end, headersFor }: Asking): Promise<Asked> {
+function ask(url: URL, range: RemoteRange, { allowed, end, headersFor }: Asking): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
     const header = `bytes=${range.offset}-${range.offset + range.length - 1}`;
@@ -124,7 +124,7 @@ function ask(url: URL, range: Range, { allowed, end, headersFor }: Asking): Prom
   });
 }
 
-async function read(response: IncomingMessage, range: Range): Promise<Asked> {
+async function read(response: IncomingMessage, range: RemoteRange): Promise<Asked> {
   const { statusCode = 0, headers } = response;
   if (statusCode >= 301 && statusCode <= 308 && statusCode !== 304 && headers.location !== undefined)
     return { location: headers.location };

@@ -6,8 +6,8 @@ import {
   allFaces,
   DEFAULT_TEXT_FONT,
   type FontFace,
-  facesOf,
   isBuiltFace,
+  listFontFaces,
 } from '../../../core/styles/fonts.js';
 
 const require = createRequire(import.meta.url);
@@ -51,6 +51,8 @@ export function fontFiles(): string[] {
 
 /** Names of the faces of a `text-font` for the FontSet of a Mapnik map, which asks them one after the other. */
 export function mapnikFaces(textFont: readonly string[]): string[] {
-  const faces = facesOf(textFont);
-  return (faces.length > 0 ? faces : facesOf(DEFAULT_TEXT_FONT)).filter(isInstalled).map(({ name }) => name);
+  const faces = listFontFaces(textFont);
+  return (faces.length > 0 ? faces : listFontFaces(DEFAULT_TEXT_FONT))
+    .filter(isInstalled)
+    .map(({ name }) => name);
 }

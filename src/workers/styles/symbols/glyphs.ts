@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import opentype, { type Font } from 'opentype.js';
 import { PbfWriter } from 'pbf';
-import { covers, type FontFace, facesOf } from '../../../core/styles/fonts.js';
+import { type FontFace, hasCodePoints, listFontFaces } from '../../../core/styles/fonts.js';
 import type { GlyphTask } from '../../../core/styles/symbols.js';
 import { gzip } from '../../../native/index.js';
 import { distanceField } from './distance.js';
@@ -30,7 +30,7 @@ const open = new LRUCache<string, Font>({ max: OPEN_FONTS });
 /** Task `symbols.glyphs`: each glyph comes from the first face that has it. */
 export async function glyphRange({ fonts, first }: GlyphTask): Promise<Uint8Array> {
   const last = first + RANGE - 1;
-  const faces = facesOf(fonts).filter((face) => covers(face, first, last) && isInstalled(face));
+  const faces = listFontFaces(fonts).filter((face) => hasCodePoints(face, first, last) && isInstalled(face));
   const stack = new PbfWriter();
   stack.writeStringField(1, fonts.join(', '));
   stack.writeStringField(2, `${first}-${last}`);
@@ -46,7 +46,7 @@ export async function glyphRange({ fonts, first }: GlyphTask): Promise<Uint8Arra
 function glyphOf(faces: readonly FontFace[], code: number): Uint8Array | undefined {
   const character = String.fromCodePoint(code);
   for (const face of faces) {
-    if (!covers(face, code, code)) continue;
+    if (!hasCodePoints(face, code, code)) continue;
     const font = openFont(face);
     const index = font.charToGlyphIndex(character);
     if (index > 0) return glyphMessage(font, index, code);

@@ -36,7 +36,7 @@ function marks(): Icon[] {
 }
 
 /** Those of the named icons that there are. */
-export function outlinesOf(names: readonly string[]): Record<string, IconOutline> {
+export function listIconOutlines(names: readonly string[]): Record<string, IconOutline> {
   const matches = names.map((name) => icons().get(name)).filter((icon) => icon !== undefined);
   return Object.fromEntries(matches.map(({ name, path, side }) => [name, { path, side }]));
 }
@@ -47,11 +47,11 @@ export function outlinesOf(names: readonly string[]): Record<string, IconOutline
  */
 export function iconSvg(name: string): string | undefined {
   const icon = icons().get(name);
-  return icon && svgOf(icon, icon.side);
+  return icon && writeIconSvg(icon, icon.side);
 }
 
 /** The icon at `pixels` wide, with `margin` units of its box around it. */
-export function svgOf({ side, path }: Icon, pixels: number, margin = 0): string {
+export function writeIconSvg({ side, path }: Icon, pixels: number, margin = 0): string {
   const all = side + 2 * margin;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${pixels}" height="${pixels}" viewBox="${-margin} ${-margin} ${all} ${all}"><path d="${path}"/></svg>`;
 }

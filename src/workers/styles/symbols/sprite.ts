@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import type { Sprite } from '../../../core/styles/symbols.js';
 import { signedDistances } from './coverage-distance.js';
 import { fieldValue } from './distance.js';
-import { type Icon, icons, svgOf } from './icons.js';
+import { type Icon, icons, writeIconSvg } from './icons.js';
 
 /** Units of margin around an icon: what a halo can take. */
 const MARGIN = 3;
@@ -54,7 +54,7 @@ function indexOf(places: readonly Place[], pixelRatio: number) {
 /** Signed distances in pixels of the fine picture. */
 async function distancesOf(icon: Icon): Promise<Float64Array> {
   const side = FINE * sideOf(icon);
-  const svg = Buffer.from(svgOf(icon, side, MARGIN));
+  const svg = Buffer.from(writeIconSvg(icon, side, MARGIN));
   const coverage = await sharp(svg).ensureAlpha().extractChannel('alpha').raw().toBuffer();
   return signedDistances(coverage, side, side);
 }

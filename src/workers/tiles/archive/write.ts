@@ -10,12 +10,12 @@ import type Database from '../../../native/sqlite.js';
 import {
   advance,
   type ContainerWriter,
-  cursorOf,
   discardDraft,
-  indexOf,
-  openDraft,
-  partialOf,
+  getPartialIndexPath,
+  getPartialPath,
+  openArchiveDraft,
   publishDraft,
+  readDraftCursor,
 } from '../../providers/archive/write/draft.js';
 import { geopackageWriter } from '../../providers/archive/write/geopackage.js';
 import { mbtilesWriter } from '../../providers/archive/write/mbtiles.js';
@@ -36,8 +36,9 @@ const opened = new Map<string, Database.Database>();
 function databaseOf(draft: ArchiveDraft): Database.Database {
   const archive = opened.get(draft.output);
   if (archive) return archive;
-  const path = draft.container === 'pmtiles' ? indexOf(draft.output) : partialOf(draft.output);
-  const db = openDraft(path, draft, WRITERS[draft.container].create);
+  const path =
+    draft.container === 'pmtiles' ? getPartialIndexPath(draft.output) : getPartialPath(draft.output);
+  const db = openArchiveDraft(path, draft, WRITERS[draft.container].create);
   opened.set(draft.output, db);
   return db;
 }
@@ -45,7 +46,7 @@ function databaseOf(draft: ArchiveDraft): Database.Database {
 export function openArchive({ draft }: Input<'archive.open'>) {
   // Another process may have written to the draft, or thrown it away, since this thread last did.
   close(draft.output);
-  return { cursor: cursorOf(databaseOf(draft)) };
+  return { cursor: readDraftCursor(databaseOf(draft)) };
 }
 
 export function appendTiles({ draft, tiles, from, to }: Input<'archive.append'>): null {

@@ -6,8 +6,15 @@ import type { TileLayer } from '../../../core/tasks/vector-tasks.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
 import { quote } from '../../providers/geopackage/connection.js';
-import { FID, GEOMETRY, levelFields, overviewPath, SCHEMA, tableOf } from '../../providers/overviews/file.js';
-import { storeOf } from '../../providers/store.js';
+import {
+  FID,
+  GEOMETRY,
+  getLevelTable,
+  levelFields,
+  OVERVIEW_SCHEMA,
+  overviewPath,
+} from '../../providers/overviews/file.js';
+import { getFeatureStore } from '../../providers/store.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 
 type Db = Database.Database;
@@ -45,7 +52,7 @@ export async function buildOverview(layer: TileLayer, cancellation?: Cancellatio
     db.pragma('journal_mode = OFF');
     db.pragma('synchronous = OFF');
     db.pragma('cache_size = -65536');
-    db.exec(SCHEMA);
+    db.exec(OVERVIEW_SCHEMA);
     const levels = await new Builder(db, layer, cancellation).build();
     if (levels === undefined) return 0;
     // Edits are followed while tiles are read.
@@ -103,7 +110,7 @@ class Builder {
   /** The number of levels; undefined for a table whose store has no overviews, or whose changes cannot be noticed. */
   async build(): Promise<number | undefined> {
     const { source } = this.#layer;
-    const rows = storeOf(source).overviewRows?.(source);
+    const rows = getFeatureStore(source).overviewRows?.(source);
     const state = await rows?.state();
     if (!rows || !state) return undefined;
     await rows.stage(this.#db, undefined, this.#cancellation);
@@ -118,7 +125,7 @@ class Builder {
     for (let level = count - 1; level >= 0; level--) {
       this.#cancellation?.check();
       if (!this.#level(level, from, side / 2 ** level / EXTENT)) continue;
-      from = tableOf(level);
+      from = getLevelTable(level);
       done++;
     }
     rows.unstage(this.#db);
@@ -179,7 +186,7 @@ class Builder {
 
   /** Makes one level out of the next finer one. False when that would not be worth its while. */
   #level(level: number, from: string, resolution: number): boolean {
-    const table = tableOf(level);
+    const table = getLevelTable(level);
     this.#choose(level);
     if (level > 0 && !this.#worth(from, resolution)) return false;
     this.#db.exec(

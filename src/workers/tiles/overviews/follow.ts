@@ -6,13 +6,13 @@ import { quote } from '../../providers/geopackage/connection.js';
 import {
   FID,
   GEOMETRY,
+  getLevelTable,
   type Overview,
   type OverviewState,
-  stateOf,
-  tableOf,
+  readOverviewState,
 } from '../../providers/overviews/file.js';
 import type { OverviewRows, StoreState } from '../../providers/overviews/overview-rows.js';
-import { storeOf } from '../../providers/store.js';
+import { getFeatureStore } from '../../providers/store.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 
 type Db = Database.Database;
@@ -29,12 +29,12 @@ export async function follow(
   layer: TileLayer,
   cancellation?: Cancellation,
 ): Promise<'current' | 'stale' | 'lost'> {
-  const rows = storeOf(layer.source).overviewRows?.(layer.source);
+  const rows = getFeatureStore(layer.source).overviewRows?.(layer.source);
   if (!rows) return 'lost';
-  let state = stateOf(overview.path);
+  let state = readOverviewState(overview.path);
   if (state.cursor < (layer.cursor ?? 0)) {
     if (!(await catchUp(overview, rows, cancellation))) return 'lost';
-    state = stateOf(overview.path);
+    state = readOverviewState(overview.path);
   }
   if (state.writes === null || undisturbed(state, await rows.state())) return 'current';
   return Date.now() - overview.built < LIMITS.databaseTileMs ? 'stale' : 'lost';
@@ -54,7 +54,7 @@ async function catchUp(
   rows: OverviewRows,
   cancellation?: Cancellation,
 ): Promise<boolean> {
-  const { cursor: since, changes } = stateOf(path);
+  const { cursor: since, changes } = readOverviewState(path);
   const changed = await rows.changes(since);
   if (!changed || changes + changed.events > MAX_CHANGES) return false;
   const db = new Database(path, { timeout: 10_000 });
@@ -82,7 +82,7 @@ async function catchUp(
 
 /** The rows of some ids in a level, as they are now: all of them are shown. */
 function replace(db: Db, level: number, resolution: number, fids: readonly (number | bigint)[]): void {
-  const table = tableOf(level);
+  const table = getLevelTable(level);
   const index = quote(`rtree_${table}_${GEOMETRY}`);
   const fields = db
     .prepare(`SELECT name FROM pragma_table_info('${table}') WHERE name NOT IN ('${FID}', '${GEOMETRY}')`)

@@ -11,7 +11,7 @@ const PLACES = [0, 0.5, 1].flatMap((x) => [0, 0.5, 1].map((y) => [x, y] as const
  * Length of one grid unit of a tile in units of the source's CRS, the shortest in the tile; undefined when the tile lies
  * where that CRS is not defined.
  */
-export function resolutionOf(crs: string, task: VectorTileTask): number | undefined {
+export function computeTileResolution(crs: string, task: VectorTileTask): number | undefined {
   const [minx, miny, maxx, maxy] = task.bbox;
   const step = ((maxx - minx) / task.extent) * STEP;
   const positions = PLACES.flatMap(([fx, fy]) => {

@@ -6,17 +6,17 @@ import type { EncodedLayer } from '../../providers/feature-store.js';
 import { statement } from '../../providers/geopackage/connection.js';
 import { tileLayer } from '../../providers/geopackage/tile.js';
 import {
-  type Level,
+  findOverview,
   levelLayer,
   type Overview,
-  overviewOf,
+  type OverviewLevel,
   overviewPath,
 } from '../../providers/overviews/file.js';
 import { tileWindow } from '../../providers/window.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { CELLS_PER_TILE } from './build.js';
 import { follow } from './follow.js';
-import { resolutionOf } from './resolution.js';
+import { computeTileResolution } from './resolution.js';
 
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|IOERR)/;
 
@@ -51,7 +51,7 @@ async function read(
   layer: TileLayer,
   cancellation?: Cancellation,
 ): Promise<OverviewLayer | undefined> {
-  const overview = overviewOf(layer);
+  const overview = findOverview(layer);
   const level = overview && levelFor(overview, layer, task);
   if (!overview || !level) return undefined;
   const followed = await follow(overview, layer, cancellation);
@@ -63,16 +63,16 @@ async function read(
 }
 
 /** The coarsest level that shows all that the tile can show. */
-function levelFor(overview: Overview, layer: TileLayer, task: VectorTileTask): Level | undefined {
+function levelFor(overview: Overview, layer: TileLayer, task: VectorTileTask): OverviewLevel | undefined {
   if (overview.levels.length === 0) return undefined;
-  const resolution = resolutionOf(layer.source.crs, task);
+  const resolution = computeTileResolution(layer.source.crs, task);
   return resolution === undefined ? undefined : overview.levels.find((one) => one.resolution <= resolution);
 }
 
 /** Features of a window that the level leaves out. */
 function leftOut(
   { path, minx, miny, side }: Overview,
-  { level }: Level,
+  { level }: OverviewLevel,
   window: readonly [number, number, number, number],
 ): number {
   const cells = CELLS_PER_TILE * 2 ** level;

@@ -1,6 +1,6 @@
 import type { Expr } from '../values.js';
 import { Untranslatable } from './untranslatable.js';
-import { escaped, xml, xmlText } from './xml-writer.js';
+import { escapeXmlText, xml, xmlText } from './xml-writer.js';
 
 /** MapLibre expressions as elements of SE 1.1 and Filter Encoding 1.1. */
 
@@ -44,18 +44,18 @@ const FUNCTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** An expression as an element. @throws Untranslatable */
-export function element(value: Expr): string {
+export function writeExpression(value: Expr): string {
   if (typeof value !== 'object') return xmlText('ogc:Literal', String(value));
   if (!Array.isArray(value)) throw new Untranslatable('expression', 'A value without counterpart.');
   const [operator, ...operands] = value as [string, ...Expr[]];
-  if (IMPLIED.has(operator)) return element(operands[0] ?? '');
+  if (IMPLIED.has(operator)) return writeExpression(operands[0] ?? '');
   if (Object.hasOwn(ARITHMETIC, operator)) return arithmetic(ARITHMETIC[operator]!, operands);
   switch (operator) {
     case 'get':
       return propertyName(operands);
     case 'literal':
       if (typeof operands[0] === 'object') break;
-      return element(operands[0]!);
+      return writeExpression(operands[0]!);
     case 'step':
       return categorize(operands);
     case 'interpolate':
@@ -68,7 +68,7 @@ export function element(value: Expr): string {
   const name = FUNCTIONS.get(operator);
   if (name === undefined)
     throw new Untranslatable(String(operator).slice(0, 40), 'The expression has no counterpart.');
-  return xml('ogc:Function', operands.map(element), { name });
+  return xml('ogc:Function', operands.map(writeExpression), { name });
 }
 
 function propertyName([name, from]: readonly Expr[]): string {
@@ -82,18 +82,18 @@ function arithmetic(name: string, operands: readonly Expr[]): string {
   const [first, second, ...rest] = operands;
   if (first === undefined) throw new Untranslatable(name, 'An operand is missing.');
   // One operand of a difference is taken from nothing.
-  if (second === undefined) return xml(`ogc:${name}`, [element(0), element(first)]);
-  const start = xml(`ogc:${name}`, [element(first), element(second)]);
-  return rest.reduce<string>((left, right) => xml(`ogc:${name}`, [left, element(right)]), start);
+  if (second === undefined) return xml(`ogc:${name}`, [writeExpression(0), writeExpression(first)]);
+  const start = xml(`ogc:${name}`, [writeExpression(first), writeExpression(second)]);
+  return rest.reduce<string>((left, right) => xml(`ogc:${name}`, [left, writeExpression(right)]), start);
 }
 
 function lookup(value: Expr): string {
-  return xml('se:LookupValue', [element(value)]);
+  return xml('se:LookupValue', [writeExpression(value)]);
 }
 
 /** A value within SE: a constant is its text. */
 function value(name: string, of: Expr): string {
-  return typeof of === 'object' ? xml(name, [element(of)]) : xmlText(name, String(of));
+  return typeof of === 'object' ? xml(name, [writeExpression(of)]) : xmlText(name, String(of));
 }
 
 /** `fallback` is what features without a number get. */
@@ -140,8 +140,10 @@ function conditional(operands: readonly Expr[]): string {
   const [condition, yes, ...rest] = operands;
   const classes = classesOf(condition!, yes!, rest);
   if (classes !== undefined) return classes;
-  const otherwise = rest.length === 1 ? element(rest[0]!) : conditional(rest);
-  return xml('ogc:Function', [element(condition!), element(yes!), otherwise], { name: 'if_then_else' });
+  const otherwise = rest.length === 1 ? writeExpression(rest[0]!) : conditional(rest);
+  return xml('ogc:Function', [writeExpression(condition!), writeExpression(yes!), otherwise], {
+    name: 'if_then_else',
+  });
 }
 
 /** Classes of an attribute where it is a number, and a constant where it is none, as importing writes them. */
@@ -159,7 +161,7 @@ function classesOf(condition: Expr, classed: Expr, rest: readonly Expr[]): strin
 /** The content of a parameter: text, or an element. @throws Untranslatable */
 export function content(of: Expr): string {
   if (Array.isArray(of) && of[0] === 'concat') return concatenation(of.slice(1) as Expr[]);
-  return typeof of === 'object' ? element(of) : escaped(String(of));
+  return typeof of === 'object' ? writeExpression(of) : escapeXmlText(String(of));
 }
 
 /** Texts and values beside each other; spaces at an end of the text, and line breaks, would be lost. */
@@ -168,6 +170,6 @@ function concatenation(parts: readonly Expr[]): string {
   const ends = [parts[0], parts.at(-1)].every(
     (part) => typeof part === 'object' || String(part).trim() === String(part),
   );
-  if (!fits || !ends || parts.length < 2) return element(['concat', ...parts]);
-  return parts.map((part) => (typeof part === 'object' ? element(part) : content(part))).join('');
+  if (!fits || !ends || parts.length < 2) return writeExpression(['concat', ...parts]);
+  return parts.map((part) => (typeof part === 'object' ? writeExpression(part) : content(part))).join('');
 }

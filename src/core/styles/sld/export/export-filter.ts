@@ -1,6 +1,6 @@
 import { exactAlternative } from '../../integer-texts.js';
 import type { Expr } from '../values.js';
-import { element } from './export-expression.js';
+import { writeExpression } from './export-expression.js';
 import { Untranslatable } from './untranslatable.js';
 import { xml, xmlText } from './xml-writer.js';
 
@@ -45,7 +45,7 @@ function condition(filter: Expr): string {
     case 'let':
       return bound(operands);
     default:
-      return xml('ogc:PropertyIsEqualTo', [element(filter), element(true)]);
+      return xml('ogc:PropertyIsEqualTo', [writeExpression(filter), writeExpression(true)]);
   }
 }
 
@@ -63,9 +63,9 @@ function betweenOf(operator: string, operands: readonly Expr[]): string | undefi
   if (operator !== 'all' || operands.length !== 2 || low![0] !== '>=' || high![0] !== '<=') return undefined;
   if (JSON.stringify(low![1]) !== JSON.stringify(high![1])) return undefined;
   const boundaries = [low, high].map((one, i) =>
-    xml(i === 0 ? 'ogc:LowerBoundary' : 'ogc:UpperBoundary', [element(one![2]!)]),
+    xml(i === 0 ? 'ogc:LowerBoundary' : 'ogc:UpperBoundary', [writeExpression(one![2]!)]),
   );
-  return xml('ogc:PropertyIsBetween', [element(low![1]!), ...boundaries]);
+  return xml('ogc:PropertyIsBetween', [writeExpression(low![1]!), ...boundaries]);
 }
 
 function negated(operand: Expr): string {
@@ -73,20 +73,20 @@ function negated(operand: Expr): string {
 }
 
 function isNull(value: Expr): string {
-  return xml('ogc:PropertyIsNull', [element(value)]);
+  return xml('ogc:PropertyIsNull', [writeExpression(value)]);
 }
 
 function comparison(name: string, operator: string, [a, b]: readonly Expr[]): string {
   if (b === null) return operator === '==' ? isNull(a!) : xml('ogc:Not', [isNull(a!)]);
   const pattern = operator === '==' ? patternOf(a!, b!) : undefined;
   if (pattern) return pattern;
-  return xml(`ogc:${name}`, [element(a!), element(b!)]);
+  return xml(`ogc:${name}`, [writeExpression(a!), writeExpression(b!)]);
 }
 
 const WILD = { wildCard: '*', singleChar: '?', escapeChar: '!' };
 
 function like(value: Expr, pattern: string): string {
-  return xml('ogc:PropertyIsLike', [element(value), xmlText('ogc:Literal', pattern)], WILD);
+  return xml('ogc:PropertyIsLike', [writeExpression(value), xmlText('ogc:Literal', pattern)], WILD);
 }
 
 function quoted(text: Expr): string {
@@ -120,7 +120,7 @@ function oneOf(what: Expr, values: readonly Expr[]): string {
   const sole = texts.filter((text) => !values.some((other) => other !== text && sameNumber(other, text)));
   const equal = (
     sole.length > 0 ? sole : [values.find((value) => typeof value === 'string') ?? values[0]!]
-  ).map((value) => xml('ogc:PropertyIsEqualTo', [element(what), element(value)]));
+  ).map((value) => xml('ogc:PropertyIsEqualTo', [writeExpression(what), writeExpression(value)]));
   return equal.length === 1 ? equal[0]! : xml('ogc:Or', equal);
 }
 
@@ -132,7 +132,7 @@ function sameNumber(a: Expr, b: Expr): boolean {
 function matched(operands: readonly Expr[]): string {
   const [input, labels, yes, no, more] = operands;
   if (typeof yes !== 'boolean' || no !== !yes || more !== undefined) {
-    return xml('ogc:PropertyIsEqualTo', [element(['match', ...operands]), element(true)]);
+    return xml('ogc:PropertyIsEqualTo', [writeExpression(['match', ...operands]), writeExpression(true)]);
   }
   const one = oneOf(input!, Array.isArray(labels) ? (labels as readonly Expr[]) : [labels!]);
   return yes ? one : xml('ogc:Not', [one]);

@@ -1,12 +1,12 @@
 import { type Color, parseColor } from '../../../rasters/color-ramps.js';
 import type { Colormap, RasterLook } from '../../../rasters/raster-look.js';
 import { hexColor } from '../../hex-color.js';
-import type { LayerValues } from '../import/layer-values.js';
+import type { SldLayerValues } from '../import/layer-values.js';
 import type { Expr } from '../values.js';
 import { xml, xmlText } from './xml-writer.js';
 
 /** The bands, stretch and colour map of `metadata["graticule:look"]`. */
-export function lookElements(values: LayerValues): (string | undefined)[] {
+export function lookElements(values: SldLayerValues): (string | undefined)[] {
   const look = values.metadata('graticule:look') as RasterLook | undefined;
   if (!look) return [];
   if (look.expressions) values.warn('expressions', 'Band math has no counterpart.');
@@ -44,7 +44,7 @@ function stretch([low, high]: readonly [number, number]): string {
 }
 
 /** In the form of SLD 1.0, which programs read also in 1.1: SE has no opacity of a class. */
-function colormapElement(map: Colormap, values: LayerValues): string | undefined {
+function colormapElement(map: Colormap, values: SldLayerValues): string | undefined {
   if (map.kind === 'ramp') {
     values.warn(
       'colormap',
@@ -72,7 +72,7 @@ function entries(type: string, quantities: readonly number[], colors: readonly C
 }
 
 /** `color-relief-color`: colours over ["elevation"]. */
-export function reliefColormap(values: LayerValues): string | undefined {
+export function reliefColormap(values: SldLayerValues): string | undefined {
   const color = values.raw('color-relief-color');
   const [operator, ...rest] = Array.isArray(color) ? (color as readonly Expr[]) : [];
   const parts = operator === 'interpolate' ? rest.slice(2) : operator === 'step' ? rest.slice(1) : [];

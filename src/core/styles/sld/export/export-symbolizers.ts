@@ -1,6 +1,6 @@
 import type { StyleLayer } from '../../model.js';
 import { ICON_PIXELS, MARK_PIXELS } from '../graphic.js';
-import type { LayerValues } from '../import/layer-values.js';
+import type { SldLayerValues } from '../import/layer-values.js';
 import type { Expr } from '../values.js';
 import { pointAnchor } from './export-anchor.js';
 import { lookElements, reliefColormap } from './export-raster.js';
@@ -8,7 +8,7 @@ import { xml, xmlText } from './xml-writer.js';
 
 /** Layers of MapLibre as symbolizers of SE 1.1; each property that is not read here is told of. */
 
-type Writer = (values: LayerValues) => string[];
+type Writer = (values: SldLayerValues) => string[];
 
 const WRITERS: Readonly<Partial<Record<StyleLayer['type'], Writer>>> = {
   fill: (values) => [polygon(values)],
@@ -24,11 +24,11 @@ export function canExport(type: StyleLayer['type']): boolean {
   return WRITERS[type] !== undefined;
 }
 
-export function symbolizersOf(type: StyleLayer['type'], values: LayerValues): string[] {
+export function writeSymbolizers(type: StyleLayer['type'], values: SldLayerValues): string[] {
   return WRITERS[type]?.(values) ?? [];
 }
 
-function polygon(values: LayerValues): string {
+function polygon(values: SldLayerValues): string {
   const outline = values.parameter('stroke', 'fill-outline-color');
   const moved = values.constants('fill-translate');
   values.lost('fill-pattern');
@@ -59,7 +59,7 @@ function groundWidth(width: Expr): Expr | undefined {
     : undefined;
 }
 
-function lineSymbolizer(values: LayerValues): string {
+function lineSymbolizer(values: SldLayerValues): string {
   const ground = groundWidth(values.raw('line-width') ?? null);
   if (ground !== undefined) values.replace('line-width', ground);
   for (const name of ['line-pattern', 'line-gradient', 'line-gap-width', 'line-blur', 'line-translate'])
@@ -72,7 +72,7 @@ function lineSymbolizer(values: LayerValues): string {
 
 const JOIN: Readonly<Record<string, string>> = { miter: 'mitre' };
 
-function strokeParameters(values: LayerValues): (string | undefined)[] {
+function strokeParameters(values: SldLayerValues): (string | undefined)[] {
   const join = values.word('line-join');
   const cap = values.word('line-cap');
   return [
@@ -89,7 +89,7 @@ function svg(name: string, text: string | number): string {
   return xmlText('se:SvgParameter', text, { name });
 }
 
-function dashes(values: LayerValues): string | undefined {
+function dashes(values: SldLayerValues): string | undefined {
   const lengths = values.constants('line-dasharray');
   if (!lengths) return undefined;
   const width = values.raw('line-width') ?? 1;
@@ -98,7 +98,7 @@ function dashes(values: LayerValues): string | undefined {
   return svg('stroke-dasharray', lengths.map((one) => Number((one * by).toPrecision(8))).join(' '));
 }
 
-function circle(values: LayerValues): string {
+function circle(values: SldLayerValues): string {
   const [radius, width] = [values.raw('circle-radius') ?? 5, values.raw('circle-stroke-width') ?? 0];
   for (const name of ['circle-blur', 'circle-pitch-alignment', 'circle-pitch-scale']) values.lost(name);
   const stroked = width !== 0;
@@ -123,7 +123,7 @@ function circle(values: LayerValues): string {
   return xml('se:PointSymbolizer', [xml('se:Graphic', content)]);
 }
 
-function icon(values: LayerValues): string[] {
+function icon(values: SldLayerValues): string[] {
   const image = values.raw('icon-image');
   if (image === undefined) return [];
   if (typeof image !== 'string') {
@@ -148,7 +148,7 @@ function icon(values: LayerValues): string[] {
   return [xml('se:LineSymbolizer', [xml('se:Stroke', [stroke])])];
 }
 
-function mark(name: string, values: LayerValues): string {
+function mark(name: string, values: SldLayerValues): string {
   const stroked = values.raw('icon-halo-width') !== undefined || values.raw('icon-halo-color') !== undefined;
   return xml('se:Mark', [
     xmlText('se:WellKnownName', name),
@@ -165,7 +165,7 @@ function mark(name: string, values: LayerValues): string {
   ]);
 }
 
-function externalGraphic(image: string, values: LayerValues): string {
+function externalGraphic(image: string, values: SldLayerValues): string {
   const icon = values.image(image);
   const href = icon ?? `${image}.svg`;
   const format = /^data:([\w.+/-]+)/.exec(href)?.[1] ?? 'image/svg+xml';
@@ -173,7 +173,7 @@ function externalGraphic(image: string, values: LayerValues): string {
   return xml('se:ExternalGraphic', [resource, xmlText('se:Format', format)]);
 }
 
-function label(values: LayerValues): string[] {
+function label(values: SldLayerValues): string[] {
   const text = values.raw('text-field');
   if (text === undefined || text === '') return [];
   const labelXml = values.element('se:Label', tokens(text));
@@ -209,7 +209,7 @@ function tokens(text: Expr): Expr {
   ];
 }
 
-function fontParameters(values: LayerValues): (string | undefined)[] {
+function fontParameters(values: SldLayerValues): (string | undefined)[] {
   const [font = 'Noto Sans Regular'] = values.words('text-font') ?? [];
   const family = font.replace(/ (?:Regular|Bold|Italic|Bold Italic)$/, '');
   return [
@@ -220,12 +220,12 @@ function fontParameters(values: LayerValues): (string | undefined)[] {
   ];
 }
 
-function emOf(values: LayerValues): number {
+function emOf(values: SldLayerValues): number {
   const size = values.raw('text-size') ?? 16;
   return typeof size === 'number' ? size : 10;
 }
 
-function placement(values: LayerValues): string {
+function placement(values: SldLayerValues): string {
   const em = emOf(values);
   const [x = 0, y = 0] = values.constants('text-offset') ?? [];
   const along = values.word('symbol-placement');
@@ -252,7 +252,7 @@ function tidy(value: number): number {
 }
 
 /** What only options of GeoServer say. */
-function options(values: LayerValues): (string | undefined)[] {
+function options(values: SldLayerValues): (string | undefined)[] {
   const em = emOf(values);
   const option = (name: string, value: Expr | undefined, factor = 1) =>
     typeof value === 'number' ? xmlText('se:VendorOption', tidy(value * factor), { name }) : undefined;
@@ -268,7 +268,7 @@ function options(values: LayerValues): (string | undefined)[] {
   ];
 }
 
-function raster(values: LayerValues): (string | undefined)[] {
+function raster(values: SldLayerValues): (string | undefined)[] {
   for (const name of [
     'raster-hue-rotate',
     'raster-saturation',
@@ -281,7 +281,7 @@ function raster(values: LayerValues): (string | undefined)[] {
   return [values.parameterElement('se:Opacity', 'raster-opacity'), ...lookElements(values), values.relief];
 }
 
-function relief(values: LayerValues): string {
+function relief(values: SldLayerValues): string {
   const exaggeration = values.raw('hillshade-exaggeration') ?? 0.5;
   const factor = typeof exaggeration === 'number' ? exaggeration * 110 : 55;
   return xml('se:ShadedRelief', [xmlText('se:ReliefFactor', tidy(factor))]);
@@ -289,6 +289,6 @@ function relief(values: LayerValues): string {
 
 export { relief as reliefOf };
 
-function colorRelief(values: LayerValues): (string | undefined)[] {
+function colorRelief(values: SldLayerValues): (string | undefined)[] {
   return [values.parameterElement('se:Opacity', 'color-relief-opacity'), reliefColormap(values)];
 }

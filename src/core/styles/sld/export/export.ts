@@ -1,14 +1,14 @@
 import { convertFilter, type FilterSpecification } from '@maplibre/maplibre-gl-style-spec';
 import type { StyleLayer } from '../../model.js';
-import { scaleOfZoom } from '../../zoom.js';
-import { LayerValues } from '../import/layer-values.js';
+import { zoomToScale } from '../../zoom.js';
+import { SldLayerValues } from '../import/layer-values.js';
 import { type SldDiagnostic, SldFailure, SldReport } from '../report.js';
 import type { Expr } from '../values.js';
 import { filterElement } from './export-filter.js';
-import { canExport, reliefOf, symbolizersOf } from './export-symbolizers.js';
+import { canExport, reliefOf, writeSymbolizers } from './export-symbolizers.js';
 import { Untranslatable } from './untranslatable.js';
 import { xml, xmlText } from './xml-writer.js';
-import { bandsOf, type ZoomBand } from './zoom-bands.js';
+import { computeZoomBands, type ZoomBand } from './zoom-bands.js';
 
 export interface SldExport {
   /** SLD 1.1 with SE 1.1. */
@@ -90,7 +90,7 @@ function featureTypeStyle(group: readonly StyleLayer[], report: SldReport): stri
     return undefined;
   }
   const values = group.flatMap(({ layout, paint }) => Object.values({ ...layout, ...paint }) as Expr[]);
-  const bands = bandsOf(
+  const bands = computeZoomBands(
     values.filter((value) => !isGround(value)),
     first!.minzoom,
     first!.maxzoom,
@@ -120,7 +120,7 @@ function rule(
   report: SldReport,
 ): string {
   const symbolizers = withReliefs(group, report).flatMap(({ layer, relief }) =>
-    symbolizersOf(layer.type, new LayerValues(layer, banded ? at : undefined, report, relief)),
+    writeSymbolizers(layer.type, new SldLayerValues(layer, banded ? at : undefined, report, relief)),
   );
   return xml('se:Rule', [
     title === undefined ? undefined : xmlText('se:Name', title),
@@ -133,7 +133,7 @@ function rule(
 
 /** QGIS reads whole numbers only. */
 function scaleText(zoom: number): string {
-  return String(Math.round(scaleOfZoom(zoom)));
+  return String(Math.round(zoomToScale(zoom)));
 }
 
 /** A relief over a raster is a part of its symbolizer. */
@@ -145,7 +145,7 @@ function withReliefs(
   for (const layer of group) {
     const below = parts.at(-1);
     if (layer.type === 'hillshade' && below?.layer.type === 'raster' && below.relief === undefined) {
-      below.relief = reliefOf(new LayerValues(layer, undefined, report));
+      below.relief = reliefOf(new SldLayerValues(layer, undefined, report));
     } else {
       parts.push({ layer });
     }

@@ -1,7 +1,7 @@
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 /** Text as XML 1.0 has it; characters that it does not allow are left out. */
-export function escaped(text: string): string {
+export function escapeXmlText(text: string): string {
   return (
     text
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML 1.0 does not allow.
@@ -18,7 +18,7 @@ export function xml(
 ): string {
   const pairs = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${key}="${escaped(value!)}"`)
+    .map(([key, value]) => ` ${key}="${escapeXmlText(value!)}"`)
     .join('');
   const inner = content.filter((part) => part !== undefined).join('');
   return inner === '' ? `<${name}${pairs}/>` : `<${name}${pairs}>${inner}</${name}>`;
@@ -30,5 +30,5 @@ export function xmlText(
   text: string | number,
   attributes: Readonly<Record<string, string>> = {},
 ): string {
-  return xml(name, [escaped(String(text))], attributes);
+  return xml(name, [escapeXmlText(String(text))], attributes);
 }

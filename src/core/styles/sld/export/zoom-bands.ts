@@ -28,7 +28,7 @@ function stopsOf(value: ZoomExpression): [number, Expr][] {
 }
 
 /** The bands that the values of a layer need; one without bounds where none depends on the zoom. */
-export function bandsOf(
+export function computeZoomBands(
   values: readonly Expr[],
   minzoom: number | undefined,
   maxzoom: number | undefined,
@@ -56,7 +56,7 @@ function edgesOf(value: ZoomExpression): number[] {
 }
 
 /** A value at a zoom: numbers in between are worked out, of others the last stop's is taken. */
-export function valueAt(value: Expr, zoom: number): Expr {
+export function interpolateAtZoom(value: Expr, zoom: number): Expr {
   if (!isOverZoom(value)) return value;
   const stops = stopsOf(value);
   const next = stops.findIndex(([at]) => at > zoom);

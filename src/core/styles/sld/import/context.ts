@@ -1,8 +1,8 @@
 import type { Field, GeometryType } from '../../../sources/vector-source.js';
-import { nameOfXml } from '../../../values/xml-name.js';
+import { decodeXmlName } from '../../../values/xml-name.js';
 import { Untranslatable } from '../export/untranslatable.js';
-import { type SldReport, shortened } from '../report.js';
-import { converted, type Expr, type Kind, type TargetKind, type Typed } from '../values.js';
+import { type SldReport, shortenName } from '../report.js';
+import { converted, type Expr, type SldValueKind, type TargetKind, type Typed } from '../values.js';
 import type { XmlElement } from './xml.js';
 
 /** What a style is for; without it values are taken for what they look like. */
@@ -17,7 +17,7 @@ export interface SldTarget {
 
 /** What the parts of a translation share. */
 export class SldContext {
-  readonly #kinds: ReadonlyMap<string, Kind>;
+  readonly #kinds: ReadonlyMap<string, SldValueKind>;
   readonly #folded: ReadonlyMap<string, string>;
 
   constructor(
@@ -32,15 +32,15 @@ export class SldContext {
   }
 
   /** The attribute that a PropertyName means: prefixes, paths and the case of letters are as authors write them. */
-  property(xmlName: string): { name: string; kind: Kind } {
+  property(xmlName: string): { name: string; kind: SldValueKind } {
     const last = xmlName.split('/').at(-1)!;
     const bare = last.includes(':') ? last.slice(last.indexOf(':') + 1) : last;
     if (this.#kinds.size === 0) return { name: bare, kind: 'unknown' };
-    for (const name of [xmlName, bare, nameOfXml(bare), this.#folded.get(bare.toLowerCase())]) {
+    for (const name of [xmlName, bare, decodeXmlName(bare), this.#folded.get(bare.toLowerCase())]) {
       const kind = name === undefined ? undefined : this.#kinds.get(name);
       if (kind !== undefined) return { name: name!, kind };
     }
-    this.report.warn('PropertyName', `The layer has no attribute ${shortened(bare)}.`);
+    this.report.warn('PropertyName', `The layer has no attribute ${shortenName(bare)}.`);
     return { name: bare, kind: 'unknown' };
   }
 
@@ -66,7 +66,7 @@ export class SldContext {
   }
 }
 
-function kindOf(type: Field['type']): Kind {
+function kindOf(type: Field['type']): SldValueKind {
   switch (type) {
     case 'integer':
     case 'number':

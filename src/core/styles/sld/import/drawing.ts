@@ -5,7 +5,7 @@ import type { SldContext } from './context.js';
 import { elements, type XmlElement } from './xml.js';
 
 /** A layer in the making: what a symbolizer says, without the rule's conditions. */
-export interface Drawing {
+export interface SldDrawing {
   readonly type: 'fill' | 'line' | 'circle' | 'symbol' | 'raster' | 'hillshade';
   readonly paint: Readonly<Record<string, Expr>>;
   readonly layout?: Readonly<Record<string, Expr>>;
@@ -31,7 +31,7 @@ const GROUND_PIXEL = 78_271.516964;
 const GROUND_UNITS: Readonly<Record<string, number>> = { metre: 1, meter: 1, foot: 0.3048 };
 const ZOOMS = 24;
 
-export function unitOf(symbolizer: XmlElement, context: SldContext): Unit {
+export function readSymbolizerUnit(symbolizer: XmlElement, context: SldContext): Unit {
   const uom = symbolizer.attributes['uom'];
   if (uom === undefined) return {};
   const word = uom.slice(uom.lastIndexOf('/') + 1).toLowerCase();
@@ -85,17 +85,17 @@ export class Parameters {
 
   /** Undefined when it is absent, or cannot be translated: then a diagnostic says so. */
   get(name: string, target: TargetKind): Expr | undefined {
-    return readValue(this.#byName.get(name), this.context, target);
+    return readParameterValue(this.#byName.get(name), this.context, target);
   }
 
   /** A word or number that must not depend on anything. */
   constant(name: string, target: TargetKind): string | number | undefined {
-    return constantOf(this.#byName.get(name), this.context, target, name);
+    return readConstant(this.#byName.get(name), this.context, target, name);
   }
 }
 
 /** The value of a parameter; a diagnostic and undefined when it cannot be translated. */
-export function readValue(
+export function readParameterValue(
   of: XmlElement | undefined,
   context: SldContext,
   target: TargetKind,
@@ -103,7 +103,7 @@ export function readValue(
   return of && context.attempt('warn', () => parameter(of, context, target));
 }
 
-export function constantOf(
+export function readConstant(
   of: XmlElement | undefined,
   context: SldContext,
   target: TargetKind,

@@ -2,12 +2,12 @@ import { LIMITS } from '../../../kit/limits.js';
 import type { StyleLayer } from '../../model.js';
 import { sldContext } from '../expression.js';
 import { type SldDiagnostic, SldFailure, SldReport, type SldVersion } from '../report.js';
-import { drawingsOf, isSymbolizer } from '../symbolizers.js';
+import { isSymbolizer, readSymbolizerDrawings } from '../symbolizers.js';
 import type { Expr } from '../values.js';
 import { checkedLayers } from './checked.js';
 import type { SldContext, SldTarget } from './context.js';
-import { rulesOf, type SldRule } from './rules.js';
-import { all, child, elements, parseXml, textOf, type XmlElement } from './xml.js';
+import { readRules, type SldRule } from './rules.js';
+import { all, elements, findChild, parseSldXml, readTextContent, type XmlElement } from './xml.js';
 
 export interface SldImport {
   readonly detectedVersion: SldVersion;
@@ -25,7 +25,7 @@ export interface SldImport {
  * @throws SldFailure when nothing can be read or drawn.
  */
 export function importSld(text: string, target: SldTarget = {}): SldImport {
-  const root = parseXml(text);
+  const root = parseSldXml(text);
   const detectedVersion = versionOf(root);
   const report = new SldReport();
   try {
@@ -33,8 +33,12 @@ export function importSld(text: string, target: SldTarget = {}): SldImport {
     const layers = new LayerWriter(sldContext(target, report)).layersOf(style);
     report.ruleName = undefined;
     if (layers.length === 0) report.error('Rule', 'Nothing of the style can be drawn.');
-    const name = [child(style, 'Title'), child(style, 'Description', 'Title'), child(style, 'Name')]
-      .map(textOf)
+    const name = [
+      findChild(style, 'Title'),
+      findChild(style, 'Description', 'Title'),
+      findChild(style, 'Name'),
+    ]
+      .map(readTextContent)
       .find((one) => one !== undefined);
     return {
       detectedVersion,
@@ -52,7 +56,7 @@ export function importSld(text: string, target: SldTarget = {}): SldImport {
 function versionOf(root: XmlElement): SldVersion {
   const { version } = root.attributes;
   if (version !== undefined) return version.startsWith('1.0') ? 'Sld10' : 'Sld11';
-  return child(root, 'NamedLayer', 'Name') ? 'Sld10' : 'Sld11';
+  return findChild(root, 'NamedLayer', 'Name') ? 'Sld10' : 'Sld11';
 }
 
 /** The default style of the first layer that has one; a lone style or FeatureTypeStyle is taken too. */
@@ -70,7 +74,9 @@ function styleOf(root: XmlElement, report: SldReport): { style: XmlElement; laye
   if (!styles) throw new SldFailure('UserStyle', 'No layer has a UserStyle.');
   if (styled.length > 1) report.warn('NamedLayer', 'Only the style of the first layer is read.');
   if (styles.length > 1) report.warn('UserStyle', 'Only one style of the layer is read.');
-  const preferred = styles.find((style) => /^(?:1|true)$/.test(textOf(child(style, 'IsDefault')) ?? ''));
+  const preferred = styles.find((style) =>
+    /^(?:1|true)$/.test(readTextContent(findChild(style, 'IsDefault')) ?? ''),
+  );
   return { style: preferred ?? styles[0]!, layerCount: layers.length };
 }
 
@@ -87,7 +93,7 @@ class LayerWriter {
       const vendor =
         all(featureTypeStyle, 'VendorOption').length + all(featureTypeStyle, 'Transformation').length;
       if (vendor > 0) this.context.report.warn('VendorOption', 'Options of a FeatureTypeStyle are left out.');
-      for (const rule of rulesOf(featureTypeStyle, this.context)) this.#write(rule);
+      for (const rule of readRules(featureTypeStyle, this.context)) this.#write(rule);
     }
     this.context.report.ruleName = undefined;
     return checkedLayers(this.#layers, this.context.report);
@@ -105,7 +111,10 @@ class LayerWriter {
   }
 
   #writeSymbolizer(rule: SldRule, symbolizer: XmlElement): void {
-    for (const { type, paint, layout = {}, metadata = {} } of drawingsOf(symbolizer, this.context)) {
+    for (const { type, paint, layout = {}, metadata = {} } of readSymbolizerDrawings(
+      symbolizer,
+      this.context,
+    )) {
       const filter = filterFor(symbolizer, type, rule.filter, this.context);
       const layer = {
         id: `rule-${this.#rules}-${type}-${this.#layers.length + 1}`,

@@ -2,13 +2,13 @@ import type { StyleLayer } from '../../model.js';
 import { content } from '../export/export-expression.js';
 import { Untranslatable } from '../export/untranslatable.js';
 import { xml } from '../export/xml-writer.js';
-import { valueAt } from '../export/zoom-bands.js';
+import { interpolateAtZoom } from '../export/zoom-bands.js';
 import type { SldReport } from '../report.js';
 import type { Expr } from '../values.js';
 import { times } from './drawing.js';
 
 /** The properties of one layer at one zoom, as they are written into SLD. */
-export class LayerValues {
+export class SldLayerValues {
   readonly #values: Map<string, Expr>;
 
   constructor(
@@ -19,7 +19,7 @@ export class LayerValues {
     readonly relief?: string,
   ) {
     const all = { ...layer.layout, ...layer.paint } as Record<string, Expr>;
-    const at = (value: Expr) => (zoom === undefined ? value : valueAt(value, zoom));
+    const at = (value: Expr) => (zoom === undefined ? value : interpolateAtZoom(value, zoom));
     this.#values = new Map(Object.entries(all).map(([name, value]) => [name, at(value)]));
   }
 

@@ -1,10 +1,10 @@
 import { LIMITS } from '../../../kit/limits.js';
-import { scaleOfZoom, zoomOfScale } from '../../zoom.js';
-import { filterOf } from '../filter.js';
+import { scaleToZoom, zoomToScale } from '../../zoom.js';
+import { parseSldFilter } from '../filter.js';
 import { SldFailure } from '../report.js';
 import type { Expr } from '../values.js';
 import type { SldContext } from './context.js';
-import { all, child, numberOf, textOf, type XmlElement } from './xml.js';
+import { all, findChild, readNumberContent, readTextContent, type XmlElement } from './xml.js';
 
 /** A rule with its conditions translated. */
 export interface SldRule {
@@ -19,7 +19,7 @@ export interface SldRule {
 const LAST_ZOOM = 24;
 
 /** The rules of a FeatureTypeStyle that can ever draw something. */
-export function rulesOf(featureTypeStyle: XmlElement, context: SldContext): SldRule[] {
+export function readRules(featureTypeStyle: XmlElement, context: SldContext): SldRule[] {
   const rules = all(featureTypeStyle, 'Rule');
   if (rules.length > LIMITS.sldRules) {
     throw new SldFailure('Rule', `There are more than ${LIMITS.sldRules} rules.`);
@@ -46,13 +46,13 @@ function readRule(element: XmlElement, context: SldContext): ReadRule {
   const name = nameOf(element);
   context.report.ruleName = name;
   const zooms = zoomsOf(element);
-  const filter = child(element, 'Filter');
+  const filter = findChild(element, 'Filter');
   let failed = false;
   const condition =
     filter &&
     context.attempt('error', () => {
       failed = true;
-      const condition = filterOf(filter, context);
+      const condition = parseSldFilter(filter, context);
       failed = false;
       return condition;
     });
@@ -64,14 +64,14 @@ function readRule(element: XmlElement, context: SldContext): ReadRule {
     filter: condition,
     minzoom: zooms.minzoom,
     maxzoom: zooms.maxzoom,
-    isElse: child(element, 'ElseFilter') !== undefined,
+    isElse: findChild(element, 'ElseFilter') !== undefined,
     failed: failed || zooms.never,
   };
 }
 
 function nameOf(rule: XmlElement): string | undefined {
-  return [child(rule, 'Title'), child(rule, 'Description', 'Title'), child(rule, 'Name')]
-    .map(textOf)
+  return [findChild(rule, 'Title'), findChild(rule, 'Description', 'Title'), findChild(rule, 'Name')]
+    .map(readTextContent)
     .find((name) => name !== undefined)
     ?.slice(0, 200);
 }
@@ -79,7 +79,7 @@ function nameOf(rule: XmlElement): string | undefined {
 /** A rule holds from its least scale denominator on, to below its greatest. */
 function zoomsOf(rule: XmlElement): { minzoom?: number; maxzoom?: number; never: boolean } {
   const [least, most] = ['MinScaleDenominator', 'MaxScaleDenominator'].map((name) =>
-    numberOf(child(rule, name)),
+    readNumberContent(findChild(rule, name)),
   );
   const minzoom = most === undefined || most <= 0 ? undefined : zoomOf(most);
   const maxzoom = least === undefined || least <= 0 ? undefined : zoomOf(least);
@@ -94,9 +94,9 @@ function zoomsOf(rule: XmlElement): { minzoom?: number; maxzoom?: number; never:
 
 /** To about a hundred-thousandth of the scale; a whole zoom's scale is often written without its decimals. */
 function zoomOf(denominator: number): number {
-  const zoom = zoomOfScale(denominator);
+  const zoom = scaleToZoom(denominator);
   const whole = Math.round(zoom);
-  if (Math.round(scaleOfZoom(whole)) === Math.round(denominator)) return whole;
+  if (Math.round(zoomToScale(whole)) === Math.round(denominator)) return whole;
   return Math.round(zoom * 1e5) / 1e5;
 }
 

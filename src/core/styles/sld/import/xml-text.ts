@@ -1,7 +1,7 @@
 import { SldFailure } from '../report.js';
 
 /** The text of an XML document in the encoding that it declares, or that its first bytes show. @throws SldFailure */
-export function xmlTextOf(xml: Uint8Array): string {
+export function decodeXml(xml: Uint8Array): string {
   const start = Buffer.from(xml.subarray(0, 200)).toString('latin1');
   const [, declared = 'utf-8'] =
     /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(start) ?? [];

@@ -30,7 +30,7 @@ const parser = new XMLParser({
  * The root element of a text.
  * @throws SldFailure when it is too long or deep, has a document type, or is not well-formed.
  */
-export function parseXml(text: string): XmlElement {
+export function parseSldXml(text: string): XmlElement {
   if (text.length > LIMITS.sldBytes) {
     throw new SldFailure('StyledLayerDescriptor', `The text is longer than ${LIMITS.sldBytes} bytes.`);
   }
@@ -92,14 +92,14 @@ export function all(of: XmlElement | undefined, name: string): XmlElement[] {
 }
 
 /** The first child of this name, down a path of names. */
-export function child(of: XmlElement | undefined, ...path: string[]): XmlElement | undefined {
+export function findChild(of: XmlElement | undefined, ...path: string[]): XmlElement | undefined {
   let at = of;
   for (const name of path) at = at && elements(at).find((one) => one.name === name);
   return at;
 }
 
 /** The trimmed text of an element, without that of its children; undefined when there is none. */
-export function textOf(of: XmlElement | undefined): string | undefined {
+export function readTextContent(of: XmlElement | undefined): string | undefined {
   const text = of?.content
     .filter((part) => typeof part === 'string')
     .join('')
@@ -108,8 +108,8 @@ export function textOf(of: XmlElement | undefined): string | undefined {
 }
 
 /** A constant number. */
-export function numberOf(of: XmlElement | undefined): number | undefined {
-  return asNumber(textOf(of));
+export function readNumberContent(of: XmlElement | undefined): number | undefined {
+  return asNumber(readTextContent(of));
 }
 
 /** A decimal number, also with an exponent; undefined for any other text. */

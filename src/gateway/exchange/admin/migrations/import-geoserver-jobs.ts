@@ -9,12 +9,17 @@ import type {
 } from '../../../../services/exchange/migrations/geoserver/request.js';
 import { restRequest } from '../../../../services/exchange/migrations/geoserver/source.js';
 import type { SecretReferences } from '../../../../services/exchange/remote/secret-references.js';
-import { endsImport, importsOf, isOwnImport, requireJob } from '../../../../services/jobs/ownership.js';
+import {
+  buildImportQuery,
+  endsImport,
+  isOwnImport,
+  requireJob,
+} from '../../../../services/jobs/ownership.js';
 import type { AdminDeps } from '../../../admin/deps.js';
 import { action, jsonBody, report } from '../../../admin/kit.js';
 import { requireWhole } from '../../../admin/layer-rights.js';
 import { requireSrid } from '../../../admin/upload-form.js';
-import { ownerOf, wrong } from '../../../connections/admin/remote-imports.js';
+import { createMemberError, createSubmitOptions } from '../../../connections/admin/remote-imports.js';
 import { cancelMessage } from '../../../jobs/admin/job-views.js';
 import { MigrationJob, migrationView } from './migration-job-views.js';
 
@@ -109,7 +114,7 @@ export const geoServerMigrations = [
     data: Type.Object({ jobs: Type.Array(MigrationJob) }),
     errors: [503],
     answer: async ({ principal }, deps) => ({
-      jobs: (await deps.geoServerMigrations.list(importsOf(principal))).map((one) =>
+      jobs: (await deps.geoServerMigrations.list(buildImportQuery(principal))).map((one) =>
         migrationView(one, deps),
       ),
     }),
@@ -143,12 +148,16 @@ async function start(x: StartExchange, deps: AdminDeps) {
   const { body } = x;
   requireThisServer(x);
   if (body.autoPublishLayers === false)
-    throw wrong('autoPublishLayers', 'can only be true: what the embedded store holds is published');
-  if (!body.dryRun && !body.applyMode) throw wrong('applyMode', 'must be true where dryRun is not');
+    throw createMemberError(
+      'autoPublishLayers',
+      'can only be true: what the embedded store holds is published',
+    );
+  if (!body.dryRun && !body.applyMode)
+    throw createMemberError('applyMode', 'must be true where dryRun is not');
   const request = requestOf(x, deps.connections.settings.secrets);
   // Which layers are replaced turns out when the other server has been asked.
   if (request.overwrite) requireWhole(deps.catalog().collections, 'write', x.principal, deps);
-  const { id } = await deps.geoServerMigrations.start(request, ownerOf(x));
+  const { id } = await deps.geoServerMigrations.start(request, createSubmitOptions(x));
   return {
     jobId: id,
     message: body.dryRun
@@ -162,9 +171,15 @@ async function start(x: StartExchange, deps: AdminDeps) {
 function requireThisServer({ body, baseUrl }: StartExchange): void {
   const { targetSvcUrl: url, svcApiKeySecretReference } = body;
   if (url !== undefined && (!URL.canParse(url) || new URL(url).origin !== new URL(baseUrl).origin))
-    throw wrong('targetSvcUrl', `can only be of this server, ${baseUrl}: layers are imported into it`);
+    throw createMemberError(
+      'targetSvcUrl',
+      `can only be of this server, ${baseUrl}: layers are imported into it`,
+    );
   if (svcApiKeySecretReference !== undefined)
-    throw wrong('svcApiKeySecretReference', 'is refused: this server needs no key to import into itself');
+    throw createMemberError(
+      'svcApiKeySecretReference',
+      'is refused: this server needs no key to import into itself',
+    );
 }
 
 /** Throws 400 naming the member. */
@@ -201,13 +216,14 @@ function credentialsOf(
   { username, password, passwordSecretReference: reference }: StartBody,
   secrets: readonly string[],
 ): SecretReferences {
-  if (password !== undefined) throw wrong('password', 'is refused: send a passwordSecretReference');
+  if (password !== undefined)
+    throw createMemberError('password', 'is refused: send a passwordSecretReference');
   const problem = reference === undefined ? undefined : referenceProblem(reference, secrets);
-  if (problem !== undefined) throw wrong('passwordSecretReference', problem);
+  if (problem !== undefined) throw createMemberError('passwordSecretReference', problem);
   if ((username === undefined) !== (reference === undefined))
     throw username === undefined
-      ? wrong('username', 'is required with a password')
-      : wrong('passwordSecretReference', 'is required with a username');
+      ? createMemberError('username', 'is required with a password')
+      : createMemberError('passwordSecretReference', 'is required with a username');
   return { mode: 'basic', username, passwordReference: reference };
 }
 

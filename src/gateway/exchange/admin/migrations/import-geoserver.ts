@@ -5,11 +5,11 @@ import { LIMITS } from '../../../../core/kit/limits.js';
 import { timelyFailure } from '../../../../services/connections/remote-failure.js';
 import {
   assessGeoServer,
+  findGeometryClass,
+  formatStoreId,
   type GeoServerAssessment,
-  geometryOf,
-  storeId,
 } from '../../../../services/exchange/migrations/geoserver/assessment.js';
-import { readGeoServer, restRequest } from '../../../../services/exchange/migrations/geoserver/source.js';
+import { requestGeoServer, restRequest } from '../../../../services/exchange/migrations/geoserver/source.js';
 import {
   type Compatibility,
   countLevels,
@@ -94,7 +94,7 @@ async function discover(
 ): Promise<Static<typeof Discovered>> {
   const { geoServerRestUrl, timeoutSeconds = 120, includeStyleContent = false } = body;
   const request = restRequest(MEMBER, geoServerRestUrl, { ...body, timeoutSeconds });
-  const catalog = await readGeoServer(request, includeStyleContent, deps.pools, signal).catch(
+  const catalog = await requestGeoServer(request, includeStyleContent, deps.pools, signal).catch(
     (error: unknown) => {
       throw timelyFailure(MEMBER, error);
     },
@@ -123,7 +123,12 @@ function viewsOf({ stores, layers, groups, styles, gridsets, tileLayers }: GeoSe
     stores
       .filter((store) => store.kind === kind)
       .map((store) => ({
-        ...{ id: storeId(store), workspaceName: store.workspace, name: store.name, type: store.type ?? null },
+        ...{
+          id: formatStoreId(store),
+          workspaceName: store.workspace,
+          name: store.name,
+          type: store.type ?? null,
+        },
         ...{ enabled: store.isEnabled, description: store.description ?? null },
         connectionParameters: store.parameters,
       }));
@@ -162,7 +167,7 @@ function layerView(layer: GeoServerLayer) {
     abstract: resource?.abstract ?? null,
     keywords: resource?.keywords ?? [],
     srs: resource?.srs ?? null,
-    geometryType: geometryOf(layer) ?? null,
+    geometryType: findGeometryClass(layer) ?? null,
     attributes: resource?.attributes ?? [],
     bands: resource?.bands ?? [],
     dimensions: resource?.dimensions ?? [],

@@ -12,7 +12,12 @@ import type {
   GeoServicesSource,
 } from '../../../../services/exchange/remote/geoservices-source.js';
 import type { SecretReferences } from '../../../../services/exchange/remote/secret-references.js';
-import { endsImport, importsOf, isOwnImport, requireJob } from '../../../../services/jobs/ownership.js';
+import {
+  buildImportQuery,
+  endsImport,
+  isOwnImport,
+  requireJob,
+} from '../../../../services/jobs/ownership.js';
 import type { JobRow } from '../../../../stores/jobs/jobs.js';
 import type { AdminDeps } from '../../../admin/deps.js';
 import {
@@ -25,9 +30,14 @@ import {
 import { action, jsonBody, report } from '../../../admin/kit.js';
 import { requireReplaceable } from '../../../admin/layer-rights.js';
 import { requireSrid } from '../../../admin/upload-form.js';
-import { ownerOf, requireSchema, requireTable, wrong } from '../../../connections/admin/remote-imports.js';
+import {
+  createMemberError,
+  createSubmitOptions,
+  requireSchema,
+  requireTable,
+} from '../../../connections/admin/remote-imports.js';
 import { cancelMessage, percent } from '../../../jobs/admin/job-views.js';
-import { serviceOf } from './import-geoservices.js';
+import { parseServiceUrl } from './import-geoservices.js';
 
 /** Imports of layers of GeoServices, as jobs. */
 
@@ -133,7 +143,7 @@ export const geoServicesImports = [
     errors: [503],
     answer: async ({ principal }, deps) => ({
       jobs: (
-        await deps.jobs.store.list({ ...importsOf(principal), kinds: [GEOSERVICES], limit: MAX_JOBS })
+        await deps.jobs.store.list({ ...buildImportQuery(principal), kinds: [GEOSERVICES], limit: MAX_JOBS })
       ).map((job) => viewOf(job, deps)),
     }),
   }),
@@ -162,7 +172,7 @@ async function start(
   const { body } = x;
   const input = layerImport(body, deps.connections.settings.secrets, x.principal);
   if (input.replace) requireReplaceable([input.table], x.principal, deps);
-  const { id } = await deps.imports.submitRemote(GEOSERVICES, input, ownerOf(x));
+  const { id } = await deps.imports.submitRemote(GEOSERVICES, input, createSubmitOptions(x));
   return {
     jobId: id,
     message: 'The layer is imported in the background.',
@@ -188,8 +198,8 @@ export function layerImport(
 }
 
 function sourceOf(body: StartBody, secrets: readonly string[], member: string): GeoServicesSource {
-  const url = serviceOf(body.serviceUrl, member);
-  if (url.search !== '') throw wrong(member, 'must have no query');
+  const url = parseServiceUrl(body.serviceUrl, member);
+  if (url.search !== '') throw createMemberError(member, 'must have no query');
   return {
     serviceUrl: url.href,
     layerId: body.layerId,
@@ -212,14 +222,14 @@ function referencesOf(
   const { mode, username, passwordSecretReference, accessTokenSecretReference } = credentials;
   for (const member of ['password', 'accessToken'] as const)
     if (credentials[member] !== undefined)
-      throw wrong(`credentials.${member}`, 'is refused: send a reference to a secret');
+      throw createMemberError(`credentials.${member}`, 'is refused: send a reference to a secret');
   for (const member of ['passwordSecretReference', 'accessTokenSecretReference'] as const) {
     const reference = credentials[member];
     const problem = reference === undefined ? undefined : referenceProblem(reference, secrets);
-    if (problem !== undefined) throw wrong(`credentials.${member}`, problem);
+    if (problem !== undefined) throw createMemberError(`credentials.${member}`, problem);
   }
   if (passwordSecretReference !== undefined && username === undefined)
-    throw wrong('credentials.username', 'is required with a password');
+    throw createMemberError('credentials.username', 'is required with a password');
   return {
     mode,
     username,

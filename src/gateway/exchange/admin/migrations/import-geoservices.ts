@@ -2,14 +2,17 @@ import Type, { type Static } from 'typebox';
 import type { RemoteService } from '../../../../core/exchange/ingest.js';
 import type { Exchange } from '../../../../core/http/operation.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
-import { type Credentials, requestOf } from '../../../../services/connections/remote-credentials.js';
+import {
+  buildRemoteRequest,
+  type RemoteCredentials,
+} from '../../../../services/connections/remote-credentials.js';
 import { remoteFailure } from '../../../../services/connections/remote-failure.js';
 import { servicePath } from '../../../../services/geoservices/service-path.js';
-import { sourceUrl } from '../../../../services/uploads/remote-file.js';
+import { parseSourceUrl } from '../../../../services/uploads/remote-file.js';
 import type { AdminDeps } from '../../../admin/deps.js';
 import { OptionalStringSchema } from '../../../admin/envelope.js';
 import { action, jsonBody } from '../../../admin/kit.js';
-import { wrong } from '../../../connections/admin/remote-imports.js';
+import { createMemberError } from '../../../connections/admin/remote-imports.js';
 
 const S = Type.String();
 const OptionalInteger = Type.Union([Type.Integer(), Type.Null()]);
@@ -67,7 +70,11 @@ async function discover(
   { pools }: AdminDeps,
 ): Promise<Static<typeof Service>> {
   const { serviceUrl, timeoutSeconds = 30, credentials = {} } = body;
-  const request = requestOf(serviceOf(serviceUrl), credentialsOf(credentials), timeoutSeconds * 1000);
+  const request = buildRemoteRequest(
+    parseServiceUrl(serviceUrl),
+    credentialsOf(credentials),
+    timeoutSeconds * 1000,
+  );
   const service = await pools
     .run('ingest.geoservices', request, { signal, caller })
     .catch((error: unknown) => {
@@ -77,18 +84,22 @@ async function discover(
 }
 
 /** The URL of the service, also where that of one of its layers was given. */
-export function serviceOf(text: string, member = 'serviceUrl'): URL {
-  const url = sourceUrl(member, text);
+export function parseServiceUrl(text: string, member = 'serviceUrl'): URL {
+  const url = parseSourceUrl(member, text);
   const path = servicePath(url.pathname);
-  if (path === undefined) throw wrong(member, 'must end in FeatureServer or MapServer, or in a layer of one');
+  if (path === undefined)
+    throw createMemberError(member, 'must end in FeatureServer or MapServer, or in a layer of one');
   url.pathname = path;
   return url;
 }
 
-function credentialsOf(given: Static<typeof GeoServicesCredentials>): Credentials {
+function credentialsOf(given: Static<typeof GeoServicesCredentials>): RemoteCredentials {
   for (const member of ['passwordSecretReference', 'accessTokenSecretReference'] as const)
     if (given[member] !== undefined)
-      throw wrong(`credentials.${member}`, 'is not read by the discovery: send the secret itself');
+      throw createMemberError(
+        `credentials.${member}`,
+        'is not read by the discovery: send the secret itself',
+      );
   const { mode, username, password, accessToken: token } = given;
   if (mode === 'none') return {};
   return token === undefined ? { mode, username, password } : { mode: mode ?? 'arcgis-token', token };

@@ -15,7 +15,7 @@ import {
 } from '../../../admin/envelope.js';
 import { action, jsonBody, report } from '../../../admin/kit.js';
 import { requireReplaceable } from '../../../admin/layer-rights.js';
-import { ownerOf, wrong } from '../../../connections/admin/remote-imports.js';
+import { createMemberError, createSubmitOptions } from '../../../connections/admin/remote-imports.js';
 import { layerImport } from './import-geoservices-jobs.js';
 
 /** Migrations of many layers of GeoServices at once. */
@@ -119,7 +119,7 @@ async function start(x: Exchange<Record<never, never>, StartBody>, deps: AdminDe
     applyRelationships,
     manifest: manifestBody ?? null,
   };
-  return viewOf(await deps.migrationBatches.start(batch, ownerOf(x)), deps);
+  return viewOf(await deps.migrationBatches.start(batch, createSubmitOptions(x)), deps);
 }
 
 function requireManifest(text: string | undefined): void {
@@ -127,7 +127,7 @@ function requireManifest(text: string | undefined): void {
   try {
     JSON.parse(text);
   } catch {
-    throw wrong('manifestBody', 'must be JSON');
+    throw createMemberError('manifestBody', 'must be JSON');
   }
 }
 
@@ -139,9 +139,9 @@ function layersOf(
   const ids = new Set<string>();
   const tables = new Set<string>();
   return layers.map(({ sourceResourceId: id, dependsOn = [], ...layer }, i) => {
-    if (ids.has(id)) throw wrong(`layers[${i}].sourceResourceId`, 'stands twice');
+    if (ids.has(id)) throw createMemberError(`layers[${i}].sourceResourceId`, 'stands twice');
     const table = layer.tableName.toLowerCase();
-    if (tables.has(table)) throw wrong(`layers[${i}].tableName`, 'stands twice');
+    if (tables.has(table)) throw createMemberError(`layers[${i}].tableName`, 'stands twice');
     ids.add(id);
     tables.add(table);
     const input = layerImport(layer, connections.settings.secrets, principal, `layers[${i}].`);
@@ -155,13 +155,17 @@ function requireOrder(layers: readonly BatchLayer[]): void {
   const ids = new Set(layers.map(({ id }) => id));
   for (const [i, { dependsOn }] of layers.entries()) {
     const stranger = dependsOn.find((id) => !ids.has(id));
-    if (stranger !== undefined) throw wrong(`layers[${i}].dependsOn`, `names ${stranger}, which is no layer`);
+    if (stranger !== undefined)
+      throw createMemberError(`layers[${i}].dependsOn`, `names ${stranger}, which is no layer`);
   }
   const ready = new Set<string>();
   for (let rest = [...layers]; rest.length > 0; ) {
     const later = rest.filter(({ dependsOn }) => !dependsOn.every((id) => ready.has(id)));
     if (later.length === rest.length)
-      throw wrong(`layers[${layers.indexOf(rest[0]!)}].dependsOn`, 'leads back to the layer itself');
+      throw createMemberError(
+        `layers[${layers.indexOf(rest[0]!)}].dependsOn`,
+        'leads back to the layer itself',
+      );
     for (const { id, dependsOn } of rest) if (dependsOn.every((one) => ready.has(one))) ready.add(id);
     rest = later.filter(({ id }) => !ready.has(id));
   }

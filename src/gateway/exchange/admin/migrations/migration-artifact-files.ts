@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { OptionalStringSchema, TimestampSchema } from '../../../admin/envelope.js';
-import { OPEN } from '../../../admin/open-objects.js';
-import { optional, time, VERDICTS } from './migration-schemas.js';
+import { OPEN_OBJECT } from '../../../admin/open-objects.js';
+import { defineOptionalText, optionalTime, VERDICTS } from './migration-schemas.js';
 
 /** Artifacts of migrations that programs hand in. Members that are not listed stay as they came. */
 
@@ -12,7 +12,10 @@ const Open = Type.Object({});
 const many = (items: ReturnType<typeof Type.Object>) =>
   Type.Optional(Type.Array(items, { maxItems: 10_000 }));
 
-const Source = Type.Object({ baseUrl: text(2048), displayName: optional(256), version: optional(128) }, OPEN);
+const Source = Type.Object(
+  { baseUrl: text(2048), displayName: defineOptionalText(256), version: defineOptionalText(128) },
+  OPEN_OBJECT,
+);
 
 export const Manifest = Type.Object(
   {
@@ -28,7 +31,7 @@ export const Manifest = Type.Object(
         manualReviewCount: count,
         unsupportedCount: count,
       },
-      OPEN,
+      OPEN_OBJECT,
     ),
     targetResources: Type.Array(
       Type.Object(
@@ -38,7 +41,7 @@ export const Manifest = Type.Object(
           targetServiceName: text(256),
           targetResourceName: text(256),
         },
-        OPEN,
+        OPEN_OBJECT,
       ),
       { maxItems: 10_000 },
     ),
@@ -46,7 +49,7 @@ export const Manifest = Type.Object(
     manualReviewItems: many(Open),
     unsupportedItems: many(Open),
   },
-  OPEN,
+  OPEN_OBJECT,
 );
 
 export const Parity = Type.Object(
@@ -64,12 +67,12 @@ export const Parity = Type.Object(
           targetResourceId: text(512),
           classification: verdict,
         },
-        OPEN,
+        OPEN_OBJECT,
       ),
       { maxItems: 10_000 },
     ),
   },
-  OPEN,
+  OPEN_OBJECT,
 );
 
 export const RECORD_STATES = ['manifest-only', ...VERDICTS] as const;
@@ -77,10 +80,10 @@ export const RECORD_STATES = ['manifest-only', ...VERDICTS] as const;
 export const ManifestBody = Type.Object({
   sourceUrl: text(2048),
   manifest: Manifest,
-  sourceDisplayName: optional(256),
-  sourceVersion: optional(128),
-  actor: optional(256),
-  createdAt: time,
+  sourceDisplayName: defineOptionalText(256),
+  sourceVersion: defineOptionalText(128),
+  actor: defineOptionalText(256),
+  createdAt: optionalTime,
 });
 
 export const RecordHead = {
@@ -105,14 +108,14 @@ export const ToolboxBody = Type.Object({
   artifactVersion: Type.Optional(Type.Literal('1.0')),
   toolboxName: name,
   sourceFormat: Type.Enum(['pyt', 'tbx', 'atbx']),
-  sourceLabel: optional(1024),
+  sourceLabel: defineOptionalText(1024),
   tools: Type.Array(
     Type.Object({
       toolName: name,
-      displayName: optional(256),
-      targetProcessId: optional(256),
+      displayName: defineOptionalText(256),
+      targetProcessId: defineOptionalText(256),
       parameterMappings: Type.Array(
-        Type.Object({ sourceName: name, targetParameter: name, sourceDataType: optional(128) }),
+        Type.Object({ sourceName: name, targetParameter: name, sourceDataType: defineOptionalText(128) }),
         { maxItems: 200 },
       ),
       unsupportedConstructs: Type.Array(text(512), { maxItems: 200 }),

@@ -1,14 +1,14 @@
 import Type, { type Static } from 'typebox';
 import { ApiError, badParameter, notFound } from '../../../../core/errors/errors.js';
 import { problem, requireSound } from '../../../../core/http/body-problems.js';
-import { actorOf } from '../../../../core/http/operation.js';
-import { integer, pathString } from '../../../../core/http/params.js';
+import { formatActor } from '../../../../core/http/operation.js';
+import { defineIntegerParam, pathString } from '../../../../core/http/params.js';
 import { PROCESS_DESCRIPTIONS } from '../../../../services/processes/catalogue/index.js';
 import { type Classification, classify } from '../../../../services/processes/toolbox.js';
 
 import { timestamp } from '../../../admin/envelope.js';
 import { action, group, jsonBody, report } from '../../../admin/kit.js';
-import { enumeration, filter } from '../../../admin/params.js';
+import { defineFilterParam, enumeration } from '../../../admin/params.js';
 import {
   Manifest,
   ManifestBody,
@@ -38,13 +38,17 @@ const LARGE = { maxBytes: 8 << 20, bounds: { values: 500_000, names: 300_000 } }
 export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services', envelope: 'raw' }, [
   report(`GET ${PATH}`, 'List Migration Runs (platform-a)', {
     params: {
-      page: integer('page', { min: 0, max: 1_000_000, default: 0 }, { description: 'Page, counted from 0.' }),
-      pageSize: integer(
+      page: defineIntegerParam(
+        'page',
+        { min: 0, max: 1_000_000, default: 0 },
+        { description: 'Page, counted from 0.' },
+      ),
+      pageSize: defineIntegerParam(
         'pageSize',
         { min: 1, max: 100, default: 50 },
         { description: 'Most items in the answer.' },
       ),
-      sourceUrl: filter('sourceUrl', 'Only runs from this source.'),
+      sourceUrl: defineFilterParam('sourceUrl', 'Only runs from this source.'),
       status: enumeration('status', RECORD_STATES, 'Only runs in this state.'),
     },
     data: Type.Object({
@@ -80,7 +84,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
     async answer({ params: { runId }, body, principal }, { state }) {
       requireRunId(runId);
       requireManifest(body.manifest);
-      const by = actorOf(principal);
+      const by = formatActor(principal);
       const record = recordOf(runId, body, by);
       await state.documents.together([RECORDS, runId], async (store) => {
         await store.remove(PARITIES, runId);
@@ -107,7 +111,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
     async answer({ params: { runId }, body: { parity }, principal }, { state }) {
       requireRunId(runId);
       requireParity(parity);
-      const by = actorOf(principal);
+      const by = formatActor(principal);
       await state.documents.together([RECORDS, runId], async (store) => {
         if (!(await store.get(RECORDS, runId)))
           throw new ApiError('conflict', 'The manifest of the run is to be recorded first.');

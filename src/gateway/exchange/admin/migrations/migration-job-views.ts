@@ -5,8 +5,8 @@ import type {
   MigrationView,
 } from '../../../../services/exchange/migrations/geoserver/migrations.js';
 import {
+  computeScorecard,
   type LayerParity,
-  scorecardOf,
 } from '../../../../services/exchange/migrations/geoserver/parity/scorecard.js';
 import type { LeftPart, TileGridPlan } from '../../../../services/exchange/migrations/geoserver/plan.js';
 import type { LayerProgress } from '../../../../services/exchange/migrations/geoserver/progress.js';
@@ -163,7 +163,7 @@ export function migrationView(view: MigrationView, deps: AdminDeps): MigrationJo
 /** Of the layers that were compared so far. */
 function scorecardView({ layers }: MigrationView): MigrationJob['scorecard'] {
   const parities = layers.flatMap((one) => one?.parity ?? []);
-  return parities.length === 0 ? null : { ...scorecardOf(parities) };
+  return parities.length === 0 ? null : { ...computeScorecard(parities) };
 }
 
 function evidenceView({ id, result_json }: JobRow): MigrationJob['evidencePack'] {

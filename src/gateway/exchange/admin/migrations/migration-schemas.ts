@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { OptionalStringSchema, OptionalTimestampSchema, TimestampSchema } from '../../../admin/envelope.js';
-import { OPEN } from '../../../admin/open-objects.js';
+import { OPEN_OBJECT } from '../../../admin/open-objects.js';
 
 /** What records of migrations look like on the wire. */
 
@@ -12,14 +12,14 @@ export const VERDICTS = ['pass', 'warn', 'fail'] as const;
 export const RUN_ID = { minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]*$' };
 
 const word = (maxLength: number) => Type.String({ minLength: 1, maxLength });
-export const optional = (maxLength: number) =>
+export const defineOptionalText = (maxLength: number) =>
   Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
-export const time = Type.Optional(Type.Union([TimestampSchema, Type.Null()]));
+export const optionalTime = Type.Optional(Type.Union([TimestampSchema, Type.Null()]));
 const count = Type.Integer({ minimum: 0 });
 const verdict = Type.Enum([...VERDICTS]);
 const fingerprint = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' });
 
-export const Run = Type.Object({
+export const MigrationRunBody = Type.Object({
   runId: Type.String(),
   sourceKind: Type.String(),
   sourceUrl: OptionalStringSchema,
@@ -36,7 +36,7 @@ export const Run = Type.Object({
 });
 
 export const RunPage = Type.Object({
-  items: Type.Array(Run),
+  items: Type.Array(MigrationRunBody),
   totalCount: count,
   limit: count,
   offset: count,
@@ -45,10 +45,10 @@ export const RunPage = Type.Object({
 export const RunStart = Type.Object({
   runId: Type.String(RUN_ID),
   sourceKind: word(64),
-  sourceUrl: optional(2048),
-  sourceDisplayName: optional(256),
-  startedAt: time,
-  statusNote: optional(2000),
+  sourceUrl: defineOptionalText(2048),
+  sourceDisplayName: defineOptionalText(256),
+  startedAt: optionalTime,
+  statusNote: defineOptionalText(2000),
 });
 
 /** Characters of an evidence pack; its escapes and the other members come on top. */
@@ -56,18 +56,18 @@ export const PACK_CHARACTERS = 4 << 20;
 
 export const RunEnd = Type.Object({
   status: Type.Enum([...END_STATES]),
-  completedAt: time,
-  statusNote: optional(2000),
-  evidencePackBody: optional(PACK_CHARACTERS),
-  evidencePackRef: optional(2048),
+  completedAt: optionalTime,
+  statusNote: defineOptionalText(2000),
+  evidencePackBody: defineOptionalText(PACK_CHARACTERS),
+  evidencePackRef: defineOptionalText(2048),
   evidencePackFingerprint: Type.Optional(Type.Union([fingerprint, Type.Null()])),
 });
 
-export const RunCancel = Type.Object({ reason: optional(2000) });
+export const RunCancel = Type.Object({ reason: defineOptionalText(2000) });
 
 const SCORECARD_KIND = 'svc.migration.reconciliation-scorecard';
 
-export const Scorecard = Type.Object(
+export const ScorecardBody = Type.Object(
   {
     artifactKind: Type.Literal(SCORECARD_KIND),
     artifactVersion: word(16),
@@ -90,16 +90,16 @@ export const Scorecard = Type.Object(
           Type.Object(
             {
               sourceLayerId: word(512),
-              sourceLayerName: optional(512),
+              sourceLayerName: defineOptionalText(512),
               targetSvcLayerId: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
               classification: Type.Enum([...VERDICTS, 'skipped']),
             },
-            OPEN,
+            OPEN_OBJECT,
           ),
           { maxItems: 5000 },
         ),
       },
-      OPEN,
+      OPEN_OBJECT,
     ),
     capabilityParity: Type.Object(
       {
@@ -110,14 +110,14 @@ export const Scorecard = Type.Object(
         unsupportedCount: count,
         parityRatio: Type.Number({ minimum: 0, maximum: 1 }),
       },
-      OPEN,
+      OPEN_OBJECT,
     ),
   },
-  OPEN,
+  OPEN_OBJECT,
 );
 
 const Json = Type.Object({});
-export const Evidence = Type.Object({
+export const EvidenceBody = Type.Object({
   evidenceId: Type.String(),
   fingerprint: Type.String(),
   sourceFamily: Type.String(),
@@ -131,12 +131,12 @@ export const NewEvidence = Type.Object({
   sourceFamily: word(64),
   fixtureSize: word(64),
   status: Type.Enum(['Pass', 'Warn', 'Fail']),
-  generatedAt: time,
+  generatedAt: optionalTime,
   artifact: Json,
 });
 
 export const EvidencePage = Type.Object({
-  items: Type.Array(Evidence),
+  items: Type.Array(EvidenceBody),
   count,
   limit: count,
   sourceFamily: OptionalStringSchema,

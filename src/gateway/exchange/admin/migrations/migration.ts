@@ -2,27 +2,27 @@ import { randomUUID } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { ApiError, notFound } from '../../../../core/errors/errors.js';
 import { problem, requireSound } from '../../../../core/http/body-problems.js';
-import { actorOf, type Reply } from '../../../../core/http/operation.js';
-import { integer, pathString } from '../../../../core/http/params.js';
+import { formatActor, type Reply } from '../../../../core/http/operation.js';
+import { defineIntegerParam, pathString } from '../../../../core/http/params.js';
 import { json } from '../../../../core/http/reply.js';
-import { canonical, fingerprintOf, fingerprintWithin } from '../../../../core/values/fingerprint.js';
+import { canonical, computeFingerprint, fingerprintWithin } from '../../../../core/values/fingerprint.js';
 import type { DocumentStore, StoredDocument } from '../../../../stores/state/documents.js';
 
 import { timestamp } from '../../../admin/envelope.js';
 import { action, group, implement, jsonBody, report, resource } from '../../../admin/kit.js';
-import { enumeration, filter } from '../../../admin/params.js';
+import { defineFilterParam, enumeration } from '../../../admin/params.js';
 import {
-  Evidence,
+  EvidenceBody,
   EvidencePage,
+  MigrationRunBody,
   NewEvidence,
   PACK_CHARACTERS,
   RUN_STATES,
-  Run,
   RunCancel,
   RunEnd,
   RunPage,
   RunStart,
-  Scorecard,
+  ScorecardBody,
 } from './migration-schemas.js';
 
 /** Kinds of documents: runs, what they left, and evidence of how fast they are. */
@@ -31,8 +31,8 @@ const PACKS = 'migration evidence pack';
 const SCORECARDS = 'migration scorecard';
 const PERFORMANCE = 'migration performance evidence';
 
-type RunRecord = Static<typeof Run>;
-type EvidenceRecord = Static<typeof Evidence>;
+type RunRecord = Static<typeof MigrationRunBody>;
+type EvidenceRecord = Static<typeof EvidenceBody>;
 type Ending = Static<typeof RunEnd>;
 
 /** A pack as it came, and its digest. */
@@ -49,13 +49,13 @@ const ARTIFACT_BYTES = 4 << 20;
 const PACK_BYTES = PACK_CHARACTERS * 6;
 
 const limit = (max: number) =>
-  integer('limit', { min: 1, max, default: 50 }, { description: 'Most items in the answer.' });
+  defineIntegerParam('limit', { min: 1, max, default: 50 }, { description: 'Most items in the answer.' });
 
 /** Records of migrations that programs carry out, and evidence of them. */
 export const migration = group({ tag: 'Migration', scope: 'migration', envelope: 'raw' }, [
   report('GET /migration/performance-evidence/latest', 'Get Latest Migration Performance Evidence', {
     responses: {
-      200: { description: 'The latest', content: { 'application/json': Evidence } },
+      200: { description: 'The latest', content: { 'application/json': EvidenceBody } },
       204: { description: 'There is none.' },
     },
     async reply(_x, { state }) {
@@ -65,8 +65,8 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
   }),
   report('GET /migration/performance-evidence/history', 'List Migration Performance Evidence History', {
     params: {
-      sourceFamily: filter('sourceFamily', 'Only evidence of sources of this family.'),
-      size: filter('size', 'Only evidence of fixtures of this size.'),
+      sourceFamily: defineFilterParam('sourceFamily', 'Only evidence of sources of this family.'),
+      size: defineFilterParam('size', 'Only evidence of fixtures of this size.'),
       limit: limit(MOST_EVIDENCE),
     },
     data: EvidencePage,
@@ -82,7 +82,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
   }),
   report('GET /migration/performance-evidence/{evidenceId}', 'Get Migration Performance Evidence', {
     params: { evidenceId: pathString('evidenceId', 'Id of the evidence.') },
-    data: Evidence,
+    data: EvidenceBody,
     errors: [404],
     answer: async ({ params: { evidenceId } }, { state }) =>
       (await required<EvidenceRecord>(state.documents, PERFORMANCE, evidenceId)).body,
@@ -98,9 +98,9 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
       list: implement({
         params: {
           status: enumeration('status', RUN_STATES, 'Only runs in this state.'),
-          sourceKind: filter('sourceKind', 'Only runs from sources of this kind.'),
+          sourceKind: defineFilterParam('sourceKind', 'Only runs from sources of this kind.'),
           limit: limit(MOST_RUNS),
-          offset: integer(
+          offset: defineIntegerParam(
             'offset',
             { min: 0, max: 1_000_000, default: 0 },
             { description: 'Items that are left out before the first one.' },
@@ -118,16 +118,16 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
       }),
       create: implement({
         body: jsonBody(RunStart),
-        data: Run,
+        data: MigrationRunBody,
         errors: [400, 409],
         async answer({ body, principal }, { state }) {
           const run = begun(body as Static<typeof RunStart>);
-          return (await state.documents.create(RUNS, run.runId, run, actorOf(principal))).body;
+          return (await state.documents.create(RUNS, run.runId, run, formatActor(principal))).body;
         },
       }),
       get: implement({
         params: byId,
-        data: Run,
+        data: MigrationRunBody,
         errors: [404],
         answer: async ({ params: { runId } }, { state }) =>
           (await required<RunRecord>(state.documents, RUNS, runId)).body,
@@ -139,7 +139,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
       'An evidence pack is JSON; its fingerprint is the SHA-256 of its text, and is checked where it is said.',
     params: byId,
     body: { ...jsonBody(RunEnd), maxBytes: PACK_BYTES },
-    data: Run,
+    data: MigrationRunBody,
     errors: [400, 404, 409, 413],
     async answer({ params: { runId }, body, principal }, { state }) {
       const pack = packOf(body);
@@ -150,14 +150,14 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
           if (pack) await store.put<Pack>(PACKS, runId, pack, by);
           return (run) => ended(requireRunning(run), body, pack);
         },
-        actorOf(principal),
+        formatActor(principal),
       );
     },
   }),
   action('POST /migration/runs/{runId}/cancel', 'Cancel Migration Run', {
     params: byId,
     body: jsonBody(RunCancel, false),
-    data: Run,
+    data: MigrationRunBody,
     errors: [400, 404, 409],
     answer: ({ params: { runId }, body, principal }, { state }) =>
       changed(
@@ -169,7 +169,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
           statusNote: body?.reason ?? run.statusNote,
           completedAt: timestamp(Date.now()),
         }),
-        actorOf(principal),
+        formatActor(principal),
       ),
   }),
   report('GET /migration/runs/{runId}/evidence-pack', 'Download Migration Run Evidence Pack', {
@@ -185,10 +185,14 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
   }),
   report('GET /migration/runs/{runId}/scorecard', 'Download Migration Run Reconciliation Scorecard', {
     params: byId,
-    responses: { 200: { description: 'The scorecard', content: { 'application/json': Scorecard } } },
+    responses: { 200: { description: 'The scorecard', content: { 'application/json': ScorecardBody } } },
     errors: [404],
     async reply(x, { state }) {
-      const { body } = await required<Static<typeof Scorecard>>(state.documents, SCORECARDS, x.params.runId);
+      const { body } = await required<Static<typeof ScorecardBody>>(
+        state.documents,
+        SCORECARDS,
+        x.params.runId,
+      );
       return attachment(JSON.stringify(body), body.fingerprint, `${x.params.runId}-scorecard.json`);
     },
   }),
@@ -196,8 +200,8 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
     description:
       'The fingerprint of a run is the SHA-256 of the scorecard without its fingerprint, as JSON whose members are in the order of their names, without white space. If a scorecard states another one, the server recomputes it and keeps the other as statedFingerprint.',
     params: byId,
-    body: jsonBody(Scorecard),
-    data: Run,
+    body: jsonBody(ScorecardBody),
+    data: MigrationRunBody,
     errors: [400, 404],
     async answer({ params: { runId }, body, principal }, { state }) {
       const { body: run } = await required<RunRecord>(state.documents, RUNS, runId);
@@ -214,7 +218,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
             reconciliationScorecardFingerprint: card.fingerprint,
           });
         },
-        actorOf(principal),
+        formatActor(principal),
       );
     },
   }),
@@ -226,7 +230,7 @@ export const performanceEvidence = group({ tag: 'Migration', scope: 'migration',
     description:
       'Keeps the results of a benchmark, as `./run bench` or another program wrote them. The fingerprint is the SHA-256 of the artifact, as JSON whose members are in the order of their names, without white space.',
     body: { ...jsonBody(NewEvidence), maxBytes: ARTIFACT_BYTES },
-    data: Evidence,
+    data: EvidenceBody,
     status: 201,
     location: ({ evidenceId }: EvidenceRecord) => `/migration/performance-evidence/${evidenceId}`,
     errors: [400, 413],
@@ -235,10 +239,10 @@ export const performanceEvidence = group({ tag: 'Migration', scope: 'migration',
       const evidence: EvidenceRecord = {
         ...body,
         evidenceId: randomUUID(),
-        fingerprint: fingerprintOf(canonical(artifact)),
+        fingerprint: computeFingerprint(canonical(artifact)),
         generatedAt: generatedAt ?? timestamp(Date.now()),
       };
-      await state.documents.create(PERFORMANCE, evidence.evidenceId, evidence, actorOf(principal));
+      await state.documents.create(PERFORMANCE, evidence.evidenceId, evidence, formatActor(principal));
       return evidence;
     },
   }),
@@ -297,7 +301,7 @@ function requireRunning(run: RunRecord): RunRecord {
 
 function packOf({ evidencePackBody: text, evidencePackFingerprint: said }: Ending): Pack | undefined {
   if (text === undefined || text === null) return undefined;
-  const fingerprint = fingerprintOf(text);
+  const fingerprint = computeFingerprint(text);
   requireSound([
     isJson(text) ? undefined : problem('evidencePackBody', 'is not JSON'),
     said && said !== fingerprint
@@ -330,7 +334,7 @@ function ended(run: RunRecord, body: Ending, pack: Pack | undefined): RunRecord 
 }
 
 /** Throws `invalid-body` for a scorecard that is not of this run, or contradicts itself. */
-function requireScorecard(card: Static<typeof Scorecard>, run: RunRecord): void {
+function requireScorecard(card: Static<typeof ScorecardBody>, run: RunRecord): void {
   const { layerCount, passCount, warnCount, failCount, skippedCount, layers, classification } =
     card.dataReconciliation;
   const parity = card.capabilityParity;
@@ -358,7 +362,7 @@ function requireScorecard(card: Static<typeof Scorecard>, run: RunRecord): void 
 }
 
 /** Returns the scorecard with its fingerprint: other programs compute theirs in other ways, which cannot be checked. */
-function withFingerprint(card: Static<typeof Scorecard>): Static<typeof Scorecard> {
+function withFingerprint(card: Static<typeof ScorecardBody>): Static<typeof ScorecardBody> {
   if (card.fingerprint === fingerprintWithin(card)) return card;
   const restated = { ...card, statedFingerprint: card.fingerprint };
   return { ...restated, fingerprint: fingerprintWithin(restated) };

@@ -30,7 +30,7 @@ export async function assessGeoServer(
   { pools, catalog }: AssessmentDeps,
   signal: AbortSignal,
 ): Promise<GeoServerAssessment> {
-  const stores = new Map(source.stores.map((one) => [storeId(one), assessStore(one)]));
+  const stores = new Map(source.stores.map((one) => [formatStoreId(one), assessStore(one)]));
   const layers = new Map(source.layers.map((one) => [one.id, assessLayer(one, stores)]));
   const groups = new Map(source.groups.map((one) => [one.id, assessGroup(one, layers)]));
   const styles = new Map<string, Compatibility>();
@@ -40,7 +40,11 @@ export async function assessGeoServer(
 }
 
 /** Stores of data and of coverages may have one name. */
-export function storeId({ kind, workspace, name }: Pick<GeoServerStore, 'kind' | 'workspace' | 'name'>) {
+export function formatStoreId({
+  kind,
+  workspace,
+  name,
+}: Pick<GeoServerStore, 'kind' | 'workspace' | 'name'>) {
   return `${kind}:${geoServerId(workspace, name)}`;
 }
 
@@ -85,9 +89,9 @@ function assessLayer(layer: GeoServerLayer, stores: ReadonlyMap<string, Compatib
   if (!layer.isEnabled || !resource.isEnabled)
     return incompatible('disabled', 'The layer is disabled: the services give nothing of it.');
   const kind = resource.kind === 'featureType' ? 'data' : 'coverage';
-  const store = stores.get(storeId({ kind, workspace: resource.workspace, name: resource.store }));
+  const store = stores.get(formatStoreId({ kind, workspace: resource.workspace, name: resource.store }));
   if (store?.level === 'incompatible') return incompatible(store.code!, store.reason, store.manualSteps);
-  if (resource.kind === 'featureType' && geometryOf(layer) === undefined)
+  if (resource.kind === 'featureType' && findGeometryClass(layer) === undefined)
     return incompatible('no-geometry', 'The feature type has no geometry: a collection needs one.');
   return store?.level === 'partial' ? store : assessContent(layer);
 }
@@ -148,7 +152,7 @@ async function assessStyle(
 }
 
 /** Simple name of the geometry class of a feature type: `MultiPolygon`. */
-export function geometryOf({ resource }: GeoServerLayer): string | undefined {
+export function findGeometryClass({ resource }: GeoServerLayer): string | undefined {
   for (const { binding = '' } of resource?.attributes ?? []) {
     const [, name] = /(?:^|\.)jts\.geom\.(\w+)$/.exec(binding) ?? [];
     if (name !== undefined) return name;

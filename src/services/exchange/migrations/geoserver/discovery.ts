@@ -5,7 +5,7 @@ import type { JobContext } from '../../../jobs/kinds.js';
 import { askAgain } from '../../remote/retries.js';
 import { type AssessmentDeps, assessGeoServer } from './assessment.js';
 import { chooseLayers } from './choice.js';
-import { notesOf, type SourceNotes, serviceOf, typeOf } from './notes.js';
+import { buildLayerNotes, findFeatureType, getServiceEndpoint, type SourceNotes } from './notes.js';
 import { type LeftPart, type MigrationPlan, planLayers, withoutLayers } from './plan.js';
 import type { MigrationRequest } from './request.js';
 
@@ -50,19 +50,19 @@ export class MigrationDiscovery {
     choice: readonly GeoServerLayer[],
     plan: MigrationPlan,
   ): Promise<Discovered> {
-    const layers: Record<string, ReturnType<typeof notesOf>> = {};
+    const layers: Record<string, ReturnType<typeof buildLayerNotes>> = {};
     const left: LeftPart[] = [];
     for (const { id, kind } of plan.layers) {
       const layer = choice.find((one) => one.id === id)!;
-      const { url, isEnabled } = serviceOf(catalog, layer, kind === 'featureType' ? 'wfs' : 'wcs');
+      const { url, isEnabled } = getServiceEndpoint(catalog, layer, kind === 'featureType' ? 'wfs' : 'wcs');
       const service = kind === 'featureType' && isEnabled ? await this.#wfs(url) : undefined;
-      const type = service && !(service instanceof TaskFailure) ? typeOf(layer, service) : undefined;
+      const type = service && !(service instanceof TaskFailure) ? findFeatureType(layer, service) : undefined;
       if (!isEnabled) left.push(leftLayer(id, 'service-disabled', `The service ${url} is switched off.`));
       else if (service instanceof TaskFailure)
         left.push(leftLayer(id, 'service-unreadable', `${url}: ${service.message}`));
       else if (service && !type)
         left.push(leftLayer(id, 'not-offered', `The WFS at ${url} does not offer it.`));
-      else layers[id] = notesOf(layer, catalog, type);
+      else layers[id] = buildLayerNotes(layer, catalog, type);
     }
     const used = new Set(
       plan.layers.flatMap(({ styleId, otherStyles }) => [styleId ?? [], otherStyles].flat()),

@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
 import { ConfigError } from '../../../../core/config/config.js';
 import type { GeoServerGridset } from '../../../../core/exchange/geoserver.js';
-import { epsgOf } from '../../../../core/geometry/crs.js';
-import { inOrder } from '../../../../core/tiles/tile-matrix/document.js';
+import { normalizeEpsg } from '../../../../core/geometry/crs.js';
+import { toAxisOrder } from '../../../../core/tiles/tile-matrix/document.js';
 import {
   type MatrixSets,
   METRES_PER_DEGREE,
@@ -11,10 +11,10 @@ import {
   type TileMatrix,
   type TileMatrixSet,
 } from '../../../../core/tiles/tile-matrix.js';
-import { crsOfEpsg } from '../../../../native/crs.js';
+import { findEpsgCrs } from '../../../../native/crs.js';
 import { configuredMatrixSets } from '../../../catalog/tiles/matrix-sets.js';
 import { type Compatibility, compatible, incompatible, partial } from '../inventory.js';
-import { freeName } from './names.js';
+import { createUniqueName } from './names.js';
 
 /** Gridsets of a GeoServer's tile cache, and the tile matrix sets of this server that have the same tiles. */
 
@@ -88,7 +88,7 @@ function gridOf(
 
 /** The set whose matrices have the tiles of all levels, but for those of larger scales than it has. */
 function equalSet(gridset: GeoServerGridset, { all }: MatrixSets): TileMatrixSet | undefined {
-  const epsg = epsgOf(gridset.srid);
+  const epsg = normalizeEpsg(gridset.srid);
   const equals = all.filter((set) => set.crs.epsg === epsg && hasLevelsOf(gridset, set));
   return (
     equals.find(({ id }) => id === gridset.name) ??
@@ -130,11 +130,11 @@ function hasTilesOf(gridset: GeoServerGridset, level: Level, set: TileMatrixSet,
 /** A set with the tiles of a gridset, as the configuration takes it (17-083r4, JSON). Throws `ConfigError` for a CRS that PROJ does not have. */
 function definitionOf(gridset: GeoServerGridset, ids: Set<string>) {
   const { name, tileWidth, tileHeight, levels } = gridset;
-  const crs = crsOfEpsg(epsgOf(gridset.srid));
+  const crs = findEpsgCrs(normalizeEpsg(gridset.srid));
   if (!crs) throw new ConfigError([`its CRS EPSG:${gridset.srid} is not known`]);
   const unit = crs.geographic ? METRES_PER_DEGREE : gridset.metresPerUnit;
   return {
-    id: freeName(name.replace(/[^\w.-]+/g, '_'), ids),
+    id: createUniqueName(name.replace(/[^\w.-]+/g, '_'), ids),
     title: name,
     crs: crs.uri,
     tileMatrices: levels.map((level, i) => {
@@ -144,7 +144,7 @@ function definitionOf(gridset: GeoServerGridset, ids: Set<string>) {
         // People read it: 1000000, without the noise of the last bit.
         scaleDenominator: Number(((level.cellSize * unit) / PIXEL_METRES).toPrecision(15)),
         cellSize: level.cellSize,
-        pointOfOrigin: inOrder(crs, origin),
+        pointOfOrigin: toAxisOrder(crs, origin),
         ...{ tileWidth, tileHeight, matrixWidth: columns, matrixHeight: rows },
       };
     }),

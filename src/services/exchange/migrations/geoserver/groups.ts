@@ -1,6 +1,6 @@
 import type { GeoServerCatalog, GeoServerGroup } from '../../../../core/exchange/geoserver.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
-import { freeName, nameOf } from './names.js';
+import { createUniqueName, formatTargetName } from './names.js';
 import type { MigrationRequest } from './request.js';
 
 /** A group of layers, which becomes a service. */
@@ -35,7 +35,10 @@ interface Members {
 }
 
 /** Layers of a group, those of the groups in it too: each once, and each group where it comes first. */
-export function membersOf(group: GeoServerGroup, groups: ReadonlyMap<string, GeoServerGroup>): Members {
+export function listGroupMembers(
+  group: GeoServerGroup,
+  groups: ReadonlyMap<string, GeoServerGroup>,
+): Members {
   const layers = new Set<string>();
   const inner = new Set([group.id]);
   const rest = group.members.toReversed();
@@ -51,7 +54,7 @@ export function membersOf(group: GeoServerGroup, groups: ReadonlyMap<string, Geo
 }
 
 /** Services that groups of these layers become. */
-export function groupsOf(
+export function planLayerGroups(
   layers: readonly Member[],
   catalog: GeoServerCatalog,
   request: MigrationRequest,
@@ -60,12 +63,12 @@ export function groupsOf(
   const byId = new Map(layers.map((one) => [one.id, one]));
   const groups = groupsById(catalog);
   return catalog.groups.flatMap((group) => {
-    const members = membersOf(group, groups);
+    const members = listGroupMembers(group, groups);
     const plans = members.layers.flatMap((id) => byId.get(id) ?? []);
     if (plans.length === 0) return [];
     return [
       {
-        ...{ id: group.id, service: freeName(nameOf(group, request), names) },
+        ...{ id: group.id, service: createUniqueName(formatTargetName(group, request), names) },
         ...{ title: group.title ?? null, abstract: group.abstract ?? null },
         collections: plans.map(({ collection }) => collection),
         warnings: warningsOf(group, members, plans),

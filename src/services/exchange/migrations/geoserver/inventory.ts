@@ -16,14 +16,18 @@ import {
   type Scan,
   type SpatialReference,
 } from '../inventory.js';
-import { type GeoServerAssessment, geometryOf, storeId } from './assessment.js';
+import { findGeometryClass, formatStoreId, type GeoServerAssessment } from './assessment.js';
 
 /** Container of what lies in no workspace. */
 const GLOBAL = 'global';
 const NOT_ASSESSED = partial('not-assessed', 'It was not assessed.');
 
 /** What a GeoServer holds, as the inventory of a migration. */
-export function inventoryOf(root: string, catalog: GeoServerCatalog, assessment: GeoServerAssessment): Scan {
+export function buildInventory(
+  root: string,
+  catalog: GeoServerCatalog,
+  assessment: GeoServerAssessment,
+): Scan {
   const { title } = catalog.settings ?? {};
   return {
     sourceKind: 'geoserver-rest',
@@ -122,12 +126,12 @@ function resourceOf(layer: GeoServerLayer, { layers }: GeoServerAssessment): Inv
     kind: resource.kind,
     title: resource.title ?? null,
     description: resource.abstract ?? null,
-    geometryType: geometryOf(layer) ?? null,
+    geometryType: findGeometryClass(layer) ?? null,
     capabilities: isFeatures ? ['features', 'map'] : ['coverage', 'map'],
     fields: fieldsOf(layer),
     spatialReferences: referencesOf(resource.srs),
     externalDependencyIds: [
-      storeId({
+      formatStoreId({
         kind: isFeatures ? 'data' : 'coverage',
         workspace: resource.workspace,
         name: resource.store,
@@ -177,7 +181,7 @@ function dependencyOf(store: GeoServerStore, { stores }: GeoServerAssessment): I
   const server = host === undefined ? null : `${host}${port === undefined ? '' : `:${port}`}`;
   const address = url ?? (server === null || database === undefined ? server : `${server}/${database}`);
   return {
-    id: storeId(store),
+    id: formatStoreId(store),
     containerId: containerId(workspace),
     resourceId: null,
     kind: kind === 'data' ? 'dataStore' : 'coverageStore',
@@ -186,7 +190,7 @@ function dependencyOf(store: GeoServerStore, { stores }: GeoServerAssessment): I
     address,
     metadata: parameters,
     spatialReferences: [],
-    compatibility: stores.get(storeId(store)) ?? NOT_ASSESSED,
+    compatibility: stores.get(formatStoreId(store)) ?? NOT_ASSESSED,
   };
 }
 

@@ -17,7 +17,7 @@ import type { LayerNotes } from './notes.js';
 import type { LayerPlan } from './plan.js';
 import { type LayerProgress, type MigrationState, noted } from './progress.js';
 import type { MigrationRequest } from './request.js';
-import { isOfSource } from './source-failure.js';
+import { isSourceFailure } from './source-failure.js';
 
 export interface LayerImportsDeps {
   readonly pools: Pick<Pools, 'run'>;
@@ -149,7 +149,7 @@ export class LayerImports {
     if (running.length === 0) return;
     const ids = running.map(({ jobId }) => jobId);
     const job = await nextToEnd(this.deps.jobs, ids, this.context.signal);
-    await this.state.set(running[ids.indexOf(job.id)]!.ordinal, progressOf(job));
+    await this.state.set(running[ids.indexOf(job.id)]!.ordinal, describeLayerProgress(job));
     const ended = this.state.layers.filter(({ progress }) => progress && !isRunning(progress)).length;
     this.context.progress((IMPORTED * ended) / this.state.plan.layers.length);
   }
@@ -162,7 +162,7 @@ export class LayerImports {
 /** What the source is to blame for, or the layer itself; other failures are of this server, and end the migration. */
 function isOfLayer(error: unknown): error is ApiError | TaskFailure {
   if (error instanceof ApiError) return error.status < 500;
-  return isOfSource(error);
+  return isSourceFailure(error);
 }
 
 function isRunning(
@@ -177,7 +177,7 @@ function coverageId({ workspace, name }: LayerNotes): string {
 }
 
 /** What a layer has become by its job. */
-export function progressOf(job: JobRow): LayerProgress {
+export function describeLayerProgress(job: JobRow): LayerProgress {
   const warnings = JSON.parse(job.warnings_json) as string[];
   const jobId = job.id;
   switch (job.state) {

@@ -9,7 +9,7 @@ import type { NamedSld } from '../../../../core/tasks/vector-tasks.js';
 import type { Layers } from '../../../catalog/layers/layers.js';
 import type { RasterImports } from '../../../catalog/rasters/import.js';
 import type { StyledCollection, Styles } from '../../../styles/index.js';
-import { documentOfLayers, targetOf } from '../../../styles/translations.js';
+import { buildStyleDocument, describeSldTarget } from '../../../styles/translations.js';
 import type { ImportService } from '../../import.js';
 import { shownCollection } from '../../remote/shown-collection.js';
 import { IMPORT, putSourceStyle } from '../../remote/source-style.js';
@@ -61,7 +61,7 @@ export class LayerWords {
     sld: string,
     signal: AbortSignal,
   ): Promise<{ isDrawn: boolean; warnings: string[] }> {
-    const task = { xml: Buffer.from(sld), target: targetOf(collection) };
+    const task = { xml: Buffer.from(sld), target: describeSldTarget(collection) };
     const { layers, diagnostics, name } = await this.pools.run('vector.sld', task, { signal });
     const lost = diagnostics.map(({ construct, message }) => `Style: ${construct}: ${message}`);
     if (layers.length === 0)
@@ -101,11 +101,11 @@ export class LayerWords {
     sld: string,
     signal: AbortSignal,
   ): Promise<Pick<FileStyle, 'layers' | 'diagnostics'>> {
-    const task = { xml: Buffer.from(sld), target: targetOf(collection) };
+    const task = { xml: Buffer.from(sld), target: describeSldTarget(collection) };
     const { layers, diagnostics } = await this.pools.run('vector.sld', task, { signal });
     if (layers.length === 0) return { layers, diagnostics };
     try {
-      const document = await this.styles.check(collection, documentOfLayers(layers));
+      const document = await this.styles.check(collection, buildStyleDocument(layers));
       return { layers: drawnLayers(document), diagnostics };
     } catch (error) {
       if (!(error instanceof StyleError)) throw error;

@@ -11,11 +11,11 @@ import { requestWith, type SecretSource } from '../../remote/secret-references.j
 import type { AssessmentDeps } from './assessment.js';
 import { unprocessable } from './choice.js';
 import { MigrationDiscovery } from './discovery.js';
-import { LayerImports, type LayerImportsDeps, progressOf } from './layer-imports.js';
+import { describeLayerProgress, LayerImports, type LayerImportsDeps } from './layer-imports.js';
 import type { LayerWords } from './layer-words.js';
 import { savedNotes, saveNotes } from './notes.js';
 import type { EvidencePack } from './parity/evidence.js';
-import { type MigrationPlan, policyOf, requireSupported } from './plan.js';
+import { getUnsupportedPolicy, type MigrationPlan, requireSupported } from './plan.js';
 import { type LayerProgress, type MigrationProgress, MigrationState } from './progress.js';
 import type { MigrationRequest } from './request.js';
 import { settleGroups } from './settle-groups.js';
@@ -128,7 +128,7 @@ export class GeoServerMigrations {
   /** A job that was under way when this was kept may have ended since. */
   async #current(progress: LayerProgress | undefined): Promise<LayerProgress | undefined> {
     if (progress?.state !== 'running' || progress.jobId === undefined) return progress;
-    return progressOf(await this.#deps.jobs.get(progress.jobId));
+    return describeLayerProgress(await this.#deps.jobs.get(progress.jobId));
   }
 
   async #run(context: JobContext<MigrationRequest>): Promise<MigrationResult> {
@@ -206,7 +206,7 @@ export class GeoServerMigrations {
 async function tellUnsupported(context: JobContext<MigrationRequest>, plan: MigrationPlan): Promise<void> {
   for (const gap of plan.gaps) await context.warn(gap);
   for (const { kind, id, reason } of plan.unsupported)
-    if (policyOf(kind, context.input) === 'warn') await context.warn(`${kind} ${id}: ${reason}`);
+    if (getUnsupportedPolicy(kind, context.input) === 'warn') await context.warn(`${kind} ${id}: ${reason}`);
   requireSupported(plan, context.input);
 }
 

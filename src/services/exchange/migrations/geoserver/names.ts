@@ -3,7 +3,7 @@ import { tableName } from '../../../catalog/table-name.js';
 import type { MigrationRequest } from './request.js';
 
 /** `topp:tasmania roads` as `topp_tasmania_roads`. */
-export function nameOf(
+export function formatTargetName(
   { workspace, name }: Pick<GeoServerLayer, 'workspace' | 'name'>,
   request: MigrationRequest,
 ): string {
@@ -14,7 +14,7 @@ export function nameOf(
 }
 
 /** Names that differ in the source may be one here: the second of them gets a number. */
-export function freeName(name: string, names: Set<string>): string {
+export function createUniqueName(name: string, names: Set<string>): string {
   for (let n = 1; ; n++) {
     const ending = n === 1 ? '' : `_${n}`;
     const free = name.slice(0, 60 - ending.length) + ending;

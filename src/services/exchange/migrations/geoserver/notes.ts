@@ -58,7 +58,7 @@ export async function savedNotes(folder: string): Promise<SourceNotes | undefine
 export type ServiceName = 'wfs' | 'wcs' | 'wms';
 
 /** Address of a service for a layer: layers of an isolated workspace stand in its own services alone. */
-export function serviceOf(
+export function getServiceEndpoint(
   { workspaces, endpoints }: GeoServerCatalog,
   { workspace }: Pick<GeoServerLayer, 'workspace'>,
   service: ServiceName,
@@ -69,15 +69,15 @@ export function serviceOf(
   return { url: url.replace(/\/(\w+)$/, `/${encodeURIComponent(workspace!)}/$1`), isEnabled };
 }
 
-export function notesOf(
+export function buildLayerNotes(
   layer: GeoServerLayer,
   catalog: GeoServerCatalog,
   type: TypeNotes | undefined,
 ): LayerNotes {
   const { name, workspace, resource, attribution, attributionUrl } = layer;
-  const maps = serviceOf(catalog, layer, 'wms');
+  const maps = getServiceEndpoint(catalog, layer, 'wms');
   return {
-    serviceUrl: serviceOf(catalog, layer, type ? 'wfs' : 'wcs').url,
+    serviceUrl: getServiceEndpoint(catalog, layer, type ? 'wfs' : 'wcs').url,
     mapUrl: maps.isEnabled ? maps.url : undefined,
     type,
     ...{ name, workspace, attribution, attributionUrl },
@@ -90,7 +90,7 @@ export function notesOf(
 }
 
 /** A layer among the feature types of a WFS. */
-export function typeOf({ id, name }: GeoServerLayer, plan: WfsPlan): TypeNotes | undefined {
+export function findFeatureType({ id, name }: GeoServerLayer, plan: WfsPlan): TypeNotes | undefined {
   const find = (text: string): RemoteLayer | undefined => plan.types.find((one) => one.name === text);
   const type = find(id) ?? find(name);
   return type && { name: type.name, version: plan.version, geoJson: plan.geoJson, srid: type.srid };

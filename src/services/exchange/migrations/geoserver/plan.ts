@@ -1,9 +1,9 @@
 import type { GeoServerCatalog, GeoServerLayer } from '../../../../core/exchange/geoserver.js';
 import type { Compatibility } from '../inventory.js';
-import { type GeoServerAssessment, storeId } from './assessment.js';
+import { formatStoreId, type GeoServerAssessment } from './assessment.js';
 import { unprocessable } from './choice.js';
-import { type GroupPlan, groupsById, groupsOf, membersOf } from './groups.js';
-import { freeName, nameOf } from './names.js';
+import { type GroupPlan, groupsById, listGroupMembers, planLayerGroups } from './groups.js';
+import { createUniqueName, formatTargetName } from './names.js';
 import type { MigrationRequest, UnsupportedPolicy } from './request.js';
 
 /** A part of the source that is not taken over, and what people can do about it. */
@@ -75,7 +75,7 @@ export function planLayers(
     layers.push({
       id: layer.id,
       kind: layer.resource.kind,
-      collection: freeName(nameOf(layer, request), names),
+      collection: createUniqueName(formatTargetName(layer, request), names),
       warnings: warningsOf(verdict),
       styleId: request.importStyles ? (layer.defaultStyle ?? null) : null,
       otherStyles: request.importStyles ? layer.styles : [],
@@ -88,7 +88,7 @@ export function planLayers(
     styleId: gone.has(one.styleId ?? '') ? null : one.styleId,
     otherStyles: one.otherStyles.filter((id) => !gone.has(id)),
   }));
-  const groups = groupsOf(plans, catalog, request);
+  const groups = planLayerGroups(plans, catalog, request);
   const { tileGrids, reviews } = tileGridsOf(plans, groups, { catalog, assessment });
   return {
     version: catalog.version ?? null,
@@ -121,11 +121,14 @@ export function withoutLayers(plan: MigrationPlan, left: readonly LeftPart[]): M
 
 /** Throws `unprocessable` where a part that cannot be taken over is to fail the migration. */
 export function requireSupported({ unsupported }: MigrationPlan, request: MigrationRequest): void {
-  const part = unsupported.find(({ kind }) => policyOf(kind, request) === 'fail');
+  const part = unsupported.find(({ kind }) => getUnsupportedPolicy(kind, request) === 'fail');
   if (part) throw unprocessable(`The ${part.kind} ${part.id} cannot be taken over: ${part.reason}`);
 }
 
-export function policyOf(kind: LeftPart['kind'], { unsupported }: MigrationRequest): UnsupportedPolicy {
+export function getUnsupportedPolicy(
+  kind: LeftPart['kind'],
+  { unsupported }: MigrationRequest,
+): UnsupportedPolicy {
   return kind === 'layerGroup' || kind === 'gridset' ? 'skip' : unsupported[kind];
 }
 
@@ -143,7 +146,7 @@ function unsupportedStores(choice: readonly GeoServerLayer[], { stores }: GeoSer
     choice.flatMap(({ resource }) =>
       resource
         ? [
-            storeId({
+            formatStoreId({
               kind: resource.kind === 'featureType' ? 'data' : 'coverage',
               workspace: resource.workspace,
               name: resource.store,
@@ -187,7 +190,7 @@ function reviewsOf(
   const groups = groupsById(catalog);
   const ofGroups = catalog.groups
     .filter((group) => {
-      const { layers: members } = membersOf(group, groups);
+      const { layers: members } = listGroupMembers(group, groups);
       return members.some((id) => ids.has(id)) && !members.some((id) => isThere.has(id));
     })
     .map(({ id }) => leftPart('layerGroup', id, assessment.groups.get(id)!));

@@ -11,6 +11,6 @@ const OF_SOURCE: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether the source of a migration is to blame; other failures are of this server. */
-export function isOfSource(error: unknown): error is TaskFailure {
+export function isSourceFailure(error: unknown): error is TaskFailure {
   return error instanceof TaskFailure && OF_SOURCE.has(error.code);
 }

@@ -5,7 +5,7 @@ import type { JobContext } from '../../../jobs/kinds.js';
 import type { LayerWords } from './layer-words.js';
 import { type EvidencePack, type LayerEvidence, writeEvidence } from './parity/evidence.js';
 import { LayerProbes } from './parity/layer-probes.js';
-import { scorecardOf } from './parity/scorecard.js';
+import { computeScorecard } from './parity/scorecard.js';
 import type { MigrationState } from './progress.js';
 import type { MigrationRequest } from './request.js';
 
@@ -58,7 +58,7 @@ export class MigrationValidation {
     const evidence = {
       ...{ migrationId: context.id, source: context.input.restUrl, sourceVersion: state.plan.version },
       generatedAt: new Date().toISOString(),
-      scorecard: scorecardOf(layers),
+      scorecard: computeScorecard(layers),
       layers,
     };
     return writeEvidence(evidence, join(folder, PACK), deps.key);

@@ -1,24 +1,24 @@
 import type { RemoteLayer, RemoteService, SourceKind } from '../../../../core/exchange/ingest.js';
 import type { Box } from '../../../../core/geometry/box.js';
-import { attribute, child, children, textOf, type XmlNode } from '../../../files/xml.js';
-import { sridOf } from '../json.js';
+import { children, findXmlAttribute, findXmlText, getXmlChild, type XmlNode } from '../../../files/xml.js';
+import { parseSrid } from '../json.js';
 
 /** What the capabilities of a WFS, WMS or WMTS offer; undefined for another document. */
-export function serviceOf(url: string, name: string, root: XmlNode): RemoteService | undefined {
+export function parseCapabilities(url: string, name: string, root: XmlNode): RemoteService | undefined {
   switch (name) {
     case 'WFS_Capabilities':
       return service(
         'ogc-wfs',
         url,
         root,
-        children(child(root, 'FeatureTypeList'), 'FeatureType').map(featureType),
+        children(getXmlChild(root, 'FeatureTypeList'), 'FeatureType').map(featureType),
       );
     case 'WMS_Capabilities':
     case 'WMT_MS_Capabilities':
-      return service('ogc-wms', url, root, mapLayers(child(root, 'Capability', 'Layer')));
+      return service('ogc-wms', url, root, mapLayers(getXmlChild(root, 'Capability', 'Layer')));
     case 'Capabilities':
-      if (children(child(root, 'Contents'), 'TileMatrixSet').length === 0) return undefined;
-      return service('ogc-wmts', url, root, children(child(root, 'Contents'), 'Layer').map(tileLayer));
+      if (children(getXmlChild(root, 'Contents'), 'TileMatrixSet').length === 0) return undefined;
+      return service('ogc-wmts', url, root, children(getXmlChild(root, 'Contents'), 'Layer').map(tileLayer));
     default:
       return undefined;
   }
@@ -30,34 +30,38 @@ function service(
   root: XmlNode,
   layers: readonly RemoteLayer[],
 ): RemoteService {
-  const about = child(root, 'ServiceIdentification');
-  const old = child(root, 'Service');
+  const about = getXmlChild(root, 'ServiceIdentification');
+  const old = getXmlChild(root, 'Service');
   return {
     kind,
     url,
-    name: textOf(about, 'Title') ?? textOf(old, 'Title') ?? textOf(old, 'Name') ?? new URL(url).host,
-    description: textOf(about, 'Abstract') ?? textOf(old, 'Abstract'),
+    name:
+      findXmlText(about, 'Title') ??
+      findXmlText(old, 'Title') ??
+      findXmlText(old, 'Name') ??
+      new URL(url).host,
+    description: findXmlText(about, 'Abstract') ?? findXmlText(old, 'Abstract'),
     layers,
   };
 }
 
 function featureType(node: XmlNode): RemoteLayer {
-  const crs = textOf(node, 'DefaultCRS') ?? textOf(node, 'DefaultSRS') ?? textOf(node, 'SRS');
+  const crs = findXmlText(node, 'DefaultCRS') ?? findXmlText(node, 'DefaultSRS') ?? findXmlText(node, 'SRS');
   return {
     kind: 'ogc-wfs',
-    name: textOf(node, 'Name') ?? '',
-    title: textOf(node, 'Title'),
-    description: textOf(node, 'Abstract'),
-    srid: sridOf(crs),
-    extent: extentOf(cornersOf(child(node, 'WGS84BoundingBox'))),
+    name: findXmlText(node, 'Name') ?? '',
+    title: findXmlText(node, 'Title'),
+    description: findXmlText(node, 'Abstract'),
+    srid: parseSrid(crs),
+    extent: extentOf(cornersOf(getXmlChild(node, 'WGS84BoundingBox'))),
   };
 }
 
 /** Layers with a name, of a tree of groups; a CRS of a group is one of its layers too. */
 function mapLayers(node: XmlNode, inherited?: number): RemoteLayer[] {
-  const crs = [...children(node, 'CRS'), ...children(node, 'SRS')].map((one) => sridOf(textOf(one)));
+  const crs = [...children(node, 'CRS'), ...children(node, 'SRS')].map((one) => parseSrid(findXmlText(one)));
   const srid = crs.find((one) => one !== undefined) ?? inherited;
-  const name = textOf(node, 'Name');
+  const name = findXmlText(node, 'Name');
   const own: RemoteLayer[] =
     name === undefined
       ? []
@@ -65,8 +69,8 @@ function mapLayers(node: XmlNode, inherited?: number): RemoteLayer[] {
           {
             kind: 'ogc-wms',
             name,
-            title: textOf(node, 'Title'),
-            description: textOf(node, 'Abstract'),
+            title: findXmlText(node, 'Title'),
+            description: findXmlText(node, 'Abstract'),
             srid,
             extent: extentOf(geographicBox(node)),
           },
@@ -75,29 +79,29 @@ function mapLayers(node: XmlNode, inherited?: number): RemoteLayer[] {
 }
 
 function geographicBox(node: XmlNode): Box | undefined {
-  const box = child(node, 'EX_GeographicBoundingBox');
+  const box = getXmlChild(node, 'EX_GeographicBoundingBox');
   const sides = ['westBoundLongitude', 'southBoundLatitude', 'eastBoundLongitude', 'northBoundLatitude'];
-  const old = child(node, 'LatLonBoundingBox');
+  const old = getXmlChild(node, 'LatLonBoundingBox');
   return (
-    numbers(sides.map((side) => textOf(box, side))) ??
-    numbers(['minx', 'miny', 'maxx', 'maxy'].map((side) => attribute(old, side)))
+    numbers(sides.map((side) => findXmlText(box, side))) ??
+    numbers(['minx', 'miny', 'maxx', 'maxy'].map((side) => findXmlAttribute(old, side)))
   );
 }
 
 function tileLayer(node: XmlNode): RemoteLayer {
   return {
     kind: 'ogc-wmts',
-    name: textOf(node, 'Identifier') ?? '',
-    title: textOf(node, 'Title'),
-    description: textOf(node, 'Abstract'),
-    layerType: textOf(node, 'TileMatrixSetLink', 'TileMatrixSet'),
-    extent: extentOf(cornersOf(child(node, 'WGS84BoundingBox'))),
+    name: findXmlText(node, 'Identifier') ?? '',
+    title: findXmlText(node, 'Title'),
+    description: findXmlText(node, 'Abstract'),
+    layerType: findXmlText(node, 'TileMatrixSetLink', 'TileMatrixSet'),
+    extent: extentOf(cornersOf(getXmlChild(node, 'WGS84BoundingBox'))),
   };
 }
 
 function cornersOf(box: XmlNode): Box | undefined {
   const corners = ['LowerCorner', 'UpperCorner'].flatMap((corner) =>
-    (textOf(box, corner) ?? '').split(/\s+/),
+    (findXmlText(box, corner) ?? '').split(/\s+/),
   );
   return numbers(corners);
 }

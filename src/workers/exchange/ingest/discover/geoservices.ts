@@ -1,22 +1,25 @@
 import type { RemoteField, RemoteLayer, RemoteService } from '../../../../core/exchange/ingest.js';
 import type { Box } from '../../../../core/geometry/box.js';
-import { epsgOf } from '../../../../core/geometry/crs.js';
-import { integer, type Json, object, objects, string } from '../json.js';
+import { normalizeEpsg } from '../../../../core/geometry/crs.js';
+import { listJsonObjects, object, type RemoteJson, readJsonInteger, string } from '../json.js';
 
 /** Services of GeoServices REST, by the JSON of their resources. */
 
 const KIND = 'arcgis-geoservices-rest';
 
-export function wkidOf(reference: unknown): number | undefined {
+export function parseWkid(reference: unknown): number | undefined {
   const { latestWkid, wkid } = object(reference);
-  const code = integer(latestWkid) ?? integer(wkid);
-  return code === undefined ? undefined : epsgOf(code);
+  const code = readJsonInteger(latestWkid) ?? readJsonInteger(wkid);
+  return code === undefined ? undefined : normalizeEpsg(code);
 }
 
 /** The services that a folder of a catalog lists, and the folders in it. */
-export function entriesOf(url: string, catalog: Json): { services: RemoteService[]; folders: string[] } {
+export function parseServiceCatalog(
+  url: string,
+  catalog: RemoteJson,
+): { services: RemoteService[]; folders: string[] } {
   const root = url.replace(/(\/rest\/services).*$/i, '$1');
-  const services = objects(catalog['services']).flatMap((entry) => {
+  const services = listJsonObjects(catalog['services']).flatMap((entry) => {
     const name = string(entry['name']);
     const type = string(entry['type']);
     if (!name || !type) return [];
@@ -28,24 +31,24 @@ export function entriesOf(url: string, catalog: Json): { services: RemoteService
 }
 
 /** A service with its layers and tables, as the resource of the service lists them. */
-export function serviceOf(url: string, resource: Json): RemoteService {
+export function parseGeoService(url: string, resource: RemoteJson): RemoteService {
   const [, name = new URL(url).host] = /\/rest\/services\/(.+)\/\w+$/i.exec(url) ?? [];
-  const srid = wkidOf(resource['spatialReference']);
-  const listed = [...objects(resource['layers']), ...objects(resource['tables'])];
+  const srid = parseWkid(resource['spatialReference']);
+  const listed = [...listJsonObjects(resource['layers']), ...listJsonObjects(resource['tables'])];
   return {
     kind: KIND,
     name,
     url,
     description: string(resource['serviceDescription']) ?? string(resource['description']),
     srid,
-    maxRecordCount: integer(resource['maxRecordCount']),
-    layers: listed.flatMap((layer) => layerOf(layer, srid)),
+    maxRecordCount: readJsonInteger(resource['maxRecordCount']),
+    layers: listed.flatMap((layer) => parseServiceLayer(layer, srid)),
   };
 }
 
 /** A layer, of the list of its service or of its own resource. */
-export function layerOf(resource: Json, srid: number | undefined): RemoteLayer[] {
-  const layerId = integer(resource['id']);
+export function parseServiceLayer(resource: RemoteJson, srid: number | undefined): RemoteLayer[] {
+  const layerId = readJsonInteger(resource['id']);
   const name = string(resource['name']);
   if (layerId === undefined || name === undefined) return [];
   return [
@@ -57,19 +60,19 @@ export function layerOf(resource: Json, srid: number | undefined): RemoteLayer[]
       layerType: string(resource['type']),
       geometryType: string(resource['geometryType']),
       hasAttachments: resource['hasAttachments'] === true,
-      srid: wkidOf(object(resource['extent'])['spatialReference']) ?? srid,
+      srid: parseWkid(object(resource['extent'])['spatialReference']) ?? srid,
       extent: extentOf(object(resource['extent'])),
-      fields: objects(resource['fields']).flatMap(fieldOf),
+      fields: listJsonObjects(resource['fields']).flatMap(fieldOf),
     },
   ];
 }
 
-function fieldOf(field: Json): RemoteField[] {
+function fieldOf(field: RemoteJson): RemoteField[] {
   const name = string(field['name']);
   if (name === undefined) return [];
   const alias = string(field['alias']);
   const type = string(field['type']);
-  const length = integer(field['length']);
+  const length = readJsonInteger(field['length']);
   return [
     {
       name,
@@ -81,8 +84,8 @@ function fieldOf(field: Json): RemoteField[] {
   ];
 }
 
-function extentOf(extent: Json): RemoteLayer['extent'] {
+function extentOf(extent: RemoteJson): RemoteLayer['extent'] {
   const box = ['xmin', 'ymin', 'xmax', 'ymax'].map((side) => extent[side]);
-  const srid = wkidOf(extent['spatialReference']);
+  const srid = parseWkid(extent['spatialReference']);
   return srid !== undefined && box.every(Number.isFinite) ? { box: box as unknown as Box, srid } : undefined;
 }

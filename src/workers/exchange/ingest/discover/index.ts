@@ -1,16 +1,16 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { Discovery, RemoteRequest, RemoteService } from '../../../../core/exchange/ingest.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
-import { exceptionOf, parseXml } from '../../../files/xml.js';
+import { findOgcException, parseXmlDocument } from '../../../files/xml.js';
 import { refused } from '../../../storage/remote/allowed.js';
 import { type Asking, get, type RemoteAnswer } from '../http.js';
-import { type Json, linksOf, parseObject } from '../json.js';
-import { serviceOf as serviceOfCapabilities } from './capabilities.js';
-import { entriesOf, layerOf, serviceOf } from './geoservices.js';
-import { collectionsOf, isLanding, linkOf, servicesOf } from './ogc-api.js';
+import { parseLinks, parseObject, type RemoteJson } from '../json.js';
+import { parseCapabilities as serviceOfCapabilities } from './capabilities.js';
+import { parseGeoService, parseServiceCatalog, parseServiceLayer } from './geoservices.js';
+import { findRelationLink, isLanding, listApiCollections, parseLandingPage } from './ogc-api.js';
 
 /** Body of task `ingest.discover`. Fails with `source-unreadable` where nothing is found that it knows. */
-export async function discover(request: RemoteRequest, asking: Asking): Promise<Discovery> {
+export async function discoverRemote(request: RemoteRequest, asking: Asking): Promise<Discovery> {
   const end = Date.now() + request.timeoutMs;
   const { origin } = new URL(request.url);
   const read: Read = async (url, accept) => {
@@ -49,10 +49,10 @@ async function ofGeoServices(address: string, read: Read): Promise<Discovery> {
     read,
   );
   if (/Server\/?$/i.test(service)) {
-    const found = serviceOf(service.replace(/\/$/, ''), resource);
+    const found = parseGeoService(service.replace(/\/$/, ''), resource);
     if (layer === undefined) return { url: found.url, isCatalog: false, services: [found], warnings: [] };
     const own = await readResource(`${service}/${layer}`, address, read);
-    const layers = layerOf(own, found.srid);
+    const layers = parseServiceLayer(own, found.srid);
     return { url: `${service}/${layer}`, isCatalog: false, services: [{ ...found, layers }], warnings: [] };
   }
   return ofCatalog(url.href.replace(/\/$/, ''), resource, (folder) => readResource(folder, address, read));
@@ -60,14 +60,14 @@ async function ofGeoServices(address: string, read: Read): Promise<Discovery> {
 
 async function ofCatalog(
   url: string,
-  catalog: Json,
-  readFolder: (url: string) => Promise<Json>,
+  catalog: RemoteJson,
+  readFolder: (url: string) => Promise<RemoteJson>,
 ): Promise<Discovery> {
-  const { services, folders } = entriesOf(url, catalog);
+  const { services, folders } = parseServiceCatalog(url, catalog);
   const warnings: string[] = [];
   for (const folder of folders.slice(0, LIMITS.remoteFolders)) {
     const root = url.replace(/(\/rest\/services).*$/i, '$1');
-    services.push(...entriesOf(url, await readFolder(`${root}/${folder}`)).services);
+    services.push(...parseServiceCatalog(url, await readFolder(`${root}/${folder}`)).services);
   }
   if (folders.length > LIMITS.remoteFolders)
     warnings.push(`The catalog has ${folders.length} folders; ${LIMITS.remoteFolders} were read.`);
@@ -75,7 +75,7 @@ async function ofCatalog(
 }
 
 /** A resource as JSON; parameters of the address, such as a token, go along. */
-async function readResource(resource: string, address: string, read: Read): Promise<Json> {
+async function readResource(resource: string, address: string, read: Read): Promise<RemoteJson> {
   const url = new URL(resource);
   url.search = new URL(address).search;
   url.searchParams.set('f', 'json');
@@ -85,10 +85,10 @@ async function readResource(resource: string, address: string, read: Read): Prom
 }
 
 /** GeoServices answer 200 to failures, and say so in the body. */
-export function requireNoError(document: Json): void {
+export function requireNoError(document: RemoteJson): void {
   const { error } = document;
   if (typeof error !== 'object' || error === null) return;
-  const { message, code } = error as Json;
+  const { message, code } = error as RemoteJson;
   throw refused(`it answers ${String(code).slice(0, 10)}: ${String(message).slice(0, 300)}`);
 }
 
@@ -98,13 +98,13 @@ async function ofOpenServices(address: string, read: Read): Promise<Discovery> {
   if (service !== undefined) return ofCapabilities(address, [service], read);
   const answer = await read(address, `${JSON_TYPES}, ${XML_TYPES};q=0.5`).catch(later);
   if (answer && /xml/.test(answer.mediaType)) {
-    const { name, root } = parseXml(answer.bytes);
+    const { name, root } = parseXmlDocument(answer.bytes);
     const found = serviceOfCapabilities(address, name, root);
     if (found) return { url: address, isCatalog: false, services: [found], warnings: [] };
   }
   if (answer && /json/.test(answer.mediaType)) {
     const document = parseObject(answer.bytes);
-    const links = linksOf(document, address);
+    const links = parseLinks(document, address);
     if (isLanding(document, links)) return ofLanding(address, document, read);
   }
   return ofCapabilities(address, ['WFS', 'WMS', 'WMTS'], read);
@@ -116,21 +116,21 @@ function later(error: unknown): undefined {
   throw error;
 }
 
-async function ofLanding(url: string, landing: Json, read: Read): Promise<Discovery> {
-  const data = linkOf(linksOf(landing, url), 'data')?.href;
-  const inline = collectionsOf(landing);
+async function ofLanding(url: string, landing: RemoteJson, read: Read): Promise<Discovery> {
+  const data = findRelationLink(parseLinks(landing, url), 'data')?.href;
+  const inline = listApiCollections(landing);
   const warnings: string[] = [];
   const collections =
     inline.length > 0 || data === undefined ? inline : await allCollections(data, read, warnings);
-  const services = servicesOf(data ?? url, landing, collections).map((one) => ({ ...one, url }));
+  const services = parseLandingPage(data ?? url, landing, collections).map((one) => ({ ...one, url }));
   if (services.length === 0)
     warnings.push('The API has no collections of features, tiles, maps or STAC items.');
   return { url, isCatalog: services.length > 1, services, warnings };
 }
 
 /** Lists of collections have pages too. */
-async function allCollections(first: string, read: Read, warnings: string[]): Promise<Json[]> {
-  const collections: Json[] = [];
+async function allCollections(first: string, read: Read, warnings: string[]): Promise<RemoteJson[]> {
+  const collections: RemoteJson[] = [];
   const seen = new Set<string>();
   for (let next: string | undefined = first; next !== undefined; ) {
     if (seen.has(next) || seen.size === LIMITS.remoteFolders) {
@@ -140,9 +140,9 @@ async function allCollections(first: string, read: Read, warnings: string[]): Pr
       break;
     }
     seen.add(next);
-    const page: Json = parseObject((await read(next, JSON_TYPES)).bytes);
-    collections.push(...collectionsOf(page));
-    const following: string | undefined = linkOf(linksOf(page, next), 'next')?.href;
+    const page: RemoteJson = parseObject((await read(next, JSON_TYPES)).bytes);
+    collections.push(...listApiCollections(page));
+    const following: string | undefined = findRelationLink(parseLinks(page, next), 'next')?.href;
     next =
       following !== undefined && new URL(following).origin === new URL(first).origin ? following : undefined;
   }
@@ -155,11 +155,12 @@ async function ofCapabilities(address: string, kinds: readonly string[], read: R
   for (const kind of kinds) {
     const url = capabilitiesUrl(address, kind);
     try {
-      const document = parseXml((await read(url, XML_TYPES)).bytes);
-      const found = serviceOfCapabilities(baseOf(address), document.name, document.root);
+      const document = parseXmlDocument((await read(url, XML_TYPES)).bytes);
+      const found = serviceOfCapabilities(removeOgcParameters(address), document.name, document.root);
       const isSame = found && services.some((one) => one.kind === found.kind);
       if (found && !isSame) services.push(found);
-      else if (!found) reasons.push(`${kind}: ${exceptionOf(document) ?? `it answers ${document.name}`}`);
+      else if (!found)
+        reasons.push(`${kind}: ${findOgcException(document) ?? `it answers ${document.name}`}`);
     } catch (error) {
       if (!(error instanceof TaskFailure) || error.code !== 'source-unreadable') throw error;
       reasons.push(`${kind}: ${error.message}`);
@@ -167,11 +168,11 @@ async function ofCapabilities(address: string, kinds: readonly string[], read: R
   }
   if (services.length === 0)
     throw refused(`no service was found there (${reasons.join('; ').slice(0, 600)})`);
-  return { url: baseOf(address), isCatalog: services.length > 1, services, warnings: [] };
+  return { url: removeOgcParameters(address), isCatalog: services.length > 1, services, warnings: [] };
 }
 
 /** The address without the parameters of OGC's services: others, such as `map`, stay. */
-export function baseOf(address: string): string {
+export function removeOgcParameters(address: string): string {
   const url = new URL(address);
   for (const name of [...url.searchParams.keys()])
     if (/^(service|request|version|acceptversions)$/i.test(name)) url.searchParams.delete(name);
@@ -179,7 +180,7 @@ export function baseOf(address: string): string {
 }
 
 export function capabilitiesUrl(address: string, service: string, version?: string): string {
-  const url = new URL(baseOf(address));
+  const url = new URL(removeOgcParameters(address));
   url.searchParams.set('SERVICE', service.toUpperCase());
   url.searchParams.set('REQUEST', 'GetCapabilities');
   if (version !== undefined) url.searchParams.set('VERSION', version);

@@ -13,17 +13,17 @@ import { geoServerId } from '../../../../core/exchange/geoserver.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { refused } from '../../../storage/remote/allowed.js';
 import type { Asking } from '../http.js';
-import { type Json, object } from '../json.js';
-import { flagOf, listOf, namesOf, textOf } from './documents.js';
+import { object, type RemoteJson } from '../json.js';
+import { listRestNames, listRestObjects, parseRestFlag, parseRestString } from './documents.js';
 import { GeoServerReading, type Path } from './reading.js';
 import {
-  coverageOf,
-  featureTypeOf,
-  groupOf,
-  layerOf,
+  parseCoverage,
+  parseFeatureType,
+  parseGeoServerLayer,
+  parseGeoServerStore,
+  parseGeoServerStyle,
+  parseLayerGroup,
   type ResourcePlace,
-  storeOf,
-  styleOf,
 } from './resources.js';
 import { readTileCache } from './tile-cache.js';
 
@@ -58,15 +58,15 @@ export async function readGeoServer(
   };
 }
 
-function aboutOf(document: Json): Pick<GeoServerCatalog, 'version' | 'gitRevision' | 'buildTimestamp'> {
-  const product = listOf(document, 'about', 'resource').find(
-    (one) => textOf(one['@name'])?.toLowerCase() === 'geoserver',
+function aboutOf(document: RemoteJson): Pick<GeoServerCatalog, 'version' | 'gitRevision' | 'buildTimestamp'> {
+  const product = listRestObjects(document, 'about', 'resource').find(
+    (one) => parseRestString(one['@name'])?.toLowerCase() === 'geoserver',
   );
   if (!product) throw refused('it is no GeoServer');
   return {
-    version: textOf(product['Version']),
-    gitRevision: textOf(product['Git-Revision']),
-    buildTimestamp: textOf(product['Build-Timestamp']),
+    version: parseRestString(product['Version']),
+    gitRevision: parseRestString(product['Git-Revision']),
+    buildTimestamp: parseRestString(product['Build-Timestamp']),
   };
 }
 
@@ -87,10 +87,10 @@ class Walk {
   async workspaces(): Promise<GeoServerWorkspace[]> {
     const names = await this.#names({ path: ['workspaces'], member: 'workspaces', entry: 'workspace' });
     const main = names.length === 0 ? undefined : await this.reading.object(['workspaces', 'default']);
-    const mainName = textOf(object(main?.['workspace'])['name']);
+    const mainName = parseRestString(object(main?.['workspace'])['name']);
     return this.reading.each(names, async (name) => {
       const document = object((await this.reading.object(['workspaces', name]))?.['workspace']);
-      return { name, isDefault: name === mainName, isIsolated: flagOf(document['isolated'], false) };
+      return { name, isDefault: name === mainName, isIsolated: parseRestFlag(document['isolated'], false) };
     });
   }
 
@@ -107,7 +107,7 @@ class Walk {
         all.push(
           ...(await this.reading.each(names, async (name) => {
             const document = await this.reading.object([...path, name]);
-            return storeOf(kind, workspace, name, object(document?.[entry]));
+            return parseGeoServerStore(kind, workspace, name, object(document?.[entry]));
           })),
         );
       }
@@ -122,8 +122,8 @@ class Walk {
       const document = await this.reading.object(path);
       if (document === undefined) return undefined;
       return kind === 'data'
-        ? featureTypeOf(place, object(document['featureType']))
-        : coverageOf(place, object(document['coverage']));
+        ? parseFeatureType(place, object(document['featureType']))
+        : parseCoverage(place, object(document['coverage']));
     });
     return new Map(
       all.flatMap((resource) =>
@@ -150,7 +150,7 @@ class Walk {
     const names = await this.#names({ path: ['layers'], member: 'layers', entry: 'layer' });
     const layers = await this.reading.each(names, async (name) => {
       const document = await this.reading.object(['layers', name]);
-      return document && layerOf(name, object(document['layer']), resources);
+      return document && parseGeoServerLayer(name, object(document['layer']), resources);
     });
     return layers.filter((layer) => layer !== undefined);
   }
@@ -159,7 +159,7 @@ class Walk {
     return this.#everywhere(
       workspaces,
       { path: ['layergroups'], member: 'layerGroups', entry: 'layerGroup' },
-      async (workspace, name, document) => groupOf(workspace, name, document),
+      async (workspace, name, document) => parseLayerGroup(workspace, name, document),
     );
   }
 
@@ -168,7 +168,7 @@ class Walk {
       workspaces,
       { path: ['styles'], member: 'styles', entry: 'style' },
       async (workspace, name, document, path) => {
-        const style = styleOf(workspace, name, document);
+        const style = parseGeoServerStyle(workspace, name, document);
         if (!this.withStyles || style.format !== 'sld') return style;
         const content = await this.reading.text(path, '.sld', SLD);
         if (content === undefined || Buffer.byteLength(content) <= LIMITS.sldBytes)
@@ -206,8 +206,8 @@ class Walk {
       return {
         service,
         url: new URL(`../${service}`, `${this.root}/`).href,
-        isEnabled: flagOf(settings['enabled'], true),
-        title: textOf(settings['title']),
+        isEnabled: parseRestFlag(settings['enabled'], true),
+        title: parseRestString(settings['title']),
       };
     });
   }
@@ -216,7 +216,7 @@ class Walk {
   async #everywhere<T>(
     workspaces: readonly GeoServerWorkspace[],
     { path, member, entry }: Listing,
-    work: (workspace: string | undefined, name: string, document: Json, path: Path) => Promise<T>,
+    work: (workspace: string | undefined, name: string, document: RemoteJson, path: Path) => Promise<T>,
   ): Promise<T[]> {
     const all: T[] = [];
     for (const workspace of [undefined, ...workspaces.map(({ name }) => name)]) {
@@ -233,6 +233,6 @@ class Walk {
   }
 
   async #names({ path, member, entry }: Listing): Promise<string[]> {
-    return namesOf(await this.reading.object(path), member, entry);
+    return listRestNames(await this.reading.object(path), member, entry);
   }
 }

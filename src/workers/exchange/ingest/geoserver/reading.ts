@@ -3,10 +3,10 @@ import type { GeoServerGap } from '../../../../core/exchange/geoserver.js';
 import type { RemoteRequest } from '../../../../core/exchange/ingest.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
-import { parseXml, type XmlNode } from '../../../files/xml.js';
+import { parseXmlDocument, type XmlNode } from '../../../files/xml.js';
 import { refused } from '../../../storage/remote/allowed.js';
 import { type Asking, get, type RemoteAnswer } from '../http.js';
-import { type Json, parseObject } from '../json.js';
+import { parseObject, type RemoteJson } from '../json.js';
 
 /** Names that lead to a resource, from the root of the REST API. */
 export type Path = readonly string[];
@@ -45,7 +45,7 @@ export class GeoServerReading {
   }
 
   /** The answer to the first request, which tells whether there is a server that may be read. Fails where there is none. */
-  async first(path: Path): Promise<Json> {
+  async first(path: Path): Promise<RemoteJson> {
     const answer = await this.#answer({ path, ...JSON_FORM });
     if (answer.status === 401 || answer.status === 403)
       throw new TaskFailure('access-denied', `${this.#host} refuses the user name and password.`);
@@ -53,7 +53,7 @@ export class GeoServerReading {
   }
 
   /** A resource as JSON; undefined, with a gap, where it cannot be read. */
-  object(path: Path): Promise<Json | undefined> {
+  object(path: Path): Promise<RemoteJson | undefined> {
     return this.#read({ path, ...JSON_FORM }, ({ bytes }) => parseObject(bytes));
   }
 
@@ -73,7 +73,7 @@ export class GeoServerReading {
     const resource = { path, extension: '.xml', accept: 'application/xml', isOfTileCache: true } as const;
     return this.#read(resource, (answer) => {
       requireNoPage(answer);
-      const document = parseXml(answer.bytes);
+      const document = parseXmlDocument(answer.bytes);
       if (!name.test(document.name)) throw refused(`it answers ${document.name.slice(0, 100)}`);
       return read(document.root);
     });

@@ -8,30 +8,37 @@ import type {
 } from '../../../../core/exchange/geoserver.js';
 import { geoServerId } from '../../../../core/exchange/geoserver.js';
 import type { Box } from '../../../../core/geometry/box.js';
-import { type Json, object } from '../json.js';
-import { entriesOf, flagOf, listOf, numberOf, textOf, textsOf } from './documents.js';
+import { object, type RemoteJson } from '../json.js';
+import {
+  listRestObjects,
+  listRestPairs,
+  listRestStrings,
+  parseRestFlag,
+  parseRestNumber,
+  parseRestString,
+} from './documents.js';
 
 /** Resources of the REST API, each from its own document. */
 
 /** Parameters of stores that say where data lies; others may hold secrets. */
 const PLACES = new Set(['host', 'port', 'database', 'schema', 'dbtype', 'url', 'namespace']);
 
-export function storeOf(
+export function parseGeoServerStore(
   kind: GeoServerStore['kind'],
   workspace: string,
   name: string,
-  store: Json,
+  store: RemoteJson,
 ): GeoServerStore {
-  const pairs = [...entriesOf(store, 'connectionParameters')].filter(([key]) => PLACES.has(key));
-  const url = textOf(store['url']);
+  const pairs = [...listRestPairs(store, 'connectionParameters')].filter(([key]) => PLACES.has(key));
+  const url = parseRestString(store['url']);
   if (url !== undefined) pairs.push(['url', url]);
   return {
     kind,
     workspace,
     name,
-    type: textOf(store['type']),
-    isEnabled: flagOf(store['enabled'], true),
-    description: textOf(store['description']),
+    type: parseRestString(store['type']),
+    isEnabled: parseRestFlag(store['enabled'], true),
+    description: parseRestString(store['description']),
     parameters: Object.fromEntries(pairs.map(([key, value]) => [key, withoutSecrets(value)])),
   };
 }
@@ -47,34 +54,36 @@ export interface ResourcePlace {
   readonly name: string;
 }
 
-export function featureTypeOf(place: ResourcePlace, type: Json): GeoServerResource {
+export function parseFeatureType(place: ResourcePlace, type: RemoteJson): GeoServerResource {
   return {
     ...commonOf('featureType', place, type),
-    attributes: listOf(type, 'attributes', 'attribute').flatMap(attributeOf),
-    filter: textOf(type['cqlFilter']),
+    attributes: listRestObjects(type, 'attributes', 'attribute').flatMap(attributeOf),
+    filter: parseRestString(type['cqlFilter']),
     bands: [],
   };
 }
 
-export function coverageOf(place: ResourcePlace, coverage: Json): GeoServerResource {
+export function parseCoverage(place: ResourcePlace, coverage: RemoteJson): GeoServerResource {
   return {
     ...commonOf('coverage', place, coverage),
     attributes: [],
     filter: undefined,
-    bands: listOf(coverage, 'dimensions', 'coverageDimension').flatMap(({ name }) => textOf(name) ?? []),
+    bands: listRestObjects(coverage, 'dimensions', 'coverageDimension').flatMap(
+      ({ name }) => parseRestString(name) ?? [],
+    ),
   };
 }
 
-function commonOf(kind: GeoServerResource['kind'], place: ResourcePlace, resource: Json) {
+function commonOf(kind: GeoServerResource['kind'], place: ResourcePlace, resource: RemoteJson) {
   return {
     kind,
     ...place,
-    nativeName: textOf(resource['nativeName']),
-    title: textOf(resource['title']),
-    abstract: textOf(resource['abstract']) ?? textOf(resource['description']),
-    keywords: textsOf(resource, 'keywords', 'string').map(keywordOf),
-    srs: textOf(resource['srs']),
-    isEnabled: flagOf(resource['enabled'], true),
+    nativeName: parseRestString(resource['nativeName']),
+    title: parseRestString(resource['title']),
+    abstract: parseRestString(resource['abstract']) ?? parseRestString(resource['description']),
+    keywords: listRestStrings(resource, 'keywords', 'string').map(keywordOf),
+    srs: parseRestString(resource['srs']),
+    isEnabled: parseRestFlag(resource['enabled'], true),
     box84: boxOf(object(resource['latLonBoundingBox'])),
     dimensions: dimensionsOf(resource),
   };
@@ -86,32 +95,38 @@ function keywordOf(keyword: string): string {
 }
 
 /** Dimensions that are switched on: their entries have keys such as `time`, `elevation`, `custom_dimension_DEPTH`. */
-function dimensionsOf(resource: Json): string[] {
-  return listOf(resource, 'metadata', 'entry').flatMap((entry) => {
+function dimensionsOf(resource: RemoteJson): string[] {
+  return listRestObjects(resource, 'metadata', 'entry').flatMap((entry) => {
     const info = object(entry['dimensionInfo']);
-    return flagOf(info['enabled'], false) ? (textOf(entry['@key']) ?? []) : [];
+    return parseRestFlag(info['enabled'], false) ? (parseRestString(entry['@key']) ?? []) : [];
   });
 }
 
-function boxOf(box: Json): Box | undefined {
-  const sides = ['minx', 'miny', 'maxx', 'maxy'].map((side) => numberOf(box[side]));
+function boxOf(box: RemoteJson): Box | undefined {
+  const sides = ['minx', 'miny', 'maxx', 'maxy'].map((side) => parseRestNumber(box[side]));
   return sides.every((side) => side !== undefined) ? (sides as unknown as Box) : undefined;
 }
 
-function attributeOf(attribute: Json): GeoServerAttribute[] {
-  const name = textOf(attribute['name']);
+function attributeOf(attribute: RemoteJson): GeoServerAttribute[] {
+  const name = parseRestString(attribute['name']);
   if (name === undefined) return [];
-  return [{ name, binding: textOf(attribute['binding']), isNullable: flagOf(attribute['nillable'], true) }];
+  return [
+    {
+      name,
+      binding: parseRestString(attribute['binding']),
+      isNullable: parseRestFlag(attribute['nillable'], true),
+    },
+  ];
 }
 
 /** `listed` is its name in the list of layers, which may lead with its workspace. */
-export function layerOf(
+export function parseGeoServerLayer(
   listed: string,
-  layer: Json,
+  layer: RemoteJson,
   resources: ReadonlyMap<string, GeoServerResource>,
 ): GeoServerLayer {
   const shown = object(layer['resource']);
-  const id = textOf(shown['name']) ?? listed;
+  const id = parseRestString(shown['name']) ?? listed;
   const { workspace, name } = partsOf(id.includes(':') ? id : listed);
   const attribution = object(layer['attribution']);
   const defaultStyle = styleId(object(layer['defaultStyle']));
@@ -119,23 +134,23 @@ export function layerOf(
     id: geoServerId(workspace, name),
     workspace,
     name,
-    type: textOf(layer['type']),
-    isEnabled: flagOf(layer['enabled'], true),
+    type: parseRestString(layer['type']),
+    isEnabled: parseRestFlag(layer['enabled'], true),
     defaultStyle,
-    styles: listOf(layer, 'styles', 'style')
+    styles: listRestObjects(layer, 'styles', 'style')
       .flatMap((style) => styleId(style) ?? [])
       .filter((style) => style !== defaultStyle),
-    attribution: textOf(attribution['title']),
-    attributionUrl: textOf(attribution['href']),
+    attribution: parseRestString(attribution['title']),
+    attributionUrl: parseRestString(attribution['href']),
     resource: resources.get(geoServerId(workspace, name)),
   };
 }
 
 /** Layers name styles by their name, with the workspace beside it or before it. */
-function styleId(style: Json): string | undefined {
-  const name = textOf(style['name']);
+function styleId(style: RemoteJson): string | undefined {
+  const name = parseRestString(style['name']);
   if (name === undefined) return undefined;
-  return name.includes(':') ? name : geoServerId(textOf(style['workspace']), name);
+  return name.includes(':') ? name : geoServerId(parseRestString(style['workspace']), name);
 }
 
 function partsOf(id: string): { workspace: string | undefined; name: string } {
@@ -143,34 +158,42 @@ function partsOf(id: string): { workspace: string | undefined; name: string } {
   return at < 0 ? { workspace: undefined, name: id } : { workspace: id.slice(0, at), name: id.slice(at + 1) };
 }
 
-export function groupOf(workspace: string | undefined, name: string, group: Json): GeoServerGroup {
+export function parseLayerGroup(
+  workspace: string | undefined,
+  name: string,
+  group: RemoteJson,
+): GeoServerGroup {
   const styles = object(group['styles'])['style'];
   const list = Array.isArray(styles) ? styles : [styles];
   return {
     id: geoServerId(workspace, name),
     workspace,
     name,
-    title: textOf(group['title']),
-    abstract: textOf(group['abstractTxt']),
-    mode: textOf(group['mode']),
-    members: listOf(group, 'publishables', 'published').flatMap((one, i) => {
-      const id = textOf(one['name']);
+    title: parseRestString(group['title']),
+    abstract: parseRestString(group['abstractTxt']),
+    mode: parseRestString(group['mode']),
+    members: listRestObjects(group, 'publishables', 'published').flatMap((one, i) => {
+      const id = parseRestString(one['name']);
       if (id === undefined) return [];
-      const kind = textOf(one['@type']) === 'layerGroup' ? 'layerGroup' : 'layer';
+      const kind = parseRestString(one['@type']) === 'layerGroup' ? 'layerGroup' : 'layer';
       // An entry that is no object stands for the style of the layer itself.
       return [{ kind, id, style: styleId(object(list[i])) } as const];
     }),
   };
 }
 
-export function styleOf(workspace: string | undefined, name: string, style: Json): GeoServerStyle {
+export function parseGeoServerStyle(
+  workspace: string | undefined,
+  name: string,
+  style: RemoteJson,
+): GeoServerStyle {
   return {
     id: geoServerId(workspace, name),
     workspace,
     name,
-    format: textOf(style['format']) ?? 'sld',
-    languageVersion: textOf(object(style['languageVersion'])['version']),
-    fileName: textOf(style['filename']),
+    format: parseRestString(style['format']) ?? 'sld',
+    languageVersion: parseRestString(object(style['languageVersion'])['version']),
+    fileName: parseRestString(style['filename']),
     content: undefined,
   };
 }

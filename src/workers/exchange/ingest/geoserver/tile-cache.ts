@@ -7,7 +7,7 @@ import type { Box } from '../../../../core/geometry/box.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { MAX_MATRICES } from '../../../../core/tiles/tile-matrix/document.js';
 import { METRES_PER_DEGREE, PIXEL_METRES } from '../../../../core/tiles/tile-matrix.js';
-import { child, children, textOf, type XmlNode } from '../../../files/xml.js';
+import { children, findXmlText, getXmlChild, type XmlNode } from '../../../files/xml.js';
 import { refused } from '../../../storage/remote/allowed.js';
 import type { GeoServerReading } from './reading.js';
 
@@ -38,30 +38,32 @@ export async function readTileCache(
 }
 
 const namesOf = (list: XmlNode, entry: string): string[] =>
-  children(list, entry).flatMap((one) => textOf(one, 'name') ?? []);
+  children(list, entry).flatMap((one) => findXmlText(one, 'name') ?? []);
 
 const textsOf = (list: XmlNode, entry: string): string[] =>
-  children(list, entry).flatMap((one) => textOf(one) ?? []);
+  children(list, entry).flatMap((one) => findXmlText(one) ?? []);
 
 const numbersOf = (list: XmlNode): number[] => textsOf(list, 'double').map(Number);
 
 /** Fails with `source-unreadable` for a definition that is not whole. */
 function gridsetOf(name: string, gridset: XmlNode): GeoServerGridset {
-  const srid = Number(textOf(gridset, 'srs', 'number'));
-  const metresPerUnit = Number(textOf(gridset, 'metersPerUnit') ?? (srid === 4326 ? METRES_PER_DEGREE : 1));
+  const srid = Number(findXmlText(gridset, 'srs', 'number'));
+  const metresPerUnit = Number(
+    findXmlText(gridset, 'metersPerUnit') ?? (srid === 4326 ? METRES_PER_DEGREE : 1),
+  );
   const cells = cellsOf(gridset, metresPerUnit);
-  const names = textsOf(child(gridset, 'scaleNames'), 'string');
+  const names = textsOf(getXmlChild(gridset, 'scaleNames'), 'string');
   const isWhole =
     isPositive(srid) && isPositive(metresPerUnit) && cells.length > 0 && cells.every(isPositive);
   if (!isWhole) throw refused('the gridset has no CRS or no scales');
   if (cells.length > MAX_MATRICES) throw refused(`the gridset has more than ${MAX_MATRICES} scales`);
   return {
     name,
-    description: textOf(gridset, 'description'),
+    description: findXmlText(gridset, 'description'),
     srid,
-    isNorthFirst: textOf(gridset, 'yCoordinateFirst') === 'true',
+    isNorthFirst: findXmlText(gridset, 'yCoordinateFirst') === 'true',
     box: boxOf(gridset),
-    isTopLeft: textOf(gridset, 'alignTopLeft') === 'true',
+    isTopLeft: findXmlText(gridset, 'alignTopLeft') === 'true',
     metresPerUnit,
     tileWidth: tileSideOf(gridset, 'tileWidth'),
     tileHeight: tileSideOf(gridset, 'tileHeight'),
@@ -71,17 +73,17 @@ function gridsetOf(name: string, gridset: XmlNode): GeoServerGridset {
 
 /** A gridset has cells, or the scale denominators of which those follow. */
 function cellsOf(gridset: XmlNode, metresPerUnit: number): number[] {
-  const cells = numbersOf(child(gridset, 'resolutions'));
+  const cells = numbersOf(getXmlChild(gridset, 'resolutions'));
   if (cells.length > 0) return cells;
-  const pixel = Number(textOf(gridset, 'pixelSize') ?? PIXEL_METRES);
-  return numbersOf(child(gridset, 'scaleDenominators')).map((scale) => (scale * pixel) / metresPerUnit);
+  const pixel = Number(findXmlText(gridset, 'pixelSize') ?? PIXEL_METRES);
+  return numbersOf(getXmlChild(gridset, 'scaleDenominators')).map((scale) => (scale * pixel) / metresPerUnit);
 }
 
 const isPositive = (number: number) => Number.isFinite(number) && number > 0;
 
 function boxOf(gridset: XmlNode): Box {
   const [minx = Number.NaN, miny = Number.NaN, maxx = Number.NaN, maxy = Number.NaN] = numbersOf(
-    child(gridset, 'extent', 'coords'),
+    getXmlChild(gridset, 'extent', 'coords'),
   );
   const isBox = [minx, miny, maxx, maxy].every(Number.isFinite) && minx < maxx && miny < maxy;
   if (!isBox) throw refused('the gridset has no extent');
@@ -89,7 +91,7 @@ function boxOf(gridset: XmlNode): Box {
 }
 
 function tileSideOf(gridset: XmlNode, name: string): number {
-  const side = Number(textOf(gridset, name) ?? 256);
+  const side = Number(findXmlText(gridset, name) ?? 256);
   if (!Number.isInteger(side) || side < 1) throw refused(`the gridset has no ${name}`);
   return side;
 }
@@ -97,10 +99,10 @@ function tileSideOf(gridset: XmlNode, name: string): number {
 function tileLayerOf(id: string, layer: XmlNode): GeoServerTileLayer {
   return {
     id,
-    isEnabled: textOf(layer, 'enabled') !== 'false',
-    formats: textsOf(child(layer, 'mimeFormats'), 'string'),
-    gridsets: children(child(layer, 'gridSubsets'), 'gridSubset').flatMap(
-      (one) => textOf(one, 'gridSetName') ?? [],
+    isEnabled: findXmlText(layer, 'enabled') !== 'false',
+    formats: textsOf(getXmlChild(layer, 'mimeFormats'), 'string'),
+    gridsets: children(getXmlChild(layer, 'gridSubsets'), 'gridSubset').flatMap(
+      (one) => findXmlText(one, 'gridSetName') ?? [],
     ),
   };
 }

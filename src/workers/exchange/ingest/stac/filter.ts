@@ -4,12 +4,12 @@ import { type Expression, isCall, isNumber, isProperty, type Operand } from '../
 import { parseText, toJson } from '../../../../core/cql2/index.js';
 import { stringifyExactly } from '../../../../core/values/json.js';
 import { refused } from '../../../storage/remote/allowed.js';
-import type { Json } from '../json.js';
+import type { RemoteJson } from '../json.js';
 
 type Conformance = (end: RegExp) => boolean;
 
 /** Parameters of a search by GET, whose values are text there, or by POST. Fails with `source-unreadable` for what the API cannot be told. */
-export function filterParameters(filter: string, isPost: boolean, conforms: Conformance): Json {
+export function filterParameters(filter: string, isPost: boolean, conforms: Conformance): RemoteJson {
   if (conforms(/\bitem-search#filter(:|$)|\/item-search#filter$/))
     // Bodies have filters as CQL2 JSON.
     return isPost

@@ -8,17 +8,17 @@ import { requireBounds } from '../../../../core/values/json-bounds.js';
 import { refused } from '../../../storage/remote/allowed.js';
 import { wellAnswered } from '../discover/index.js';
 import { type Asking, get } from '../http.js';
-import { isObject, type Json, objects, parseObject } from '../json.js';
+import { isObject, listJsonObjects, parseObject, type RemoteJson } from '../json.js';
 
 /** What is asked for one page. */
-export interface PageRequest {
+export interface StacPageRequest {
   readonly url: string;
   /** Sent by POST. */
-  readonly body?: Json | undefined;
+  readonly body?: RemoteJson | undefined;
 }
 
-export interface Page {
-  readonly document: Json;
+export interface StacPage {
+  readonly document: RemoteJson;
   /** Where relative addresses in it begin. */
   readonly url: string;
 }
@@ -36,7 +36,7 @@ export class Documents {
   }
 
   /** Fails with `source-unreadable` for what is no JSON object, and as `get` does. */
-  async read({ url, body }: PageRequest): Promise<Page> {
+  async read({ url, body }: StacPageRequest): Promise<StacPage> {
     const { host } = new URL(url);
     const timeoutMs = this.#end - Date.now();
     if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${host} did not answer in time.`);
@@ -68,12 +68,12 @@ function reasonOf(bytes: Buffer): string {
 }
 
 /** What the link to the next page asks for; undefined on the last one. Only the origin of the search is sent bodies. */
-export function nextRequest(
-  { document, url }: Page,
-  before: PageRequest,
+export function findNextRequest(
+  { document, url }: StacPage,
+  before: StacPageRequest,
   { origin }: URL,
-): PageRequest | undefined {
-  const link = objects(document['links']).find(({ rel }) => rel === 'next');
+): StacPageRequest | undefined {
+  const link = listJsonObjects(document['links']).find(({ rel }) => rel === 'next');
   if (!link) return undefined;
   const { href, method, body, merge } = link;
   if (typeof href !== 'string' || href.length > LIMITS.stacNextBytes || !URL.canParse(href, url))
@@ -88,7 +88,7 @@ export function nextRequest(
   return { url: next.href, body: whole };
 }
 
-function checkBody(body: Json): void {
+function checkBody(body: RemoteJson): void {
   try {
     const text = Buffer.from(stringifyExactly(body));
     if (text.length > LIMITS.stacNextBytes)

@@ -3,7 +3,7 @@
 import type { Box } from '../../../../core/geometry/box.js';
 import type { Scene } from '../../../../core/stac/stac-scenes.js';
 import type { AllowedHosts } from '../../../storage/remote/allowed.js';
-import { boxOf, type Json, linksOf, object, string } from '../json.js';
+import { object, parseJsonBox, parseLinks, type RemoteJson, string } from '../json.js';
 
 const MAX_ID = 500;
 const MAX_HREF = 8192;
@@ -12,8 +12,8 @@ const MAX_ALTERNATES = 16;
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,18})?(Z|[+-]\d{2}:\d{2})$/i;
 
 /** The scene of an item, or why it is none. `page` is the address that it came from. */
-export function sceneOf(
-  item: Json,
+export function parseScene(
+  item: RemoteJson,
   page: string,
   assets: readonly string[],
   allowed: Pick<AllowedHosts, 'problemOf'>,
@@ -23,7 +23,7 @@ export function sceneOf(
   const collection = isId(item['collection']) ? item['collection'] : '';
   const bbox = placeOf(item);
   if (!bbox) return `Item ${id} has no usable bbox.`;
-  const self = linksOf(item, page).find(({ rel, href }) => rel === 'self' && /^https?:/.test(href))?.href;
+  const self = parseLinks(item, page).find(({ rel, href }) => rel === 'self' && /^https?:/.test(href))?.href;
   const hrefs: string[] = [];
   for (const asset of assets) {
     const addresses = addressesOf(object(object(item['assets'])[asset]), self ?? page);
@@ -56,8 +56,8 @@ function isId(value: unknown): value is string {
 }
 
 /** Its bbox, else the box of its geometry. */
-function placeOf(item: Json): Box | undefined {
-  const box = boxOf(item['bbox']) ?? boxAround(object(item['geometry'])['coordinates']);
+function placeOf(item: RemoteJson): Box | undefined {
+  const box = parseJsonBox(item['bbox']) ?? boxAround(object(item['geometry'])['coordinates']);
   if (!box) return undefined;
   const [west, south, east, north] = box;
   const isOnGlobe = Math.max(Math.abs(west), Math.abs(east)) <= 180 && south >= -90 && north <= 90;
@@ -81,7 +81,7 @@ function boxAround(coordinates: unknown): Box | undefined {
 }
 
 /** Its own, then those of the extension for alternate assets, in their order. */
-function addressesOf(asset: Json, base: string): string[] {
+function addressesOf(asset: RemoteJson, base: string): string[] {
   const alternates = Object.values(object(asset['alternate'])).slice(0, MAX_ALTERNATES);
   return [asset, ...alternates.map(object)].flatMap(({ href }) => addressOf(href, base) ?? []);
 }
@@ -101,7 +101,7 @@ function instantOf(value: unknown): string | undefined {
 }
 
 /** Projection extension: `proj:code` from 2.0 on, `proj:epsg` before; the asset's before that of the item. */
-function epsgOf(properties: Json, asset: Json): number | undefined {
+function epsgOf(properties: RemoteJson, asset: RemoteJson): number | undefined {
   for (const one of [asset, properties]) {
     const [, code] = /^EPSG:(\d{4,6})$/i.exec(string(one['proj:code']) ?? '') ?? [];
     const epsg = code === undefined ? one['proj:epsg'] : Number(code);

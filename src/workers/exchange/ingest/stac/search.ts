@@ -7,10 +7,10 @@ import { LIMITS } from '../../../../core/kit/limits.js';
 import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
 import { refused } from '../../../storage/remote/allowed.js';
 import type { Asking } from '../http.js';
-import { boxOf, integer, isObject, type Json, linksOf, object } from '../json.js';
+import { isObject, object, parseJsonBox, parseLinks, type RemoteJson, readJsonInteger } from '../json.js';
 import { filterParameters } from './filter.js';
-import { Documents, nextRequest, type Page, type PageRequest } from './paging.js';
-import { sceneOf } from './scene.js';
+import { Documents, findNextRequest, type StacPage, type StacPageRequest } from './paging.js';
+import { parseScene } from './scene.js';
 
 /** Items that are asked for at once. */
 const PAGE_ITEMS = 250;
@@ -40,7 +40,7 @@ async function search(task: SceneSearchTask, asking: Asking): Promise<SceneSearc
   const taken = new Scenes(task, asking);
   const requests = new Set<string>();
   const first = searchRequest(landing, task);
-  let request: PageRequest | undefined = first;
+  let request: StacPageRequest | undefined = first;
   while (request && !taken.isFull) {
     const key = createHash('sha256').update(JSON.stringify(request)).digest('base64');
     if (requests.has(key)) {
@@ -54,26 +54,26 @@ async function search(task: SceneSearchTask, asking: Asking): Promise<SceneSearc
     requests.add(key);
     const page = await documents.read(request);
     taken.add(page);
-    request = nextRequest(page, request, new URL(first.url));
+    request = findNextRequest(page, request, new URL(first.url));
   }
   return { ...taken.result(request !== undefined), ...(extent && { extent }) };
 }
 
 /** Landing pages change rarely. */
-const landings = new LRUCache<string, Page>({ max: 100, ttl: 600_000 });
+const landings = new LRUCache<string, StacPage>({ max: 100, ttl: 600_000 });
 
-async function landingOf(documents: Documents): Promise<Page> {
+async function landingOf(documents: Documents): Promise<StacPage> {
   const { url } = documents.task;
   const before = landings.get(url);
   if (before) return before;
   const landing = await documents.read({ url });
-  if (linksOf(landing.document, url).some(({ rel }) => rel === 'search')) landings.set(url, landing);
+  if (parseLinks(landing.document, url).some(({ rel }) => rel === 'search')) landings.set(url, landing);
   return landing;
 }
 
 /** Around the collections; undefined where one does not say where it lies. */
-async function extentOf(documents: Documents, { document, url }: Page): Promise<Box | undefined> {
-  const data = linksOf(document, url).find(({ rel }) => rel === 'data')?.href;
+async function extentOf(documents: Documents, { document, url }: StacPage): Promise<Box | undefined> {
+  const data = parseLinks(document, url).find(({ rel }) => rel === 'data')?.href;
   if (data === undefined) return undefined;
   let extent: Box | undefined;
   for (const id of documents.task.query.collections) {
@@ -86,9 +86,9 @@ async function extentOf(documents: Documents, { document, url }: Page): Promise<
   return extent;
 }
 
-function boxOfCollection({ extent }: Json): Box | undefined {
+function boxOfCollection({ extent }: RemoteJson): Box | undefined {
   const { bbox } = object(object(extent)['spatial']);
-  const [west, south, east, north] = boxOf(Array.isArray(bbox) ? bbox[0] : undefined) ?? [0, 0, 0, 0];
+  const [west, south, east, north] = parseJsonBox(Array.isArray(bbox) ? bbox[0] : undefined) ?? [0, 0, 0, 0];
   if (!(west >= -180 && east <= 180 && west < east && south < 85 && north > -85 && south < north))
     return undefined;
   // Many CRS have no place for the poles.
@@ -96,12 +96,12 @@ function boxOfCollection({ extent }: Json): Box | undefined {
 }
 
 /** Where the search is, and what is asked of it. Fails where there is none. */
-function searchRequest({ document, url }: Page, { query, maxScenes }: SceneSearchTask): PageRequest {
+function searchRequest({ document, url }: StacPage, { query, maxScenes }: SceneSearchTask): StacPageRequest {
   const links = Array.isArray(document['links']) ? document['links'].filter(isObject) : [];
   const searches = links.filter(({ rel }) => rel === 'search');
-  const isPost = (link: Json) => String(link['method'] ?? 'GET').toUpperCase() === 'POST';
+  const isPost = (link: RemoteJson) => String(link['method'] ?? 'GET').toUpperCase() === 'POST';
   const link = searches.find((one) => !isPost(one)) ?? searches[0];
-  const [target] = link ? linksOf({ links: [link] }, url) : [];
+  const [target] = link ? parseLinks({ links: [link] }, url) : [];
   if (!link || !target) throw refused('it has no link to a search: it is no STAC API');
   const conforms = conformanceOf(document);
   const filter = query.filter === undefined ? {} : filterParameters(query.filter, isPost(link), conforms);
@@ -112,7 +112,7 @@ function searchRequest({ document, url }: Page, { query, maxScenes }: SceneSearc
   return { url: to.href };
 }
 
-function conformanceOf({ conformsTo }: Json): (end: RegExp) => boolean {
+function conformanceOf({ conformsTo }: RemoteJson): (end: RegExp) => boolean {
   const classes = Array.isArray(conformsTo) ? conformsTo.map(String) : [];
   return (end) => classes.some((one) => end.test(one));
 }
@@ -121,7 +121,7 @@ function parametersOf(
   { collections, bbox, datetime, prefers }: SceneQuery,
   maxScenes: number,
   conforms: (end: RegExp) => boolean,
-): Json {
+): RemoteJson {
   const order = { newest: '-properties.datetime', 'lowest-cloud': '+properties.eo:cloud_cover' };
   return {
     collections,
@@ -170,11 +170,12 @@ class Scenes {
     if (this.#problems.size < LIMITS.stacSceneFaults) this.#problems.add(problem);
   }
 
-  add({ document, url }: Page): void {
+  add({ document, url }: StacPage): void {
     const { type, features } = document;
     if (type !== 'FeatureCollection' || !Array.isArray(features))
       throw refused('its search answers no collection of items');
-    this.#matched ??= integer(document['numberMatched']) ?? integer(object(document['context'])['matched']);
+    this.#matched ??=
+      readJsonInteger(document['numberMatched']) ?? readJsonInteger(object(document['context'])['matched']);
     for (const feature of features) {
       if (this.isFull) {
         this.#isCut = true;
@@ -187,7 +188,7 @@ class Scenes {
   #take(feature: unknown, url: string): void {
     const { query } = this.task;
     const scene = isObject(feature)
-      ? sceneOf(feature, url, query.assets, this.asking.allowed)
+      ? parseScene(feature, url, query.assets, this.asking.allowed)
       : 'An item is no JSON object.';
     if (typeof scene === 'string') {
       this.#refused += 1;

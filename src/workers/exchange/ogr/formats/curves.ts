@@ -20,7 +20,7 @@ const STRAIGHT = new Set([
 ]);
 
 /** What to say of arcs that a copy has as lines; undefined where there is none. */
-export async function noteOfCurves(source: Dataset, layer: Layer): Promise<string | undefined> {
+export async function describeCurves(source: Dataset, layer: Layer): Promise<string | undefined> {
   if (STRAIGHT.has(source.driver.description) || !MAY_HAVE_ARCS.has(baseGeometryCode(layer.geomType)))
     return undefined;
   const table = `"${layer.name.replaceAll('"', '\\"')}"`;

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Layer } from 'gdal-async';
 import { PLACE_COLUMN } from '../../../../core/edits/merges.js';
-import type { ExportFormat } from '../../../../core/exchange/ogr.js';
+import type { ExportDriver } from '../../../../core/exchange/ogr.js';
 import { xmlEscaped } from '../../../../core/values/xml-text.js';
 import { type Dataset, openWith } from '../../../gdal/gdal.js';
 import { openInScratch } from '../../../gdal/scratch.js';
@@ -27,7 +27,7 @@ const findTimes = (layer: Layer) =>
 export async function fineColumns(
   source: Dataset,
   layer: Layer,
-  format?: ExportFormat,
+  format?: ExportDriver,
 ): Promise<ReadonlySet<string>> {
   if (source.driver.description !== 'GPKG') return new Set();
   if (format === 'KML')
@@ -105,7 +105,11 @@ const FINE_TIME = /[T ]\d\d:\d\d:\d\d\.\d{3}\d*[1-9]/;
 const OVERLAP = 64;
 
 /** What to say of times that are rounded; undefined where none is. */
-export async function noteOfTimes(path: string, driver: string, layer: Layer): Promise<string | undefined> {
+export async function describeRoundedTimes(
+  path: string,
+  driver: string,
+  layer: Layer,
+): Promise<string | undefined> {
   if (!TEXT_TIMES.has(driver) || findTimes(layer).length === 0) return undefined;
   return (await hasText(path, FINE_TIME, OVERLAP)) ? NOTE : undefined;
 }

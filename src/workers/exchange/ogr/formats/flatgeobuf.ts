@@ -12,7 +12,7 @@ const CRS = 10;
 const [ORGANISATION, CODE, WKT, CODE_TEXT] = [0, 1, 4, 5];
 
 /** What a header states of its CRS. Fails with `source-unreadable`. */
-export async function definitionsOfHeader(path: string): Promise<string[]> {
+export async function readHeaderCrs(path: string): Promise<string[]> {
   const bytes = await readHeader(path);
   try {
     const header = bytes.readUInt32LE(0);

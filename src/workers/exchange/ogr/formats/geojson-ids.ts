@@ -181,7 +181,7 @@ export function areKept(ids: FeatureIds): boolean {
 export const haveNegative = ({ least = 0n }: FeatureIds): boolean => least < 0n;
 
 /** What to say of ids that are not kept, or not all; undefined where none was there. */
-export function noteOfIds(ids: FeatureIds): string | undefined {
+export function describeLostIds(ids: FeatureIds): string | undefined {
   const { missing, problem, integers } = ids;
   if (problem === 'repeated')
     return 'Ids of features are repeated in the file: the numbers of the rows take their place.';

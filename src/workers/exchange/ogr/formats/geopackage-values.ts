@@ -8,7 +8,7 @@ import {
   noteMisfitText,
 } from '../../../../core/features/value-notes.js';
 import type Database from '../../../../native/sqlite.js';
-import { noteDataset, notesOfDataset } from '../../../gdal/dataset-notes.js';
+import { listDatasetNotes, noteDataset } from '../../../gdal/dataset-notes.js';
 import { type Dataset, openWith } from '../../../gdal/gdal.js';
 import { openInScratch } from '../../../gdal/scratch.js';
 import { connect, quote } from '../../../providers/geopackage/connection.js';
@@ -21,11 +21,7 @@ const DRIVER = 'GPKG';
  * column are 64-bit integers, integers with fractions are decimals, and other misfits are text. `layer` is the only one that
  * will be read.
  */
-export async function keepValuesOfGeoPackage(
-  dataset: Dataset,
-  path: string,
-  layer?: string,
-): Promise<Dataset> {
+export async function keepGeoPackageValues(dataset: Dataset, path: string, layer?: string): Promise<Dataset> {
   if (dataset.driver.description !== DRIVER) return dataset;
   const db = connect(path, true);
   try {
@@ -37,7 +33,7 @@ export async function keepValuesOfGeoPackage(
       retype(file, tables);
       return openWith(file, [DRIVER]);
     });
-    for (const note of [...notesOfDataset(dataset), ...notesOf(tables)]) noteDataset(copy, note);
+    for (const note of [...listDatasetNotes(dataset), ...notesOf(tables)]) noteDataset(copy, note);
     dataset.close();
     return copy;
   } finally {

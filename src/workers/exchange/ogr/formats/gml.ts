@@ -9,7 +9,7 @@ import { noteDataset } from '../../../gdal/dataset-notes.js';
 import { type Dataset, openWith } from '../../../gdal/gdal.js';
 import { openInScratch } from '../../../gdal/scratch.js';
 import { quote } from '../../../providers/geopackage/connection.js';
-import { type Exactness, PropertyFacts } from '../../geojson/values.js';
+import { PropertyFacts, type ValueReadOptions } from '../../geojson/values.js';
 import { hasText } from '../text-search.js';
 
 const DRIVER = 'GML';
@@ -21,10 +21,10 @@ export const guessPath = (path: string): string => path.replace(/\.[^./]*$/, '.g
  * An open dataset of GML, or another one of the same file whose properties with leading zeros, and with numbers that no
  * column of numbers holds, are text. Files with a schema keep its types.
  */
-export async function keepDigitsOfGml(
+export async function keepGmlDigits(
   dataset: Dataset,
   path: string,
-  exactness: Exactness,
+  exactness: ValueReadOptions,
 ): Promise<Dataset> {
   if (dataset.driver.description !== DRIVER || (await exists(guessPath(path)))) return dataset;
   if (!(await hasText(path, ODD_NUMBER, OVERLAP))) return dataset;
@@ -40,7 +40,7 @@ const ODD_NUMBER = />\s*[+-]?(?:0\d[\d.]*|[\d.]{16,}|[\d.]+[eE][+-]?\d+)\s*</;
 const OVERLAP = 1024;
 
 /** Undefined if GDAL guesses no types, or reads all of them as the file has them. */
-async function openExact(path: string, exactness: Exactness): Promise<Dataset | undefined> {
+async function openExact(path: string, exactness: ValueReadOptions): Promise<Dataset | undefined> {
   let isExact = false;
   const dataset = await openInScratch('gml', async (folder) => {
     const link = await linkInto(folder, path);
@@ -140,7 +140,7 @@ interface OddNumbers {
 async function findOdd(
   texts: Dataset,
   numbers: ReadonlyMap<string, GuessedNumber>,
-  exactness: Exactness,
+  exactness: ValueReadOptions,
 ): Promise<OddNumbers> {
   const names = new Set<string>();
   const notes: string[] = [];
@@ -182,7 +182,7 @@ async function oddColumns(
   texts: Dataset,
   layer: Layer,
   columns: readonly Column[],
-  exactness: Exactness,
+  exactness: ValueReadOptions,
 ): Promise<{ names: ReadonlySet<string>; notes: readonly string[] }> {
   const table = quote(layer.name);
   const tests = columns.flatMap(({ name, isList }) => TESTS[isList ? 'list' : 'one'](quote(name)));

@@ -8,7 +8,7 @@ import { nameDriver, noteDataset } from '../../../gdal/dataset-notes.js';
 import { type Dataset, gdal, openWith } from '../../../gdal/gdal.js';
 import { openInScratch } from '../../../gdal/scratch.js';
 import { findSidecar, requirePlainPrj } from '../../../gdal/sidecars.js';
-import { encodingOfLabel, endOfCharacters, likelyEncoding } from '../../csv/text.js';
+import { findCharacterEnd, likelyEncoding, parseEncodingLabel } from '../../csv/text.js';
 import { vrtFields } from '../virtual-fields.js';
 import { copyWithForms, readDbfForms } from './dbf.js';
 
@@ -80,7 +80,7 @@ async function encodingFor(path: string): Promise<Assumed | undefined> {
   const [table, label] = await Promise.all([findSidecar(path, '.dbf'), labelOf(path)]);
   if (table === undefined) return undefined;
   const { language, values } = await textsOf(table);
-  const stated = label === undefined ? undefined : encodingOfLabel(label);
+  const stated = label === undefined ? undefined : parseEncodingLabel(label);
   const isUnicode = values.every((value) => isUtf8(value));
   if (stated === 'utf-8' && !isUnicode)
     return { ...detected(values), reason: 'they are not UTF-8, as the .cpg file says, and this fits best' };
@@ -149,5 +149,5 @@ function textIn(cell: Buffer): Uint8Array {
   let end = cell.length;
   while (end > 0 && (cell[end - 1] === 0x20 || cell[end - 1] === 0)) end--;
   const value = cell.subarray(0, end);
-  return end === cell.length && !isUtf8(value) ? value.subarray(0, endOfCharacters(value)) : value;
+  return end === cell.length && !isUtf8(value) ? value.subarray(0, findCharacterEnd(value)) : value;
 }

@@ -26,13 +26,13 @@ export async function openSpreadsheet(path: string, driver: string): Promise<Dat
 }
 
 /** Columns of the coordinates of a sheet. Undefined for other layers, and sheets without any. */
-export function coordinatesOfTable(layer: Layer, driver: string): [x: string, y: string] | undefined {
+export function findSheetCoordinates(layer: Layer, driver: string): [x: string, y: string] | undefined {
   if (!Object.values(DRIVERS).includes(driver)) return undefined;
   return coordinateColumns(layer.fields.map(({ name }) => name));
 }
 
 /** SQL of OGR's SQLite dialect: the rows of a sheet as points. Rows without numbers have no geometry. */
-export function pointsOf(layer: Layer, [x, y]: readonly [x: string, y: string]): string {
+export function writePointQuery(layer: Layer, [x, y]: readonly [x: string, y: string]): string {
   const columns = layer.fields.map(({ name }) => name).filter((name) => name !== x && name !== y);
   const number = (name: string) => {
     const column = quote(name);

@@ -1,7 +1,7 @@
 /** What precedes the root element of an XML file. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
-import { readStart } from '../../../files/start-of-file.js';
+import { readFileStart } from '../../../files/start-of-file.js';
 
 /** Bytes that are looked at first, and at most. */
 const FIRST_BYTES = 4096;
@@ -16,7 +16,7 @@ const BYTE_ORDER_MARK = /^(?:\u00ef\u00bb\u00bf|\u00fe\u00ff|\u00ff\u00fe)/;
  */
 export async function requireNoDocumentType(path: string): Promise<void> {
   for (const bytes of [FIRST_BYTES, MAX_BYTES]) {
-    const start = await readStart(path, bytes);
+    const start = await readFileStart(path, bytes);
     // Markup is ASCII in all encodings that are read; UTF-16 has zeros between.
     const text = start.toString('latin1').replace(BYTE_ORDER_MARK, '').replaceAll('\0', '');
     const root = rootOf(text);

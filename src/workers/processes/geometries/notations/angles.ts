@@ -8,7 +8,7 @@ export type LonLat = [lon: number, lat: number];
 const PARTS = { DD: 1, DDM: 2, DMS: 3 } as const;
 export type AngleNotation = keyof typeof PARTS;
 
-export function anglesOf([lon, lat]: LonLat, name: AngleNotation, decimals: number): string {
+export function formatAngles([lon, lat]: LonLat, name: AngleNotation, decimals: number): string {
   const latitude = angle(Math.abs(lat), { parts: PARTS[name], decimals, width: 2 });
   const longitude = angle(Math.abs(lon), { parts: PARTS[name], decimals, width: 3 });
   return `${latitude}${lat < 0 ? 'S' : 'N'} ${longitude}${lon < 0 ? 'W' : 'E'}`;
@@ -48,7 +48,7 @@ const patternOf = (parts: number) => {
 };
 const PATTERNS = { DD: patternOf(1), DDM: patternOf(2), DMS: patternOf(3) };
 
-export function lonLatOfAngles(text: string, name: AngleNotation): LonLat {
+export function parseAngles(text: string, name: AngleNotation): LonLat {
   const match = PATTERNS[name].exec(text.toUpperCase().replaceAll(/[°'"′″:_]/g, ' '));
   if (!match) throw new WrongNotation();
   const size = PARTS[name] + 3;

@@ -1,5 +1,5 @@
 import type { LonLat } from './angles.js';
-import { digitsOf, WrongNotation } from './wrong-notation.js';
+import { formatDigits, WrongNotation } from './wrong-notation.js';
 
 /** Grids of degrees: World Geographic Reference System, and Global Area Reference System. */
 
@@ -14,7 +14,7 @@ interface Precision {
 }
 
 /** A letter of 15 degrees and one of a degree for each axis, then minutes with decimals. */
-export function georefOf(lonLat: LonLat, { digits, rounds }: Precision): string {
+export function formatGeoref(lonLat: LonLat, { digits, rounds }: Precision): string {
   const unit = 10 ** (2 - digits);
   // What rounds to the next degree is in it.
   const [east, north] = [eastOf(lonLat), northOf(lonLat)].map((degrees, i) => {
@@ -26,11 +26,11 @@ export function georefOf(lonLat: LonLat, { digits, rounds }: Precision): string 
   const squares = letters.map((degree) => LETTERS[Math.floor(degree / QUAD)]!);
   const cells = letters.map((degree) => LETTERS[degree % QUAD]!);
   const rest = [east, north].map((minutes, i) => Math.max(0, minutes - letters[i]! * MINUTES));
-  const numbers = digits === 0 ? [] : rest.map((minutes) => digitsOf(minutes, unit, { digits, rounds }));
+  const numbers = digits === 0 ? [] : rest.map((minutes) => formatDigits(minutes, unit, { digits, rounds }));
   return [...squares, ...cells, ...numbers].join('');
 }
 
-export function lonLatOfGeoref(text: string): LonLat {
+export function parseGeoref(text: string): LonLat {
   const match = /^([A-HJ-NP-Z])([A-HJ-M])([A-HJ-NP-Q])([A-HJ-NP-Q])(\d*)$/.exec(compact(text));
   const numbers = match?.[5] ?? '';
   const half = numbers.length / 2;
@@ -51,7 +51,7 @@ export function lonLatOfGeoref(text: string): LonLat {
 const [CELL, QUADRANT, KEY] = [1 / 2, 1 / 4, 1 / 12];
 const ROUNDING = 1e-12;
 
-export function garsOf(lonLat: LonLat): string {
+export function formatGars(lonLat: LonLat): string {
   const [east, north] = [eastOf(lonLat), northOf(lonLat)];
   const [column, row] = [index(east, CELL), index(north, CELL)];
   const [dx, dy] = [east - column * CELL, north - row * CELL];
@@ -66,7 +66,7 @@ export function garsOf(lonLat: LonLat): string {
 
 const index = (value: number, size: number) => Math.max(0, Math.floor(value / size + ROUNDING));
 
-export function lonLatOfGars(text: string, { centre }: { centre: boolean }): LonLat {
+export function parseGars(text: string, { centre }: { centre: boolean }): LonLat {
   const match = /^(\d{3})([A-HJ-NP-Q])([A-HJ-NP-Z])(?:([1-4])([1-9])?)?$/.exec(compact(text));
   const column = Number(match?.[1] ?? 0) - 1;
   if (!match || column < 0 || column > 719) throw new WrongNotation();

@@ -1,5 +1,5 @@
-import { digitsOf, WrongNotation } from './wrong-notation.js';
-import { isNorth, type Zone } from './zones.js';
+import { formatDigits, WrongNotation } from './wrong-notation.js';
+import { isNorth, type UtmZone } from './zones.js';
 
 /** Squares of 100 km of the Military Grid Reference System (NGA.STND.0037), with letters for new ellipsoids. */
 
@@ -18,7 +18,7 @@ const POLAR = {
 const isPolar = (band: string): band is keyof typeof POLAR => Object.hasOwn(POLAR, band);
 
 /** Where letters of a zone begin: rows are the same again after 2000 km. */
-const lettersOf = ({ number, band }: Zone) =>
+const lettersOf = ({ number, band }: UtmZone) =>
   isPolar(band)
     ? POLAR[band]
     : { columns: COLUMNS[(number - 1) % 3]!, column: 1, rows: ROWS, row: number % 2 === 1 ? 0 : -5 };
@@ -29,7 +29,7 @@ export interface MgrsForm {
   spaces: boolean;
 }
 
-export function mgrsOf(zone: Zone, position: XY, { digits, rounds, spaces }: MgrsForm): string {
+export function formatMgrs(zone: UtmZone, position: XY, { digits, rounds, spaces }: MgrsForm): string {
   const unit = SQUARE / 10 ** digits;
   const [x, y] = position.map((value) => (rounds ? Math.round(value / unit) * unit : value)) as XY;
   const { columns, column, rows, row } = lettersOf(zone);
@@ -38,7 +38,7 @@ export function mgrsOf(zone: Zone, position: XY, { digits, rounds, spaces }: Mgr
   const rowLetter = isPolar(zone.band) ? rows[up - row] : rows[(up - row) % rows.length];
   if (letter === undefined || rowLetter === undefined) throw new WrongNotation();
   const numbers = [x - across * SQUARE, y - up * SQUARE].map((rest) =>
-    digits === 0 ? '' : digitsOf(Math.max(0, rest), unit, { digits, rounds }),
+    digits === 0 ? '' : formatDigits(Math.max(0, rest), unit, { digits, rounds }),
   );
   const grid = `${zone.number === 0 ? '' : `${zone.number}`.padStart(2, '0')}${zone.band}`;
   return [grid, letter + rowLetter, ...numbers].filter(Boolean).join(spaces ? ' ' : '');
@@ -47,7 +47,7 @@ export function mgrsOf(zone: Zone, position: XY, { digits, rounds, spaces }: Mgr
 const PATTERN = /^(\d{1,2})?([A-HJ-NP-Z])([A-HJ-NP-Z])([A-HJ-NP-Z])(\d{0,20})$/;
 
 /** The lower left corner of a cell; in UTM short of a multiple of 2000 km. */
-export function zoneAndXY(text: string): { zone: Zone; position: XY } {
+export function zoneAndXY(text: string): { zone: UtmZone; position: XY } {
   const match = PATTERN.exec(text.toUpperCase().replaceAll(' ', ''));
   const numbers = match?.[5] ?? '';
   if (!match || numbers.length % 2 !== 0) throw new WrongNotation();
@@ -66,8 +66,8 @@ export function zoneAndXY(text: string): { zone: Zone; position: XY } {
 export const ROW_CYCLE = ROWS.length * SQUARE;
 
 /** `05S 750155 4377006`: band, or hemisphere. Metres are cut off. */
-export function utmOf(
-  zone: Zone,
+export function formatUtm(
+  zone: UtmZone,
   [x, y]: XY,
   { spaces, hemispheres }: { spaces: boolean; hemispheres: boolean },
 ): string {
@@ -80,7 +80,7 @@ export function utmOf(
 
 const UTM = /^ *(\d{1,2}) ?([C-HJ-NP-X]) ?(\d{6}(?:\.\d{0,9})?) ?(\d{7}(?:\.\d{0,9})?) *$/;
 
-export function zoneOfUtm(text: string, hemispheres: boolean): { zone: Zone; position: XY } {
+export function parseUtm(text: string, hemispheres: boolean): { zone: UtmZone; position: XY } {
   const match = UTM.exec(text.toUpperCase());
   const number = Number(match?.[1] ?? 0);
   if (!match || number < 1 || number > 60) throw new WrongNotation();

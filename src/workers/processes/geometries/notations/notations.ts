@@ -2,23 +2,23 @@ import type { Point } from 'geojson';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { Notation } from '../../../../core/geometry/coordinate-notations.js';
 import { transformPoints } from '../../../../native/index.js';
-import { anglesOf, type LonLat, lonLatOfAngles } from './angles.js';
-import { garsOf, georefOf, lonLatOfGars, lonLatOfGeoref } from './letter-grids.js';
-import { mgrsOf, ROW_CYCLE, utmOf, zoneAndXY, zoneOfUtm } from './mgrs.js';
+import { formatAngles, type LonLat, parseAngles } from './angles.js';
+import { formatGars, formatGeoref, parseGars, parseGeoref } from './letter-grids.js';
+import { formatMgrs, formatUtm, parseUtm, ROW_CYCLE, zoneAndXY } from './mgrs.js';
 import { WrongNotation } from './wrong-notation.js';
-import { crsOfZone, latitudesOf, meridianOf, type Zone, zoneOf } from './zones.js';
+import { computeCentralMeridian, computeZone, getBandLatitudes, getZoneCrs, type UtmZone } from './zones.js';
 
 /** Places as text, and back. Grids are those of WGS 84. */
 
 const LON_LAT = 'OGC:CRS84';
 
 interface Place {
-  zone: Zone;
+  zone: UtmZone;
   position: [x: number, y: number];
 }
 
 /** The text of each place of a CRS. Throws `invalid-input`. */
-export function stringsOf(points: readonly Point[], crs: string, notation: Notation): string[] {
+export function formatNotations(points: readonly Point[], crs: string, notation: Notation): string[] {
   const places = transform(
     points.map(({ coordinates: [x, y] }) => [x!, y!]),
     crs,
@@ -34,30 +34,30 @@ export function stringsOf(points: readonly Point[], crs: string, notation: Notat
 function textOf(places: LonLat[], notation: Notation): (i: number) => string {
   switch (notation.name) {
     case 'GARS':
-      return (i) => garsOf(places[i]!);
+      return (i) => formatGars(places[i]!);
     case 'GeoRef':
-      return (i) => georefOf(places[i]!, notation);
+      return (i) => formatGeoref(places[i]!, notation);
     case 'DD':
     case 'DDM':
     case 'DMS':
-      return (i) => anglesOf(places[i]!, notation.name as 'DD', notation.digits);
+      return (i) => formatAngles(places[i]!, notation.name as 'DD', notation.digits);
     default: {
-      const zones = places.map((place) => zoneOf(place, notation.seamInZone1));
+      const zones = places.map((place) => computeZone(place, notation.seamInZone1));
       const positions = byZone(zones, (zone, members) =>
         transform(
           members.map((i) => places[i]!),
           LON_LAT,
-          crsOfZone(zone),
+          getZoneCrs(zone),
         ),
       );
-      const write = notation.name === 'UTM' ? utmOf : mgrsOf;
+      const write = notation.name === 'UTM' ? formatUtm : formatMgrs;
       return (i) => write(zones[i]!, positions[i]!, notation);
     }
   }
 }
 
 /** The places that text tells, in a CRS. Throws `invalid-input`. */
-export function pointsOf(strings: readonly string[], crs: string, notation: Notation): Point[] {
+export function parseNotations(strings: readonly string[], crs: string, notation: Notation): Point[] {
   const places = lonLats(strings, notation);
   return transform(places, LON_LAT, crs).map((coordinates, i) => {
     if (!coordinates.every(Number.isFinite)) throw wrong('strings', i, 'lies nowhere in sr');
@@ -70,15 +70,15 @@ function lonLats(strings: readonly string[], notation: Notation): LonLat[] {
     strings.map((text, i) => attempt('strings', i, `is no ${notation.name}`, () => read(text)));
   switch (notation.name) {
     case 'GARS':
-      return each((text) => lonLatOfGars(text, notation));
+      return each((text) => parseGars(text, notation));
     case 'GeoRef':
-      return each(lonLatOfGeoref);
+      return each(parseGeoref);
     case 'DD':
     case 'DDM':
     case 'DMS':
-      return each((text) => lonLatOfAngles(text, notation.name as 'DD'));
+      return each((text) => parseAngles(text, notation.name as 'DD'));
     case 'UTM':
-      return lonLatOfPlaces(each((text) => zoneOfUtm(text, notation.hemispheres)));
+      return lonLatOfPlaces(each((text) => parseUtm(text, notation.hemispheres)));
     default:
       return lonLatOfPlaces(inBands(each(zoneAndXY), notation));
   }
@@ -89,7 +89,7 @@ function lonLatOfPlaces(places: readonly Place[]): LonLat[] {
   const results = byZone(zones, (zone, members) =>
     transform(
       members.map((i) => places[i]!.position),
-      crsOfZone(zone),
+      getZoneCrs(zone),
       LON_LAT,
     ),
   );
@@ -104,9 +104,11 @@ function inBands(places: readonly Place[], { name }: Notation): Place[] {
   const middles = byZone(zones, (zone, members) => {
     if (zone.number === 0) return members.map(() => [0, 0]);
     const [[, south], [, north]] = transform(
-      members.length === 0 ? [] : latitudesOf(zone.band).map((lat): LonLat => [meridianOf(zone), lat]),
+      members.length === 0
+        ? []
+        : getBandLatitudes(zone.band).map((lat): LonLat => [computeCentralMeridian(zone), lat]),
       LON_LAT,
-      crsOfZone(zone),
+      getZoneCrs(zone),
     ) as [LonLat, LonLat];
     return members.map(() => [south, north]);
   });
@@ -124,7 +126,10 @@ function inBands(places: readonly Place[], { name }: Notation): Place[] {
 const BEYOND = 150_000;
 
 /** Computes for all places of a zone at once: PROJ takes longer to find a way than to go it. */
-function byZone(zones: readonly Zone[], compute: (zone: Zone, members: number[]) => LonLat[]): LonLat[] {
+function byZone(
+  zones: readonly UtmZone[],
+  compute: (zone: UtmZone, members: number[]) => LonLat[],
+): LonLat[] {
   const groups = new Map<string, number[]>();
   for (const [i, { number, band }] of zones.entries()) {
     const members = groups.get(`${number}${band}`);

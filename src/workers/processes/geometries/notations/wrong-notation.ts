@@ -4,7 +4,7 @@ export class WrongNotation extends Error {
 }
 
 /** A number of so many digits, rounded or cut off; `unit` is that of its last digit. */
-export function digitsOf(
+export function formatDigits(
   value: number,
   unit: number,
   { digits, rounds }: { digits: number; rounds: boolean },

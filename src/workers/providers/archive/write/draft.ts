@@ -33,9 +33,9 @@ export interface ContainerWriter {
 }
 
 /** The file that becomes the archive. */
-export const partialOf = (output: string) => `${output}.partial`;
+export const getPartialPath = (output: string) => `${output}.partial`;
 /** Where a container that is no database keeps its index meanwhile. */
-export const indexOf = (output: string) => `${output}.partial.index`;
+export const getPartialIndexPath = (output: string) => `${output}.partial.index`;
 
 const DRAFT = 'graticule_draft';
 const CONTENTS = 'graticule_contents';
@@ -43,7 +43,7 @@ const CONTENTS = 'graticule_contents';
 const BUSY_MS = 10_000;
 
 /** Opens the database of a draft; one of another plan, or that no server left behind, is begun anew. */
-export function openDraft(path: string, draft: ArchiveDraft, create: (db: Db) => void): Db {
+export function openArchiveDraft(path: string, draft: ArchiveDraft, create: (db: Db) => void): Db {
   const draftDb = existsSync(path) ? reopened(path, draft.plan) : undefined;
   if (draftDb) return draftDb;
   discardDraft(draft.output);
@@ -82,14 +82,14 @@ function reopened(path: string, plan: string): Db | undefined {
   return undefined;
 }
 
-export function cursorOf(db: Db): DraftCursor {
+export function readDraftCursor(db: Db): DraftCursor {
   return (db.prepare(`SELECT cursor FROM ${DRAFT}`).pluck().get() as string | null) ?? undefined;
 }
 
 /** Runs `add` and moves the cursor in one transaction. */
 export function advance(db: Db, from: DraftCursor, to: string, add: () => void): void {
   db.transaction(() => {
-    if (cursorOf(db) !== from)
+    if (readDraftCursor(db) !== from)
       throw new TaskFailure('invalid-input', 'The archive is being written by another run.');
     add();
     db.prepare(`UPDATE ${DRAFT} SET cursor = ?`).run(to);
@@ -100,7 +100,7 @@ export function advance(db: Db, from: DraftCursor, to: string, add: () => void):
  * The place of a content that was stored before, else that which `store` puts it in. Tiles of sea and of nothing but
  * one landuse are often most of an archive.
  */
-export function placeOf(db: Db, data: Uint8Array, store: (data: Uint8Array) => number): number {
+export function storeContent(db: Db, data: Uint8Array, store: (data: Uint8Array) => number): number {
   const digest = createHash('sha256').update(data).digest().subarray(0, 16);
   const sql = `SELECT place FROM ${CONTENTS} WHERE digest = ?`;
   const row = prepared(db, sql).get(digest) as { place: number } | undefined;
@@ -141,9 +141,9 @@ export function stored({ format }: ArchiveDraft, data: Uint8Array): Uint8Array {
 
 /** Gives the whole file its name, for good. What names the plan goes last: until then a crash loses nothing. */
 export function publishDraft(output: string, isDatabase: boolean): void {
-  sync(partialOf(output));
+  sync(getPartialPath(output));
   if (existsSync(output)) throw new TaskFailure('invalid-input', 'There is a file of this name already.');
-  renameSync(partialOf(output), output);
+  renameSync(getPartialPath(output), output);
   sync(dirname(output));
   if (isDatabase) dropPlan(output);
   discardDraft(output);
@@ -156,7 +156,7 @@ function dropPlan(output: string): void {
 }
 
 export function discardDraft(output: string): void {
-  for (const path of [partialOf(output), indexOf(output)]) removeDatabaseFiles(path);
+  for (const path of [getPartialPath(output), getPartialIndexPath(output)]) removeDatabaseFiles(path);
 }
 
 function sync(path: string): void {

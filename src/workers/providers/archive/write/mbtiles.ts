@@ -1,5 +1,5 @@
 import type { ArchiveDescription, ArchiveDraft, ArchiveFormat } from '../../../../core/tiles/archives.js';
-import { type ContainerWriter, closeAsFile, countRows, placeOf, prepared, stored } from './draft.js';
+import { type ContainerWriter, closeAsFile, countRows, prepared, storeContent, stored } from './draft.js';
 
 /** "MPBX": registered with SQLite for MBTiles. */
 const APPLICATION_ID = 0x4d504258;
@@ -31,7 +31,7 @@ export const mbtilesWriter: ContainerWriter = {
     const image = prepared(db, 'INSERT INTO images (tile_data) VALUES (?)');
     const map = prepared(db, 'INSERT INTO map VALUES (?, ?, ?, ?)');
     for (const { zoom, row, column, data } of tiles) {
-      const place = placeOf(db, stored(draft, data), (one) => Number(image.run(one).lastInsertRowid));
+      const place = storeContent(db, stored(draft, data), (one) => Number(image.run(one).lastInsertRowid));
       map.run(zoom, column, 2 ** zoom - 1 - row, place);
     }
   },

@@ -10,14 +10,14 @@ import {
 import { pmtilesId } from '../../../../core/values/hilbert.js';
 import type Database from '../../../../native/sqlite.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
-import { COMPRESSION, FORMATS, HEAD_BYTES, HEADER_BYTES } from '../pmtiles-header.js';
-import { type ContainerWriter, countRows, partialOf, placeOf, prepared, stored } from './draft.js';
+import { COMPRESSION, FORMATS, HEADER_BYTES, PMTILES_HEAD_BYTES } from '../pmtiles-header.js';
+import { type ContainerWriter, countRows, getPartialPath, prepared, storeContent, stored } from './draft.js';
 import { type DirectoryEntry, directory, runs } from './pmtiles-directory.js';
 
 type Db = Database.Database;
 
 /** Header and root directory lie within the first 16 KiB; the tiles follow, and behind them leaves and metadata. */
-const TILES_AT = HEAD_BYTES;
+const TILES_AT = PMTILES_HEAD_BYTES;
 /** Entries of a leaf directory. */
 const LEAF = 4096;
 /** Leaves that a root directory surely has room for. */
@@ -58,7 +58,7 @@ export const pmtilesWriter: ContainerWriter = {
 
 /** Neither cut short nor appended to: what lies behind the known tiles is written over. */
 function openPartial(output: string): number {
-  const path = partialOf(output);
+  const path = getPartialPath(output);
   closeSync(openSync(path, 'a'));
   return openSync(path, 'r+');
 }
@@ -75,7 +75,7 @@ function addTiles(db: Db, draft: ArchiveDraft, fd: number, tiles: readonly Writt
     return at;
   };
   for (const { zoom, row, column, data } of tiles)
-    entry.run(pmtilesId(zoom, row, column), placeOf(db, stored(draft, data), store));
+    entry.run(pmtilesId(zoom, row, column), storeContent(db, stored(draft, data), store));
 }
 
 function endOfTiles(db: Db): number {

@@ -1,8 +1,8 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
-import { Refusal } from '../../../edits/session.js';
+import { EditRefusal } from '../../../edits/session.js';
 import { isOver } from '../../time-limit.js';
 
-/** Runs a step of an edit; what SQLite says against it becomes a `Refusal` or a `TaskFailure`. */
+/** Runs a step of an edit; what SQLite says against it becomes a `EditRefusal` or a `TaskFailure`. */
 export function guarded<T>(step: () => T): T {
   try {
     return step();
@@ -12,19 +12,21 @@ export function guarded<T>(step: () => T): T {
 }
 
 /** What clients did wrong, by the extended result code. */
-const REFUSALS: Record<string, (message: string) => Refusal> = {
-  SQLITE_CONSTRAINT_NOTNULL: (message) => Refusal.member(memberOf(message), 'must not be null'),
+const REFUSALS: Record<string, (message: string) => EditRefusal> = {
+  SQLITE_CONSTRAINT_NOTNULL: (message) => EditRefusal.member(memberOf(message), 'must not be null'),
   SQLITE_CONSTRAINT_UNIQUE: (message) => conflict(message),
   SQLITE_CONSTRAINT_PRIMARYKEY: (message) => conflict(message),
   SQLITE_CONSTRAINT_ROWID: (message) => conflict(message),
   SQLITE_CONSTRAINT_FOREIGNKEY: () =>
-    new Refusal('conflict', 'Other rows refer to this one, or it to a missing one.'),
+    new EditRefusal('conflict', 'Other rows refer to this one, or it to a missing one.'),
   SQLITE_CONSTRAINT_CHECK: (message) =>
-    new Refusal('invalid', `A value is not allowed: ${afterColon(message)}.`),
-  SQLITE_CONSTRAINT_TRIGGER: (message) => new Refusal('invalid', `The store refuses the row: ${message}.`),
-  SQLITE_CONSTRAINT_DATATYPE: () => new Refusal('invalid', 'A value does not fit the type of its column.'),
-  SQLITE_MISMATCH: () => new Refusal('invalid', 'A value does not fit the type of its column.'),
-  SQLITE_TOOBIG: () => new Refusal('invalid', 'The feature is too large for the store.'),
+    new EditRefusal('invalid', `A value is not allowed: ${afterColon(message)}.`),
+  SQLITE_CONSTRAINT_TRIGGER: (message) =>
+    new EditRefusal('invalid', `The store refuses the row: ${message}.`),
+  SQLITE_CONSTRAINT_DATATYPE: () =>
+    new EditRefusal('invalid', 'A value does not fit the type of its column.'),
+  SQLITE_MISMATCH: () => new EditRefusal('invalid', 'A value does not fit the type of its column.'),
+  SQLITE_TOOBIG: () => new EditRefusal('invalid', 'The feature is too large for the store.'),
 };
 
 /** What may pass: another program writes, the file has become read-only. */
@@ -48,11 +50,11 @@ function memberOf(message: string): string {
   return `/properties/${message.slice(message.lastIndexOf('.') + 1)}`;
 }
 
-function conflict(message: string): Refusal {
+function conflict(message: string): EditRefusal {
   const columns = afterColon(message)
     .split(', ')
     .map((column) => column.slice(column.lastIndexOf('.') + 1));
-  return new Refusal('conflict', `Another feature has the same ${columns.join(' and ')}.`);
+  return new EditRefusal('conflict', `Another feature has the same ${columns.join(' and ')}.`);
 }
 
 function afterColon(message: string): string {

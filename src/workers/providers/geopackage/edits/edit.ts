@@ -1,7 +1,7 @@
 import { passesAll } from '../../../../core/cql2/ast.js';
-import type { Kind } from '../../../../core/cql2/functions.js';
+import type { OperandKind } from '../../../../core/cql2/functions.js';
 import { and } from '../../../../core/cql2/index.js';
-import { kindOf } from '../../../../core/cql2/types.js';
+import { computeOperandKind } from '../../../../core/cql2/types.js';
 import type { Calculation, EditResult, EditTask, FileWrites } from '../../../../core/edits/edits.js';
 import type { FieldValue } from '../../../../core/features/feature-values.js';
 import type { Box } from '../../../../core/geometry/box.js';
@@ -14,31 +14,31 @@ import { calculatedValues } from '../../../edits/calculation.js';
 import { runEdits } from '../../../edits/run.js';
 import {
   type CalculatedFeature,
+  EditRefusal,
   type EditSession,
   type GeometryForm,
   type NewEvent,
-  Refusal,
   type RowChange,
   rowNotDeleted,
   rowNotInserted,
   type StoredFeature,
   storedFeature,
 } from '../../../edits/session.js';
-import { joined, raw, sql } from '../../fragment.js';
+import { joinFragments, raw, sql } from '../../fragment.js';
 import { readIntegerId } from '../../integer-ids.js';
 import { writerOptions } from '../../writer.js';
 import { quote } from '../connection.js';
 import { passingRows } from '../queries/filter.js';
 import { GeoPackageFilterWriter } from '../queries/filter-sql.js';
 import { featureSql, rowName, storedOptions } from '../queries/items.js';
-import { rowOf } from '../queries/window.js';
+import { quoteRowColumn } from '../queries/window.js';
 import { guarded } from './edit-errors.js';
 import { recordEvents } from './outbox.js';
 import {
   beginOn,
+  type EditTableFacts,
+  quoteRtree,
   requireCommitted,
-  rtreeOf,
-  type TableFacts,
   type Writer,
   withState,
   writesBegun,
@@ -61,7 +61,7 @@ export class GeoPackageSession implements EditSession {
   readonly #table: string;
   readonly #id: string;
   readonly #geometry: string;
-  readonly #facts: TableFacts;
+  readonly #facts: EditTableFacts;
   /** Around the new geometries, in the CRS of the source. */
   #extent: Box | undefined;
 
@@ -105,7 +105,7 @@ export class GeoPackageSession implements EditSession {
 
   async exists(id: string): Promise<boolean> {
     const key = readIntegerId(id);
-    if (key === undefined) throw Refusal.member('/id', 'must be a whole number in this collection');
+    if (key === undefined) throw EditRefusal.member('/id', 'must be a whole number in this collection');
     return this.#get(`SELECT 1 FROM ${this.#table} WHERE ${this.#id} = ?`, [key]) !== undefined;
   }
 
@@ -140,8 +140,8 @@ export class GeoPackageSession implements EditSession {
     const columns = operands.map((operand) => writer.operand(operand));
     const id = raw(`t.${this.#id}`);
     const passing = passingRows(source, and(this.task.filter, calculation.filter));
-    const query = sql`SELECT ${joined([id, ...columns], ', ')} FROM ${this.#table} t
-      WHERE ${rowOf(source)} IN (${passing}) ORDER BY ${id} LIMIT ${String(calculation.most + 1)}`;
+    const query = sql`SELECT ${joinFragments([id, ...columns], ', ')} FROM ${this.#table} t
+      WHERE ${quoteRowColumn(source)} IN (${passing}) ORDER BY ${id} LIMIT ${String(calculation.most + 1)}`;
     const rows = guarded(
       () =>
         this.writer.db
@@ -150,7 +150,7 @@ export class GeoPackageSession implements EditSession {
           .raw()
           .all(...query.values) as Bound[][],
     );
-    const kinds = operands.map((operand) => kindOf(operand, source));
+    const kinds = operands.map((operand) => computeOperandKind(operand, source));
     return rows.map(([key, ...values]) => {
       const results = values.map((value, i) => jsonOf(value, kinds[i]!));
       return { id: String(key), values: calculatedValues(source, calculation, results) };
@@ -205,7 +205,7 @@ export class GeoPackageSession implements EditSession {
     if (count === 0 && (await this.read(id)) !== null) throw rowNotDeleted(id);
     if (!this.#facts.tendsIndex) return;
     const isGone = `NOT EXISTS (SELECT 1 FROM ${this.#table} WHERE ${this.#id} = ?)`;
-    this.#run(`DELETE FROM ${rtreeOf(this.#source)} WHERE id = ? AND ${isGone}`, [key, key]);
+    this.#run(`DELETE FROM ${quoteRtree(this.#source)} WHERE id = ? AND ${isGone}`, [key, key]);
   }
 
   async record(events: readonly NewEvent[]): Promise<number> {
@@ -234,7 +234,7 @@ export class GeoPackageSession implements EditSession {
     ]);
     if (geometry !== undefined) {
       if (geometry !== null && UNWRITTEN.has(this.#facts.geometryType))
-        throw Refusal.member(
+        throw EditRefusal.member(
           '/geometry',
           `cannot be written: the column takes ${this.#facts.geometryType}, and edits write simple features. Leave the geometry out`,
         );
@@ -254,7 +254,7 @@ export class GeoPackageSession implements EditSession {
     ) as { minx: number | null; miny: number; maxx: number; maxy: number } | undefined;
     const filled = box && box.minx !== null;
     if (this.#facts.tendsIndex) {
-      const rtree = rtreeOf(this.#source);
+      const rtree = quoteRtree(this.#source);
       if (filled) {
         const entry = [key, box.minx, box.maxx, box.miny, box.maxy];
         this.#run(`INSERT OR REPLACE INTO ${rtree} VALUES (?, ?, ?, ?, ?)`, entry);
@@ -312,7 +312,7 @@ export class GeoPackageSession implements EditSession {
 const UNWRITTEN = new Set(['CIRCULARSTRING', 'COMPOUNDCURVE', 'POLYHEDRALSURFACE', 'TIN', 'TRIANGLE']);
 
 /** A computed value as clients send it: timestamps are compared without their Z. */
-function jsonOf(value: Bound, kind: Kind): JsonText {
+function jsonOf(value: Bound, kind: OperandKind): JsonText {
   if (value === null) return 'null';
   if (kind === 'boolean') return String(Number(value) !== 0);
   if (kind === 'timestamp') return JSON.stringify(`${value}Z`);

@@ -9,13 +9,13 @@ import { contentName } from '../../../files/file-ledger.js';
 import {
   addWriteAheadLog,
   boundLog,
-  emptyLogOf,
+  checkpointWriteAheadLog,
   keptSqlite,
   requireCurrent,
   requireQuiet,
   settleFile,
 } from '../../kept-sqlite.js';
-import { takeBack } from '../../time-limit.js';
+import { endTimeLimit } from '../../time-limit.js';
 import { connect, quote } from '../connection.js';
 import { createOutbox } from './outbox.js';
 
@@ -33,7 +33,7 @@ const RENEWAL_MS = 1000;
 const MAX_ATTEMPTS = 5;
 
 /** What an edit must know of a table beyond its source. */
-export interface TableFacts {
+export interface EditTableFacts {
   srsId: number;
   /** Type of the geometry column, in capitals. */
   geometryType: string;
@@ -46,7 +46,7 @@ export interface TableFacts {
 /** A read-write connection to one file, with what was prepared on it. */
 export class Writer {
   readonly #statements = new LRUCache<string, Database.Statement>({ max: MAX_STATEMENTS });
-  readonly #tables = new Map<string, TableFacts>();
+  readonly #tables = new Map<string, EditTableFacts>();
   #schemaVersion: unknown;
   #outboxVersion: unknown;
   #limitMs = 0;
@@ -74,7 +74,7 @@ export class Writer {
   }
 
   endLimit(): void {
-    takeBack(this.statement(END_IN));
+    endTimeLimit(this.statement(END_IN));
   }
 
   /** A prepared statement, kept. */
@@ -99,7 +99,7 @@ export class Writer {
   }
 
   /** Read again when another program has changed the schema. */
-  tableFacts(source: GeoPackageSource): TableFacts {
+  tableFacts(source: GeoPackageSource): EditTableFacts {
     const version = this.#readSchemaVersion();
     if (version !== this.#schemaVersion) this.#tables.clear();
     this.#schemaVersion = version;
@@ -161,7 +161,7 @@ export function withState(path: string, writes: FileWrites): FileWrites {
 
 /** Moves the log of a file into the file; false when readers or writers are in the way. */
 export function emptyWriteAheadLog(path: string): EmptiedLog {
-  const isEmpty = emptyLogOf(path, opened.get(path).db);
+  const isEmpty = checkpointWriteAheadLog(path, opened.get(path).db);
   // The file is in another state now.
   opened.get(path);
   const [settled, commits] = [opened.settled(path), commitCount(path)];
@@ -197,7 +197,7 @@ function openWriter(path: string): Writer {
   }
 }
 
-function readFacts(db: Db, source: GeoPackageSource): TableFacts {
+function readFacts(db: Db, source: GeoPackageSource): EditTableFacts {
   const row = db
     .prepare(
       `SELECT srs_id AS srsId, upper(geometry_type_name) AS geometryType
@@ -235,6 +235,6 @@ function hasTriggers(db: Db, { table, geometryColumn }: GeoPackageSource): boole
 }
 
 /** The rtree of a source as a quoted name. */
-export function rtreeOf({ table, geometryColumn }: GeoPackageSource): string {
+export function quoteRtree({ table, geometryColumn }: GeoPackageSource): string {
   return quote(`rtree_${table}_${geometryColumn}`);
 }

@@ -6,7 +6,7 @@ import type Database from '../../../../native/sqlite.js';
 import { type SensibleExtent, sensibleExtent } from '../../../edits/domain.js';
 import { quote, statement } from '../connection.js';
 import { passingRows } from './filter.js';
-import { rowOf } from './window.js';
+import { quoteRowColumn } from './window.js';
 
 export interface ExtentTable {
   table: string;
@@ -19,7 +19,7 @@ export interface ExtentTable {
  * The extent of a table. The spatial index tells it; what the table states of itself (`gpkg_contents`) may be out of date,
  * and counts only where there is no index.
  */
-export function extentOf(db: Database.Database, table: ExtentTable, stated?: Box): SensibleExtent {
+export function computeTableExtent(db: Database.Database, table: ExtentTable, stated?: Box): SensibleExtent {
   const all = table.hasIndex ? indexedExtent(db, table) : (stated ?? scannedExtent(db, table));
   const search = sensibleExtent(all, table.crs);
   let step = search.next();
@@ -33,11 +33,11 @@ export function extentOf(db: Database.Database, table: ExtentTable, stated?: Box
 }
 
 /** The extent of the rows that a filter lets through. */
-export function extentOfPassing(source: GeoPackageSource, filter: Expression): SensibleExtent {
+export function computeFilteredExtent(source: GeoPackageSource, filter: Expression): SensibleExtent {
   const passing = passingRows(source, filter);
   const column = `t.${quote(source.geometryColumn)}`;
   const boxes = `(SELECT ST_MinX(${column}) AS minx, ST_MinY(${column}) AS miny, ST_MaxX(${column}) AS maxx, ST_MaxY(${column}) AS maxy
-    FROM ${quote(source.table)} t WHERE ${rowOf(source)} IN (${passing.sql}))`;
+    FROM ${quote(source.table)} t WHERE ${quoteRowColumn(source)} IN (${passing.sql}))`;
   const sides = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${boxes}`;
   const within = (domain?: Box) => {
     const values = [...passing.values, ...(domain ?? [])];

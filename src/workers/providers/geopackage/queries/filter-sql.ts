@@ -8,21 +8,21 @@ import {
   type Operand,
 } from '../../../../core/cql2/ast.js';
 import type { Exactness } from '../../../../core/cql2/exactness.js';
-import { type FoldName, foldOf } from '../../../../core/cql2/fold.js';
-import type { Kind } from '../../../../core/cql2/functions.js';
+import { type FoldName, getFoldTable } from '../../../../core/cql2/fold.js';
+import type { OperandKind } from '../../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../../core/cql2/operators.js';
-import { kindOf } from '../../../../core/cql2/types.js';
+import { computeOperandKind } from '../../../../core/cql2/types.js';
 import type { FieldType, GeoPackageSource } from '../../../../core/sources/vector-source.js';
 import {
   type AnyNumber,
-  digitsOf,
+  formatDecimal,
   isExactNumber,
   toDouble,
   toInt64,
 } from '../../../../core/values/exact-number.js';
 import { FilterWriter, named, patternParts } from '../../filter-writer.js';
-import { balanced, type Fragment, type FragmentValue, joined, raw, sql } from '../../fragment.js';
-import { boxesOf, isSpatialLiteral, wkbOf } from '../../spatial-literal.js';
+import { balanced, type Fragment, type FragmentValue, joinFragments, raw, sql } from '../../fragment.js';
+import { computeLiteralBoxes, isSpatialLiteral, writeLiteralWkb } from '../../spatial-literal.js';
 import { quote } from '../connection.js';
 
 /**
@@ -87,7 +87,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
     return this.text(sortableYear(`${seconds}.${decimals.padEnd(6, '0').slice(0, 6)}`));
   }
 
-  protected column(name: string, kind: Kind): Fragment {
+  protected column(name: string, kind: OperandKind): Fragment {
     const column = this.stored(name).sql;
     if (kind === 'date') return raw(`coalesce(date(${column}), ${farSql(column, DAY)})`);
     if (kind === 'timestamp') return raw(instantSql(column));
@@ -125,7 +125,9 @@ export class GeoPackageFilterWriter extends FilterWriter {
   protected ownType(operands: readonly Operand[]): Fragment[] | undefined {
     const isBeyond = (one: Operand) => isExactNumber(one) && toInt64(one) === undefined;
     if (!operands.some(isBeyond) || !operands.some(isCall)) return undefined;
-    return operands.map((one) => (isBeyond(one) ? this.text(digitsOf(one as AnyNumber)) : this.operand(one)));
+    return operands.map((one) =>
+      isBeyond(one) ? this.text(formatDecimal(one as AnyNumber)) : this.operand(one),
+    );
   }
 
   protected midnight(date: Fragment): Fragment {
@@ -146,7 +148,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
   }
 
   protected translated(value: Fragment, fold: FoldName): Fragment {
-    const { from, to, several } = foldOf(fold);
+    const { from, to, several } = getFoldTable(fold);
     const single = sql`gr_translate(${value}, ${this.text(from)}, ${this.text(to)})`;
     // Letters of our own tables, without quotes.
     return several.reduce(
@@ -178,8 +180,8 @@ export class GeoPackageFilterWriter extends FilterWriter {
   protected spatial(op: (typeof SPATIAL)[number], a: Operand, b: Operand): Fragment {
     const [literal, other] = isSpatialLiteral(a) ? [a, b] : [b, a];
     if (op === 's_intersects' && isSpatialLiteral(literal) && 'bbox' in literal && isProperty(other)) {
-      const touching = boxesOf(literal, this.source).map((box) => {
-        const sides = joined(
+      const touching = computeLiteralBoxes(literal, this.source).map((box) => {
+        const sides = joinFragments(
           box.map((value) => this.number(value)),
           ', ',
         );
@@ -200,7 +202,7 @@ export class GeoPackageFilterWriter extends FilterWriter {
 
   #geometry(operand: Operand): Fragment {
     return isSpatialLiteral(operand)
-      ? this.text(wkbOf(operand, this.source.crs))
+      ? this.text(writeLiteralWkb(operand, this.source.crs))
       : this.stored((operand as { property: string }).property);
   }
 
@@ -221,10 +223,10 @@ export class GeoPackageFilterWriter extends FilterWriter {
     const texts = members.map((member) => {
       if (typeof member === 'object' && isDate(member)) return this.text(member.date);
       if (typeof member === 'object' && isTimestamp(member)) return this.text(member.timestamp);
-      if (kindOf(member, this.schema) !== 'boolean') return this.operand(member);
+      if (computeOperandKind(member, this.schema) !== 'boolean') return this.operand(member);
       return sql`json(CASE ${this.predicate(member)} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END)`;
     });
-    return sql`json_array(${joined(texts, ', ')})`;
+    return sql`json_array(${joinFragments(texts, ', ')})`;
   }
 }
 

@@ -3,13 +3,21 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { Box } from '../../../../core/geometry/box.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import type { GeoPackageSource } from '../../../../core/sources/vector-source.js';
-import { conjuncts, nearbyOf, windowsOf } from '../../conjuncts.js';
-import { balanced, type Fragment, joined, raw, sql } from '../../fragment.js';
-import { boxesOf } from '../../spatial-literal.js';
+import { conjuncts, findNearby, findSearchWindows } from '../../conjuncts.js';
+import { balanced, type Fragment, joinFragments, raw, sql } from '../../fragment.js';
+import { computeLiteralBoxes } from '../../spatial-literal.js';
 import { writtenOnce } from '../../written-once.js';
 import { quote } from '../connection.js';
 import { GeoPackageFilterWriter } from './filter-sql.js';
-import { indexOf, matchingRows, type Query, rowAndId, rowOf, rowsByWalk, walkIsShorter } from './window.js';
+import {
+  matchingRows,
+  type Query,
+  quoteIndexTable,
+  quoteRowColumn,
+  rowAndId,
+  rowsByWalk,
+  walkIsShorter,
+} from './window.js';
 
 /** Below SQLite's limit of 32766 parameters, which the statement around the filter needs some of. */
 const MAX_VALUES = 32_000;
@@ -36,7 +44,7 @@ export function passingInOrder(
   if (!source.rowColumn || !rowsAlone) return { sql, values };
   // The order of the tables is fixed by CROSS JOIN: rows that are found are looked up.
   return {
-    sql: `SELECT ${rowAndId(source)} FROM (${sql}) r CROSS JOIN ${quote(source.table)} t ON ${rowOf(source)} = r.row`,
+    sql: `SELECT ${rowAndId(source)} FROM (${sql}) r CROSS JOIN ${quote(source.table)} t ON ${quoteRowColumn(source)} = r.row`,
     values,
   };
 }
@@ -51,7 +59,7 @@ function passing(source: GeoPackageSource, filter: Expression | undefined, count
     return { sql: `SELECT ${rowAndId(source)} FROM ${quote(source.table)} t`, values: [] };
   const conditions = conjuncts(filter!);
   const box = conditions.length === 1 ? boxCondition(source, conditions[0]!) : undefined;
-  if (box) return rowsInBoxes(source, boxesOf(box, source), count);
+  if (box) return rowsInBoxes(source, computeLiteralBoxes(box, source), count);
   const { sql, values } = writtenOnce(source, filter!, () => writeConditions(source, conditions));
   const [, ...others] = values;
   return { sql, values: [Date.now() + LIMITS.requestDeadlineMs, ...others] };
@@ -79,11 +87,11 @@ function conditionsOf(
   condition: Expression,
   writer: GeoPackageFilterWriter,
 ): Fragment[] {
-  const row = raw(rowOf(source));
+  const row = raw(quoteRowColumn(source));
   const box = source.hasIndex && boxCondition(source, condition);
-  if (box) return [sql`${row} IN (${matchingRows(source, boxesOf(box, source))})`];
-  const nearby = source.hasIndex ? nearbyOf(source, condition) : undefined;
-  const windows = nearby && windowsOf(source, nearby);
+  if (box) return [sql`${row} IN (${matchingRows(source, computeLiteralBoxes(box, source))})`];
+  const nearby = source.hasIndex ? findNearby(source, condition) : undefined;
+  const windows = nearby && findSearchWindows(source, nearby);
   const exact = writer.predicate(condition);
   return windows ? [sql`${row} IN (${touching(source, windows)})`, exact] : [exact];
 }
@@ -91,15 +99,15 @@ function conditionsOf(
 /** The box of a condition that asks for nothing but what touches it. */
 function boxCondition(source: GeoPackageSource, condition: Expression): BoxLiteral | undefined {
   if (condition.op !== 's_intersects') return undefined;
-  const literal = nearbyOf(source, condition)?.literal;
+  const literal = findNearby(source, condition)?.literal;
   return literal && isBox(literal) ? literal : undefined;
 }
 
 /** Rows whose envelope touches one of the boxes. */
 function touching(source: GeoPackageSource, windows: readonly Box[]): Fragment {
   const parts = windows.map(([minx, miny, maxx, maxy]) => ({
-    sql: `SELECT id FROM ${indexOf(source)} WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?`,
+    sql: `SELECT id FROM ${quoteIndexTable(source)} WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?`,
     values: [maxx, minx, maxy, miny],
   }));
-  return joined(parts, ' UNION ');
+  return joinFragments(parts, ' UNION ');
 }

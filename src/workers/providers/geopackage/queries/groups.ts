@@ -21,7 +21,7 @@ import { quote, statement } from '../connection.js';
 import { plainInteger } from '../schema/integers.js';
 import { passingRows } from './filter.js';
 import { GeoPackageFilterWriter, instantSql } from './filter-sql.js';
-import { rowOf } from './window.js';
+import { quoteRowColumn } from './window.js';
 
 /** A page of groups, by one statement. */
 export function groups(task: GroupsTask): GroupsResult {
@@ -70,7 +70,7 @@ function groupRows(task: GroupCountTask): { columns: Field[]; rows: Fragment } {
     ...task.statistics.map((statistic) => statisticSql(source, statistic)),
   ];
   const list = values.map((value, i) => sql`${value} AS ${quote(columns[i]!.name)}`);
-  const table = sql`(SELECT ${commas(list)} FROM ${quote(source.table)} t WHERE ${passing(source, task)}${groupBy(task)}) t`;
+  const table = sql`(SELECT ${commas(list)} FROM ${quote(source.table)} t WHERE ${writePassingCondition(source, task)}${groupBy(task)}) t`;
   if (passesAll(task.having)) return { columns, rows: table };
   const writer = new GeoPackageFilterWriter(groupTable(source, columns));
   return { columns, rows: sql`(SELECT * FROM ${table} WHERE ${writer.predicate(task.having!)}) t` };
@@ -81,9 +81,11 @@ function commas(parts: readonly Fragment[]): Fragment {
 }
 
 /** Nothing else can stop SQLite: a statement that computes for nobody ends itself. */
-export function passing(source: GeoPackageSource, { filter }: FeatureQuery): Fragment {
+export function writePassingCondition(source: GeoPackageSource, { filter }: FeatureQuery): Fragment {
   const before = sql`gr_before(${bound(Date.now() + LIMITS.requestDeadlineMs)})`;
-  return passesAll(filter) ? before : sql`${before} AND ${rowOf(source)} IN (${passingRows(source, filter)})`;
+  return passesAll(filter)
+    ? before
+    : sql`${before} AND ${quoteRowColumn(source)} IN (${passingRows(source, filter)})`;
 }
 
 /** By the places of the columns: a name would be that of a column of the table. */

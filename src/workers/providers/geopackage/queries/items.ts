@@ -13,9 +13,9 @@ import { readIntegerId } from '../../integer-ids.js';
 import { readsGeometry, writerOptions } from '../../writer.js';
 import { quote, statement } from '../connection.js';
 import { passingInOrder, passingRows } from './filter.js';
-import { shownValue } from './masks.js';
-import { type Order, orderOf, pageKeyOf } from './order.js';
-import { idOf, type Query, rowOf } from './window.js';
+import { writeMaskedValue } from './masks.js';
+import { buildOrder, type Order, readPageKey } from './order.js';
+import { type Query, quoteIdColumn, quoteRowColumn } from './window.js';
 
 const WRITERS = {
   ...{ geojson: 'gr_geojson', csv: 'gr_csv', gml: 'gr_gml' },
@@ -39,7 +39,7 @@ export function items(task: ItemsTask): ItemsResult {
   const source = task.source as GeoPackageSource;
   const { limit, offset } = task;
   const fields = fieldsNamed(source, task.fields);
-  const order = orderOf(task);
+  const order = buildOrder(task);
   const rows = pageRows(source, task, order);
   const writer = `${WRITERS[task.format]}(?, ${arguments_(fields)})`;
   const columns = columnList(source, fields, !readsGeometry(task));
@@ -63,8 +63,8 @@ export function items(task: ItemsTask): ItemsResult {
   if (firstId === null || lastId === null) return result;
   return {
     ...result,
-    first: pageKeyOf(source, task.sort, firstId),
-    last: pageKeyOf(source, task.sort, lastId),
+    first: readPageKey(source, task.sort, firstId),
+    last: readPageKey(source, task.sort, lastId),
   };
 }
 
@@ -79,7 +79,7 @@ function pageRows(source: GeoPackageSource, task: ItemsTask, order: Order): Quer
     };
   }
   const passing = passingRows(source, task.filter);
-  const row = rowOf(source);
+  const row = quoteRowColumn(source);
   const conditions = [
     ...(task.filter === undefined ? [] : [`${row} IN (${passing.sql})`]),
     ...(order.place ? [order.place.sql] : []),
@@ -105,7 +105,7 @@ export function item(task: ItemTask): ItemResult | null {
     options: partOptions(source, fields),
   };
   const passing = task.filter === undefined ? undefined : passingRows(source, task.filter);
-  const row = `SELECT ${rowOf(source)} FROM ${quote(source.table)} t WHERE ${idOf(source)} = ?`;
+  const row = `SELECT ${quoteRowColumn(source)} FROM ${quote(source.table)} t WHERE ${quoteIdColumn(source)} = ?`;
   const where = passing ? ` WHERE (${row}) IN (${passing.sql})` : '';
   const hit = statement(
     source.path,
@@ -131,7 +131,7 @@ export function featureSql(
   skipGeometry?: boolean,
 ): string {
   return `(SELECT ${WRITERS[format]}(?, ${arguments_(fields)}) FROM (SELECT ${columnList(source, fields, skipGeometry)}
-    FROM ${quote(source.table)} t WHERE ${idOf(source)} = ?))`;
+    FROM ${quote(source.table)} t WHERE ${quoteIdColumn(source)} = ?))`;
 }
 
 /** Decimal places that tell any two stored positions apart. */
@@ -170,9 +170,9 @@ export function count(task: CountTask): number {
 function columnList(source: GeoPackageSource, fields: readonly Field[], skipGeometry = false): string {
   const geometry = skipGeometry ? 'NULL' : `t.${quote(source.geometryColumn)}`;
   const columns = [
-    idOf(source),
+    quoteIdColumn(source),
     geometry,
-    ...fields.map((field) => shownValue(`t.${quote(field.name)}`, field)),
+    ...fields.map((field) => writeMaskedValue(`t.${quote(field.name)}`, field)),
   ];
   return columns.map((column, i) => `${column} AS c${i}`).join(', ');
 }

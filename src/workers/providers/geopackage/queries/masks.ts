@@ -24,7 +24,7 @@ function fieldOf(text: string): Pick<Field, 'type' | 'mask'> {
 }
 
 /** The SQL of what a field shows of a column. */
-export function shownValue(column: string, { type, mask }: Field): string {
+export function writeMaskedValue(column: string, { type, mask }: Field): string {
   if (!mask) return column;
   return `${FUNCTION}(${column}, '${JSON.stringify({ type, mask })}')`;
 }

@@ -1,11 +1,11 @@
 import type { Box } from '../../../../core/geometry/box.js';
 import type { GeoPackageSource } from '../../../../core/sources/vector-source.js';
 import { statement } from '../connection.js';
-import { indexOf } from './window.js';
+import { quoteIndexTable } from './window.js';
 
 /** Whether the envelope of any feature touches each box, by the index alone. Boxes are in the source's CRS. */
 export function occupied(source: GeoPackageSource, boxes: readonly Box[]): boolean[] {
-  const sql = `SELECT EXISTS (SELECT 1 FROM ${indexOf(source)}
+  const sql = `SELECT EXISTS (SELECT 1 FROM ${quoteIndexTable(source)}
     WHERE minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?) AS touches`;
   const lookUp = statement(source.path, sql);
   return boxes.map(([minx, miny, maxx, maxy]) => {

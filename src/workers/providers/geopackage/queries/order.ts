@@ -1,10 +1,10 @@
-import { fieldOf, type ItemsTask, type PageKey, type SortKey } from '../../../../core/features/features.js';
+import { findField, type ItemsTask, type PageKey, type SortKey } from '../../../../core/features/features.js';
 import type { GeoPackageSource } from '../../../../core/sources/vector-source.js';
 import { exactNumber, INT64_MIN, toInt64 } from '../../../../core/values/exact-number.js';
 import { quote, statement } from '../connection.js';
 import { isUniform } from '../schema/uniform-times.js';
 import { sortableSql } from './filter-sql.js';
-import { idOf, type Query, rowOf } from './window.js';
+import { type Query, quoteIdColumn, quoteRowColumn } from './window.js';
 
 /** The order of a listing as SQL over the table alias `t`. Rows without a value come last, first when descending. */
 export interface Order {
@@ -28,10 +28,10 @@ interface Key {
 
 type Value = Query['values'][number];
 
-export function orderOf(task: ItemsTask): Order {
+export function buildOrder(task: ItemsTask): Order {
   const source = task.source as GeoPackageSource;
   const sorted = (task.sort ?? []).length > 0;
-  const row = rowOf(source);
+  const row = quoteRowColumn(source);
   const backwards = task.before !== undefined;
   const keys = keysOf(source, task.sort);
   const place = task.before ?? task.after;
@@ -58,12 +58,12 @@ function keysOf(source: GeoPackageSource, sort: readonly SortKey[] = []): Key[] 
     descending,
     nullable: true,
   }));
-  return [...keys, { column: idOf(source), parameter: '?', descending: false, nullable: false }];
+  return [...keys, { column: quoteIdColumn(source), parameter: '?', descending: false, nullable: false }];
 }
 
 /** Times that all have one form sort as text, by the index of their column. */
 function sortable(source: GeoPackageSource, name: string): Pick<Key, 'column' | 'parameter'> {
-  const type = fieldOf(source, name)?.type;
+  const type = findField(source, name)?.type;
   const column = `t.${quote(name)}`;
   const isTime = type === 'date-time' || type === 'date';
   if (!isTime || isUniform(source, name, type)) return { column, parameter: '?' };
@@ -115,11 +115,11 @@ function valuesOf(source: GeoPackageSource, sort: readonly SortKey[] = [], { val
 const wholeNumber = (text: string): bigint => toInt64(exactNumber(text)) ?? INT64_MIN;
 
 function isWhole(source: GeoPackageSource, name: string): boolean {
-  return name === source.idColumn || fieldOf(source, name)?.type === 'integer';
+  return name === source.idColumn || findField(source, name)?.type === 'integer';
 }
 
 /** The key of one row. */
-export function pageKeyOf(source: GeoPackageSource, sort: readonly SortKey[] = [], id: string): PageKey {
+export function readPageKey(source: GeoPackageSource, sort: readonly SortKey[] = [], id: string): PageKey {
   if (sort.length === 0) return { values: [], id };
   const columns = sort.map(({ field }) => {
     const column = quote(field);

@@ -1,23 +1,23 @@
 import { passesAll } from '../../../../core/cql2/ast.js';
-import { type FeatureRow, fieldOf, type RowsQuery } from '../../../../core/features/features.js';
+import { type FeatureRow, findField, type RowsQuery } from '../../../../core/features/features.js';
 import { type Field, type GeoPackageSource, hasIntegerIds } from '../../../../core/sources/vector-source.js';
 import type { SqliteColumns } from '../../feature-store.js';
 import { quote, reader } from '../connection.js';
 import { plainInteger } from '../schema/integers.js';
 import { passingRows } from './filter.js';
-import { shownValue } from './masks.js';
-import { idOf, type Query, rowOf } from './window.js';
+import { writeMaskedValue } from './masks.js';
+import { type Query, quoteIdColumn, quoteRowColumn } from './window.js';
 
 const BATCH = 1024;
 
 /** Rows in the order they are stored in, which is that of the id but in copies; in batches. */
 export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
   const source = query.source as GeoPackageSource;
-  const row = rowOf(source);
+  const row = quoteRowColumn(source);
   const where = whereOf(source, query.filter);
   const geometry = query.geometry ? `t.${quote(source.geometryColumn)}` : 'NULL';
   const fields = fieldsOf(source, query);
-  const columns = [idOf(source), geometry, ...fields.map(shownColumn)];
+  const columns = [quoteIdColumn(source), geometry, ...fields.map(shownColumn)];
   const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} t${where.sql} ORDER BY ${row} LIMIT ?`;
   // Prepared for this reading alone: a kept statement could be asked again while its cursor is open.
   const cursor = reader(source.path)
@@ -46,7 +46,7 @@ export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
 function whereOf(source: GeoPackageSource, filter: RowsQuery['filter']): Query {
   if (passesAll(filter)) return { sql: '', values: [] };
   const { sql, values } = passingRows(source, filter);
-  return { sql: ` WHERE ${rowOf(source)} IN (${sql})`, values };
+  return { sql: ` WHERE ${quoteRowColumn(source)} IN (${sql})`, values };
 }
 
 /** All rows of a table as columns of a statement of another file. */
@@ -54,13 +54,13 @@ export function columns({ filter, ...query }: RowsQuery): SqliteColumns | undefi
   const source = query.source as GeoPackageSource;
   if (!passesAll(filter) || source.rowColumn || !hasIntegerIds(source)) return undefined;
   return {
-    ...{ path: source.path, table: quote(source.table), id: idOf(source) },
+    ...{ path: source.path, table: quote(source.table), id: quoteIdColumn(source) },
     geometry: `t.${quote(source.geometryColumn)}`,
     values: fieldsOf(source, query).map(shownColumn),
   };
 }
 
 const fieldsOf = (source: GeoPackageSource, { fields }: Pick<RowsQuery, 'fields'>) =>
-  fields.map((name) => fieldOf(source, name)!);
+  fields.map((name) => findField(source, name)!);
 
-const shownColumn = (field: Field) => shownValue(`t.${quote(field.name)}`, field);
+const shownColumn = (field: Field) => writeMaskedValue(`t.${quote(field.name)}`, field);

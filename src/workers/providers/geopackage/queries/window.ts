@@ -9,23 +9,23 @@ export interface Query {
 }
 
 /** The index of a source as a quoted name. */
-export function indexOf(source: GeoPackageSource): string {
+export function quoteIndexTable(source: GeoPackageSource): string {
   return quote(`rtree_${source.table}_${source.geometryColumn}`);
 }
 
 /** The INTEGER PRIMARY KEY, of the table alias `t`: what the index names a row by. */
-export function rowOf({ rowColumn, idColumn }: GeoPackageSource): string {
+export function quoteRowColumn({ rowColumn, idColumn }: GeoPackageSource): string {
   return `t.${quote(rowColumn ?? idColumn)}`;
 }
 
 /** The feature id, of the table alias `t`. */
-export function idOf({ idColumn }: GeoPackageSource): string {
+export function quoteIdColumn({ idColumn }: GeoPackageSource): string {
   return `t.${quote(idColumn)}`;
 }
 
 /** What a query selects of the rows of a table with the alias `t`: `row`, and `id` where that is something else. */
 export function rowAndId(source: GeoPackageSource): string {
-  return `${rowOf(source)} AS row${source.rowColumn ? `, ${idOf(source)} AS id` : ''}`;
+  return `${quoteRowColumn(source)} AS row${source.rowColumn ? `, ${quoteIdColumn(source)} AS id` : ''}`;
 }
 
 /**
@@ -33,7 +33,7 @@ export function rowAndId(source: GeoPackageSource): string {
  * envelope merely does is left out. No row comes twice; the order is undefined.
  */
 export function matchingRows(source: GeoPackageSource, boxes: readonly Box[] | undefined): Query {
-  const row = rowOf(source);
+  const row = quoteRowColumn(source);
   if (!boxes) return { sql: `SELECT ${row} AS row FROM ${quote(source.table)} t`, values: [] };
   if (source.hasIndex) {
     const parts = boxes.map((box) => rowsByIndex(source, box));
@@ -51,9 +51,9 @@ export function matchingRows(source: GeoPackageSource, boxes: readonly Box[] | u
 
 function rowsByIndex(source: GeoPackageSource, box: Box): Query {
   const geometry = `(SELECT t.${quote(source.geometryColumn)} FROM ${quote(source.table)} t
-    WHERE ${rowOf(source)} = r.id)`;
+    WHERE ${quoteRowColumn(source)} = r.id)`;
   const { condition, values } = touches(box, geometry);
-  return { sql: `SELECT r.id AS row FROM ${indexOf(source)} r WHERE ${condition}`, values };
+  return { sql: `SELECT r.id AS row FROM ${quoteIndexTable(source)} r WHERE ${condition}`, values };
 }
 
 /** The geometry is read only for rows at the border of the box: an envelope inside it needs no second look. */
@@ -91,8 +91,8 @@ export function walkIsShorter(source: GeoPackageSource, boxes: readonly Box[], c
 function estimateSql(source: GeoPackageSource): string {
   const overlap = (axis: 'x' | 'y') =>
     `max(0, min(?, max_${axis}) - max(?, min_${axis})) / nullif(max_${axis} - min_${axis}, 0)`;
-  return `SELECT (SELECT count(*) FROM (SELECT 1 FROM ${indexOf(source)} WHERE ${TOUCHING} LIMIT ${COUNTED})) AS counted,
-    (SELECT max(${rowOf(source)}) FROM ${quote(source.table)} t) AS last,
+  return `SELECT (SELECT count(*) FROM (SELECT 1 FROM ${quoteIndexTable(source)} WHERE ${TOUCHING} LIMIT ${COUNTED})) AS counted,
+    (SELECT max(${quoteRowColumn(source)}) FROM ${quote(source.table)} t) AS last,
     (SELECT ${overlap('x')} * ${overlap('y')} FROM gpkg_contents WHERE table_name = ?) AS share`;
 }
 
@@ -103,6 +103,6 @@ const touchingValues = ([minx, miny, maxx, maxy]: Box) => [maxx, minx, maxy, min
 export function rowsByWalk(source: GeoPackageSource, box: Box): Query {
   const { condition, values } = touches(box, `t.${quote(source.geometryColumn)}`);
   const sql = `SELECT ${rowAndId(source)} FROM ${quote(source.table)} t
-    WHERE EXISTS (SELECT 1 FROM ${indexOf(source)} r WHERE r.id = ${rowOf(source)} AND ${condition})`;
+    WHERE EXISTS (SELECT 1 FROM ${quoteIndexTable(source)} r WHERE r.id = ${quoteRowColumn(source)} AND ${condition})`;
   return { sql, values };
 }

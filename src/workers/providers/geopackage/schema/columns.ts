@@ -3,7 +3,7 @@ import type { Field, FieldType } from '../../../../core/sources/vector-source.js
 import type Database from '../../../../native/sqlite.js';
 import { quote } from '../connection.js';
 import { ROW_COLUMN } from './create.js';
-import { described } from './data-columns.js';
+import { addFieldDescriptions } from './data-columns.js';
 
 /** Columns of a feature table, and which of them identifies its rows. */
 export interface TableColumns {
@@ -23,7 +23,7 @@ interface ColumnRow {
 }
 
 /** Throws `source-unreadable` for a table whose rows nothing identifies. */
-export function columnsOfTable(db: Database.Database, table: string, geometryColumn: string): TableColumns {
+export function readTableColumns(db: Database.Database, table: string, geometryColumn: string): TableColumns {
   const rows = db
     .prepare(`SELECT cid, name, type, "notnull", pk FROM pragma_table_info(?)`)
     .all(table) as ColumnRow[];
@@ -45,7 +45,7 @@ export function columnsOfTable(db: Database.Database, table: string, geometryCol
     idColumn: id.name,
     ...(id === key ? {} : { rowColumn: key.name }),
     isView,
-    fields: described(db, table, fields),
+    fields: addFieldDescriptions(db, table, fields),
   };
 }
 

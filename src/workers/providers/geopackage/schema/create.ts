@@ -76,7 +76,7 @@ const UNDEFINED_CRS = -1;
 const OWN_CRS = 100_000;
 
 /** The id of a CRS in a file that `addCrs` adds it to. */
-export function srsIdOf(crs: string): number {
+export function getSrsId(crs: string): number {
   // CRS84 and EPSG:4326 are the same in a GeoPackage, where x comes first in every CRS.
   if (crs === 'OGC:CRS84') return 4326;
   if (isUndefinedCrs(crs)) return UNDEFINED_CRS;
@@ -86,7 +86,7 @@ export function srsIdOf(crs: string): number {
 
 /** Makes a CRS known to the file; its id there. */
 export function addCrs(db: Db, crs: string): number {
-  const id = srsIdOf(crs);
+  const id = getSrsId(crs);
   // The core tables have both.
   if (crs === 'OGC:CRS84' || id === UNDEFINED_CRS) return id;
   const { name, authority, wkt1, wkt } = describeCrs(crs);

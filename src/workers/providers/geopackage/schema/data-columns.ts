@@ -19,7 +19,11 @@ interface Constraint {
 }
 
 /** The fields with what `gpkg_data_columns` adds to them; unchanged where the file has no such table, or a wrong one. */
-export function described(db: Database.Database, table: string, fields: readonly Field[]): Field[] {
+export function addFieldDescriptions(
+  db: Database.Database,
+  table: string,
+  fields: readonly Field[],
+): Field[] {
   try {
     const columns = db
       .prepare(

@@ -13,8 +13,8 @@ import type { OtherTables } from '../../feature-store.js';
 import { withinTime } from '../../time-limit.js';
 import { connect, quote } from '../connection.js';
 import { newestCursor } from '../edits/outbox.js';
-import { extentOf, shareOnGlobe } from '../queries/extent.js';
-import { columnsOfTable, isViewName } from './columns.js';
+import { computeTableExtent, shareOnGlobe } from '../queries/extent.js';
+import { isViewName, readTableColumns } from './columns.js';
 import { layerStyles } from './layer-styles.js';
 import { unreadGeometries } from './unread.js';
 
@@ -49,7 +49,10 @@ const CONTENTS = `
  * Lists the feature tables and views of a GeoPackage (OGC 12-128r18, 2.1), or some of them, empty ones too: they may be there to be edited.
  * Those that cannot be read are left out: `otherTables` names them.
  */
-export function inspect(path: string, named: Omit<InspectTask, 'kind' | 'path'> = {}): VectorLayerInfo[] {
+export function inspectGeoPackage(
+  path: string,
+  named: Omit<InspectTask, 'kind' | 'path'> = {},
+): VectorLayerInfo[] {
   const { crs = {}, assumeCrs, tables } = named;
   const statedCrs = (table: string) => crs[table] ?? crs[''];
   return reading(path, (db) =>
@@ -168,7 +171,7 @@ function readable<T>(read: () => T): Read<T> {
 /**
  * Names of the tables of tiles of a GeoPackage (OGC 12-128r18, 2.2), grids of values among them; of those with rows
  * but no geometry: attributes (2.4), features whose column is not stated, and tables that the file does not register;
- * and the feature tables that `inspect` left out, which are all but those of these names.
+ * and the feature tables that `inspectGeoPackage` left out, which are all but those of these names.
  */
 export function otherTables(path: string, inspected: readonly string[]): OtherTables {
   return reading(path, (db) => {
@@ -240,7 +243,7 @@ function layer(
   named: string | undefined,
 ): VectorLayerInfo {
   const table = row.table_name;
-  const columns = columnsOfTable(db, table, row.column_name);
+  const columns = readTableColumns(db, table, row.column_name);
   const { idColumn, rowColumn, isView } = columns;
   const fields = columns.fields.slice(0, MAX_FIELDS);
   const hasIndex = !isView && indexExists(db, table, row.column_name);
@@ -248,7 +251,7 @@ function layer(
   const featureCount = countOf(db, table);
   const place = { table, geometryColumn: row.column_name, hasIndex, crs };
   const { extent, beyond }: Partial<SensibleExtent> =
-    featureCount === 0 ? {} : extentOf(db, place, statedExtent(row));
+    featureCount === 0 ? {} : computeTableExtent(db, place, statedExtent(row));
   const remarks = [unreadGeometries(db, table, row.column_name), noteOfColumns(columns.fields.length)].filter(
     (remark) => remark !== undefined,
   );

@@ -1,5 +1,5 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
-import { readStart } from '../../../files/start-of-file.js';
+import { readFileStart } from '../../../files/start-of-file.js';
 import { withinTime } from '../../time-limit.js';
 import { connect, quote } from '../connection.js';
 
@@ -10,7 +10,7 @@ const SQLITE = 'SQLite format 3\0';
 
 /** Returns the names of the views of a foreign file that cannot be read to their end in time. Files without tables have none. */
 export async function findSlowViews({ path }: { path: string }): Promise<string[]> {
-  if ((await readStart(path, SQLITE.length)).toString('latin1') !== SQLITE) return [];
+  if ((await readFileStart(path, SQLITE.length)).toString('latin1') !== SQLITE) return [];
   const db = connect(path, true);
   try {
     const views = db.prepare("SELECT name FROM sqlite_master WHERE type = 'view'").pluck().all() as string[];

@@ -2,7 +2,7 @@ import { ConnectionCounts } from '../../../../core/sources/connection-counts.js'
 import type { PgError, PgParams, PgValue, PostgresConnection } from '../../../../native/postgres.js';
 import { isPgError } from '../../../../native/postgres.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
-import { CANCELED, failureOf, isRepeatable } from './failure.js';
+import { CANCELED, convertPgError, isRepeatable } from './failure.js';
 import { ConnectionPool } from './pool.js';
 import { statementBound } from './session.js';
 
@@ -18,7 +18,7 @@ export function limitConnections(connections: number, shared?: SharedArrayBuffer
   if (shared) counts = new ConnectionCounts(shared);
 }
 
-export function poolOf(url: string): ConnectionPool {
+export function getConnectionPool(url: string): ConnectionPool {
   let pool = pools.get(url);
   if (!pool) {
     pool = new ConnectionPool(url, perThread, counts);
@@ -48,7 +48,7 @@ export async function withConnection<T>(
   work: (connection: PostgresConnection) => Promise<T>,
   { cancellation, hasBegun = () => false }: UseOptions = {},
 ): Promise<T> {
-  const pool = poolOf(url);
+  const pool = getConnectionPool(url);
   for (let last = false; ; last = true) {
     const started = performance.now();
     try {
@@ -57,7 +57,7 @@ export async function withConnection<T>(
       if (!isPgError(error)) throw error;
       const cancelled = cancellation?.requested ?? false;
       if (last || cancelled || hasBegun() || !mayRepeat(error, performance.now() - started))
-        throw failureOf(error, cancelled);
+        throw convertPgError(error, cancelled);
     }
   }
 }
@@ -95,7 +95,7 @@ export async function* batches(
   size: number,
   cancellation?: Cancellation,
 ): AsyncGenerator<PgValue[][]> {
-  const pool = poolOf(url);
+  const pool = getConnectionPool(url);
   const connection = await pool.acquire(cancellation);
   const unwatch = cancellation?.onRequest(() => connection.cancel());
   let failure: PgError | undefined;
@@ -107,7 +107,7 @@ export async function* batches(
   } catch (error) {
     if (!isPgError(error)) throw error;
     failure = error;
-    throw failureOf(error, cancellation?.requested ?? false);
+    throw convertPgError(error, cancellation?.requested ?? false);
   } finally {
     unwatch?.();
     if (failure) pool.discard(connection, failure);

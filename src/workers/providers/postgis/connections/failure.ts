@@ -22,12 +22,12 @@ export function isRepeatable({ code, alive }: PgError): boolean {
 }
 
 /** What an error of the database means to a client. */
-export function failureOf(error: PgError, cancelled: boolean): TaskFailure {
+export function convertPgError(error: PgError, cancelled: boolean): TaskFailure {
   const cause = `${error.code}: ${error.message}`;
   if (cancelled) return new TaskFailure('cancelled', 'The task was cancelled.');
   if (error.code === CANCELED)
     return new TaskFailure('deadline-exceeded', 'The database did not answer in time.', cause);
-  if (UNAVAILABLE.test(error.code) || !error.alive) return unavailable(cause);
+  if (UNAVAILABLE.test(error.code) || !error.alive) return createUnavailableFailure(cause);
   if (MISSING.test(error.code))
     return new TaskFailure('source-missing', 'The table of this collection has changed or is gone.', cause);
   if (error.code === TOO_MUCH) return new TaskFailure('too-large', 'The answer is too large.', cause);
@@ -36,7 +36,7 @@ export function failureOf(error: PgError, cancelled: boolean): TaskFailure {
   return new TaskFailure('internal', 'The database reported an error.', cause);
 }
 
-export function unavailable(cause: string): TaskFailure {
+export function createUnavailableFailure(cause: string): TaskFailure {
   return new TaskFailure(
     'store-unavailable',
     'The database of this collection does not answer; try again soon.',

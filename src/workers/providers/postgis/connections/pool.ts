@@ -4,7 +4,7 @@ import { ConnectionCounts } from '../../../../core/sources/connection-counts.js'
 import type { PgError, PostgresConnection } from '../../../../native/postgres.js';
 import { isPgError } from '../../../../native/postgres.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
-import { failureOf, isRepeatable, TOO_MANY_CONNECTIONS, unavailable } from './failure.js';
+import { convertPgError, createUnavailableFailure, isRepeatable, TOO_MANY_CONNECTIONS } from './failure.js';
 import { openSession } from './session.js';
 
 /** Connections that are left to others when the server runs short of them. */
@@ -132,13 +132,13 @@ export class ConnectionPool {
       this.#down = undefined;
       if (room >= MARGIN || this.#count === 1) return { connection };
       this.#drop(connection);
-      return { failure: unavailable('the server is short of connections') };
+      return { failure: createUnavailableFailure('the server is short of connections') };
     } catch (error) {
       this.#count--;
       this.counts.add('open', -1);
       this.#wake();
       if (!isPgError(error)) throw error;
-      const failure = failureOf(error, cancellation?.requested ?? false);
+      const failure = convertPgError(error, cancellation?.requested ?? false);
       if (error.code === TOO_MANY_CONNECTIONS) return { failure };
       if (failure.code === 'store-unavailable') this.#down = { until: performance.now() + DOWN_MS, failure };
       throw failure;

@@ -62,7 +62,7 @@ export function beginTold({ schema, table }: PostgisSource, image: string): stri
 }
 
 /** SQL that takes back captured rows of the transaction, which its own events report. `ids` is a JSON array. */
-export function takeBack({ schema, table }: PostgisSource, ids: string): string {
+export function writeStagedDelete({ schema, table }: PostgisSource, ids: string): string {
   return `DELETE FROM graticule_events.staged WHERE xact = pg_current_xact_id()
     AND table_name = ${literal(`${schema}.${table}`)} AND feature_id IN (SELECT json_array_elements_text(${ids}))`;
 }
@@ -71,7 +71,7 @@ export function takeBack({ schema, table }: PostgisSource, ids: string): string 
  * The function that stages what a statement did to a table, named after the table and its definition. `sources` are one
  * for each image of the rows.
  */
-export function functionOf(
+export function buildCaptureFunction(
   sources: readonly PostgisSource[],
   postgis: string,
 ): { name: string; sql: string } {
@@ -86,7 +86,7 @@ export function functionOf(
 }
 
 /** The four triggers of a table. Statement by statement: one of many rows costs one call. */
-export function triggersOf({ schema, table }: PostgisSource, name: string): string[] {
+export function buildCaptureTriggers({ schema, table }: PostgisSource, name: string): string[] {
   const parts: [suffix: string, event: string, rows: string][] = [
     ['insert', 'INSERT', 'REFERENCING NEW TABLE AS new_rows'],
     ['update', 'UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'],

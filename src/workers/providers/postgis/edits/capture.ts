@@ -6,8 +6,8 @@ import { isPgError } from '../../../../native/postgres.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { quote } from '../schema/names.js';
-import { functionOf, shared, TRIGGER, triggersOf } from './capture-sql.js';
-import { ensureOutbox, lock } from './outbox.js';
+import { buildCaptureFunction, buildCaptureTriggers, shared, TRIGGER } from './capture-sql.js';
+import { ensureOutbox, lockOutbox } from './outbox.js';
 
 /** Oid and name of each captured table, with the function that captures it. */
 const CAPTURED = `SELECT n.nspname, c.relname, min(p.proname), count(*)::int4
@@ -51,13 +51,14 @@ export function capture(
       const [[postgis]] = (await connection.query(POSTGIS)) as [[string]];
       for (const [key, images] of sources) {
         const [source] = images as [PostgisSource];
-        const { name, sql } = functionOf(images, postgis);
+        const { name, sql } = buildCaptureFunction(images, postgis);
         const old = captured.get(key);
         if (old?.function === name && old.triggers === TRIGGERS) continue;
         await attempt(source, async () => {
           for (const statement of shared()) await connection.query(statement);
           if (old) await remove(connection, old);
-          for (const statement of [sql, ...triggersOf(source, name)]) await connection.query(statement);
+          for (const statement of [sql, ...buildCaptureTriggers(source, name)])
+            await connection.query(statement);
         });
       }
       return { captured: sources.size - problems.length, problems };
@@ -97,7 +98,7 @@ async function remove(connection: PostgresConnection, { schema, table, ...old }:
 async function inTransaction(connection: PostgresConnection, work: () => Promise<void>): Promise<void> {
   await connection.query('BEGIN');
   try {
-    await lock(connection);
+    await lockOutbox(connection);
     // Whoever holds the table must not make everybody wait for us, who hold the lock on cursors.
     await connection.query(`SET LOCAL lock_timeout = '2s'`);
     await work();

@@ -6,12 +6,12 @@ import { column } from '../schema/names.js';
 /** Ids of rows that several columns identify: the values as text, in the order of the key, with colons between. */
 
 /** The key of several columns, where the ids of a source are made of it. */
-export function compositeKeyOf({ compositeKey, idColumn }: PostgisSource): CompositeKey | undefined {
+export function findCompositeKey({ compositeKey, idColumn }: PostgisSource): CompositeKey | undefined {
   return compositeKey?.name === idColumn ? compositeKey : undefined;
 }
 
 /** The parts of an id; undefined for text that is not an id. */
-export function partsOfId({ parts }: CompositeKey, id: string): string[] | undefined {
+export function parseCompositeId({ parts }: CompositeKey, id: string): string[] | undefined {
   const texts = id.split(':');
   const isWhole = texts.length === parts.length && texts.every((text) => !/,|%(?!25|3A|2C)/.test(text));
   return isWhole
@@ -20,8 +20,12 @@ export function partsOfId({ parts }: CompositeKey, id: string): string[] | undef
 }
 
 /** The condition on the row of an id; undefined when no row can have it. */
-export function rowOfParts(key: CompositeKey, id: string, params: SqlParams): string | undefined {
-  const texts = partsOfId(key, id);
+export function buildCompositeCondition(
+  key: CompositeKey,
+  id: string,
+  params: SqlParams,
+): string | undefined {
+  const texts = parseCompositeId(key, id);
   const conditions = texts?.map((text, i) => partIs(key.parts[i]!, text, params));
   return conditions?.every((condition) => condition !== undefined) ? conditions.join(' AND ') : undefined;
 }

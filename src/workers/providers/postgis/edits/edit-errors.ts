@@ -1,21 +1,22 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { PgError } from '../../../../native/postgres.js';
 import { isPgError } from '../../../../native/postgres.js';
-import { Refusal } from '../../../edits/session.js';
+import { EditRefusal } from '../../../edits/session.js';
 import { CANCELED, MISSING, TOO_MUCH, UNAVAILABLE } from '../connections/failure.js';
 
 /** What clients did wrong, by SQLSTATE. No text of the database reaches them but names, and what a trigger says. */
-const REFUSALS: Record<string, (message: string) => Refusal> = {
-  '23502': (message) => Refusal.member(`/properties/${quoted(message)}`, 'must not be null'),
-  '23503': (message) => new Refusal('conflict', `Other rows are in the way: ${quoted(message, -1)}.`),
-  '23505': (message) => new Refusal('conflict', `Another feature has the same value: ${quoted(message)}.`),
-  '23P01': (message) => new Refusal('conflict', `Another feature is in the way: ${quoted(message)}.`),
+const REFUSALS: Record<string, (message: string) => EditRefusal> = {
+  '23502': (message) => EditRefusal.member(`/properties/${quoted(message)}`, 'must not be null'),
+  '23503': (message) => new EditRefusal('conflict', `Other rows are in the way: ${quoted(message, -1)}.`),
+  '23505': (message) =>
+    new EditRefusal('conflict', `Another feature has the same value: ${quoted(message)}.`),
+  '23P01': (message) => new EditRefusal('conflict', `Another feature is in the way: ${quoted(message)}.`),
   '23514': (message) =>
-    new Refusal('invalid', `A value breaks the rule ${quoted(message, -1)} of the table.`),
+    new EditRefusal('invalid', `A value breaks the rule ${quoted(message, -1)} of the table.`),
   '428C9': (message) =>
-    Refusal.member(`/properties/${quoted(message)}`, 'is set by the database: leave it out'),
+    EditRefusal.member(`/properties/${quoted(message)}`, 'is set by the database: leave it out'),
   P0001: raised,
-  '42501': () => new Refusal('forbidden', 'The database user may not do this.'),
+  '42501': () => new EditRefusal('forbidden', 'The database user may not do this.'),
 };
 
 /** A value that does not fit its column, by SQLSTATE. */
@@ -43,11 +44,11 @@ const INDEX = /index/;
 
 const MAX_TEXT = 300;
 
-function raised(message: string): Refusal {
-  return new Refusal('invalid', `The database refuses the row: ${message}.`);
+function raised(message: string): EditRefusal {
+  return new EditRefusal('invalid', `The database refuses the row: ${message}.`);
 }
 
-/** Runs a step of an edit; what PostgreSQL says against it becomes a `Refusal`, or a `TaskFailure` where it may pass. */
+/** Runs a step of an edit; what PostgreSQL says against it becomes a `EditRefusal`, or a `TaskFailure` where it may pass. */
 export async function guarded<T>(step: Promise<T>): Promise<T> {
   try {
     return await step;
@@ -74,9 +75,9 @@ function meaningOf(error: PgError): Error | undefined {
     return new TaskFailure('store-unavailable', 'The database is read-only now.', `${code}: ${message}`);
   const refusal = REFUSALS[code];
   if (refusal) return refusal(message);
-  if (code === WRONG_PARAMETER && GEOMETRY.test(message)) return new Refusal('invalid', WRONG_GEOMETRY);
+  if (code === WRONG_PARAMETER && GEOMETRY.test(message)) return new EditRefusal('invalid', WRONG_GEOMETRY);
   if (BAD_VALUE.test(code)) {
-    return new Refusal('invalid', BAD_VALUES[code] ?? 'A value does not fit its column.');
+    return new EditRefusal('invalid', BAD_VALUES[code] ?? 'A value does not fit its column.');
   }
   if (!isConflict) return undefined;
   return new TaskFailure(
@@ -87,13 +88,13 @@ function meaningOf(error: PgError): Error | undefined {
 }
 
 /** Undefined for a database that is not there, or takes too long, and for a table that has changed. */
-function refusalOf(error: PgError): Refusal | undefined {
+function refusalOf(error: PgError): EditRefusal | undefined {
   const { code, alive, message } = error;
   if (!alive || code === CANCELED || UNAVAILABLE.test(code)) return undefined;
   if (code === TOO_MUCH && INDEX.test(message))
-    return new Refusal('invalid', 'A value is too long for an index of the table.');
+    return new EditRefusal('invalid', 'A value is too long for an index of the table.');
   if (MISSING.test(code) && !IN_FUNCTION.test(message)) return undefined;
-  return new Refusal('conflict', `The database refuses the edit (SQLSTATE ${code}).`);
+  return new EditRefusal('conflict', `The database refuses the edit (SQLSTATE ${code}).`);
 }
 
 /** The message without its severity, and without the lines after it: these hold values that clients may not see. */

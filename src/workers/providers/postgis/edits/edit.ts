@@ -13,10 +13,10 @@ import { calculatedValues } from '../../../edits/calculation.js';
 import { runEdits } from '../../../edits/run.js';
 import {
   type CalculatedFeature,
+  EditRefusal,
   type EditSession,
   type GeometryForm,
   type NewEvent,
-  Refusal,
   type RowChange,
   rowNotDeleted,
   rowNotInserted,
@@ -25,15 +25,15 @@ import {
 } from '../../../edits/session.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
-import { whereOf } from '../queries/filter.js';
+import { buildWhere } from '../queries/filter.js';
 import { PostgisFilterWriter } from '../queries/filter-sql.js';
-import { outputOf, rowName, storedOutput } from '../queries/items.js';
+import { buildPageOutput, rowName, storedOutput } from '../queries/items.js';
 import { idIs } from '../queries/order.js';
-import { valueSql, writtenGeometry } from '../queries/values.js';
-import { columnsOf } from '../schema/columns.js';
-import { column, quote, tableOf } from '../schema/names.js';
+import { writeValueSql, writtenGeometry } from '../queries/values.js';
+import { writeRowColumns } from '../schema/columns.js';
+import { column, quote, writeTableSql } from '../schema/names.js';
 import { type Relation, readRelation } from '../schema/relation.js';
-import { beginTold, takeBack } from './capture-sql.js';
+import { beginTold, writeStagedDelete } from './capture-sql.js';
 import { guarded, guardedWrite } from './edit-errors.js';
 import { requireFit } from './fit.js';
 import { numberKeys } from './key-looks.js';
@@ -120,8 +120,8 @@ export class PostgisSession implements EditSession {
   async exists(id: string): Promise<boolean> {
     const params = new SqlParams();
     const ofId = idIs(this.#source, id, params);
-    if (!ofId) throw Refusal.member('/id', `cannot be an id: ${KEYS[this.#source.idType]}`);
-    const rows = await this.#query(`SELECT 1 FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    if (!ofId) throw EditRefusal.member('/id', `cannot be an id: ${KEYS[this.#source.idType]}`);
+    const rows = await this.#query(`SELECT 1 FROM ${writeTableSql(this.#source)} WHERE ${ofId}`, params);
     return rows.length > 0;
   }
 
@@ -132,11 +132,11 @@ export class PostgisSession implements EditSession {
     if (!ofId) return null;
     const { fields } = source;
     const { lock } = await this.#facts();
-    const sql = `SELECT ${columnsOf(source, fields, 'exact', params).join(', ')} FROM ${tableOf(source)}
-      WHERE ${ofId} AND (${whereOf(source, this.task.filter, params)}) LIMIT 1 ${lock}`;
+    const sql = `SELECT ${writeRowColumns(source, fields, 'exact', params).join(', ')} FROM ${writeTableSql(source)}
+      WHERE ${ofId} AND (${buildWhere(source, this.task.filter, params)}) LIMIT 1 ${lock}`;
     const outputs = [
-      ...[storedOutput(source), OUTPUT_84].map((output) => outputOf(source, output, fields, fields)),
-      ...(form ? [outputOf(source, { format: 'geojson', ...form }, [], fields)] : []),
+      ...[storedOutput(source), OUTPUT_84].map((output) => buildPageOutput(source, output, fields, fields)),
+      ...(form ? [buildPageOutput(source, { format: 'geojson', ...form }, [], fields)] : []),
     ];
     const page = await guarded(this.connection.page(sql, params.values, { outputs, keys: [], limit: 1 }));
     if (page.returned === 0) return null;
@@ -149,10 +149,10 @@ export class PostgisSession implements EditSession {
     const writer = new PostgisFilterWriter(source, params);
     const values = Object.values(calculation.expressions).map((operand) => writer.operand(operand).sql);
     const id = column(source.idColumn);
-    const where = whereOf(source, and(this.task.filter, rowsOf(source, calculation)), params);
+    const where = buildWhere(source, and(this.task.filter, rowsOf(source, calculation)), params);
     const { lock } = await this.#facts();
     const rows = await this.#query(
-      `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${tableOf(source)}
+      `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${writeTableSql(source)}
        WHERE ${where} ORDER BY ${id} LIMIT ${calculation.most + 1} ${lock}`,
       params,
     );
@@ -175,7 +175,7 @@ export class PostgisSession implements EditSession {
         : `(${columns.map(([name]) => name).join(', ')}) VALUES (${columns.map(([, value]) => value).join(', ')})`;
     const returning = `RETURNING ${column(source.idColumn)}::text`;
     const rows = await this.#write(
-      `INSERT INTO ${tableOf(source).replace(/ t$/, ' AS t')} ${what} ${returning}`,
+      `INSERT INTO ${writeTableSql(source).replace(/ t$/, ' AS t')} ${what} ${returning}`,
       params,
     );
     const key = await this.#storedKey(rows, id);
@@ -197,7 +197,7 @@ export class PostgisSession implements EditSession {
     if (isNumbered && (idType === 'integer' || id === undefined)) return undefined;
     if (id !== undefined) return id;
     if (idType === 'uuid') return randomUUID();
-    throw Refusal.member('/id', 'is missing: this collection does not number its features');
+    throw EditRefusal.member('/id', 'is missing: this collection does not number its features');
   }
 
   async #facts(): Promise<Relation> {
@@ -215,7 +215,7 @@ export class PostgisSession implements EditSession {
     await requireFit(this.connection, change.values, this.#fields);
     await this.#requireOneRow(id);
     const ofId = idIs(this.#source, id, params);
-    const sql = `UPDATE ${tableOf(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`;
+    const sql = `UPDATE ${writeTableSql(this.#source)} SET ${sets.join(', ')} WHERE ${ofId}`;
     return (await this.#changeRow(id, sql, params)) === 1;
   }
 
@@ -225,7 +225,7 @@ export class PostgisSession implements EditSession {
     const conditions = this.#assignments(change, params).map(
       ([name, value]) => `t.${name}::text IS NOT DISTINCT FROM (${value})::text`,
     );
-    const sql = `SELECT 1 FROM ${tableOf(this.#source)} WHERE ${[ofId, ...conditions].join(' AND ')} LIMIT 1`;
+    const sql = `SELECT 1 FROM ${writeTableSql(this.#source)} WHERE ${[ofId, ...conditions].join(' AND ')} LIMIT 1`;
     return (await this.#query(sql, params)).length > 0;
   }
 
@@ -233,7 +233,11 @@ export class PostgisSession implements EditSession {
     await this.#requireOneRow(id);
     const params = new SqlParams();
     const ofId = idIs(this.#source, id, params);
-    const count = await this.#changeRow(id, `DELETE FROM ${tableOf(this.#source)} WHERE ${ofId}`, params);
+    const count = await this.#changeRow(
+      id,
+      `DELETE FROM ${writeTableSql(this.#source)} WHERE ${ofId}`,
+      params,
+    );
     const { isView } = await this.#facts();
     // Triggers of views report rows that they keep as deleted; other triggers hide rows that are not.
     if ((count !== 1 || isView) && (await this.read(id)) !== null) throw rowNotDeleted(id);
@@ -253,7 +257,7 @@ export class PostgisSession implements EditSession {
     if (isUnique) return;
     const params = new SqlParams();
     const rows = await this.#query(
-      `SELECT 1 FROM ${tableOf(this.#source)} WHERE ${idIs(this.#source, id, params)} LIMIT 2`,
+      `SELECT 1 FROM ${writeTableSql(this.#source)} WHERE ${idIs(this.#source, id, params)} LIMIT 2`,
       params,
     );
     if (rows.length > 1) throw severalRows(this.#source, id);
@@ -266,7 +270,7 @@ export class PostgisSession implements EditSession {
     if (this.#takesBack) {
       const params = new SqlParams();
       const ids = params.add(JSON.stringify(events.map(({ featureId }) => featureId)), 'json');
-      await this.#query(takeBack(this.#source, ids), params);
+      await this.#query(writeStagedDelete(this.#source, ids), params);
     }
     return guarded(recordEvents(this.connection, `${schema}.${table}`, this.task.origin, events));
   }
@@ -283,7 +287,7 @@ export class PostgisSession implements EditSession {
     const source = this.#source;
     const columns: [string, string][] = [...values].map(([name, value]) => [
       quote(name),
-      valueSql(value, this.#fields.get(name)!, params),
+      writeValueSql(value, this.#fields.get(name)!, params),
     ]);
     if (geometry !== undefined)
       columns.push([quote(source.geometryColumn), writtenGeometry(geometry, source, params)]);
@@ -299,8 +303,8 @@ export class PostgisSession implements EditSession {
   }
 }
 
-function severalRows({ idColumn }: PostgisSource, id: string): Refusal {
-  return new Refusal(
+function severalRows({ idColumn }: PostgisSource, id: string): EditRefusal {
+  return new EditRefusal(
     'conflict',
     `Several rows of the table have the key ${idColumn} = '${id.slice(0, 100)}', so the edit was not made. Make the keys unique in the database.`,
   );

@@ -3,10 +3,10 @@ import type { Field } from '../../../../core/sources/vector-source.js';
 import { canonicalDigits } from '../../../../core/values/exact-number.js';
 import { elementsIn, type JsonText, membersIn } from '../../../../core/values/json-text.js';
 import { isPgError, type PgValue, type PostgresConnection } from '../../../../native/postgres.js';
-import { Refusal } from '../../../edits/session.js';
+import { EditRefusal } from '../../../edits/session.js';
 import { CANCELED, UNAVAILABLE } from '../connections/failure.js';
 import { SqlParams } from '../connections/params.js';
-import { unlimitedType, valueSql } from '../queries/values.js';
+import { unlimitedType, writeValueSql } from '../queries/values.js';
 
 /**
  * Types that store some values in another form without an error, and types whose values only the database can read.
@@ -30,7 +30,7 @@ const HSTORE = /(^|\.)hstore$/;
 const AMOUNT = /^\(?[-+]?\p{Sc}?[-+]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d{1,2})?\)?$/u;
 const HEXADECIMAL = /^\\x(?:[\da-f]{2})*$/i;
 
-/** Throws `Refusal` for a value that its column would cut, round or shift, or that is not one of its type. */
+/** Throws `EditRefusal` for a value that its column would cut, round or shift, or that is not one of its type. */
 export async function requireFit(
   connection: PostgresConnection,
   values: ReadonlyMap<string, FieldValue>,
@@ -42,7 +42,7 @@ export async function requireFit(
     const misfit = textMisfit(value, field) ?? (await storedMisfit(connection, value, field));
     if (misfit === undefined) continue;
     const type = field.sqlType ?? 'text';
-    throw Refusal.member(
+    throw EditRefusal.member(
       `/properties/${name.slice(0, 100)}`,
       `${misfit} (type ${type}); received ${String(value).slice(0, MAX_QUOTED)}`,
     );
@@ -84,12 +84,12 @@ async function storedMisfit(
   try {
     if (type === 'json') {
       if (HSTORE.test(sqlType)) return undefined;
-      const sql = `SELECT to_jsonb(${valueSql(value, field, params)})::text`;
+      const sql = `SELECT to_jsonb(${writeValueSql(value, field, params)})::text`;
       const [row] = await connection.query(sql, params.values);
       const isKept = isStored(value as JsonText, String(row![0]));
       return isKept ? undefined : 'has members or digits that its column cannot store';
     }
-    const sent = valueSql(value, { ...field, sqlType: sentType(sqlType) }, params);
+    const sent = writeValueSql(value, { ...field, sqlType: sentType(sqlType) }, params);
     // Blanks at the end of `character(n)` are no difference, but they would be in the text of an array.
     const form = PADDED.test(sqlType) ? '' : '::text';
     const sql = `SELECT (${sent})::${sqlType}${form} IS DISTINCT FROM (${sent})${form}`;

@@ -3,11 +3,11 @@ import { isNumbered } from '../../../../core/catalog/numbered.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { PostgisSource, VectorSource } from '../../../../core/sources/vector-source.js';
 import { isPgError, type PostgresConnection } from '../../../../native/postgres.js';
-import { Refusal } from '../../../edits/session.js';
+import { EditRefusal } from '../../../edits/session.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
-import { keyedTableOf, keyOf, keyTypeOf, numbersOf } from '../schema/names.js';
+import { getKeySqlType, quoteNumbersTable, writeKeyedTable, writeKeySql } from '../schema/names.js';
 import { ensureTable, LOCK } from './outbox.js';
 
 /** Looks for keys without a number, which rows that others write have: at all keys, range by range. */
@@ -155,13 +155,13 @@ async function addNumbers(
   source: PostgisSource,
   after: string | null,
 ): Promise<{ after: string | null }> {
-  const numbers = numbersOf(source.numbers!);
-  const key = keyOf(source.numbers!.key);
+  const numbers = quoteNumbersTable(source.numbers!);
+  const key = writeKeySql(source.numbers!.key);
   const range = { after, to: await endOfRange(connection, source, after) };
   const params = new SqlParams();
   // Rows of views may have the same key.
   const [row] = (await connection.query(
-    `WITH new AS (SELECT ${key} AS key FROM ${keyedTableOf(source)}
+    `WITH new AS (SELECT ${key} AS key FROM ${writeKeyedTable(source)}
         WHERE ${within(key, source, range, params)} AND NOT EXISTS
           (SELECT FROM ${numbers} n WHERE n.key = ${key} AND ${within('n.key', source, range, params)})
         ORDER BY ${key} LIMIT ${BATCH}),
@@ -186,7 +186,7 @@ async function endOfRange(
 ): Promise<string | null> {
   const params = new SqlParams();
   const [row] = (await connection.query(
-    `SELECT n.key::text FROM ${numbersOf(source.numbers!)} n
+    `SELECT n.key::text FROM ${quoteNumbersTable(source.numbers!)} n
      WHERE ${within('n.key', source, { after, to: null }, params)} ORDER BY n.key OFFSET ${RANGE - 1} LIMIT 1`,
     params.values,
   )) as [[string] | undefined];
@@ -194,7 +194,7 @@ async function endOfRange(
 }
 
 function within(key: string, { numbers }: PostgisSource, { after, to }: KeyRange, params: SqlParams): string {
-  const type = keyTypeOf(numbers!.key);
+  const type = getKeySqlType(numbers!.key);
   const start = after === null ? `${key} IS NOT NULL` : `${key} > ${params.add(after, type)}`;
   return to === null ? start : `${start} AND ${key} <= ${params.add(to, type)}`;
 }
@@ -222,18 +222,18 @@ async function locked<T>(
 const READ_ONLY = '25006';
 
 function asUnnumbered(error: unknown): never {
-  const isRefused = error instanceof Refusal || (isPgError(error) && error.code === READ_ONLY);
+  const isRefused = error instanceof EditRefusal || (isPgError(error) && error.code === READ_ONLY);
   if (!isRefused) throw error;
   throw new TaskFailure('store-unavailable', 'The database does not let keys be numbered.', error.message);
 }
 
 async function ensureNumbers(connection: PostgresConnection, source: PostgisSource): Promise<void> {
-  const name = numbersOf(source.numbers!);
+  const name = quoteNumbersTable(source.numbers!);
   const { schema, table, numbers } = source;
   const about = `Object ids of ${schema}.${table} by ${numbers!.key.name}`.replaceAll("'", "''");
   await ensureTable(connection, name, [
     // With the collation of the key, which its index has.
-    `CREATE TABLE ${name} AS SELECT ${keyOf(numbers!.key)} AS key FROM ${keyedTableOf(source)} WITH NO DATA`,
+    `CREATE TABLE ${name} AS SELECT ${writeKeySql(numbers!.key)} AS key FROM ${writeKeyedTable(source)} WITH NO DATA`,
     `ALTER TABLE ${name} ADD PRIMARY KEY (key), ADD number integer GENERATED ALWAYS AS IDENTITY UNIQUE`,
     `COMMENT ON TABLE ${name} IS '${about}'`,
   ]);

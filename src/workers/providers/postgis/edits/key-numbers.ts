@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Field, KeyNumbers, PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { PostgresConnection } from '../../../../native/postgres.js';
 import { SqlParams } from '../connections/params.js';
-import { keyTypeOf, numbersOf, SCHEMA } from '../schema/names.js';
+import { EVENTS_SCHEMA, getKeySqlType, quoteNumbersTable } from '../schema/names.js';
 
 /**
  * Numbers of keys that are no whole numbers: a table of the database gives each key the next one when it is first seen,
@@ -15,7 +15,7 @@ const MAY_NUMBER = `SELECT NOT pg_is_in_recovery() AND current_setting('default_
     WHEN NOT has_schema_privilege(n.oid, 'USAGE') THEN false
     WHEN c.oid IS NULL THEN has_schema_privilege(n.oid, 'CREATE')
     ELSE has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT') END
-  FROM (SELECT) one LEFT JOIN pg_namespace n ON n.nspname = '${SCHEMA}'
+  FROM (SELECT) one LEFT JOIN pg_namespace n ON n.nspname = '${EVENTS_SCHEMA}'
     LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = $1::text`;
 
 /** How the keys of a table are numbered; undefined where they are numbers themselves, or cannot be. `names` are those of all columns. */
@@ -49,13 +49,13 @@ export async function numberNewKeys(
   keys: readonly string[],
 ): Promise<void> {
   if (!numbers || keys.length === 0) return;
-  const name = numbersOf(numbers);
+  const name = quoteNumbersTable(numbers);
   const [[missing]] = (await connection.query('SELECT to_regclass($1) IS NULL', [name])) as [[boolean]];
   if (missing) return;
   const params = new SqlParams();
   const list = params.add(JSON.stringify(keys), 'json');
   await connection.query(
-    `INSERT INTO ${name} (key) SELECT value::${keyTypeOf(numbers.key)} FROM json_array_elements_text(${list}) AS k(value)
+    `INSERT INTO ${name} (key) SELECT value::${getKeySqlType(numbers.key)} FROM json_array_elements_text(${list}) AS k(value)
      ORDER BY 1 ON CONFLICT DO NOTHING`,
     params.values,
   );

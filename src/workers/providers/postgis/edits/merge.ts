@@ -8,9 +8,9 @@ import type { EditSession } from '../../../edits/session.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
-import { whereOf } from '../queries/filter.js';
+import { buildWhere } from '../queries/filter.js';
 import { keyType } from '../queries/order.js';
-import { column, tableOf } from '../schema/names.js';
+import { column, writeTableSql } from '../schema/names.js';
 import { PostgisSession } from './edit.js';
 import { guarded, guardedWrite } from './edit-errors.js';
 import { ensureReceipts, recordGap } from './outbox.js';
@@ -67,7 +67,7 @@ class PostgisMerge implements MergeSession {
   }
 
   async lock(): Promise<void> {
-    const table = tableOf(this.#source).replace(/ t$/, '');
+    const table = writeTableSql(this.#source).replace(/ t$/, '');
     await this.#query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
     // Some statements that follow look at all of the table.
     await this.#query("SELECT set_config('statement_timeout', $1::text, true)", [
@@ -83,7 +83,7 @@ class PostgisMerge implements MergeSession {
     const rows = await this.#query(
       `SELECT k.n, ${column(source.idColumn)}::text
        FROM json_array_elements_text(${list}) WITH ORDINALITY AS k(value, n)
-       JOIN ${tableOf(source)} ON ${column(field)} = k.value::${keyType(source, field)}`,
+       JOIN ${writeTableSql(source)} ON ${column(field)} = k.value::${keyType(source, field)}`,
       params.values,
     );
     return rows.map(([n, id]) => [keys[Number(n) - 1]!, String(id)]);
@@ -121,8 +121,8 @@ class PostgisMerge implements MergeSession {
   /** Of all rows that exist for who asks. */
   #passing(): { from: string; params: SqlParams } {
     const params = new SqlParams();
-    const where = whereOf(this.#source, this.task.filter, params);
-    return { from: `FROM ${tableOf(this.#source)} WHERE ${where}`, params };
+    const where = buildWhere(this.#source, this.task.filter, params);
+    return { from: `FROM ${writeTableSql(this.#source)} WHERE ${where}`, params };
   }
 
   #query(sql: string, values?: readonly (string | null)[]): Promise<PgValue[][]> {

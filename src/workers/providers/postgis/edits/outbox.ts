@@ -5,9 +5,9 @@ import type { PostgresConnection } from '../../../../native/postgres.js';
 import { isPgError } from '../../../../native/postgres.js';
 import { GAP } from '../../../edits/events.js';
 import { eventsKept } from '../../../edits/retention.js';
-import { type NewEvent, Refusal } from '../../../edits/session.js';
+import { EditRefusal, type NewEvent } from '../../../edits/session.js';
 import { SqlParams } from '../connections/params.js';
-import { SCHEMA } from '../schema/names.js';
+import { EVENTS_SCHEMA } from '../schema/names.js';
 
 /** Names the lock under which cursors are drawn, in every database: the bytes of `grtcl`. */
 export const LOCK = 0x6772746363n;
@@ -25,17 +25,17 @@ const RECEIPTS = `CREATE TABLE IF NOT EXISTS graticule_events.merges (
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** Makes the outbox of a database where there is none. Throws a `Refusal` when the user may not. */
+/** Makes the outbox of a database where there is none. Throws a `EditRefusal` when the user may not. */
 export function ensureOutbox(connection: PostgresConnection): Promise<void> {
-  return ensureTable(connection, `${SCHEMA}.outbox`, [OUTBOX]);
+  return ensureTable(connection, `${EVENTS_SCHEMA}.outbox`, [OUTBOX]);
 }
 
 /** As `ensureOutbox`, of the table that remembers merges. */
 export function ensureReceipts(connection: PostgresConnection): Promise<void> {
-  return ensureTable(connection, `${SCHEMA}.merges`, [RECEIPTS]);
+  return ensureTable(connection, `${EVENTS_SCHEMA}.merges`, [RECEIPTS]);
 }
 
-/** Makes a table of the server's by some statements where there is none. Throws a `Refusal` when the user may not. */
+/** Makes a table of the server's by some statements where there is none. Throws a `EditRefusal` when the user may not. */
 export async function ensureTable(
   connection: PostgresConnection,
   name: string,
@@ -46,18 +46,18 @@ export async function ensureTable(
   await connection.query('BEGIN');
   try {
     // Of two that find none, one waits here for the other to make it.
-    await lock(connection);
+    await lockOutbox(connection);
     const [[noSchema, stillMissing]] = (await connection.query(
-      `SELECT to_regnamespace('${SCHEMA}') IS NULL, to_regclass($1) IS NULL`,
+      `SELECT to_regnamespace('${EVENTS_SCHEMA}') IS NULL, to_regclass($1) IS NULL`,
       [name],
     )) as [[boolean, boolean]];
-    if (noSchema) await connection.query(`CREATE SCHEMA ${SCHEMA}`);
+    if (noSchema) await connection.query(`CREATE SCHEMA ${EVENTS_SCHEMA}`);
     if (stillMissing) for (const statement of statements) await connection.query(statement);
     await connection.query('COMMIT');
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => {});
     if (!isPgError(error) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
-    throw new Refusal(
+    throw new EditRefusal(
       'forbidden',
       'The database user may not make tables in the schema graticule_events, which keeps the events of edits; its owner has to: CREATE SCHEMA graticule_events AUTHORIZATION <user>.',
     );
@@ -68,7 +68,7 @@ export async function ensureTable(
  * Held until the commit: an edit gets its cursors when all edits with smaller ones can be seen. Otherwise a reader could
  * pass over an event whose transaction commits late.
  */
-export async function lock(connection: PostgresConnection): Promise<void> {
+export async function lockOutbox(connection: PostgresConnection): Promise<void> {
   await connection.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
 }
 
@@ -79,7 +79,7 @@ export async function recordEvents(
   origin: EditOrigin,
   events: readonly NewEvent[],
 ): Promise<number> {
-  await lock(connection);
+  await lockOutbox(connection);
   await connection.query(`SELECT pg_notify('${CHANNEL}', '')`);
   const params = new SqlParams();
   const list = params.add(JSON.stringify(events.map((event) => rowOf(table, origin, event))), 'json');
@@ -147,7 +147,7 @@ export async function newestCursor(connection: PostgresConnection): Promise<numb
   const [[readable]] = (await connection.query(
     // The name of a table fails where the user may not use its schema.
     `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-       WHERE n.nspname = '${SCHEMA}' AND c.relname = 'outbox'
+       WHERE n.nspname = '${EVENTS_SCHEMA}' AND c.relname = 'outbox'
          AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))`,
   )) as [[boolean]];
   if (!readable) return 0;

@@ -9,17 +9,17 @@ import { isPgError, type PgValue, type PostgresConnection } from '../../../../na
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { CANCELED } from '../connections/failure.js';
-import { Measure } from '../queries/measure.js';
+import { TableMeasurement } from '../queries/measure.js';
 import {
-  type Attribute,
-  attributesOf,
-  primaryKeyOf,
+  findPrimaryKey,
+  readTableAttributes,
   type SpatialTable,
   spatialTables,
+  type TableAttribute,
 } from '../schema/catalog.js';
-import { crsOf, declaredType, isUnique, UNIQUE_SAMPLE } from '../schema/discover.js';
+import { declaredType, isUnique, readSpatialRef, UNIQUE_SAMPLE } from '../schema/discover.js';
 import { quote } from '../schema/names.js';
-import { columnOf } from '../schema/table-layers.js';
+import { findGeometryColumn } from '../schema/table-layers.js';
 import { postgisVersion } from '../schema/tables.js';
 
 /** Rows whose geometries are looked at, and the time for that. */
@@ -65,7 +65,7 @@ class Validation {
     const { estimate, oid } = relation;
     this.#report.estimatedRows = estimate < 0 ? null : Math.round(estimate);
     this.#checkNames();
-    const attributes = await attributesOf(this.connection, oid);
+    const attributes = await readTableAttributes(this.connection, oid);
     const table = await this.#geometryColumn();
     await this.#checkKey(oid, table, attributes);
     this.#checkFields(attributes);
@@ -125,7 +125,7 @@ class Validation {
       return undefined;
     }
     const columns = await spatialTables(this.connection, this.choice);
-    const table = columnOf(columns, wanted);
+    const table = findGeometryColumn(columns, wanted);
     const names = columns.map(({ geometryColumn }) => geometryColumn);
     if (!table) {
       const message =
@@ -157,13 +157,13 @@ class Validation {
   async #checkKey(
     oid: string,
     table: SpatialTable | undefined,
-    attributes: readonly Attribute[],
+    attributes: readonly TableAttribute[],
   ): Promise<void> {
     const unique = (column: string) => isUnique(this.connection, this.#name, column);
     const stated = this.choice.key;
     if (stated !== undefined) return this.#checkStatedKey(stated, attributes, unique);
     const about = { ...(table ?? { kind: 'r' }), oid } as SpatialTable;
-    const key = await primaryKeyOf(this.connection, about, attributes, unique);
+    const key = await findPrimaryKey(this.connection, about, attributes, unique);
     if ('problem' in key) return this.#tell('error', 'key', key.problem);
     this.#report.identity = about.kind === 'r' || about.kind === 'p' ? 'primaryKey' : 'uniqueColumn';
     if ('columns' in key) {
@@ -180,7 +180,7 @@ class Validation {
 
   async #checkStatedKey(
     key: string,
-    attributes: readonly Attribute[],
+    attributes: readonly TableAttribute[],
     unique: (column: string) => Promise<boolean>,
   ): Promise<void> {
     const attribute = attributes.find(({ field }) => field.name === key);
@@ -201,7 +201,7 @@ class Validation {
     this.#tell('pass', 'key', `${key} identifies the rows.`);
   }
 
-  #checkFields(attributes: readonly Attribute[]): void {
+  #checkFields(attributes: readonly TableAttribute[]): void {
     const { fields: chosen } = this.choice;
     const { primaryKey } = this.#report;
     const isChosen = (name: string) => chosen === undefined || chosen.includes(name);
@@ -250,7 +250,7 @@ class Validation {
     const crs = await this.#checkSrid(table, sample?.[2] ?? []);
     this.#checkType(table, sample?.[3] ?? []);
     if (crs === undefined) return;
-    const { count, estimated } = await new Measure(this.connection).table(table, crs);
+    const { count, estimated } = await new TableMeasurement(this.connection).table(table, crs);
     this.#report.featureCount = count;
     this.#report.estimatedRows ??= estimated ? count : null;
   }
@@ -273,7 +273,7 @@ class Validation {
         expected: `${stated}`,
         actual: `${own}`,
       });
-    const crs = await crsOf(this.connection, srid);
+    const crs = await readSpatialRef(this.connection, srid);
     if (crs === undefined) this.#tell('error', 'srid', `Its SRID ${srid} is not in spatial_ref_sys.`);
     else this.#tell('pass', 'srid', `The SRID is ${srid}.`);
     return crs;

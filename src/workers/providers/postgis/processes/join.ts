@@ -1,8 +1,8 @@
 import type { FeatureProcess, ProcessFeatures } from '../../../../core/processes/feature-processes.js';
 import type { PostgisSource, VectorSource } from '../../../../core/sources/vector-source.js';
 import type { SqlParams } from '../connections/params.js';
-import { geometryOf } from '../schema/names.js';
-import { inputColumns, inputRows, isSomewhere, rowsOf, selection } from './sides.js';
+import { writeGeometrySql } from '../schema/names.js';
+import { inputColumns, inputRows, isSomewhere, listSelectedColumns, writeRowsClause } from './sides.js';
 import { statisticSql } from './statistics.js';
 
 type Join = Extract<FeatureProcess, { kind: 'join' }>;
@@ -38,15 +38,18 @@ const partOf = (values: readonly string[], rest: string): Part => ({
 function counts(join: Join, input: ProcessFeatures, others: ProcessFeatures, params: SqlParams): Part {
   const source = others.source as PostgisSource;
   const numbers = join.statistics.map((statistic) => statisticSql(source, statistic, params));
-  return partOf(['count(*)', ...numbers], rowsOf(others, params, ...meets(join, input, others, params)));
+  return partOf(
+    ['count(*)', ...numbers],
+    writeRowsClause(others, params, ...meets(join, input, others, params)),
+  );
 }
 
 /** The values of the others that a row `a` meets; nearest first where a distance counts. */
 function partners(join: Join, input: ProcessFeatures, others: ProcessFeatures, params: SqlParams): Part {
-  const [, , ...values] = selection(others, params, false);
-  const rest = rowsOf(others, params, ...meets(join, input, others, params));
+  const [, , ...values] = listSelectedColumns(others, params, false);
+  const rest = writeRowsClause(others, params, ...meets(join, input, others, params));
   if (join.predicate !== 'dwithin') return partOf(values, rest);
-  const distance = `ST_Distance(a.geom, ${geometryOf(others.source as PostgisSource)})`;
+  const distance = `ST_Distance(a.geom, ${writeGeometrySql(others.source as PostgisSource)})`;
   return partOf(values, `${rest} ORDER BY ${distance}${join.mode === 'first' ? ' LIMIT 1' : ''}`);
 }
 
@@ -56,7 +59,7 @@ function meets(
   others: ProcessFeatures,
   params: SqlParams,
 ): string[] {
-  const geometry = geometryOf(others.source as PostgisSource);
+  const geometry = writeGeometrySql(others.source as PostgisSource);
   const somewhere = isSomewhere(others);
   switch (predicate) {
     case 'dwithin':

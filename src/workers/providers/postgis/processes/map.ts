@@ -3,8 +3,8 @@ import type { GeometryOperation } from '../../../../core/geometry/geometry-opera
 import type { FeatureProcess, ProcessFeatures } from '../../../../core/processes/feature-processes.js';
 import type { PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { SqlParams } from '../connections/params.js';
-import { column, geometryOf } from '../schema/names.js';
-import { rowsOf, selection } from './sides.js';
+import { column, writeGeometrySql } from '../schema/names.js';
+import { listSelectedColumns, writeRowsClause } from './sides.js';
 
 type MapProcess = Extract<FeatureProcess, { kind: 'map' }>;
 
@@ -14,9 +14,9 @@ const JOINS = ['round', 'mitre', 'bevel'];
 /** Each feature for itself, in the order of the ids. */
 export function mapSql({ operation }: MapProcess, input: ProcessFeatures, params: SqlParams): string {
   const source = input.source as PostgisSource;
-  const [id, , ...values] = selection(input, params, false);
-  const geometry = operationSql(operation, geometryOf(source), params);
-  return `SELECT ${[id, geometry, ...values].join(', ')} FROM ${rowsOf(input, params)}
+  const [id, , ...values] = listSelectedColumns(input, params, false);
+  const geometry = operationSql(operation, writeGeometrySql(source), params);
+  return `SELECT ${[id, geometry, ...values].join(', ')} FROM ${writeRowsClause(input, params)}
     ORDER BY ${column(source.idColumn)}`;
 }
 

@@ -1,8 +1,8 @@
 import type { FeatureProcess, ProcessFeatures } from '../../../../core/processes/feature-processes.js';
 import type { PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { SqlParams } from '../connections/params.js';
-import { geometryOf } from '../schema/names.js';
-import { inputColumns, inputRows, isSomewhere, rowsOf, selection } from './sides.js';
+import { writeGeometrySql } from '../schema/names.js';
+import { inputColumns, inputRows, isSomewhere, listSelectedColumns, writeRowsClause } from './sides.js';
 
 type Nearest = Extract<FeatureProcess, { kind: 'nearest' }>;
 
@@ -14,13 +14,13 @@ export function nearestSql(
   params: SqlParams,
 ): string {
   const left = inputRows(input, params);
-  const geometry = geometryOf(others.source as PostgisSource);
-  const [, , ...values] = selection(others, params, false);
+  const geometry = writeGeometrySql(others.source as PostgisSource);
+  const [, , ...values] = listSelectedColumns(others, params, false);
   const within =
     reach === undefined ? [] : [`ST_DWithin(a.geom, ${geometry}, ${params.add(reach, 'float8')})`];
   const named = values.map((value, i) => `${value} AS v${i}`);
   const near = `SELECT ${[...named, `ST_Distance(a.geom, ${geometry}) AS d`].join(', ')}
-    FROM ${rowsOf(others, params, isSomewhere(others), ...within)}
+    FROM ${writeRowsClause(others, params, isSomewhere(others), ...within)}
     ORDER BY ${geometry} <-> a.geom LIMIT ${params.add(count, 'int8')}`;
   const columns = [
     ...inputColumns(input),

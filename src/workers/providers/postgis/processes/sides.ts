@@ -1,23 +1,31 @@
-import { fieldOf } from '../../../../core/features/features.js';
+import { findField } from '../../../../core/features/features.js';
 import type { ProcessFeatures } from '../../../../core/processes/feature-processes.js';
 import type { PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { SqlParams } from '../connections/params.js';
-import { whereOf } from '../queries/filter.js';
-import { columnsOf } from '../schema/columns.js';
-import { keepFinite, tableOf } from '../schema/names.js';
+import { buildWhere } from '../queries/filter.js';
+import { writeRowColumns } from '../schema/columns.js';
+import { keepFinite, writeTableSql } from '../schema/names.js';
 
 /** Features of a process as parts of a statement: rows and masks are those that a query of the same features has. */
 
 /** Id, geometry and values, as an exact query selects them. */
-export function selection({ source, fields }: ProcessFeatures, params: SqlParams, geometry = true): string[] {
-  const all = fields.map((name) => fieldOf(source, name)!);
-  return columnsOf(source as PostgisSource, all, 'exact', params, geometry);
+export function listSelectedColumns(
+  { source, fields }: ProcessFeatures,
+  params: SqlParams,
+  geometry = true,
+): string[] {
+  const all = fields.map((name) => findField(source, name)!);
+  return writeRowColumns(source as PostgisSource, all, 'exact', params, geometry);
 }
 
 /** The table, called `t`, and the condition on its rows. */
-export function rowsOf({ source, filter }: ProcessFeatures, params: SqlParams, ...more: string[]): string {
-  const conditions = [whereOf(source as PostgisSource, filter, params), ...more];
-  return `${tableOf(source as PostgisSource)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}`;
+export function writeRowsClause(
+  { source, filter }: ProcessFeatures,
+  params: SqlParams,
+  ...more: string[]
+): string {
+  const conditions = [buildWhere(source as PostgisSource, filter, params), ...more];
+  return `${writeTableSql(source as PostgisSource)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}`;
 }
 
 /** Features that lie somewhere: overlays and joins omit the others. */
@@ -26,9 +34,9 @@ export const isSomewhere = ({ source }: ProcessFeatures) =>
 
 /** The features of the input as rows `a`: `id`, `geom`, and `f0`, `f1` ... for the values. */
 export function inputRows(input: ProcessFeatures, params: SqlParams): string {
-  const [id, geometry, ...values] = selection(input, params);
+  const [id, geometry, ...values] = listSelectedColumns(input, params);
   const named = [`${id} AS id`, `${geometry} AS geom`, ...values.map((value, i) => `${value} AS f${i}`)];
-  return `(SELECT ${named.join(', ')} FROM ${rowsOf(input, params, isSomewhere(input))}) a`;
+  return `(SELECT ${named.join(', ')} FROM ${writeRowsClause(input, params, isSomewhere(input))}) a`;
 }
 
 /** The columns of `inputRows`. */

@@ -1,21 +1,21 @@
 import type { Statistic } from '../../../../core/features/analytics.js';
-import { fieldOf } from '../../../../core/features/features.js';
+import { findField } from '../../../../core/features/features.js';
 import { isDecimal, type PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { SqlParams } from '../connections/params.js';
-import { columnsOf } from '../schema/columns.js';
+import { writeRowColumns } from '../schema/columns.js';
 import { column } from '../schema/names.js';
 
 /** Aggregates over the rows `t` of a source: the numbers that the statistics of `workers/vector/analytics` are. */
 
 export function statisticSql(source: PostgisSource, { type, field }: Statistic, params: SqlParams): string {
-  const { type: fieldType, sqlType } = fieldOf(source, field)!;
+  const { type: fieldType, sqlType } = findField(source, field)!;
   const number = numberSql(source, field);
   switch (type) {
     case 'count':
       return `count(${numberOrNull(source, field, column(field))})`;
     case 'min':
     case 'max': {
-      const value = valueSql(source, field, params);
+      const value = writeFieldValue(source, field, params);
       return `${type}(${fieldType === 'string' ? textOrder(value, sqlType) : value})`;
     }
     case 'sum':
@@ -26,7 +26,7 @@ export function statisticSql(source: PostgisSource, { type, field }: Statistic, 
     case 'stddev':
     case 'var': {
       // PostgreSQL computes deviations of integers and decimals with all their digits.
-      const isExact = fieldType === 'integer' || isDecimal(fieldOf(source, field)!);
+      const isExact = fieldType === 'integer' || isDecimal(findField(source, field)!);
       const value = isExact ? numberOrNull(source, field, column(field)) : number;
       return `${type === 'var' ? 'variance' : type}(${value})${isExact ? '::float8' : ''}`;
     }
@@ -35,7 +35,7 @@ export function statisticSql(source: PostgisSource, { type, field }: Statistic, 
 
 /** The number of a field as a double: of a `real` that of its shortest digits, which is the one that is read. */
 export function numberSql(source: PostgisSource, field: string): string {
-  const isReal = fieldOf(source, field)!.sqlType === 'real';
+  const isReal = findField(source, field)!.sqlType === 'real';
   return numberOrNull(source, field, `${column(field)}${isReal ? '::text' : ''}::float8`);
 }
 
@@ -45,7 +45,7 @@ export const textOrder = (value: string, sqlType: string | undefined) =>
 
 /** What is no finite number, and an instant without an end, is no value: they are read as null. */
 function numberOrNull(source: PostgisSource, field: string, value: string): string {
-  const { type } = fieldOf(source, field)!;
+  const { type } = findField(source, field)!;
   const name = column(field);
   if (type === 'date' || type === 'date-time') return `CASE WHEN isfinite(${name}) THEN ${value} END`;
   if (type !== 'number') return value;
@@ -54,12 +54,12 @@ function numberOrNull(source: PostgisSource, field: string, value: string): stri
 
 /** A decimal of a field with all its digits; undefined for fields of other types, and for those that a mask changes. */
 export function decimalSql(source: PostgisSource, name: string): string | undefined {
-  const field = fieldOf(source, name)!;
+  const field = findField(source, name)!;
   return isDecimal(field) && !field.mask ? numberOrNull(source, name, column(name)) : undefined;
 }
 
 /** The value of a field, as a query selects it. */
-export function valueSql(source: PostgisSource, field: string, params: SqlParams): string {
-  const value = columnsOf(source, [fieldOf(source, field)!], 'number', params, false)[2]!;
+export function writeFieldValue(source: PostgisSource, field: string, params: SqlParams): string {
+  const value = writeRowColumns(source, [findField(source, field)!], 'number', params, false)[2]!;
   return numberOrNull(source, field, value);
 }

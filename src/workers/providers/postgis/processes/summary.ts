@@ -1,10 +1,10 @@
-import { fieldOf } from '../../../../core/features/features.js';
+import { findField } from '../../../../core/features/features.js';
 import type { FeatureProcess, ProcessFeatures } from '../../../../core/processes/feature-processes.js';
 import type { PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { SqlParams } from '../connections/params.js';
 import { column } from '../schema/names.js';
-import { rowsOf } from './sides.js';
-import { decimalSql, numberSql, statisticSql, textOrder, valueSql } from './statistics.js';
+import { writeRowsClause } from './sides.js';
+import { decimalSql, numberSql, statisticSql, textOrder, writeFieldValue } from './statistics.js';
 
 type Summarize = Extract<FeatureProcess, { kind: 'summarize' }>;
 
@@ -18,8 +18,8 @@ export function summarySql(
   const decimals = by.map((name) => decimalSql(source, name));
   const keys = by.map((name, i) => {
     if (decimals[i] !== undefined) return `(${decimals[i]})::text`;
-    const value = valueSql(source, name, params);
-    const { type, sqlType } = fieldOf(source, name)!;
+    const value = writeFieldValue(source, name, params);
+    const { type, sqlType } = findField(source, name)!;
     return type === 'string' ? textOrder(value, sqlType) : value;
   });
   const numbers = statistics.map((statistic) => statisticSql(source, statistic, params));
@@ -31,7 +31,7 @@ export function summarySql(
   // What is grouped by is named by its place: parameters of a mask would make two expressions of one.
   // Equal decimals have one group, whatever zeros end their text.
   const groups = keys.map((_, i) => decimals[i] ?? i + 3);
-  return `SELECT ${columns.join(', ')} FROM ${rowsOf(input, params)}
+  return `SELECT ${columns.join(', ')} FROM ${writeRowsClause(input, params)}
     ${groups.length > 0 ? `GROUP BY ${groups.join(', ')}` : ''} HAVING count(*) > 0
     ORDER BY min(${orderOf(source)})`;
 }

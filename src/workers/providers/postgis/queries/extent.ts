@@ -7,9 +7,16 @@ import { measuredIn, sensibleExtent } from '../../../edits/domain.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
-import { geometryOf, quote, tableOf } from '../schema/names.js';
-import { envelope, whereOf } from './filter.js';
-import { crossingBox, extentSql, hemispheresSql, Measure, sidesOf, wholeExtentSql } from './measure.js';
+import { quote, writeGeometrySql, writeTableSql } from '../schema/names.js';
+import { buildWhere, writeEnvelope } from './filter.js';
+import {
+  crossingBox,
+  extentSql,
+  hemispheresSql,
+  TableMeasurement,
+  wholeExtentSql,
+  writeBoxSides,
+} from './measure.js';
 
 /** Extent of the rows that a filter lets through, or of a table: this exactly where that is quick. */
 export function extent({ source, filter }: FeatureQuery, cancellation?: Cancellation): Promise<ExtentResult> {
@@ -28,7 +35,7 @@ function ofTable(source: PostgisSource, cancellation?: Cancellation): Promise<Ex
       );
       if (!row) return {};
       const [kind, estimate] = row as [string, number];
-      const measured = await new Measure(connection).table(
+      const measured = await new TableMeasurement(connection).table(
         { schema, table, geometryColumn, geography, kind, estimate },
         crs,
       );
@@ -43,17 +50,17 @@ function ofPassing(
   filter: Expression,
   cancellation?: Cancellation,
 ): Promise<ExtentResult> {
-  const geometry = geometryOf(source);
+  const geometry = writeGeometrySql(source);
   return withConnection(
     source.database,
     async (connection) => {
       const within = async (domain?: Box): Promise<Box | undefined> => {
         const params = new SqlParams();
-        const conditions = [whereOf(source, filter, params)];
-        if (domain) conditions.push(`${geometry} @ ${envelope(domain, source, params)}`);
+        const conditions = [buildWhere(source, filter, params)];
+        if (domain) conditions.push(`${geometry} @ ${writeEnvelope(domain, source, params)}`);
         const box = domain ? extentSql(geometry) : wholeExtentSql(geometry);
-        const sql = `SELECT ${sidesOf('e')} FROM
-          (SELECT ${box} AS e FROM ${tableOf(source)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}) s`;
+        const sql = `SELECT ${writeBoxSides('e')} FROM
+          (SELECT ${box} AS e FROM ${writeTableSql(source)} WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}) s`;
         const [row] = await connection.query(sql, params.values);
         return row?.every((side) => typeof side === 'number') ? (row as unknown as Box) : undefined;
       };
@@ -63,8 +70,11 @@ function ofPassing(
       const { extent } = step.value;
       if (!source.geography || !isAroundEarth(extent)) return measuredIn(extent, source.crs);
       const params = new SqlParams();
-      const passing = `(${whereOf(source, filter, params)})`;
-      const [row] = await connection.query(hemispheresSql(geometry, tableOf(source), passing), params.values);
+      const passing = `(${buildWhere(source, filter, params)})`;
+      const [row] = await connection.query(
+        hemispheresSql(geometry, writeTableSql(source), passing),
+        params.values,
+      );
       return measuredIn(extent, source.crs, row && crossingBox(extent!, row));
     },
     { cancellation },

@@ -7,20 +7,33 @@ import {
   isTimestamp,
   type Operand,
 } from '../../../../core/cql2/ast.js';
-import { type FoldName, foldOf } from '../../../../core/cql2/fold.js';
-import type { Kind } from '../../../../core/cql2/functions.js';
+import { type FoldName, getFoldTable } from '../../../../core/cql2/fold.js';
+import type { OperandKind } from '../../../../core/cql2/functions.js';
 import type { ARRAY, SPATIAL } from '../../../../core/cql2/operators.js';
-import { type FilterSchema, kindOf } from '../../../../core/cql2/types.js';
-import { fieldOf } from '../../../../core/features/features.js';
+import { computeOperandKind, type FilterSchema } from '../../../../core/cql2/types.js';
+import { findField } from '../../../../core/features/features.js';
 import type { Box } from '../../../../core/geometry/box.js';
 import type { PostgisSource } from '../../../../core/sources/vector-source.js';
-import { type AnyNumber, digitsOf, toInt64 } from '../../../../core/values/exact-number.js';
+import { type AnyNumber, formatDecimal, toInt64 } from '../../../../core/values/exact-number.js';
 import { type CrsDescription, describeCrs } from '../../../../native/index.js';
 import { FilterWriter, named, patternParts } from '../../filter-writer.js';
-import { balanced, type Fragment, joined, raw, sql } from '../../fragment.js';
-import { boxesOf, isSpatialLiteral, type SpatialLiteral, wkbOf } from '../../spatial-literal.js';
+import { balanced, type Fragment, joinFragments, raw, sql } from '../../fragment.js';
+import {
+  computeLiteralBoxes,
+  isSpatialLiteral,
+  type SpatialLiteral,
+  writeLiteralWkb,
+} from '../../spatial-literal.js';
 import type { SqlParams, SqlValue } from '../connections/params.js';
-import { column, geometryOf, keepFinite, keyOf, numbersOf, polygonsOf, shownArray } from '../schema/names.js';
+import {
+  column,
+  keepFinite,
+  quoteNumbersTable,
+  shownArray,
+  writeGeometrySql,
+  writeKeySql,
+  writePolygonsSql,
+} from '../schema/names.js';
 import { inPostgresCalendar } from './values.js';
 
 /** Also the numbers of keys, where these are the ids: an edit by keys may be bounded by them. */
@@ -61,7 +74,9 @@ export class PostgisFilterWriter extends FilterWriter {
    */
   protected number(value: AnyNumber): Fragment {
     const integer = toInt64(value);
-    return integer === undefined ? this.#value(digitsOf(value), 'numeric') : this.#value(integer, 'int8');
+    return integer === undefined
+      ? this.#value(formatDecimal(value), 'numeric')
+      : this.#value(integer, 'int8');
   }
 
   protected date(value: string): Fragment {
@@ -72,7 +87,7 @@ export class PostgisFilterWriter extends FilterWriter {
     return this.#value(inCalendar(value), 'timestamptz');
   }
 
-  protected column(name: string, kind: Kind): Fragment {
+  protected column(name: string, kind: OperandKind): Fragment {
     const stored = this.stored(name);
     // The double that the digits of a `real` say, as features show it.
     if (this.#isReal(name)) return sql`${stored}::text::float8`;
@@ -84,11 +99,13 @@ export class PostgisFilterWriter extends FilterWriter {
   protected stored(name: string): Fragment {
     const { numbers, idColumn } = this.source;
     if (name !== numbers?.column || name === idColumn) return raw(column(name));
-    return raw(`(SELECT n.number FROM ${numbersOf(numbers)} n WHERE n.key = ${keyOf(numbers.key)})`);
+    return raw(
+      `(SELECT n.number FROM ${quoteNumbersTable(numbers)} n WHERE n.key = ${writeKeySql(numbers.key)})`,
+    );
   }
 
   #isReal(name: string): boolean {
-    return fieldOf(this.source, name)?.sqlType === 'real';
+    return findField(this.source, name)?.sqlType === 'real';
   }
 
   /** A `real` as such, for its index, beside numbers that are the digits of one. */
@@ -100,13 +117,13 @@ export class PostgisFilterWriter extends FilterWriter {
 
   #isText(name: string): boolean {
     if (name === this.source.idColumn) return this.source.idType === 'string';
-    return TEXT_TYPE.test(fieldOf(this.source, name)?.sqlType ?? 'text');
+    return TEXT_TYPE.test(findField(this.source, name)?.sqlType ?? 'text');
   }
 
   #isUuid(operand: Operand): boolean {
     if (typeof operand !== 'object' || !isProperty(operand)) return false;
     if (operand.property === this.source.idColumn) return this.source.idType === 'uuid';
-    return fieldOf(this.source, operand.property)?.sqlType === 'uuid';
+    return findField(this.source, operand.property)?.sqlType === 'uuid';
   }
 
   protected real(value: Fragment): Fragment {
@@ -152,7 +169,7 @@ export class PostgisFilterWriter extends FilterWriter {
 
   /** Text of ASCII alone, which is most text, needs no table. */
   protected translated(value: Fragment, fold: FoldName): Fragment {
-    const { from, to, several } = foldOf(fold);
+    const { from, to, several } = getFoldTable(fold);
     const ascii = ASCII_FOLDS[fold];
     const single = sql`translate(${ascii}, ${this.text(from)}, ${this.text(to)})`;
     // Letters of our own tables, without quotes.
@@ -179,8 +196,8 @@ export class PostgisFilterWriter extends FilterWriter {
   protected spatial(op: (typeof SPATIAL)[number], a: Operand, b: Operand): Fragment {
     const [literal, other] = isSpatialLiteral(a) ? [a, b] : [b, a];
     if (op === 's_intersects' && isSpatialLiteral(literal) && 'bbox' in literal && isProperty(other)) {
-      const touching = boxesOf(literal, this.source).map((box) =>
-        this.#touches(envelope(box, this.source, this.params)),
+      const touching = computeLiteralBoxes(literal, this.source).map((box) =>
+        this.#touches(writeEnvelope(box, this.source, this.params)),
       );
       return balanced(touching, 'OR');
     }
@@ -197,8 +214,8 @@ export class PostgisFilterWriter extends FilterWriter {
 
   /** The row touches a window, for which an index finds the candidates. */
   #touches(window: string): Fragment {
-    if (this.#isPoints()) return sql`ST_Intersects(${geometryOf(this.source)}, ${window})`;
-    return sql`(${geometryOf(this.source)} && ${window} AND ST_Intersects(${this.#keepFinite()}, ${window}))`;
+    if (this.#isPoints()) return sql`ST_Intersects(${writeGeometrySql(this.source)}, ${window})`;
+    return sql`(${writeGeometrySql(this.source)} && ${window} AND ST_Intersects(${this.#keepFinite()}, ${window}))`;
   }
 
   /** PostGIS relates points of NaN and infinity to nothing, so that their columns need no guard and no CASE hides the index. */
@@ -209,12 +226,12 @@ export class PostgisFilterWriter extends FilterWriter {
   /** A geometry for relations that hold only where envelopes touch. */
   #candidate(operand: Operand): Fragment {
     if (isSpatialLiteral(operand)) return this.literal(operand);
-    return raw(this.#isPoints() ? polygonsOf(this.source) : this.#keepFinite());
+    return raw(this.#isPoints() ? writePolygonsSql(this.source) : this.#keepFinite());
   }
 
   /** A geometry as the index has it. */
   #stored(operand: Operand): Fragment {
-    return isSpatialLiteral(operand) ? this.literal(operand) : raw(geometryOf(this.source));
+    return isSpatialLiteral(operand) ? this.literal(operand) : raw(writeGeometrySql(this.source));
   }
 
   /** Prepared lines of GEOS, which ST_Intersects makes, look at the lines of a collection alone. */
@@ -261,7 +278,7 @@ export class PostgisFilterWriter extends FilterWriter {
 
   /** A geometry of the filter as PostGIS `geometry` in the CRS of the data. */
   literal(literal: SpatialLiteral): Fragment {
-    const text = this.#value(wkbOf(literal, this.source.crs), 'geometry');
+    const text = this.#value(writeLiteralWkb(literal, this.source.crs), 'geometry');
     return sql`ST_SetSRID(${text}, ${String(this.source.srid)})`;
   }
 
@@ -274,7 +291,7 @@ export class PostgisFilterWriter extends FilterWriter {
   #array(operand: Operand): Fragment {
     if (isArray(operand)) return this.#listed(operand);
     const { property } = operand as { property: string };
-    if (kindOf(operand, this.schema) === 'array') {
+    if (computeOperandKind(operand, this.schema) === 'array') {
       const { sqlType } = this.source.fields.find(({ name }) => name === property) ?? {};
       return raw(`to_jsonb(${shownArray(column(property), sqlType)})`);
     }
@@ -290,7 +307,7 @@ export class PostgisFilterWriter extends FilterWriter {
       if (typeof member === 'object' && isTimestamp(member)) return this.text(member.timestamp);
       return this.operand(member);
     });
-    return sql`jsonb_build_array(${joined(texts, ', ')})`;
+    return sql`jsonb_build_array(${joinFragments(texts, ', ')})`;
   }
 }
 
@@ -343,7 +360,7 @@ const ARRAYS: Record<(typeof ARRAY)[number], string> = {
 };
 
 /** A box in the source's CRS as a PostGIS polygon; one without an area as a point or a line, which a polygon would not be. */
-export function envelope(box: Box, { srid }: PostgisSource, params: SqlParams): string {
+export function writeEnvelope(box: Box, { srid }: PostgisSource, params: SqlParams): string {
   const sides = (values: readonly number[]) => values.map((side) => params.add(side, 'float8')).join(', ');
   const [minx, miny, maxx, maxy] = box;
   if (minx < maxx && miny < maxy) return `ST_MakeEnvelope(${sides(box)}, ${srid})`;

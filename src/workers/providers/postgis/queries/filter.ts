@@ -1,14 +1,14 @@
 import type { Expression, Operand } from '../../../../core/cql2/ast.js';
 import { passesAll } from '../../../../core/cql2/ast.js';
-import { ARITHMETIC, isOneOf } from '../../../../core/cql2/operators.js';
+import { ARITHMETIC, isAmong } from '../../../../core/cql2/operators.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { PostgisSource } from '../../../../core/sources/vector-source.js';
-import { conjuncts, nearbyOf, windowsOf } from '../../conjuncts.js';
+import { conjuncts, findNearby, findSearchWindows } from '../../conjuncts.js';
 import { balanced, type Fragment, sql } from '../../fragment.js';
 import { writtenOnce } from '../../written-once.js';
 import { SqlParams } from '../connections/params.js';
 import { column } from '../schema/names.js';
-import { envelope, PostgisFilterWriter } from './filter-sql.js';
+import { PostgisFilterWriter, writeEnvelope } from './filter-sql.js';
 
 /** Below PostgreSQL's limit of 65535 parameters, which the statement around the filter needs some of. */
 const MAX_VALUES = 64_000;
@@ -17,7 +17,7 @@ const MAX_VALUES = 64_000;
  * The condition on a row `t` that a filter states, as SQL; `TRUE` without one. Its values are added to `params`.
  * The session must be in UTC. Throws `invalid-input` for what the database cannot evaluate.
  */
-export function whereOf(source: PostgisSource, filter: Expression | undefined, params: SqlParams): string {
+export function buildWhere(source: PostgisSource, filter: Expression | undefined, params: SqlParams): string {
   if (passesAll(filter)) return 'TRUE';
   // The numbers of the parameters are a part of the text.
   if (params.values.length > 0) return writeWhere(source, filter!, params);
@@ -61,7 +61,7 @@ function computes(operand: Operand): boolean {
   if (typeof operand !== 'object') return false;
   if (Array.isArray(operand)) return operand.some(computes);
   if (!('op' in operand)) return false;
-  return isOneOf(ARITHMETIC, operand.op) || COMPUTED.has(operand.op) || operand.args.some(computes);
+  return isAmong(ARITHMETIC, operand.op) || COMPUTED.has(operand.op) || operand.args.some(computes);
 }
 
 function partition<T>(list: readonly T[], is: (one: T) => boolean): [T[], T[]] {
@@ -77,17 +77,17 @@ function indexed(
   writer: PostgisFilterWriter,
   params: SqlParams,
 ): Fragment[] {
-  const nearby = nearbyOf(source, condition);
+  const nearby = findNearby(source, condition);
   if (nearby?.metres === undefined) return [];
   const geometry = column(source.geometryColumn);
   if (source.geography) {
     const literal = writer.literal(nearby.literal);
     return [sql`ST_DWithin(${geometry}, ${literal}::geography, ${params.add(nearby.metres, 'float8')})`];
   }
-  const windows = windowsOf(source, nearby)?.map(
-    (window) => sql`${geometry} && ${envelope(window, source, params)}`,
+  const windows = findSearchWindows(source, nearby)?.map(
+    (window) => sql`${geometry} && ${writeEnvelope(window, source, params)}`,
   );
   return windows ? [balanced(windows, 'OR')] : [];
 }
 
-export { envelope };
+export { writeEnvelope };

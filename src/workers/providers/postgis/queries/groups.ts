@@ -15,15 +15,15 @@ import type { Cancellation } from '../../../threads/cancellation.js';
 import { groupOrder, groupPage } from '../../group-page.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
-import { selected } from '../schema/columns.js';
-import { column, quote, tableOf } from '../schema/names.js';
-import { whereOf } from './filter.js';
+import { writeFieldSql } from '../schema/columns.js';
+import { column, quote, writeTableSql } from '../schema/names.js';
+import { buildWhere } from './filter.js';
 
 /** A page of groups, by one statement. */
 export async function groups(task: GroupsTask, cancellation?: Cancellation): Promise<GroupsResult> {
   const params = new SqlParams();
   const { columns, rows } = groupRows(task, params);
-  const values = columns.map((field) => selected(field, 'exact', params));
+  const values = columns.map((field) => writeFieldSql(field, 'exact', params));
   const sql = `SELECT ${values.join(', ')} FROM ${rows} ORDER BY ${orderBy(task, columns)}
     LIMIT ${params.add(task.limit + 1, 'int8')} OFFSET ${params.add(task.offset, 'int8')}`;
   const found = await read(task, sql, params, cancellation);
@@ -61,9 +61,9 @@ function groupRows(task: GroupCountTask, params: SqlParams): { columns: Field[];
   const list = values.map(({ sql }, i) => `${sql} AS ${quote(columns[i]!.name)}`);
   // By the places of the columns: a name would be that of a column of the table.
   const by = task.groupBy.length === 0 ? '' : ` GROUP BY ${task.groupBy.map((_, i) => i + 1).join(', ')}`;
-  const where = whereOf(source, task.filter, params);
-  const table = `(SELECT ${list.join(', ')} FROM ${tableOf(source)} WHERE ${where}${by}) t`;
-  const having = whereOf(groupTable(source, columns), task.having, params);
+  const where = buildWhere(source, task.filter, params);
+  const table = `(SELECT ${list.join(', ')} FROM ${writeTableSql(source)} WHERE ${where}${by}) t`;
+  const having = buildWhere(groupTable(source, columns), task.having, params);
   return { columns, rows: `(SELECT * FROM ${table} WHERE ${having}) t` };
 }
 

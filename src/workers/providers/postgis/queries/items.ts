@@ -14,9 +14,9 @@ import type { Cancellation } from '../../../threads/cancellation.js';
 import { readsGeometry, writerOptions } from '../../writer.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
-import { columnsOf } from '../schema/columns.js';
-import { tableOf } from '../schema/names.js';
-import { whereOf } from './filter.js';
+import { writeRowColumns } from '../schema/columns.js';
+import { writeTableSql } from '../schema/names.js';
+import { buildWhere } from './filter.js';
 import { idIs, Order } from './order.js';
 
 /** Columns before the values of a row: id and geometry. */
@@ -29,15 +29,18 @@ export async function items(task: ItemsTask, cancellation?: Cancellation): Promi
   const backwards = task.before !== undefined;
   const order = new Order(source, task.sort ?? [], backwards);
   const params = new SqlParams();
-  const conditions = [whereOf(source, task.filter, params)];
+  const conditions = [buildWhere(source, task.filter, params)];
   const key = task.before ?? task.after;
   if (key) conditions.push(order.after(key, params));
-  const columns = [...columnsOf(source, fields, 'exact', params, readsGeometry(task)), ...order.keyColumns];
-  const sql = `SELECT ${columns.join(', ')} FROM ${tableOf(source)} WHERE ${and(conditions)}
+  const columns = [
+    ...writeRowColumns(source, fields, 'exact', params, readsGeometry(task)),
+    ...order.keyColumns,
+  ];
+  const sql = `SELECT ${columns.join(', ')} FROM ${writeTableSql(source)} WHERE ${and(conditions)}
     ORDER BY ${order.orderBy} LIMIT ${params.add(task.limit + 1, 'int8')} OFFSET ${params.add(task.offset, 'int8')}`;
   const values = FIRST_VALUE + fields.length;
   const options = {
-    outputs: [outputOf(source, task, fields, fields)],
+    outputs: [buildPageOutput(source, task, fields, fields)],
     keys: order.keyColumns.map((_, i) => values + i),
     limit: task.limit,
     maxBytes: task.maxBytes,
@@ -59,17 +62,19 @@ export async function item(task: ItemTask, cancellation?: Cancellation): Promise
   const params = new SqlParams();
   const ofId = idIs(source, task.id, params);
   if (!ofId) return null;
-  const conditions = [ofId, whereOf(source, task.filter, params)];
+  const conditions = [ofId, buildWhere(source, task.filter, params)];
   const stored = unmasked(source).fields;
   const all = [...stored, ...source.fields.filter(({ mask }) => mask)];
-  const sql = `SELECT ${columnsOf(source, all, 'exact', params).join(', ')} FROM ${tableOf(source)}
+  const sql = `SELECT ${writeRowColumns(source, all, 'exact', params).join(', ')} FROM ${writeTableSql(source)}
     WHERE ${and(conditions)} LIMIT 1`;
   const options = {
     outputs: [
-      outputOf(source, task, fieldsNamed(source, task.fields), all),
-      outputOf(source, storedOutput(source), stored, all),
+      buildPageOutput(source, task, fieldsNamed(source, task.fields), all),
+      buildPageOutput(source, storedOutput(source), stored, all),
       // Whoever may not read all fields gets a name that nothing of the others is in.
-      ...(task.fields ? [outputOf(source, storedOutput(source), fieldsNamed(source, task.fields), all)] : []),
+      ...(task.fields
+        ? [buildPageOutput(source, storedOutput(source), fieldsNamed(source, task.fields), all)]
+        : []),
     ],
     keys: [],
     limit: 1,
@@ -98,7 +103,7 @@ export function rowName(stored: Uint8Array): string {
 export async function count(task: CountTask, cancellation?: Cancellation): Promise<number> {
   const source = task.source as PostgisSource;
   const params = new SqlParams();
-  const rows = `FROM ${tableOf(source)} WHERE ${whereOf(source, task.filter, params)}`;
+  const rows = `FROM ${writeTableSql(source)} WHERE ${buildWhere(source, task.filter, params)}`;
   const sql =
     task.atMost === undefined
       ? `SELECT count(*) ${rows}`
@@ -114,7 +119,7 @@ function and(conditions: readonly string[]): string {
 }
 
 /** How to write `fields` from rows that hold `selected` after id and geometry. */
-export function outputOf(
+export function buildPageOutput(
   source: PostgisSource,
   output: FeatureOutput,
   fields: readonly Field[],

@@ -1,15 +1,15 @@
-import { fieldOf, type Losses, type LossesTask, lossesOf } from '../../../../core/features/features.js';
+import { findField, type Losses, type LossesTask, readLosses } from '../../../../core/features/features.js';
 import type { Field, PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
-import { areFinite, column, tableOf } from '../schema/names.js';
-import { whereOf } from './filter.js';
+import { areFinite, column, writeTableSql } from '../schema/names.js';
+import { buildWhere } from './filter.js';
 
 /** Counts the rows of which features of GeoJSON have null, or another geometry. */
 export async function losses(task: LossesTask, cancellation?: Cancellation): Promise<Losses> {
   const source = task.source as PostgisSource;
-  const fields = task.fields.map((name) => fieldOf(source, name)!).filter(({ mask }) => !mask);
+  const fields = task.fields.map((name) => findField(source, name)!).filter(({ mask }) => !mask);
   const conditions = fields.flatMap((field) => {
     const isLost = isNotFinite(field);
     return isLost === undefined ? [] : [{ field, isLost }];
@@ -18,11 +18,11 @@ export async function losses(task: LossesTask, cancellation?: Cancellation): Pro
   const counts = [...conditions.map(({ isLost }) => isLost), ...geometryLosses(source)].map(
     (condition) => `count(*) FILTER (WHERE ${condition})`,
   );
-  const sql = `SELECT ${counts.join(', ')} FROM ${tableOf(source)} WHERE ${whereOf(source, task.filter, params)}`;
+  const sql = `SELECT ${counts.join(', ')} FROM ${writeTableSql(source)} WHERE ${buildWhere(source, task.filter, params)}`;
   const [row] = await withConnection(source.database, (connection) => connection.query(sql, params.values), {
     cancellation,
   });
-  return lossesOf(
+  return readLosses(
     conditions.map(({ field }) => field),
     row!,
   );

@@ -28,7 +28,7 @@ export type MeasuredTable = Pick<
 >;
 
 /** Counts rows and finds extents, exactly where that is quick, by the planner's statistics elsewhere. */
-export class Measure {
+export class TableMeasurement {
   readonly #until = performance.now() + ALL_MS;
 
   constructor(readonly connection: PostgresConnection) {}
@@ -55,7 +55,7 @@ export class Measure {
   }
 
   async #counted(table: MeasuredTable): Promise<{ count: number; extent: Box | undefined } | undefined> {
-    const sql = `SELECT n, ${sidesOf('e')} FROM
+    const sql = `SELECT n, ${writeBoxSides('e')} FROM
       (SELECT count(*) AS n, ${wholeExtentSql(geometryOf(table))} AS e FROM ${nameOf(table)}) s`;
     const [row] = (await this.#within(sql)) ?? [];
     return row && { count: Number(row[0]), extent: boxOf(row.slice(1)) };
@@ -64,7 +64,7 @@ export class Measure {
   async #extentWithin(table: MeasuredTable, domain: Box): Promise<Box | undefined> {
     const geometry = geometryOf(table);
     const envelope = `ST_MakeEnvelope($1::float8, $2::float8, $3::float8, $4::float8, ST_SRID(${geometry}))`;
-    const sql = `SELECT ${sidesOf('e')} FROM
+    const sql = `SELECT ${writeBoxSides('e')} FROM
       (SELECT ${extentSql(geometry)} AS e FROM ${nameOf(table)} WHERE ${geometry} @ ${envelope}) s`;
     const [row] = (await this.#within(sql, domain.map(String))) ?? [];
     return row && boxOf(row);
@@ -78,7 +78,7 @@ export class Measure {
   }
 
   async #extent(table: MeasuredTable): Promise<Box | undefined> {
-    const statistics = `SELECT ${sidesOf('e')} FROM (SELECT ST_EstimatedExtent($1::text, $2::text, $3::text) AS e) s`;
+    const statistics = `SELECT ${writeBoxSides('e')} FROM (SELECT ST_EstimatedExtent($1::text, $2::text, $3::text) AS e) s`;
     // Statistics of geographies are of positions in space.
     const [estimated] =
       'rm'.includes(table.kind) && !table.geography
@@ -86,7 +86,7 @@ export class Measure {
         : [];
     const box = estimated && boxOf(estimated);
     if (box) return box;
-    const sql = `SELECT ${sidesOf('e')} FROM (SELECT ${wholeExtentSql(geometryOf(table))} AS e FROM ${nameOf(table)}) s`;
+    const sql = `SELECT ${writeBoxSides('e')} FROM (SELECT ${wholeExtentSql(geometryOf(table))} AS e FROM ${nameOf(table)}) s`;
     const [row] = (await this.#within(sql)) ?? [];
     return row && boxOf(row);
   }
@@ -136,7 +136,7 @@ function areNumbers(geometry: string): string {
 }
 
 /** The sides of a box, which are numbers unless it is null: what is infinite, or NaN, becomes 1e308. */
-export function sidesOf(box: string): string {
+export function writeBoxSides(box: string): string {
   const sides = ['ST_XMin', 'ST_YMin', 'ST_XMax', 'ST_YMax'].map(
     (side) => `CASE WHEN ${box} IS NOT NULL THEN least(greatest(${side}(${box}), -1e308), 1e308) END`,
   );

@@ -3,8 +3,8 @@ import type { PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
-import { geometryOf, tableOf } from '../schema/names.js';
-import { envelope } from './filter.js';
+import { writeGeometrySql, writeTableSql } from '../schema/names.js';
+import { writeEnvelope } from './filter.js';
 
 /** Whether the envelope of any row touches each box, by the index, in one statement. Boxes are in the source's CRS. */
 export async function occupied(
@@ -16,7 +16,7 @@ export async function occupied(
   const params = new SqlParams();
   const answers = boxes.map(
     (box) =>
-      `EXISTS (SELECT 1 FROM ${tableOf(source)} WHERE ${geometryOf(source)} && ${envelope(box, source, params)})`,
+      `EXISTS (SELECT 1 FROM ${writeTableSql(source)} WHERE ${writeGeometrySql(source)} && ${writeEnvelope(box, source, params)})`,
   );
   const sql = `SELECT ${answers.join(', ')}`;
   const [row] = await withConnection(source.database, (connection) => connection.query(sql, params.values), {

@@ -1,10 +1,10 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { PageKey, SortKey } from '../../../../core/features/features.js';
-import { fieldOf } from '../../../../core/features/features.js';
+import { findField } from '../../../../core/features/features.js';
 import type { PostgisSource } from '../../../../core/sources/vector-source.js';
 import { readIntegerId } from '../../integer-ids.js';
 import type { SqlParams } from '../connections/params.js';
-import { compositeKeyOf, partsOfId, rowOfParts } from '../edits/composite-keys.js';
+import { buildCompositeCondition, findCompositeKey, parseCompositeId } from '../edits/composite-keys.js';
 import { column } from '../schema/names.js';
 
 /** One key of an order. NULL is greater than every value, as PostgreSQL's indexes have it. */
@@ -48,8 +48,8 @@ export class Order {
   after(key: PageKey, params: SqlParams): string {
     if (key.values.length !== this.#keys.length)
       throw new TaskFailure('invalid-input', 'The page key does not belong to this order.');
-    const composite = compositeKeyOf(this.source);
-    const ids = composite ? partsOfId(composite, key.id) : [key.id];
+    const composite = findCompositeKey(this.source);
+    const ids = composite ? parseCompositeId(composite, key.id) : [key.id];
     if (!ids) throw new TaskFailure('invalid-input', 'The page key does not belong to this order.');
     const places = [
       ...this.#keys.map((order, i) => placeOf(order, key.values[i]!, params)),
@@ -105,7 +105,7 @@ function asChoices(places: readonly Place[]): string {
 
 function orderKey(source: PostgisSource, { field: name, descending }: SortKey, backwards: boolean): OrderKey {
   if (name === source.idColumn) return { ...idKey(source, backwards), descending: descending !== backwards };
-  const field = fieldOf(source, name);
+  const field = findField(source, name);
   if (!field || field.type === 'json' || field.type === 'binary')
     throw new TaskFailure('invalid-input', `Features cannot be sorted by '${name}'.`);
   const { nullable, sqlType = 'text' } = field;
@@ -118,7 +118,7 @@ function idKey(source: PostgisSource, backwards: boolean): OrderKey {
 
 /** The keys that rows are in the order of at last. Of several columns these themselves: their index has that order. */
 function idKeys(source: PostgisSource, backwards: boolean): OrderKey[] {
-  const parts = compositeKeyOf(source)?.parts;
+  const parts = findCompositeKey(source)?.parts;
   return parts
     ? parts.map(({ name, sqlType = 'text' }) => ({ name, sqlType, nullable: false, descending: backwards }))
     : [idKey(source, backwards)];
@@ -127,13 +127,13 @@ function idKeys(source: PostgisSource, backwards: boolean): OrderKey[] {
 /** The type that values of a field, or of the id column, are compared as. */
 export function keyType(source: PostgisSource, name: string): string {
   if (name === source.idColumn) return ID_TYPES[source.idType];
-  return fieldOf(source, name)?.sqlType ?? 'text';
+  return findField(source, name)?.sqlType ?? 'text';
 }
 
 /** The condition on the row of an id; undefined when no row can have it. */
 export function idIs(source: PostgisSource, id: string, params: SqlParams): string | undefined {
-  const composite = compositeKeyOf(source);
-  if (composite) return rowOfParts(composite, id, params);
+  const composite = findCompositeKey(source);
+  if (composite) return buildCompositeCondition(composite, id, params);
   if (!isId(source, id)) return undefined;
   return `${column(source.idColumn)} = ${params.add(id, ID_TYPES[source.idType])}`;
 }

@@ -4,9 +4,9 @@ import type { Cancellation } from '../../../threads/cancellation.js';
 import { batches } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
 import { numberKeys } from '../edits/key-looks.js';
-import { columnsOf } from '../schema/columns.js';
-import { column, tableOf } from '../schema/names.js';
-import { whereOf } from './filter.js';
+import { writeRowColumns } from '../schema/columns.js';
+import { column, writeTableSql } from '../schema/names.js';
+import { buildWhere } from './filter.js';
 
 const BATCH = 1024;
 
@@ -22,9 +22,9 @@ export async function* rows(query: RowsQuery, cancellation?: Cancellation): Asyn
     query.groundMeasures && source.geography
       ? [`ST_Area(${geography})`, `ST_Length(${geography}) + ST_Perimeter(${geography})`]
       : [];
-  const columns = [...columnsOf(source, fields, form, params, query.geometry), ...measures];
-  const sql = `SELECT ${columns.join(', ')} FROM ${tableOf(source)}
-    WHERE ${whereOf(source, query.filter, params)}
+  const columns = [...writeRowColumns(source, fields, form, params, query.geometry), ...measures];
+  const sql = `SELECT ${columns.join(', ')} FROM ${writeTableSql(source)}
+    WHERE ${buildWhere(source, query.filter, params)}
     ORDER BY ${column(source.idColumn)} LIMIT ${params.add(query.limit, 'int8')}`;
   for await (const batch of batches(source.database, sql, params.values, BATCH, cancellation)) {
     yield batch.map(([id, geometry, ...values]) => {

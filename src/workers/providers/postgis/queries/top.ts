@@ -4,8 +4,8 @@ import type { ObjectId } from '../../../../core/values/object-id.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
-import { column, tableOf } from '../schema/names.js';
-import { whereOf } from './filter.js';
+import { column, writeTableSql } from '../schema/names.js';
+import { buildWhere } from './filter.js';
 import { groupValue } from './groups.js';
 
 /** The first features of each group, by one statement. */
@@ -18,7 +18,7 @@ export async function top(task: TopTask, cancellation?: Cancellation): Promise<T
     ({ field, descending }) => `${groupValue(source, field).sql}${descending ? ' DESC' : ''}`,
   );
   const ranked = `SELECT ${id} AS id, row_number() OVER (PARTITION BY ${groups.join(', ')} ORDER BY ${[...keys, id].join(', ')}) AS place
-    FROM ${tableOf(source)} WHERE ${whereOf(source, task.filter, params)}`;
+    FROM ${writeTableSql(source)} WHERE ${buildWhere(source, task.filter, params)}`;
   const sql = `SELECT id::float8 FROM (${ranked}) r WHERE place <= ${params.add(task.count, 'int8')}
     ORDER BY 1 LIMIT ${params.add(task.limit + 1, 'int8')}`;
   const rows = await withConnection(source.database, (connection) => connection.query(sql, params.values), {

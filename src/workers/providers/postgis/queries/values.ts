@@ -7,7 +7,7 @@ import type { SqlParams } from '../connections/params.js';
  * The SQL of a value for its column, as a parameter. Its type has no length, precision or scale: PostgreSQL refuses text and
  * bits that are too long when they are assigned to a column, but cuts them in a cast.
  */
-export function valueSql(value: FieldValue, field: Field, params: SqlParams): string {
+export function writeValueSql(value: FieldValue, field: Field, params: SqlParams): string {
   const type = unlimitedType(field.sqlType ?? 'text');
   if (value === null) return params.add(null, type);
   if (field.type === 'array') return params.add(arrayLiteral(value as JsonText, field.items), type);

@@ -129,7 +129,7 @@ function spatialTable(row: PgValue[]): SpatialTable {
 }
 
 /** One attribute of a table that is no geometry. */
-export interface Attribute {
+export interface TableAttribute {
   field: Field;
   /** Its key type when features can be named by it. */
   idType: 'integer' | 'string' | 'uuid' | undefined;
@@ -151,14 +151,17 @@ const COLUMNS = `
     AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
   ORDER BY a.attrelid, a.attnum`;
 
-export async function attributesOf(connection: PostgresConnection, oid: string): Promise<Attribute[]> {
+export async function readTableAttributes(
+  connection: PostgresConnection,
+  oid: string,
+): Promise<TableAttribute[]> {
   return (await readAttributes(connection, [oid])).get(oid) ?? [];
 }
 
 async function readAttributes(
   connection: PostgresConnection,
   oids: readonly string[],
-): Promise<Map<string, Attribute[]>> {
+): Promise<Map<string, TableAttribute[]>> {
   return groupRows(await connection.query(COLUMNS, [arrayText(oids)]), attribute);
 }
 
@@ -167,7 +170,7 @@ const READ_AT_ONCE = 500;
 
 /** Columns and keys of many tables, read by two statements for each few hundred. */
 export class TableFacts {
-  readonly #attributes = new Map<string, Attribute[]>();
+  readonly #attributes = new Map<string, TableAttribute[]>();
   readonly #indexes = new Map<string, KeyRow[]>();
   readonly #unread: string[];
 
@@ -178,7 +181,7 @@ export class TableFacts {
     this.#unread = [...new Set(tables.map(({ oid }) => oid))];
   }
 
-  async attributesOf(oid: string): Promise<Attribute[]> {
+  async attributesOf(oid: string): Promise<TableAttribute[]> {
     await this.#readUntil(oid);
     return this.#attributes.get(oid) ?? [];
   }
@@ -202,7 +205,7 @@ export class TableFacts {
   }
 }
 
-function attribute(row: PgValue[]): Attribute {
+function attribute(row: PgValue[]): TableAttribute {
   const [name, sqlType, category, kind, typeName, element, nullable, generated, comment, labels, maxLength] =
     row as [string, string, string, string, string, string | null, boolean, boolean, ...PgValue[]];
   const type = fieldType(typeName, category, kind);
@@ -219,7 +222,7 @@ function attribute(row: PgValue[]): Attribute {
 
 const BITS: Record<string, Field['bits']> = { int2: 16, int4: 32, float4: 32 };
 
-const KEY_TYPES: Record<string, Attribute['idType']> = {
+const KEY_TYPES: Record<string, TableAttribute['idType']> = {
   int2: 'integer',
   int4: 'integer',
   int8: 'integer',
@@ -268,7 +271,7 @@ function elementType(name: string): FieldType {
 }
 
 /** The column that identifies the rows of a table, or the columns that do so together, or why there are none. */
-export type Key = { column: string } | { columns: readonly string[] } | { problem: string };
+export type TableKey = { column: string } | { columns: readonly string[] } | { problem: string };
 
 /** Primary keys first, then unique indexes over what is not null; names break ties so that the answer is stable. */
 const KEYS = `
@@ -299,13 +302,13 @@ async function readIndexes(
 /** Names that views give to a key. */
 const KEY_NAMES = ['fid', 'id', 'gid', 'ogc_fid', 'objectid'];
 
-export async function primaryKeyOf(
+export async function findPrimaryKey(
   connection: PostgresConnection,
   table: SpatialTable,
-  attributes: readonly Attribute[],
+  attributes: readonly TableAttribute[],
   isUnique: (column: string) => Promise<boolean>,
   facts = new TableFacts(connection, [table]),
-): Promise<Key> {
+): Promise<TableKey> {
   const indexes = await facts.indexesOf(table.oid);
   const isReadable = (part: string) => attributes.some(({ field }) => field.name === part);
   const usable = (name: string) => attributes.some(({ field, idType }) => field.name === name && idType);

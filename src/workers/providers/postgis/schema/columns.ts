@@ -1,7 +1,7 @@
 import type { Field, PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { SqlParams } from '../connections/params.js';
 import { maskedSql } from '../queries/masks.js';
-import { column, geometryOf, shownArray } from './names.js';
+import { column, shownArray, writeGeometrySql } from './names.js';
 
 /**
  * Types that `readPgValue` of the native part knows. The server spells out all others: of `character(n)` without the blanks
@@ -31,7 +31,7 @@ const BINARY_TYPES = new Set([
 export type NumericForm = 'exact' | 'number';
 
 /** The SQL of a field's value in a SELECT list, of a type that is read in binary. */
-export function selected(field: Field, form: NumericForm, params: SqlParams): string {
+export function writeFieldSql(field: Field, form: NumericForm, params: SqlParams): string {
   if (field.mask) return maskedSql(field, field.mask, params);
   const value = column(field.name);
   const type = (field.sqlType ?? 'text').replace(/\(.*?\)/, '');
@@ -43,7 +43,7 @@ export function selected(field: Field, form: NumericForm, params: SqlParams): st
 }
 
 /** Id, geometry and values: what the rows of a page, a tile or a computation begin with. */
-export function columnsOf(
+export function writeRowColumns(
   source: PostgisSource,
   fields: readonly Field[],
   form: NumericForm,
@@ -51,13 +51,13 @@ export function columnsOf(
   geometry = true,
 ): string[] {
   return [
-    idOf(source),
-    geometry ? geometryOf(source) : 'NULL',
-    ...fields.map((field) => selected(field, form, params)),
+    writeIdSql(source),
+    geometry ? writeGeometrySql(source) : 'NULL',
+    ...fields.map((field) => writeFieldSql(field, form, params)),
   ];
 }
 
 /** The id of a row as it is shown, compared and ordered; a key of `character(n)` has no blanks at the end. */
-function idOf({ idColumn, idType }: PostgisSource): string {
+function writeIdSql({ idColumn, idType }: PostgisSource): string {
   return `${column(idColumn)}${idType === 'string' ? '::text' : ''}`;
 }

@@ -1,6 +1,6 @@
 import { DEFAULT_TABLES, type TableRule } from '../../../../core/catalog/table-rule.js';
 import { countBy } from '../../../../core/features/count-by.js';
-import { sumOfActivity, tablesOf } from '../../../../core/sources/activity.js';
+import { listActivityTables, sumActivity } from '../../../../core/sources/activity.js';
 import type {
   CompositeKey,
   Field,
@@ -15,19 +15,19 @@ import { isPgError } from '../../../../native/postgres.js';
 import { extentInDegrees } from '../../../edits/domain.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { readActivity } from '../connections/activity.js';
-import { poolOf, withConnection } from '../connections/database.js';
+import { getConnectionPool, withConnection } from '../connections/database.js';
 import { LookTime } from '../connections/look-time.js';
 import { keyNumbers } from '../edits/key-numbers.js';
 import { newestCursor } from '../edits/outbox.js';
-import { Measure } from '../queries/measure.js';
+import { TableMeasurement } from '../queries/measure.js';
 import {
-  type Attribute,
-  type Key,
-  primaryKeyOf,
+  findPrimaryKey,
   type RuledTables,
   ruledTables,
   type SpatialTable,
+  type TableAttribute,
   TableFacts,
+  type TableKey,
 } from './catalog.js';
 import { quote } from './names.js';
 import { rasterColumns } from './raster-columns.js';
@@ -37,7 +37,7 @@ import { readIdentifier } from './tables.js';
  * Lists what a database can publish: each geometry column of a table or view that the user may read. What cannot be
  * published is listed with the reason.
  */
-export function discover(
+export function discoverTables(
   {
     database,
     patience = PATIENCE,
@@ -52,7 +52,7 @@ export function discover(
 
 /** Resolves when the database answers, or all connections of this thread are in use: then tasks tell. */
 export async function ping({ database }: { database: string }, cancellation?: Cancellation): Promise<null> {
-  if (poolOf(database).saturated) return null;
+  if (getConnectionPool(database).saturated) return null;
   await withConnection(database, (connection) => connection.query('SELECT 1'), { cancellation });
   return null;
 }
@@ -74,7 +74,7 @@ async function listing(
   const { tables, omitted } = await ruledTables(connection, rule);
   if (omitted) contents.problems.push({ reason: describeOmitted(omitted, rule) });
   const cursor = await newestCursor(connection);
-  const measure = new Measure(connection);
+  const measure = new TableMeasurement(connection);
   const time = new LookTime(connection, patience);
   const facts = new TableFacts(connection, time.order(tables));
   const systems = new CrsNames(connection);
@@ -84,7 +84,7 @@ async function listing(
   const layers = new Map<SpatialTable, VectorLayerInfo>();
   for (const table of time.order(tables)) {
     const result = await time
-      .within(table, () => layerOf(connection, database, table, measure, {}, { facts, systems }))
+      .within(table, () => describeTableLayer(connection, database, table, measure, {}, { facts, systems }))
       .catch((error: unknown) => {
         // One table that cannot be read, such as a view over something dropped, must not hide the others.
         if (!isPgError(error) || !error.alive) throw error;
@@ -119,7 +119,7 @@ class CrsNames {
   find(srid: number): Promise<string | undefined> {
     const known = this.#found.get(srid);
     if (known) return known;
-    const found = crsOf(this.connection, srid);
+    const found = readSpatialRef(this.connection, srid);
     this.#found.set(srid, found);
     // A statement may have been cancelled: the next table asks again.
     found.catch(() => this.#found.delete(srid));
@@ -133,11 +133,11 @@ const SLOW = {
 } as const;
 
 /** A table as a layer; what `choice` states takes the place of what is looked for. */
-export async function layerOf(
+export async function describeTableLayer(
   connection: PostgresConnection,
   database: string,
   table: SpatialTable,
-  measure: Measure,
+  measure: TableMeasurement,
   choice: Omit<TableChoice, 'schema' | 'table'> = {},
   { facts, systems }: { facts: TableFacts; systems: CrsNames } = {
     facts: new TableFacts(connection, [table]),
@@ -148,7 +148,7 @@ export async function layerOf(
   const name = `${quote(table.schema)}.${quote(table.table)}`;
   const key =
     choice.key === undefined
-      ? await primaryKeyOf(
+      ? await findPrimaryKey(
           connection,
           table,
           attributes,
@@ -207,7 +207,7 @@ export async function layerOf(
   const reads = await tablesBehind(connection, table);
   if (reads.length > 0) source.reads = reads;
   // Before the rows are counted: what is written meanwhile shows later.
-  const activity = sumOfActivity(await readActivity(connection, tablesOf(source)));
+  const activity = sumActivity(await readActivity(connection, listActivityTables(source)));
   const numbers = await keyNumbers(connection, source, keyed.field, names);
   if (numbers) source.numbers = numbers;
   const { count, estimated, extent, beyond, crossing } = await measure.table(table, crs);
@@ -248,8 +248,8 @@ interface KeyColumn {
 
 /** The column of the ids: one of the table, or one that is made of several. */
 function keyIn(
-  key: Exclude<Key, { problem: string }>,
-  attributes: readonly Attribute[],
+  key: Exclude<TableKey, { problem: string }>,
+  attributes: readonly TableAttribute[],
   geometryColumn: string,
 ): KeyColumn {
   const attributeOf = (column: string) => attributes.find(({ field }) => field.name === column)!;
@@ -267,7 +267,7 @@ function keyIn(
   };
 }
 
-function statedKey(column: string, attributes: readonly Attribute[]): Key {
+function statedKey(column: string, attributes: readonly TableAttribute[]): TableKey {
   const attribute = attributes.find(({ field }) => field.name === column);
   if (!attribute) return { problem: `It has no column ${column} to identify its rows by.` };
   return attribute.idType
@@ -374,7 +374,10 @@ export function declaredType(name: string): {
 }
 
 /** EPSG codes by their number, other definitions in whole. */
-export async function crsOf(connection: PostgresConnection, srid: number): Promise<string | undefined> {
+export async function readSpatialRef(
+  connection: PostgresConnection,
+  srid: number,
+): Promise<string | undefined> {
   const rows = await connection.query(
     'SELECT auth_name, auth_srid, srtext, proj4text FROM spatial_ref_sys WHERE srid = $1::int4',
     [String(srid)],

@@ -18,13 +18,19 @@ export function column(name: string): string {
 }
 
 /** The table of a source with its schema, called `t`; of one with numbered keys the rows that have a number. */
-export function tableOf(source: PostgisSource): string {
-  const table = keyedTableOf(source);
+export function writeTableSql(source: PostgisSource): string {
+  const table = writeKeyedTable(source);
   return isNumbered(source) ? `(${numberedRows(source, table)}) t` : table;
 }
 
 /** The table of a source, called `t`, in which one column is the key. */
-export function keyedTableOf({ schema, table, geometryColumn, compositeKey, fields }: PostgisSource): string {
+export function writeKeyedTable({
+  schema,
+  table,
+  geometryColumn,
+  compositeKey,
+  fields,
+}: PostgisSource): string {
   const stored = `${quote(schema)}.${quote(table)} t`;
   if (!compositeKey) return stored;
   const { name: key, parts } = compositeKey;
@@ -49,37 +55,37 @@ export function partsSql({ parts }: CompositeKey): string {
 function numberedRows({ numbers, geometryColumn, fields }: PostgisSource, table: string): string {
   const columns = [geometryColumn, ...fields.map(({ name }) => name)].map(column);
   return `SELECT n.number AS ${quote(numbers!.column)}, ${columns.join(', ')}
-    FROM ${table} JOIN ${numbersOf(numbers!)} n ON n.key = ${keyOf(numbers!.key)}`;
+    FROM ${table} JOIN ${quoteNumbersTable(numbers!)} n ON n.key = ${writeKeySql(numbers!.key)}`;
 }
 
 /** The table of the numbers of keys. */
-export function numbersOf({ table }: KeyNumbers): string {
-  return `${SCHEMA}.${quote(table)}`;
+export function quoteNumbersTable({ table }: KeyNumbers): string {
+  return `${EVENTS_SCHEMA}.${quote(table)}`;
 }
 
 /** A key as the table of numbers has it, which an index on the column serves. */
-export function keyOf(key: Field): string {
-  return `${column(key.name)}::${keyTypeOf(key)}`;
+export function writeKeySql(key: Field): string {
+  return `${column(key.name)}::${getKeySqlType(key)}`;
 }
 
-export function keyTypeOf({ sqlType }: Field): string {
+export function getKeySqlType({ sqlType }: Field): string {
   return sqlType === 'uuid' ? 'uuid' : 'text';
 }
 
 /** Holds the tables of the server. Not called after a likely user: a schema of the user's own name would become the place of new tables. */
-export const SCHEMA = 'graticule_events';
+export const EVENTS_SCHEMA = 'graticule_events';
 
 /** The geometry of a row as PostGIS `geometry`, in the source's CRS. An index on the column serves it. */
-export function geometryOf(source: PostgisSource): string {
+export function writeGeometrySql(source: PostgisSource): string {
   const geometry = column(source.geometryColumn);
   if (!source.geography) return geometry;
   const planar = `${geometry}::geometry`;
   return source.geometryType.endsWith('Point') ? planar : cutAtAntimeridian(planar);
 }
 
-/** As geometryOf(), with surfaces as the polygons that functions of GEOS take. No index serves it. */
-export function polygonsOf(source: PostgisSource): string {
-  const geometry = geometryOf(source);
+/** As writeGeometrySql(), with surfaces as the polygons that functions of GEOS take. No index serves it. */
+export function writePolygonsSql(source: PostgisSource): string {
+  const geometry = writeGeometrySql(source);
   return source.mayHoldSurfaces ? flatSurfaces(geometry) : geometry;
 }
 
@@ -94,7 +100,7 @@ export function flatSurfaces(geometry: string): string {
 }
 
 /**
- * SQL for polygonsOf() without parts that have NaN or infinity, because GEOS fails on those. The result is NULL if no part
+ * SQL for writePolygonsSql() without parts that have NaN or infinity, because GEOS fails on those. The result is NULL if no part
  * is left. Splitting a geometry into its parts takes a subquery; without `splits`, NULL takes the place of each geometry
  * with such a part. An envelope cannot show such parts: PostGIS forgets the positions in front of a NaN.
  */
@@ -104,10 +110,10 @@ export function keepFinite(source: PostgisSource, splits = true): string {
   const type = mayHoldSurfaces ? 'Geometry' : source.geometryType;
   const geometry = column(source.geometryColumn) + (geography ? '::geometry' : '');
   const rest = splits && /^Multi|^Geometry/.test(type) ? ` ELSE ${finiteParts(source, type, geometry)}` : '';
-  return `CASE WHEN ${areFinite(type, geometry)} THEN ${polygonsOf(source)}${rest} END`;
+  return `CASE WHEN ${areFinite(type, geometry)} THEN ${writePolygonsSql(source)}${rest} END`;
 }
 
-/** SQL for the finite parts of a geometry, as polygonsOf() would have them. */
+/** SQL for the finite parts of a geometry, as writePolygonsSql() would have them. */
 function finiteParts({ geography, mayHoldSurfaces }: PostgisSource, type: string, geometry: string): string {
   const flat = mayHoldSurfaces ? flatSurfaces('f.g') : geography ? cutAtAntimeridian('f.g') : 'f.g';
   return `(SELECT ${flat} FROM (SELECT ST_Collect(d.geom ORDER BY d.path) AS g FROM ST_Dump(${geometry}) AS d

@@ -2,7 +2,7 @@ import type { PostgisSource } from '../../../../core/sources/vector-source.js';
 import { isPgError, type PostgresConnection } from '../../../../native/postgres.js';
 import { SqlParams } from '../connections/params.js';
 import { guarded } from '../edits/edit-errors.js';
-import { quote, tableOf } from './names.js';
+import { quote, writeTableSql } from './names.js';
 
 /** Properties of a table or view that decide how its rows are written. */
 export interface Relation {
@@ -46,7 +46,7 @@ const NOT_SUPPORTED = '0A000';
 async function canLock(connection: PostgresConnection, source: PostgisSource): Promise<boolean> {
   await connection.query('SAVEPOINT look');
   try {
-    await connection.query(`SELECT 1 FROM ${tableOf(source)} LIMIT 0 FOR UPDATE`);
+    await connection.query(`SELECT 1 FROM ${writeTableSql(source)} LIMIT 0 FOR UPDATE`);
     await connection.query('RELEASE SAVEPOINT look');
     return true;
   } catch (error) {

@@ -3,9 +3,9 @@ import { isPgError, type PostgresConnection } from '../../../../native/postgres.
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { withConnection } from '../connections/database.js';
 import { newestCursor } from '../edits/outbox.js';
-import { Measure } from '../queries/measure.js';
+import { TableMeasurement } from '../queries/measure.js';
 import { type SpatialTable, spatialTables } from './catalog.js';
-import { layerOf } from './discover.js';
+import { describeTableLayer } from './discover.js';
 import { readIdentifier } from './tables.js';
 
 /** Tables as layers, each looked at alone: one that cannot be read must not hide the others. */
@@ -34,9 +34,15 @@ async function tableLayer(
   { cursor, identify }: { cursor: number; identify(oid: string): string },
 ): Promise<TableLayer> {
   try {
-    const table = columnOf(await spatialTables(connection, choice), choice.geometryColumn);
+    const table = findGeometryColumn(await spatialTables(connection, choice), choice.geometryColumn);
     if (!table) return { problem: 'The table has no such geometry column, is gone, or may not be read.' };
-    const found = await layerOf(connection, database, table, new Measure(connection), choice);
+    const found = await describeTableLayer(
+      connection,
+      database,
+      table,
+      new TableMeasurement(connection),
+      choice,
+    );
     return 'problem' in found ? found : { layer: { ...found, cursor, identity: identify(table.oid) } };
   } catch (error) {
     if (!isPgError(error) || !error.alive) throw error;
@@ -45,7 +51,7 @@ async function tableLayer(
 }
 
 /** The geometry column of a name; the first when none is named. */
-export function columnOf(
+export function findGeometryColumn(
   columns: readonly SpatialTable[],
   name: string | undefined,
 ): SpatialTable | undefined {

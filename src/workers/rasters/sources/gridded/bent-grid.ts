@@ -4,7 +4,7 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import { type Dataset, gdal, scratchPath } from '../../../gdal/gdal.js';
 import { checkShape } from '../../../gdal/shape.js';
 import type { Opened } from '../opening.js';
-import type { Place } from './place.js';
+import type { GridGeoreference } from './place.js';
 
 /** Files in memory with longitude and latitude of each cell. */
 export interface Geolocation {
@@ -23,7 +23,7 @@ const MAX_CELLS = 1 << 26;
 const MAX_GROWTH = 4;
 
 /** Reads the arrays of a grid; they are named as GDAL names them. Fails with `source-unreadable`. */
-export async function geolocationOf(
+export async function readGeolocation(
   names: { longitude: string; latitude: string },
   driver: string,
 ): Promise<Geolocation> {
@@ -141,7 +141,7 @@ function medianStep(
 }
 
 /** The cells of a grid before they are put in their places. */
-export async function bentPlace(name: string, driver: string): Promise<Place> {
+export async function bentPlace(name: string, driver: string): Promise<GridGeoreference> {
   const dataset = await gdal.openAsync(name, 'r', [driver]);
   try {
     checkShape(dataset, Number.POSITIVE_INFINITY);

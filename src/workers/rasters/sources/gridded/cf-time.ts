@@ -30,7 +30,7 @@ export function isTimeUnit(units: string): boolean {
  * The instants of an axis in RFC 3339, in its order. Fails with `source-unreadable` where a calendar has dates that
  * no instant names, such as 30 February.
  */
-export function instantsOf(values: ArrayLike<number>, units: string, calendar: string): string[] {
+export function parseTimeAxis(values: ArrayLike<number>, units: string, calendar: string): string[] {
   const parts = SINCE.exec(units.trim());
   const unit = UNIT_MS.find(([names]) => names.test(parts?.[1]?.toLowerCase() ?? ''))?.[1];
   if (!parts || unit === undefined) throw unreadableAxis(`the unit "${units}" is not understood`);

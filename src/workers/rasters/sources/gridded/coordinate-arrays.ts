@@ -10,7 +10,7 @@ export interface CoordinateArrays {
 }
 
 /** What a variable's rows and columns lie by, if that is two arrays of their own shape. */
-export function coordinateArraysOf(
+export function findCoordinateArrays(
   { array, name }: NamedArray,
   all: readonly NamedArray[],
 ): CoordinateArrays | undefined {
@@ -27,14 +27,14 @@ export function coordinateArraysOf(
 
 /** Whether the variable says itself that its place is in such arrays, and names no projection whose grid is even. */
 export function namesCoordinateArrays(array: NamedArray, all: readonly NamedArray[]): boolean {
-  const arrays = coordinateArraysOf(array, all);
+  const arrays = findCoordinateArrays(array, all);
   if (!arrays || textOf(array.array, 'grid_mapping') !== '') return false;
   const words = textOf(array.array, 'coordinates').split(/\s+/);
   return words.includes(lastName(arrays.longitude)) && words.includes(lastName(arrays.latitude));
 }
 
 /** Arrays that tell about others: coordinates, bounds of cells, areas, mappings. */
-export function helpersOf(all: readonly NamedArray[]): Set<string> {
+export function listHelperArrays(all: readonly NamedArray[]): Set<string> {
   const names = new Set<string>();
   for (const { array } of all) {
     for (const attribute of ['coordinates', 'bounds', 'climatology', 'grid_mapping', 'cell_measures'])

@@ -6,13 +6,13 @@ import type { Dimension, Group, MDArray } from 'gdal-async';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { gdal, unreadable } from '../../../gdal/gdal.js';
 import { requireOwnFiles, requireOwnSidecars } from '../../../gdal/sidecars.js';
-import { instantsOf, isTimeUnit } from './cf-time.js';
+import { isTimeUnit, parseTimeAxis } from './cf-time.js';
 import { checkClassicHeader } from './classic-header.js';
 import {
   type CoordinateArrays,
-  coordinateArraysOf,
-  helpersOf,
+  findCoordinateArrays,
   isCoordinateArray,
+  listHelperArrays,
   namesCoordinateArrays,
 } from './coordinate-arrays.js';
 import type { GridFormat } from './format.js';
@@ -42,7 +42,7 @@ interface GridAxes {
   stored: { kind: 'time' | 'level'; size: number }[];
 }
 
-export interface Grid {
+export interface VariableGrid {
   variables: Variable[];
   axes: GridAxes;
   width: number;
@@ -52,7 +52,7 @@ export interface Grid {
 }
 
 export interface Layout {
-  grids: Grid[];
+  grids: VariableGrid[];
   /** Variables on a grid that cannot be read, and why. */
   problems: { variable: string; reason: string }[];
 }
@@ -82,7 +82,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Reads names, axes and attributes; no pixel. Fails with `source-unreadable`. */
-export async function layoutOf(path: string, format: GridFormat): Promise<Layout> {
+export async function readGridLayout(path: string, format: GridFormat): Promise<Layout> {
   try {
     return await openLayout(path, format);
   } finally {
@@ -125,9 +125,9 @@ export interface NamedArray {
 
 async function readLayout(root: Group): Promise<Layout> {
   const layout: Layout = { grids: [], problems: [] };
-  const grids = new Map<string, Grid>();
+  const grids = new Map<string, VariableGrid>();
   const all = arraysOf(root);
-  const helpers = helpersOf(all);
+  const helpers = listHelperArrays(all);
   for (const array of all) {
     const dimensions = [...array.array.dimensions];
     // A list is no grid, and what tells about others is no data of its own.
@@ -155,7 +155,7 @@ async function readLayout(root: Group): Promise<Layout> {
 function bentBy(array: NamedArray, all: readonly NamedArray[], root: Group): CoordinateArrays | undefined {
   const isStraight = isGridded([...array.array.dimensions], array.group, root);
   if (isStraight && !namesCoordinateArrays(array, all)) return undefined;
-  const arrays = coordinateArraysOf(array, all);
+  const arrays = findCoordinateArrays(array, all);
   if (arrays) return arrays;
   throw new TaskFailure(
     'source-unreadable',
@@ -220,7 +220,7 @@ function variableOf({ array, name }: NamedArray): Variable {
   };
 }
 
-async function gridOf(dimensions: Dimension[], array: NamedArray, root: Group): Promise<Grid> {
+async function gridOf(dimensions: Dimension[], array: NamedArray, root: Group): Promise<VariableGrid> {
   const axes: GridAxes = { stored: [] };
   for (const dimension of dimensions.slice(0, -2)) await addAxis(axes, dimension, array.group, root);
   const [y, x] = dimensions.slice(-2);
@@ -243,7 +243,7 @@ async function addAxis(axes: GridAxes, dimension: Dimension, group: Group, root:
     axes.levels = { name, unit, values };
     return;
   }
-  const instants = instantsOf(values, unit, attribute(coordinates!, 'calendar'));
+  const instants = parseTimeAxis(values, unit, attribute(coordinates!, 'calendar'));
   const order = instants.map((_, index) => index);
   order.sort((a, b) => Date.parse(instants[a]!) - Date.parse(instants[b]!));
   axes.timeOrder = order;

@@ -4,11 +4,11 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { GriddedRaster, RasterPosition } from '../../../../core/rasters/rasters.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../../gdal/gdal.js';
 import type { Opened, Opening } from '../opening.js';
-import { bentPlace, geolocationOf, straightened } from './bent-grid.js';
+import { bentPlace, readGeolocation, straightened } from './bent-grid.js';
 import type { CoordinateArrays } from './coordinate-arrays.js';
-import { formatOf, type GridFormat } from './format.js';
-import { type Grid, type Layout, layoutOf, type Variable } from './layout.js';
-import { type Place, placeOf } from './place.js';
+import { detectGridFormat, type GridFormat } from './format.js';
+import { type Layout, readGridLayout, type Variable, type VariableGrid } from './layout.js';
+import { type GridGeoreference, readGridPlace } from './place.js';
 import { type SlicedVariable, sliceVrt } from './vrt.js';
 
 /** Layouts and places of sources, by path. */
@@ -17,18 +17,18 @@ const KEPT = 32;
 interface LayoutEntry {
   stamp: string;
   layout: Promise<Layout>;
-  places: Map<Grid, Promise<Place>>;
+  places: Map<VariableGrid, Promise<GridGeoreference>>;
 }
 const layouts = new Map<string, LayoutEntry>();
 
 /** The grid that holds the source's variables. Fails with `source-unreadable` when it has changed. */
-export async function gridOf(source: GriddedRaster): Promise<Grid> {
+export async function openSourceGrid(source: GriddedRaster): Promise<VariableGrid> {
   return (await located(source)).grid;
 }
 
 /** All that a file or store holds. */
 export async function gridLayout(path: string): Promise<Layout> {
-  const { format, stamp } = await formatOf(path);
+  const { format, stamp } = await detectGridFormat(path);
   return entryOf(path, format, stamp).layout;
 }
 
@@ -44,7 +44,7 @@ export async function griddedOpening(source: GriddedRaster, at: RasterPosition =
 }
 
 async function located(source: GriddedRaster) {
-  const { format, stamp } = await formatOf(source.path);
+  const { format, stamp } = await detectGridFormat(source.path);
   const layout = entryOf(source.path, format, stamp);
   const { grids } = await layout.layout;
   const grid = grids.find(({ variables }) =>
@@ -58,7 +58,7 @@ async function located(source: GriddedRaster) {
 function entryOf(path: string, format: GridFormat, stamp: string): LayoutEntry {
   const before = layouts.get(path);
   if (before?.stamp === stamp) return before;
-  const layout = layoutOf(path, format);
+  const layout = readGridLayout(path, format);
   const now: LayoutEntry = { stamp, layout, places: new Map() };
   layouts.delete(path);
   layouts.set(path, now);
@@ -69,7 +69,7 @@ function entryOf(path: string, format: GridFormat, stamp: string): LayoutEntry {
 }
 
 /** Indices into the stored axes: the newest time and the first level where nothing is chosen. */
-function sliceOf({ axes }: Grid, at: RasterPosition): number[] {
+function sliceOf({ axes }: VariableGrid, at: RasterPosition): number[] {
   return axes.stored.map(({ kind, size }) => {
     const index = (kind === 'time' ? at.time : at.level) ?? (kind === 'time' ? size - 1 : 0);
     if (!Number.isInteger(index) || index < 0 || index >= size)
@@ -86,7 +86,7 @@ interface Slice {
 
 async function openSlice(
   source: GriddedRaster,
-  grid: Grid,
+  grid: VariableGrid,
   { slice, format, shape: known }: Slice,
 ): Promise<Opened> {
   const variables = source.variables.map((name) => grid.variables.find((one) => one.name === name)!);
@@ -94,7 +94,7 @@ async function openSlice(
   const { driver } = format;
   const nameOf = ({ name }: Variable) => format.sliceName(source.path, name, slice);
   try {
-    const readPlace = grid.lies ? bentPlace : placeOf;
+    const readPlace = grid.lies ? bentPlace : readGridPlace;
     const place = known.places.get(grid) ?? readPlace(nameOf(variables[0]!), format.driver);
     known.places.set(grid, place);
     place.catch(() => known.places.delete(grid));
@@ -116,14 +116,14 @@ async function openBent(
   { path }: GriddedRaster,
   arrays: CoordinateArrays,
   format: GridFormat,
-  place: Place,
+  place: GridGeoreference,
   slices: readonly SlicedVariable[],
 ): Promise<Opened> {
   const names = {
     longitude: format.sliceName(path, arrays.longitude, []),
     latitude: format.sliceName(path, arrays.latitude, []),
   };
-  const geolocation = await geolocationOf(names, format.driver);
+  const geolocation = await readGeolocation(names, format.driver);
   try {
     const bent = await gdal.openAsync(sliceVrt(place, slices, geolocation), 'r', ['VRT']);
     return await straightened(bent, geolocation);

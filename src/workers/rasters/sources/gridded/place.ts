@@ -12,7 +12,7 @@ export interface Strip {
   to: number;
 }
 
-export interface Place {
+export interface GridGeoreference {
   geoTransform: GeoTransform;
   /** WKT, or a name. */
   srs: string;
@@ -29,7 +29,7 @@ export interface Place {
 }
 
 /** Reads it from one slice of a variable. Fails with `source-unreadable` for grids that are not regular. */
-export async function placeOf(name: string, driver: string): Promise<Place> {
+export async function readGridPlace(name: string, driver: string): Promise<GridGeoreference> {
   const dataset = await gdal.openAsync(name, 'r', [driver]);
   try {
     checkShape(dataset, Number.POSITIVE_INFINITY);
@@ -64,7 +64,10 @@ export async function placeOf(name: string, driver: string): Promise<Place> {
 }
 
 /** Grids without a name for their coordinates are longitude and latitude, unless that cannot be. */
-function requireDegrees([x0, dx, , y0, , dy]: GeoTransform, { width, height }: Place['stored']): void {
+function requireDegrees(
+  [x0, dx, , y0, , dy]: GeoTransform,
+  { width, height }: GridGeoreference['stored'],
+): void {
   const [x1, y1] = [x0 + width * dx, y0 + height * dy];
   const isOnEarth = x0 >= -540 && x1 <= 720 && Math.max(Math.abs(y0), Math.abs(y1)) <= 90 + Math.abs(dy);
   if (!isOnEarth)

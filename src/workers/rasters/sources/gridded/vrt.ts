@@ -1,10 +1,10 @@
 /** Text of the virtual raster that puts the variables of a grid together. */
 
 import { FLOAT_NODATA } from '../../pixels/nodata.js';
-import { escaped, numberText } from '../vrt-text.js';
+import { escapeVrtText, formatVrtNumber } from '../vrt-text.js';
 import type { Geolocation } from './bent-grid.js';
 import type { Variable } from './layout.js';
-import type { Place, Strip } from './place.js';
+import type { GridGeoreference, Strip } from './place.js';
 
 export interface SlicedVariable {
   variable: Variable;
@@ -14,11 +14,15 @@ export interface SlicedVariable {
 }
 
 /** With a geolocation the raster lies by that alone. */
-export function sliceVrt(place: Place, slices: readonly SlicedVariable[], geolocation?: Geolocation): string {
+export function sliceVrt(
+  place: GridGeoreference,
+  slices: readonly SlicedVariable[],
+  geolocation?: Geolocation,
+): string {
   const bands = slices.map((slice, index) => bandOf(place, slice, index + 1)).join('');
   const located = geolocation
     ? geolocationDomain(geolocation)
-    : `<SRS>${escaped(place.srs)}</SRS><GeoTransform>${place.geoTransform.join(',')}</GeoTransform>`;
+    : `<SRS>${escapeVrtText(place.srs)}</SRS><GeoTransform>${place.geoTransform.join(',')}</GeoTransform>`;
   return `<VRTDataset rasterXSize="${place.width}" rasterYSize="${place.height}">${located}${bands}</VRTDataset>`;
 }
 
@@ -36,36 +40,40 @@ function geolocationDomain({ longitude, latitude }: Geolocation): string {
     LINE_STEP: '1',
     GEOREFERENCING_CONVENTION: 'PIXEL_CENTER',
   };
-  const text = Object.entries(items).map(([key, value]) => `<MDI key="${key}">${escaped(value)}</MDI>`);
+  const text = Object.entries(items).map(([key, value]) => `<MDI key="${key}">${escapeVrtText(value)}</MDI>`);
   return `<Metadata domain="GEOLOCATION">${text.join('')}</Metadata>`;
 }
 
-function bandOf(place: Place, slice: SlicedVariable, number: number): string {
+function bandOf(place: GridGeoreference, slice: SlicedVariable, number: number): string {
   const { name, unit, noData } = slice.variable;
   const changed = isChanged(place, slice.variable);
   const filler = changed ? FLOAT_NODATA : noData;
   return (
     `<VRTRasterBand dataType="${typeOf(slice.variable, changed)}" band="${number}">` +
-    `<Description>${escaped(name)}</Description><UnitType>${escaped(unit)}</UnitType>` +
-    (filler === null ? '' : `<NoDataValue>${numberText(filler)}</NoDataValue>`) +
+    `<Description>${escapeVrtText(name)}</Description><UnitType>${escapeVrtText(unit)}</UnitType>` +
+    (filler === null ? '' : `<NoDataValue>${formatVrtNumber(filler)}</NoDataValue>`) +
     place.strips.map((strip) => stripSource(place, slice, strip)).join('') +
     '</VRTRasterBand>'
   );
 }
 
-function stripSource(place: Place, { variable, file, band }: SlicedVariable, strip: Strip): string {
+function stripSource(
+  place: GridGeoreference,
+  { variable, file, band }: SlicedVariable,
+  strip: Strip,
+): string {
   const { stored, blockSize } = place;
   const changed = isChanged(place, variable);
   const kind = changed ? 'ComplexSource' : 'SimpleSource';
   const rows = `yOff="0" ySize="${stored.height}"`;
   return (
-    `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escaped(file)}</SourceFilename>` +
+    `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escapeVrtText(file)}</SourceFilename>` +
     `<SourceBand>${band}</SourceBand>` +
     `<SourceProperties RasterXSize="${stored.width}" RasterYSize="${stored.height}" DataType="${variable.type}" ` +
     `BlockXSize="${blockSize.x}" BlockYSize="${blockSize.y}"/>` +
     `<SrcRect xOff="${strip.from}" xSize="${strip.columns}" ${rows}/>` +
     `<DstRect xOff="${strip.to}" xSize="${strip.columns}" ${rows}/>` +
-    (changed && variable.noData !== null ? `<NODATA>${numberText(variable.noData)}</NODATA>` : '') +
+    (changed && variable.noData !== null ? `<NODATA>${formatVrtNumber(variable.noData)}</NODATA>` : '') +
     (changed
       ? `<ScaleOffset>${variable.offset}</ScaleOffset><ScaleRatio>${variable.scale}</ScaleRatio>`
       : '') +
@@ -74,7 +82,7 @@ function stripSource(place: Place, { variable, file, band }: SlicedVariable, str
 }
 
 /** Whether values are unpacked, or need a number for no data that the variable does not have. */
-function isChanged(place: Place, { scale, offset, noData }: Variable): boolean {
+function isChanged(place: GridGeoreference, { scale, offset, noData }: Variable): boolean {
   const covered = place.strips.reduce((sum, { columns }) => sum + columns, 0);
   const hasGaps = place.hasGaps || covered < place.width;
   return scale !== 1 || offset !== 0 || (noData === null && hasGaps);

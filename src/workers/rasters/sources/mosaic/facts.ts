@@ -2,13 +2,13 @@
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { MosaicMember } from '../../../../core/rasters/rasters.js';
-import { type Crs, crsOf, sameCrs } from '../../../gdal/crs.js';
+import { type GdalCrs, getCrs, sameCrs } from '../../../gdal/crs.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../../gdal/gdal.js';
-import { type GeoTransform, georeferenceOf } from '../../georeference.js';
+import { type GeoTransform, getGeoreference } from '../../georeference.js';
 import { gridArguments, mercatorGrid } from '../../mercator.js';
 import { nodataIn } from '../../pixels/nodata.js';
 import type { Opening } from '../opening.js';
-import { turnOf } from './turn.js';
+import { findTurnedCrs } from './turn.js';
 
 export interface MemberBand {
   type: string;
@@ -43,7 +43,7 @@ const KEPT = 20_000;
 const factsByPath = new Map<string, Kept>();
 
 /** Opened once for each state of the member. `crs` absent: that of the member. */
-export function factsOf(
+export function readMemberFacts(
   member: MosaicMember,
   opening: Opening,
   crs: string | undefined,
@@ -73,14 +73,14 @@ async function read(member: MosaicMember, opening: Opening, crs: string | undefi
   try {
     if (opened.name === undefined)
       throw new TaskFailure('invalid-input', `Rasters such as ${member.id} cannot be part of a mosaic.`);
-    const place = georeferenceOf(opened.dataset);
-    const fits = place.northUp && (crs === undefined || sameCrs(place.crs, crsOf(crs)));
+    const place = getGeoreference(opened.dataset);
+    const fits = place.northUp && (crs === undefined || sameCrs(place.crs, getCrs(crs)));
     const facts = describe(opened.dataset, opened.name, false);
     if (fits) return facts;
     const isMasked = facts.bands.every(
       ({ noData, colorInterpretation }) => noData === null && colorInterpretation !== 'Alpha',
     );
-    return await warp(opened.dataset, crsOf(crs ?? place.crs.text), isMasked);
+    return await warp(opened.dataset, getCrs(crs ?? place.crs.text), isMasked);
   } catch (error) {
     throw unreadable(`The raster ${member.id} of the mosaic could not be read.`, error);
   } finally {
@@ -88,11 +88,11 @@ async function read(member: MosaicMember, opening: Opening, crs: string | undefi
   }
 }
 
-async function warp(dataset: Dataset, crs: Crs, isMasked: boolean): Promise<MemberFacts> {
+async function warp(dataset: Dataset, crs: GdalCrs, isMasked: boolean): Promise<MemberFacts> {
   const grid = await mercatorGrid(dataset, crs);
   if (grid) return warpTo(dataset, crs.text, isMasked, gridArguments(grid));
   const plain = await warpTo(dataset, crs.text, isMasked);
-  const turn = turnOf(crs);
+  const turn = findTurnedCrs(crs);
   if (!turn || widthOf(plain) <= turn.half) return plain;
   // Across the antimeridian a few pixels would go around the earth.
   const turned = await warpTo(dataset, turn.crs, isMasked);
@@ -124,7 +124,7 @@ async function warpTo(
 
 /** `isMasked`: the last band is the mask of the others. */
 function describe(dataset: Dataset, name: string, isMasked: boolean): MemberFacts {
-  const { geoTransform, crs } = georeferenceOf(dataset);
+  const { geoTransform, crs } = getGeoreference(dataset);
   const count = dataset.bands.count() - (isMasked ? 1 : 0);
   return {
     name,

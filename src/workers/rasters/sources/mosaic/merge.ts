@@ -3,8 +3,8 @@
 import { ALL_MERGES, type Merge } from '../../../../core/rasters/rasters.js';
 import { mergeFunction } from '../../../../native/index.js';
 import { gdal } from '../../../gdal/gdal.js';
-import { boundsOf } from '../../pixels/nodata.js';
-import { numberText } from '../vrt-text.js';
+import { getTypeBounds } from '../../pixels/nodata.js';
+import { formatVrtNumber } from '../vrt-text.js';
 
 const PREFIX = 'graticule_';
 
@@ -33,11 +33,12 @@ export function mergedBand(merge: Merge, type: string, noData: number | null): M
 function resultsDiffer(merge: Merge, type: string, noData: number): boolean {
   if (merge === 'max' || merge === 'min') return true;
   // A middle of values lies on one side of an end of the type, as they do.
-  return (merge === 'average' || merge === 'median') && boundsOf(type)?.includes(noData) === true;
+  return (merge === 'average' || merge === 'median') && getTypeBounds(type)?.includes(noData) === true;
 }
 
 /** Whether results are not of the kind of what is merged. */
-export const isOfOtherValues = (merge: Merge): boolean => merge === 'standard-deviation' || merge === 'count';
+export const isDerivedStatistic = (merge: Merge): boolean =>
+  merge === 'standard-deviation' || merge === 'count';
 
 /** Holds all values of a type. */
 const floatOf = (type: string) => (/^(U?Int32|Float64)$/.test(type) ? 'Float64' : 'Float32');
@@ -49,7 +50,7 @@ const floatOf = (type: string) => (/^(U?Int32|Float64)$/.test(type) ? 'Float64' 
  */
 export function mergeElements(merge: Merge, { type, absent }: MergedBand, of: string): string {
   const isWhole = of.startsWith('Float') ? 0 : 1;
-  const none = numberText(absent);
+  const none = formatVrtNumber(absent);
   return (
     `<PixelFunctionType>${PREFIX}${merge}</PixelFunctionType>` +
     `<PixelFunctionArguments noData="${none}" absent="${none}" isWhole="${isWhole}"/>` +

@@ -6,8 +6,8 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { RasterGrid, RasterMosaic, RasterSource } from '../../../../core/rasters/rasters.js';
 import { gdal, unreadable } from '../../../gdal/gdal.js';
 import type { Opened, Opening } from '../opening.js';
-import { outcomeOf } from '../stack/open.js';
-import { factsOf, type MemberFacts } from './facts.js';
+import { findPartOutcome } from '../stack/open.js';
+import { type MemberFacts, readMemberFacts } from './facts.js';
 import { gridAround } from './grid.js';
 import { MAX_MERGED } from './merge.js';
 import { leaveOutFaulty, readableMembers } from './readable.js';
@@ -37,7 +37,7 @@ export async function mosaicOpening(
   return {
     ...identityOf(source, openings),
     open: () => openMosaic(source, openings),
-    outcome: (error) => outcomeOf(openings, error),
+    outcome: (error) => findPartOutcome(openings, error),
   };
 }
 
@@ -77,16 +77,16 @@ async function openingOfReadable(
             ),
       ),
     outcome: async (error) =>
-      (await leaveOutFaulty(members, error)) ? { changed: true } : outcomeOf(openings, error),
+      (await leaveOutFaulty(members, error)) ? { changed: true } : findPartOutcome(openings, error),
   };
 }
 
 async function openMosaic({ members, grid, merge }: RasterMosaic, openings: Opening[]): Promise<Opened> {
-  const first = await factsOf(members[0]!, openings[0]!, grid?.crs);
+  const first = await readMemberFacts(members[0]!, openings[0]!, grid?.crs);
   const crs = grid?.crs ?? first.crs;
   const facts: MemberFacts[] = [];
   for (const [index, member] of members.entries()) {
-    const one = await factsOf(member, openings[index]!, crs);
+    const one = await readMemberFacts(member, openings[index]!, crs);
     if (one.bands.length !== first.bands.length)
       throw new TaskFailure('source-unreadable', `The raster ${member.id} has other bands than the first.`);
     const problem = merge && mergeProblem(one.bands);

@@ -2,13 +2,13 @@
 
 import { basename } from 'node:path';
 import { mergeProblem } from '../../../../core/catalog/raster-sources.js';
-import { faultOfOthers, TaskFailure } from '../../../../core/errors/failure.js';
+import { TaskFailure, toUpstreamFailure } from '../../../../core/errors/failure.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters/rasters.js';
 import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
 import type { Opening } from '../opening.js';
-import { factsOf, type MemberFacts } from './facts.js';
+import { type MemberFacts, readMemberFacts } from './facts.js';
 
 /** How long a member that is damaged is left out without another look. */
 const DAMAGED_MS = 60_000;
@@ -50,7 +50,7 @@ export async function readableMembers(
         const fault = faults.get(keyOf(member));
         if (fault) return fault;
         const opening = await openingOf(member.source);
-        const facts = await factsOf(member, opening, crs);
+        const facts = await readMemberFacts(member, opening, crs);
         const isFit = hasTypes(facts, bandTypes) && !(merge && mergeProblem(facts.bands));
         return isFit ? { member, opening, facts } : misfit(member);
       } catch (error) {
@@ -62,7 +62,8 @@ export async function readableMembers(
   );
   const readable = all.filter((one): one is ReadableMember => !(one instanceof TaskFailure));
   const failures = all.filter((one): one is TaskFailure => one instanceof TaskFailure);
-  if (readable.length === 0 && failures.length > 0) throw failures.find(isAway) ?? faultOfOthers(failures[0]);
+  if (readable.length === 0 && failures.length > 0)
+    throw failures.find(isAway) ?? toUpstreamFailure(failures[0]);
   return {
     members: readable,
     lost: members.flatMap(({ id }, i) => (all[i] instanceof TaskFailure ? [id] : [])),

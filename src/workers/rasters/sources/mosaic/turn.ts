@@ -1,8 +1,8 @@
 /** CRS whose x runs once around the earth. What lies across the antimeridian is on both sides of them. */
 
-import { type Crs, crsOf } from '../../../gdal/crs.js';
+import { type GdalCrs, getCrs } from '../../../gdal/crs.js';
 
-export interface Turn {
+export interface TurnedCrs {
   /** The same CRS with the antimeridian in its middle. */
   crs: string;
   /** From the middle of the CRS to the antimeridian. */
@@ -12,7 +12,7 @@ export interface Turn {
 const MERCATOR_HALF = Math.PI * 6_378_137;
 
 /** Of degrees and of Web Mercator; undefined for others. */
-export function turnOf({ srs }: Crs): Turn | undefined {
+export function findTurnedCrs({ srs }: GdalCrs): TurnedCrs | undefined {
   const text = srs.toProj4().trim();
   if (/^\+proj=longlat\b/.test(text) && !/\+(pm|lon_wrap)=/.test(text))
     return { crs: `${text} +pm=180`, half: 180 };
@@ -26,7 +26,7 @@ export function movesInto(
   [west, east]: readonly [number, number],
   grid: { crs: string; west: number; east: number },
 ): number[] {
-  const turn = turnOf(crsOf(grid.crs));
+  const turn = findTurnedCrs(getCrs(grid.crs));
   if (!turn) return [0];
   const moves = [0, -2 * turn.half, 2 * turn.half].filter(
     (move) => west + move < grid.east && east + move > grid.west,

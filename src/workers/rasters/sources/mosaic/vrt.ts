@@ -1,11 +1,11 @@
 /** Text of the virtual raster that lays the members of a mosaic over each other. */
 
 import type { Merge, RasterGrid } from '../../../../core/rasters/rasters.js';
-import { crsOf } from '../../../gdal/crs.js';
+import { getCrs } from '../../../gdal/crs.js';
 import { BYTE_VALUES } from '../../pixels/byte-values.js';
-import { elementText, escaped, numberText } from '../vrt-text.js';
+import { elementText, escapeVrtText, formatVrtNumber } from '../vrt-text.js';
 import type { MemberBand, MemberFacts } from './facts.js';
-import { isOfOtherValues, mergedBand, mergeElements } from './merge.js';
+import { isDerivedStatistic, mergedBand, mergeElements } from './merge.js';
 import { movesInto } from './turn.js';
 
 /** Side of the smallest overview. */
@@ -19,7 +19,7 @@ export function mosaicVrt(grid: RasterGrid, members: readonly MemberFacts[], mer
 function rasterVrt(grid: RasterGrid, bands: string): string {
   return (
     `<VRTDataset rasterXSize="${grid.width}" rasterYSize="${grid.height}">` +
-    `<SRS>${escaped(crsOf(grid.crs).srs.toWKT())}</SRS>` +
+    `<SRS>${escapeVrtText(getCrs(grid.crs).srs.toWKT())}</SRS>` +
     `<GeoTransform>${grid.geoTransform.join(',')}</GeoTransform>${overviews(grid)}${bands}</VRTDataset>`
   );
 }
@@ -48,7 +48,7 @@ function stackedBand(grid: RasterGrid, part: MemberFacts, index: number, number:
   return (
     `<VRTRasterBand dataType="${type}" band="${number}">` +
     `<Description>${elementText(description)}</Description><UnitType>${elementText(unit)}</UnitType>` +
-    (noData === null ? '' : `<NoDataValue>${numberText(noData)}</NoDataValue>`) +
+    (noData === null ? '' : `<NoDataValue>${formatVrtNumber(noData)}</NoDataValue>`) +
     `${memberSource(grid, part, index)}</VRTRasterBand>`
   );
 }
@@ -73,9 +73,9 @@ function bandOf(
   return (
     `<VRTRasterBand dataType="${type}" band="${index + 1}"${merge ? ' subClass="VRTDerivedRasterBand"' : ''}>` +
     (merged ? mergeElements(merge, merged, band.type) : '') +
-    (merged && band.type === 'Byte' && !isOfOtherValues(merge) ? BYTE_VALUES : '') +
-    `<Description>${escaped(band.description)}</Description><UnitType>${escaped(band.unit)}</UnitType>` +
-    (gap === null ? '' : `<NoDataValue>${numberText(gap)}</NoDataValue>`) +
+    (merged && band.type === 'Byte' && !isDerivedStatistic(merge) ? BYTE_VALUES : '') +
+    `<Description>${escapeVrtText(band.description)}</Description><UnitType>${escapeVrtText(band.unit)}</UnitType>` +
+    (gap === null ? '' : `<NoDataValue>${formatVrtNumber(gap)}</NoDataValue>`) +
     `<ColorInterp>${band.colorInterpretation}</ColorInterp>${colorTable(band)}${sources}</VRTRasterBand>`
   );
 }
@@ -114,14 +114,14 @@ function sourceAt({ geoTransform }: RasterGrid, member: MemberFacts, index: numb
   const [mx0, mdx, , my0, , mdy] = member.geoTransform;
   const kind = noData === null && !member.isMasked ? 'SimpleSource' : 'ComplexSource';
   return (
-    `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escaped(member.name)}</SourceFilename>` +
+    `<${kind}><SourceFilename relativeToVRT="0" shared="0">${escapeVrtText(member.name)}</SourceFilename>` +
     `<SourceBand>${index + 1}</SourceBand>` +
     `<SourceProperties RasterXSize="${member.width}" RasterYSize="${member.height}" DataType="${type}" ` +
     `BlockXSize="${blockSize.x}" BlockYSize="${blockSize.y}"/>` +
     `<SrcRect xOff="0" yOff="0" xSize="${member.width}" ySize="${member.height}"/>` +
     `<DstRect xOff="${(mx0 + move - x0) / dx}" yOff="${(my0 - y0) / dy}" ` +
     `xSize="${(member.width * mdx) / dx}" ySize="${(member.height * mdy) / dy}"/>` +
-    (noData === null ? '' : `<NODATA>${numberText(noData)}</NODATA>`) +
+    (noData === null ? '' : `<NODATA>${formatVrtNumber(noData)}</NODATA>`) +
     (member.isMasked ? '<UseMaskBand>true</UseMaskBand>' : '') +
     `</${kind}>`
   );

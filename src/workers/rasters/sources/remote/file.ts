@@ -1,10 +1,10 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { AllowedHosts } from '../../../storage/remote/allowed.js';
-import { type Range, type RangeAnswer, readRange } from '../../../storage/remote/range.js';
+import { type RangeAnswer, type RemoteRange, readRange } from '../../../storage/remote/range.js';
 import type { RemoteAddress } from './protocol.js';
 
 /** What is read of a file when it is opened: enough for the directory of most. */
-export const HEAD_BYTES = 65_536;
+export const REMOTE_HEAD_BYTES = 65_536;
 
 /** One state of a file that is read by ranges over HTTP. */
 export class RemoteFile {
@@ -33,7 +33,7 @@ export class RemoteFile {
     return new RemoteFile(
       address,
       allowed,
-      await readAt(address, { offset: 0, length: HEAD_BYTES }, allowed),
+      await readAt(address, { offset: 0, length: REMOTE_HEAD_BYTES }, allowed),
     );
   }
 
@@ -48,7 +48,7 @@ export class RemoteFile {
   }
 
   /** Exactly these bytes. Rejects with `TaskFailure`, which stays in `failure` until a read succeeds. */
-  async read(range: Range): Promise<Uint8Array> {
+  async read(range: RemoteRange): Promise<Uint8Array> {
     const head = this.#head;
     if (head && range.offset + range.length <= head.length)
       return head.subarray(range.offset, range.offset + range.length);
@@ -67,6 +67,6 @@ export class RemoteFile {
   }
 }
 
-function readAt({ url, isAnonymous, credentials }: RemoteAddress, range: Range, allowed: AllowedHosts) {
+function readAt({ url, isAnonymous, credentials }: RemoteAddress, range: RemoteRange, allowed: AllowedHosts) {
   return readRange(url, range, allowed, isAnonymous ? 'none' : credentials);
 }

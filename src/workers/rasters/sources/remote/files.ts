@@ -3,15 +3,15 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import type { AllowedHosts } from '../../../storage/remote/allowed.js';
-import { HEAD_BYTES, RemoteFile } from './file.js';
-import { Pauses } from './pauses.js';
+import { REMOTE_HEAD_BYTES, RemoteFile } from './file.js';
+import { RemotePauses } from './pauses.js';
 import type { RemoteAddress } from './protocol.js';
 import type { RangeProxy } from './proxy.js';
 
 /** Files that are remembered: as many as the largest mosaic has (2000 scenes of 32 assets), because it reads any of them at any time. */
 const FILES = 65_536;
 /** Heads that are in memory, 32 MiB at most: all files have one when they are opened. */
-const HEADS = (32 << 20) / HEAD_BYTES;
+const HEADS = (32 << 20) / REMOTE_HEAD_BYTES;
 /** A file is looked at again when this much time has passed: what GDAL has in memory would never show a change. */
 const FRESH_MS = 60_000;
 
@@ -27,7 +27,7 @@ export class RemoteFiles {
     dispose: (entry, _, reason) => reason === 'evict' && this.#forget(entry),
   });
   readonly #heads = boundedCache<RemoteFile, true>(HEADS, { dispose: (_, file) => file.dropHead() });
-  readonly #pauses = new Pauses();
+  readonly #pauses = new RemotePauses();
 
   constructor(
     readonly allowed: AllowedHosts,

@@ -5,7 +5,7 @@ import { gdal, unreadable } from '../../../gdal/gdal.js';
 import { requireShape } from '../../../gdal/shape.js';
 import { failureFrom } from '../../../threads/failure.js';
 import type { Opened, Opening } from '../opening.js';
-import { lookAt, stateOf } from './reader.js';
+import { lookAt, readFileState } from './reader.js';
 
 export async function remoteOpening(source: RemoteRaster): Promise<Opening> {
   const { name, revision } = await lookAt(source);
@@ -17,7 +17,7 @@ export async function remoteOpening(source: RemoteRaster): Promise<Opening> {
     files: [name],
     open: () => openRemote(name),
     outcome: async () => {
-      const { failure, changed } = await stateOf(name);
+      const { failure, changed } = await readFileState(name);
       return { changed, ...(failure && { failure: failureFrom(failure) }) };
     },
   };
@@ -33,7 +33,7 @@ async function openRemote(name: string): Promise<Opened> {
     const dataset = requireShape(await gdal.openAsync(name, 'r', ['GTiff']));
     return { dataset, driver: 'GTiff', name, close: () => dataset.close() };
   } catch (error) {
-    const { failure } = await stateOf(name);
+    const { failure } = await readFileState(name);
     throw failure
       ? failureFrom(failure)
       : unreadable('The remote file is not a GeoTIFF, or is damaged.', error);

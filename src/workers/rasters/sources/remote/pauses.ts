@@ -25,9 +25,9 @@ interface HostPause extends Pause {
 }
 
 /** What failed: to open a file, or to read more of one that was opened. */
-export type Step = 'look' | 'read';
+export type RemoteStep = 'look' | 'read';
 
-export class Pauses {
+export class RemotePauses {
   readonly #files = boundedCache<string, Pause>(FILES, { ttl: FILE_MS.forget });
   readonly #hosts = boundedCache<string, HostPause>(HOSTS);
   /** Files of each host that failed since one could be opened. */
@@ -45,7 +45,7 @@ export class Pauses {
   }
 
   /** Only of what may be better soon. */
-  afterFailure(step: Step, host: string, file: string, error: unknown): void {
+  afterFailure(step: RemoteStep, host: string, file: string, error: unknown): void {
     if (!(error instanceof TaskFailure) || error.code !== 'store-unavailable') return;
     const before = this.#files.get(file);
     // Told twice.

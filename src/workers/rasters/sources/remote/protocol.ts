@@ -2,7 +2,7 @@
 
 import type { FailureMessage } from '../../../../core/errors/failure.js';
 import type { StoreCredentials } from '../../../../core/sources/object-stores.js';
-import type { Answer } from '../../../threads/failure.js';
+import type { TaskResponse } from '../../../threads/failure.js';
 
 /** A URL, and who reads it: by the credentials of the environment where nothing is said. */
 export interface RemoteAddress {
@@ -15,11 +15,11 @@ export interface RemoteAddress {
 /** `look`: about an address. `state`: about a name that a look gave. */
 export type Question = { task: 'look'; about: RemoteAddress } | { task: 'state'; about: string };
 
-export type Asked = Question & { id: number };
+export type ReaderRequest = Question & { id: number };
 
 export interface Answered {
   id: number;
-  answer: Answer;
+  answer: TaskResponse;
 }
 
 /** A file in its present state. */

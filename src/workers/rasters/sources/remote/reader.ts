@@ -5,7 +5,7 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import { REMOTE_ALLOW_VARIABLE } from '../../../engine/settings.js';
 import { gdal } from '../../../gdal/gdal.js';
 import { failureFrom } from '../../../threads/failure.js';
-import type { Answered, Asked, FileState, Question, RemoteAddress, RemoteName } from './protocol.js';
+import type { Answered, FileState, Question, ReaderRequest, RemoteAddress, RemoteName } from './protocol.js';
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -25,14 +25,14 @@ export async function lookAt({ url, credentials, isAnonymous }: RemoteAddress): 
 }
 
 /** What became of a file that a look found. */
-export function stateOf(name: string): Promise<FileState> {
+export function readFileState(name: string): Promise<FileState> {
   return ask<FileState>({ task: 'state', about: name });
 }
 
 function ask<T>(asked: Question): Promise<T> {
   thread ??= start();
   const id = ++count;
-  const question: Asked = { id, ...asked };
+  const question: ReaderRequest = { id, ...asked };
   return new Promise<T>((resolve, reject) => {
     waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
     thread!.postMessage(question);

@@ -6,9 +6,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FailureMessage } from '../../../../core/errors/failure.js';
 import { AllowedHosts } from '../../../storage/remote/allowed.js';
-import { answer, failureMessage } from '../../../threads/failure.js';
+import { failureMessage, runTaskBody } from '../../../threads/failure.js';
 import { RemoteFiles } from './files.js';
-import type { Asked, FileState, RemoteAddress, RemoteName } from './protocol.js';
+import type { FileState, ReaderRequest, RemoteAddress, RemoteName } from './protocol.js';
 import { RangeProxy } from './proxy.js';
 
 const readers = RangeProxy.start().then((proxy) => ({
@@ -31,8 +31,8 @@ const TASKS = {
   },
 };
 
-parentPort!.on('message', async ({ id, ...asked }: Asked) => {
+parentPort!.on('message', async ({ id, ...asked }: ReaderRequest) => {
   const work = (): Promise<unknown> =>
     asked.task === 'look' ? TASKS.look(asked.about) : TASKS.state(asked.about);
-  parentPort!.postMessage({ id, answer: await answer(work) });
+  parentPort!.postMessage({ id, answer: await runTaskBody(work) });
 });

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { BandStack, RemoteRaster } from '../../../../core/rasters/rasters.js';
 import { gdal, unreadable } from '../../../gdal/gdal.js';
-import { factsOf, type MemberFacts } from '../mosaic/facts.js';
+import { type MemberFacts, readMemberFacts } from '../mosaic/facts.js';
 import { gridAround } from '../mosaic/grid.js';
 import { stackVrt } from '../mosaic/vrt.js';
-import type { Opened, Opening, Outcome } from '../opening.js';
+import type { Opened, Opening, ReadOutcome } from '../opening.js';
 
 const MAX_BANDS = 256;
 
@@ -23,7 +23,7 @@ export async function stackOpening(
     stamp: hash(openings.map(({ stamp }) => stamp)),
     files: openings.flatMap(({ files = [] }) => files),
     open: () => openStack(parts, openings, bands),
-    outcome: (error) => outcomeOf(openings, error),
+    outcome: (error) => findPartOutcome(openings, error),
   };
 }
 
@@ -35,7 +35,7 @@ async function openStack(
   const facts: MemberFacts[] = [];
   for (const [i, source] of parts.entries()) {
     const part = { id: `part ${i + 1}`, source, extent84: [-180, -90, 180, 90] } as const;
-    facts.push(await factsOf(part, openings[i]!, facts[0]?.crs));
+    facts.push(await readMemberFacts(part, openings[i]!, facts[0]?.crs));
   }
   const all = facts.flatMap((part) => part.bands.map((_, index) => ({ part, index })));
   const chosen = bands ? bands.map((band) => all[band - 1]) : all;
@@ -54,7 +54,7 @@ async function openStack(
 }
 
 /** That of the first part that has one. */
-export async function outcomeOf(openings: readonly Opening[], error: unknown): Promise<Outcome> {
+export async function findPartOutcome(openings: readonly Opening[], error: unknown): Promise<ReadOutcome> {
   for (const { outcome } of openings) {
     const failure = await outcome?.(error);
     if (failure && (failure.failure || failure.changed)) return failure;

@@ -1,5 +1,5 @@
 import { readSync } from 'node:fs';
-import { damaged, MAX_TILE_BYTES, unsupported } from '../../../providers/archive/stored.js';
+import { createArchiveFailure, MAX_TILE_BYTES, unsupported } from '../../../providers/archive/stored.js';
 import type { BundledTile } from './compact-cache.js';
 
 /** Bytes of a tile in the file of its bundle. Fails with `source-unreadable`. */
@@ -8,7 +8,7 @@ export function readTile(fd: number, { at, size }: Pick<BundledTile, 'at' | 'siz
   const data = Buffer.allocUnsafe(size);
   for (let done = 0; done < size; ) {
     const count = readSync(fd, data, done, size - done, at + done);
-    if (count === 0) throw damaged('a tile lies outside of its bundle');
+    if (count === 0) throw createArchiveFailure('a tile lies outside of its bundle');
     done += count;
   }
   return data;

@@ -1,5 +1,5 @@
 import { readSync } from 'node:fs';
-import { damaged } from '../../../providers/archive/stored.js';
+import { createArchiveFailure } from '../../../providers/archive/stored.js';
 
 /**
  * Bundles of the compact cache of ArcGIS (its versions 1 and 2): 128 rows and columns of tiles in one file, with an index
@@ -53,9 +53,9 @@ export function bundleAddress(name: string): BundleAddress | undefined {
 }
 
 /** Tiles of a bundle of version 2, by the beginning of its file. Fails with `source-unreadable`. */
-export function tilesOfBundle(head: Buffer, { row, column }: BundleAddress): BundledTile[] {
+export function parseBundleIndex(head: Buffer, { row, column }: BundleAddress): BundledTile[] {
   if (head.length < INDEX_BYTES || head.readUInt32LE(0) !== VERSION || head.readUInt32LE(4) !== RECORDS)
-    throw damaged('a bundle has no index of its version');
+    throw createArchiveFailure('a bundle has no index of its version');
   const tiles: BundledTile[] = [];
   for (let i = 0; i < RECORDS; i++) {
     const record = head.readBigUInt64LE(HEADER_BYTES + i * RECORD_BYTES);
@@ -68,8 +68,8 @@ export function tilesOfBundle(head: Buffer, { row, column }: BundleAddress): Bun
 }
 
 /** Tiles of a bundle of version 1, by its index and its file. The index goes by columns. */
-export function tilesOfOldBundle(index: Buffer, fd: number, { row, column }: BundleAddress): BundledTile[] {
-  if (index.length < OLD_INDEX_BYTES) throw damaged('the index of a bundle is cut off');
+export function readOldBundleTiles(index: Buffer, fd: number, { row, column }: BundleAddress): BundledTile[] {
+  if (index.length < OLD_INDEX_BYTES) throw createArchiveFailure('the index of a bundle is cut off');
   const tiles: BundledTile[] = [];
   const size = Buffer.alloc(SIZE_BYTES);
   for (let i = 0; i < RECORDS; i++) {

@@ -5,12 +5,12 @@ import {
   type TilePackage,
   type TilePackageTasks,
 } from '../../../../core/tiles/tile-packages.js';
-import { imageFormat, unsupported } from '../../../providers/archive/stored.js';
+import { detectImageFormat, unsupported } from '../../../providers/archive/stored.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { appendAll } from '../write.js';
 import { readTile } from './bundled-tile.js';
 import { databaseTiles, describeDatabase } from './database.js';
-import { describePackage, indexOf } from './esri.js';
+import { describePackage, readBundleIndex } from './esri.js';
 import { ZippedPackage } from './zipped.js';
 
 /** Bodies of the tasks that read tile packages. */
@@ -35,14 +35,14 @@ export async function copyPart(task: Input<'archive.copy'>, cancellation: Cancel
   const { path, part, storageFormat } = task;
   if (isDatabase(path)) return write(task, databaseTiles(path, part, storageFormat), cancellation);
   return ZippedPackage.reading(path, async (zip) => {
-    const index = await indexOf(zip, part, storageFormat);
+    const index = await readBundleIndex(zip, part, storageFormat);
     return zip.asFile(part.name, (fd) => write(task, bundledTiles(fd, index, part), cancellation));
   });
 }
 
 function* bundledTiles(
   fd: number,
-  index: Awaited<ReturnType<typeof indexOf>>,
+  index: Awaited<ReturnType<typeof readBundleIndex>>,
   { zoom }: PackagePart,
 ): Iterable<WrittenTile> {
   for (const tile of index) yield { zoom, row: tile.row, column: tile.column, data: readTile(fd, tile) };
@@ -76,6 +76,6 @@ function* batches(
 
 function requireFormat(data: Uint8Array, format: ArchiveFormat): void {
   // Vector tiles may be compressed, or begin with any field.
-  if (format !== 'mvt' && imageFormat(data) !== format)
+  if (format !== 'mvt' && detectImageFormat(data) !== format)
     throw unsupported('it has tiles of several formats (MIXED), which one archive cannot hold');
 }

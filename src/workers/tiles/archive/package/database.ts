@@ -5,15 +5,15 @@ import { sqliteExtensionPath } from '../../../../native/index.js';
 import Database from '../../../../native/sqlite.js';
 import { inspectMBTiles } from '../../../providers/archive/mbtiles.js';
 import {
-  damaged,
-  imageFormat,
+  createArchiveFailure,
+  detectImageFormat,
   MAX_TILE_BYTES,
   metadataTexts,
   unsupported,
 } from '../../../providers/archive/stored.js';
 import { quote } from '../../../providers/geopackage/connection.js';
-import { isOver, outOfTime, withinTime } from '../../../providers/time-limit.js';
-import { Coverage, declaredExtent, zoomsOf } from './tiling.js';
+import { createTimeoutFailure, isOver, withinTime } from '../../../providers/time-limit.js';
+import { Coverage, computeLevelZooms, declaredExtent } from './tiling.js';
 
 /** Archives that are databases: MBTiles, and tiles of a GeoPackage (OGC 12-128r18, 2.2). */
 
@@ -94,7 +94,7 @@ function matrixZooms(db: Db, { table_name, srid }: TileTable): Map<number, numbe
   const size = matrices[0]?.tile_width ?? 256;
   if (matrices.some(({ tile_width }) => tile_width !== size))
     throw unsupported('its tiles have several sizes');
-  return zoomsOf({
+  return computeLevelZooms({
     wkid: srid,
     origin: { x: set.min_x, y: set.max_y },
     size,
@@ -124,7 +124,7 @@ function formatOf(db: Db, table: string): ArchiveFormat {
     .prepare(`SELECT substr(tile_data, 1, 16) FROM ${quote(table)} LIMIT 1`)
     .pluck()
     .get();
-  const format = imageFormat(sample);
+  const format = detectImageFormat(sample);
   if (!format) throw unsupported('its tiles are of a format that is not served');
   return format;
 }
@@ -163,14 +163,15 @@ export function* databaseTiles(
       .iterate(level, column, column + PART_COLUMNS);
     const top = 2 ** zoom - 1;
     for (const [at, row, data] of rows as Iterable<[number, number, unknown]>) {
-      if (!(data instanceof Uint8Array)) throw damaged('a tile is not a blob');
+      if (!(data instanceof Uint8Array)) throw createArchiveFailure('a tile is not a blob');
       if (data.byteLength > MAX_TILE_BYTES) throw unsupported('a tile is larger than 32 MiB');
       const fromTop = storageFormat === MBTILES ? top - row : row;
-      if (fromTop < 0 || fromTop > top || at > top) throw damaged('it has tiles outside of the world');
+      if (fromTop < 0 || fromTop > top || at > top)
+        throw createArchiveFailure('it has tiles outside of the world');
       yield { zoom, row: fromTop, column: at, data };
     }
   } catch (error) {
-    throw isOver(error) ? outOfTime(LIMITS.importReadMs) : error;
+    throw isOver(error) ? createTimeoutFailure(LIMITS.importReadMs) : error;
   } finally {
     db.close();
   }

@@ -1,7 +1,18 @@
 import type { ArchiveFormat, VectorLayerMetadata } from '../../../../core/tiles/archives.js';
 import type { PackagePart, TilePackage } from '../../../../core/tiles/tile-packages.js';
-import { attribute, child, children, parseXml, textOf } from '../../../files/xml.js';
-import { damaged, imageFormat, metadataTexts, unsupported } from '../../../providers/archive/stored.js';
+import {
+  children,
+  findXmlAttribute,
+  findXmlText,
+  getXmlChild,
+  parseXmlDocument,
+} from '../../../files/xml.js';
+import {
+  createArchiveFailure,
+  detectImageFormat,
+  metadataTexts,
+  unsupported,
+} from '../../../providers/archive/stored.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { readTile } from './bundled-tile.js';
 import {
@@ -9,10 +20,10 @@ import {
   bundleAddress,
   INDEX_BYTES,
   OLD_INDEX_BYTES,
-  tilesOfBundle,
-  tilesOfOldBundle,
+  parseBundleIndex,
+  readOldBundleTiles,
 } from './compact-cache.js';
-import { Coverage, declaredExtent, type Tiling, zoomsOf } from './tiling.js';
+import { Coverage, computeLevelZooms, declaredExtent, type Tiling } from './tiling.js';
 import type { ZippedPackage } from './zipped.js';
 
 /** Tile packages of ArcGIS: `.tpkx` and `.vtpk` (compact cache 2, described by JSON), and `.tpk` (described by XML). */
@@ -37,7 +48,7 @@ interface Description {
 
 export async function describePackage(zip: ZippedPackage, cancellation: Cancellation): Promise<TilePackage> {
   const about = await descriptionOf(zip);
-  const zooms = zoomsOf(about.tiling);
+  const zooms = computeLevelZooms(about.tiling);
   const bundles = zip.names
     .filter((name) => name.startsWith(about.folder))
     .flatMap((name) => ({ name, address: bundleAddress(name) }))
@@ -51,10 +62,10 @@ export async function describePackage(zip: ZippedPackage, cancellation: Cancella
   for (const { name, address, zoom } of bundles) {
     cancellation.check();
     const { level, row, column } = address;
-    const tiles = await indexOf(zip, { name, level, row, column }, about.storageFormat);
+    const tiles = await readBundleIndex(zip, { name, level, row, column }, about.storageFormat);
     if (tiles.length === 0) continue;
     if (tiles.some((tile) => tile.row >= 2 ** zoom || tile.column >= 2 ** zoom))
-      throw damaged('a bundle has tiles outside of the world');
+      throw createArchiveFailure('a bundle has tiles outside of the world');
     parts.push({ name, level, zoom, row, column, tiles: tiles.length });
     if (zoom === highest) for (const tile of tiles) coverage.add(tile);
     sample ??= await zip.asFile(name, (fd) => readTile(fd, tiles[0]!));
@@ -71,21 +82,21 @@ export async function describePackage(zip: ZippedPackage, cancellation: Cancella
 }
 
 function formatOf(sample: Buffer, isVector: boolean): ArchiveFormat {
-  const format = isVector ? 'mvt' : imageFormat(sample);
+  const format = isVector ? 'mvt' : detectImageFormat(sample);
   if (!format || (format === 'mvt') !== isVector)
     throw unsupported('its tiles are of a format that is not served');
   return format;
 }
 
 /** Where the tiles of a bundle lie in its file. */
-export async function indexOf(
+export async function readBundleIndex(
   zip: ZippedPackage,
   bundle: Pick<PackagePart, 'name' | 'level' | 'row' | 'column'>,
   storageFormat: string,
 ): Promise<BundledTile[]> {
-  if (storageFormat === V2) return tilesOfBundle(await zip.head(bundle.name, INDEX_BYTES), bundle);
+  if (storageFormat === V2) return parseBundleIndex(await zip.head(bundle.name, INDEX_BYTES), bundle);
   const index = await zip.head(bundle.name.replace(/\.bundle$/i, '.bundlx'), OLD_INDEX_BYTES);
-  return zip.asFile(bundle.name, (fd) => tilesOfOldBundle(index, fd, bundle));
+  return zip.asFile(bundle.name, (fd) => readOldBundleTiles(index, fd, bundle));
 }
 
 async function descriptionOf(zip: ZippedPackage): Promise<Description> {
@@ -150,7 +161,7 @@ function parseJson(bytes: Buffer | undefined, name: string): Json {
   try {
     return objectOf(JSON.parse((bytes ?? Buffer.from('{}')).toString('utf8').replace(/^\uFEFF/, '')));
   } catch {
-    throw damaged(`${name} is no JSON`);
+    throw createArchiveFailure(`${name} is no JSON`);
   }
 }
 
@@ -167,25 +178,28 @@ function wkidOf({ latestWkid, wkid }: Json): number | undefined {
 
 async function ofXml(zip: ZippedPackage, name: string): Promise<Description> {
   const { root } = parseDocument((await zip.document(name))!, name);
-  const cache = child(root, 'TileCacheInfo');
-  const reference = child(cache, 'SpatialReference');
+  const cache = getXmlChild(root, 'TileCacheInfo');
+  const reference = getXmlChild(cache, 'SpatialReference');
   const code = (node: typeof reference) =>
-    Number(textOf(node, 'LatestWKID') ?? textOf(node, 'WKID')) || undefined;
+    Number(findXmlText(node, 'LatestWKID') ?? findXmlText(node, 'WKID')) || undefined;
   const folder = name.slice(0, -'conf.xml'.length);
   const { box, wkid } = await extentOf(zip, `${folder}conf.cdi`, code);
   return {
     tiling: {
       wkid: code(reference),
-      origin: { x: Number(textOf(cache, 'TileOrigin', 'X')), y: Number(textOf(cache, 'TileOrigin', 'Y')) },
-      size: Number(textOf(cache, 'TileCols')),
+      origin: {
+        x: Number(findXmlText(cache, 'TileOrigin', 'X')),
+        y: Number(findXmlText(cache, 'TileOrigin', 'Y')),
+      },
+      size: Number(findXmlText(cache, 'TileCols')),
       resolutions: new Map(
-        children(child(cache, 'LODInfos'), 'LODInfo').map((lod) => [
-          Number(textOf(lod, 'LevelID')),
-          Number(textOf(lod, 'Resolution')),
+        children(getXmlChild(cache, 'LODInfos'), 'LODInfo').map((lod) => [
+          Number(findXmlText(lod, 'LevelID')),
+          Number(findXmlText(lod, 'Resolution')),
         ]),
       ),
     },
-    storageFormat: versionOf(textOf(root, 'CacheStorageInfo', 'StorageFormat') ?? V1),
+    storageFormat: versionOf(findXmlText(root, 'CacheStorageInfo', 'StorageFormat') ?? V1),
     folder: `${folder}_alllayers/`,
     isVector: false,
     extent: { box, wkid: wkid ?? code(reference) },
@@ -195,24 +209,25 @@ async function ofXml(zip: ZippedPackage, name: string): Promise<Description> {
 
 function parseDocument(bytes: Buffer, name: string) {
   try {
-    return parseXml(bytes);
+    return parseXmlDocument(bytes);
   } catch {
-    throw damaged(`${name} is no XML`);
+    throw createArchiveFailure(`${name} is no XML`);
   }
 }
 
 async function extentOf(
   zip: ZippedPackage,
   name: string,
-  code: (node: ReturnType<typeof child>) => number | undefined,
+  code: (node: ReturnType<typeof getXmlChild>) => number | undefined,
 ) {
   const bytes = await zip.document(name);
   if (!bytes) return { box: undefined, wkid: undefined };
   const { name: type, root } = parseDocument(bytes, name);
-  const envelope = /^EnvelopeN$/.test(type) || attribute(root, 'type') ? root : child(root, 'EnvelopeN');
-  const side = (key: string) => textOf(envelope, key);
+  const envelope =
+    /^EnvelopeN$/.test(type) || findXmlAttribute(root, 'type') ? root : getXmlChild(root, 'EnvelopeN');
+  const side = (key: string) => findXmlText(envelope, key);
   const box = { xmin: side('XMin'), ymin: side('YMin'), xmax: side('XMax'), ymax: side('YMax') };
-  return { box, wkid: code(child(envelope, 'SpatialReference')) };
+  return { box, wkid: code(getXmlChild(envelope, 'SpatialReference')) };
 }
 
 /** The layers that the style of a vector package draws; their attributes are not told. */

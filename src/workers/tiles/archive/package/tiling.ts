@@ -1,6 +1,6 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { Box } from '../../../../core/geometry/box.js';
-import { epsgOf } from '../../../../core/geometry/crs.js';
+import { normalizeEpsg } from '../../../../core/geometry/crs.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { tileRangeBounds, validBounds } from '../../../providers/archive/stored.js';
 
@@ -24,8 +24,8 @@ export interface Tiling {
 }
 
 /** The zoom of each level. Fails with `source-unreadable` for tiles of another grid. */
-export function zoomsOf({ wkid, origin, size, resolutions }: Tiling): Map<number, number> {
-  if (wkid === undefined || epsgOf(wkid) !== MERCATOR)
+export function computeLevelZooms({ wkid, origin, size, resolutions }: Tiling): Map<number, number> {
+  if (wkid === undefined || normalizeEpsg(wkid) !== MERCATOR)
     throw other(`its tiles are in ${wkid === undefined ? 'a CRS without a code' : `EPSG:${wkid}`}`);
   if (Math.abs(origin.x + HALF) > 1 || Math.abs(origin.y - HALF) > 1)
     throw other('its tiles begin elsewhere');
@@ -53,7 +53,7 @@ export function declaredExtent(extent: unknown, wkid: number | undefined): Box |
   const sides = [xmin, ymin, xmax, ymax].map(Number);
   if (wkid === undefined) return undefined;
   if (GEOGRAPHIC.has(wkid)) return validBounds(sides);
-  if (epsgOf(wkid) !== MERCATOR) return undefined;
+  if (normalizeEpsg(wkid) !== MERCATOR) return undefined;
   const [west, south, east, north] = sides as [number, number, number, number];
   return validBounds([longitude(west), latitude(south), longitude(east), latitude(north)]);
 }

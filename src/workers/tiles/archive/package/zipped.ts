@@ -3,7 +3,7 @@ import { open, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Entry, ZipFile } from 'yauzl';
 import { TaskFailure } from '../../../../core/errors/failure.js';
-import { checkedEntries, openZip, refusalOf, tooLarge } from '../../../files/zip.js';
+import { checkedEntries, createSizeFailure, describeZipFailure, openZip } from '../../../files/zip.js';
 
 /** Bytes of a document that says something of a package. */
 const DOCUMENT_BYTES = 4_194_304;
@@ -26,7 +26,7 @@ export class ZippedPackage {
       const byName = new Map(entries.map((entry) => [entry.fileName, entry]));
       return await use(new ZippedPackage(archive, byName, path));
     } catch (error) {
-      throw refusalOf(error);
+      throw describeZipFailure(error);
     } finally {
       archive?.close();
     }
@@ -40,7 +40,8 @@ export class ZippedPackage {
   async document(name: string): Promise<Buffer | undefined> {
     if (!this.entries.has(name)) return undefined;
     const bytes = await this.head(name, DOCUMENT_BYTES + 1);
-    if (bytes.length > DOCUMENT_BYTES) throw tooLarge(`${name} has more than ${DOCUMENT_BYTES} bytes.`);
+    if (bytes.length > DOCUMENT_BYTES)
+      throw createSizeFailure(`${name} has more than ${DOCUMENT_BYTES} bytes.`);
     return bytes;
   }
 

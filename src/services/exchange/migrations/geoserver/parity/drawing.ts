@@ -9,8 +9,8 @@ import type { JobContext } from '../../../../jobs/kinds.js';
 import { renderImage } from '../../../../maps/render.js';
 import type { StyledCollection } from '../../../../styles/index.js';
 import { askAgain } from '../../../remote/retries.js';
-import { isOfSource } from '../source-failure.js';
-import { type Probe, probe } from './scorecard.js';
+import { isSourceFailure } from '../source-failure.js';
+import { createProbe, type Probe } from './scorecard.js';
 
 /** Pixels of the longer and at least of the shorter side. */
 const LONG = 256;
@@ -50,7 +50,7 @@ export async function drawingProbe(
   files: PictureFiles,
 ): Promise<Probe> {
   const window = windowOf(collection.extent84);
-  if (!window) return probe('drawing', 'skipped', 'The collection has no extent in degrees.');
+  if (!window) return createProbe('drawing', 'skipped', 'The collection has no extent in degrees.');
   try {
     await downloadMap(pools, context, source, window, files.source);
     const { data } = await renderImage({ signal: context.signal, timing: () => {} }, pools, {
@@ -61,9 +61,9 @@ export async function drawingProbe(
     const task = { path: files.source, target: data };
     return verdictOf(await pools.run('raster.compare', task, { signal: context.signal }));
   } catch (error) {
-    if (!isOfSource(error)) throw error;
+    if (!isSourceFailure(error)) throw error;
     for (const path of [files.source, files.target]) await rm(path, { force: true });
-    return probe('drawing', 'warn', `The WMS gave no picture: ${error.message}`);
+    return createProbe('drawing', 'warn', `The WMS gave no picture: ${error.message}`);
   }
 }
 
@@ -116,8 +116,8 @@ function verdictOf({ meanDifference, differingShare, sourceInk, targetInk }: Pic
     ...{ sourceInk: rounded(sourceInk), targetInk: rounded(targetInk) },
   };
   if ((sourceInk === 0) !== (targetInk === 0))
-    return probe('drawing', 'warn', 'One of both pictures shows nothing.', facts);
+    return createProbe('drawing', 'warn', 'One of both pictures shows nothing.', facts);
   if (meanDifference > MEAN_DIFFERENCE || differingShare > DIFFERING_SHARE)
-    return probe('drawing', 'warn', 'The pictures differ: look at them.', facts);
-  return probe('drawing', 'pass', null, facts);
+    return createProbe('drawing', 'warn', 'The pictures differ: look at them.', facts);
+  return createProbe('drawing', 'pass', null, facts);
 }

@@ -1,7 +1,7 @@
 import { readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fingerprintOf } from '../../../../../core/values/fingerprint.js';
-import { signatureOf } from '../../../../../core/values/signature.js';
+import { computeFingerprint } from '../../../../../core/values/fingerprint.js';
+import { computeSignature } from '../../../../../core/values/signature.js';
 import { ZipWriter } from '../../../../uploads/zip-writer.js';
 import { LAYER_FILES } from './layer-probes.js';
 import type { LayerParity, Scorecard } from './scorecard.js';
@@ -14,7 +14,7 @@ export interface LayerEvidence extends LayerParity {
   readonly folder: string;
 }
 
-export interface Evidence {
+export interface ParityEvidence {
   readonly migrationId: string;
   readonly source: string;
   readonly sourceVersion: string | null;
@@ -37,14 +37,18 @@ export interface EvidencePack {
  * Writes a ZIP archive: `scorecard.json`, the files of each layer, `manifest.json` with the digests of all of them, and
  * `signature.json` with the digest of the manifest, signed as release packages are. It has its name once it is whole.
  */
-export async function writeEvidence(evidence: Evidence, path: string, key: string): Promise<EvidencePack> {
+export async function writeEvidence(
+  evidence: ParityEvidence,
+  path: string,
+  key: string,
+): Promise<EvidencePack> {
   const { layers, ...head } = evidence;
   const zip = await ZipWriter.create(`${path}.new`);
   try {
     const files: { name: string; bytes: number; sha256: string }[] = [];
     const add = async (name: string, content: Uint8Array) => {
       await zip.add(name, content);
-      files.push({ name, bytes: content.length, sha256: fingerprintOf(content) });
+      files.push({ name, bytes: content.length, sha256: computeFingerprint(content) });
     };
     const scorecard = { ...head, layers: layers.map(({ folder: _, ...layer }) => layer) };
     await add('scorecard.json', jsonOf(scorecard));
@@ -54,8 +58,8 @@ export async function writeEvidence(evidence: Evidence, path: string, key: strin
         if (content) await add(`layers/${collectionId}/${name}`, content);
       }
     const manifest = jsonOf({ artifactKind: 'graticule.migration-evidence', version: 1, ...head, files });
-    const digest = fingerprintOf(manifest);
-    const signature = signatureOf(digest, key);
+    const digest = computeFingerprint(manifest);
+    const signature = computeSignature(digest, key);
     await zip.add('manifest.json', manifest);
     await zip.add('signature.json', jsonOf({ digest, signature }));
     await zip.close();

@@ -1,5 +1,5 @@
 import type { Box } from '../../../../../core/geometry/box.js';
-import { type Probe, probe } from './scorecard.js';
+import { createProbe, type Probe } from './scorecard.js';
 
 /** Parts of the longest side by which sides may differ: GeoServer keeps what it once computed, in few digits. */
 const SHARE = 0.01;
@@ -7,13 +7,14 @@ const DEGREES = 1e-4;
 
 /** The box that the GeoServer declares beside the extent of the collection, in CRS84. */
 export function extentProbe(source: Box | undefined, target: Box | undefined): Probe {
-  if (!source) return probe('extent', 'skipped', 'The GeoServer declares no box of the layer.');
-  if (!target) return probe('extent', 'skipped', 'The collection has no extent in degrees.', { source });
+  if (!source) return createProbe('extent', 'skipped', 'The GeoServer declares no box of the layer.');
+  if (!target)
+    return createProbe('extent', 'skipped', 'The collection has no extent in degrees.', { source });
   const facts = { source, target };
   const isApart =
     target[0] > source[2] || target[2] < source[0] || target[1] > source[3] || target[3] < source[1];
   if (isApart && target[0] <= target[2])
-    return probe(
+    return createProbe(
       'extent',
       'fail',
       'The collection lies outside of the box that the GeoServer declares.',
@@ -22,6 +23,6 @@ export function extentProbe(source: Box | undefined, target: Box | undefined): P
   const near = Math.max(DEGREES, SHARE * Math.max(source[2] - source[0], source[3] - source[1]));
   const isAlike = source.every((side, i) => Math.abs(side - target[i]!) <= near);
   return isAlike
-    ? probe('extent', 'pass', null, facts)
-    : probe('extent', 'warn', 'The extent is not the box that the GeoServer declares.', facts);
+    ? createProbe('extent', 'pass', null, facts)
+    : createProbe('extent', 'warn', 'The extent is not the box that the GeoServer declares.', facts);
 }

@@ -1,14 +1,14 @@
 import { type VectorCollection, whole } from '../../../../../core/catalog/collection.js';
-import { oneOf } from '../../../../../core/cql2/index.js';
+import { equalsAny } from '../../../../../core/cql2/index.js';
 import type { FeatureComparison } from '../../../../../core/exchange/parity.js';
 import { CRS84 } from '../../../../../core/geometry/crs.js';
 import type { Pools } from '../../../../../core/tasks/tasks.js';
-import { crsOfEpsg } from '../../../../../native/crs.js';
+import { findEpsgCrs } from '../../../../../native/crs.js';
 import { describeCrs } from '../../../../../native/index.js';
 import type { JobContext } from '../../../../jobs/kinds.js';
 import { ID_PROPERTY, WfsPages, type WfsType } from '../../../remote/wfs-pages.js';
 import { SampleKeys } from './sample-keys.js';
-import { type Probe, probe } from './scorecard.js';
+import { createProbe, type Probe } from './scorecard.js';
 
 /** Features that are compared: some of the beginning, of the middle and of the end. */
 const WINDOWS = 3;
@@ -50,18 +50,18 @@ export async function featureProbes(
   const sample = await readSample(pages, total ?? target);
   if (sample.count === 0)
     return {
-      probes: [count, probe('features', 'warn', 'The source gave no features to compare.')],
+      probes: [count, createProbe('features', 'warn', 'The source gave no features to compare.')],
       samples: [],
     };
   const idKey = type.geoJson === undefined ? ID_PROPERTY : 'id';
   const keys = new SampleKeys(pools, source, { path, end: sample.offset, count: sample.count }, signal);
   const keyed = await keys.find(idKey);
-  if (!keyed) return { probes: [count, probe('features', 'warn', NO_KEY)], samples: [] };
+  if (!keyed) return { probes: [count, createProbe('features', 'warn', NO_KEY)], samples: [] };
   const { key, values } = keyed;
-  const crs = sample.srid === undefined ? CRS84 : (crsOfEpsg(sample.srid) ?? CRS84);
+  const crs = sample.srid === undefined ? CRS84 : (findEpsgCrs(sample.srid) ?? CRS84);
   const { metresPerUnit } = describeCrs(crs.proj);
   const task = {
-    ...{ source, filter: oneOf(key, values), limit: values.length, offset: 0 },
+    ...{ source, filter: equalsAny(key, values), limit: values.length, offset: 0 },
     ...{ format: 'geojson' as const, crs: crs.proj, swapAxes: false },
     precision: crs.geographic ? DEGREE_PLACES : PLANE_PLACES,
   };
@@ -77,10 +77,10 @@ export async function featureProbes(
 function countProbe(source: number | null, target: number): Probe {
   const facts = { source, target };
   if (source === null)
-    return probe('count', 'warn', 'The WFS does not tell how many features there are.', facts);
+    return createProbe('count', 'warn', 'The WFS does not tell how many features there are.', facts);
   return source === target
-    ? probe('count', 'pass', null, facts)
-    : probe('count', 'fail', `The source has ${source} features, and the collection ${target}.`, facts);
+    ? createProbe('count', 'pass', null, facts)
+    : createProbe('count', 'fail', `The source has ${source} features, and the collection ${target}.`, facts);
 }
 
 async function readSample(pages: WfsPages, total: number) {
@@ -107,8 +107,8 @@ function comparisonProbe(key: string, { compared, missing, differences }: Featur
     differences: differences.slice(0, WINDOW).map(({ id, member, detail }) => `${id} ${member}: ${detail}`),
   };
   if (missing.length > 0)
-    return probe('features', 'fail', `${missing.length} of ${compared} features are not there.`, facts);
+    return createProbe('features', 'fail', `${missing.length} of ${compared} features are not there.`, facts);
   if (differences.length > 0)
-    return probe('features', 'fail', 'Features are not what they were: see the differences.', facts);
-  return probe('features', 'pass', null, facts);
+    return createProbe('features', 'fail', 'Features are not what they were: see the differences.', facts);
+  return createProbe('features', 'pass', null, facts);
 }

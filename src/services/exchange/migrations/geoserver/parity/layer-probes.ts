@@ -10,11 +10,11 @@ import type { StyledCollection } from '../../../../styles/index.js';
 import type { LayerNotes } from '../notes.js';
 import type { LayerPlan } from '../plan.js';
 import type { MigrationRequest } from '../request.js';
-import { isOfSource } from '../source-failure.js';
+import { isSourceFailure } from '../source-failure.js';
 import { drawingProbe } from './drawing.js';
 import { extentProbe } from './extent.js';
 import { featureProbes } from './features.js';
-import { type LayerParity, type Probe, parityOf, probe } from './scorecard.js';
+import { computeLayerParity, createProbe, type LayerParity, type Probe } from './scorecard.js';
 
 /** Names of the files of a layer in the evidence. */
 export const LAYER_FILES = ['samples.json', 'source.png', 'target.png'] as const;
@@ -39,7 +39,7 @@ export class LayerProbes {
     const ofData = hasFeatures(collection)
       ? await this.#features(notes, collection, folder)
       : [bandsProbe(notes, collection)];
-    return parityOf([
+    return computeLayerParity([
       ...ofData,
       extentProbe(notes.box84, collection.extent84),
       await this.#drawing(layer, notes, collection, folder),
@@ -65,8 +65,8 @@ export class LayerProbes {
       await writeFile(join(folder, 'samples.json'), JSON.stringify(samples, null, 2));
       return probes;
     } catch (error) {
-      if (!isOfSource(error)) throw error;
-      return [probe('features', 'warn', `The source could not be read again: ${error.message}`)];
+      if (!isSourceFailure(error)) throw error;
+      return [createProbe('features', 'warn', `The source could not be read again: ${error.message}`)];
     }
   }
 
@@ -76,8 +76,9 @@ export class LayerProbes {
     collection: StyledCollection,
     folder: string,
   ): Promise<Probe> {
-    if (styleId === null) return probe('drawing', 'skipped', 'No style was taken over.');
-    if (mapUrl === undefined) return probe('drawing', 'skipped', 'The WMS of the source is switched off.');
+    if (styleId === null) return createProbe('drawing', 'skipped', 'No style was taken over.');
+    if (mapUrl === undefined)
+      return createProbe('drawing', 'skipped', 'The WMS of the source is switched off.');
     const { maxRetries } = this.context.input;
     const source = { mapUrl, name: id, request: this.request, maxRetries };
     const files = { source: join(folder, 'source.png'), target: join(folder, 'target.png') };
@@ -88,8 +89,13 @@ export class LayerProbes {
 function bandsProbe({ bands }: LayerNotes, collection: StyledCollection): Probe {
   const target = (collection as RasterCollection).bands.length;
   const facts = { source: bands.length, target };
-  if (bands.length === 0) return probe('bands', 'skipped', 'The GeoServer tells no bands.', facts);
+  if (bands.length === 0) return createProbe('bands', 'skipped', 'The GeoServer tells no bands.', facts);
   return bands.length === target
-    ? probe('bands', 'pass', null, facts)
-    : probe('bands', 'fail', `The source has ${bands.length} bands, and the collection ${target}.`, facts);
+    ? createProbe('bands', 'pass', null, facts)
+    : createProbe(
+        'bands',
+        'fail',
+        `The source has ${bands.length} bands, and the collection ${target}.`,
+        facts,
+      );
 }

@@ -1,4 +1,4 @@
-import { oneOf } from '../../../../../core/cql2/index.js';
+import { equalsAny } from '../../../../../core/cql2/index.js';
 import type { VectorSource } from '../../../../../core/sources/vector-source.js';
 import type { Pools } from '../../../../../core/tasks/tasks.js';
 
@@ -9,7 +9,7 @@ const ATTRIBUTES = 10;
 const CHARACTERS = 200;
 
 /** Features of a source in a file. */
-export interface Sample {
+export interface FeatureSample {
   /** GeoJSON text sequence. */
   readonly path: string;
   readonly end: number;
@@ -28,7 +28,7 @@ export class SampleKeys {
   constructor(
     private readonly pools: Pick<Pools, 'run'>,
     private readonly source: VectorSource,
-    private readonly sample: Sample,
+    private readonly sample: FeatureSample,
     private readonly signal: AbortSignal,
   ) {}
 
@@ -73,7 +73,7 @@ export class SampleKeys {
 
   /** Whether the collection has no value twice. */
   async #isKey(name: string, values: readonly (string | number)[]): Promise<boolean> {
-    const task = { source: this.source, filter: oneOf(name, values) };
+    const task = { source: this.source, filter: equalsAny(name, values) };
     return (await this.pools.run('vector.count', task, { signal: this.signal })) <= values.length;
   }
 }

@@ -1,10 +1,10 @@
 /** How alike a layer and its source are. A probe that could not be made is skipped, with the reason. */
 
-type Verdict = 'pass' | 'warn' | 'fail';
+type ParityVerdict = 'pass' | 'warn' | 'fail';
 
 export interface Probe {
   readonly probe: 'count' | 'extent' | 'features' | 'bands' | 'drawing';
-  readonly verdict: Verdict | 'skipped';
+  readonly verdict: ParityVerdict | 'skipped';
   /** Why it is no pass. */
   readonly reason: string | null;
   /** What was measured. */
@@ -12,18 +12,18 @@ export interface Probe {
 }
 
 export interface LayerParity {
-  readonly verdict: Verdict;
+  readonly verdict: ParityVerdict;
   readonly probes: readonly Probe[];
 }
 
 export interface Scorecard {
-  readonly verdict: Verdict;
+  readonly verdict: ParityVerdict;
   readonly passCount: number;
   readonly warnCount: number;
   readonly failCount: number;
 }
 
-export const probe = (
+export const createProbe = (
   name: Probe['probe'],
   verdict: Probe['verdict'],
   reason: string | null,
@@ -31,19 +31,19 @@ export const probe = (
 ): Probe => ({ probe: name, verdict, reason, facts });
 
 /** The worst of its probes. */
-export function parityOf(probes: readonly Probe[]): LayerParity {
+export function computeLayerParity(probes: readonly Probe[]): LayerParity {
   return { verdict: worst(probes.map(({ verdict }) => verdict)), probes };
 }
 
-export function scorecardOf(layers: readonly LayerParity[]): Scorecard {
-  const count = (verdict: Verdict) => layers.filter((one) => one.verdict === verdict).length;
+export function computeScorecard(layers: readonly LayerParity[]): Scorecard {
+  const count = (verdict: ParityVerdict) => layers.filter((one) => one.verdict === verdict).length;
   return {
     verdict: worst(layers.map(({ verdict }) => verdict)),
     ...{ passCount: count('pass'), warnCount: count('warn'), failCount: count('fail') },
   };
 }
 
-function worst(verdicts: readonly Probe['verdict'][]): Verdict {
+function worst(verdicts: readonly Probe['verdict'][]): ParityVerdict {
   if (verdicts.includes('fail')) return 'fail';
   return verdicts.includes('warn') ? 'warn' : 'pass';
 }

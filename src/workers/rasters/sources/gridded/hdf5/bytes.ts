@@ -8,7 +8,7 @@ const MAX_READ = 1 << 30;
 /** Longest part: those of files that are sound are far shorter. */
 const MAX_PART = 16 << 20;
 
-export const damaged = () =>
+export const createHdf5Failure = () =>
   new TaskFailure(
     'source-unreadable',
     'The structure of the HDF5 file is damaged, or of a form that is not read.',
@@ -33,7 +33,7 @@ export class FileBytes {
   /** Fails with `source-unreadable` where the file ends before. */
   async read(at: number, length: number): Promise<Buffer> {
     const bytes = await this.readUpTo(at, length);
-    if (bytes.length < length) throw damaged();
+    if (bytes.length < length) throw createHdf5Failure();
     return bytes;
   }
 
@@ -41,7 +41,7 @@ export class FileBytes {
   async readUpTo(at: number, length: number): Promise<Buffer> {
     this.#left -= length;
     const isSound = Number.isSafeInteger(at + length) && at >= 0 && length >= 0 && length <= MAX_PART;
-    if (!isSound || this.#left < 0) throw damaged();
+    if (!isSound || this.#left < 0) throw createHdf5Failure();
     const parts: Buffer[] = [];
     for (let from = at; from < at + length; ) {
       const number = Math.floor(from / PAGE_BYTES);
@@ -83,7 +83,7 @@ export class Cursor {
   /** A number of so many bytes. */
   number(size: number): number {
     const end = this.at + size;
-    if (end > this.bytes.length) throw damaged();
+    if (end > this.bytes.length) throw createHdf5Failure();
     let value = 0;
     for (let i = end - 1; i >= this.at; i--) value = value * 256 + this.bytes[i]!;
     this.at = end;
@@ -105,7 +105,7 @@ export class Cursor {
 
   skip(count: number): this {
     this.at += count;
-    if (this.at > this.bytes.length) throw damaged();
+    if (this.at > this.bytes.length) throw createHdf5Failure();
     return this;
   }
 
@@ -117,7 +117,7 @@ export class Cursor {
 
   /** Fails with `source-unreadable` unless these characters come next. */
   signature(text: string): this {
-    if (this.take(text.length).toString('latin1') !== text) throw damaged();
+    if (this.take(text.length).toString('latin1') !== text) throw createHdf5Failure();
     return this;
   }
 }

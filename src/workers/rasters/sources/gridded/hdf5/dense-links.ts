@@ -1,6 +1,6 @@
 /** Links of a group that has many: in a fractal heap, by B-trees of version 2. */
 
-import { Cursor, damaged, type FileBytes, type Sizes } from './bytes.js';
+import { Cursor, createHdf5Failure, type FileBytes, type Sizes } from './bytes.js';
 
 const MAX_RECORDS = 1_000_000;
 /** Bytes before the ID in a record, by the type of the tree: a hash, or the order of creation. */
@@ -43,7 +43,7 @@ async function readHeap(bytes: FileBytes, sizes: Sizes, at: number): Promise<Hea
   const cursor = new Cursor(await bytes.read(at, size), sizes).signature('FRHP').skip(1);
   const idBytes = cursor.number(2);
   // Blocks that are compressed.
-  if (cursor.number(2) > 0) throw damaged();
+  if (cursor.number(2) > 0) throw createHdf5Failure();
   cursor.skip(5 + 2 * sizes.address + 10 * sizes.length);
   const width = cursor.number(2);
   const startSize = cursor.length();
@@ -53,7 +53,7 @@ async function readHeap(bytes: FileBytes, sizes: Sizes, at: number): Promise<Hea
   const root = cursor.address();
   const rows = cursor.number(2);
   const isPower = [width, startSize, maxDirect].every((one) => one > 0 && Number.isInteger(Math.log2(one)));
-  if (root === undefined || !isPower || bits > 48 || maxDirect < startSize) throw damaged();
+  if (root === undefined || !isPower || bits > 48 || maxDirect < startSize) throw createHdf5Failure();
   const directRows = Math.log2(maxDirect) - Math.log2(startSize) + 2;
   return { idBytes, offsetBytes: Math.ceil(bits / 8), width, startSize, directRows, root, rows };
 }
@@ -62,7 +62,7 @@ async function objectOf(bytes: FileBytes, sizes: Sizes, heap: Heap, id: Buffer):
   const kind = (id[0]! >> 4) & 3;
   if (kind === TINY) return id.subarray(1);
   // A link whose name is longer than any.
-  if (kind !== MANAGED) throw damaged();
+  if (kind !== MANAGED) throw createHdf5Failure();
   const offset = new Cursor(id, sizes).skip(1).number(heap.offsetBytes);
   return bytes.readUpTo(await placeOf(bytes, sizes, heap, offset), MAX_LINK);
 }
@@ -77,12 +77,12 @@ async function placeOf(bytes: FileBytes, sizes: Sizes, heap: Heap, offset: numbe
     const size = startSize * 2 ** Math.max(0, row - 1);
     const before = row === 0 ? 0 : first * 2 ** (row - 1);
     const column = Math.floor((left - before) / size);
-    if (row >= rows || column >= width || depth > 48) throw damaged();
+    if (row >= rows || column >= width || depth > 48) throw createHdf5Failure();
     const head = 5 + sizes.address + heap.offsetBytes;
     const entry = block + head + (row * width + column) * sizes.address;
     new Cursor(await bytes.read(block, 4), sizes).signature('FHIB');
     const next = new Cursor(await bytes.read(entry, sizes.address), sizes).address();
-    if (next === undefined) throw damaged();
+    if (next === undefined) throw createHdf5Failure();
     left -= before + column * size;
     block = next;
     rows = row < directRows ? 0 : Math.log2(size / first) + 1;
@@ -109,7 +109,7 @@ async function readIds(bytes: FileBytes, sizes: Sizes, at: number, idBytes: numb
   const depth = cursor.number(2);
   const root = cursor.skip(2).address();
   const count = cursor.number(2);
-  if (before === undefined || recordBytes !== before + idBytes || depth > 16) throw damaged();
+  if (before === undefined || recordBytes !== before + idBytes || depth > 16) throw createHdf5Failure();
   if (root === undefined) return [];
   const tree = {
     recordBytes,
@@ -126,13 +126,13 @@ function countSizes(sizes: Sizes, nodeBytes: number, recordBytes: number, depth:
   const bytesFor = (limit: number) => Math.floor(Math.floor(Math.log2(limit)) / 8) + 1;
   const room = nodeBytes - NODE_BYTES;
   let total = Math.floor(room / recordBytes);
-  if (total < 1) throw damaged();
+  if (total < 1) throw createHdf5Failure();
   const countBytes = bytesFor(total);
   const totalBytes = [0];
   for (let level = 1; level <= depth; level++) {
     const pointer = sizes.address + countBytes + totalBytes[level - 1]!;
     const here = Math.floor((room - pointer) / (recordBytes + pointer));
-    if (here < 1) throw damaged();
+    if (here < 1) throw createHdf5Failure();
     total = (here + 1) * total + here;
     totalBytes.push(bytesFor(total));
   }
@@ -148,7 +148,7 @@ interface Node {
 async function idsBelow(bytes: FileBytes, sizes: Sizes, tree: Tree, node: Node): Promise<Buffer[]> {
   const { at, count, depth } = node;
   tree.records += count;
-  if (tree.records > MAX_RECORDS) throw damaged();
+  if (tree.records > MAX_RECORDS) throw createHdf5Failure();
   const cursor = new Cursor(await bytes.read(at, tree.nodeBytes), sizes);
   cursor.signature(depth === 0 ? 'BTLF' : 'BTIN').skip(2);
   const ids: Buffer[] = [];
@@ -158,7 +158,7 @@ async function idsBelow(bytes: FileBytes, sizes: Sizes, tree: Tree, node: Node):
     const child = cursor.address();
     const records = cursor.number(tree.countBytes);
     cursor.skip(tree.totalBytes[depth - 1]!);
-    if (child === undefined) throw damaged();
+    if (child === undefined) throw createHdf5Failure();
     ids.push(...(await idsBelow(bytes, sizes, tree, { at: child, count: records, depth: depth - 1 })));
   }
   return ids;

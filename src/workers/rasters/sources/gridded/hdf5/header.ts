@@ -1,6 +1,6 @@
 /** Superblock and object headers of an HDF5 file. */
 
-import { Cursor, damaged, type FileBytes, type Sizes } from './bytes.js';
+import { Cursor, createHdf5Failure, type FileBytes, type Sizes } from './bytes.js';
 
 export interface Superblock {
   sizes: Sizes;
@@ -22,7 +22,7 @@ export async function readSuperblock(bytes: FileBytes): Promise<Superblock> {
   const isOld = version === 0 || version === 1;
   const [address, length] = isOld ? [block[13]!, block[14]!] : [block[9]!, block[10]!];
   if (version === undefined || version > 3 || ![4, 8].includes(address) || ![4, 8].includes(length))
-    throw damaged();
+    throw createHdf5Failure();
   const sizes = { address, length };
   const cursor = new Cursor(block, sizes);
   if (!isOld) {
@@ -35,7 +35,7 @@ export async function readSuperblock(bytes: FileBytes): Promise<Superblock> {
   // Base address, free space, end of the file, drivers; then the entry of the root group.
   cursor.skip((version === 0 ? 24 : 28) + 4 * address);
   const { header, tree } = readEntry(cursor);
-  if (header === undefined) throw damaged();
+  if (header === undefined) throw createHdf5Failure();
   return { sizes, headers: [header], ...(tree !== undefined && { tree }) };
 }
 
@@ -51,7 +51,7 @@ export function readEntry(cursor: Cursor): { header: number | undefined; tree: n
   return { header, tree };
 }
 
-export interface Message {
+export interface HeaderMessage {
   type: number;
   data: Cursor;
 }
@@ -60,14 +60,14 @@ const CONTINUATION = 0x10;
 const SHARED = 2;
 
 /** All messages of an object header, also of its further blocks. */
-export async function readMessages(bytes: FileBytes, at: number, sizes: Sizes): Promise<Message[]> {
+export async function readMessages(bytes: FileBytes, at: number, sizes: Sizes): Promise<HeaderMessage[]> {
   const start = new Cursor(await bytes.readUpTo(at, 32), sizes);
   const isNew = start.bytes.toString('latin1', 0, 4) === 'OHDR';
-  const messages: Message[] = [];
+  const messages: HeaderMessage[] = [];
   const blocks = [isNew ? newBlock(start, at) : oldBlock(start, at)];
   const flags = isNew ? start.bytes[5]! : 0;
   for (let done = 0; done < blocks.length; done++) {
-    if (done === MAX_BLOCKS) throw damaged();
+    if (done === MAX_BLOCKS) throw createHdf5Failure();
     const { from, length } = blocks[done]!;
     const cursor = new Cursor(await bytes.read(from, length), sizes);
     const isFurther = done > 0;
@@ -78,7 +78,7 @@ export async function readMessages(bytes: FileBytes, at: number, sizes: Sizes): 
       messages.push(message);
       if (message.type !== CONTINUATION) continue;
       const next = message.data.address();
-      if (next === undefined) throw damaged();
+      if (next === undefined) throw createHdf5Failure();
       blocks.push({ from: next, length: message.data.length() });
     }
   }
@@ -91,7 +91,7 @@ interface Block {
 }
 
 function oldBlock(start: Cursor, at: number): Block {
-  if (start.number(1) !== 1) throw damaged();
+  if (start.number(1) !== 1) throw createHdf5Failure();
   const length = start.skip(7).number(4);
   return { from: at + 16, length };
 }
@@ -99,7 +99,7 @@ function oldBlock(start: Cursor, at: number): Block {
 function newBlock(start: Cursor, at: number): Block {
   const version = start.skip(4).number(1);
   const flags = start.number(1);
-  if (version !== 2) throw damaged();
+  if (version !== 2) throw createHdf5Failure();
   start.skip((flags & 0x20 ? 16 : 0) + (flags & 0x10 ? 4 : 0));
   const length = start.number(1 << (flags & 3));
   return { from: at + start.at, length };
@@ -111,7 +111,7 @@ function* messagesIn(
   isNew: boolean,
   flags: number,
   end: number,
-): Generator<Message> {
+): Generator<HeaderMessage> {
   const ordered = isNew && (flags & 4) !== 0;
   const head = isNew ? 4 + (ordered ? 2 : 0) : 8;
   while (cursor.left - end >= head) {
@@ -122,7 +122,7 @@ function* messagesIn(
     const data = cursor.take(length);
     // The place of a shared message is not its content.
     const isShared = (kind & SHARED) !== 0;
-    if (isShared && !SHAREABLE.has(type)) throw damaged();
+    if (isShared && !SHAREABLE.has(type)) throw createHdf5Failure();
     if (!isShared) yield { type, data: new Cursor(data, sizes) };
   }
 }

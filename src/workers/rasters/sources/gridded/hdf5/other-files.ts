@@ -5,9 +5,9 @@
 
 import { open } from 'node:fs/promises';
 import { TaskFailure } from '../../../../../core/errors/failure.js';
-import { Cursor, damaged, FileBytes, type Sizes } from './bytes.js';
+import { Cursor, createHdf5Failure, FileBytes, type Sizes } from './bytes.js';
 import { readDenseLinks } from './dense-links.js';
-import { type Message, readEntry, readMessages, readSuperblock } from './header.js';
+import { type HeaderMessage, readEntry, readMessages, readSuperblock } from './header.js';
 
 /** Groups, variables and nodes of trees of one file. */
 const MAX_PARTS = 500_000;
@@ -71,7 +71,7 @@ class Walk {
     const name = `${kind} ${at}`;
     if (at === undefined || this.#seen.has(name)) return;
     this.#seen.add(name);
-    if (this.#seen.size > MAX_PARTS) throw damaged();
+    if (this.#seen.size > MAX_PARTS) throw createHdf5Failure();
     const read = {
       object: () => this.#object(at),
       tree: () => this.#tree(at),
@@ -84,7 +84,7 @@ class Walk {
     for (const message of await readMessages(this.bytes, at, this.#sizes)) await this.#message(message);
   }
 
-  async #message({ type, data }: Message): Promise<void> {
+  async #message({ type, data }: HeaderMessage): Promise<void> {
     switch (type) {
       case EXTERNAL_FILES:
         throw refused('external storage');
@@ -97,7 +97,7 @@ class Walk {
       case ATTRIBUTE:
         return requireKnownAttribute(data);
       case CACHE_IMAGE:
-        throw damaged();
+        throw createHdf5Failure();
       case SYMBOL_TABLE:
         return this.#visit('tree', data.address());
       case LINK:
@@ -115,7 +115,7 @@ class Walk {
     data.skip((flags & 4 ? 8 : 0) + (flags & 0x10 ? 1 : 0));
     const length = data.number(1 << (flags & 3));
     const address = data.skip(length).address();
-    if (address === undefined) throw damaged();
+    if (address === undefined) throw createHdf5Failure();
     this.#visit('object', address);
   }
 
@@ -134,7 +134,7 @@ class Walk {
   async #tree(at: number): Promise<void> {
     const { address, length } = this.#sizes;
     const head = new Cursor(await this.bytes.read(at, 8 + 2 * address), this.#sizes).signature('TREE');
-    if (head.number(1) !== 0) throw damaged();
+    if (head.number(1) !== 0) throw createHdf5Failure();
     const isLeaf = head.number(1) === 0;
     const count = head.number(2);
     for (const beside of [head.address(), head.address()]) this.#visit('tree', beside);
