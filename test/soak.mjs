@@ -40,7 +40,7 @@ const SOAKS = {
     'src/stores/database/postgres-channel.ts',
     'src/services/cluster',
     'src/services/streams/relay.ts',
-    'src/services/cluster/idempotency.ts',
+    'src/gateway/http/requests/idempotency.ts',
     'src/services/jobs/lease.ts',
     'src/services/webhooks/sink.ts',
     'src/workers/providers/postgis/connections/pool.ts',
