@@ -239,7 +239,7 @@ export const SOAKS = {
     'src/services/tiles/cache',
     'src/services/cluster',
     'src/services/streams/relay.ts',
-    'src/services/cluster/idempotency.ts',
+    'src/gateway/http/requests/idempotency.ts',
     'src/services/jobs/lease.ts',
     'src/services/webhooks/sink.ts',
     'src/stores/database/instance.ts',

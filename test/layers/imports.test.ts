@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faults, type Rooms } from './imports.mjs';
+import { faults, type Rooms, sources } from './imports.mjs';
 
 const told = (files: Record<string, string>, rooms: Rooms = {}) =>
   faults(new Map(Object.entries(files)), rooms);
@@ -81,4 +81,11 @@ describe('imports', () => {
     const many = Object.fromEntries(Array.from({ length: 26 }, (_, n) => [`src/client/f${n}.ts`, '']));
     expect(told(many)).toEqual(['src/client has 26 files: at most 25']);
   });
+});
+
+it('services use neither requests nor replies of HTTP', () => {
+  const NAMES = /import (?:type )?\{[^}]*\b(?:Reply|Exchange|Operation|defineOperation)\b[^}]*\} from/;
+  const services = [...sources()].filter(([path]) => path.startsWith('src/services/'));
+  expect(services.length).toBeGreaterThan(200);
+  expect(services.filter(([, text]) => NAMES.test(text)).map(([path]) => path)).toEqual([]);
 });

@@ -144,13 +144,16 @@ const ROOMS = {
     filters: { holds: 'filters of callers', uses: [] },
     storage: { holds: 'folders and buckets', uses: [] },
     telemetry: { holds: 'metrics, spans, log, OTLP', uses: [] },
-    cluster: { holds: 'announcements, turns, idempotency, questions between processes', uses: ['telemetry'] },
+    cluster: { holds: 'announcements, turns, questions between processes', uses: ['telemetry'] },
     geoservices: { holds: 'queries of Esri JSON as filters', uses: ['filters'] },
     kit: { holds: 'one task on a worker, and small helpers', uses: ['telemetry'] },
     access: { holds: 'identity, keys, rules, limits, tenants', uses: ['cluster'] },
-    features: { holds: 'statistics and sizes of features', uses: ['filters', 'geoservices', 'kit'] },
+    features: {
+      holds: 'views of callers, selections, analytics, statistics and sizes of features',
+      uses: ['filters', 'geoservices', 'kit'],
+    },
     rasters: {
-      holds: 'choice of granules and scenes, positions, mosaics of STAC APIs',
+      holds: 'requests and reading of coverages, choice of granules and scenes, mosaics of STAC APIs',
       uses: ['features', 'filters', 'kit', 'storage'],
     },
     alerts: { holds: 'notices to operators', uses: ['access', 'cluster', 'telemetry'] },
@@ -160,7 +163,7 @@ const ROOMS = {
     },
     jobs: { holds: 'the job engine', uses: ['access', 'telemetry'] },
     maps: {
-      holds: 'drawing of maps and legends',
+      holds: 'windows and drawing of maps, legends',
       uses: ['catalog', 'features', 'filters', 'kit', 'rasters', 'styles'],
     },
     stac: { holds: 'items and bands of rasters', uses: ['filters', 'rasters', 'telemetry'] },
@@ -169,7 +172,7 @@ const ROOMS = {
       uses: ['cluster', 'kit', 'rasters', 'telemetry'],
     },
     edits: {
-      holds: 'edits, their lanes, capture by triggers',
+      holds: 'edits, their targets and plans, their lanes, capture by triggers',
       uses: ['access', 'features', 'jobs', 'kit', 'telemetry'],
     },
     geocoding: { holds: 'locators and geocoders', uses: ['connections', 'kit'] },
@@ -196,7 +199,7 @@ const ROOMS = {
       uses: ['access', 'alerts', 'catalog', 'cluster', 'filters', 'kit', 'telemetry'],
     },
     tiles: {
-      holds: 'tiles, their cache, tile jobs',
+      holds: 'tiles, their plans and selections, their cache, tile jobs',
       uses: [
         'access',
         'catalog',
@@ -245,7 +248,7 @@ const ROOMS = {
       ],
     },
     processes: {
-      holds: 'processes, their catalogue, plans and runs',
+      holds: 'processes, their catalogue, inputs, plans and runs',
       uses: [
         'access',
         'catalog',
@@ -331,7 +334,11 @@ const ROOMS = {
       holds: 'the adapter over uWebSockets.js: server, dispatcher, requests, replies, OpenAPI',
       uses: ['auth'],
     },
-    surface: { holds: 'what data APIs share: finder, CRS parameters, page tokens', uses: ['http', 'pages'] },
+    surface: {
+      holds:
+        'what data APIs share: finder, CRS parameters, page tokens, replies of maps, coverages, tiles and symbols',
+      uses: ['http', 'pages'],
+    },
     admin: { holds: 'the kit of the management API', uses: ['http'] },
     features: { holds: 'OGC API Features: items, edits, analytics', uses: ['http', 'pages', 'surface'] },
     maps: { holds: 'OGC API Maps, viewer, legends', uses: ['http', 'pages', 'surface'] },

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { TaskFailure } from '../../src/core/errors/failure.js';
 import type { Reply } from '../../src/core/http/operation.js';
 import { Presence } from '../../src/core/values/presence.js';
-import { Idempotency } from '../../src/services/cluster/idempotency.js';
+import { Idempotency } from '../../src/gateway/http/requests/idempotency.js';
 import type { Log } from '../../src/services/telemetry/log.js';
 import { instanceName } from '../../src/stores/database/instance.js';
 import { describeStates, type TemporaryState } from '../support/state.js';

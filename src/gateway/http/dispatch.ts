@@ -7,7 +7,6 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
 import type { Hold } from '../../core/values/presence.js';
 import type { CountedRequest, LimitHeaders } from '../../services/access/rate-limits.js';
-import type { RepeatableRequest } from '../../services/cluster/idempotency.js';
 import { loggedPath } from '../../services/telemetry/log.js';
 import { inSpan } from '../../services/telemetry/spans.js';
 import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
@@ -16,6 +15,7 @@ import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_AP
 import { optionsReply } from './options.js';
 import { requireContentCoding } from './replies/content-coding.js';
 import { requireFraming, requireMetExpectation } from './replies/framing.js';
+import type { RepeatableRequest } from './requests/idempotency.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './requests/query.js';
 import {
   type CredentialScheme,

@@ -1,11 +1,11 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
-import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { findNumbered } from '../../core/catalog/find.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { Crs } from '../../core/geometry/crs.js';
-import { isVectorFormat } from '../../core/http/media.js';
-import { declareMemo, defineOperation, type Operation } from '../../core/http/operation.js';
-import { isMade, MADE_FORMATS, negotiateTileFormat, TILE_FORMATS } from '../../services/tiles/formats.js';
+import { type Format, formatNames, isVectorFormat, negotiate } from '../../core/http/media.js';
+import { declareMemo, defineOperation, type Exchange, type Operation } from '../../core/http/operation.js';
+import { isMade, MADE_FORMATS, TILE_FORMATS, tileFormats } from '../../services/tiles/formats.js';
 import { findMatrixSet, requireTileset } from '../../services/tiles/limits.js';
 import { narrowTile, planTile, type TilePlan, tileAddress } from '../../services/tiles/plan.js';
 import type { TileAddress } from '../../services/tiles/request.js';
@@ -50,7 +50,7 @@ export function createTileOperations(deps: TilesDeps): Operation[] {
           const collection = findNumbered(catalog, x.params.collectionId);
           const at = readAddress(catalog, x.params);
           requireTileset(catalog, collection, at.set);
-          return narrowTile([collection], at, negotiateTileFormat(x, collection), x.params);
+          return narrowTile([collection], at, negotiateFormat(x, collection), x.params);
         });
         return replyWithTile(x, deps, plan);
       },
@@ -96,4 +96,19 @@ function readAddress(catalog: CatalogSnapshot, params: TileParams): TileAddress 
     throw badParameter('crs', `tiles of ${at.set.id} are in ${at.set.crs.uri}`);
   }
   return at;
+}
+
+/**
+ * The format of a tile of one collection, among those that this collection has. 406 when it is asked for one
+ * that other collections have.
+ */
+function negotiateFormat(x: Exchange, collection: Collection): Format {
+  const offered = tileFormats([collection]);
+  if (!/(^|&)f=/.test(x.query)) return negotiate(undefined, x.header('accept'), offered);
+  if (offered.includes(x.format)) return x.format;
+  if (isMade(collection) && !MADE_FORMATS.includes(x.format)) {
+    throw badParameter('f', `must be one of ${formatNames(MADE_FORMATS).join(', ')}`);
+  }
+  const names = offered.map((format) => format.name).join(', ');
+  throw new ApiError('not-acceptable', `Tiles of this collection are ${names} only.`);
 }

@@ -4,7 +4,7 @@ import type { Expression } from '../../core/cql2/ast.js';
 import type { EditOrigin } from '../../core/edits/edits.js';
 import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';
 import { CRS84 } from '../../core/geometry/crs.js';
-import type { Exchange, Principal } from '../../core/http/operation.js';
+import type { Principal } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { StoredObject } from '../../core/sources/storage.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -20,7 +20,8 @@ import { type EditBounds, editBounds } from '../edits/edit-bounds.js';
 import type { Edits } from '../edits/edits.js';
 import { keyedOperations } from '../edits/numbered-edits.js';
 import type { Catalogs } from '../features/view.js';
-import { layerView, type ReplicaLayerView, requireLayer } from '../replicas/layer-view.js';
+import type { TaskContext } from '../kit/run-task.js';
+import { type ReplicaLayerView, layerView, requireLayer } from '../replicas/layer-view.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
 import { type CheckedFile, tooManyAttachments } from './intake.js';
@@ -44,10 +45,11 @@ export interface FeatureAddress {
 }
 
 /** The part of a request that attachments need. */
-export type AttachmentContext = Pick<
-  Exchange,
-  'principal' | 'signal' | 'timing' | 'correlationId' | 'span' | 'hold'
->;
+export interface AttachmentContext extends TaskContext {
+  readonly signal: AbortSignal;
+  readonly principal: Principal;
+  readonly correlationId: string;
+}
 
 /** Bytes that can be sent. */
 export interface StoredContent {

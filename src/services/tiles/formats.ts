@@ -1,17 +1,13 @@
 import { hasFeatures, hasStoredTiles } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
-import { ApiError, badParameter } from '../../core/errors/errors.js';
 import {
   type Format,
-  formatNames,
   JPEG_FORMAT,
   MLT_FORMAT,
   MVT_FORMAT,
-  negotiate,
   PNG_FORMAT,
   WEBP_FORMAT,
 } from '../../core/http/media.js';
-import type { Exchange } from '../../core/http/operation.js';
 import type { ArchiveFormat } from '../../core/tiles/archives.js';
 import { type MatrixSets, type TileMatrixSet, WEB_MERCATOR_QUAD } from '../../core/tiles/tile-matrix.js';
 
@@ -47,19 +43,4 @@ export function listMatrixSets(collection: Collection, { all }: MatrixSets): rea
 /** Whether tiles of the collection are made on request, alone or together with others. */
 export function isMade(collection: Collection): boolean {
   return !hasStoredTiles(collection);
-}
-
-/**
- * The format of a tile of one collection, among those that this collection has. 406 when it is asked for one
- * that other collections have.
- */
-export function negotiateTileFormat(x: Exchange, collection: Collection): Format {
-  const offered = tileFormats([collection]);
-  if (!/(^|&)f=/.test(x.query)) return negotiate(undefined, x.header('accept'), offered);
-  if (offered.includes(x.format)) return x.format;
-  if (isMade(collection) && !MADE_FORMATS.includes(x.format)) {
-    throw badParameter('f', `must be one of ${formatNames(MADE_FORMATS).join(', ')}`);
-  }
-  const names = offered.map((format) => format.name).join(', ');
-  throw new ApiError('not-acceptable', `Tiles of this collection are ${names} only.`);
 }

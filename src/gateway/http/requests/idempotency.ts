@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { ApiError, badParameter } from '../../core/errors/errors.js';
-import { TaskFailure } from '../../core/errors/failure.js';
-import { STATE_UNREACHABLE } from '../../core/errors/storage-faults.js';
-import type { Reply } from '../../core/http/operation.js';
-import { LIMITS } from '../../core/kit/limits.js';
-import type { Hold, PresenceMark } from '../../core/values/presence.js';
-import type { FirstRequest, KeyedRequest, ReplyStore } from '../../stores/streams/replies.js';
-import type { Log } from '../telemetry/log.js';
-import type { Cluster } from './cluster.js';
+import { ApiError, badParameter } from '../../../core/errors/errors.js';
+import { TaskFailure } from '../../../core/errors/failure.js';
+import { STATE_UNREACHABLE } from '../../../core/errors/storage-faults.js';
+import type { Reply } from '../../../core/http/operation.js';
+import { LIMITS } from '../../../core/kit/limits.js';
+import type { Hold, PresenceMark } from '../../../core/values/presence.js';
+import type { Cluster } from '../../../services/cluster/cluster.js';
+import type { Log } from '../../../services/telemetry/log.js';
+import type { FirstRequest, KeyedRequest, ReplyStore } from '../../../stores/streams/replies.js';
 
 /** A request that a client may send again without doing the work twice (draft-ietf-httpapi-idempotency-key-header). */
 export interface RepeatableRequest {
