@@ -353,7 +353,7 @@ export const SOAKS = {
   ],
   'test/replicas/survival.test.ts': [
     'src/services/replicas',
-    'src/services/cluster/idempotency.ts',
+    'src/gateway/http/requests/idempotency.ts',
     'src/stores/replicas/replicas.ts',
     'src/stores/replicas/replica-conflicts.ts',
     'src/gateway/geoservices/replicas/replica-operations.ts',

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { scaledOpacity } from '../../src/console/browser/viewer/opacity.js';
 import { readPermalink, writePermalink } from '../../src/console/browser/viewer/permalink.js';
 import { firstPixel } from '../../src/console/browser/viewer/tiff-values.js';
-import { formatDatetime, division, shownInstant } from '../../src/console/browser/viewer/times.js';
+import { division, formatDatetime, shownInstant } from '../../src/console/browser/viewer/times.js';
 
 describe('an address of the viewer', () => {
   it('says again what it was made of', () => {

@@ -11,7 +11,7 @@ import {
 import { FEATURES_PATH } from '../../core/http/paths.js';
 import { Markup } from '../../core/values/html.js';
 import { parseJsonExactly } from '../../core/values/json.js';
-import { findView, type View } from '../../services/features/view.js';
+import { type CollectionView, findView } from '../../services/features/view.js';
 import * as pages from '../pages/index.js';
 import { documentReply, LinkSchema, type SurfaceDeps } from '../surface/common.js';
 import { pageReply } from './answer.js';
@@ -58,7 +58,7 @@ export function createItemOperations(deps: ItemDeps): Operation[] {
   const { pools, items } = deps;
   const readOne = async (
     x: Exchange<typeof itemParams>,
-    view: View,
+    view: CollectionView,
     catalog: CatalogSnapshot,
   ): Promise<Reply> => {
     const item = await readItem(x, pools, view, x.params.featureId, x.params.crs);

@@ -5,7 +5,7 @@ import type { Exchange, Reply } from '../../core/http/operation.js';
 import { FEATURES_PATH } from '../../core/http/paths.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { csvHeader } from '../../core/values/csv.js';
-import type { View } from '../../services/features/view.js';
+import type { CollectionView } from '../../services/features/view.js';
 import { runTask } from '../../services/kit/run-task.js';
 import { formatLinks, type Link, linkHeader } from '../surface/common.js';
 import { crsMember } from '../surface/crs-member.js';
@@ -20,7 +20,7 @@ import { relatedLinks } from './related.js';
 export async function readItem(
   x: Exchange,
   pools: Pools,
-  view: View,
+  view: CollectionView,
   featureId: string,
   wish: Crs | undefined,
 ) {
@@ -50,7 +50,12 @@ export async function readItem(
 export type FeatureItem = Awaited<ReturnType<typeof readItem>>;
 
 /** The feature as its own document. */
-export function itemReply(x: Exchange, view: View, catalog: CatalogSnapshot, item: FeatureItem): Reply {
+export function itemReply(
+  x: Exchange,
+  view: CollectionView,
+  catalog: CatalogSnapshot,
+  item: FeatureItem,
+): Reply {
   const { id, crs, text, tag } = item;
   const bare = x.format === CSV_FORMAT || x.format === GML_FORMAT;
   const links = bare ? itemLinks(x, view, id) : featureLinks(x, view, catalog, item);
@@ -73,7 +78,7 @@ function withCrs(text: string, crs: Crs): string {
   return text.startsWith(FEATURE) ? `${FEATURE}${crsMember(crs)}${text.slice(FEATURE.length)}` : text;
 }
 
-function itemBody(x: Exchange, view: View, text: string, links: readonly Link[]): string {
+function itemBody(x: Exchange, view: CollectionView, text: string, links: readonly Link[]): string {
   if (x.format === CSV_FORMAT) return csvHeader(view.fields) + text;
   return x.format === GML_FORMAT ? gmlFeature(x, text) : withLinks(text, links);
 }
@@ -86,14 +91,14 @@ export function withLinks(feature: string, links: readonly Link[]): string {
 /** Links of a GeoJSON feature, those to what belongs to it among them. */
 export function featureLinks(
   x: Exchange,
-  view: View,
+  view: CollectionView,
   catalog: CatalogSnapshot,
   { id, text }: Pick<FeatureItem, 'id' | 'text'>,
 ): Link[] {
   return [...itemLinks(x, view, id), ...relatedLinks(x, view, catalog, text)];
 }
 
-function itemLinks(x: Exchange, { collection }: Pick<View, 'collection'>, id: string): Link[] {
+function itemLinks(x: Exchange, { collection }: Pick<CollectionView, 'collection'>, id: string): Link[] {
   const path = `${FEATURES_PATH}/collections/${collection.id}`;
   return [
     ...formatLinks(x, `${path}/items/${encodeURIComponent(id)}`, ITEM_FORMATS, x.query),

@@ -21,7 +21,7 @@ import type { Field } from '../../core/sources/vector-source.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { xmlName } from '../../core/values/xml-name.js';
 import { chosenFields, selectFeatures, sortKeys } from '../../services/features/selection.js';
-import type { View } from '../../services/features/view.js';
+import type { CollectionView } from '../../services/features/view.js';
 import { runTask } from '../../services/kit/run-task.js';
 import { parseQuery } from '../http/requests/query.js';
 import { readToken } from '../surface/page-token.js';
@@ -43,7 +43,7 @@ const SMALL_TABLE = 100_000;
 
 /** A request for a page, read and checked. */
 export interface PagePlan {
-  readonly view: View;
+  readonly view: CollectionView;
   readonly fields: readonly Field[];
   readonly crs: Crs;
   readonly limit: number;
@@ -69,7 +69,7 @@ export interface FirstPagePart extends PagePlan {
 /** Reads the parameters of a page. Throws 400. */
 export function planPage(
   x: Exchange,
-  view: View,
+  view: CollectionView,
   params: Omit<ParamValues<typeof itemsParams>, 'collectionId'>,
 ): PagePlan {
   const { crs: outCrs, bboxCrs, filterCrs } = params;
@@ -108,7 +108,7 @@ export function planPage(
 /** How a store is to write features of this view. */
 export function createFeatureOutput(
   x: Pick<Exchange, 'baseUrl' | 'format' | 'params'>,
-  view: View,
+  view: CollectionView,
   format: Format,
   crs: Crs,
   fields: readonly Field[],

@@ -12,14 +12,19 @@ import {
   getRelationshipFields,
   toComparableValue,
 } from '../../services/catalog/layers/related.js';
-import type { View } from '../../services/features/view.js';
+import type { CollectionView } from '../../services/features/view.js';
 import type { Link } from '../surface/common.js';
 
 /**
  * Links from a GeoJSON feature to the features of other layers that belong to it, one for each relationship of its layer.
  * There is none where the feature has no value, or where the other layer or its field is kept from the caller.
  */
-export function relatedLinks(x: Exchange, view: View, catalog: CatalogSnapshot, feature: string): Link[] {
+export function relatedLinks(
+  x: Exchange,
+  view: CollectionView,
+  catalog: CatalogSnapshot,
+  feature: string,
+): Link[] {
   const { relationships = [], source } = view.collection;
   if (relationships.length === 0) return [];
   const { id, properties } = parseJsonExactly(feature, 'all') as {

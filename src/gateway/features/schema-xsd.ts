@@ -1,6 +1,6 @@
 import type { Field, FieldType } from '../../core/sources/vector-source.js';
 import { xmlName } from '../../core/values/xml-name.js';
-import type { View } from '../../services/features/view.js';
+import type { CollectionView } from '../../services/features/view.js';
 import { GEOMETRIES, GML, GML_SCHEMA, TYPES, XML_HEAD } from './gml.js';
 
 /**
@@ -8,7 +8,7 @@ import { GEOMETRIES, GML, GML_SCHEMA, TYPES, XML_HEAD } from './gml.js';
  * else take them from the first page, where a column may hold nothing but small integers or nulls, and cut off what
  * follows. It describes the JSON properties, so it is not what GML answers are validated by.
  */
-export function schemaXsd({ visible, fields }: View): string {
+export function schemaXsd({ visible, fields }: CollectionView): string {
   const name = xmlName(visible.id);
   const { geometryColumn, geometryType } = visible.source;
   const properties = fields.filter(isTypedByXsd).map((field) => element(field.name, JSON_TYPES[field.type]));

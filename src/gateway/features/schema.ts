@@ -6,7 +6,7 @@ import {
   hasIntegerIds,
   type VectorSource,
 } from '../../core/sources/vector-source.js';
-import type { View } from '../../services/features/view.js';
+import type { CollectionView } from '../../services/features/view.js';
 
 /** JSON Schemas of a collection's features, from what the store says of its columns. */
 
@@ -25,7 +25,7 @@ const TYPES: Record<FieldType, object> = {
 };
 
 /** What filters may name (OGC 19-079r2, 6.2): geometry, id and every attribute that has values to compare. */
-export function queryablesDocument(x: Exchange, view: View) {
+export function queryablesDocument(x: Exchange, view: CollectionView) {
   const { collection, queryables } = view;
   const { source } = collection;
   const comparable = queryables.filter((field) => field.type !== 'binary');
@@ -45,7 +45,7 @@ export function queryablesDocument(x: Exchange, view: View) {
 }
 
 /** What a feature is made of (OGC 23-058r1, returnables and receivables): members in order, with their roles. */
-export function schemaDocument(x: Exchange, view: View) {
+export function schemaDocument(x: Exchange, view: CollectionView) {
   const { collection, fields } = view;
   const { source } = collection;
   const members: [string, object][] = [

@@ -22,7 +22,7 @@ import {
 import { LIMITS } from '../../core/kit/limits.js';
 import { lookParams } from '../../core/rasters/look-params.js';
 import { hexColor } from '../../core/styles/hex-color.js';
-import { PIXEL_MM, scaleOfDpi } from '../../services/maps/request.js';
+import { dpiToScaleFactor, PIXEL_MM } from '../../services/maps/request.js';
 import { crsParam } from '../surface/crs-params.js';
 
 /** What the operations of maps share. */
@@ -69,7 +69,7 @@ export const mapQuery = {
     `Millimetres of a pixel where the map is shown, ${PIXEL_MM} by default: symbols are as large in all.`,
     (mm) => PIXEL_MM / mm,
   ),
-  dpi: scaled('dpi', 'The same as pixels per inch.', scaleOfDpi),
+  dpi: scaled('dpi', 'The same as pixels per inch.', dpiToScaleFactor),
   scale: scaled('scale', 'The same as a factor: 2 for a display of twice the pixels.', (factor) => factor),
   ...lookParams,
   transparent: {

@@ -11,7 +11,7 @@ import { type CoverageParams, coverageRequest } from '../../services/rasters/cov
 import {
   type CoverageReading,
   type CoverageRequest,
-  isScaled,
+  hasScaling,
   readCoverage,
 } from '../../services/rasters/read.js';
 import { outside } from '../../services/rasters/subset.js';
@@ -51,7 +51,7 @@ async function read(
       if (x.query.includes('bbox=')) throw badParameter('bbox', 'does not touch the coverage');
       throw outside();
     }
-    if (error.code === 'too-large' && !isScaled(request))
+    if (error.code === 'too-large' && !hasScaling(request))
       throw badParameter('scale-size', `${error.message} Give a size, a resolution or a smaller bbox.`);
     throw error;
   }

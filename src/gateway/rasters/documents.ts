@@ -6,7 +6,7 @@ import { buildCrsUri, buildCrsUris, CRS84 } from '../../core/geometry/crs.js';
 import type { Exchange } from '../../core/http/operation.js';
 import { COVERAGES_PATH } from '../../core/http/paths.js';
 import type { RasterInfo } from '../../core/rasters/rasters.js';
-import { bandName } from '../../services/rasters/bands.js';
+import { formatBandName } from '../../services/rasters/bands.js';
 import {
   aboutLinks,
   aboutMembers,
@@ -37,7 +37,7 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
     storageCrs: buildCrsUri(collection.storageCrs, x.baseUrl),
     grid: gridDocument(collection),
     domain: domainDocument(x, collection),
-    defaultFields: raster.bands.map((band) => bandName(band.band)),
+    defaultFields: raster.bands.map((band) => formatBandName(band.band)),
     links: [
       ...formatLinks(x, path, META_FORMATS),
       {
@@ -167,7 +167,7 @@ export function coveragesDocument(x: Exchange, collections: readonly RasterColle
 /** JSON Schema of the bands, in file order. */
 export function coverageSchema(x: Exchange, collection: RasterCollection) {
   const properties = collection.raster.bands.map((band, i) => [
-    bandName(band.band),
+    formatBandName(band.band),
     {
       title: band.description || `Band ${band.band}`,
       type: /Float/.test(band.type) ? 'number' : 'integer',

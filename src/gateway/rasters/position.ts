@@ -13,7 +13,7 @@ import {
 } from '../../core/http/operation.js';
 import { datetimeParam, pathString } from '../../core/http/params.js';
 import { COVERAGES_PATH } from '../../core/http/paths.js';
-import { bandName } from '../../services/rasters/bands.js';
+import { formatBandName } from '../../services/rasters/bands.js';
 import { type PositionSteps, valuesByTime } from '../../services/rasters/position.js';
 import * as pages from '../pages/index.js';
 import { documentReply, formatLinks, type SurfaceDeps } from '../surface/common.js';
@@ -100,7 +100,7 @@ function csvReply({ id, bands }: RasterCollection, { steps }: PositionSteps) {
   const header = [
     'time',
     ...bands.map(
-      ({ band, description, unit }) => `${description || bandName(band)}${unit ? ` (${unit})` : ''}`,
+      ({ band, description, unit }) => `${description || formatBandName(band)}${unit ? ` (${unit})` : ''}`,
     ),
   ];
   const lines = [
@@ -127,7 +127,7 @@ function coverageJson(
 ) {
   const times = steps.flatMap(({ time }) => time ?? []);
   const isSeries = times.length > 0;
-  const names = collection.bands.map(({ band }) => bandName(band));
+  const names = collection.bands.map(({ band }) => formatBandName(band));
   return {
     type: 'Coverage',
     domain: {

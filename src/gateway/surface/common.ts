@@ -3,7 +3,7 @@ import { findAttribution, hasCoverage, hasFeatures, isServed } from '../../core/
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
 import { findCollection, findNumbered } from '../../core/catalog/find.js';
 import type { LayerAbout } from '../../core/catalog/layer-settings.js';
-import { ApiError, badParameter } from '../../core/errors/errors.js';
+import { badParameter } from '../../core/errors/errors.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import { contentTag } from '../../core/http/content-tag.js';
 import { type Format, HTML_FORMAT, JSON_FORMAT, linkType, XML_FORMAT } from '../../core/http/media.js';

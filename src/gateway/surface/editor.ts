@@ -18,7 +18,7 @@ export const geometryLoss = {
 } satisfies Param;
 
 /** Who edits by a request. */
-export function editorOf(x: Exchange): Editor {
+export function createEditor(x: Exchange): Editor {
   return {
     principal: x.principal,
     protocol: x.operation.protocol,

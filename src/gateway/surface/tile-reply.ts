@@ -48,7 +48,7 @@ export function tileReply(tile: Tile): Reply {
 
 function newReply(tile: Tile): Reply {
   const { body, mediaType, encoding, tag: etag, lifetime = 'none', names: cacheTags, hasSecondForm } = tile;
-  const cacheControl = cacheControlOf(lifetime);
+  const cacheControl = formatCacheControl(lifetime);
   const headers = headersOf(tile);
   const constant = { block: undefined, secondForm: hasSecondForm ? ('gzip' as const) : undefined };
   if (!body) return { status: 204, cacheControl, cacheTags, constant, headers };
@@ -65,7 +65,7 @@ function headersOf({ dropped = 0, shown, lost = [] }: Tile): Reply['headers'] {
   };
 }
 
-function cacheControlOf(lifetime: TileLifetime): string {
+function formatCacheControl(lifetime: TileLifetime): string {
   if (lifetime === 'none') return 'no-store';
   if (lifetime === 'caller') return 'private, no-cache';
   if (lifetime === 0) return 'no-cache';

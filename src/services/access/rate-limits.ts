@@ -1,6 +1,6 @@
 import type { RateLimitPolicy } from '../../core/access/rate-limits.js';
 import { ApiError } from '../../core/errors/errors.js';
-import type { Operation, Principal } from '../../core/http/operation.js';
+import type { Principal, Surface } from '../../core/http/operation.js';
 import { computeClientNetwork } from '../../core/kit/networks.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
 import type { BucketSize, RateBucketStore } from '../../stores/access/rate-buckets.js';
@@ -11,7 +11,7 @@ export const RATE_LIMIT_KIND = 'rate limit policy';
 /** A request that is to be counted. */
 export interface CountedRequest {
   readonly principal: Principal;
-  readonly operation: Pick<Operation, 'id' | 'surface'>;
+  readonly operation: { readonly id: string; readonly surface: Surface };
   readonly path: string;
   readonly clientAddress: string;
   readonly baseUrl: string;

@@ -21,7 +21,7 @@ import type { Edits } from '../edits/edits.js';
 import { keyedOperations } from '../edits/numbered-edits.js';
 import type { Catalogs } from '../features/view.js';
 import type { TaskContext } from '../kit/run-task.js';
-import { type ReplicaLayerView, layerView, requireLayer } from '../replicas/layer-view.js';
+import { layerView, type ReplicaLayerView, requireLayer } from '../replicas/layer-view.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
 import { type CheckedFile, tooManyAttachments } from './intake.js';

@@ -35,7 +35,7 @@ export function narrowPlan(plan: EditPlan, filter: Expression | undefined): Edit
 }
 
 /** Runs the edits in one transaction. Returns the outcomes of adds, updates and deletes, in this order, with numbers as ids. */
-export async function runPlan(
+export async function runEditPlan(
   x: TaskContext,
   { pools, edits: store }: Pick<EditDeps, 'pools' | 'edits'>,
   { collection, visible, task, crs, edits }: EditPlan,

@@ -6,7 +6,7 @@ import { type Crs, coordinatePrecision } from '../../core/geometry/crs.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { AccessPolicy } from '../access/access.js';
-import type { Catalogs, View } from '../features/view.js';
+import type { Catalogs, CollectionView } from '../features/view.js';
 import { editBounds } from './edit-bounds.js';
 import type { Edits } from './edits.js';
 
@@ -42,7 +42,7 @@ export interface EditTarget {
 export function editTarget(
   { access }: Pick<EditDeps, 'access'>,
   { principal, protocol, requestId, acceptsLoss }: Editor,
-  { collection, visible }: Pick<View, 'collection' | 'visible'>,
+  { collection, visible }: Pick<CollectionView, 'collection' | 'visible'>,
 ): EditTarget {
   if (principal.kind === 'anonymous')
     throw new ApiError('unauthenticated', 'Credentials are needed to change features.');

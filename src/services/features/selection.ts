@@ -17,7 +17,7 @@ import { type Field, hasIntegerIds } from '../../core/sources/vector-source.js';
 import { readNumber } from '../../core/values/exact-number.js';
 import { idLiteral, readObjectId } from '../../core/values/object-id.js';
 import { checkFilter, during, parseFilter } from '../filters/filters.js';
-import { filterOptions, type View } from './view.js';
+import { type CollectionView, filterOptions } from './view.js';
 
 /** Which features a request selects: every parameter that narrows becomes a part of one CQL2 tree. */
 export interface FeatureSelection {
@@ -33,7 +33,7 @@ export interface FeatureSelection {
 }
 
 /** The features that exist in the view and pass. Throws 400 naming the wrong parameter. */
-export function selectFeatures(view: View, params: FeatureSelection): Expression | undefined {
+export function selectFeatures(view: CollectionView, params: FeatureSelection): Expression | undefined {
   const { source } = view.collection;
   const { bbox, bboxCrs = defaultCrs(view.collection) } = params;
   const box = bbox && bboxFilter(source.geometryColumn, normaliseBox('bbox', bbox, bboxCrs), bboxCrs.proj);
@@ -58,7 +58,7 @@ export function selectFeatures(view: View, params: FeatureSelection): Expression
 }
 
 /** Ids as values of the key's type; one that cannot be such a value names no feature. */
-function idValues({ collection: { source } }: View, ids: readonly string[]): Scalar[] {
+function idValues({ collection: { source } }: CollectionView, ids: readonly string[]): Scalar[] {
   if (!hasIntegerIds(source)) return [...ids];
   return ids.flatMap((text) => {
     const id = readObjectId(text);
@@ -67,7 +67,7 @@ function idValues({ collection: { source } }: View, ids: readonly string[]): Sca
 }
 
 /** `?name=value`: the property equals the value (OGC 17-069r4, 7.15.5). */
-function queryable(view: View, name: string, text: string): Expression {
+function queryable(view: CollectionView, name: string, text: string): Expression {
   const field = view.queryables.find((candidate) => candidate.name === name);
   if (!field) {
     const detail = 'is neither a parameter of this operation nor a queryable of this collection';
@@ -104,7 +104,7 @@ export interface SortTerm {
 }
 
 /** Sort keys of the view's own fields. Throws 400 for others. */
-export function sortKeys(view: View, keys: readonly SortTerm[] | undefined): SortKey[] {
+export function sortKeys(view: CollectionView, keys: readonly SortTerm[] | undefined): SortKey[] {
   const { idColumn } = view.collection.source;
   return (keys ?? []).map(({ property, descending }) => {
     const field = view.queryables.find(({ name }) => name === property);
@@ -117,7 +117,7 @@ export function sortKeys(view: View, keys: readonly SortTerm[] | undefined): Sor
 }
 
 /** The fields that an answer carries, in the order of the collection. Throws 400 for names that do not exist. */
-export function chosenFields(view: View, names: readonly string[] | undefined): readonly Field[] {
+export function chosenFields(view: CollectionView, names: readonly string[] | undefined): readonly Field[] {
   if (!names) return view.fields;
   for (const name of names) {
     if (!view.fields.some((field) => field.name === name))

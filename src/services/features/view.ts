@@ -15,7 +15,7 @@ import type { Principal } from '../../core/http/operation.js';
 import type { Field, VectorSource } from '../../core/sources/vector-source.js';
 
 /** A collection as one principal may read it: hidden fields and hidden rows do not exist. */
-export interface View {
+export interface CollectionView {
   readonly collection: VectorCollection;
   /** The same without what is masked: for documents and pages. */
   readonly visible: VectorCollection;
@@ -38,7 +38,7 @@ export interface Catalogs {
 }
 
 /** A collection as a principal may read it. Throws 404 for an unknown collection, 401 or 403 for one that may not be read. */
-export function findView(deps: Catalogs, principal: Principal, collectionId: string): View {
+export function findView(deps: Catalogs, principal: Principal, collectionId: string): CollectionView {
   const visible = findCollection(deps.visible(principal), collectionId);
   asVector(visible);
   // Stored rows are named by all their attributes, also for those who may not read some.
@@ -52,7 +52,7 @@ export function findView(deps: Catalogs, principal: Principal, collectionId: str
 }
 
 /** The view with numbers as ids, for clients that know features by these alone. */
-export function numberedView(view: View): View {
+export function numberedView(view: CollectionView): CollectionView {
   if (!view.source.numbers) return view;
   const visible = toNumberedCollection(view.visible);
   const { fields } = visible.source;
@@ -69,7 +69,7 @@ function asVector(collection: Collection): asserts collection is VectorCollectio
 
 /** What filters of this view may name. */
 export function filterOptions(
-  { collection, queryables: fields }: View,
+  { collection, queryables: fields }: CollectionView,
   filterCrs: Crs = defaultCrs(collection),
 ): CheckOptions {
   return { ...collection.source, fields, filterCrs };

@@ -17,10 +17,10 @@ import { type SourceItem, sourceItems, windowIn84 } from '../rasters/source-item
 import { withScenes } from '../rasters/stac-imagery/windows.js';
 import { styled } from '../styles/named.js';
 import { type RenderedImage, renderImage } from './render.js';
-import { chooseBackground, imageName, type MapRequest, scaleOfDpi, symbolScale } from './request.js';
+import { chooseBackground, dpiToScaleFactor, imageName, type MapRequest, symbolScale } from './request.js';
 import { type MapWindow, mapWindow } from './window.js';
 
-export interface MapDeps {
+export interface MapDrawDeps {
   readonly pools: Pools;
   readonly licensing: Licensing;
 }
@@ -52,7 +52,7 @@ export interface DrawnMap {
 /** Draws collections, bottom first, into one map. Throws 404 where there is nothing to draw. */
 export async function drawMap(
   x: TaskContext,
-  deps: MapDeps,
+  deps: MapDrawDeps,
   addressed: readonly Collection[],
   request: MapRequest,
   { resource, format, window: stated, filters, nodata }: Drawing,
@@ -94,11 +94,13 @@ function defaultScale(
   settings: Partial<MapSettings> | undefined,
 ): Pick<MapRequest, 'dpi'> | undefined {
   const isSaid = [mmPerPixel, dpi, scale, scaleDenominator].some((one) => one !== undefined);
-  return isSaid || settings?.defaultDpi === undefined ? undefined : { dpi: scaleOfDpi(settings.defaultDpi) };
+  return isSaid || settings?.defaultDpi === undefined
+    ? undefined
+    : { dpi: dpiToScaleFactor(settings.defaultDpi) };
 }
 
 /** The temporal mosaic rule: with `datetime`, rasters of the newest acquisition batch only. Throws 402 and 404. */
-function batchOf({ licensing }: MapDeps, addressed: readonly Collection[], params: MapRequest): Batched {
+function batchOf({ licensing }: MapDrawDeps, addressed: readonly Collection[], params: MapRequest): Batched {
   if (params.datetime && addressed.some(hasCoverage)) requireEntitlement(licensing, 'raster.temporal-mosaic');
   const batched = newestBatch(addressed, params.datetime);
   if (batched.collections.length > 0) return batched;

@@ -12,7 +12,7 @@ import type { AskedLook } from '../../core/rasters/look-params.js';
 export const PIXEL_MM = 0.28;
 const INCH_MM = 25.4;
 
-export function scaleOfDpi(dpi: number): number {
+export function dpiToScaleFactor(dpi: number): number {
   return (dpi * PIXEL_MM) / INCH_MM;
 }
 

@@ -8,8 +8,8 @@ import type { TimeRange } from '../../core/http/params.js';
 import type { Resampling } from '../../core/rasters/rasters.js';
 import { findBand } from './bands.js';
 import type { CoverageRequest } from './read.js';
-import { type ScalingParams, scalingOf } from './scaling.js';
-import { type Subset, subsetOf } from './subset.js';
+import { parseScaling, type ScalingParams } from './scaling.js';
+import { parseSubset, type Subset } from './subset.js';
 
 export interface CoverageParams extends ScalingParams {
   bbox: Box | undefined;
@@ -36,7 +36,7 @@ export function coverageRequest(
     place: bbox && { bbox, bboxCrs },
     crs,
     bands: bandsOf(collection, params),
-    scaling: scalingOf(collection, params, { bbox, bboxCrs, crs, sliced }),
+    scaling: parseScaling(collection, params, { bbox, bboxCrs, crs, sliced }),
     resampling: params.resampling,
     format,
   };
@@ -48,7 +48,7 @@ function selectionOf(collection: RasterCollection, params: CoverageParams) {
   const subset: Subset =
     named === undefined
       ? { sliced: [] }
-      : subsetOf(collection, named, advertisedCrs(collection, 'subset-crs', params.subsetCrs));
+      : parseSubset(collection, named, advertisedCrs(collection, 'subset-crs', params.subsetCrs));
   if (subset.bbox && params.bbox) throw badParameter('bbox', 'does not go with a subset of the same axes');
   if (subset.datetime && params.datetime) throw badParameter('datetime', 'does not go with a subset of time');
   const { sliced, heights } = subset;

@@ -34,7 +34,7 @@ export function sourceAt(
   if (datetime) checkSelection(collection, datetime);
   if (heights && findLevelIndex(collection, heights) === undefined)
     throw badParameter('subset', 'selects no level of this coverage; see its domain');
-  const window84 = windowOfPlace(place);
+  const window84 = computeWindow84(place);
   const choice = chooseRaster(collection, { window84, datetime, heights });
   if (!choice) throw badParameter('datetime', 'selects nothing of this coverage; see its temporal extent');
   const { source, at } = choice;
@@ -43,7 +43,7 @@ export function sourceAt(
 }
 
 /** A window in CRS84; undefined for all of a coverage. */
-export function windowOfPlace(place: { bbox: Box; bboxCrs: Crs } | undefined): Box | undefined {
+export function computeWindow84(place: { bbox: Box; bboxCrs: Crs } | undefined): Box | undefined {
   return (
     place && (place.bboxCrs.geographic ? wrapBox(place.bbox) : windowIn84(place.bbox, place.bboxCrs.proj))
   );

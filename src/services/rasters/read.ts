@@ -6,7 +6,7 @@ import type { CoverageResult, CoverageTask } from '../../core/rasters/rasters.js
 import type { Pools } from '../../core/tasks/tasks.js';
 import { passingFile } from '../kit/passing-file.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
-import { type Narrowing, type ReadSource, sourceAt, windowOfPlace } from './instant.js';
+import { computeWindow84, type Narrowing, type ReadSource, sourceAt } from './instant.js';
 import { estimatePixels } from './pixel-estimate.js';
 import type { Scaling } from './scaling.js';
 import { withItsScenes } from './stac-imagery/windows.js';
@@ -61,7 +61,7 @@ export async function findSource(
   collection: RasterCollection,
   { place, ...narrowing }: Narrowing & Pick<CoverageRequest, 'place'>,
 ): Promise<ReadSource> {
-  const window84 = windowOfPlace(place);
+  const window84 = computeWindow84(place);
   const { datetime } = narrowing;
   return sourceAt(await withItsScenes(pools, collection, { window84, datetime, signal }), narrowing, place);
 }
@@ -75,7 +75,7 @@ export async function openCoverage({
 }
 
 /** True for a request that says how many pixels there are, or how large they are. */
-export function isScaled({ scaling }: CoverageRequest): boolean {
+export function hasScaling({ scaling }: CoverageRequest): boolean {
   return Object.keys(scaling).length > 0;
 }
 

@@ -48,7 +48,7 @@ export interface ScaledWindow {
   readonly sliced: readonly SpatialAxis[];
 }
 
-export function scalingOf(
+export function parseScaling(
   collection: RasterCollection,
   params: ScalingParams,
   window: ScaledWindow,

@@ -35,7 +35,7 @@ export interface AxisInterval {
 }
 
 /** Throws 400 for what is no axis of the coverage, and 404 for a part beyond it. */
-export function subsetOf(collection: RasterCollection, raw: string, crs: Crs = CRS84): Subset {
+export function parseSubset(collection: RasterCollection, raw: string, crs: Crs = CRS84): Subset {
   const ranges = new Map<SpatialAxis, AxisInterval>();
   let rest: Omit<Subset, 'bbox' | 'sliced'> = {};
   for (const term of axisTerms('subset', raw)) {

@@ -9,12 +9,12 @@ import { defineOperation, type Exchange, type Operation } from '../../../core/ht
 import { defineIntegerParam, defineTextParam } from '../../../core/http/params.js';
 import { FEATURES_PATH } from '../../../core/http/paths.js';
 import {
-  bufferAggregate,
-  clusters,
-  density,
-  h3,
   licensedView,
-  spatialJoin,
+  requestBufferAggregate,
+  requestClusters,
+  requestDensity,
+  requestH3Cells,
+  requestSpatialJoin,
 } from '../../../services/features/analytics/analyses.js';
 import { findView } from '../../../services/features/view.js';
 import { analyticsBody, analyticsReply, h3Reply } from '../../surface/analytics.js';
@@ -69,7 +69,7 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
         },
         ClustersBody,
       ),
-      run: async (x) => analyticsReply(await clusters(subject(x), x.body)),
+      run: async (x) => analyticsReply(await requestClusters(subject(x), x.body)),
     }),
     defineOperation({
       ...posted(
@@ -80,7 +80,7 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
         },
         SpatialJoinBody,
       ),
-      run: async (x) => analyticsReply(await spatialJoin(subject(x), x.body)),
+      run: async (x) => analyticsReply(await requestSpatialJoin(subject(x), x.body)),
     }),
     defineOperation({
       ...posted(
@@ -94,7 +94,7 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
         },
         BufferAggregateBody,
       ),
-      run: async (x) => analyticsReply(await bufferAggregate(subject(x), x.body)),
+      run: async (x) => analyticsReply(await requestBufferAggregate(subject(x), x.body)),
     }),
     defineOperation({
       ...posted(
@@ -104,7 +104,7 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
         },
         DensityBody,
       ),
-      run: async (x) => analyticsReply(await density(subject(x), x.body)),
+      run: async (x) => analyticsReply(await requestDensity(subject(x), x.body)),
     }),
   ];
 }
@@ -138,7 +138,7 @@ function h3Operation(deps: SurfaceDeps): Operation {
     },
     async run(x) {
       const view = findView(deps, x.principal, x.params.collectionId);
-      return h3Reply((await h3({ deps, x, view }, x.params)).result);
+      return h3Reply((await requestH3Cells({ deps, x, view }, x.params)).result);
     },
   });
 }

@@ -4,13 +4,13 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { type Crs, defaultCrs } from '../../../core/geometry/crs.js';
 import type { Exchange } from '../../../core/http/operation.js';
 import { coordinatesIn, type EditDeps, editTarget } from '../../../services/edits/target.js';
-import { findView, type View } from '../../../services/features/view.js';
-import { editorOf } from '../../surface/editor.js';
+import { type CollectionView, findView } from '../../../services/features/view.js';
+import { createEditor } from '../../surface/editor.js';
 
 /** The collection that a request edits, and the CRS of the coordinates that come and go. */
 export interface ItemTarget {
   readonly collection: VectorCollection;
-  readonly view: View;
+  readonly view: CollectionView;
   readonly crs: Crs;
   readonly task: Omit<EditTask, 'source' | 'operations' | 'mode'>;
 }
@@ -18,7 +18,7 @@ export interface ItemTarget {
 /** Throws 400, 401, 403, 404. */
 export function itemTarget(x: Exchange, deps: EditDeps, id: string, contentCrs: Crs | undefined): ItemTarget {
   const view = findView(deps, x.principal, id);
-  const { collection, task } = editTarget(deps, editorOf(x), view);
+  const { collection, task } = editTarget(deps, createEditor(x), view);
   const crs = inputCrs(collection, contentCrs);
   return { collection, view, crs, task: { ...task, ...coordinatesIn(crs, 'as-defined') } };
 }

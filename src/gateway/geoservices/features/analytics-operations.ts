@@ -12,13 +12,13 @@ import { stringifyExactly } from '../../../core/values/json.js';
 import {
   type Analysis,
   type AnalyticsDeps,
-  bufferAggregate,
-  clusters,
-  density,
-  h3,
   licensedView,
+  requestBufferAggregate,
+  requestClusters,
+  requestDensity,
+  requestH3Cells,
+  requestSpatialJoin,
   type Subject,
-  spatialJoin,
 } from '../../../services/features/analytics/analyses.js';
 import { integerWithin } from '../../../services/features/analytics/members.js';
 import { findView, numberedView } from '../../../services/features/view.js';
@@ -46,19 +46,19 @@ export function layerAnalyticsOperations(deps: AnalyticsDeps): Operation[] {
       name: 'queryClusters',
       summary: 'Clusters of features',
       schema: ClustersBody,
-      run: clusters,
+      run: requestClusters,
     }),
     posted(deps, {
       ...{ name: 'spatialJoin', summary: 'Features with what they meet in another layer' },
-      ...{ schema: SpatialJoinBody, run: spatialJoin },
+      ...{ schema: SpatialJoinBody, run: requestSpatialJoin },
     }),
     posted(deps, {
       ...{ name: 'queryBufferAggregate', summary: 'Buffers of features, dissolved by groups' },
-      ...{ schema: BufferAggregateBody, run: bufferAggregate },
+      ...{ schema: BufferAggregateBody, run: requestBufferAggregate },
     }),
     posted(deps, {
       ...{ name: 'queryDensity', summary: 'How many features lie in the cells of a grid' },
-      ...{ schema: DensityBody, run: density },
+      ...{ schema: DensityBody, run: requestDensity },
     }),
   ];
 }
@@ -80,7 +80,7 @@ function h3Operations(deps: AnalyticsDeps): Operation[] {
     async run(x, path, members) {
       if (members['kRingDistance']) throw badParameter('kRingDistance', 'is not supported');
       const format = formatOf(members);
-      const analysis = await h3(subjectOf(deps, x, path, { format, isFree: true }), {
+      const analysis = await requestH3Cells(subjectOf(deps, x, path, { format, isFree: true }), {
         resolution: integerWithin('resolution', readTextMember(members, 'resolution', MOST_TEXT), 0, 15),
         where: readTextMember(members, 'where', MOST_TEXT),
         outStatistics: readTextMember(members, 'outStatistics', MOST_TEXT),

@@ -41,7 +41,7 @@ import {
   readEdits,
   requireEditLayer,
   requirePlain,
-  runEdits,
+  runLayerEdits,
   serviceId,
 } from './edit-plan.js';
 import { common, documentFormat, mergeParameters, SERVER } from './feature-server.js';
@@ -240,7 +240,7 @@ async function storedIds(
 }
 
 async function run(x: Exchange, deps: EditDeps, { edits, options }: Plan): Promise<Appended> {
-  const { addResults, updateResults } = await runEdits(x, deps, edits, options.atomic);
+  const { addResults, updateResults } = await runLayerEdits(x, deps, edits, options.atomic);
   const succeeded = (results: readonly EditResultDocument[]) =>
     results.filter(({ success }) => success).length;
   const [added, updated] = [succeeded(addResults), succeeded(updateResults)];

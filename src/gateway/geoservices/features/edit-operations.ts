@@ -23,7 +23,7 @@ import {
   readEdits,
   requireEditLayer,
   requirePlain,
-  runEdits,
+  runLayerEdits,
   serviceId,
 } from './edit-plan.js';
 import { common, documentFormat, mergeParameters, SERVER } from './feature-server.js';
@@ -88,7 +88,7 @@ function layerOperations(deps: EditDeps): Operation[] {
       layerTarget(x, deps, layer);
       const { deletes, filter } = await featuresToDelete(x, deps, layer, members);
       const plan = readEdits(x, deps, layer, { deletes });
-      const { deleteResults } = await runEdits(x, deps, narrowPlan(plan, filter), isAtomic(members));
+      const { deleteResults } = await runLayerEdits(x, deps, narrowPlan(plan, filter), isAtomic(members));
       return { deleteResults };
     }),
   ];
@@ -133,7 +133,7 @@ function serviceOperation(deps: EditDeps): Operation {
       for (const plan of plans) {
         const { layerId: id } = plan.visible;
         // What was written before stays, so its results are told.
-        const outcome = await runEdits(x, deps, plan, atomic).catch((error: unknown) => {
+        const outcome = await runLayerEdits(x, deps, plan, atomic).catch((error: unknown) => {
           if (results.length === 0) throw error;
           return failedResults(plan.edits, error);
         });
@@ -151,7 +151,7 @@ function applyEdits(
   members: Members,
   atomic: boolean,
 ): Promise<Results> {
-  return runEdits(x, deps, readEdits(x, deps, layer, members), atomic);
+  return runLayerEdits(x, deps, readEdits(x, deps, layer, members), atomic);
 }
 
 /** Features to delete: those that are named, or that pass the filters. */

@@ -5,13 +5,13 @@ import type { Crs } from '../../../core/geometry/crs.js';
 import type { Exchange } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { type EditPlan, planEdits, runPlan } from '../../../services/edits/plan.js';
+import { type EditPlan, planEdits, runEditPlan } from '../../../services/edits/plan.js';
 import { type EditDeps, type EditTarget, editTarget } from '../../../services/edits/target.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
 import { type EditResultDocument, noteOutcome } from '../../../services/replicas/upload.js';
 import { auditResource } from '../../../stores/audit/audit-scope.js';
-import { editorOf } from '../../surface/editor.js';
+import { createEditor } from '../../surface/editor.js';
 import { layerCrs } from '../layer-documents.js';
 import {
   EXACT_GEOSERVICES_MEMBERS,
@@ -60,7 +60,7 @@ export function requireEditLayer(
 /** What the caller may edit of a layer. Throws 401 and 403. */
 export function layerTarget(x: Exchange, deps: EditDeps, layer: VectorCollection): EditTarget {
   const collection = deps.catalog().byId(layer.id) as VectorCollection;
-  return editTarget(deps, editorOf(x), { collection, visible: layer });
+  return editTarget(deps, createEditor(x), { collection, visible: layer });
 }
 
 /** Throws 400, 401 and 403. */
@@ -71,7 +71,7 @@ export function readEdits(x: Exchange, deps: EditDeps, layer: VectorCollection, 
   return planEdits(target, crs, layerEdits(layer, crs.epsg, members));
 }
 
-export async function runEdits(
+export async function runLayerEdits(
   x: Exchange,
   deps: EditDeps,
   plan: EditPlan,
@@ -80,7 +80,7 @@ export async function runEdits(
   const { adds, updates, deletes } = plan.edits;
   const ids = [...adds.map(() => null), ...updates.map(({ id }) => id), ...deletes];
   const results: EditResultDocument[] = ids.map((objectId) => ({ objectId, success: false }));
-  const outcomes = await runPlan(x, deps, plan, atomic ? 'atomic' : 'each');
+  const outcomes = await runEditPlan(x, deps, plan, atomic ? 'atomic' : 'each');
   for (const [i, outcome] of outcomes.entries()) noteOutcome(results[i]!, outcome);
   const succeeded = results.filter(({ success }) => success).length;
   auditResource(plan.visible.id, { operations: results.length, succeeded });

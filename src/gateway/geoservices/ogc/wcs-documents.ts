@@ -3,7 +3,7 @@ import { type Box, uncrossed } from '../../../core/geometry/box.js';
 import { buildCrsUri, buildCrsUris, CRS84, type Crs } from '../../../core/geometry/crs.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { xmlName } from '../../../core/values/xml-name.js';
-import { bandName } from '../../../services/rasters/bands.js';
+import { formatBandName } from '../../../services/rasters/bands.js';
 import { coverageExtent } from '../../../services/rasters/subset.js';
 import { extentIn, layerCrs } from '../layer-documents.js';
 import { textElement, writeOgcElement, type XmlFailure } from './ogc-requests.js';
@@ -219,7 +219,7 @@ function rangeElement(bands: readonly BandInfo[]): string {
       writeOgcElement('swe:uom', '', { code: encodeUnit(unit) }),
     ];
     // A band can be there several times; names of fields cannot.
-    const name = count === 1 ? bandName(band) : `${bandName(band)}-${count}`;
+    const name = count === 1 ? formatBandName(band) : `${formatBandName(band)}-${count}`;
     return writeOgcElement('swe:field', writeOgcElement('swe:Quantity', facts.join('')), { name });
   });
   return writeOgcElement('swe:DataRecord', fields.join(''));

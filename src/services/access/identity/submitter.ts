@@ -1,4 +1,4 @@
-import { formatActor, type Operation, type Principal, withoutSession } from '../../../core/http/operation.js';
+import { formatActor, type Principal, withoutSession } from '../../../core/http/operation.js';
 
 /** Who asked for a job, and the permission that this took. */
 export interface JobCaller {
@@ -27,7 +27,7 @@ export function buildSubmitter(principal: Principal): Submitter {
 /** Whose a job is that an operation submits. */
 export function buildCaller(
   principal: Principal,
-  { permission }: Pick<Operation, 'permission'>,
+  { permission }: { readonly permission: string },
 ): Required<Pick<Submitter, 'caller'>> & Submitter {
   // A certificate is not judged again: a job needs none.
   const { certificates: _, ...kept } = withoutSession(principal);

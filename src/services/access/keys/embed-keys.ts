@@ -8,7 +8,7 @@ import type {
   EmbedUse,
 } from '../../../core/access/embed-keys.js';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
-import type { Operation, Principal } from '../../../core/http/operation.js';
+import type { Principal, Surface } from '../../../core/http/operation.js';
 import type { EmbedUsageStore } from '../../../stores/access/embed-usage.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
 import { Tally } from '../tally.js';
@@ -165,7 +165,7 @@ function usesOf(counts: ReadonlyMap<string, number>): { use: EmbedUse; count: nu
 
 export interface EmbedRequest {
   readonly principal: Principal;
-  readonly operation: Pick<Operation, 'id' | 'surface'>;
+  readonly operation: { readonly id: string; readonly surface: Surface };
   /** Collection that was asked for, as the path names it. */
   readonly layer: string | undefined;
   readonly origin: string | undefined;

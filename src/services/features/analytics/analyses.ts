@@ -16,17 +16,17 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { type GeoServicesFilter, geoServicesFilter } from '../../geoservices/filter.js';
 import { runTask, type TaskContext } from '../../kit/run-task.js';
-import { type Catalogs, filterOptions, findView, type View } from '../view.js';
+import { type Catalogs, type CollectionView, filterOptions, findView } from '../view.js';
 import {
   fieldNamed,
-  fieldNames,
-  flagOf,
   integerWithin,
   isNumeric,
-  numberOf,
   numberWithin,
-  statisticsOf,
-  wordOf,
+  parseChoice,
+  parseFieldNames,
+  parseFiniteNumber,
+  parseFlag,
+  parseOutStatistics,
 } from './members.js';
 
 /** Analytics over any store, computed in the workers, whatever protocol asks for them. Each throws 400 naming the member. */
@@ -47,7 +47,7 @@ export interface Analysis {
 export interface Subject {
   readonly deps: AnalyticsDeps;
   readonly x: TaskContext & { readonly principal: Principal };
-  readonly view: View;
+  readonly view: CollectionView;
   /** The features are those of a feature set of GeoServices. */
   readonly asFeatureSet?: boolean;
 }
@@ -55,7 +55,7 @@ export interface Subject {
 const MAX_METRES = 100_000;
 
 /** The view for an analysis that a licence has to cover. Throws 402 and 404. */
-export function licensedView(deps: AnalyticsDeps, principal: Principal, id: string): View {
+export function licensedView(deps: AnalyticsDeps, principal: Principal, id: string): CollectionView {
   const view = findView(deps, principal, id);
   requirePlace(view.collection);
   requireEntitlement(deps.licensing, 'spatial-analytics');
@@ -74,21 +74,21 @@ export interface H3Members {
   readonly outStatistics?: string | undefined;
 }
 
-export async function h3(
+export async function requestH3Cells(
   subject: Subject,
   { resolution, where, outStatistics }: H3Members,
 ): Promise<Analysis> {
   const { deps, x, view } = subject;
   if (resolution === undefined) throw badParameter('resolution', 'is required');
-  const statistics: Statistic[] = statisticsOf(outStatistics, view.queryables, ['h3', 'count']);
+  const statistics: Statistic[] = parseOutStatistics(outStatistics, view.queryables, ['h3', 'count']);
   const task = { ...query(subject, where === undefined ? {} : { where }), resolution, statistics };
   return { operation: 'h3', result: await runTask(x, deps.pools, 'vector.h3', task) };
 }
 
-export async function clusters(subject: Subject, body: Clusters): Promise<Analysis> {
+export async function requestClusters(subject: Subject, body: Clusters): Promise<Analysis> {
   const { deps, x, view } = subject;
-  const hulls = flagOf('returnHullPerCluster', body.returnHullPerCluster, false);
-  const statistics = statisticsOf(body.outStatistics, view.queryables, ['clusterId', 'featureCount']);
+  const hulls = parseFlag('returnHullPerCluster', body.returnHullPerCluster, false);
+  const statistics = parseOutStatistics(body.outStatistics, view.queryables, ['clusterId', 'featureCount']);
   if (statistics.length > 0 && !hulls)
     throw badParameter('outStatistics', 'needs returnHullPerCluster to be true');
   const task = {
@@ -103,28 +103,28 @@ export async function clusters(subject: Subject, body: Clusters): Promise<Analys
 }
 
 function algorithmOf({ algorithm, eps, minPoints, k }: Clusters): ClusterAlgorithm {
-  const name = wordOf('algorithm', algorithm, { dbscan: 'dbscan', kmeans: 'kmeans' });
+  const name = parseChoice('algorithm', algorithm, { dbscan: 'dbscan', kmeans: 'kmeans' });
   if (name === 'kmeans') return { name, k: integerWithin('k', k, 1, 1000) };
   const metres = numberWithin('eps', eps, 0, MAX_METRES);
   if (metres === 0) throw badParameter('eps', 'must be above 0');
   return { name, eps: metres, minPoints: integerWithin('minPoints', minPoints, 1, 2 ** 31) };
 }
 
-export async function spatialJoin(subject: Subject, body: SpatialJoin): Promise<Analysis> {
+export async function requestSpatialJoin(subject: Subject, body: SpatialJoin): Promise<Analysis> {
   const { deps, x, view } = subject;
   const right = joinedView(deps, x.principal, view, body);
-  const predicate = wordOf('predicate', body.predicate, {
+  const predicate = parseChoice('predicate', body.predicate, {
     intersects: 'intersects',
     contains: 'contains',
     within: 'within',
     dwithin: 'dwithin',
   });
   const distance = predicate === 'dwithin' ? numberWithin('distance', body.distance, 0, MAX_METRES) : 0;
-  const carry = fieldNames('carryFields', body.carryFields, right.fields);
+  const carry = parseFieldNames('carryFields', body.carryFields, right.fields);
   const reserved = ['objectId', 'attributes', 'matchCount', ...carry];
   if (new Set(reserved).size < reserved.length)
     throw badParameter('carryFields', 'has a name that the answer uses itself');
-  const statistics = statisticsOf(body.outStatistics, right.queryables, reserved);
+  const statistics = parseOutStatistics(body.outStatistics, right.queryables, reserved);
   const { source, rows } = right;
   const task = {
     ...query(subject, body),
@@ -137,7 +137,12 @@ export async function spatialJoin(subject: Subject, body: SpatialJoin): Promise<
 }
 
 /** The other layer, as the principal may read it. */
-function joinedView(deps: Catalogs, principal: Principal, view: View, { joinLayerId }: SpatialJoin): View {
+function joinedView(
+  deps: Catalogs,
+  principal: Principal,
+  view: CollectionView,
+  { joinLayerId }: SpatialJoin,
+): CollectionView {
   const layerId = integerWithin('joinLayerId', joinLayerId, 0, 2 ** 31);
   if (layerId === view.collection.layerId) throw badParameter('joinLayerId', 'must be another layer');
   const catalog = deps.visible(principal);
@@ -162,14 +167,14 @@ const UNITS = {
 } as const;
 const METRES = { meters: 1, kilometers: 1000, feet: 0.3048, miles: 1609.344 } as const;
 
-export async function bufferAggregate(subject: Subject, body: BufferAggregate): Promise<Analysis> {
+export async function requestBufferAggregate(subject: Subject, body: BufferAggregate): Promise<Analysis> {
   const { deps, x, view } = subject;
-  const dissolve = flagOf('dissolve', body.dissolve, true);
-  const groupBy = fieldNames('groupByFields', body.groupByFields, view.queryables);
+  const dissolve = parseFlag('dissolve', body.dissolve, true);
+  const groupBy = parseFieldNames('groupByFields', body.groupByFields, view.queryables);
   const reserved = ['featureCount', ...groupBy];
   if (new Set(reserved).size < reserved.length)
     throw badParameter('groupByFields', 'has a name that the answer uses itself');
-  const statistics = statisticsOf(body.outStatistics, view.queryables, reserved);
+  const statistics = parseOutStatistics(body.outStatistics, view.queryables, reserved);
   if (!dissolve && statistics.length > 0) throw badParameter('outStatistics', 'needs dissolve to be true');
   const task = { ...query(subject, body), distance: bufferMetres(body), dissolve, groupBy, statistics };
   return {
@@ -179,9 +184,9 @@ export async function bufferAggregate(subject: Subject, body: BufferAggregate): 
 }
 
 function bufferMetres({ distance, unit }: BufferAggregate): number {
-  const number = numberOf('distance', distance);
+  const number = parseFiniteNumber('distance', distance);
   if (number === undefined) throw badParameter('distance', 'is required');
-  const metres = number * METRES[wordOf('unit', unit, UNITS)];
+  const metres = number * METRES[parseChoice('unit', unit, UNITS)];
   if (metres < 0 || metres > MAX_METRES)
     throw badParameter('distance', `must be between 0 and ${MAX_METRES} metres`);
   return metres;
@@ -196,14 +201,14 @@ const MODES = {
   'square-grid': 'square',
 } as const;
 
-export async function density(subject: Subject, body: Density): Promise<Analysis> {
+export async function requestDensity(subject: Subject, body: Density): Promise<Analysis> {
   const { deps, x, view } = subject;
   const { weightField } = body;
   if (weightField && !isNumeric(fieldNamed('weightField', weightField, view.queryables)))
     throw badParameter('weightField', 'must be a numeric field');
   const task = {
     ...query(subject, body),
-    mode: wordOf('mode', body.mode, MODES),
+    mode: parseChoice('mode', body.mode, MODES),
     cellSize: numberWithin('cellSize', body.cellSize, 10, MAX_METRES),
     ...(weightField ? { weight: weightField } : {}),
   };

@@ -9,7 +9,7 @@ import { parseLenientJson } from '../../geoservices/geometry.js';
 type Text = string | undefined;
 
 /** A finite number; undefined when the member is missing. */
-export function numberOf(name: string, value: number | Text): number | undefined {
+export function parseFiniteNumber(name: string, value: number | Text): number | undefined {
   if (value === undefined || value === '') return undefined;
   const number = Number(value);
   if (!Number.isFinite(number)) throw badParameter(name, 'must be a number');
@@ -18,7 +18,7 @@ export function numberOf(name: string, value: number | Text): number | undefined
 
 /** A number that must be there and within bounds. */
 export function numberWithin(name: string, value: number | Text, low: number, high: number): number {
-  const number = numberOf(name, value);
+  const number = parseFiniteNumber(name, value);
   if (number === undefined) throw badParameter(name, 'is required');
   if (number < low || number > high) throw badParameter(name, `must be between ${low} and ${high}`);
   return number;
@@ -30,7 +30,7 @@ export function integerWithin(name: string, value: number | Text, low: number, h
   return number;
 }
 
-export function flagOf(name: string, value: boolean | Text, fallback: boolean): boolean {
+export function parseFlag(name: string, value: boolean | Text, fallback: boolean): boolean {
   if (value === undefined || value === '') return fallback;
   const text = String(value).toLowerCase();
   if (text !== 'true' && text !== 'false') throw badParameter(name, 'must be true or false');
@@ -38,7 +38,11 @@ export function flagOf(name: string, value: boolean | Text, fallback: boolean): 
 }
 
 /** A word and what it means; the first word when there is none. */
-export function wordOf<T extends string>(name: string, value: Text, words: Readonly<Record<string, T>>): T {
+export function parseChoice<T extends string>(
+  name: string,
+  value: Text,
+  words: Readonly<Record<string, T>>,
+): T {
   if (value === undefined || value === '') return Object.values(words)[0]!;
   const word = Object.hasOwn(words, value.toLowerCase()) ? words[value.toLowerCase()] : undefined;
   if (!word) throw badParameter(name, `must be one of ${Object.keys(words).join(', ')}`);
@@ -46,7 +50,7 @@ export function wordOf<T extends string>(name: string, value: Text, words: Reado
 }
 
 /** Names of fields, separated by commas, without repeats. */
-export function fieldNames(name: string, value: Text, fields: readonly Field[]): string[] {
+export function parseFieldNames(name: string, value: Text, fields: readonly Field[]): string[] {
   if (value === undefined || value.trim() === '') return [];
   const names = [...new Set(value.split(',').map((part) => part.trim()))];
   for (const each of names) fieldNamed(name, each, fields);
@@ -68,7 +72,7 @@ const OF_ANY: readonly StatisticType[] = ['count', 'min', 'max'];
 const NO_ORDER: readonly Field['type'][] = ['json', 'array', 'binary'];
 
 /** `reserved` are properties that the features have anyway. */
-export function statisticsOf(
+export function parseOutStatistics(
   value: unknown,
   fields: readonly Field[],
   reserved: readonly string[],
