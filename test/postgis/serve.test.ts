@@ -398,6 +398,7 @@ describe('a database with slow views', () => {
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
     } finally {
+      await run(postgres.url, 'UPDATE pace SET seconds = 0');
       await slow.stop();
     }
   });
