@@ -143,6 +143,29 @@ export function emptyTile(request: TileRequest, { lost = [] }: Loss = {}): Tile 
   };
 }
 
+/** The same tile with another body of equal content. */
+export function withBody(tile: Tile, body: Tile['body']): Tile {
+  const { mediaType, encoding, tag, lifetime, names, shown, lost, hasSecondForm } = tile;
+  const { bytes, empty, dropped, isLossy } = tile;
+  // One literal, as in `newTile`.
+  return {
+    body,
+    mediaType,
+    encoding,
+    tag,
+    lifetime,
+    names,
+    shown,
+    lost,
+    hasSecondForm,
+    bytes,
+    empty,
+    dropped,
+    isLossy,
+    answer: undefined,
+  } as Tile;
+}
+
 /** What an image of the tile measures. */
 export function sizeInPixels({ at, scale = 1, selection }: TileRequest): TileSize {
   const { tileWidth, tileHeight } = at.set.matrices[at.zoom]!;

@@ -192,6 +192,31 @@ describe('tiles of equal content', () => {
     expect(cache.statistics()).toMatchObject({ entries: 0, bytes: 0 });
   });
 
+  test('have their own names in a content delivery network, and one body', async () => {
+    const cache = new TileCache(10_000_000);
+    const body = Buffer.alloc(50_000);
+    for (let column = 0; column < 2; column++)
+      await cache.load(at(column), async () => ({
+        ...{ body: Buffer.from(body), tag: 'sea', bytes: 50_000, names: ['tiles', `c1-8-0-${column}`] },
+      }));
+    const [one, other] = [0, 1].map((column) => cache.find(at(column).key)!.tile);
+    expect([one!.names, other!.names]).toEqual([
+      ['tiles', 'c1-8-0-0'],
+      ['tiles', 'c1-8-0-1'],
+    ]);
+    expect(other!.body).toBe(one!.body);
+    expect(cache.statistics().bytes).toBeLessThan(55_000);
+  });
+
+  test('keep the rasters and batches that each of them shows', async () => {
+    const cache = new TileCache(10_000_000);
+    const shown = (count: number) =>
+      ({ batch: { start: '2026-01-01T00:00:00Z' }, count, items: [] }) as never;
+    for (let column = 0; column < 2; column++)
+      await cache.load(at(column), async () => ({ ...tileOf(10, 'sea'), shown: shown(column) }));
+    expect([0, 1].map((column) => cache.find(at(column).key)!.tile.shown?.count)).toEqual([0, 1]);
+  });
+
   test('are counted for each collection that they show', async () => {
     const cache = new TileCache(10_000_000);
     await cache.load(wanted({ zoom: 1, row: 0, column: 0, layers: [1, 2] }), async () => tileOf(10, 'a'));

@@ -1,6 +1,9 @@
-import type { Tile } from '../tile.js';
+import { type Tile, withBody } from '../tile.js';
 
-/** Tiles of equal content, held once: empty ones, and those of one colour. */
+/**
+ * Tiles of equal content, whose bodies are held once: empty ones, and those of one colour. Tiles that differ in what is said
+ * of them, such as the names by which a content delivery network finds them, remain two tiles with one body.
+ */
 export class SharedTiles {
   readonly #held = new Map<string, { tile: Tile; holders: number }>();
   /** Bytes of all bodies, each counted once. */
@@ -12,7 +15,7 @@ export class SharedTiles {
     const entry = name === undefined ? undefined : this.#held.get(name);
     if (entry) {
       entry.holders++;
-      return entry.tile;
+      return hasSameFacts(tile, entry.tile) ? entry.tile : withBody(tile, entry.tile.body);
     }
     if (name !== undefined) this.#held.set(name, { tile, holders: 1 });
     this.bytes += tile.bytes;
@@ -34,4 +37,12 @@ export class SharedTiles {
 function nameOf({ tag, bytes, mediaType, encoding, lifetime }: Tile): string | undefined {
   if (tag === undefined && bytes > 0) return undefined;
   return `${tag} ${bytes} ${mediaType} ${encoding} ${lifetime}`;
+}
+
+/** True if replies with two tiles of equal content have the same headers. */
+function hasSameFacts(one: Tile, other: Tile): boolean {
+  const hasFacts = (tile: Tile) => tile.shown !== undefined || (tile.lost?.length ?? 0) > 0;
+  if (hasFacts(one) || hasFacts(other) || one.dropped !== other.dropped) return false;
+  const names = one.names ?? [];
+  return names.length === (other.names?.length ?? 0) && names.every((name, n) => name === other.names?.[n]);
 }
