@@ -1,15 +1,12 @@
 import { availableParallelism } from 'node:os';
 import type { IngestTasks, IngestWorkerData } from '../../core/exchange/ingest.js';
 import { LIMITS } from '../../core/kit/limits.js';
-import type { FeatureProcessTasks } from '../../core/processes/feature-processes.js';
 import type { StorageTasks } from '../../core/sources/storage.js';
 import type { Retention } from '../../core/streams/events.js';
 import type { SymbolTasks } from '../../core/styles/symbols.js';
 import type { Pools, TaskInput, TaskName, TaskOptions, TaskOutput } from '../../core/tasks/tasks.js';
 import { EnginePool } from '../engine/client.js';
-import type { EngineTaskName } from '../engine/wire.js';
 import type { ArchiveTaskName } from '../entries/archive.js';
-import type { VectorTaskName } from '../entries/vector.js';
 import { Admission } from '../threads/admission.js';
 import { OneThreadPool } from '../threads/one-thread.js';
 import { ProcessPool } from './process/pool.js';
@@ -41,6 +38,42 @@ export interface PoolsOptions {
   dataDir?: string;
   /** Hears for how many milliseconds there was no engine, once there is one again. */
   onEnginesBack?(absenceMs: number): void;
+}
+
+/** What stands before the dot of a task's name. */
+type TaskFamily = TaskName extends `${infer F}.${string}` ? F : never;
+type PoolName =
+  | 'vector'
+  | 'engines'
+  | 'archives'
+  | 'symbols'
+  | 'storage'
+  | 'ingest'
+  | 'geocoding'
+  | 'processes'
+  | 'geometries';
+
+const POOLS: Readonly<Record<TaskFamily, PoolName>> = {
+  archive: 'archives',
+  geocoding: 'geocoding',
+  ingest: 'ingest',
+  map: 'engines',
+  ogr: 'engines',
+  process: 'processes',
+  raster: 'engines',
+  storage: 'storage',
+  symbols: 'symbols',
+  vector: 'vector',
+};
+/** A job may keep a process for hours, and operations on geometries have clients that wait. */
+const OWN_POOLS: Readonly<Partial<Record<TaskName, PoolName>>> = { 'process.geometry': 'geometries' };
+
+interface AnyPool {
+  run(name: never, input: never, options?: TaskOptions): Promise<unknown>;
+}
+
+function findPool(name: TaskName): PoolName {
+  return OWN_POOLS[name] ?? POOLS[name.slice(0, name.indexOf('.')) as TaskFamily];
 }
 
 /** The pools of a gateway process: vector threads, writer of archives and maker of glyphs here, GDAL and Mapnik in the engines. */
@@ -78,7 +111,6 @@ export function createPools(options: PoolsOptions): Pools {
     maxQueue: LIMITS.geocodeImports,
   });
   const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
-  // A job may keep a process for hours, and these have clients that wait.
   const geometries = new ProcessPool({
     ...{
       name: 'geometry',
@@ -88,18 +120,10 @@ export function createPools(options: PoolsOptions): Pools {
       maxQueue: LIMITS.geometryQueue,
     },
   });
+  const pools = { vector, engines, archives, symbols, storage, ingest, geocoding, processes, geometries };
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {
-    if (name.startsWith('vector.')) return vector.run(name as VectorTaskName, input, taskOptions);
-    if (name.startsWith('archive.')) return archives.run(name as ArchiveTaskName, input, taskOptions);
-    if (name.startsWith('symbols.')) return symbols.run(name as keyof SymbolTasks, input, taskOptions);
-    if (name.startsWith('storage.')) return storage.run(name as keyof StorageTasks, input, taskOptions);
-    if (name === 'process.geometry') return geometries.run(name, input, taskOptions);
-    if (name.startsWith('process.'))
-      return processes.run(name as keyof FeatureProcessTasks, input, taskOptions);
-    if (name.startsWith('ingest.')) return ingest.run(name as keyof IngestTasks, input, taskOptions);
-    if (name === 'geocoding.import' || name === 'geocoding.sweep')
-      return geocoding.run(name, input, taskOptions);
-    return engines.run(name as EngineTaskName, input, taskOptions);
+    const pool: AnyPool = pools[findPool(name)];
+    return pool.run(name as never, input, taskOptions);
   };
   const admission = new Admission(options.heavyPerAddress);
   return {
@@ -108,20 +132,9 @@ export function createPools(options: PoolsOptions): Pools {
         run(name, input as never, admitted),
       ) as Promise<TaskOutput<N>>;
     },
-    status: () => [
-      vector.status(),
-      ...engines.status(),
-      archives.status(),
-      symbols.status(),
-      storage.status(),
-      ingest.status(),
-      geocoding.status(),
-      processes.status(),
-      geometries.status(),
-    ],
+    status: () => Object.values(pools).flatMap((pool) => pool.status()),
     async close() {
-      const pools = [vector, engines, archives, symbols, storage, ingest, geocoding, processes, geometries];
-      await Promise.all(pools.map((pool) => pool.close()));
+      await Promise.all(Object.values(pools).map((pool) => pool.close()));
     },
   };
 }
