@@ -211,7 +211,9 @@ export function storeSuite(name: string, layer: () => Promise<Pick<VectorLayerIn
 
     it('is edited, or says that it is not', async () => {
       const { source } = info;
-      const response = await fetch(`${url}/ogc/features/collections/rows/items/1`, { method: 'DELETE' });
+      const headers = { 'x-api-key': 'any' };
+      const path = `${url}/ogc/features/collections/rows/items/1`;
+      const response = await fetch(path, { method: 'DELETE', headers });
       if (!source.writable) {
         const { detail } = await response.json();
         return expect([response.status, detail]).toEqual([403, expect.stringContaining('read-only')]);

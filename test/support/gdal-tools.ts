@@ -42,8 +42,11 @@ const LIBRARY: Readonly<Record<string, (args: string[]) => string>> = {
   },
 };
 
-/** Settings of one call, and answers about GDAL, need a process. */
-const needsProcess = (args: readonly string[]) => args.some((arg) => arg.startsWith('--'));
+/**
+ * Settings of one call, and answers about GDAL, need a process. So do URLs: a file that shares the test process may have
+ * shut GDAL off from the network, as the server does.
+ */
+const needsProcess = (args: readonly string[]) => args.some((arg) => /^--|https?:/.test(arg));
 
 /** Runs a utility of GDAL, or another program, and returns what it writes to standard output. */
 export function gdalTool(program: string, ...args: readonly (string | number)[]): string {
