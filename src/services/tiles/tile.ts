@@ -29,8 +29,8 @@ interface ShownBatch {
 
 /** A tile. The members that a reply is made from come first. */
 export interface Tile {
-  /** Undefined for a tile in which nothing is, in a format that cannot express that. */
-  readonly body: Uint8Array | undefined;
+  /** Undefined for a tile without content in a format that cannot express that. The cache shares equal bodies. */
+  body: Uint8Array | undefined;
   readonly mediaType?: string | undefined;
   readonly encoding?: Compression | undefined;
   /** Names the content, whatever its coding. */
@@ -141,29 +141,6 @@ export function emptyTile(request: TileRequest, { lost = [] }: Loss = {}): Tile 
     isLossy,
     answer: undefined,
   };
-}
-
-/** The same tile with another body of equal content. */
-export function withBody(tile: Tile, body: Tile['body']): Tile {
-  const { mediaType, encoding, tag, lifetime, names, shown, lost, hasSecondForm } = tile;
-  const { bytes, empty, dropped, isLossy } = tile;
-  // One literal, as in `newTile`.
-  return {
-    body,
-    mediaType,
-    encoding,
-    tag,
-    lifetime,
-    names,
-    shown,
-    lost,
-    hasSecondForm,
-    bytes,
-    empty,
-    dropped,
-    isLossy,
-    answer: undefined,
-  } as Tile;
 }
 
 /** What an image of the tile measures. */

@@ -1,8 +1,8 @@
-import { type Tile, withBody } from '../tile.js';
+import type { Tile } from '../tile.js';
 
 /**
- * Tiles of equal content, whose bodies are held once: empty ones, and those of one colour. Tiles that differ in what is said
- * of them, such as the names by which a content delivery network finds them, remain two tiles with one body.
+ * Tiles of equal content, whose bodies are kept once: empty ones, and those of one colour. Tiles whose replies have other
+ * headers, such as names for a content delivery network, remain two tiles with one body.
  */
 export class SharedTiles {
   readonly #held = new Map<string, { tile: Tile; holders: number }>();
@@ -15,7 +15,9 @@ export class SharedTiles {
     const entry = name === undefined ? undefined : this.#held.get(name);
     if (entry) {
       entry.holders++;
-      return hasSameFacts(tile, entry.tile) ? entry.tile : withBody(tile, entry.tile.body);
+      if (hasSameFacts(tile, entry.tile)) return entry.tile;
+      tile.body = entry.tile.body;
+      return tile;
     }
     if (name !== undefined) this.#held.set(name, { tile, holders: 1 });
     this.bytes += tile.bytes;
