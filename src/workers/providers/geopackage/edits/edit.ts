@@ -31,13 +31,12 @@ import { quote } from '../connection.js';
 import { passingRows } from '../queries/filter.js';
 import { GeoPackageFilterWriter } from '../queries/filter-sql.js';
 import { featureSql, rowName, storedOptions } from '../queries/items.js';
-import { quoteRowColumn } from '../queries/window.js';
+import { quoteIndexTable, quoteRowColumn } from '../queries/window.js';
 import { guarded } from './edit-errors.js';
 import { recordEvents } from './outbox.js';
 import {
   beginOn,
   type EditTableFacts,
-  quoteRtree,
   requireCommitted,
   type Writer,
   withState,
@@ -205,7 +204,7 @@ export class GeoPackageSession implements EditSession {
     if (count === 0 && (await this.read(id)) !== null) throw rowNotDeleted(id);
     if (!this.#facts.tendsIndex) return;
     const isGone = `NOT EXISTS (SELECT 1 FROM ${this.#table} WHERE ${this.#id} = ?)`;
-    this.#run(`DELETE FROM ${quoteRtree(this.#source)} WHERE id = ? AND ${isGone}`, [key, key]);
+    this.#run(`DELETE FROM ${quoteIndexTable(this.#source)} WHERE id = ? AND ${isGone}`, [key, key]);
   }
 
   async record(events: readonly NewEvent[]): Promise<number> {
@@ -254,7 +253,7 @@ export class GeoPackageSession implements EditSession {
     ) as { minx: number | null; miny: number; maxx: number; maxy: number } | undefined;
     const filled = box && box.minx !== null;
     if (this.#facts.tendsIndex) {
-      const rtree = quoteRtree(this.#source);
+      const rtree = quoteIndexTable(this.#source);
       if (filled) {
         const entry = [key, box.minx, box.maxx, box.miny, box.maxy];
         this.#run(`INSERT OR REPLACE INTO ${rtree} VALUES (?, ?, ?, ?, ?)`, entry);

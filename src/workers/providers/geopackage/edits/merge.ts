@@ -9,10 +9,11 @@ import type { Cancellation } from '../../../threads/cancellation.js';
 import { quote } from '../connection.js';
 import { passingRows } from '../queries/filter.js';
 import type { Query } from '../queries/window.js';
+import { quoteIndexTable } from '../queries/window.js';
 import { GeoPackageSession } from './edit.js';
 import { guarded } from './edit-errors.js';
 import { recordGap } from './outbox.js';
-import { quoteRtree, type Writer } from './writer.js';
+import type { Writer } from './writer.js';
 
 /** Writes the rows of a merge in one transaction of the only writer of a GeoPackage. */
 export function merge(task: MergeTask, cancellation?: Cancellation): Promise<MergeResult> {
@@ -102,7 +103,7 @@ class GeoPackageMerge implements MergeSession {
     const { sql, values } = this.#passing();
     const rows = `SELECT row FROM (${sql})`;
     if (this.writer.tableFacts(this.#source).tendsIndex)
-      this.#run(`DELETE FROM ${quoteRtree(this.#source)} WHERE id IN (${rows})`, ...values);
+      this.#run(`DELETE FROM ${quoteIndexTable(this.#source)} WHERE id IN (${rows})`, ...values);
     return this.#run(`DELETE FROM ${this.#table} WHERE ${this.#id} IN (${rows})`, ...values);
   }
 

@@ -16,7 +16,7 @@ import {
   settleFile,
 } from '../../kept-sqlite.js';
 import { endTimeLimit } from '../../time-limit.js';
-import { connect, quote } from '../connection.js';
+import { connect } from '../connection.js';
 import { createOutbox } from './outbox.js';
 
 type Db = Database.Database;
@@ -232,9 +232,4 @@ function hasTriggers(db: Db, { table, geometryColumn }: GeoPackageSource): boole
   return ['insert', 'update', 'delete'].every((event) =>
     names.some((name) => name.startsWith(`${prefix}${event}`)),
   );
-}
-
-/** The rtree of a source as a quoted name. */
-export function quoteRtree({ table, geometryColumn }: GeoPackageSource): string {
-  return quote(`rtree_${table}_${geometryColumn}`);
 }
