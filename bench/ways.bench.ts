@@ -10,7 +10,7 @@ import { startGraticule } from './support/server.js';
 
 /**
  * How many files of src a request enters, in all threads and processes: those in which a function ran, by the coverage of
- * V8. Each request was made twice before, and what runs on an idle server meanwhile is left out.
+ * V8. Each request was made twice before. Files that also run on an idle server are omitted.
  */
 const PORT = 18_095;
 const KEY = 'bench-bench-bench-bench';
@@ -71,10 +71,10 @@ interface Feature {
 /** The table of the database, which is published some time after the start. */
 async function untilListed(path: string, list: string, member: 'id' | 'title' | 'name'): Promise<Listed> {
   for (const end = Date.now() + JOB_MS; Date.now() < end; await pause(200)) {
-    const found = (await json<Record<string, Listed[]>>('GET', path))[list]!.find((one) =>
+    const entry = (await json<Record<string, Listed[]>>('GET', path))[list]!.find((one) =>
       `${one[member]}`.toLowerCase().includes('buildings'),
     );
-    if (found) return found;
+    if (entry) return entry;
   }
   throw new Error(`${path} does not list the buildings`);
 }
@@ -108,7 +108,7 @@ try {
     ...{ service: '*', layer: buildings, role: 'reader', attribute: 'kind', claimType: 'kind' },
   }).catch(() => undefined);
   const [longitude, latitude] = features[0]!.geometry.coordinates.flat(3) as unknown as [number, number];
-  /** Of another zoom each time, so that none is cached. */
+  /** Requests a tile of another zoom level each time, because a repeated one would be cached. */
   const tile = (n: number) => {
     const zoom = 12 + (n % 8);
     const radians = (latitude * Math.PI) / 180;
@@ -180,7 +180,7 @@ try {
     bench: 'ways',
     command: './run bench ways',
     about:
-      'Files of src in which a function runs for one request, in all threads and processes, by the coverage of V8; without those that run on an idle server. Each request was made twice before. `--list` prints the files.',
+      'Files of src in which a function runs for one request, in all threads and processes, by the coverage of V8. Files that also run on an idle server are omitted. Each request was made twice before. `--list` prints the files.',
     figures,
     ratios: [],
     notes,

@@ -66,7 +66,7 @@ export class CoverageProbe {
     const modules = isBundle ? this.#modulesOf(path) : [{ start: 0, path: `src/${own}.ts` }];
     for (const { ranges } of functions) {
       const [{ startOffset, endOffset, count }] = ranges as [(typeof ranges)[number]];
-      // The function around a whole script or bundle is no function of ours.
+      // The function around a complete script or bundle does not count.
       if (count === 0 || (startOffset <= WRAPPER && endOffset - startOffset > 100_000)) continue;
       const at = modules.findLast(({ start }) => start <= startOffset - (isBundle ? WRAPPER : 0));
       if (at?.path.startsWith('src/')) files.add(at.path);

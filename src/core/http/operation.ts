@@ -331,7 +331,7 @@ export interface OperationSpec<P extends Params, S extends TSchema, M>
   readonly params?: P;
   readonly formats?: readonly Format[];
   readonly body?: BodySpec<S>;
-  /** `declareMemo` what `exchange.memo` holds. */
+  /** The memo that `declareMemo` declared for `exchange.memo`. */
   readonly memo?: Memo<M>;
   run(exchange: Exchange<P, Static<S>, M>): Reply | Promise<Reply>;
 }

@@ -31,7 +31,7 @@ export interface FetchOptions {
 const LOOK_MS = 500;
 
 /**
- * Downloads a file. Throws 400 naming `parseSourceUrl` or `fileName` for what may not or cannot be read, 413 for a file that is too
+ * Downloads a file. Throws 400 naming `sourceUrl` or `fileName` for what may not or cannot be read, 413 for a file that is too
  * large, and 503 when the other server does not answer in time; then nothing stays on disk.
  */
 export async function fetchFile(

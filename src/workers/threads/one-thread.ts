@@ -19,7 +19,7 @@ export interface OneThreadMessage<N extends TaskName> {
 
 export interface OneThreadOptions {
   name: string;
-  /** The thread's module, whose default export runs a task and answers an `TaskResponse`. */
+  /** The thread's module, whose default export runs a task and answers a `TaskResponse`. */
   worker: URL;
   /** What the thread knows from its start. */
   workerData?: unknown;

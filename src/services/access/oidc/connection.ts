@@ -29,12 +29,12 @@ export class ProviderConnection {
     this.#keys = new Refreshed(() => this.#readKeys(), KEYS_MS);
   }
 
-  /** Its metadata, as it is known. Rejects with `findApiError`. */
+  /** Its metadata, as it is known. Rejects with `unavailable`. */
   configuration(): Promise<Configuration> {
     return this.#metadata.get();
   }
 
-  /** Its metadata, asked for now. Rejects with `findApiError`. */
+  /** Its metadata, asked for now. Rejects with `unavailable`. */
   discover(): Promise<Configuration> {
     return this.#metadata.renew();
   }

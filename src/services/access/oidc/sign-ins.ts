@@ -48,7 +48,7 @@ export class SignIns {
 
   constructor(private readonly deps: SignInDeps) {}
 
-  /** Where the browser goes, and what its cookie holds meanwhile. Rejects with `not-found` and `findApiError`. */
+  /** Where the browser goes, and what its cookie holds meanwhile. Rejects with `not-found` and `unavailable`. */
   async begin(providerId: string, baseUrl: string): Promise<{ authorizeUrl: string; pending: string }> {
     const provider = await this.deps.providers.enabled(providerId);
     const configuration = await this.deps.providers.connection(provider).discover();
@@ -68,7 +68,7 @@ export class SignIns {
 
   /**
    * The session of who comes back. Rejects with `invalid-request` for what does not belong to the cookie or is not
-   * valid any more, and with `not-found`, `forbidden` and `findApiError`.
+   * valid any more, and with `not-found`, `forbidden` and `unavailable`.
    */
   async finish(providerId: string, callback: Callback, cookie: string | undefined, baseUrl: string) {
     const provider = await this.deps.providers.enabled(providerId);

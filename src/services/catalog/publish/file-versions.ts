@@ -92,9 +92,9 @@ export class FileVersions {
     collections: readonly { readonly file: string }[],
   ): Promise<string[]> {
     const unread: string[] = [];
-    const found = await findFiles(sources, dataDir);
+    const files = await findFiles(sources, dataDir);
     // Folders that are one source have a version of their own.
-    const paths = found.flatMap(({ path, problem, version }) => (problem || version ? [] : [path]));
+    const paths = files.flatMap(({ path, problem, version }) => (problem || version ? [] : [path]));
     for (const [i, path] of paths.entries()) {
       if (i % FILES_A_TURN === 0) await setImmediate();
       if (!this.isKnown(path)) unread.push(path);

@@ -10,7 +10,7 @@ import { indexColumns, located, readDecimals } from './input.js';
 import { StatisticsGroup } from './statistics.js';
 
 /**
- * A feature per H3 cell with `computeH3Cells` (the index in hexadecimal), `count` and the statistics, in the order of the index. The
+ * A feature per H3 cell with `h3` (the index in hexadecimal), `count` and the statistics, in the order of the index. The
  * answer has no place to say that it is incomplete: what is too much fails with `too-large`.
  */
 export async function computeH3Cells(task: H3Task, cancellation?: Cancellation): Promise<AnalyticsResult> {

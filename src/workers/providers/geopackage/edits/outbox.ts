@@ -28,7 +28,7 @@ export function createOutbox(db: Database.Database): void {
   db.prepare(NAME).run(randomUUID());
 }
 
-/** Task `vector.readStoreId`: null for a file that was never edited by this server. */
+/** Task `vector.storeId`: null for a file that was never edited by this server. */
 export function readStoreId({ path }: { path: string }): string | null {
   const db = reader(path);
   const has = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'graticule_store'").get();

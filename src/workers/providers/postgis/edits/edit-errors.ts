@@ -48,7 +48,7 @@ function raised(message: string): EditRefusal {
   return new EditRefusal('invalid', `The database refuses the row: ${message}.`);
 }
 
-/** Runs a step of an edit; what PostgreSQL says against it becomes a `EditRefusal`, or a `TaskFailure` where it may pass. */
+/** Runs a step of an edit; what PostgreSQL says against it becomes an `EditRefusal`, or a `TaskFailure` where it may pass. */
 export async function guarded<T>(step: Promise<T>): Promise<T> {
   try {
     return await step;

@@ -25,7 +25,7 @@ const RECEIPTS = `CREATE TABLE IF NOT EXISTS graticule_events.merges (
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** Makes the outbox of a database where there is none. Throws a `EditRefusal` when the user may not. */
+/** Makes the outbox of a database where there is none. Throws an `EditRefusal` when the user may not. */
 export function ensureOutbox(connection: PostgresConnection): Promise<void> {
   return ensureTable(connection, `${EVENTS_SCHEMA}.outbox`, [OUTBOX]);
 }
@@ -35,7 +35,7 @@ export function ensureReceipts(connection: PostgresConnection): Promise<void> {
   return ensureTable(connection, `${EVENTS_SCHEMA}.merges`, [RECEIPTS]);
 }
 
-/** Makes a table of the server's by some statements where there is none. Throws a `EditRefusal` when the user may not. */
+/** Makes a table of the server's by some statements where there is none. Throws an `EditRefusal` when the user may not. */
 export async function ensureTable(
   connection: PostgresConnection,
   name: string,
