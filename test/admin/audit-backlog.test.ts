@@ -6,7 +6,6 @@ import Database from '../../src/native/sqlite.js';
 import type { AuditEvent } from '../../src/stores/audit/audit.js';
 import { AuditBacklog } from '../../src/stores/audit/audit-backlog.js';
 import { eventually, json } from '../e2e/support/http.js';
-import { family } from '../e2e/support/processes.js';
 import { geoPackageStore } from '../edits/support.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
@@ -157,7 +156,7 @@ it('each edit that was answered has its row, whatever the state did and when the
         accept();
         await edit();
       }
-      for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
+      await server.kill();
       await server.stop().catch(() => {});
     }
     server = await startServerProcess({ sources: store.sources, dataDir });

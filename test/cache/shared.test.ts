@@ -45,9 +45,7 @@ describe('tiles on disk', () => {
     server = await startServerProcess({ sources: store.sources, dataDir, env });
   };
   const kill = async () => {
-    const gone = new Promise((resolve) => server.process.once('exit', resolve));
-    server.process.kill('SIGKILL');
-    await gone;
+    await server.kill();
   };
   const add = (name: string) =>
     sender(server.url, server.adminKey)('POST', 'untended/items', point(10, 35, name));

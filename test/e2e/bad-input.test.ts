@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { errorLines, gateways, residentBytes } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { isFullRun, repetitions } from '../support/soak.js';
 import { dial, eventually, exchange, raw } from './support/http.js';
-import { errorLines, gateways, residentBytes } from './support/processes.js';
 
 const IS_FULL = isFullRun(import.meta.url);
 let server: TestServer;

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EditableStore, geoPackageStore, parcel, postgisStore, sender } from '../edits/support.js';
+import { gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { isFullRun, repetitions } from '../support/soak.js';
-import { gateways } from './support/processes.js';
 
 /**
  * The gateway is killed again and again while it takes edits. What it answered 2xx must be there; every change of a row

@@ -13,10 +13,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { geoPackageStore, sender } from '../edits/support.js';
+import { gateways } from '../support/processes.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { isFullRun } from '../support/soak.js';
 import { eventually } from './support/http.js';
-import { gateways } from './support/processes.js';
 
 /**
  * A data folder that is deleted, or whose disk is full, while the server runs, and one whose state is lost. A brief run has

@@ -179,9 +179,7 @@ describe('a request with an Idempotency-Key', () => {
   it('is remembered after kill -9', async () => {
     const first = await post(ITEMS, 'durable', country('Durable'));
     expect(first.status).toBe(201);
-    const ended = new Promise((resolve) => server.process.once('exit', resolve));
-    server.process.kill('SIGKILL');
-    await ended;
+    await server.kill();
     server = await start();
     const again = await post(ITEMS, 'durable', country('Durable'));
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);

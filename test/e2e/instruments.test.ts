@@ -6,10 +6,10 @@ import { ABSENT_INSTRUMENTS, expandNames } from '../../src/gateway/telemetry/abs
 import { geoPackageStore, parcel, sender } from '../edits/support.js';
 import { SECRET, startReceiver, type TestReceiver } from '../streaming/receiver.js';
 import { EventReader, StreamClient } from '../streaming/support.js';
+import { engines } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { CONTRACT_INSTRUMENTS } from '../telemetry/contract-instruments.js';
 import { eventually } from './support/http.js';
-import { engines } from './support/processes.js';
 
 /** What only faults bring into the scrape, and the file that makes such faults. */
 const OF_FAULTS: Record<string, string> = {

@@ -9,7 +9,6 @@ import { call, collections, itemsOf, type Json, leftovers } from '../imports/sup
 import { ProcessClient } from '../processes/support.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
-import { family } from './support/processes.js';
 
 /**
  * A server that is killed while it publishes an import and a result of a process, and changes settings of a layer: the next
@@ -126,8 +125,7 @@ it('shows the old or the new state of everything after kill -9 at any moment', a
     const settled = Promise.all(changes);
     const after = Math.random() * lastMs;
     await sleep(after);
-    const killed = family(server.process.pid!);
-    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    await server.kill();
     const [isImported, isResult, isRenamed] = await settled;
     ageUploads();
     server = await start();

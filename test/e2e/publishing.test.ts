@@ -12,9 +12,9 @@ import { join } from 'node:path';
 import { VectorTile } from '@mapbox/vector-tile';
 import { PbfReader } from 'pbf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { errorLines, gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { json, raw, run } from './support/http.js';
-import { errorLines, gateways } from './support/processes.js';
 
 /** A table name with every character that SQL, paths and pages could stumble over. */
 const HOSTILE = `x'; DROP TABLE "t"; --\u00e9\u4e2d<script>alert(1)</script>`;

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
 import { geoPackageStore } from '../edits/support.js';
+import { alive, engines, gateways, logLines } from '../support/processes.js';
 import { type ServerSetup, startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { isFullRun, repetitions } from '../support/soak.js';
 import { eventually, json, raw } from './support/http.js';
-import { alive, engines, gateways, logLines } from './support/processes.js';
 
 const DEM = 'demo/data/olinda_dem_utm25s.tif';
 /** A brief run has one kill of each process, one wrong configuration and one stop. */

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +8,9 @@ import type { Interest } from '../../src/client/index.js';
 import { OUTBOX_EVENTS } from '../../src/core/kit/limits.js';
 import { type EditableStore, geoPackageStore, postgisStore, sender } from '../edits/support.js';
 import { freePort } from '../support/ports.js';
+import { errorLines, gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { isFullRun, repetitions } from '../support/soak.js';
-import { errorLines, family, gateways } from './support/processes.js';
 import { Follower, overEvents, SocketClient } from './support/stream-follower.js';
 import { type Item, Writer } from './support/stream-writer.js';
 
@@ -178,9 +177,7 @@ describe.each(runs)('streams of a %s', (name, makeStore, batches, kills) => {
       for (const pid of gateways(server.process.pid!)) process.kill(pid, 'SIGKILL');
       return;
     }
-    const ended = once(server.process, 'exit');
-    for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
-    await ended;
+    await server.kill();
     server = await start();
   }
 

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +8,6 @@ import Database from '../../src/native/sqlite.js';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
 import { eventually } from '../e2e/support/http.js';
-import { family } from '../e2e/support/processes.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { isFullRun, repetitions } from '../support/soak.js';
 import { type Editor, sender } from './support.js';
@@ -94,13 +92,6 @@ const REPLACEMENTS = {
 };
 const ways = Object.entries(REPLACEMENTS);
 const logSize = () => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-
-/** Ends a server with all its processes, as a loss of power to them. */
-async function kill(): Promise<void> {
-  const ended = once(server.process, 'exit');
-  for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
-  await ended;
-}
 
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'graticule-replaced-data-'));
@@ -230,7 +221,7 @@ describe('a server that was killed', () => {
   /** Edits the file of the server, which the round before started, and kills it. */
   const edited = async () => {
     const count = await fillLog('edit');
-    await kill();
+    await server.kill();
     expect(logSize()).toBeGreaterThan(0);
     return count;
   };

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { family, titleOf } from '../e2e/support/processes.js';
+import { family, titleOf } from '../support/processes.js';
 import { eventually, suiteEngine } from './support.js';
 
 /** The process that translates files goes on after one that it refuses, and takes no file down with it. */

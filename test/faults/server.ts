@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { family } from '../e2e/support/processes.js';
+import { family } from '../support/processes.js';
 import { type Host, spawnOn } from './network.js';
 import { childOf } from './processes.js';
 

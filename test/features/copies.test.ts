@@ -14,8 +14,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { alive, family } from '../e2e/support/processes.js';
 import { freePort } from '../support/ports.js';
+import { alive, family } from '../support/processes.js';
 import { startServer, startServerProcess } from '../support/server.js';
 
 /** A copy of a file is there as a whole or not at all, although nothing of it is written to the disk before its end. */

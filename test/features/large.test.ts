@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connect } from '../../src/workers/providers/geopackage/connection.js';
 import { createSpatialIndex, prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
 import { json } from '../e2e/support/http.js';
-import { gateways, residentBytes } from '../e2e/support/processes.js';
 import { geoPackageBlob } from '../native/support.js';
+import { gateways, residentBytes } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** 2,000 polygons of 2,000 vertices: about 100 MB as GeoJSON. */

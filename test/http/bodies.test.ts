@@ -14,8 +14,8 @@ import { Forwarding } from '../../src/gateway/http/requests/forwarding.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { createLog } from '../../src/services/telemetry/log.js';
 import { raw } from '../e2e/support/http.js';
-import { errorLines, gateways } from '../e2e/support/processes.js';
 import { NO_AUDIT } from '../support/auditing.js';
+import { errorLines, gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 
 const BOUNDS = { depth: 3, values: 10, names: 4, string: 8 };

@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/core/kit/limits.js';
 import { exchange, raw } from '../e2e/support/http.js';
-import { errorLines, gateways, residentBytes } from '../e2e/support/processes.js';
+import { errorLines, gateways, residentBytes } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** Messages at the edge of HTTP, as bytes. */

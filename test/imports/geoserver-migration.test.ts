@@ -10,7 +10,6 @@ import { LayerWords } from '../../src/services/exchange/migrations/geoserver/lay
 import type { MigrationState } from '../../src/services/exchange/migrations/geoserver/progress.js';
 import type { MigrationRequest } from '../../src/services/exchange/migrations/geoserver/request.js';
 import { settleGroups } from '../../src/services/exchange/migrations/geoserver/settle-groups.js';
-import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { isFullRun } from '../support/soak.js';
@@ -343,7 +342,7 @@ describe('a migration of a GeoServer', { timeout: 600_000 }, () => {
     );
     const before = layersOf(await jobOf(jobId));
     const { dataDir } = server;
-    for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
+    await server.kill();
     services.behaviour = undefined;
     server = await startServerProcess({ sources: [], dataDir, env: migrationEnv });
     const job = await ended(jobId);
@@ -364,7 +363,7 @@ describe('a migration of a GeoServer', { timeout: 600_000 }, () => {
     const { jobId } = (await start({ layerNames: ['heights'], ...options })).body;
     await vi.waitFor(() => expect(isAsked).toBe(true), { timeout: 60_000 });
     const { dataDir } = server;
-    for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
+    await server.kill();
     services.behaviour = undefined;
     server = await startServer({ sources: [], dataDir, env: migrationEnv });
     expect(states(await ended(jobId))).toEqual({ 'topp:heights': 'imported' });

@@ -429,7 +429,7 @@ describe('while it reads', () => {
     const { dataDir } = server;
     const { body } = await start({ tableName: 'killed', batchSize: 10 });
     await until(body['jobId'], (job) => job['featuresProcessed'] === 10);
-    process.kill(server.process.pid!, 'SIGKILL');
+    await server.kill();
     remote.behaviour = undefined;
     const from = remote.queries.length;
     server = await startServerProcess({ sources: [], dataDir, env });
@@ -534,7 +534,7 @@ describe('attachments', () => {
       },
       { timeout: 60_000 },
     );
-    process.kill(server.process.pid!, 'SIGKILL');
+    await server.kill();
     downloads = 0;
     remote.behaviour = (query) => {
       if (isDownload(query)) downloads++;

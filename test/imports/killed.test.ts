@@ -177,8 +177,7 @@ async function outcomeOfKill(one: Import, meanwhile: (file: string) => void = ()
   holdFrom = one.pages * one.size;
   const called = one.run(table).catch(() => 'broken');
   await vi.waitFor(() => expect(held).toHaveLength(1), { timeout: 120_000 });
-  // The gateways, and the supervisor that would start them again.
-  process.kill(server.process.pid!, 'SIGKILL');
+  await server.kill();
   expect(await called).toBe('broken');
   holdFrom = Number.POSITIVE_INFINITY;
   meanwhile(pagesFile());

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { family } from '../e2e/support/processes.js';
 import { type GeoServicesRemote, LAYER_PATH, startGeoServices } from '../support/geoservices.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { call, collections, itemsOf, type Json, leftovers, REMOTE_HOST } from './support.js';
@@ -188,7 +187,7 @@ describe('a batch', () => {
     );
     const [first] = childrenOf(await batchOf(id));
     const { dataDir } = server;
-    for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
+    await server.kill();
     remote.behaviour = undefined;
     server = await startServerProcess({ sources: [], dataDir, env });
     const batch = await ended(id);

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Upload } from 'tus-js-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gateways } from '../e2e/support/processes.js';
+import { gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { call, type Json } from './support.js';
 

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { makeMBTiles, type Stored, tilesOf, writeMBTiles } from '../support/archives.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
@@ -306,7 +305,7 @@ describe('a server that is killed while it imports', () => {
         readdirSync(dataDir, { recursive: true }).some((name) => /partial/.test(String(name)));
       for (const late = Date.now() + 60_000; !isBegun() && Date.now() < late; ) await pause(5);
       await pause(round * 40);
-      for (const pid of family(first.process.pid!)) process.kill(pid, 'SIGKILL');
+      await first.kill();
       await sending;
       const second = await startServer({ sources: [], dataDir });
       try {

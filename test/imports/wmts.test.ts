@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { startMapProxy } from './mapproxy.js';
@@ -229,7 +228,7 @@ describe('a server that is killed while it copies', () => {
     const sending = call(first, 'POST', '/import/ogc-tiles/export', body).catch(() => undefined);
     // Of 341 tiles the first 64 were written before the third part is asked for.
     for (const late = Date.now() + 60_000; asked.size < 150 && Date.now() < late; ) await pause(2);
-    for (const pid of family(first.process.pid!)) process.kill(pid, 'SIGKILL');
+    await first.kill();
     await sending;
     const second = await startServer(setup);
     try {

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
-import { gateways } from '../e2e/support/processes.js';
 import { geoPackageStore, parcel } from '../edits/support.js';
+import { gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** Rows, bytes of text in each, and bytes that a gateway may need to write them, once the file has arrived. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
-import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, parcel, square } from '../edits/support.js';
 import { StreamClient } from '../streaming/support.js';
+import { gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 
 /** A store of parcels in which the row `slow` takes long to write. */

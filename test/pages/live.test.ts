@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore, sender } from '../edits/support.js';
 import { launchBrowser, savePicture } from '../support/browser.js';
+import { gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { smallWorld } from '../support/small-world.js';
 

@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LIMITS } from '../../src/core/kit/limits.js';
 import Database from '../../src/native/sqlite.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
-import { gateways } from '../e2e/support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { isFullRun } from '../support/soak.js';
 import { type Json, ProcessClient } from './support.js';
@@ -190,8 +189,7 @@ describe('imports', () => {
         async () => expect((await log()).some(({ message }) => message.startsWith(phase))).toBe(true),
         { timeout: 60_000, interval: 2 },
       );
-      process.kill(gateways(server.process.pid!)[0]!, 'SIGKILL');
-      server.process.kill('SIGKILL');
+      await server.kill();
       await start();
       expect((await client.ended(jobID)).status).toBe('successful');
       expect(await matched(name)).toBe(20_000);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { taskHosts } from '../e2e/support/processes.js';
+import { taskHosts } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 

@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gateways } from '../e2e/support/processes.js';
 import { startServer, startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 
@@ -362,8 +361,7 @@ it('kill -9 in the middle: the job begins again, and nothing else stays', async 
       expect(Date.now()).toBeLessThan(deadline);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    process.kill(gateways(own.process.pid!)[0]!, 'SIGKILL');
-    own.process.kill('SIGKILL');
+    await own.kill();
     own = await start();
     const again = new ProcessClient(own);
     const status = await again.ended(jobID);

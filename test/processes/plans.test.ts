@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gateways } from '../e2e/support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 
@@ -424,8 +423,7 @@ it('kill -9 in the middle: what has ended is not done again, and what it may lea
   ];
   const { jobID } = (await (await client.execute(PLAN, planOf(steps))).json()) as Json;
   await asked;
-  process.kill(gateways(server.process.pid!)[0]!, 'SIGKILL');
-  server.process.kill('SIGKILL');
+  await server.kill();
   isHeld = false;
   held.closeAllConnections();
   await start(SPOOL);

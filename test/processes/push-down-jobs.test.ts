@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { taskHosts } from '../e2e/support/processes.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { taskHosts } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { type Json, ProcessClient } from './support.js';
 

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gateways } from '../e2e/support/processes.js';
 import { run } from '../postgis/support.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { repetitions } from '../support/soak.js';
@@ -575,10 +573,7 @@ describe('a restart', () => {
     const { status, body } = await publish({ table: 'places', layerName: 'Last' });
     expect(status).toBe(201);
     const before = (await admin('GET', '/connections/main/layers')).body.data;
-    const ended = once(server.process, 'exit');
-    for (const pid of gateways(server.process.pid!)) process.kill(pid, 'SIGKILL');
-    server.process.kill('SIGKILL');
-    await ended;
+    await server.kill();
     server = await start();
     expect((await admin('GET', '/connections/main/layers')).body.data).toEqual(before);
     expect(await statuses(server, items('last'))).toEqual([200]);

@@ -90,9 +90,7 @@ describe('a run', () => {
     });
     for (const action of ['complete', 'cancel'])
       expect((await admin('POST', `/migration/runs/run-1/${action}`, { status: 'failed' })).status).toBe(409);
-    const { process } = server;
-    process.kill('SIGKILL');
-    await server.stop().catch(() => {});
+    await server.kill();
     server = await start();
     const read = await admin('GET', '/migration/runs/run-1/evidence-pack');
     expect(read.text).toBe(pack);

@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { family } from '../e2e/support/processes.js';
 import { scratchDirectory } from '../engine/support.js';
 import { startMapServer } from '../imports/mapserver.js';
 import { leftovers, REMOTE_HOST, type Remote, sendJson, startRemote } from '../imports/support.js';
@@ -95,9 +93,7 @@ const start = () =>
 
 /** Its processes are killed, and another server begins with what they left. */
 async function restart(change: (state: Database.Database) => void): Promise<void> {
-  const end = once(server.process, 'close');
-  for (const pid of family(server.process.pid!)) process.kill(pid, 'SIGKILL');
-  await end;
+  await server.kill();
   const state = new Database(join(server.dataDir, 'state.db'));
   change(state);
   state.close();

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gateways } from '../e2e/support/processes.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { makeDatabase } from '../support/state.js';
 

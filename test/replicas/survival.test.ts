@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { gateways } from '../e2e/support/processes.js';
 import { type EditableStore, geoPackageStore, parcel } from '../edits/support.js';
 import { freePort } from '../support/ports.js';
+import { gateways } from '../support/processes.js';
 import { startServerProcess } from '../support/server.js';
 import { isFullRun } from '../support/soak.js';
 import { Device, ring, sent, startTown, type Town } from './support.js';

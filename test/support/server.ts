@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { ServeOptions } from '../../src/cli/settings.js';
 import { startHosted } from './hosted-server.js';
 import { freePort } from './ports.js';
+import { alive, family } from './processes.js';
 
 /** A real server of the build output, on a private port and data folder. */
 export interface TestServer {
@@ -22,6 +23,8 @@ export interface TestServer {
   reload(): void;
   /** Stops it as an operator would; rejects when it does not end in time. */
   stop(): Promise<void>;
+  /** Kills all its processes and waits until they are gone, for servers that have processes of their own. */
+  kill(): Promise<void>;
 }
 
 export interface ServerSetup {
@@ -70,6 +73,7 @@ export async function startServer(setup: ServerSetup = {}): Promise<TestServer> 
     dataDir,
     log: () => readFileSync(logFile, 'utf8'),
     reload: hosted.reload,
+    kill: async (): Promise<void> => refuseProcess(),
     async stop() {
       await hosted.stop();
       if (!setup.dataDir) rmSync(dataDir, { recursive: true, force: true });
@@ -182,6 +186,7 @@ async function startInPlace(
     process: child,
     log,
     reload: () => void child.kill('SIGHUP'),
+    kill: () => killProcess(child),
     async stop() {
       await stopProcess(child);
       if (!setup.dataDir) rmSync(dataDir, { recursive: true, force: true });
@@ -224,6 +229,14 @@ async function untilReady(
   }
   child.kill('SIGKILL');
   throw new Error(`the server was not ready in time:\n${log()}`);
+}
+
+async function killProcess(child: ChildProcess): Promise<void> {
+  const processes = family(child.pid!);
+  const ended = child.exitCode === null && child.signalCode === null && once(child, 'exit');
+  for (const pid of processes) if (alive(pid)) process.kill(pid, 'SIGKILL');
+  await ended;
+  while (processes.some(alive)) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {

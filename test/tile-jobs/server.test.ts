@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Database from '../../src/native/sqlite.js';
-import { errorLines, gateways } from '../e2e/support/processes.js';
+import { errorLines, gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { smallWorld } from '../support/small-world.js';
 

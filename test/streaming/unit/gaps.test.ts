@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import type { Writable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import type { CatalogSnapshot, VectorCollection } from '../../../src/core/catalog/collection.js';
 import type { FeatureEvent } from '../../../src/core/edits/edits.js';
@@ -208,10 +209,13 @@ describe('the name of an instance', () => {
   });
 
   it('tells so of one whose parent has not asked for its end', async () => {
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
+    // The child ends when its input does, once its parent is a program that asks for no child.
+    const parent = spawn('sh', ['-c', 'cat <&3 & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
     });
     const [pid] = (await once(parent.stdout!, 'data')) as [Buffer];
+    await vi.waitFor(() => expect(readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n'));
+    (parent.stdio[3] as Writable).end();
     await vi.waitFor(() => expect(hasEnded(`${hostname()}:${Number(pid)}:x`)).toBe(true));
     expect(readFileSync(`/proc/${Number(pid)}/stat`, 'latin1')).toMatch(/\) Z /);
     parent.kill('SIGKILL');
