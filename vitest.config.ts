@@ -5,13 +5,10 @@ import { DURATIONS, LongestFirst } from './test/support/order.js';
  * Files that call functions and start nothing, or only what they stop themselves. They keep nothing in modules, in the
  * environment or in the process, so many of them share a process and its loaded modules.
  */
-const UNITS = [
-  'test/{access,core,cql2,layers,native,stores,symbols,telemetry,workers}/*.test.ts',
-  'test/*/unit/*.test.ts',
-];
+const UNITS = ['test/{cql2,layers,native}/**/*.test.ts', 'test/**/unit/*.test.ts'];
 
 /** Files that change their environment or their process, or replace functions: each has its own process. */
-const ALONE = ['test/*/alone/*.test.ts'];
+const ALONE = ['test/**/alone/*.test.ts'];
 
 const COMMON = {
   pool: 'forks',

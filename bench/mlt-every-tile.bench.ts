@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { gunzip } from '../src/native/index.js';
 import { closeAll } from '../src/workers/providers/geopackage/connection.js';
-import { mltReader, readMvt } from '../test/mlt/support.js';
+import { mltReader, readMvt } from '../test/tiles/mlt/support.js';
 import { publish } from './support/report.js';
 import { encode, SERIES, worldTiles } from './support/tile-series.js';
 

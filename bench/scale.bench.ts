@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { StreamClient } from '../test/streaming/support.js';
+import { StreamClient } from '../test/streams/support.js';
 import { startPostgres } from '../test/support/postgres.js';
 import { startRedis } from '../test/support/redis.js';
 import { makeDatabase } from '../test/support/state.js';

@@ -52,9 +52,9 @@ const EVENTS = [
 ];
 const WEBHOOKS = ['src/services/webhooks', 'src/stores/streams/deliveries.ts'];
 const MIGRATIONS = [
-  'test/imports/geoserver.ts',
-  'test/imports/geoserver-services.ts',
-  'test/imports/migration-source.ts',
+  'test/exchange/migrations/geoserver.ts',
+  'test/exchange/migrations/geoserver-services.ts',
+  'test/exchange/migrations/migration-source.ts',
   'src/core/exchange/geoserver.ts',
   'src/core/exchange/parity.ts',
   'src/services/exchange/migrations',
@@ -69,7 +69,7 @@ const MIGRATIONS = [
   'src/gateway/exchange/admin/migrations/import-geoserver-jobs.ts',
 ];
 const MERGES = [
-  'test/merges/suite.ts',
+  'test/edits/merges/suite.ts',
   'src/core/edits/merges.ts',
   'src/services/edits/merges.ts',
   'src/services/exchange/import.ts',
@@ -94,18 +94,18 @@ const REQUESTS = [
 
 /** Test files by the files and folders that they test, and what they are made of. Without a change to these, only a part of the tests runs. */
 export const SOAKS = {
-  'test/admin/audit-backlog.test.ts': [
+  'test/audit/audit-backlog.test.ts': [
     'src/stores/audit/audit.ts',
     'src/stores/audit/audit-backlog.ts',
     'src/stores/audit/audited-connection.ts',
     'src/gateway/audit/admin/audit-trail.ts',
   ],
-  'test/admin/import-server.test.ts': [
+  'test/exchange/files/import-server.test.ts': [
     'src/services/exchange/import.ts',
     'src/services/exchange/import-staging.ts',
     ...JOBS,
   ],
-  'test/admin/jobs-survive.test.ts': JOBS,
+  'test/jobs/jobs-survive.test.ts': JOBS,
   'test/attachments/survival.test.ts': [
     'src/services/attachments',
     'src/services/storage',
@@ -156,9 +156,9 @@ export const SOAKS = {
     'src/workers/providers/postgis/queries/filter-sql.ts',
     'src/workers/providers/postgis/connections/params.ts',
   ],
-  'test/e2e/bad-input.test.ts': ['src/gateway/http'],
-  'test/e2e/crash.test.ts': [...EDITS, ...EVENTS],
-  'test/e2e/damaged-files.test.ts': [
+  'test/e2e/failures/bad-input.test.ts': ['src/gateway/http'],
+  'test/e2e/failures/crash.test.ts': [...EDITS, ...EVENTS],
+  'test/e2e/failures/damaged-files.test.ts': [
     'src/core/errors/storage-faults.ts',
     'src/services/kit/run-task.ts',
     'src/workers/tiles/archive',
@@ -182,7 +182,7 @@ export const SOAKS = {
     'src/gateway/probes',
     'src/supervisor',
   ],
-  'test/e2e/disk-full.test.ts': [
+  'test/e2e/failures/disk-full.test.ts': [
     'src/core/errors/storage-faults.ts',
     'src/services/kit/data-folder.ts',
     'src/services/exchange/import.ts',
@@ -198,7 +198,7 @@ export const SOAKS = {
     'src/workers/files/write-ahead-log.ts',
     'src/workers/exchange/ogr/import.ts',
   ],
-  'test/e2e/many-files.test.ts': [
+  'test/e2e/failures/many-files.test.ts': [
     'src/services/catalog/publish/convert.ts',
     'src/services/catalog/publish/files.ts',
     'src/services/catalog/publish/find.ts',
@@ -212,14 +212,14 @@ export const SOAKS = {
     'src/workers/entries/raster.ts',
     'src/workers/entries/vector.ts',
   ],
-  'test/e2e/resilience.test.ts': [
+  'test/e2e/failures/resilience.test.ts': [
     'src/services/catalog/catalog.ts',
     'src/services/catalog/source-watcher.ts',
     'src/services/jobs',
     ...PROCESSES,
   ],
-  'test/e2e/stream-crash.test.ts': ['src/client', 'src/workers/edits', ...EVENTS],
-  'test/e2e/killed-changes.test.ts': [
+  'test/e2e/failures/stream-crash.test.ts': ['src/client', 'src/workers/edits', ...EVENTS],
+  'test/e2e/failures/killed-changes.test.ts': [
     'src/services/exchange/import.ts',
     'src/services/exchange/import-staging.ts',
     'src/services/catalog/publish',
@@ -249,9 +249,9 @@ export const SOAKS = {
     'src/stores/database/turns.ts',
     'src/workers/providers/postgis/connections/pool.ts',
   ],
-  'test/imports/geoserver-migration.test.ts': MIGRATIONS,
-  'test/imports/geoserver-parity.test.ts': MIGRATIONS,
-  'test/imports/killed.test.ts': [
+  'test/exchange/migrations/geoserver-migration.test.ts': MIGRATIONS,
+  'test/exchange/migrations/geoserver-parity.test.ts': MIGRATIONS,
+  'test/exchange/remote/killed.test.ts': [
     'src/services/exchange/import.ts',
     'src/services/exchange/import-staging.ts',
     'src/services/jobs',
@@ -260,20 +260,23 @@ export const SOAKS = {
     'src/workers/exchange/ingest/pages.ts',
     'src/workers/exchange/ingest/wfs.ts',
   ],
-  'test/imports/tile-packages.test.ts': ['src/core/tiles/tile-packages.ts', 'src/services/exchange/tiles'],
-  'test/merges/geopackage.test.ts': [
+  'test/exchange/files/tile-packages.test.ts': [
+    'src/core/tiles/tile-packages.ts',
+    'src/services/exchange/tiles',
+  ],
+  'test/edits/merges/geopackage.test.ts': [
     'src/workers/providers/geopackage/edits/merge.ts',
     'src/workers/providers/geopackage/edits/outbox.ts',
     'src/workers/providers/geopackage/edits/writer.ts',
     ...MERGES,
   ],
-  'test/merges/postgis.test.ts': [
+  'test/edits/merges/postgis.test.ts': [
     'src/workers/providers/postgis/edits/merge.ts',
     'src/workers/providers/postgis/edits/outbox.ts',
     'src/workers/providers/postgis/connections/session.ts',
     ...MERGES,
   ],
-  'test/native/clip-polygons.test.ts': [
+  'test/native/clipping/clip-polygons.test.ts': [
     'src/native/core/clipping/clip.cpp',
     'src/native/core/clipping/clip.h',
     'src/native/core/clipping/clipped_polygon.cpp',
@@ -286,7 +289,7 @@ export const SOAKS = {
     'src/native/core/clipping/vertex_thinner.cpp',
     'src/native/sqlite',
   ],
-  'test/native/h3.test.ts': ['src/native/core/analytics'],
+  'test/native/analytics/h3.test.ts': ['src/native/core/analytics'],
   'test/pages/walk.test.ts': [
     'test/pages/axe.ts',
     'test/pages/walk.ts',
@@ -307,8 +310,8 @@ export const SOAKS = {
     'src/gateway/tiles/operations.ts',
     'src/gateway/tiles/tileset-operations.ts',
   ],
-  'test/policies/matrix.test.ts': [
-    'test/policies/support',
+  'test/access/policies/matrix.test.ts': [
+    'test/access/policies/support',
     'src/core/access/access.ts',
     'src/core/access/field-masks.ts',
     'src/gateway/auth',
@@ -329,12 +332,12 @@ export const SOAKS = {
     'src/workers/providers',
     'src/workers/features',
   ],
-  'test/postgis/serve.test.ts': [
+  'test/providers/postgis/serve.test.ts': [
     'src/services/catalog/databases.ts',
     'src/services/catalog/publish/database.ts',
     'src/workers/providers/postgis/schema/discover.ts',
   ],
-  'test/publish/layers.test.ts': [
+  'test/catalog/layers.test.ts': [
     'src/services/catalog/publish/layers.ts',
     'src/services/catalog/publish/source-layers.ts',
     'src/services/catalog/catalog.ts',
@@ -358,21 +361,21 @@ export const SOAKS = {
     'src/stores/replicas/replica-conflicts.ts',
     'src/gateway/geoservices/replicas/replica-operations.ts',
   ],
-  'test/stores/endless-views.test.ts': [
+  'test/providers/unit/endless-views.test.ts': [
     'src/services/exchange/import-preview.ts',
     'src/workers/providers/geopackage/connection.ts',
     'src/workers/providers/geopackage/schema/inspect.ts',
     'src/workers/providers/geopackage/schema/slow-views.ts',
     'src/workers/providers/time-limit.ts',
   ],
-  'test/streaming/several-servers.test.ts': ['src/services/streams', 'src/stores/streams/feed.ts'],
-  'test/streaming/webhooks.test.ts': [
+  'test/streams/several-servers.test.ts': ['src/services/streams', 'src/stores/streams/feed.ts'],
+  'test/webhooks/webhooks.test.ts': [
     'src/services/streams/feed.ts',
     'src/stores/streams/feed.ts',
     ...WEBHOOKS,
   ],
-  'test/surfaces/coverages.test.ts': ['src/gateway/rasters', 'src/workers/rasters/coverage.ts'],
-  'test/tile-jobs/cli.test.ts': [
+  'test/rasters/coverages.test.ts': ['src/gateway/rasters', 'src/workers/rasters/coverage.ts'],
+  'test/tiles/jobs/cli.test.ts': [
     'src/cli/export.ts',
     'src/cli/export-tiles.ts',
     'src/cli/seed.ts',

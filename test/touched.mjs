@@ -10,30 +10,16 @@ import { pathToFileURL } from 'node:url';
 
 /** Test folders of rooms of src that are called otherwise. Rooms of the name of a test folder need no entry. */
 const FOLDERS = {
-  archive: ['archives'],
-  auth: ['identity'],
-  'band-math': ['processes'],
+  alerts: ['webhooks'],
+  auth: ['access'],
   cli: ['manifest'],
-  connections: ['publish'],
-  console: ['pages'],
-  coverages: ['surfaces'],
-  events: ['streaming'],
-  exports: ['publish'],
-  ingest: ['imports'],
-  jobs: ['tile-jobs'],
-  map: ['surfaces'],
-  maps: ['surfaces'],
-  migrations: ['imports'],
-  overviews: ['tiles'],
-  process: ['processes'],
-  providers: ['postgis', 'edits'],
-  raster: ['rasters', 'surfaces'],
-  storage: ['publish'],
-  style: ['styles'],
+  maps: ['styles'],
+  operations: ['admin'],
+  rasters: ['processes'],
+  start: ['cluster'],
+  stores: ['providers'],
   supervisor: ['engine'],
-  'tile-matrix': ['tiles'],
-  vector: ['tiles', 'features'],
-  webhooks: ['streaming'],
+  uploads: ['exchange'],
 };
 /** Quick tests that compare the whole tree with itself: texts with what generates them, words, imports between layers. */
 const WHOLE_TREE = ['test/contract/generated.test.ts', 'test/docs/', 'test/layers/'];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants, cpus, loadavg, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../test/postgis/support.js';
+import { run } from '../../test/providers/postgis/support.js';
 import { startPostgres } from '../../test/support/postgres.js';
 import { type Ask, ask, quantile, type Times } from './besieged.js';
 import { buildings } from './buildings.js';

@@ -1,4 +1,4 @@
-import { mltReader, type ReadFeature, type ReadTile, readMvt } from '../../test/mlt/support.js';
+import { mltReader, type ReadFeature, type ReadTile, readMvt } from '../../test/tiles/mlt/support.js';
 import type { Encoding } from './tile-series.js';
 import { TILE_TYPES } from './tile-servers.js';
 

@@ -2,10 +2,10 @@ import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EditableStore, geoPackageStore, postgisStore } from '../edits/support.js';
-import { SECRET, startReceiver, type TestReceiver } from '../streaming/receiver.js';
-import { EventReader } from '../streaming/support.js';
+import { EventReader } from '../streams/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { isFullRun } from '../support/soak.js';
+import { SECRET, startReceiver, type TestReceiver } from '../webhooks/receiver.js';
 
 const STREAM = '/api/v1/streaming/features';
 /** A brief run has no server whose state is in a file. */

@@ -3,7 +3,7 @@ import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isRunning } from '../../src/stores/database/instance.js';
-import { StreamClient } from '../streaming/support.js';
+import { StreamClient } from '../streams/support.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ABSENT_INSTRUMENTS, expandNames } from '../../src/gateway/telemetry/absent-instruments.js';
 import { geoPackageStore, parcel, sender } from '../edits/support.js';
-import { SECRET, startReceiver, type TestReceiver } from '../streaming/receiver.js';
-import { EventReader, StreamClient } from '../streaming/support.js';
+import { EventReader, StreamClient } from '../streams/support.js';
 import { engines } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 import { CONTRACT_INSTRUMENTS } from '../telemetry/contract-instruments.js';
+import { SECRET, startReceiver, type TestReceiver } from '../webhooks/receiver.js';
 import { eventually } from './support/http.js';
 
 /** What only faults bring into the scrape, and the file that makes such faults. */
 const OF_FAULTS: Record<string, string> = {
   svc_application_errors_total: 'test/http/unexpected.test.ts',
-  'svc.streaming.slow_consumer_drops_total': 'test/streaming/slow.test.ts',
+  'svc.streaming.slow_consumer_drops_total': 'test/streams/slow.test.ts',
 };
 
 const ADMIN = '/api/v1/admin';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { SECRET, startReceiver, type TestReceiver } from '../streaming/receiver.js';
 import { isFullRun, repetitions } from '../support/soak.js';
+import { SECRET, startReceiver, type TestReceiver } from '../webhooks/receiver.js';
 import { CORNER, FaultyCluster } from './cluster.js';
 import { clockOf, type Duty, ownerOf, processOf, secondsUntilPassed } from './duties.js';
 import { Load } from './load.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../imports/support.js';
+import { call } from '../exchange/remote/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 
 /** Collections that are locators: what their readers may read is found, and nothing else. */

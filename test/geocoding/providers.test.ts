@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { multipart } from '../admin/support/multipart.js';
-import { call, REMOTE_HOST, type Remote, sendJson, startRemote } from '../imports/support.js';
+import { call, REMOTE_HOST, type Remote, sendJson, startRemote } from '../exchange/remote/support.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { TOWNS } from './support.js';
 

@@ -40,7 +40,7 @@ it('QGIS opens a layer, reads its features and those of a map window', async () 
   const text = await run(
     '/usr/bin/python3',
     [
-      'test/e2e/support/read_with_qgis.py',
+      'test/e2e/clients/read_with_qgis.py',
       `crs='EPSG:4326' url='${layer}'`,
       ...['arcgisfeatureserver', 'NAME'],
       ...['5', '46', '11', '48'],

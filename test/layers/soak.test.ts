@@ -31,9 +31,9 @@ it('the table of soaks has the test files with a brief run, and code for each', 
 });
 
 it('a test file runs in full if it is named, and with all repetitions in a soak alone', () => {
-  const one = pathToFileURL(resolve('test/e2e/crash.test.ts')).href;
-  const other = pathToFileURL(resolve('test/e2e/stream-crash.test.ts')).href;
-  const named = 'test/e2e/crash.test.ts test/native/h3.test.ts';
+  const one = pathToFileURL(resolve('test/e2e/failures/crash.test.ts')).href;
+  const other = pathToFileURL(resolve('test/e2e/failures/stream-crash.test.ts')).href;
+  const named = 'test/e2e/failures/crash.test.ts test/native/analytics/h3.test.ts';
   expect([isFullRun(one, named), isFullRun(other, named), isFullRun(one, '')]).toEqual([true, false, false]);
   expect([isFullRun(one, 'all'), isFullRun(other, 'all')]).toEqual([true, true]);
   const counts = ['', named, 'all'].map((soak) => repetitions(one, 100, 3, soak));

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 
 /** Changes that another test file in the same process would meet. */
@@ -9,7 +10,25 @@ const CHANGES_OF_PROCESS = [
 ];
 
 /** Units put back what they replace; `--sequence.shuffle.files` finds those that do not. */
-const FREE = /^(access|core|cql2|layers|native|stores|symbols|telemetry|workers)\/|\/(unit|alone)\//;
+const FREE = /^(cql2|layers|native)\/|\/(unit|alone)\//;
+
+/** Folders of tests of everything together, and of what tests need. */
+const BESIDE = 'client contract deploy docs e2e faults fixtures layers native support'.split(' ');
+const MAX_FILES = 25;
+
+const listFolders = (path: string) =>
+  readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+
+it('tests lie in folders of the capabilities of src, in each not too many', () => {
+  const floors = ['core', 'gateway', 'services', 'stores', 'workers'];
+  const rooms = new Set([...floors.flatMap((floor) => listFolders(`src/${floor}`)), ...BESIDE]);
+  expect(listFolders('test').filter((folder) => folder !== 'artefacts' && !rooms.has(folder))).toEqual([]);
+  const counts = new Map<string, number>();
+  for (const name of readdirSync('test', { recursive: true, encoding: 'utf8' }))
+    if (name.endsWith('.test.ts')) counts.set(dirname(name), (counts.get(dirname(name)) ?? 0) + 1);
+  expect([...counts].filter(([, files]) => files > MAX_FILES)).toEqual([]);
+  expect(counts.size).toBeGreaterThan(50);
+});
 
 it('only units and files in folders called alone in folders called alone change the process that they run in', () => {
   const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((name) =>

@@ -13,17 +13,17 @@ const IMPORTS = new Map([
   ['src/core/geometry/box.ts', []],
   ['src/services/tiles/make.ts', ['src/core/geometry/box.ts']],
   ['src/gateway/tiles.ts', ['src/services/tiles/make.ts']],
-  ['test/core/box.test.ts', ['src/gateway/tiles.ts']],
+  ['test/geometry/unit/box.test.ts', ['src/gateway/tiles.ts']],
   ['test/support/world.ts', ['src/gateway/tiles.ts']],
   ['test/maps/near.test.ts', ['src/gateway/tiles.ts']],
   ['test/maps/far.test.ts', ['test/support/world.ts']],
   ['test/tiles/served.test.ts', []],
   ['test/tiles/slow.test.ts', []],
-  ['test/archives/served.test.ts', []],
+  ['test/engine/served.test.ts', []],
   ['test/docs/words.test.ts', []],
   ['test/docs/long.test.ts', []],
 ]);
-const UNITS = new Set(['test/core/box.test.ts']);
+const UNITS = new Set(['test/geometry/unit/box.test.ts']);
 const touched = (...changed: string[]) =>
   touchedTests({
     changed,
@@ -35,7 +35,7 @@ const touched = (...changed: string[]) =>
 it('units are touched by whatever they import, however far, and others by what is near', () => {
   expect(touched('src/gateway/tiles.ts').chosen).toContain('test/maps/far.test.ts');
   const { chosen } = touched('src/services/tiles/make.ts');
-  expect(chosen).toContain('test/core/box.test.ts');
+  expect(chosen).toContain('test/geometry/unit/box.test.ts');
   expect(chosen).toContain('test/maps/near.test.ts');
   expect(chosen).not.toContain('test/maps/far.test.ts');
 });
@@ -44,13 +44,13 @@ it('a room touches the tests of its name, shortest first, until they take too lo
   const { chosen, left } = touched('src/services/tiles/make.ts');
   expect(chosen).toContain('test/tiles/served.test.ts');
   expect(left).toEqual(['test/tiles/slow.test.ts']);
-  expect(touched('src/workers/entries/archive.ts').chosen).toEqual([
-    'test/archives/served.test.ts',
+  expect(touched('src/supervisor/supervise.ts').chosen).toEqual([
     'test/docs/words.test.ts',
+    'test/engine/served.test.ts',
   ]);
 });
 
 it('a changed test touches itself, and a text the quick tests of the whole tree', () => {
-  expect(touched('test/archives/served.test.ts').chosen).toContain('test/archives/served.test.ts');
+  expect(touched('test/engine/served.test.ts').chosen).toContain('test/engine/served.test.ts');
   expect(touched('README.md')).toEqual({ chosen: ['test/docs/words.test.ts'], left: [] });
 });

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { startMapServer } from '../imports/mapserver.js';
-import { call, REMOTE_HOST, type Remote } from '../imports/support.js';
-import { run } from '../postgis/support.js';
-import { type SecurePostgres, startSecurePostgres } from '../publish/support/secure-postgres.js';
+import { type SecurePostgres, startSecurePostgres } from '../catalog/support/secure-postgres.js';
+import { startMapServer } from '../exchange/remote/mapserver.js';
+import { call, REMOTE_HOST, type Remote } from '../exchange/remote/support.js';
+import { run } from '../providers/postgis/support.js';
 import { pythonOfClients } from '../support/python.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { smallWorld } from '../support/small-world.js';
@@ -199,7 +199,7 @@ describe('a server that is published by its manifest', () => {
 
   it('is read by QGIS', async () => {
     const layer = `url='${two.url}/ogc/features' typename='places'`;
-    const script = ['test/e2e/support/read_with_qgis.py', layer, 'OAPIF', 'name'];
+    const script = ['test/e2e/clients/read_with_qgis.py', layer, 'OAPIF', 'name'];
     const { stdout } = await promisify(execFile)(
       '/usr/bin/python3',
       [...script, ...['0', '0', '10.5', '90']],
@@ -217,7 +217,7 @@ describe('a server that is published by its manifest', () => {
 
   it('is read by OWSLib', async () => {
     const script = [
-      'test/e2e/support/read_with_owslib.py',
+      'test/e2e/clients/read_with_owslib.py',
       `${two.url}/ogc/features`,
       'places',
       "kind = 'A'",

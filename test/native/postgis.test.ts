@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js';
 import { encodeLayer, type LayerRow } from '../../src/native/index.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { area, length, outlineOf, sliverTest } from './outline.js';
+import { area, length, outlineOf, sliverTest } from './clipping/outline.js';
 import { decode, type GridPoint, ringArea, WORLD_MAP } from './support.js';
 
 const EXTENT = 4096;

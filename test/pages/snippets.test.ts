@@ -152,7 +152,7 @@ describe('in QGIS', () => {
     expect(answer.headers['content-disposition']).toContain('attachment');
     const file = join(folder, `${kind}.xml`);
     writeFileSync(file, answer.body);
-    const text = await run('/usr/bin/python3', ['test/e2e/support/import_into_qgis.py', file, kind], {
+    const text = await run('/usr/bin/python3', ['test/e2e/clients/import_into_qgis.py', file, kind], {
       HOME: folder,
       QT_QPA_PLATFORM: 'offscreen',
     });

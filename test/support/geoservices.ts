@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { exactNumber } from '../../src/core/values/exact-number.js';
-import { type Json, type Remote, sendJson, startRemote } from '../imports/support.js';
+import { type Json, type Remote, sendJson, startRemote } from '../exchange/remote/support.js';
 
 /** A server of GeoServices REST over polygons of a file, as the public reference describes it: queries by POST, pages, ids and counts. */
 export interface GeoServicesRemote extends Remote {

@@ -5,7 +5,7 @@ import { run } from '../e2e/support/http.js';
 export async function expectDrawnByQgis(home: string, uri: URLSearchParams): Promise<void> {
   const text = await run(
     '/usr/bin/python3',
-    ['test/geoservices/draw_wms_with_qgis.py', `${uri}`, '1113194', '6446275'],
+    ['test/geoservices/ogc/draw_wms_with_qgis.py', `${uri}`, '1113194', '6446275'],
     { HOME: home, QT_QPA_PLATFORM: 'offscreen' },
   );
   const read = JSON.parse(text.trim().split('\n').at(-1)!);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EditableStore, geoPackageStore } from '../edits/support.js';
-import { startReceiver, type TestReceiver, until } from '../streaming/receiver.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { startReceiver, type TestReceiver, until } from '../webhooks/receiver.js';
 
 describe('a CDN before the server', () => {
   let store: EditableStore;

@@ -1,4 +1,0 @@
-import { geoPackageStore } from '../edits/support.js';
-import { bulkEdits } from './bulk-edits.js';
-
-bulkEdits(geoPackageStore);

@@ -1,4 +1,0 @@
-import { postgisStore } from '../edits/support.js';
-import { bulkEdits } from './bulk-edits.js';
-
-bulkEdits(postgisStore);

@@ -1,4 +1,0 @@
-import { postgisStore } from '../edits/support.js';
-import { editSuite } from './edits.js';
-
-editSuite(postgisStore);

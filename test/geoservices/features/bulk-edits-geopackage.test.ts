@@ -1,0 +1,4 @@
+import { geoPackageStore } from '../../edits/support.js';
+import { bulkEdits } from './bulk-edits.js';
+
+bulkEdits(geoPackageStore);
