@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { LIMITS } from '../src/core/kit/limits.js';
+import { CONFIG_LIMITS } from '../src/core/config/limits.js';
 import { buildings, TILE_SIDE, tilesInside, ZOOM } from './support/buildings.js';
 import { pin } from './support/core.js';
 import { option, publish } from './support/report.js';
@@ -80,7 +80,7 @@ publish({
   ratios: [
     {
       what: 'what a request may be expected to wait (5,000 ms) / p99 with the most clients',
-      rounds: figures.get(CLIENTS.at(-1)!)!['p99 ms']!.map((ms) => LIMITS.poolWaitMs / ms),
+      rounds: figures.get(CLIENTS.at(-1)!)!['p99 ms']!.map((ms) => CONFIG_LIMITS.poolWaitMs / ms),
     },
   ],
 });

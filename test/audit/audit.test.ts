@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { STREAM_LIMITS } from '../../src/core/streams/limits.js';
 import { auditEvent } from '../../src/gateway/audit/admin/audit-trail.js';
 import { EventLimiter } from '../../src/gateway/streams/admin/event-limiter.js';
 import { AuditScope, auditResource, inAuditScope } from '../../src/stores/audit/audit-scope.js';
@@ -129,7 +129,7 @@ describeStates('an audit row in the transaction of its change', (temporary, data
     expect(limiter.take('b')).toBe(2);
     let taken = 2;
     for (let n = 0; n < 1000; n++) if (limiter.take(`other ${n}`) !== undefined) taken += 1;
-    expect(taken).toBe(LIMITS.refusalsPerMinute);
+    expect(taken).toBe(STREAM_LIMITS.refusalsPerMinute);
     now = 60_000;
     expect(limiter.take('a')).toBe(1002 - taken);
   });

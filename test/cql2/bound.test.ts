@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Operand } from '../../src/core/cql2/ast.js';
 import { bound } from '../../src/core/cql2/bound.js';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { CQL2_LIMITS } from '../../src/core/cql2/limits.js';
 
 it('a filter may have so many operators and operands, and no more', () => {
   const listOf = (length: number): Operand => ({
@@ -9,9 +9,9 @@ it('a filter may have so many operators and operands, and no more', () => {
     args: [{ property: 'a' }, Array.from({ length }, (_, i) => i)],
   });
   // The operator, the property and the list count too.
-  const most = LIMITS.filterNodes - 3;
+  const most = CQL2_LIMITS.filterNodes - 3;
   expect(() => bound(listOf(most))).not.toThrow();
-  expect(() => bound(listOf(most + 1))).toThrow(`more than ${LIMITS.filterNodes} operators`);
+  expect(() => bound(listOf(most + 1))).toThrow(`more than ${CQL2_LIMITS.filterNodes} operators`);
 });
 
 it('a filter may be so deep, and no deeper', () => {
@@ -20,6 +20,8 @@ it('a filter may be so deep, and no deeper', () => {
     for (let i = 1; i < depth; i++) operand = { op: 'not', args: [operand] };
     return operand;
   };
-  expect(() => bound(nested(LIMITS.filterDepth))).not.toThrow();
-  expect(() => bound(nested(LIMITS.filterDepth + 1))).toThrow(`more than ${LIMITS.filterDepth} levels`);
+  expect(() => bound(nested(CQL2_LIMITS.filterDepth))).not.toThrow();
+  expect(() => bound(nested(CQL2_LIMITS.filterDepth + 1))).toThrow(
+    `more than ${CQL2_LIMITS.filterDepth} levels`,
+  );
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BodyError, readBody } from '../../src/core/http/body.js';
+import { HTTP_LIMITS } from '../../src/core/http/limits.js';
 import { parseBoundary } from '../../src/core/http/multipart-fields.js';
 import { ANONYMOUS, defineOperation } from '../../src/core/http/operation.js';
 import { LIMITS } from '../../src/core/kit/limits.js';
@@ -183,20 +184,20 @@ describe('where a body is parsed', () => {
   it('is nowhere when it is too large, which is sooner for anonymous clients', async () => {
     tasks.length = 0;
     expect((await send(text(LIMITS.bodyBytes + 1), key)).status).toBe(413);
-    expect((await send(text(LIMITS.anonymousBodyBytes + 1))).status).toBe(413);
+    expect((await send(text(HTTP_LIMITS.anonymousBodyBytes + 1))).status).toBe(413);
     const chunked = { 'transfer-encoding': 'chunked' };
-    expect((await send(text(LIMITS.anonymousBodyBytes + 1), chunked)).status).toBe(413);
+    expect((await send(text(HTTP_LIMITS.anonymousBodyBytes + 1), chunked)).status).toBe(413);
     expect(tasks).toEqual([]);
-    expect((await send(text(LIMITS.anonymousBodyBytes), key)).status).toBe(200);
+    expect((await send(text(HTTP_LIMITS.anonymousBodyBytes), key)).status).toBe(200);
   });
 
   it('has other bounds for anonymous clients', async () => {
     const values = (count: number) => `[${Array(count).fill(1).join()}]`;
-    expect((await send(values(LIMITS.anonymousBodyValues - 1))).status).toBe(200);
-    expect((await send(values(LIMITS.anonymousBodyValues))).status).toBe(413);
-    expect((await send(values(LIMITS.anonymousBodyValues), key)).status).toBe(200);
-    expect((await send(text(LIMITS.anonymousBodyString + 3))).status).toBe(413);
-    expect((await send('['.repeat(LIMITS.bodyDepth + 1), key)).status).toBe(400);
+    expect((await send(values(HTTP_LIMITS.anonymousBodyValues - 1))).status).toBe(200);
+    expect((await send(values(HTTP_LIMITS.anonymousBodyValues))).status).toBe(413);
+    expect((await send(values(HTTP_LIMITS.anonymousBodyValues), key)).status).toBe(200);
+    expect((await send(text(HTTP_LIMITS.anonymousBodyString + 3))).status).toBe(413);
+    expect((await send('['.repeat(HTTP_LIMITS.bodyDepth + 1), key)).status).toBe(400);
   });
 });
 

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { COMPRESSIONS } from '../../src/core/http/content-coding.js';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { HTTP_LIMITS } from '../../src/core/http/limits.js';
 import { canCompressStream, compressParts } from '../../src/gateway/http/replies/compress-parts.js';
 import { unzstd } from '../../src/native/index.js';
 
@@ -96,7 +96,7 @@ it('has room for as many as are allowed', async () => {
   async function* endless() {
     for (;;) yield Buffer.alloc(2000, 'a');
   }
-  const open = Array.from({ length: LIMITS.compressedStreams }, () => compressParts(endless(), 'gzip'));
+  const open = Array.from({ length: HTTP_LIMITS.compressedStreams }, () => compressParts(endless(), 'gzip'));
   await Promise.all(open.map((one) => one.next()));
   expect(canCompressStream()).toBe(false);
   await Promise.all(open.map((one) => one.return(undefined)));

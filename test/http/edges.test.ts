@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { HTTP_LIMITS } from '../../src/core/http/limits.js';
 import { exchange, raw } from '../e2e/support/http.js';
 import { errorLines, gateways, residentBytes } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
@@ -170,7 +170,7 @@ describe('a body with a content coding', () => {
     async (coding, compress) => {
       const [gateway] = gateways(server.process.pid!) as [number];
       const bomb = compress(Buffer.alloc(200_000_000, 0x20));
-      expect(bomb.byteLength).toBeLessThan(LIMITS.anonymousBodyBytes);
+      expect(bomb.byteLength).toBeLessThan(HTTP_LIMITS.anonymousBodyBytes);
       const before = residentBytes(gateway);
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => search(bomb, { 'content-encoding': coding })),

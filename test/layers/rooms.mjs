@@ -21,7 +21,7 @@ const ROOMS = {
     },
     edits: {
       holds: 'edits, merges and the text of edited features',
-      uses: ['cql2', 'errors', 'geometry', 'kit', 'sources', 'values'],
+      uses: ['cql2', 'errors', 'geometry', 'sources', 'values'],
     },
     features: {
       holds: 'pages, groups, bins and statistics of features',
@@ -48,7 +48,7 @@ const ROOMS = {
     },
     processes: {
       holds: 'processes and their plans',
-      uses: ['cql2', 'features', 'geometry', 'geoservices', 'kit', 'sources'],
+      uses: ['cql2', 'features', 'geometry', 'geoservices', 'sources'],
     },
     rasters: {
       holds: 'rasters, looks, colour ramps, band math',
@@ -81,7 +81,7 @@ const ROOMS = {
     },
     maps: {
       holds: 'maps, base maps, legends',
-      uses: ['catalog', 'geometry', 'kit', 'rasters', 'styles', 'values'],
+      uses: ['catalog', 'geometry', 'rasters', 'styles', 'values'],
     },
     config: {
       holds: 'the configuration and its schema',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../src/core/processes/limits.js';
 import { randomNumbers } from '../support/random.js';
 import { expectSame, note, numbers, type Point, Reference, underLimits } from './reference.js';
 
@@ -108,7 +108,7 @@ describe('analytics.nearest', () => {
 
 describe('analytics.spatial-join', () => {
   it.each([
-    ['in memory', LIMITS.processHeldBytes],
+    ['in memory', PROCESS_LIMITS.processHeldBytes],
     ['in a file', 0],
   ])('takes what lies within a distance %s, nearest first, and counts it', (_, processHeldBytes) =>
     underLimits({ processHeldBytes }, async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
 import type { ProcessFeatures } from '../../src/core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../src/core/processes/limits.js';
 import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
 import type { FeaturesFacts } from '../../src/services/processes/definition.js';
@@ -167,7 +167,7 @@ it.each([
   ['geometry.dissolve', { groupBy: ['value'] }],
   ['analytics.h3-aggregate', { resolution: 7 }],
 ])('%s bounds the statistics of all groups together', async (id, values) => {
-  const limits = LIMITS as { processStatistics: number };
+  const limits = PROCESS_LIMITS as { processStatistics: number };
   const { processStatistics } = limits;
   const statistics = ['min', 'max'].map((type) => ({ type, field: 'value' }));
   limits.processStatistics = 1500;

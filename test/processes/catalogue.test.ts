@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../src/core/processes/limits.js';
 import { note, Reference, underLimits } from './reference.js';
 
 /** Every process of features against PostGIS, on countries and their provinces. */
@@ -94,7 +94,7 @@ const OVERLAYS = [
 
 /** Bytes of the countries and of the provinces lie on both sides of the last one. */
 const HELD = [
-  ['in memory', LIMITS.processHeldBytes],
+  ['in memory', PROCESS_LIMITS.processHeldBytes],
   ['in files', 0],
   ['of which one is too large', 160_000],
 ] as const;

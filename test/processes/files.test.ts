@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { PMTiles } from 'pmtiles';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../src/core/exchange/limits.js';
 import Database from '../../src/native/sqlite.js';
 import { prepareStore } from '../../src/workers/providers/geopackage/schema/create.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
@@ -31,7 +31,7 @@ function fillStore(path: string): void {
   const db = new Database(path);
   prepareStore(db);
   const fill = db.transaction(() => {
-    for (let i = 0; i < LIMITS.storeTables; i++)
+    for (let i = 0; i < EXCHANGE_LIMITS.storeTables; i++)
       db.exec(`CREATE TABLE old_${i} (fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, geom POINT, name TEXT);
         INSERT INTO gpkg_contents (table_name, data_type, identifier, srs_id) VALUES ('old_${i}', 'features', 'old_${i}', 4326);
         INSERT INTO gpkg_geometry_columns VALUES ('old_${i}', 'geom', 'POINT', 4326, 0, 0)`);
@@ -198,7 +198,7 @@ describe('imports', () => {
   });
 
   it('go into a further file when the store is full', async () => {
-    expect(tablesOf('default')).toHaveLength(LIMITS.storeTables);
+    expect(tablesOf('default')).toHaveLength(EXCHANGE_LIMITS.storeTables);
     expect(tablesOf('default-2')).toContain('ports');
     expect((await client.get('/ogc/features/collections/old_0')).status).toBe(200);
     const taken = await refusal(IMPORT, importOf('old_0'));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../src/core/processes/limits.js';
 import { geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import { FeatureTable } from '../../src/workers/processes/table.js';
 import { Reference, underLimits } from './reference.js';
@@ -58,9 +58,9 @@ it.each([
 
 it.each([
   ['geometry.difference', 0],
-  ['geometry.clip', LIMITS.processHeldBytes],
+  ['geometry.clip', PROCESS_LIMITS.processHeldBytes],
   ['geometry.intersect', 0],
-  ['geometry.intersect', LIMITS.processHeldBytes],
+  ['geometry.intersect', PROCESS_LIMITS.processHeldBytes],
 ])('%s tells once of a feature that cannot be repaired, on either side', (id, processHeldBytes) =>
   underLimits({ processHeldBytes }, async () => {
     const blobs = [square(8, 47), square(14, 47.5), BEYOND_REPAIR].map((ring) =>

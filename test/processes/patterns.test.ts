@@ -1,6 +1,6 @@
 import { latLngToCell } from 'h3-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../src/core/processes/limits.js';
 import { randomNumbers } from '../support/random.js';
 import { expectSame, note, numbers, Reference } from './reference.js';
 
@@ -154,7 +154,7 @@ describe('analytics.density', () => {
   });
 
   it('of too many cells is refused before all of them are there', async () => {
-    const limits = LIMITS as { processCells: number };
+    const limits = PROCESS_LIMITS as { processCells: number };
     const { processCells } = limits;
     const features = Array.from({ length: 700 }, (_, i) => ({
       geometry: { type: 'Point', coordinates: [(i % 28) * 6 - 80, Math.floor(i / 28) * 5 - 60] },

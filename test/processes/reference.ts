@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
 import type { FeatureProcessResult, ProcessFeatures } from '../../src/core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../src/core/processes/limits.js';
 import { describeCrs, geojsonToWkb, wkbToGeoPackage } from '../../src/native/index.js';
 import Database from '../../src/native/sqlite.js';
 import { PROCESSES } from '../../src/services/processes/catalogue/index.js';
@@ -74,15 +74,15 @@ export interface ProcessRun {
 
 /** Does it under other limits. */
 export async function underLimits(
-  limits: Partial<Record<keyof typeof LIMITS, number>>,
+  limits: Partial<Record<keyof typeof PROCESS_LIMITS, number>>,
   body: () => Promise<void>,
 ): Promise<void> {
-  const usual = { ...LIMITS };
-  Object.assign(LIMITS, limits);
+  const usual = { ...PROCESS_LIMITS };
+  Object.assign(PROCESS_LIMITS, limits);
   try {
     await body();
   } finally {
-    Object.assign(LIMITS, usual);
+    Object.assign(PROCESS_LIMITS, usual);
   }
 }
 

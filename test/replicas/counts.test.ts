@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { LIMITS } from '../../src/core/kit/limits.js';
+import { REPLICA_LIMITS } from '../../src/stores/replicas/limits.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
 /** Callers without a key are one owner, so their replicas are counted by address. */
@@ -19,7 +19,7 @@ describeStates('replicas without a key', (temporary) => {
 
   it('are bounded for each address, and leave other addresses and keys alone', async () => {
     const first = await add({ address: '192.0.2.1' });
-    for (let i = 1; i < LIMITS.addressReplicas; i++)
+    for (let i = 1; i < REPLICA_LIMITS.addressReplicas; i++)
       expect(await add({ address: '192.0.2.1' })).toBeDefined();
     expect(await add({ address: '192.0.2.1' })).toBeUndefined();
     expect(await add({ address: '192.0.2.2' })).toBeDefined();

@@ -4,6 +4,7 @@ import { DEFAULT_TABLES } from '../catalog/table-rule.js';
 import { PLACE_FIELDS } from '../geocoding/geocoding.js';
 import { FEED_AGE_MS, LIMITS, OUTBOX_EVENTS } from '../kit/limits.js';
 import { LOG_LEVELS } from '../kit/log-events.js';
+import { CONFIG_LIMITS } from './limits.js';
 
 /**
  * Every setting, once: name, type, bounds, default, meaning. A value comes from a command-line flag, else the
@@ -128,16 +129,21 @@ export const ConfigSchema = section({
   workers: section({
     engines: whole('Engine processes (GDAL, Mapnik); 0 means one per two cores.', 0, 0, 64),
     vectorThreads: whole('Threads that read and encode vector data; 0 means one per core.', 0, 0, 128),
-    queue: whole('Tasks that may wait per pool before requests get 503.', LIMITS.poolQueue, 1, 100_000),
+    queue: whole(
+      'Tasks that may wait per pool before requests get 503.',
+      CONFIG_LIMITS.poolQueue,
+      1,
+      100_000,
+    ),
     waitMs: whole(
       'Milliseconds that a task may be expected to wait, at the pace of its queue, before requests get 503.',
-      LIMITS.poolWaitMs,
+      CONFIG_LIMITS.poolWaitMs,
       10,
       60_000,
     ),
     heavyPerAddress: whole(
       'Heavy requests of one IP address (one /64 network of IPv6) that may run or wait at the same time in each gateway process. Requests with a key have no such limit. More get 429.',
-      LIMITS.heavyPerAddress,
+      CONFIG_LIMITS.heavyPerAddress,
       1,
       100_000,
     ),
@@ -200,7 +206,7 @@ export const ConfigSchema = section({
     }),
     spool: whole(
       'Bytes that the steps of a plan may leave for each other, of each job.',
-      LIMITS.planSpoolBytes,
+      CONFIG_LIMITS.planSpoolBytes,
       1_048_576,
       2 ** 50,
     ),
@@ -261,7 +267,7 @@ export const ConfigSchema = section({
       'Connections that each gateway process may have to it.',
       8,
       1,
-      LIMITS.stateConnections,
+      CONFIG_LIMITS.stateConnections,
     ),
     connectMs: whole('Milliseconds to wait for a connection.', 3000, 100, 60_000),
     statementMs: whole('Milliseconds of one statement, waiting for locks included.', 10_000, 100, 600_000),
@@ -322,10 +328,10 @@ export const ConfigSchema = section({
     cacheMinutes: whole('Minutes for which answers of other servers are kept.', 60, 0, 10_080),
   }),
   cache: section({
-    tileBytes: whole('Bytes of tiles kept in memory.', LIMITS.tileCacheBytes, 0, 2 ** 40),
+    tileBytes: whole('Bytes of tiles kept in memory.', CONFIG_LIMITS.tileCacheBytes, 0, 2 ** 40),
     disk: section({
       directory: text('Folder for tiles that outlive restarts; none when empty.', ''),
-      bytes: whole('Bytes of tiles kept there.', LIMITS.diskTileBytes, 1_048_576, 2 ** 50),
+      bytes: whole('Bytes of tiles kept there.', CONFIG_LIMITS.diskTileBytes, 1_048_576, 2 ** 50),
     }),
     redis: section({
       url: text('Redis for tiles and notes shared by several servers (redis://...); none when empty.', '', {
@@ -374,17 +380,17 @@ export const ConfigSchema = section({
   streaming: section({
     maxSessions: whole(
       'Sessions of feature streams that may be open at once.',
-      LIMITS.streamSessions,
+      CONFIG_LIMITS.streamSessions,
       0,
       1_000_000,
     ),
     perAddress: whole(
       'Of these, those of clients without a key at one address (one /64 network of IPv6). A quarter is left to keys.',
-      LIMITS.streamSessionsPerAddress,
+      CONFIG_LIMITS.streamSessionsPerAddress,
       0,
       1_000_000,
     ),
-    perKey: whole('Of these, those of one key.', LIMITS.streamSessionsPerKey, 1, 1_000_000),
+    perKey: whole('Of these, those of one key.', CONFIG_LIMITS.streamSessionsPerKey, 1, 1_000_000),
   }),
   events: section({
     retention: section({

@@ -1,4 +1,3 @@
-import { LIMITS } from '../kit/limits.js';
 import {
   ALL_FEATURES,
   type Expression,
@@ -9,6 +8,7 @@ import {
   type Operand,
 } from './ast.js';
 import { Cql2Error, type FilterPosition, NO_PREDICATE } from './error.js';
+import { CQL2_LIMITS } from './limits.js';
 import { findArity } from './operators.js';
 
 /** What a whole filter may hold, in whichever encoding it came. */
@@ -21,10 +21,10 @@ export function bound(root: Operand): void {
   const open: [operand: Operand, depth: number][] = [[root, 1]];
   for (let nodes = 0; open.length > 0; nodes++) {
     const [operand, depth] = open.pop()!;
-    if (depth > LIMITS.filterDepth)
-      throw new Cql2Error(`the filter is nested more than ${LIMITS.filterDepth} levels deep`);
-    if (nodes >= LIMITS.filterNodes)
-      throw new Cql2Error(`the filter has more than ${LIMITS.filterNodes} operators and operands`);
+    if (depth > CQL2_LIMITS.filterDepth)
+      throw new Cql2Error(`the filter is nested more than ${CQL2_LIMITS.filterDepth} levels deep`);
+    if (nodes >= CQL2_LIMITS.filterNodes)
+      throw new Cql2Error(`the filter has more than ${CQL2_LIMITS.filterNodes} operators and operands`);
     for (const part of listInnerOperands(operand)) open.push([part, depth + 1]);
   }
 }

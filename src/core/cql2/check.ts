@@ -1,6 +1,5 @@
 import { plainFields } from '../access/field-masks.js';
 import type { Crs } from '../geometry/crs.js';
-import { LIMITS } from '../kit/limits.js';
 import { toDouble } from '../values/exact-number.js';
 import {
   type Call,
@@ -22,6 +21,7 @@ import {
 import { Cql2Error, excerpt, NO_PREDICATE } from './error.js';
 import { refuseRoundedComparison } from './exactness.js';
 import { type FunctionDefinition, functionNamed, type OperandKind } from './functions.js';
+import { CQL2_LIMITS } from './limits.js';
 import { mergeComparisons } from './merge.js';
 import {
   ARITHMETIC,
@@ -186,8 +186,8 @@ class Checker {
       inner = inner.args[0]!;
     if (typeof inner !== 'string')
       throw new Cql2Error('the pattern of LIKE must be a string in quotes, or CASEI or ACCENTI of one');
-    if (inner.length > LIMITS.filterPattern)
-      throw new Cql2Error(`the pattern of LIKE is longer than ${LIMITS.filterPattern} characters`);
+    if (inner.length > CQL2_LIMITS.filterPattern)
+      throw new Cql2Error(`the pattern of LIKE is longer than ${CQL2_LIMITS.filterPattern} characters`);
   }
 
   /** The distance becomes a double, as stores measure distances. */

@@ -1,7 +1,7 @@
 import type { Box } from '../geometry/box.js';
 import { around, computeEnvelope, mergeBoxesOnGlobe } from '../geometry/box.js';
-import { LIMITS } from '../kit/limits.js';
 import type { CollectionChange, FeatureEvent } from './edits.js';
+import { EDIT_LIMITS } from './limits.js';
 
 type Change = Pick<
   FeatureEvent,
@@ -9,10 +9,10 @@ type Change = Pick<
 >;
 
 /** Cells per side of the grid that gathers too many boxes into few. */
-const CELLS = Math.floor(Math.sqrt(LIMITS.editAreas));
+const CELLS = Math.floor(Math.sqrt(EDIT_LIMITS.editAreas));
 
 /**
- * Boxes in CRS84 around what the events changed, at most `LIMITS.editAreas`: neighbours are gathered into one box.
+ * Boxes in CRS84 around what the events changed, at most `EDIT_LIMITS.editAreas`: neighbours are gathered into one box.
  * Undefined when something changed that has a geometry, but none that lies anywhere.
  */
 export function changedAreas(events: readonly Change[]): Box[] | undefined {
@@ -23,7 +23,7 @@ export function changedAreas(events: readonly Change[]): Box[] | undefined {
     const unplaced = !envelopeBefore && !envelopeAfter;
     if (unplaced && (geometry !== undefined || geometryChanged)) return undefined;
   }
-  return boxes.length > LIMITS.editAreas ? gathered(boxes) : boxes;
+  return boxes.length > EDIT_LIMITS.editAreas ? gathered(boxes) : boxes;
 }
 
 /** What the edits of one transaction do to their collection, all together. */

@@ -1,4 +1,3 @@
-import { LIMITS } from '../kit/limits.js';
 import {
   exactIn,
   markExactNumbers,
@@ -16,6 +15,7 @@ import {
 } from '../values/json-bounds.js';
 import { findRoundedInteger } from '../values/rounded-integers.js';
 import { parseFeatures } from './feature-body.js';
+import { HTTP_LIMITS } from './limits.js';
 import { multipartFields } from './multipart-fields.js';
 
 /** How the bytes of a request body become a value, on the event loop or in a worker. */
@@ -87,7 +87,7 @@ function formFields(
 ): Record<string, string> {
   const fields = new Map<string, string>();
   for (const [name, text] of pairs) {
-    if (fields.size >= LIMITS.formFields) throw tooManyFields();
+    if (fields.size >= HTTP_LIMITS.formFields) throw tooManyFields();
     if (fields.has(name)) throw new BodyError(`The form has ${name.slice(0, 60)} twice.`, false);
     if (text.length > bounds.string && !(jsonMembers.includes(name) && (isJson(text) || isNumbers(text))))
       throw new BodyError(`The field ${name.slice(0, 60)} is longer than ${bounds.string} characters.`, true);
@@ -99,10 +99,10 @@ function formFields(
 function requireFewFields(bytes: Uint8Array): void {
   let fields = 1;
   for (let at = bytes.indexOf(0x26); at >= 0; at = bytes.indexOf(0x26, at + 1))
-    if (++fields > LIMITS.formFields) throw tooManyFields();
+    if (++fields > HTTP_LIMITS.formFields) throw tooManyFields();
 }
 
-const tooManyFields = () => new BodyError(`The form has more than ${LIMITS.formFields} fields.`, true);
+const tooManyFields = () => new BodyError(`The form has more than ${HTTP_LIMITS.formFields} fields.`, true);
 
 function* partsOf(bytes: Uint8Array, boundary: string | undefined): Generator<[name: string, text: string]> {
   if (boundary === undefined) throw new BodyError('The multipart form has no boundary.', false);

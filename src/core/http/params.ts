@@ -2,6 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import { badParameter } from '../errors/errors.js';
 import type { Box } from '../geometry/box.js';
 import { LIMITS } from '../kit/limits.js';
+import { HTTP_LIMITS } from './limits.js';
 import { type Format, formatNames } from './media.js';
 import type { Param } from './operation.js';
 
@@ -273,7 +274,7 @@ export const bboxParam: Param<Box | undefined> = {
 
 export const limitParam = defineIntegerParam(
   'limit',
-  { min: 1, max: LIMITS.itemsMax, default: LIMITS.itemsDefault as number },
+  { min: 1, max: LIMITS.itemsMax, default: HTTP_LIMITS.itemsDefault as number },
   { description: 'Most features in the answer.' },
 );
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { LIMITS } from '../kit/limits.js';
+import { PROCESS_LIMITS } from './limits.js';
 
 /** Plans of processes, as clients send them. */
 
@@ -33,9 +33,9 @@ export const PlanSchema = Type.Object(
             description: 'Inputs of the process. The id of another step is what that step makes.',
           }),
         ),
-        dependsOn: Type.Optional(Type.Array(name, { maxItems: LIMITS.planSteps })),
+        dependsOn: Type.Optional(Type.Array(name, { maxItems: PROCESS_LIMITS.planSteps })),
       }),
-      { minItems: 1, maxItems: LIMITS.planSteps },
+      { minItems: 1, maxItems: PROCESS_LIMITS.planSteps },
     ),
     outputs: Type.Optional(
       Type.Array(Type.String({ enum: OUTPUT_KINDS }), {

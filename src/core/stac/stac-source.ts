@@ -4,6 +4,7 @@ import { Cql2Error, parseText } from '../cql2/index.js';
 import { TaskFailure } from '../errors/failure.js';
 import type { Box } from '../geometry/box.js';
 import { LIMITS } from '../kit/limits.js';
+import { STAC_LIMITS } from './limits.js';
 
 /** What is shown where scenes lie over each other. */
 const SCENE_MERGES = [
@@ -60,7 +61,7 @@ const SETTINGS = {
   search: (text: string) =>
     (['static', 'window'] as const).find((one) => one === text) ??
     wrong('search', 'must be static or window'),
-  items: (text: string) => integer('items', text, 1, LIMITS.stacScenes),
+  items: (text: string) => integer('items', text, 1, STAC_LIMITS.stacScenes),
   refresh: (text: string) => integer('refresh', text, REFRESH_S.least, REFRESH_S.most),
   crs: (text: string) =>
     /^(EPSG:\d{4,6}|OGC:CRS84)$/i.test(text) ? text.toUpperCase() : wrong('crs', 'must be EPSG:code'),
@@ -79,9 +80,9 @@ export function stacSource(address: string): StacSource {
   if (!collections) wrong('collections', 'must say which collections are searched');
   const { search = 'static', refresh = REFRESH_S.usual, merge = 'newest', items, name, ...rest } = said;
   const { credentials = 'none' } = said;
-  const usual = search === 'static' ? LIMITS.stacScenesDefault : LIMITS.stacWindowScenesDefault;
-  if (search === 'window' && items !== undefined && items > LIMITS.stacWindowScenes)
-    wrong('items', `must be at most ${LIMITS.stacWindowScenes} where search is window`);
+  const usual = search === 'static' ? STAC_LIMITS.stacScenesDefault : STAC_LIMITS.stacWindowScenesDefault;
+  if (search === 'window' && items !== undefined && items > STAC_LIMITS.stacWindowScenes)
+    wrong('items', `must be at most ${STAC_LIMITS.stacWindowScenes} where search is window`);
   return {
     ...rest,
     ...{ address, collections, assets, merge, search, credentials },

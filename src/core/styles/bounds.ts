@@ -1,4 +1,5 @@
 import { LIMITS } from '../kit/limits.js';
+import { STYLE_LIMITS } from './limits.js';
 
 /** What is wrong with a style, and where: `path` is a JSON pointer (RFC 6901). */
 export interface StyleProblem {
@@ -22,18 +23,18 @@ export function findBoundsProblem(value: unknown): StyleProblem | undefined {
   let nodes = 0;
   let characters = 0;
   for (let part = open.pop(); part; part = open.pop()) {
-    if (part.depth > LIMITS.styleDepth)
-      return { path: pointerOf(part), detail: `is nested more than ${LIMITS.styleDepth} levels deep` };
+    if (part.depth > STYLE_LIMITS.styleDepth)
+      return { path: pointerOf(part), detail: `is nested more than ${STYLE_LIMITS.styleDepth} levels deep` };
     if (typeof part.value === 'string') characters += part.value.length;
     if (Array.isArray(part.value)) {
       nodes += part.value.length;
-      if (nodes > LIMITS.styleNodes) return tooMany(part);
+      if (nodes > STYLE_LIMITS.styleNodes) return tooMany(part);
       // Backwards, so that the first is looked at first.
       for (let i = part.value.length - 1; i >= 0; i--) open.push(child(part, i, part.value[i]));
     } else if (typeof part.value === 'object' && part.value !== null) {
       const members = Object.entries(part.value);
       nodes += members.length;
-      if (nodes > LIMITS.styleNodes) return tooMany(part);
+      if (nodes > STYLE_LIMITS.styleNodes) return tooMany(part);
       for (const [name, value] of members.reverse()) {
         characters += name.length;
         open.push(child(part, name, value));
@@ -50,7 +51,7 @@ function child(parent: Part, name: string | number, value: unknown): Part {
 }
 
 function tooMany(part: Part): StyleProblem {
-  return { path: pointerOf(part), detail: `there are more than ${LIMITS.styleNodes} values` };
+  return { path: pointerOf(part), detail: `there are more than ${STYLE_LIMITS.styleNodes} values` };
 }
 
 /** Characters of a name that are shown. */

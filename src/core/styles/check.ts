@@ -1,9 +1,9 @@
 import { latest, validateStyleMin } from '@maplibre/maplibre-gl-style-spec';
-import { LIMITS } from '../kit/limits.js';
 import type { RasterLook } from '../rasters/raster-look.js';
 import { escapePointerName, findBoundsProblem, type StyleProblem } from './bounds.js';
 import { MAX_FONTS, unknownFont } from './fonts.js';
 import { getLayerSourceType, layerTypesFor } from './layer-types.js';
+import { STYLE_LIMITS } from './limits.js';
 import { checkedLook, LOOK, LookError } from './look.js';
 import { COLLECTION_SOURCE, type StyleDocument, type StyleLayer } from './model.js';
 
@@ -61,7 +61,7 @@ export function layerProblems(layers: readonly Json[]): StyleProblem[] {
   return [
     ...layers.flatMap((layer, i) => problemsOf(layer, i)),
     ...layers.flatMap((layer, i) => undrawable(layer, `/layers/${i}`)),
-  ].slice(0, LIMITS.styleErrors);
+  ].slice(0, STYLE_LIMITS.styleErrors);
 }
 
 function ownLayers(value: unknown, use: StyleUse): Json[] {
@@ -71,7 +71,8 @@ function ownLayers(value: unknown, use: StyleUse): Json[] {
   if (value['version'] !== 8) refuse('/version', 'must be 8');
   const list = value['layers'];
   if (!Array.isArray(list)) refuse('/layers', 'must be an array');
-  if (list.length > LIMITS.styleLayers) refuse('/layers', `must have at most ${LIMITS.styleLayers} layers`);
+  if (list.length > STYLE_LIMITS.styleLayers)
+    refuse('/layers', `must have at most ${STYLE_LIMITS.styleLayers} layers`);
   const layers = list.map((layer, i) => ownLayer(layer, `/layers/${i}`, use));
   requireUnique(layers);
   return layers;
@@ -85,7 +86,7 @@ function checked(
 ): CheckedStyle {
   const looks = layers.flatMap((layer, i) => lookProblems(layer, `/layers/${i}`, use));
   const problems = [...all, ...looks];
-  if (problems.length > 0) throw new StyleError(problems.slice(0, LIMITS.styleErrors));
+  if (problems.length > 0) throw new StyleError(problems.slice(0, STYLE_LIMITS.styleErrors));
   const document = {
     version: 8,
     ...named(value),

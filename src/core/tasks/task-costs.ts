@@ -1,6 +1,7 @@
 import { type Expression, isArray, isBox, isCall, isGeometry, type Operand } from '../cql2/ast.js';
 import { LIMITS } from '../kit/limits.js';
 import type { VectorSource } from '../sources/vector-source.js';
+import { TASK_LIMITS } from './limits.js';
 import type { TaskName } from './tasks.js';
 
 /** Members of task inputs that an estimate looks at. */
@@ -120,7 +121,7 @@ export function estimateCost(name: TaskName, input: unknown): TaskCost {
 
 /** Whether a task is estimated to keep a thread for a quarter of a second or more, or to take much memory. */
 export function isHeavy({ steps, pixels }: TaskCost): boolean {
-  return steps > LIMITS.heavySteps || pixels > LIMITS.heavyPixels;
+  return steps > TASK_LIMITS.heavySteps || pixels > TASK_LIMITS.heavyPixels;
 }
 
 const stepsOf = new WeakMap<object, number>();

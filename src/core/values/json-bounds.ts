@@ -1,5 +1,6 @@
 import { LIMITS } from '../kit/limits.js';
 import { type ExactMembers, parseJsonExactly } from './json.js';
+import { VALUE_LIMITS } from './limits.js';
 
 /** What a JSON text may hold. Looked at before anything is built of it: a value can cost a hundred times its bytes. */
 export interface JsonBounds {
@@ -95,8 +96,8 @@ function tooMuch(message: string): JsonBoundsError {
 /** Of JSON in a parameter, a field or a frame. Larger texts come in a body, which a worker reads. */
 const TEXT: JsonBounds = {
   depth: LIMITS.textDepth,
-  values: LIMITS.textValues,
-  names: LIMITS.textNames,
+  values: VALUE_LIMITS.textValues,
+  names: VALUE_LIMITS.textNames,
   string: LIMITS.loopBodyBytes,
 };
 

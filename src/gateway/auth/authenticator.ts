@@ -1,7 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../core/errors/errors.js';
 import { ANONYMOUS, type Principal } from '../../core/http/operation.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { Attempts } from '../../services/access/identity/attempts.js';
 import type { Bearer, BearerTokens } from '../../services/access/identity/bearers.js';
 import { tokenName } from '../../services/access/identity/ended-tokens.js';
@@ -19,6 +18,7 @@ import type { StoredUser } from '../../stores/access/users.js';
 import type { State } from '../../stores/state/state.js';
 import { CheckedSecrets, type SecretHolder } from './checked-secrets.js';
 import { type Credentials, type Presented, presented } from './credentials.js';
+import { AUTH_LIMITS } from './limits.js';
 
 export interface AuthenticatorOptions {
   /** Milliseconds for which a key is believed without asking the database: what a revocation elsewhere may take. */
@@ -93,7 +93,7 @@ class StateAuthenticator implements Authenticator {
     options: AuthenticatorOptions,
   ) {
     const settle = options.settle ?? (async () => this.forgetAll());
-    const { trustMs = DEFAULT_TRUST_MS, lostTrustMs = LIMITS.keyTrustMs } = options;
+    const { trustMs = DEFAULT_TRUST_MS, lostTrustMs = AUTH_LIMITS.keyTrustMs } = options;
     this.keys = new ApiKeys(state.apiKeys, settle);
     this.users = new Users(state.users, state.sessions, settle, options.attempts);
     this.sessions = new Sessions(state.sessions, settle);

@@ -1,7 +1,7 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
+import { FEATURE_LIMITS } from '../../core/features/limits.js';
 import type { Format } from '../../core/http/media.js';
 import type { Exchange, Params, Reply } from '../../core/http/operation.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { DataVersions } from '../../services/catalog/data-versions.js';
 
 /** The answer that a target (path and query) got last, and all that it hangs on. */
@@ -53,7 +53,8 @@ export class ItemReplies {
     const version = this.versions.of(file);
     const reply = await read();
     const { body } = reply;
-    if (version === undefined || typeof body !== 'string' || body.length > LIMITS.keptItemBytes) return reply;
+    if (version === undefined || typeof body !== 'string' || body.length > FEATURE_LIMITS.keptItemBytes)
+      return reply;
     const constant = { block: undefined, secondForm: 'any' as const };
     const again = { ...reply, body: Buffer.from(body), constant };
     const { format, baseUrl } = x;
@@ -68,7 +69,7 @@ export class ItemReplies {
     this.#entries.add(entry);
     this.#bytes += entry.bytes;
     for (const oldest of this.#entries) {
-      if (this.#bytes <= LIMITS.keptItemsBytes) break;
+      if (this.#bytes <= FEATURE_LIMITS.keptItemsBytes) break;
       oldest.reply = undefined;
       this.#entries.delete(oldest);
       this.#bytes -= oldest.bytes;

@@ -3,12 +3,12 @@ import type { Relationship } from '../../core/catalog/layer-settings.js';
 import { type Box, globeExtent, imageWithin } from '../../core/geometry/box.js';
 import { CRS84, type Crs } from '../../core/geometry/crs.js';
 import { esriFields, findEsriGeometryType } from '../../core/geoservices/geoservices-features.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { Field } from '../../core/sources/vector-source.js';
 import { exportDrawingInfo } from '../../core/styles/drawing-info/export.js';
 import { transformBox } from '../../native/index.js';
 import { findFieldType, getRelationshipFields } from '../../services/catalog/layers/related.js';
 import { esriLayer } from '../../services/replicas/layer-view.js';
+import { GEOSERVICES_LIMITS } from './limits.js';
 
 /** Documents of feature services and their layers, as clients of GeoServices read them. */
 
@@ -44,7 +44,7 @@ export function serviceDocument(name: string, layers: readonly VectorCollection[
     currentVersion: CURRENT_VERSION,
     serviceDescription: name,
     hasVersionedData: false,
-    maxRecordCount: LIMITS.geoServicesRecords,
+    maxRecordCount: GEOSERVICES_LIMITS.geoServicesRecords,
     supportedQueryFormats: QUERY_FORMATS,
     supportsRelationshipsResource: false,
     capabilities: capabilitiesOf(isEditable),
@@ -119,10 +119,10 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
     types: [],
     templates: isEditable ? [templateOf(layer)] : [],
     ...(isEditable ? EDITABLE : {}),
-    maxRecordCount: LIMITS.geoServicesRecords,
-    standardMaxRecordCount: LIMITS.geoServicesRecordsMax,
-    tileMaxRecordCount: LIMITS.geoServicesRecordsMax,
-    maxRecordCountFactor: LIMITS.geoServicesRecordsMax / LIMITS.geoServicesRecords,
+    maxRecordCount: GEOSERVICES_LIMITS.geoServicesRecords,
+    standardMaxRecordCount: GEOSERVICES_LIMITS.geoServicesRecordsMax,
+    tileMaxRecordCount: GEOSERVICES_LIMITS.geoServicesRecordsMax,
+    maxRecordCountFactor: GEOSERVICES_LIMITS.geoServicesRecordsMax / GEOSERVICES_LIMITS.geoServicesRecords,
     supportedQueryFormats: QUERY_FORMATS,
     capabilities: capabilitiesOf(isEditable),
     supportsStatistics: true,

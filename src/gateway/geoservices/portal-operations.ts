@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { notFound } from '../../core/errors/errors.js';
 import { type Exchange, formatActor, type Operation, type Principal } from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
 import { itemSearch, type SearchedItem } from '../../services/geoservices/item-search.js';
 import {
@@ -15,6 +14,7 @@ import {
 import { common, documentFormat, readingOperation } from './features/feature-server.js';
 import { jsonReply } from './images/in-band.js';
 import { CURRENT_VERSION } from './layer-documents.js';
+import { GEOSERVICES_LIMITS } from './limits.js';
 import { type Members, readIntegerMember, readTextMember } from './members.js';
 
 /** As much of a portal as clients need to sign in, and to find services: these are its items. */
@@ -119,7 +119,7 @@ function addressOf(baseUrl: string, { name, type }: ServiceEntry): string {
   return `${baseUrl}/rest/services/${name.split('/').map(encodeURIComponent).join('/')}/${type}`;
 }
 
-const ids = boundedCache<string, string>(LIMITS.portalItems);
+const ids = boundedCache<string, string>(GEOSERVICES_LIMITS.portalItems);
 
 /** Clients take 32 hexadecimal digits for the id of an item. */
 function idOf(service: string): string {

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../core/kit/limits.js';
+import { HTTP_LIMITS } from '../../core/http/limits.js';
 
 /** A large answer that is on its way to one client. */
 export interface Sending {
@@ -18,7 +18,7 @@ export class Backlog {
   readonly #limit: number;
   #bytes = 0;
 
-  constructor(limit: number = LIMITS.unsentBytes) {
+  constructor(limit: number = HTTP_LIMITS.unsentBytes) {
     this.#limit = limit;
   }
 

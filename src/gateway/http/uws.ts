@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '@btc-vision/uwebsockets.js';
-import { LIMITS } from '../../core/kit/limits.js';
+import { HTTP_LIMITS } from '../../core/http/limits.js';
 import { OLDER_UWS, uwsPackage } from '../../core/kit/runtime.js';
 
 export type {
@@ -17,7 +17,7 @@ type Older = typeof import('uWebSockets.js');
 type OlderRequest = import('uWebSockets.js').HttpRequest;
 
 // Read by the library as it loads. It takes less by default than an address may have, and answers 431 itself.
-process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(LIMITS.headBytes);
+process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_LIMITS.headBytes);
 const name = uwsPackage(process.version);
 const library: unknown = createRequire(import.meta.url)(name);
 /** The older build names three functions in its own way. */

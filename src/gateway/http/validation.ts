@@ -2,6 +2,7 @@ import { ApiError } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { BodyError, readBody } from '../../core/http/body.js';
 import { COMPRESSIONS } from '../../core/http/content-coding.js';
+import { HTTP_LIMITS } from '../../core/http/limits.js';
 import { parseBoundary } from '../../core/http/multipart-fields.js';
 import type { BodySpec } from '../../core/http/operation.js';
 import { once, type SchemaCheck } from '../../core/http/schema-check.js';
@@ -68,19 +69,19 @@ interface BodyBounds {
 }
 
 function boundsOf({ maxBytes = LIMITS.bodyBytes, bounds }: BodySpec): BodyBounds {
-  const { bodyDepth: depth, bodyValues: values, bodyNames: names } = LIMITS;
+  const { bodyDepth: depth, bodyValues: values, bodyNames: names } = HTTP_LIMITS;
   return { bytes: maxBytes, json: { depth, values, names, string: maxBytes, ...bounds } };
 }
 
 /** What an anonymous client may send is never more than others may. */
 function anonymousBounds({ bytes, json }: BodyBounds): BodyBounds {
   return {
-    bytes: Math.min(bytes, LIMITS.anonymousBodyBytes),
+    bytes: Math.min(bytes, HTTP_LIMITS.anonymousBodyBytes),
     json: {
       depth: json.depth,
-      values: Math.min(json.values, LIMITS.anonymousBodyValues),
-      names: Math.min(json.names, LIMITS.anonymousBodyNames),
-      string: Math.min(json.string, LIMITS.anonymousBodyString),
+      values: Math.min(json.values, HTTP_LIMITS.anonymousBodyValues),
+      names: Math.min(json.names, HTTP_LIMITS.anonymousBodyNames),
+      string: Math.min(json.string, HTTP_LIMITS.anonymousBodyString),
     },
   };
 }
@@ -114,7 +115,7 @@ async function parse(
   try {
     // Large bodies that arrive together share no turn of the loop.
     if (bytes <= LIMITS.loopBodyBytes || reading.form === 'bytes') {
-      if (bytes > LIMITS.turnBodyBytes) await turn();
+      if (bytes > HTTP_LIMITS.turnBodyBytes) await turn();
       return readBody(Buffer.concat(parts, bytes), reading);
     }
     const options = { deadlineMs: LIMITS.requestDeadlineMs, signal: x.signal, caller: x.caller };

@@ -5,6 +5,7 @@ import { GEOJSON_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
 import { parseBox } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { STAC_LIMITS } from '../../core/stac/limits.js';
 import { resolveCrs } from '../../native/crs.js';
 import { parseDatetime } from './datetime.js';
 import { itemCollection, oneItem, type PageLinks, pageHref } from './item-collection.js';
@@ -135,12 +136,12 @@ export function createStacItemOperations(deps: StacDeps): Operation[] {
 type Body = Static<typeof SearchBody>;
 
 function askedBy(body: Body): AskedSearch {
-  const { bbox, datetime, fields, sortby, filter, limit = LIMITS.stacDefault, offset = 0 } = body;
+  const { bbox, datetime, fields, sortby, filter, limit = STAC_LIMITS.stacDefault, offset = 0 } = body;
   const language = body['filter-lang'] ?? 'cql2-json';
   requireLanguage(filter, language);
   const crs = body['filter-crs'];
   return {
-    ...{ limit: Math.min(limit, LIMITS.stacMax), offset, token: body.token },
+    ...{ limit: Math.min(limit, STAC_LIMITS.stacMax), offset, token: body.token },
     ids: listed(body.ids),
     collections: listed(body.collections),
     bbox: bbox && parseBox('bbox', bbox.join(',')),

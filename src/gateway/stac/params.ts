@@ -12,6 +12,7 @@ import {
   pathString,
 } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { STAC_LIMITS } from '../../core/stac/limits.js';
 import { parseJsonText } from '../../core/values/json-bounds.js';
 import type { StacItems } from '../../services/stac/items.js';
 import type { SurfaceDeps } from '../surface/common.js';
@@ -38,15 +39,15 @@ const MAX_NAMES = 1000;
 
 const anyLimit = defineIntegerParam(
   'limit',
-  { min: 1, max: Number.MAX_SAFE_INTEGER, default: LIMITS.stacDefault as number },
-  { description: `Most items in the answer; more than ${LIMITS.stacMax} means ${LIMITS.stacMax}.` },
+  { min: 1, max: Number.MAX_SAFE_INTEGER, default: STAC_LIMITS.stacDefault as number },
+  { description: `Most items in the answer; more than ${STAC_LIMITS.stacMax} means ${STAC_LIMITS.stacMax}.` },
 );
 
 /** A limit that is too large is no mistake (OGC 17-069r4, 7.15.2). */
 const limit: Param<number> = {
   ...anyLimit,
-  schema: Type.Integer({ minimum: 1, maximum: LIMITS.stacMax, default: LIMITS.stacDefault }),
-  parse: (raw) => Math.min(anyLimit.parse(raw), LIMITS.stacMax),
+  schema: Type.Integer({ minimum: 1, maximum: STAC_LIMITS.stacMax, default: STAC_LIMITS.stacDefault }),
+  parse: (raw) => Math.min(anyLimit.parse(raw), STAC_LIMITS.stacMax),
 };
 
 const token = defineTextParam(

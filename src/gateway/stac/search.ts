@@ -13,8 +13,8 @@ import type { SortKey } from '../../core/features/features.js';
 import type { Box } from '../../core/geometry/box.js';
 import { CRS84, type Crs, normaliseBox, requireReachable } from '../../core/geometry/crs.js';
 import type { TimeRange } from '../../core/http/params.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { Field } from '../../core/sources/vector-source.js';
+import { STAC_LIMITS } from '../../core/stac/limits.js';
 import { GEOMETRY_COLUMN, HIDDEN, ITEM_FIELDS, type StacSearchTask } from '../../core/stac/stac.js';
 import { checkFilter, parseFilter } from '../../services/filters/filters.js';
 import { hasItems } from '../../services/stac/footprints.js';
@@ -79,7 +79,7 @@ export function createSearchTask(
     fields: [...fields],
     limit: query.limit,
     offset: query.offset,
-    count: LIMITS.stacCounted,
+    count: STAC_LIMITS.stacCounted,
     filter,
     ...(sort.length > 0 ? { sort } : {}),
     ...(token ? { [token.direction]: token.key, offset: 0 } : {}),

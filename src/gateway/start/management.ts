@@ -5,7 +5,6 @@ import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.
 import type { Config, Setting } from '../../core/config/config.js';
 import { ApiError } from '../../core/errors/errors.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import { version } from '../../core/kit/version.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { seriesNumber } from '../../core/tiles/store-series.js';
@@ -87,6 +86,7 @@ import { openApiDocument } from '../http/openapi.js';
 import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
+import { START_LIMITS } from './limits.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
 
 export interface ManagementOptions {
@@ -383,7 +383,7 @@ export function startManagement(options: ManagementOptions): Management {
   const start = () => {
     jobs.start();
     void sweepAttachments();
-    sweeping = setInterval(() => void sweepAttachments(), LIMITS.attachmentSweepMs).unref();
+    sweeping = setInterval(() => void sweepAttachments(), START_LIMITS.attachmentSweepMs).unref();
     Promise.all([
       rasters.imports.sweep(),
       imports.trim(),

@@ -1,6 +1,7 @@
 import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import { jsonFrame } from '../../services/streams/frames.js';
 import type { Hub, Wish } from '../../services/streams/hub.js';
 import { type Session, SLOW_POLICIES } from '../../services/streams/session.js';
@@ -92,10 +93,10 @@ function act(session: Session, frame: Control, deps: ControlDeps): void {
 
 function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: ControlDeps): void {
   const id = idOf(frame, 'invalid-subscription-id');
-  if (!session.subscriptions.has(id) && session.subscriptions.size >= LIMITS.streamSubscriptions)
+  if (!session.subscriptions.has(id) && session.subscriptions.size >= STREAM_LIMITS.streamSubscriptions)
     throw new ControlError(
       'subscription-limit-reached',
-      `A session has at most ${LIMITS.streamSubscriptions} subscriptions.`,
+      `A session has at most ${STREAM_LIMITS.streamSubscriptions} subscriptions.`,
       id,
     );
   const policy = SLOW_POLICIES.find((name) => name === frame.onSlow);

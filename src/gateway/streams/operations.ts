@@ -12,6 +12,7 @@ import {
 import { defineListParam, defineTextParam } from '../../core/http/params.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { SERVICE_ID } from '../../core/kit/service.js';
+import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import type { Hub } from '../../services/streams/hub.js';
 import { type Session, SLOW_POLICIES } from '../../services/streams/session.js';
 import type { Visitor } from '../../services/streams/session-quotas.js';
@@ -130,8 +131,8 @@ function capabilities(x: Exchange, { hub, version, visible }: StreamingDeps) {
     deleteBeforeImages: true,
     modes: ['delta', 'snapshot', 'snapshot-then-delta'],
     subscriptionSequence: true,
-    maxSnapshotFeatures: LIMITS.snapshotFeatures,
-    maxSnapshotScanRows: LIMITS.snapshotScanRows,
+    maxSnapshotFeatures: STREAM_LIMITS.snapshotFeatures,
+    maxSnapshotScanRows: STREAM_LIMITS.snapshotScanRows,
     serverVersion: version,
     layers: visible(x.principal).vectors.map(({ id, layerId, source }) => {
       const times = plainFields(source.fields).filter(({ type }) => type === 'date' || type === 'date-time');

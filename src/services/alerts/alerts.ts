@@ -5,6 +5,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import type { Held } from '../access/keys/held-keys.js';
 import type { Peers } from '../cluster/peers.js';
 import { opsNotifications } from '../telemetry/event-metrics.js';
+import { ALERT_LIMITS } from './limits.js';
 
 /** Where alerts are told. */
 export interface Alerts {
@@ -70,7 +71,7 @@ export class AlertStream implements Alerts {
   }
 
   get isFull(): boolean {
-    return this.#subscribers.size >= LIMITS.alertSubscribers;
+    return this.#subscribers.size >= ALERT_LIMITS.alertSubscribers;
   }
 
   notify(alert: Alert): void {

@@ -2,6 +2,7 @@ import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { receiveForm, type UploadSource } from '../uploads/upload.js';
 import { type CheckedFile, checkFile, withFile } from './intake.js';
+import { ATTACHMENT_LIMITS } from './limits.js';
 
 /** What came with a form, by the names of its fields in lower case, and the file, if it has one. */
 export interface AttachmentForm {
@@ -72,7 +73,7 @@ class Admission {
       await this.admit(fields);
     } catch (error) {
       const mayFollow = error instanceof ApiError && error.code === 'unauthenticated' && !('token' in fields);
-      if (!mayFollow || unknownFiles >= LIMITS.unknownAttachments) throw error;
+      if (!mayFollow || unknownFiles >= ATTACHMENT_LIMITS.unknownAttachments) throw error;
       unknownFiles++;
       this.#isOpen = true;
     }

@@ -5,6 +5,7 @@ import { ApiError, badParameter } from '../../core/errors/errors.js';
 import { imageSize, SIZED_IMAGES } from '../../core/files/image-size.js';
 import { checkedMediaType, type FileWords } from '../../core/files/media-signature.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { ATTACHMENT_LIMITS } from './limits.js';
 
 /** A file that was looked at: what it is, and what names its bytes. */
 export interface CheckedFile {
@@ -26,7 +27,7 @@ const UNNAMEABLE = /[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069/\\]|\p{Surrogate}/g
 /** Looks at a file on the disk. Throws 400 naming `parameter` for one that is not what its sender says, or too large. */
 export async function checkFile(path: string, words: FileWords, parameter: string): Promise<CheckedFile> {
   const characters = [...words.name.replace(UNNAMEABLE, '_').trim()];
-  const name = characters.slice(-LIMITS.attachmentName).join('');
+  const name = characters.slice(-ATTACHMENT_LIMITS.attachmentName).join('');
   if (name === '') throw badParameter(parameter, 'has no file name');
   const head = await headOf(path);
   const type = checkedMediaType(head, words);
@@ -49,10 +50,10 @@ function requireSize(mediaType: string, head: Uint8Array, parameter: string): vo
   if (!SIZED_IMAGES.has(mediaType)) return;
   const size = imageSize(mediaType, head);
   if (!size) throw badParameter(parameter, `is a damaged image (${mediaType})`);
-  if (size.width * size.height > LIMITS.attachmentPixels)
+  if (size.width * size.height > ATTACHMENT_LIMITS.attachmentPixels)
     throw badParameter(
       parameter,
-      `has ${size.width} x ${size.height} pixels, more than ${LIMITS.attachmentPixels} in all`,
+      `has ${size.width} x ${size.height} pixels, more than ${ATTACHMENT_LIMITS.attachmentPixels} in all`,
     );
 }
 

@@ -1,11 +1,11 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import { type CatalogSnapshot, whole } from '../../core/catalog/collection.js';
 import { hasNumbers, toNumberedCollection } from '../../core/catalog/numbered.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { AttachmentStore } from '../../stores/attachments/attachments.js';
 import type { Storage } from '../storage/storage.js';
 import { featuresThere } from './features.js';
+import { ATTACHMENT_LIMITS } from './limits.js';
 import { findStore } from './place.js';
 
 export interface SweepDeps {
@@ -36,7 +36,7 @@ export async function sweepCollection(
   if (!hasFeatures(collection) || !hasNumbers(collection.source)) return;
   const x = { timing: () => {} };
   const place = await findStore(x, pools, collection);
-  await store.setAside(place, Date.now() - LIMITS.attachmentAsideMs);
+  await store.setAside(place, Date.now() - ATTACHMENT_LIMITS.attachmentAsideMs);
   for (let after = ''; ; ) {
     const ids = await store.features(place, after, PAGE);
     if (ids.length === 0) return;
@@ -66,6 +66,6 @@ export async function forgetFeatures(
 async function sweepContents({ store, storage, folder }: SweepDeps): Promise<void> {
   // Keys first: whoever puts bytes there later has written their place down before.
   const keys = await storage.keys(KEYS);
-  const unused = await store.takeUnused(folder, Date.now() - LIMITS.attachmentOrphanMs);
+  const unused = await store.takeUnused(folder, Date.now() - ATTACHMENT_LIMITS.attachmentOrphanMs);
   for (const key of new Set([...unused, ...(await store.strays(keys))])) await storage.remove(key);
 }

@@ -1,6 +1,7 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
 import type { EditNote, RestedNote } from '../../core/cluster/notes.js';
 import type { EditResult, EditTask } from '../../core/edits/edits.js';
+import { EDIT_LIMITS } from '../../core/edits/limits.js';
 import type { MergeResult, MergeTask } from '../../core/edits/merges.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -119,7 +120,7 @@ export class Edits {
   ): Promise<T> {
     const lane = this.#lanes.get(file) ?? { last: Promise.resolve(), waiting: 0 };
     this.#lanes.set(file, lane);
-    if (lane.waiting >= LIMITS.editQueue)
+    if (lane.waiting >= EDIT_LIMITS.editQueue)
       throw new TaskFailure('queue-full', 'The server is busy; try again soon.');
     const late = performance.now() + waitMs;
     const turn = lane.last.then(() => {

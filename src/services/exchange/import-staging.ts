@@ -2,8 +2,8 @@ import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ApiError } from '../../core/errors/errors.js';
 import { TaskFailure } from '../../core/errors/failure.js';
+import { EXCHANGE_LIMITS } from '../../core/exchange/limits.js';
 import type { StageProblem } from '../../core/exchange/ogr.js';
-import { LIMITS } from '../../core/kit/limits.js';
 
 /** Returns the error for a file that cannot be staged. */
 export function describeStageProblem(problem: StageProblem): Error {
@@ -19,7 +19,10 @@ export function describeStageProblem(problem: StageProblem): Error {
         'The file names no coordinate reference system: one has to be given.',
       );
     case 'too-many-features':
-      return new TaskFailure('too-large', `The file has more than ${LIMITS.importFeatures} features.`);
+      return new TaskFailure(
+        'too-large',
+        `The file has more than ${EXCHANGE_LIMITS.importFeatures} features.`,
+      );
   }
 }
 

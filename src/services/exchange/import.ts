@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { VectorCollection } from '../../core/catalog/collection.js';
 import { ApiError } from '../../core/errors/errors.js';
+import { EXCHANGE_LIMITS } from '../../core/exchange/limits.js';
 import type { StagedLayer } from '../../core/exchange/ogr.js';
 import { exists } from '../../core/files/exists.js';
 import { makeFolder } from '../../core/files/own-folder.js';
@@ -190,7 +191,7 @@ export class ImportService {
     await makeFolder(dirname(this.#store));
     const task = {
       ...{ staging, stagingTable, keepsStaging: true, table: id, title, token },
-      ...{ store: this.#store, maxTables: LIMITS.storeTables },
+      ...{ store: this.#store, maxTables: EXCHANGE_LIMITS.storeTables },
     };
     const loaded = await this.#deps.pools.run('vector.load', task, { signal: context.signal });
     if ('occupant' in loaded) throw takenError(id);
@@ -478,7 +479,7 @@ export class ImportService {
       staging,
       stagingTable: STAGING_TABLE,
       store: this.#store,
-      maxTables: LIMITS.storeTables,
+      maxTables: EXCHANGE_LIMITS.storeTables,
       table: input.table,
       title: saved.title,
       untyped: saved.untyped,

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ApiError, notFound } from '../../core/errors/errors.js';
+import { EXCHANGE_LIMITS } from '../../core/exchange/limits.js';
 import { exists } from '../../core/files/exists.js';
 import { makeFolder } from '../../core/files/own-folder.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 import type { Submitter } from '../access/identity/submitter.js';
 import { replaceFile } from '../kit/replace-file.js';
@@ -60,8 +60,11 @@ export class ResumableUploads {
   async create(plan: UploadPlan): Promise<ResumableUpload> {
     this.#imports.refuse(plan.input);
     await this.trim();
-    if ((await this.#ids()).length >= LIMITS.resumableUploads)
-      throw new ApiError('unavailable', `There are ${LIMITS.resumableUploads} uploads that have not ended.`);
+    if ((await this.#ids()).length >= EXCHANGE_LIMITS.resumableUploads)
+      throw new ApiError(
+        'unavailable',
+        `There are ${EXCHANGE_LIMITS.resumableUploads} uploads that have not ended.`,
+      );
     const record: Record = { ...plan, id: randomUUID(), createdAt: Date.now(), jobId: null };
     await makeFolder(this.#of(record.id), 0o700);
     await (await open(this.#fileOf(record), 'wx', 0o600)).close();
@@ -164,7 +167,11 @@ export class ResumableUploads {
     const file = await stat(this.#fileOf(record)).catch(() => undefined);
     // The job removes the file that it has imported.
     const offset = record.jobId === null ? (file?.size ?? 0) : record.length;
-    return { ...record, offset, expiresAt: (file?.mtimeMs ?? record.createdAt) + LIMITS.resumableUploadMs };
+    return {
+      ...record,
+      offset,
+      expiresAt: (file?.mtimeMs ?? record.createdAt) + EXCHANGE_LIMITS.resumableUploadMs,
+    };
   }
 
   #save(record: Record): Promise<void> {
@@ -186,7 +193,7 @@ function isWhole({ offset, length }: ResumableUpload): boolean {
 }
 
 async function expiryOf(path: string): Promise<number> {
-  return (await stat(path).catch(() => ({ mtimeMs: 0 }))).mtimeMs + LIMITS.resumableUploadMs;
+  return (await stat(path).catch(() => ({ mtimeMs: 0 }))).mtimeMs + EXCHANGE_LIMITS.resumableUploadMs;
 }
 
 /** Bytes are on the disk when this returns, and when it throws those that came. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, notFound } from '../../core/errors/errors.js';
+import { EXCHANGE_LIMITS } from '../../core/exchange/limits.js';
 import type { Principal } from '../../core/http/operation.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 import type { Submitter } from '../access/identity/submitter.js';
 import type { Peers } from '../cluster/peers.js';
@@ -169,7 +169,7 @@ export class Uploads {
     const ended = [...this.#records.values()].filter(
       ({ record }) => record.completedAt !== null || record.jobId !== null,
     );
-    for (const { record } of ended.slice(0, Math.max(0, this.#records.size - LIMITS.uploadRecords)))
+    for (const { record } of ended.slice(0, Math.max(0, this.#records.size - EXCHANGE_LIMITS.uploadRecords)))
       this.#records.delete(keyOf(record));
   }
 }

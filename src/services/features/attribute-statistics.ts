@@ -1,6 +1,7 @@
 import { plainFields } from '../../core/access/field-masks.js';
 import { readable, type VectorCollection } from '../../core/catalog/collection.js';
 import type { StatisticsResult } from '../../core/features/field-statistics.js';
+import { FEATURE_LIMITS } from '../../core/features/limits.js';
 import type { Caller } from '../../core/kit/callers.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -52,7 +53,7 @@ function begin(
   const names = plainFields(visible.source.fields)
     .filter(({ type }) => type !== 'binary')
     .map(({ name }) => name)
-    .slice(0, LIMITS.statisticsFields);
+    .slice(0, FEATURE_LIMITS.statisticsFields);
   const asking = { caller, span, signal: controller.signal, timing() {} };
   const result = runTask(asking, pools, 'vector.statistics', {
     source,

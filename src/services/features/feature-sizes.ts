@@ -1,4 +1,5 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
+import { FEATURE_LIMITS } from '../../core/features/limits.js';
 import { buildCrsUri, CRS84, coordinatePrecision } from '../../core/geometry/crs.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -55,7 +56,7 @@ async function measure(pools: Pools, visible: VectorCollection): Promise<Feature
 }
 
 const CHUNKS = 5;
-const CHUNK = LIMITS.sizeSample / CHUNKS;
+const CHUNK = FEATURE_LIMITS.sizeSample / CHUNKS;
 
 interface Measured {
   readonly bytes: number;
@@ -79,7 +80,7 @@ async function read(
     ...(format === 'gml' ? { gml: { type: xmlName(id), srsName: buildCrsUri(CRS84, '') } } : {}),
     limit: CHUNK,
     offset,
-    maxBytes: LIMITS.sizeSampleBytes,
+    maxBytes: FEATURE_LIMITS.sizeSampleBytes,
   });
   return { bytes: features.length, returned };
 }

@@ -12,6 +12,7 @@ import type {
   SearchedFields,
   SuggestQuery,
 } from '../../core/geocoding/geocoding.js';
+import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 import { windowAround } from '../../core/geocoding/sphere.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import { LIMITS } from '../../core/kit/limits.js';
@@ -147,7 +148,7 @@ export class CollectionGeocoder implements Geocoder {
       ...({ source, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 } as const),
       filter,
       fields: [...new Set(Object.values(this.fields))],
-      ...{ limit: LIMITS.geocodeRows, offset: 0, maxBytes: LIMITS.geoServicesBytes },
+      ...{ limit: GEOCODING_LIMITS.geocodeRows, offset: 0, maxBytes: LIMITS.geoServicesBytes },
     };
     const input = { items, fields: this.fields, query, ...(at ? { at } : {}) };
     const { layerId } = this.collection;
@@ -158,5 +159,8 @@ export class CollectionGeocoder implements Geocoder {
 /** Words as they were written: the store folds their letters, and those of the data. */
 function wordsOf({ text, parts }: PlaceWords): string[] {
   const all = [text ?? '', ...Object.values(parts ?? {})].join(' ');
-  return [...new Set(all.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])].slice(0, LIMITS.geocodeWords);
+  return [...new Set(all.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])].slice(
+    0,
+    GEOCODING_LIMITS.geocodeWords,
+  );
 }

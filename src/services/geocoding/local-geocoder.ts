@@ -5,7 +5,7 @@ import type {
   ReverseQuery,
   SuggestQuery,
 } from '../../core/geocoding/geocoding.js';
-import { LIMITS } from '../../core/kit/limits.js';
+import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { Geocoder, GeocoderFacts, PlaceSuggestion } from './geocoder.js';
@@ -55,8 +55,8 @@ export class LocalGeocoder implements Geocoder {
   async #find(x: TaskContext, queries: readonly PlaceQuery[]): Promise<Candidate[][]> {
     const candidates: Candidate[][] = [];
     const batch = queries.length;
-    for (let i = 0; i < batch; i += LIMITS.geocodeTurn) {
-      const input = { index: this.index, queries: queries.slice(i, i + LIMITS.geocodeTurn), batch };
+    for (let i = 0; i < batch; i += GEOCODING_LIMITS.geocodeTurn) {
+      const input = { index: this.index, queries: queries.slice(i, i + GEOCODING_LIMITS.geocodeTurn), batch };
       // A batch that was admitted is not refused half way.
       candidates.push(...(await runTask(x, this.pools, 'vector.geocode', input, { begun: i > 0 })));
     }

@@ -9,7 +9,7 @@ import type {
   ReverseQuery,
   SuggestQuery,
 } from '../../core/geocoding/geocoding.js';
-import { LIMITS } from '../../core/kit/limits.js';
+import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { timelyFailure } from '../connections/remote-failure.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
@@ -33,7 +33,7 @@ export class RemoteGeocoder implements Geocoder {
     private readonly deps: RemoteGeocoderDeps,
   ) {
     const { keptMs } = deps;
-    this.#answers = keptMs > 0 ? new LRUCache({ max: LIMITS.geocodeKept, ttl: keptMs }) : undefined;
+    this.#answers = keptMs > 0 ? new LRUCache({ max: GEOCODING_LIMITS.geocodeKept, ttl: keptMs }) : undefined;
   }
 
   async facts(): Promise<GeocoderFacts> {

@@ -3,6 +3,7 @@ import { badParameter } from '../../core/errors/errors.js';
 import { SourceFault } from '../../core/errors/failure.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { version } from '../../core/kit/version.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 import type { AllowedHosts } from '../../workers/storage/remote/allowed.js';
 import type { JobEngine } from '../jobs/engine.js';
@@ -124,7 +125,7 @@ export class Callbacks {
           () => {},
         );
       last = body;
-      const late = AbortSignal.any([signal, AbortSignal.timeout(LIMITS.callbackProgressMs)]);
+      const late = AbortSignal.any([signal, AbortSignal.timeout(PROCESS_LIMITS.callbackProgressMs)]);
       await jobs.finished(jobId, late).catch((error: unknown) => {
         if (signal.aborted) throw error;
       });

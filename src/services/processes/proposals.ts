@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import { formatActor, type Principal } from '../../core/http/operation.js';
 import type { JobPriority } from '../../core/jobs/job-priority.js';
-import { LIMITS } from '../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import type { JobState, JobStore } from '../../stores/jobs/jobs.js';
 import type { DocumentStore, StoredDocument } from '../../stores/state/documents.js';
 import type { Execution } from './execution.js';
@@ -90,10 +90,10 @@ export class Proposals {
    */
   async propose(draft: ProposalDraft): Promise<string> {
     const text = JSON.stringify(draft);
-    if (Buffer.byteLength(text) > LIMITS.proposalBytes)
+    if (Buffer.byteLength(text) > PROCESS_LIMITS.proposalBytes)
       throw new ApiError(
         'payload-too-large',
-        `What needs approval has ${LIMITS.proposalBytes} bytes at most: name features by reference.`,
+        `What needs approval has ${PROCESS_LIMITS.proposalBytes} bytes at most: name features by reference.`,
       );
     const digest = createHash('sha256').update(text).digest('hex');
     const owner = formatActor(draft.principal);
@@ -103,10 +103,10 @@ export class Proposals {
       const own = all.filter(({ body }) => body.owner === owner);
       const before = own.find(({ body }) => body.digest === digest);
       if (before) return before.id;
-      if (own.length >= LIMITS.proposals)
-        throw new ApiError('conflict', `${LIMITS.proposals} proposals of yours wait already.`);
-      if (all.length >= LIMITS.proposalsOfAll)
-        throw new ApiError('conflict', `${LIMITS.proposalsOfAll} proposals wait already.`);
+      if (own.length >= PROCESS_LIMITS.proposals)
+        throw new ApiError('conflict', `${PROCESS_LIMITS.proposals} proposals of yours wait already.`);
+      if (all.length >= PROCESS_LIMITS.proposalsOfAll)
+        throw new ApiError('conflict', `${PROCESS_LIMITS.proposalsOfAll} proposals wait already.`);
       const { id } = await store.create(PROPOSAL, randomUUID(), bodyOf(draft), owner);
       await store.create(DRAFT, id, draft, owner);
       await store.create(WAITING, id, { owner, digest } satisfies Waiting, owner);
@@ -132,8 +132,12 @@ export class Proposals {
       const views = await Promise.all(fit.map((stored) => this.#view(stored)));
       proposals.push(...views.filter((view) => status === undefined || view.status === status));
       after = page.length < PAGE ? undefined : page.at(-1);
-    } while (after && proposals.length < LIMITS.proposalsListed && count < LIMITS.proposalsRead);
-    return proposals.slice(0, LIMITS.proposalsListed);
+    } while (
+      after &&
+      proposals.length < PROCESS_LIMITS.proposalsListed &&
+      count < PROCESS_LIMITS.proposalsRead
+    );
+    return proposals.slice(0, PROCESS_LIMITS.proposalsListed);
   }
 
   /** Throws `not-found`, also for one of another tenant. */
@@ -238,7 +242,7 @@ function maySee({ tenantId }: Principal, { proposer }: Body): boolean {
 
 /** Those that nobody decided, or that were decided, long ago. */
 async function removeOld(store: DocumentStore): Promise<void> {
-  const oldest = Date.now() - LIMITS.proposalDays * DAY_MS;
+  const oldest = Date.now() - PROCESS_LIMITS.proposalDays * DAY_MS;
   for (const id of await store.removeOld(PROPOSAL, oldest))
     for (const kind of [DRAFT, WAITING]) await store.remove(kind, id);
 }

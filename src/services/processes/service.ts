@@ -7,7 +7,7 @@ import { exists } from '../../core/files/exists.js';
 import { makeFolder } from '../../core/files/own-folder.js';
 import { formatActor, type Principal, withoutSession } from '../../core/http/operation.js';
 import type { JobPriority } from '../../core/jobs/job-priority.js';
-import { LIMITS } from '../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { readKept } from '../../core/values/json.js';
 import type { JobLogRow, JobQuery, JobRow } from '../../stores/jobs/jobs.js';
@@ -217,7 +217,7 @@ export class Processes {
 
   /** What a job has said, in order. */
   log({ id }: JobRow): Promise<JobLogRow[]> {
-    return this.#deps.jobs.store.logs(id, 0, LIMITS.processLogLines);
+    return this.#deps.jobs.store.logs(id, 0, PROCESS_LIMITS.processLogLines);
   }
 
   /** Jobs of this caller, newest first; of all for who manages jobs. */
@@ -279,7 +279,7 @@ export class Processes {
     const isJob = (name: string) => name !== 'sent';
     await removeOldFiles(
       this.#folder,
-      (name) => (isJob(name) ? LIMITS.processResultDays * DAY_MS : Infinity),
+      (name) => (isJob(name) ? PROCESS_LIMITS.processResultDays * DAY_MS : Infinity),
       now,
     );
   }

@@ -1,6 +1,6 @@
 import { badParameter } from '../../core/errors/errors.js';
 import { GEOJSON_GEOMETRIES } from '../../core/geometry/geojson-types.js';
-import { LIMITS } from '../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { plainText } from '../../core/values/percent.js';
 import { featureSetText } from '../geoservices/feature-set.js';
@@ -109,8 +109,8 @@ export function readRasters(
   baseUrl: string,
   steps: Readonly<Record<string, SourceValue>> = {},
 ): Record<string, SourceValue> {
-  if (!Array.isArray(value) || value.length === 0 || value.length > LIMITS.processRasters)
-    throw badParameter(`/inputs/${name}`, `must be a list of 1 to ${LIMITS.processRasters} rasters`);
+  if (!Array.isArray(value) || value.length === 0 || value.length > PROCESS_LIMITS.processRasters)
+    throw badParameter(`/inputs/${name}`, `must be a list of 1 to ${PROCESS_LIMITS.processRasters} rasters`);
   const names = value.map((_, i) => `${name}/${i}`);
   return Object.fromEntries(names.map((one, i) => [one, steps[one] ?? readRaster(one, value[i], baseUrl)]));
 }

@@ -18,6 +18,7 @@ import { defaultCrs } from '../../core/geometry/crs.js';
 import type { Principal } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { ProcessFeatures } from '../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import type { RasterSource } from '../../core/rasters/rasters.js';
 import type { Field, VectorSource } from '../../core/sources/vector-source.js';
 import type { Pools } from '../../core/tasks/tasks.js';
@@ -111,10 +112,12 @@ export class ProcessSources {
     // An estimate is an extra that no job fails for.
     const number =
       count ??
-      (await pools.run('vector.count', features, { signal, deadlineMs: LIMITS.estimateMs }).catch(() => {
-        signal.throwIfAborted();
-        return undefined;
-      }));
+      (await pools
+        .run('vector.count', features, { signal, deadlineMs: PROCESS_LIMITS.estimateMs })
+        .catch(() => {
+          signal.throwIfAborted();
+          return undefined;
+        }));
     if (number === undefined) return undefined;
     if (number === 0) return { features: 0, bytes: 0 };
     const sizes = await featureSizes(pools, this.#named(reference, principal) as VectorCollection);
@@ -170,8 +173,8 @@ export class ProcessSources {
   tiles({ container, ...selection }: ArchiveSelection, principal: Principal): TileWork {
     const work = tileWork(selection, this.deps.visible(principal));
     checkContainer(container, work);
-    if (work.total <= LIMITS.processTiles) return work;
-    const message = `The archive covers ${work.total} tiles, and ${LIMITS.processTiles} are allowed: take a smaller maxZoom or bbox.`;
+    if (work.total <= PROCESS_LIMITS.processTiles) return work;
+    const message = `The archive covers ${work.total} tiles, and ${PROCESS_LIMITS.processTiles} are allowed: take a smaller maxZoom or bbox.`;
     throw new ApiError('payload-too-large', message);
   }
 
@@ -255,7 +258,7 @@ export class ProcessSources {
     const isPlain = Object.hasOwn(IMPORT_FORMATS, extension) && !isZipped(extension);
     // Beside the output, which may have the same extension.
     const path = `${stem}-sent${isPlain ? extension : '.geojson'}`;
-    const bounds = { maxBytes: LIMITS.processFileBytes, timeoutMs: LIMITS.downloadMs };
+    const bounds = { maxBytes: PROCESS_LIMITS.processFileBytes, timeoutMs: LIMITS.downloadMs };
     await pools.run('ingest.download', { url, path, ...bounds }, { signal });
     return this.#translate(path, output, `The file at ${url}`, signal);
   }

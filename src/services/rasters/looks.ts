@@ -1,8 +1,8 @@
 import { hasCoverage } from '../../core/catalog/abilities.js';
 import type { Collection, RasterCollection } from '../../core/catalog/collection.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import { listBands } from '../../core/rasters/band-math/index.js';
+import { RASTER_LIMITS } from '../../core/rasters/limits.js';
 import type { AskedLook } from '../../core/rasters/look-params.js';
 import type { RasterLook } from '../../core/rasters/raster-look.js';
 
@@ -57,7 +57,8 @@ function requireBands(
   const used = expression ? listBands(expression) : (bands ?? []);
   const name = expression ? 'expression' : 'bands';
   if (expression && used.length === 0) throw badParameter(name, 'names no band');
-  if (used.length > LIMITS.lookBands) throw badParameter(name, `names more than ${LIMITS.lookBands} bands`);
+  if (used.length > RASTER_LIMITS.lookBands)
+    throw badParameter(name, `names more than ${RASTER_LIMITS.lookBands} bands`);
   const missing = used.find((band) => band > ownBands.length);
   if (missing !== undefined)
     throw badParameter(name, `there is no band ${missing}: the raster has ${ownBands.length}`);

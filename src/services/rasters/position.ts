@@ -2,7 +2,7 @@ import type { RasterCollection } from '../../core/catalog/collection.js';
 import { isMergedByRange, listMosaicMembers, ofMembers } from '../../core/catalog/raster-sources.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { TimeRange } from '../../core/http/params.js';
-import { LIMITS } from '../../core/kit/limits.js';
+import { RASTER_LIMITS } from '../../core/rasters/limits.js';
 import type { Loss, PositionTask } from '../../core/rasters/rasters.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { AnyNumber } from '../../core/values/exact-number.js';
@@ -38,7 +38,7 @@ export async function valuesByTime(
   x: TaskContext,
   pools: Pools,
   collection: RasterCollection,
-  { place, datetime, most = LIMITS.positionSteps }: PositionChoice,
+  { place, datetime, most = RASTER_LIMITS.positionSteps }: PositionChoice,
 ): Promise<PositionSteps | undefined> {
   const window84 = [...place, ...place] as const;
   const searched = await withItsScenes(pools, collection, { window84, datetime, signal: x.signal });

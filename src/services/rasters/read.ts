@@ -2,6 +2,7 @@ import type { RasterCollection } from '../../core/catalog/collection.js';
 import type { Box } from '../../core/geometry/box.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { RASTER_LIMITS } from '../../core/rasters/limits.js';
 import type { CoverageResult, CoverageTask } from '../../core/rasters/rasters.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { passingFile } from '../kit/passing-file.js';
@@ -48,7 +49,7 @@ export async function readCoverage(
     crs: crsText(collection, crs),
     pixels: estimatePixels(collection, { place, crs, scaling }),
     maxSize: LIMITS.coverageSide,
-    maxBytes: request.format === 'lerc' ? LIMITS.lercBytes : LIMITS.coverageBytes,
+    maxBytes: request.format === 'lerc' ? RASTER_LIMITS.lercBytes : RASTER_LIMITS.coverageBytes,
   };
   const result = await runTask(x, pools, 'raster.coverage', task, { layerId: collection.layerId });
   return { result, time };

@@ -5,11 +5,11 @@ import type { ItemsTask, PageKey } from '../../core/features/features.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import { GeoServicesGeometryError } from '../../core/geometry/geoservices-geometry.js';
 import { esriFeature } from '../../core/geoservices/geoservices-features.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { exactInteger } from '../../core/values/exact-number.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { hasLongitudes } from '../../native/index.js';
+import { REPLICA_LIMITS } from '../../stores/replicas/limits.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { ReplicaLayerView } from './layer-view.js';
 
@@ -96,7 +96,7 @@ function jsonOf(feature: () => unknown, layerId: number): string {
 }
 
 function tooLarge(): ApiError {
-  const limit = LIMITS.replicaBytes / 1_048_576;
+  const limit = REPLICA_LIMITS.replicaBytes / 1_048_576;
   return new ApiError(
     'payload-too-large',
     `The answer would be larger than ${limit} MiB: ask for fewer layers, or narrow them by where or geometry.`,

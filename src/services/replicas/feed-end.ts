@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VectorCollection } from '../../core/catalog/collection.js';
 import { ApiError } from '../../core/errors/errors.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
+import { REPLICA_LIMITS } from '../../stores/replicas/limits.js';
 import type { FeedStore } from '../../stores/streams/feed.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import type { Feed } from '../streams/feed.js';
@@ -29,7 +29,7 @@ export class FeedEnd {
   async reach(x: TaskContext, collections: readonly VectorCollection[]): Promise<number> {
     const { feed } = this.deps;
     const outboxes = new Map(collections.map((collection) => [collection.file, collection]));
-    const late = performance.now() + LIMITS.replicaSettleMs;
+    const late = performance.now() + REPLICA_LIMITS.replicaSettleMs;
     for (const collection of outboxes.values()) await this.#follow(x, collection, late);
     await feed.catchUp();
     return feed.head;

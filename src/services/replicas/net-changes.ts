@@ -1,7 +1,7 @@
 import type { FeatureEvent } from '../../core/edits/edits.js';
 import { ApiError } from '../../core/errors/errors.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { EventImage, FeedEntry } from '../../core/streams/events.js';
+import { REPLICA_LIMITS } from '../../stores/replicas/limits.js';
 import type { Feed } from '../streams/feed.js';
 import { imageBefore } from '../streams/views.js';
 
@@ -37,7 +37,7 @@ export async function netChanges(
   period: Period,
 ): Promise<ReadonlyMap<number, ReadonlyMap<string, NetChange>>> {
   const changes: Changes = new Map([...period.from.keys()].map((layerId) => [layerId, new Map()]));
-  const room = { features: LIMITS.replicaChanges, bytes: LIMITS.replicaChangeBytes };
+  const room = { features: REPLICA_LIMITS.replicaChanges, bytes: REPLICA_LIMITS.replicaChangeBytes };
   let cursor = Math.min(...period.from.values());
   while (cursor < period.to) {
     requireKnown(feed, cursor);

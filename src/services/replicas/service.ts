@@ -4,10 +4,10 @@ import type { Expression } from '../../core/cql2/ast.js';
 import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';
 import type { Crs } from '../../core/geometry/crs.js';
 import type { Principal } from '../../core/http/operation.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { findEpsgCrs } from '../../native/crs.js';
 import { auditResource } from '../../stores/audit/audit-scope.js';
+import { REPLICA_LIMITS } from '../../stores/replicas/limits.js';
 import type { Conflict, ReplicaConflictStore } from '../../stores/replicas/replica-conflicts.js';
 import type { Replica, ReplicaLayer, ReplicaStore } from '../../stores/replicas/replicas.js';
 import type { SyncModel } from '../../stores/schema/schema.js';
@@ -92,8 +92,8 @@ export interface ChangeRequest {
 
 /** Offline copies of layers: they are created, told of changes, and send their own. */
 export class Replicas {
-  readonly #turns = new Turns(LIMITS.replicaTurns);
-  readonly #anonymousTurns = new Turns(LIMITS.anonymousReplicaTurns);
+  readonly #turns = new Turns(REPLICA_LIMITS.replicaTurns);
+  readonly #anonymousTurns = new Turns(REPLICA_LIMITS.anonymousReplicaTurns);
   readonly #feedEnd: FeedEnd;
 
   constructor(private readonly deps: ReplicasDeps) {
@@ -111,7 +111,7 @@ export class Replicas {
     try {
       const collections = draft.layers.map(({ collection }) => collection);
       const generation = await this.#feedEnd.reach(x, collections);
-      const budget: Budget = { bytes: LIMITS.replicaBytes };
+      const budget: Budget = { bytes: REPLICA_LIMITS.replicaBytes };
       const layers: LayerData[] = [];
       for (const { collection, filter } of draft.layers) {
         const view = layerView(this.deps, collection, filter);
@@ -253,7 +253,7 @@ export class Replicas {
         from: new Map(layers.map(({ view, generation }) => [view.layerId, generation])),
         ...{ to, own, collections: collections.map(({ id }) => id) },
       });
-      const budget: Budget = { bytes: LIMITS.replicaBytes };
+      const budget: Budget = { bytes: REPLICA_LIMITS.replicaBytes };
       const parts: LayerChanges[] = [];
       for (const { view } of layers) {
         const { layerId } = view;
@@ -308,7 +308,7 @@ export class Replicas {
     if (recorded) return;
     throw new ApiError(
       'conflict',
-      `The replica has more than ${LIMITS.replicaConflicts} conflicts that nobody has resolved; edits without conflict were applied.`,
+      `The replica has more than ${REPLICA_LIMITS.replicaConflicts} conflicts that nobody has resolved; edits without conflict were applied.`,
     );
   }
 
@@ -339,7 +339,7 @@ export function requireActiveReplica(replica: Replica): void {
 }
 
 export function isExpired({ syncedAt, endedAt }: Replica): boolean {
-  return endedAt !== null || Date.now() - syncedAt > LIMITS.replicaMs;
+  return endedAt !== null || Date.now() - syncedAt > REPLICA_LIMITS.replicaMs;
 }
 
 function isOwn({ owner }: Replica, principal: Principal): boolean {

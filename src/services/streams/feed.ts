@@ -1,5 +1,6 @@
-import { LIMITS, OUTBOX_EVENTS } from '../../core/kit/limits.js';
+import { OUTBOX_EVENTS } from '../../core/kit/limits.js';
 import { computeEpoch, type FeedEntry } from '../../core/streams/events.js';
+import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import type { FeedBounds } from '../../stores/streams/feed.js';
 
 /** Where the entries are kept; the state database. */
@@ -98,7 +99,7 @@ export class Feed {
 
   /** Drops the older half when there is too much: each entry is moved once at most. */
   #forget(): void {
-    if (this.#recent.length <= OUTBOX_EVENTS && this.#recentBytes <= LIMITS.feedBytes) return;
+    if (this.#recent.length <= OUTBOX_EVENTS && this.#recentBytes <= STREAM_LIMITS.feedBytes) return;
     const dropped = this.#recent.splice(0, Math.ceil(this.#recent.length / 2));
     for (const entry of dropped) this.#recentBytes -= bytesOf(entry);
   }

@@ -2,6 +2,7 @@ import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import type { ApiError } from '../../core/errors/errors.js';
 import type { Principal } from '../../core/http/operation.js';
 import { LIMITS } from '../../core/kit/limits.js';
+import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { Held } from '../access/keys/held-keys.js';
 import type { Alerts } from '../alerts/alerts.js';
@@ -203,7 +204,7 @@ export class Hub {
   }
 
   #dropStalled(): void {
-    const { stallMs = LIMITS.streamStallMs } = this.#deps;
+    const { stallMs = STREAM_LIMITS.streamStallMs } = this.#deps;
     for (const session of this.sessions.values()) {
       if (session.stalledMs < stallMs) continue;
       metrics.slowConsumerDrops.cell(session.transport.name).inc();

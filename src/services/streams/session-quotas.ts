@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors/errors.js';
 import type { Principal } from '../../core/http/operation.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import { computeClientNetwork } from '../../core/kit/networks.js';
+import { STREAM_LIMITS } from '../../core/streams/limits.js';
 
 /** Who opens a session, and from where. */
 export interface Visitor {
@@ -53,7 +53,7 @@ export class SessionQuotas {
   filterRefusal(visitor: Visitor, characters: number): ApiError | undefined {
     if (characters === 0) return undefined;
     const isAnonymous = visitor.principal.kind === 'anonymous';
-    const max = isAnonymous ? LIMITS.streamFiltersPerAddress : LIMITS.streamFiltersPerKey;
+    const max = isAnonymous ? STREAM_LIMITS.streamFiltersPerAddress : STREAM_LIMITS.streamFiltersPerKey;
     if ((this.#filters.get(nameOf(visitor)) ?? 0) + characters <= max) return undefined;
     const whose = isAnonymous ? 'this address' : 'this key';
     return refused(

@@ -6,6 +6,7 @@ import type { PageKey } from '../../core/features/features.js';
 import { CRS84 } from '../../core/geometry/crs.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { SERVICE_ID } from '../../core/kit/service.js';
+import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { readKept, stringifyExactly } from '../../core/values/json.js';
 import { requestCaller } from '../access/identity/request-caller.js';
@@ -37,12 +38,12 @@ const DECIMALS = 7;
  */
 export class SnapshotTurns {
   readonly #pages = {
-    keyed: new Turns(LIMITS.snapshotTurns),
-    anonymous: new Turns(LIMITS.anonymousSnapshotTurns),
+    keyed: new Turns(STREAM_LIMITS.snapshotTurns),
+    anonymous: new Turns(STREAM_LIMITS.anonymousSnapshotTurns),
   };
   readonly #frames = {
-    keyed: new Turns(LIMITS.snapshotTurns),
-    anonymous: new Turns(LIMITS.anonymousSnapshotTurns),
+    keyed: new Turns(STREAM_LIMITS.snapshotTurns),
+    anonymous: new Turns(STREAM_LIMITS.anonymousSnapshotTurns),
   };
 
   /** A turn to read and send a page, once the client has read what it was sent. */
@@ -89,7 +90,7 @@ async function sendInFrames(plan: SnapshotPlan, turns: SnapshotTurns): Promise<v
   const frame = (type: string, members: Record<string, unknown>): void =>
     session.send(jsonFrame(type, { ...ids(), ...members }));
   frame('snapshot-begin', beginning(scopes.all, reason));
-  const rows = new SnapshotRows(plan, scopes.all, LIMITS.snapshotBytes);
+  const rows = new SnapshotRows(plan, scopes.all, STREAM_LIMITS.snapshotBytes);
   for (let more = true; more; ) {
     const release = await turns.page(session);
     try {
@@ -118,7 +119,7 @@ async function sendWhole(plan: SnapshotPlan, turns: SnapshotTurns): Promise<void
     const rows = new SnapshotRows(
       plan,
       scopes.all,
-      anonymous ? LIMITS.anonymousSnapshotBytes : LIMITS.snapshotBytes,
+      anonymous ? STREAM_LIMITS.anonymousSnapshotBytes : STREAM_LIMITS.snapshotBytes,
     );
     const features: string[] = [];
     while (!rows.ended) {
@@ -195,7 +196,7 @@ class SnapshotRows {
     }
     const { rows, bytes, scope } = page as { rows: FeatureText[]; bytes: number; scope: Scope };
     this.#bytes += bytes;
-    const room = this.#bytes > this.maxBytes ? 0 : LIMITS.snapshotFeatures - this.count;
+    const room = this.#bytes > this.maxBytes ? 0 : STREAM_LIMITS.snapshotFeatures - this.count;
     if (rows.length > room) {
       this.complete = false;
       this.ended = true;
@@ -234,7 +235,7 @@ async function* pages(
         ...(fields ? { fields: [...fields.keys()] } : {}),
         filter: whole,
         ...(after ? { after } : {}),
-        maxBytes: LIMITS.snapshotPageBytes,
+        maxBytes: STREAM_LIMITS.snapshotPageBytes,
         limit: PAGE,
         offset: 0,
       },

@@ -1,7 +1,7 @@
 import { COMPRESSIONS } from '../../core/http/content-coding.js';
 import { contentTag } from '../../core/http/content-tag.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import { listFontFaces } from '../../core/styles/fonts.js';
+import { STYLE_LIMITS } from '../../core/styles/limits.js';
 import type { GlyphTask } from '../../core/styles/symbols.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
@@ -69,7 +69,7 @@ export class Symbols {
     this.#ranges.set(key, { file, bytes });
     this.#bytes += bytes;
     for (const [oldest, { bytes }] of this.#ranges) {
-      if (this.#bytes <= LIMITS.glyphBytes) return;
+      if (this.#bytes <= STYLE_LIMITS.glyphBytes) return;
       this.#ranges.delete(oldest);
       this.#bytes -= bytes;
     }

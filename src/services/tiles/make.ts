@@ -3,8 +3,8 @@ import type { ArchiveCollection } from '../../core/catalog/collection.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { findCompression } from '../../core/http/content-coding.js';
 import { isVectorFormat, MLT_FORMAT } from '../../core/http/media.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
+import { TILE_LIMITS } from '../../core/tiles/limits.js';
 import { tileBox } from '../../core/tiles/tile-matrix.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 import { renderImage } from '../maps/render.js';
@@ -57,7 +57,7 @@ async function encode(x: TaskContext, pools: Pools, request: TileRequest, coding
     extent: EXTENT,
     buffer: BUFFER,
     simplify: SIMPLIFY,
-    maxBytes: LIMITS.tileBytes,
+    maxBytes: TILE_LIMITS.tileBytes,
     format: format === MLT_FORMAT ? 'mlt' : 'mvt',
     encoding: coding,
     gzipMinBytes: GZIP_MIN_BYTES,

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import { WEBHOOK_LIMITS } from './limits.js';
 
 const agents = {
   'http:': new HttpAgent({ keepAlive: true }),
@@ -26,7 +26,7 @@ export interface Post {
  */
 export function post({ url, method, headers, body, allowed, signal }: Post): Promise<void> {
   const secure = url.protocol === 'https:';
-  const late = AbortSignal.timeout(LIMITS.webhookMs);
+  const late = AbortSignal.timeout(WEBHOOK_LIMITS.webhookMs);
   return new Promise((resolve, reject) => {
     const call = (secure ? httpsRequest : httpRequest)(url, {
       method,

@@ -9,6 +9,7 @@ import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
 import { deliverNext } from './delivery.js';
+import { WEBHOOK_LIMITS } from './limits.js';
 
 /** What a receiver is told of the feed. */
 export interface WebhookMatcher {
@@ -155,7 +156,7 @@ export class Sink {
   async #collect(): Promise<boolean> {
     const { store, name, instance, feed, interest, catalog } = this.#options;
     const position = this.#position!;
-    if (position === feed.head || (await store.backlog(name)) >= LIMITS.webhookBacklog) return false;
+    if (position === feed.head || (await store.backlog(name)) >= WEBHOOK_LIMITS.webhookBacklog) return false;
     const problem = feed.problemOf(position);
     const from = problem === undefined ? position : problem === 'expired' ? feed.oldest - 1 : feed.head;
     const entries = await feed.after(from, LIMITS.replayBatch);

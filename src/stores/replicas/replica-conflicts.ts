@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { FeatureInput } from '../../core/edits/edits.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import { keepJson, readKept } from '../../core/values/json.js';
 import { jsonTexts } from '../../core/values/json-text.js';
 import { type ObjectId, readObjectId } from '../../core/values/object-id.js';
@@ -10,6 +9,7 @@ import { auditResource } from '../audit/audit-scope.js';
 import type { StateDb } from '../schema/database.js';
 import type { ConflictStatus, ReplicaConflictTable } from '../schema/schema.js';
 import { acquireLock } from '../schema/vocabulary.js';
+import { REPLICA_LIMITS } from './limits.js';
 
 export const CONFLICT_TYPES = [
   'attribute',
@@ -121,7 +121,7 @@ export class ReplicaConflictStore {
         .where('replica_id', '=', replicaId)
         .where('status', '<>', 'resolved')
         .executeTakeFirstOrThrow();
-      if (Number(open.count) + conflicts.length > LIMITS.replicaConflicts) return undefined;
+      if (Number(open.count) + conflicts.length > REPLICA_LIMITS.replicaConflicts) return undefined;
       const rows: Conflict[] = [];
       for (const conflict of conflicts) rows.push(await addOne(trx, replicaId, conflict));
       return rows;

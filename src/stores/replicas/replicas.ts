@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import type { Expression } from '../../core/cql2/ast.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import { keepJson, readKept } from '../../core/values/json.js';
 import { auditResource } from '../audit/audit-scope.js';
 import type { StateDb } from '../schema/database.js';
 import type { ReplicaTable, SyncModel } from '../schema/schema.js';
 import { acquireLock } from '../schema/vocabulary.js';
+import { REPLICA_LIMITS } from './limits.js';
 
 /** A layer of a replica. */
 export interface ReplicaLayer {
@@ -167,22 +167,22 @@ async function isFull(db: StateDb, { service, owner, address }: NewReplica): Pro
       .where('service', '=', service)
       .where('ended_at', 'is', null);
   const all = await replicas().executeTakeFirstOrThrow();
-  if (Number(all.count) >= LIMITS.serviceReplicas) return true;
+  if (Number(all.count) >= REPLICA_LIMITS.serviceReplicas) return true;
   if (address === undefined) {
     const own = await replicas().where('owner', '=', owner).executeTakeFirstOrThrow();
-    return Number(own.count) >= LIMITS.ownerReplicas;
+    return Number(own.count) >= REPLICA_LIMITS.ownerReplicas;
   }
   const strangers = await replicas().where('counted_for', 'is not', null).executeTakeFirstOrThrow();
   const own = await replicas().where('counted_for', '=', address).executeTakeFirstOrThrow();
   return (
-    Number(strangers.count) >= LIMITS.serviceReplicas * ANONYMOUS_PART ||
-    Number(own.count) >= LIMITS.addressReplicas
+    Number(strangers.count) >= REPLICA_LIMITS.serviceReplicas * ANONYMOUS_PART ||
+    Number(own.count) >= REPLICA_LIMITS.addressReplicas
   );
 }
 
 /** Uploads are remembered as long as the feed may tell of their edits, expired replicas for as long again. */
 async function trim(db: StateDb): Promise<void> {
-  const past = Date.now() - 2 * LIMITS.replicaMs;
+  const past = Date.now() - 2 * REPLICA_LIMITS.replicaMs;
   await db.deleteFrom('replica_syncs').where('at', '<', past).execute();
   await db
     .deleteFrom('replicas')

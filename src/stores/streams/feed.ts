@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import { LIMITS } from '../../core/kit/limits.js';
 import { EPOCH_SIZE, type FeedEntry, type Retention, USUAL_RETENTION } from '../../core/streams/events.js';
+import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import { isHeldByAnother } from '../database/instance.js';
 import { getSignals, signalOthers } from '../database/signals.js';
 import type { StateDb } from '../schema/database.js';
@@ -152,7 +152,7 @@ export class FeedStore {
         SELECT cursor, sum(size) OVER (ORDER BY cursor) - size AS before, row_number() OVER (ORDER BY cursor) AS place
         FROM page)
       SELECT feed.*, (SELECT count(*) FROM page) AS total FROM sized JOIN feed USING (cursor)
-      WHERE place <= ${limit} AND before < ${LIMITS.replayBytes} ORDER BY cursor
+      WHERE place <= ${limit} AND before < ${STREAM_LIMITS.replayBytes} ORDER BY cursor
     `.execute(this.db);
     return { entries: rows.map(entryOf), more: rows.length < (rows[0]?.total ?? 0) };
   }

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../core/kit/limits.js';
+import { STREAM_LIMITS } from '../../core/streams/limits.js';
 import { InstanceStore } from '../database/instances.js';
 import type { StateDb } from '../schema/database.js';
 import { acquireLock } from '../schema/vocabulary.js';
@@ -129,14 +129,14 @@ export class ReplyStore {
       .execute();
   }
 
-  /** Removes what is older than a day, and the oldest beyond `LIMITS.idempotencyKeys`. */
+  /** Removes what is older than a day, and the oldest beyond `STREAM_LIMITS.idempotencyKeys`. */
   async prune(): Promise<void> {
     const newest = this.db
       .selectFrom('replies')
       .select('created_at')
       .orderBy('created_at', 'desc')
       .limit(1)
-      .offset(LIMITS.idempotencyKeys);
+      .offset(STREAM_LIMITS.idempotencyKeys);
     await this.db
       .deleteFrom('replies')
       .where((where) =>

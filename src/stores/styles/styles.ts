@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import { LIMITS } from '../../core/kit/limits.js';
+import { STYLE_LIMITS } from '../../core/styles/limits.js';
 import type { StyleDocument } from '../../core/styles/model.js';
 import { announce } from '../database/announcements.js';
 import { runInTransaction, type StateDb } from '../schema/database.js';
@@ -35,7 +35,7 @@ export type StyleChange = Partial<Pick<StoredStyle, 'document' | 'drawingInfo' |
 export class StyleStore {
   constructor(
     readonly db: StateDb,
-    readonly limit: number = LIMITS.styleVersions,
+    readonly limit: number = STYLE_LIMITS.styleVersions,
   ) {}
 
   /** The version in force; undefined for a layer that nobody changed. */

@@ -1,5 +1,4 @@
 import { workerData } from 'piscina';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { FeatureProcessOrder, FeatureProcessTasks } from '../../core/processes/feature-processes.js';
 import type { TaskInput, TaskOutput } from '../../core/tasks/tasks.js';
 import { processFeatures } from '../processes/features.js';
@@ -12,6 +11,7 @@ import { Cancellation } from '../threads/cancellation.js';
 import { runTaskBody } from '../threads/failure.js';
 import { lowerPriority, PROCESS_NICENESS } from '../threads/niceness.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
+import { ENTRY_LIMITS } from './limits.js';
 
 /** Thread of a host: a task keeps it until it is done, and yields to all that answers requests. */
 
@@ -24,7 +24,7 @@ export interface ProcessThreadData {
 
 const { connections, counts } = workerData as ProcessThreadData;
 limitConnections(connections, counts);
-boundStatements(LIMITS.processStatementMs, LIMITS.processClientMs);
+boundStatements(ENTRY_LIMITS.processStatementMs, ENTRY_LIMITS.processClientMs);
 lowerPriority(PROCESS_NICENESS);
 
 /** What the host adds to each task. */

@@ -7,7 +7,7 @@ import {
   isScalar,
   type Operand,
 } from '../../core/cql2/ast.js';
-import { LIMITS } from '../../core/kit/limits.js';
+import { FEATURE_LIMITS } from '../../core/features/limits.js';
 import { type Field, type GeoPackageSource, isDecimal } from '../../core/sources/vector-source.js';
 import type { EventImage, MatchResult, MatchSchema, MatchTask } from '../../core/streams/events.js';
 import { boundedCache } from '../../core/values/bounded-cache.js';
@@ -68,7 +68,7 @@ function passing(table: Table, text: string): number[] {
   const sql = `SELECT ${IMAGE} FROM ${table.source.table} t WHERE gr_before(?) AND ${condition.sql}`;
   let statement = table.filters.get(sql);
   if (!statement) table.filters.set(sql, (statement = database().prepare(sql).pluck()));
-  return statement.all(Date.now() + LIMITS.matchMs, ...condition.values) as number[];
+  return statement.all(Date.now() + FEATURE_LIMITS.matchMs, ...condition.values) as number[];
 }
 
 function tableOf(schema: MatchSchema): Table {

@@ -12,6 +12,7 @@ import {
   type ReferenceTask,
   type SkippedRow,
 } from '../../core/geocoding/geocoding.js';
+import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import Database from '../../native/sqlite.js';
 import { type CsvText, detectCsvFormat, readCsvRecords } from '../exchange/csv/text.js';
@@ -132,7 +133,8 @@ async function fill(
     if (typeof row !== 'string') {
       spool.add(row);
       recordsImported++;
-    } else if (skippedRows.length < LIMITS.geocodeSkipped) skippedRows.push({ rowNumber, reason: row });
+    } else if (skippedRows.length < GEOCODING_LIMITS.geocodeSkipped)
+      skippedRows.push({ rowNumber, reason: row });
   }
   if (recordsImported > 0) {
     spool.end();
@@ -154,8 +156,8 @@ async function readColumns(
   }
   if (!names) return problem('referenceData', 'is empty');
   if (names.some((name) => name.includes('\0'))) return problem('referenceData', 'is no text');
-  if (names.length > LIMITS.geocodeColumns)
-    return problem('referenceData', `has more than ${LIMITS.geocodeColumns} columns`);
+  if (names.length > GEOCODING_LIMITS.geocodeColumns)
+    return problem('referenceData', `has more than ${GEOCODING_LIMITS.geocodeColumns} columns`);
   if (names.some((name) => name.length > LIMITS.geocodeValue))
     return problem('referenceData', `has a name of a column longer than ${LIMITS.geocodeValue} characters`);
   const columns = matchReferenceColumns(names, fieldMap);

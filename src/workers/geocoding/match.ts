@@ -1,5 +1,5 @@
 import type { PlaceFilter } from '../../core/geocoding/geocoding.js';
-import { LIMITS } from '../../core/kit/limits.js';
+import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 import { buildPlaceCondition, type Condition } from './conditions.js';
 import { bounded, type Db, type PlaceRow } from './index-file.js';
 import { countAllowedEdits, editDistance, hasDigit, splitWords } from './words.js';
@@ -82,7 +82,7 @@ export class Matcher {
     return this.#db
       .prepare(
         `SELECT p.* FROM words w JOIN places p ON p.id = w.rowid WHERE words MATCH ?${sql}
-         ORDER BY w.rowid LIMIT ${LIMITS.geocodeRows}`,
+         ORDER BY w.rowid LIMIT ${GEOCODING_LIMITS.geocodeRows}`,
       )
       .all(query, ...values) as PlaceRow[];
   }

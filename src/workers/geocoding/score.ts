@@ -1,6 +1,6 @@
 import { PLACE_FIELDS, type PlaceField, type PlaceWords } from '../../core/geocoding/geocoding.js';
+import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 import { metresBetween } from '../../core/geocoding/sphere.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import { type PlaceRow, parsePlaceNames } from './index-file.js';
 import { hasDigit, likeness, splitWords } from './words.js';
 
@@ -55,7 +55,7 @@ export function queryWords({ text, parts }: PlaceWords): QueryWord[] {
   const distinct = words.filter(
     ({ word, fields }, i) => words.findIndex((one) => one.word === word && one.fields === fields) === i,
   );
-  return distinct.slice(0, LIMITS.geocodeWords);
+  return distinct.slice(0, GEOCODING_LIMITS.geocodeWords);
 }
 
 /** Long words tell more than short ones. */

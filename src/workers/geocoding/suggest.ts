@@ -1,4 +1,5 @@
 import type { GeocodingTasks } from '../../core/geocoding/geocoding.js';
+import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 import { metresBetween } from '../../core/geocoding/sphere.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import { buildPlace, locatorInfo, openPlaceIndex, type PlaceRow } from './index-file.js';
@@ -13,7 +14,7 @@ export function suggest({
   limit,
   ...filter
 }: GeocodingTasks['vector.suggest']['input']): GeocodingTasks['vector.suggest']['output'] {
-  const words = splitWords(text).slice(0, LIMITS.geocodeWords);
+  const words = splitWords(text).slice(0, GEOCODING_LIMITS.geocodeWords);
   const { stamp } = locatorInfo({ index });
   if (words.length === 0) return { stamp, places: [] };
   const matcher = new Matcher(openPlaceIndex(index), filter, Date.now() + LIMITS.requestDeadlineMs);

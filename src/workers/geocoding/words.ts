@@ -1,4 +1,4 @@
-import { LIMITS } from '../../core/kit/limits.js';
+import { GEOCODING_LIMITS } from '../../core/geocoding/limits.js';
 
 /** Letters that have no decomposition, and what is written where they cannot be. */
 const LETTERS: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ export function splitWords(text: string): string[] {
     .replace(/['’ʼ]/gu, '')
     .replace(LETTER, (letter) => LETTERS[letter]!);
   const words = folded.match(/[\p{L}\p{N}\p{Mc}]+/gu) ?? [];
-  return words.map((word) => word.slice(0, LIMITS.geocodeWord));
+  return words.map((word) => word.slice(0, GEOCODING_LIMITS.geocodeWord));
 }
 
 /** Numbers of houses and postal codes: of these nothing but the same is alike. */

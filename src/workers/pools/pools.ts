@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import type { IngestTasks, IngestWorkerData } from '../../core/exchange/ingest.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { StorageTasks } from '../../core/sources/storage.js';
 import type { Retention } from '../../core/streams/events.js';
 import type { SymbolTasks } from '../../core/styles/symbols.js';
@@ -9,6 +8,7 @@ import { EnginePool } from '../engine/client.js';
 import type { ArchiveTaskName } from '../entries/archive.js';
 import { Admission } from '../threads/admission.js';
 import { OneThreadPool } from '../threads/one-thread.js';
+import { POOL_LIMITS } from './limits.js';
 import { ProcessPool } from './process/pool.js';
 import { VectorPool } from './vector/pool.js';
 
@@ -91,24 +91,24 @@ export function createPools(options: PoolsOptions): Pools {
   const symbols = new OneThreadPool<keyof SymbolTasks>({
     name: 'symbols',
     worker: new URL('../entries/symbols.js', import.meta.url),
-    maxQueue: LIMITS.symbolQueue,
+    maxQueue: POOL_LIMITS.symbolQueue,
   });
   const storage = new OneThreadPool<keyof StorageTasks>({
     name: 'storage',
     worker: new URL('../entries/storage.js', import.meta.url),
-    concurrency: LIMITS.storageRequests,
+    concurrency: POOL_LIMITS.storageRequests,
   });
   const ingest = new OneThreadPool<keyof IngestTasks>({
     name: 'ingest',
     worker: new URL('../entries/ingest.js', import.meta.url),
     workerData: { remoteHosts: remoteHosts ?? [], serverMark: options.serverMark } satisfies IngestWorkerData,
-    concurrency: LIMITS.ingestRequests,
-    maxQueue: LIMITS.ingestQueue,
+    concurrency: POOL_LIMITS.ingestRequests,
+    maxQueue: POOL_LIMITS.ingestQueue,
   });
   const geocoding = new OneThreadPool<'geocoding.import' | 'geocoding.sweep'>({
     name: 'geocoding',
     worker: new URL('../entries/geocoding.js', import.meta.url),
-    maxQueue: LIMITS.geocodeImports,
+    maxQueue: POOL_LIMITS.geocodeImports,
   });
   const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
   const geometries = new ProcessPool({
@@ -116,8 +116,8 @@ export function createPools(options: PoolsOptions): Pools {
       name: 'geometry',
       size: threads,
       reserved: 1,
-      maxBytes: LIMITS.geometryMemoryBytes,
-      maxQueue: LIMITS.geometryQueue,
+      maxBytes: POOL_LIMITS.geometryMemoryBytes,
+      maxQueue: POOL_LIMITS.geometryQueue,
     },
   });
   const pools = { vector, engines, archives, symbols, storage, ingest, geocoding, processes, geometries };

@@ -1,7 +1,7 @@
 import type { FeatureRow } from '../../core/features/features.js';
 import type { Box } from '../../core/geometry/box.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { ProcessFeatures } from '../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import type { Blobs } from '../../native/processing.js';
 import {
   computeGeometriesBox,
@@ -114,7 +114,7 @@ export async function searchedLayer(
   for (let next = await batches.next(); !next.done; next = await batches.next()) {
     held.push(next.value);
     bytes = next.value.reduce((sum, row) => sum + bytesOf(row), bytes);
-    if (bytes > LIMITS.processHeldBytes)
+    if (bytes > PROCESS_LIMITS.processHeldBytes)
       return fileLayer(run, { crs, attributes, rows: () => followed(held, batches) }, path);
   }
   return new HeldLayer(run, crs, attributes, held.flat());

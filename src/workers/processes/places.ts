@@ -1,7 +1,7 @@
 import { TaskFailure } from '../../core/errors/failure.js';
 import type { FeatureRow } from '../../core/features/features.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import { RESULT_TABLE } from '../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import { centroids } from '../../native/analytics.js';
 import { type Metric, metric } from '../features/analytics/plane.js';
 import { connect, quote } from '../providers/geopackage/connection.js';
@@ -34,8 +34,11 @@ export class Centroids {
       values[length++] = value;
       return this.#count++;
     });
-    if (this.#count > LIMITS.processPlaces)
-      throw new TaskFailure('too-large', `This process takes ${LIMITS.processPlaces} features at most.`);
+    if (this.#count > PROCESS_LIMITS.processPlaces)
+      throw new TaskFailure(
+        'too-large',
+        `This process takes ${PROCESS_LIMITS.processPlaces} features at most.`,
+      );
     this.#parts.push(positions.subarray(0, 2 * length));
     this.#values.push(values.subarray(0, length));
     return places;

@@ -1,12 +1,12 @@
 import { TaskFailure, type TaskFailureCode } from '../../core/errors/failure.js';
 import type { FeatureRow } from '../../core/features/features.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type {
   FeatureProcess,
   FeatureProcessOrder,
   FeatureProcessResult,
   ProcessFeatures,
 } from '../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import { processGeometries } from '../../native/processing.js';
 import { getFeatureStore } from '../providers/store.js';
 import type { Cancellation } from '../threads/cancellation.js';
@@ -91,7 +91,7 @@ async function writeRows(run: StatementRun, attributes: readonly Attribute[]): P
     for await (const rows of run.rows(input)) {
       const results = processGeometries(listGeometries(rows), { name: 'none' }, planes);
       for (const [i, { id, values }] of rows.entries()) {
-        if (isPairs && id === last && ++repeated > LIMITS.processPairs) throw tooManyPairs();
+        if (isPairs && id === last && ++repeated > PROCESS_LIMITS.processPairs) throw tooManyPairs();
         last = id;
         const geometry = run.take(results[i]!, id);
         if (geometry === undefined) continue;
@@ -108,5 +108,5 @@ async function writeRows(run: StatementRun, attributes: readonly Attribute[]): P
 /** As many groups as we would make of the same rows. */
 function mostRows(process: FeatureProcess): number {
   if (process.kind !== 'summarize') return Number.POSITIVE_INFINITY;
-  return mostGroups(LIMITS.processGroups, process.statistics.length + process.percentiles.length);
+  return mostGroups(PROCESS_LIMITS.processGroups, process.statistics.length + process.percentiles.length);
 }

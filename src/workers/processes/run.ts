@@ -3,12 +3,12 @@ import { and, bboxFilter } from '../../core/cql2/index.js';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { type FeatureRow, findField, type RowsQuery } from '../../core/features/features.js';
 import { around, type Box } from '../../core/geometry/box.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type {
   FeatureFault,
   FeatureProcessOrder,
   ProcessFeatures,
 } from '../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import { hasIntegerIds, type VectorSource } from '../../core/sources/vector-source.js';
 import { canonicalDigits, exactNumber } from '../../core/values/exact-number.js';
 import type { Processed } from '../../native/processing.js';
@@ -85,7 +85,7 @@ export class ProcessRun {
   take(result: Processed, id: FeatureRow['id'] | undefined): Uint8Array | null | undefined {
     if (typeof result !== 'string') return result;
     this.#faults++;
-    if (this.#faultList.length < LIMITS.processFaults)
+    if (this.#faultList.length < PROCESS_LIMITS.processFaults)
       this.#faultList.push({ ...(id === undefined ? {} : { id: String(id) }), reason: result });
     return undefined;
   }
@@ -106,7 +106,7 @@ const isRounded = (text: string, double: number) =>
 
 /** Of a process that makes a feature of each pair. */
 export function tooManyPairs(): TaskFailure {
-  return new TaskFailure('too-large', `There are more than ${LIMITS.processPairs} pairs.`);
+  return new TaskFailure('too-large', `There are more than ${PROCESS_LIMITS.processPairs} pairs.`);
 }
 
 /** Asks for all rows of features. */
@@ -159,8 +159,11 @@ export async function rowsIn(
   const rows = new Map<FeatureRow['id'], FeatureRow>();
   for await (const batch of batchesIn(run, features, boxes)) {
     for (const row of batch) rows.set(row.id, row);
-    if (rows.size > LIMITS.processWindow)
-      throw new TaskFailure('too-large', `More than ${LIMITS.processWindow} features lie in one place.`);
+    if (rows.size > PROCESS_LIMITS.processWindow)
+      throw new TaskFailure(
+        'too-large',
+        `More than ${PROCESS_LIMITS.processWindow} features lie in one place.`,
+      );
   }
   return [...rows.values()];
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { noteRoundedNumbers, noteTextNumbers } from '../../core/features/value-notes.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { StagedFeatures, StageFeaturesTask } from '../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import type { FieldType } from '../../core/sources/vector-source.js';
 import {
   canonicalDigits,
@@ -91,10 +91,10 @@ function attributesOf(features: readonly Feature[]): { attributes: Attribute[]; 
     for (const [name, value] of Object.entries(properties ?? {})) {
       if (name.includes('\0'))
         throw new TaskFailure('invalid-input', 'The name of a property has a null character.');
-      if (!kinds.has(name) && kinds.size >= LIMITS.processProperties)
+      if (!kinds.has(name) && kinds.size >= PROCESS_LIMITS.processProperties)
         throw new TaskFailure(
           'too-large',
-          `The features have more than ${LIMITS.processProperties} properties.`,
+          `The features have more than ${PROCESS_LIMITS.processProperties} properties.`,
         );
       const first = cases.get(name.toLowerCase());
       if (first !== undefined && first !== name)

@@ -3,6 +3,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import type { Field } from '../../core/sources/vector-source.js';
 import type { TileLayer, VectorTileTask } from '../../core/tasks/vector-tasks.js';
 import type { LayerOptions } from '../../native/index.js';
+import { PROVIDER_LIMITS } from './limits.js';
 
 /** What the encoder is told of one layer of a tile. `crs` is that of the rows, `fields` are those of each row. */
 export function layerOptions(
@@ -22,7 +23,7 @@ export function layerOptions(
     buffer: task.buffer,
     simplify: task.simplify,
     maxFeatures: least(task.maxFeatures, layer.maxFeatures) ?? 0,
-    maxBytes: least(task.maxBytes, layer.maxBytes) ?? LIMITS.mapLayerBytes,
+    maxBytes: least(task.maxBytes, layer.maxBytes) ?? PROVIDER_LIMITS.mapLayerBytes,
     deadline: Date.now() + LIMITS.requestDeadlineMs,
   };
 }

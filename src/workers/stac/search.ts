@@ -1,6 +1,6 @@
 import type { ItemsResult, ItemsTask } from '../../core/features/features.js';
-import { LIMITS } from '../../core/kit/limits.js';
 import type { GeoPackageSource } from '../../core/sources/vector-source.js';
+import { STAC_LIMITS } from '../../core/stac/limits.js';
 import {
   HIDDEN,
   STAC_BASE,
@@ -62,7 +62,7 @@ function textsOf(
   let size = 0;
   let last: string | undefined;
   for (const { id } of rows) {
-    if (size > LIMITS.stacPageBytes) break;
+    if (size > STAC_LIMITS.stacPageBytes) break;
     const text = stored.get(id) as string;
     const lines = isSelection
       ? JSON.stringify(selectMembers(JSON.parse(text) as Record<string, unknown>, task))

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EditTask } from '../../../src/core/edits/edits.js';
 import { TaskFailure } from '../../../src/core/errors/failure.js';
-import { LIMITS } from '../../../src/core/kit/limits.js';
 import Database from '../../../src/native/sqlite.js';
 import { edit } from '../../../src/workers/providers/geopackage/edits/edit.js';
 import { closeWriters } from '../../../src/workers/providers/geopackage/edits/writer.js';
 import { inspectGeoPackage } from '../../../src/workers/providers/geopackage/schema/inspect.js';
+import { PROVIDER_LIMITS } from '../../../src/workers/providers/limits.js';
 import { geoPackageStore } from '../support.js';
 
 /** Triggers of foreign GeoPackages that never end. */
 
 const store = geoPackageStore();
-const limits = LIMITS as { editStatementMs: number };
+const limits = PROVIDER_LIMITS as { editStatementMs: number };
 const former = limits.editStatementMs;
 const ENDLESS =
   'SELECT count(*) FROM (WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i FROM r)';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { changedAreas, mergeChanges } from '../../../src/core/edits/edit-areas.js';
+import { EDIT_LIMITS } from '../../../src/core/edits/limits.js';
 import type { Box } from '../../../src/core/geometry/box.js';
-import { LIMITS } from '../../../src/core/kit/limits.js';
 import type { NewEvent } from '../../../src/workers/edits/session.js';
 
 const event = (members: Partial<NewEvent>): NewEvent => ({
@@ -26,7 +26,7 @@ it('gathers the boxes of many edits into few that hold them all, and leave the l
     spot(i % 2 ? i / 1000 : 100 + i / 1000, (i * 7) % 11),
   );
   const areas = changedAreas(places.map((envelopeAfter) => event({ envelopeAfter })))!;
-  expect(areas.length).toBeLessThanOrEqual(LIMITS.editAreas);
+  expect(areas.length).toBeLessThanOrEqual(EDIT_LIMITS.editAreas);
   const holds = (area: Box, [x, y]: Box) => area[0] <= x && x <= area[2] && area[1] <= y && y <= area[3];
   for (const place of places) expect(areas.some((area) => holds(area, place))).toBe(true);
   expect(areas.some((area) => holds(area, spot(50, 5)))).toBe(false);

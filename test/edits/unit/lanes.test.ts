@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { VectorCollection } from '../../../src/core/catalog/collection.js';
 import type { EditNote } from '../../../src/core/cluster/notes.js';
 import type { CollectionChange, EditResult } from '../../../src/core/edits/edits.js';
+import { EDIT_LIMITS } from '../../../src/core/edits/limits.js';
 import { LIMITS } from '../../../src/core/kit/limits.js';
 import type { Pools } from '../../../src/core/tasks/tasks.js';
 import { Edits } from '../../../src/services/edits/edits.js';
@@ -145,7 +146,7 @@ describe('edits', () => {
   it('beyond those that may wait are refused, and taken again when the file is free', async () => {
     const { edits, begun, ends } = writer();
     const run = () => edits.run(context(), collection('a', '/one.gpkg'), EDIT);
-    const all = Array.from({ length: LIMITS.editQueue }, run);
+    const all = Array.from({ length: EDIT_LIMITS.editQueue }, run);
     await expect(run()).rejects.toMatchObject({ code: 'queue-full' });
     for (let i = 0; i < all.length; i++) {
       await settled();
@@ -154,7 +155,7 @@ describe('edits', () => {
     await Promise.all(all);
     const last = run();
     await settled();
-    expect(begun).toHaveLength(LIMITS.editQueue + 1);
+    expect(begun).toHaveLength(EDIT_LIMITS.editQueue + 1);
     ends.at(-1)!(RESULT);
     await last;
   });

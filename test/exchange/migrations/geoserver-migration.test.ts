@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CatalogSnapshot, type Collection } from '../../../src/core/catalog/collection.js';
 import type { GeoServerCatalog, GeoServerGroup } from '../../../src/core/exchange/geoserver.js';
-import { LIMITS } from '../../../src/core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../src/core/exchange/limits.js';
 import { planLayerGroups } from '../../../src/services/exchange/migrations/geoserver/groups.js';
 import { LayerWords } from '../../../src/services/exchange/migrations/geoserver/layer-words.js';
 import type { MigrationState } from '../../../src/services/exchange/migrations/geoserver/progress.js';
@@ -438,7 +438,7 @@ describe('layer groups of a GeoServer', () => {
     const plans = plan(all, ...names.map((name) => `of ${name}`));
     expect(plans[1]!.collections.slice(0, 3)).toEqual(['of g1', 'of g0', 'of g2']);
     expect(plans.map(({ collections }) => collections.length)).toEqual(names.map(() => names.length));
-    expect(plans[0]!.warnings).toEqual([expect.stringContaining(`${LIMITS.geoServerGroupMembers}`)]);
+    expect(plans[0]!.warnings).toEqual([expect.stringContaining(`${EXCHANGE_LIMITS.geoServerGroupMembers}`)]);
   });
 
   it('whose names are one here become two services', () => {

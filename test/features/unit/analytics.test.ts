@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AnalyticsResult } from '../../../src/core/features/analytics.js';
+import { FEATURE_LIMITS } from '../../../src/core/features/limits.js';
 import { LIMITS } from '../../../src/core/kit/limits.js';
 import type { VectorSource } from '../../../src/core/sources/vector-source.js';
 import { computeClusters } from '../../../src/workers/features/analytics/clusters.js';
@@ -85,7 +86,11 @@ describe('limits of the analytics', () => {
       hulls: true,
       statistics: [],
     });
-    expect(found).toMatchObject({ returned: LIMITS.clusters, inputTruncated: true, resultTruncated: true });
+    expect(found).toMatchObject({
+      returned: FEATURE_LIMITS.clusters,
+      inputTruncated: true,
+      resultTruncated: true,
+    });
   });
 
   it('keep the fullest cells', async () => {
@@ -95,7 +100,7 @@ describe('limits of the analytics', () => {
       mode: 'square',
       cellSize: 1000,
     });
-    expect(found).toMatchObject({ returned: LIMITS.densityCells, resultTruncated: true });
+    expect(found).toMatchObject({ returned: FEATURE_LIMITS.densityCells, resultTruncated: true });
     const counts = featuresOf(found).map(({ properties }) => properties['featureCount']!);
     expect(counts).toEqual([...counts].sort((a, b) => b - a));
   });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { CatalogSnapshot } from '../../../src/core/catalog/collection.js';
+import { FEATURE_LIMITS } from '../../../src/core/features/limits.js';
 import { GEOJSON_FORMAT } from '../../../src/core/http/media.js';
 import type { Memo, Reply } from '../../../src/core/http/operation.js';
-import { LIMITS } from '../../../src/core/kit/limits.js';
 import { ItemReplies, type ItemReply } from '../../../src/gateway/features/item-replies.js';
 import type { DataVersions } from '../../../src/services/catalog/data-versions.js';
 
@@ -10,9 +10,9 @@ const catalog = {} as CatalogSnapshot;
 
 it('gives the room of the oldest answers to new ones, and keeps the others', async () => {
   const replies = new ItemReplies({ of: () => 1 } as unknown as DataVersions);
-  const body = 'x'.repeat(LIMITS.keptItemBytes);
+  const body = 'x'.repeat(FEATURE_LIMITS.keptItemBytes);
   const answer: Reply = { status: 200, body };
-  const fits = Math.floor(LIMITS.keptItemsBytes / (2 * LIMITS.keptItemBytes + 1024));
+  const fits = Math.floor(FEATURE_LIMITS.keptItemsBytes / (2 * FEATURE_LIMITS.keptItemBytes + 1024));
   const targets = Array.from({ length: fits + 2 }, () => ({
     memo: {} as Memo<ItemReply>,
     format: GEOJSON_FORMAT,

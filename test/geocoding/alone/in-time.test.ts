@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { GEOCODING_LIMITS } from '../../../src/core/geocoding/limits.js';
 import { LIMITS } from '../../../src/core/kit/limits.js';
 import type { Pools, TaskOptions } from '../../../src/core/tasks/tasks.js';
 import { LocalGeocoder } from '../../../src/services/geocoding/local-geocoder.js';
@@ -16,7 +17,10 @@ it('ends a batch of tasks that are in time each', async () => {
     return new Promise((resolve) => setTimeout(() => resolve([]), turnMs));
   };
   const geocoder = new LocalGeocoder('towns', 'towns.sqlite', { run } as unknown as Pools);
-  const queries = Array.from({ length: LIMITS.geocodeTurn * 3 }, () => ({ text: 'Köln', limit: 1 }));
+  const queries = Array.from({ length: GEOCODING_LIMITS.geocodeTurn * 3 }, () => ({
+    text: 'Köln',
+    limit: 1,
+  }));
   const answer = geocoder.find({ timing: () => {} }, queries);
   const failure = expect(answer).rejects.toMatchObject({ code: 'deadline-exceeded' });
   await vi.advanceTimersByTimeAsync(LIMITS.requestDeadlineMs);
@@ -36,11 +40,11 @@ it('asks for its caller in parts, and is not refused half way', async () => {
     return [];
   };
   const geocoder = new LocalGeocoder('towns', 'towns.sqlite', { run } as unknown as Pools);
-  const batch = LIMITS.geocodeTurn + 1;
+  const batch = GEOCODING_LIMITS.geocodeTurn + 1;
   const queries = Array.from({ length: batch }, () => ({ text: 'Köln', limit: 1 }));
   await geocoder.find({ caller, timing: () => {} }, queries);
   expect(tasks).toEqual([
-    { caller, batch, begun: false, queries: LIMITS.geocodeTurn },
+    { caller, batch, begun: false, queries: GEOCODING_LIMITS.geocodeTurn },
     { caller, batch, begun: true, queries: 1 },
   ]);
 });

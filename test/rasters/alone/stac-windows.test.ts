@@ -5,6 +5,7 @@ import { listMosaicMembers } from '../../../src/core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../src/core/errors/failure.js';
 import type { Box } from '../../../src/core/geometry/box.js';
 import { LIMITS } from '../../../src/core/kit/limits.js';
+import { RASTER_LIMITS } from '../../../src/core/rasters/limits.js';
 import type { Merge, RasterMosaic } from '../../../src/core/rasters/rasters.js';
 import type { SceneSearchTask } from '../../../src/core/stac/stac-scenes.js';
 import { stacSource } from '../../../src/core/stac/stac-source.js';
@@ -157,7 +158,7 @@ it('reads none of the scenes for a window that they do not touch', () => {
 
 it('forgets what takes too much memory, the oldest first', async () => {
   const tasks: SceneSearchTask[] = [];
-  const self = 'a'.repeat(LIMITS.stacWindowBytes / 8);
+  const self = 'a'.repeat(RASTER_LIMITS.stacWindowBytes / 8);
   const run = async (_: string, task: SceneSearchTask) => {
     tasks.push(task);
     const scene = { id: 'a', collection: 'scenes', bbox: [0, 0, 1, 1], hrefs: ['https://example.org'], self };
@@ -229,10 +230,10 @@ describe('an API that does not answer', () => {
 
   it('has few searches at a time, and refuses those beyond all that may wait', async () => {
     const { ends, of } = slowPools();
-    const first = Array.from({ length: LIMITS.stacWindowSearches }, (_, i) => at(of, 1990 + i));
+    const first = Array.from({ length: RASTER_LIMITS.stacWindowSearches }, (_, i) => at(of, 1990 + i));
     await expect(at(of, 2024)).rejects.toMatchObject({ code: 'queue-full' });
-    for (let ended = 0; ended < LIMITS.stacWindowSearches; await turn()) {
-      expect(ends.length - ended).toBeLessThanOrEqual(LIMITS.stacSearches);
+    for (let ended = 0; ended < RASTER_LIMITS.stacWindowSearches; await turn()) {
+      expect(ends.length - ended).toBeLessThanOrEqual(RASTER_LIMITS.stacSearches);
       for (; ended < ends.length; ended++) ends[ended]!();
     }
     await Promise.all(first);

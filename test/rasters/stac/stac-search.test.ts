@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../../src/core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../src/core/exchange/limits.js';
 import type { SceneQuery, SceneSearch } from '../../../src/core/stac/stac-scenes.js';
 import { searchScenes } from '../../../src/workers/exchange/ingest/stac/search.js';
 import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
@@ -215,7 +215,7 @@ describe('an API that', () => {
     answering((request) => page([], { href: `search?page=${pageOf(request) + 1}` }));
     const found = await search({}, 500, 20_000);
     expect(found.problems).toEqual([expect.stringMatching(/more than 100 pages/)]);
-    expect(api.requests).toHaveLength(LIMITS.stacPages + 1);
+    expect(api.requests).toHaveLength(EXCHANGE_LIMITS.stacPages + 1);
   });
 
   it('gives 10,000 items where 20 are asked for has 20', async () => {

@@ -4,6 +4,7 @@ import type { Call, Expression, IntervalEnd, IntervalLiteral, Operand } from '..
 import { asExpression, bound, checkArity } from '../bound.js';
 import { Cql2Error, excerpt } from '../error.js';
 import { parseBboxArray, parseGeometryMembers } from '../geojson.js';
+import { CQL2_LIMITS } from '../limits.js';
 import { ARRAY, CONSTRUCTORS, isAmong, operatorNamed, RESERVED } from '../operators.js';
 import { isPlainName } from './lexer.js';
 
@@ -25,8 +26,8 @@ export function parseJsonOperand(value: unknown): Operand {
 type Members = Readonly<Record<string, unknown>>;
 
 function operand(value: unknown, pointer: string, depth: number): Operand {
-  if (depth > LIMITS.filterDepth)
-    throw new Cql2Error(`the filter is nested more than ${LIMITS.filterDepth} levels deep`);
+  if (depth > CQL2_LIMITS.filterDepth)
+    throw new Cql2Error(`the filter is nested more than ${CQL2_LIMITS.filterDepth} levels deep`);
   if (typeof value === 'string') return readString(value, pointer);
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number' || typeof value === 'bigint') return numberIn(String(value), pointer);
@@ -84,8 +85,10 @@ function argument(op: string, value: unknown, index: number, pointer: string, de
 
 /** `bound` counts all of them; this one comes before the work. */
 function few(values: readonly unknown[], pointer: string): void {
-  if (values.length > LIMITS.filterNodes)
-    throw new Cql2Error(`the filter has more than ${LIMITS.filterNodes} operators and operands`, { pointer });
+  if (values.length > CQL2_LIMITS.filterNodes)
+    throw new Cql2Error(`the filter has more than ${CQL2_LIMITS.filterNodes} operators and operands`, {
+      pointer,
+    });
 }
 
 /** A name that the text encoding can write too. */

@@ -1,6 +1,6 @@
-import { LIMITS } from '../../kit/limits.js';
 import { type AnyNumber, negate, readNumber, toDouble } from '../../values/exact-number.js';
 import { Cql2Error, excerpt } from '../error.js';
+import { CQL2_LIMITS } from '../limits.js';
 import { type Token, tokenise } from './lexer.js';
 
 /** A place in the tokens of one filter. Every failure throws a `Cql2Error` that names the position. */
@@ -49,9 +49,11 @@ export class Tokens {
 
   /** Runs a rule one level deeper; nesting has an end. */
   nested<T>(rule: () => T): T {
-    if (++this.#depth > LIMITS.filterDepth) {
+    if (++this.#depth > CQL2_LIMITS.filterDepth) {
       const position = this.peek().at + 1;
-      throw new Cql2Error(`nested more than ${LIMITS.filterDepth} levels deep at ${position}`, { position });
+      throw new Cql2Error(`nested more than ${CQL2_LIMITS.filterDepth} levels deep at ${position}`, {
+        position,
+      });
     }
     const result = rule();
     this.#depth--;

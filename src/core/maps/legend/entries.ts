@@ -1,6 +1,5 @@
 import { hasFeatures } from '../../catalog/abilities.js';
 import type { RasterCollection, VectorCollection } from '../../catalog/collection.js';
-import { LIMITS } from '../../kit/limits.js';
 import type { Color } from '../../rasters/color-ramps.js';
 import type { Colormap } from '../../rasters/raster-look.js';
 import { findClassifier } from '../../styles/drawing-info/export-classes.js';
@@ -9,6 +8,7 @@ import { findLegendTitle, layersByFilter } from '../../styles/filter-groups.js';
 import { LAYER_TYPES } from '../../styles/layer-types.js';
 import type { StyleLayer } from '../../styles/model.js';
 import { rasterSteps } from '../../styles/raster-steps.js';
+import { MAP_LIMITS } from '../limits.js';
 
 /** What one line of a legend shows. */
 export type LegendEntry = SymbolEntry | ColorEntry;
@@ -39,7 +39,7 @@ export function legendEntries(
   zoom = LEGEND_ZOOM,
 ): LegendEntry[] {
   const entries = hasFeatures(collection) ? vectorEntries(collection) : rasterEntries(collection, zoom);
-  return entries.slice(0, LIMITS.legendEntries);
+  return entries.slice(0, MAP_LIMITS.legendEntries);
 }
 
 function vectorEntries({ title, source, style }: VectorCollection): SymbolEntry[] {

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../kit/limits.js';
+import { RASTER_LIMITS } from '../limits.js';
 import {
   BAND_COMPARISONS,
   BAND_FUNCTIONS,
@@ -16,7 +17,7 @@ export class BandMathError extends Error {
 export function parseBandMath(text: string): BandExpression[] {
   if (text.length > LIMITS.expressionCharacters)
     throw new BandMathError(`is longer than ${LIMITS.expressionCharacters} characters`);
-  const budget = { nodes: LIMITS.expressionNodes };
+  const budget = { nodes: RASTER_LIMITS.expressionNodes };
   return text.split(';').map((part) => new Parser(tokensOf(part), budget).whole());
 }
 
@@ -130,13 +131,14 @@ class Parser {
   }
 
   #node(node: BandExpression): BandExpression {
-    if (--this.budget.nodes < 0) throw new BandMathError(`has more than ${LIMITS.expressionNodes} parts`);
+    if (--this.budget.nodes < 0)
+      throw new BandMathError(`has more than ${RASTER_LIMITS.expressionNodes} parts`);
     return node;
   }
 
   #deeper<T>(read: () => T): T {
-    if (++this.#depth > LIMITS.expressionDepth)
-      throw new BandMathError(`is nested deeper than ${LIMITS.expressionDepth} levels`);
+    if (++this.#depth > RASTER_LIMITS.expressionDepth)
+      throw new BandMathError(`is nested deeper than ${RASTER_LIMITS.expressionDepth} levels`);
     const result = read();
     this.#depth--;
     return result;

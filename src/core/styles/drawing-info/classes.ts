@@ -1,5 +1,5 @@
-import { LIMITS } from '../../kit/limits.js';
 import { equalsTexts, listIntegerTexts } from '../integer-texts.js';
+import { STYLE_LIMITS } from '../limits.js';
 import type { SldContext } from '../sld/import/context.js';
 import type { SldDrawing } from '../sld/import/drawing.js';
 import type { Expr } from '../sld/values.js';
@@ -179,11 +179,11 @@ function classBreaks(
 }
 
 function bounded(infos: readonly Json[], type: string, report: DrawingReport): readonly Json[] {
-  if (infos.length <= LIMITS.drawingClasses) return infos;
+  if (infos.length <= STYLE_LIMITS.drawingClasses) return infos;
   report.add(
     'RENDERER_PAYLOAD_INCOMPLETE',
     type,
-    `Only the first ${LIMITS.drawingClasses} classes are drawn.`,
+    `Only the first ${STYLE_LIMITS.drawingClasses} classes are drawn.`,
   );
-  return infos.slice(0, LIMITS.drawingClasses);
+  return infos.slice(0, STYLE_LIMITS.drawingClasses);
 }

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../kit/limits.js';
+import { STYLE_LIMITS } from '../limits.js';
 
 /** What of a drawingInfo is not drawn as its author meant. */
 export interface UnsupportedSymbolizer {
@@ -16,7 +16,7 @@ export class DrawingReport {
   readonly #findings = new Map<string, UnsupportedSymbolizer>();
 
   add(code: UnsupportedSymbolizer['code'], symbolizerType: string, guidance: string): void {
-    if (this.#findings.size >= LIMITS.styleDiagnostics) return;
+    if (this.#findings.size >= STYLE_LIMITS.styleDiagnostics) return;
     const type = symbolizerType.slice(0, 80);
     this.#findings.set(`${code} ${type} ${guidance}`, { code, symbolizerType: type, guidance });
   }

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../kit/limits.js';
+import { STYLE_LIMITS } from '../limits.js';
 
 /** What a translation lost or changed, and where. */
 export interface SldDiagnostic {
@@ -47,7 +47,7 @@ export class SldReport {
   }
 
   #add(severity: SldDiagnostic['severity'], construct: string, message: string): void {
-    if (this.#diagnostics.size >= LIMITS.styleDiagnostics) return;
+    if (this.#diagnostics.size >= STYLE_LIMITS.styleDiagnostics) return;
     const name = shortenName(construct);
     const key = `${severity} ${name} ${this.ruleName ?? ''} ${message}`;
     this.#diagnostics.set(key, {

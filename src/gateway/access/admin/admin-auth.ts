@@ -1,9 +1,9 @@
 import Type from 'typebox';
 import { CERTIFICATE_MODES } from '../../../core/access/client-certificates.js';
+import { ACCESS_LIMITS } from '../../../core/access/limits.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { Exchange } from '../../../core/http/operation.js';
 import { defineTextParam, pathString } from '../../../core/http/params.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { CertificateTrust } from '../../../services/access/certificates/trust.js';
 import { signSessionToken } from '../../../services/access/identity/session-tokens.js';
 import type { AdminDeps } from '../../admin/deps.js';
@@ -94,7 +94,7 @@ export const adminAuth = group(
         const { sessionHash } = principal;
         const session = sessionHash === undefined ? undefined : await sessions.find(sessionHash);
         if (!session) throw new ApiError('unauthenticated', 'Nobody is signed in by a session.');
-        const term = { issuer: baseUrl, seconds: LIMITS.sessionTokenSeconds };
+        const term = { issuer: baseUrl, seconds: ACCESS_LIMITS.sessionTokenSeconds };
         const { token: accessToken, iat, exp } = await signSessionToken(signing, session, term);
         return { accessToken, tokenType: 'Bearer', expiresIn: exp - iat, expiresAt: timestamp(exp * 1000) };
       },

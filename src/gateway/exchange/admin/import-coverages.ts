@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { CoveragePlan, CoverageProtocol, RemoteCoverage } from '../../../core/exchange/ingest.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -32,7 +33,7 @@ const Members = {
   coverageSelection: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
       minItems: 1,
-      maxItems: LIMITS.remoteCoverages,
+      maxItems: EXCHANGE_LIMITS.remoteCoverages,
     }),
   ),
   targets: Type.Optional(

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { buildSubmitter } from '../../../services/access/identity/submitter.js';
@@ -55,7 +56,9 @@ export const importFiles = group(
       data: PreviewSchema,
       errors: [400, 413, 422, 503],
       answer: (x, deps) =>
-        previewReceived(x, deps, () => fetchFile(fileOf(x.body, LIMITS.previewBytes, deps), deps.pools, x)),
+        previewReceived(x, deps, () =>
+          fetchFile(fileOf(x.body, EXCHANGE_LIMITS.previewBytes, deps), deps.pools, x),
+        ),
     }),
     action('POST /import/upload-url', 'Import a Geospatial File from a URL', {
       description: 'The file is downloaded, then imported as one that is uploaded.',

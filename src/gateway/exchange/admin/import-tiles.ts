@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { isLayerNumber } from '../../../core/access/access.js';
 import { ApiError } from '../../../core/errors/errors.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { MLT_FORMAT, MVT_FORMAT } from '../../../core/http/media.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { defineTextParam } from '../../../core/http/params.js';
@@ -77,7 +78,7 @@ export const importTilePackage = action('POST /import/tile-package', 'Import Til
     schema: Type.String({ format: 'binary' }),
     mediaTypes: ['application/octet-stream'],
     required: true,
-    maxBytes: LIMITS.tilePackageBytes,
+    maxBytes: EXCHANGE_LIMITS.tilePackageBytes,
     streamed: true,
   },
   responses: {
@@ -130,7 +131,7 @@ async function importTiles(x: PackageExchange, deps: AdminDeps): Promise<Static<
   const { tilePackages, tilesets, imports } = deps;
   tilesets.refuseTaken(input.name);
   requireReplaceable([input.name], x.principal, deps);
-  const rules = { directory: imports.uploads, ending, maxBytes: LIMITS.tilePackageBytes };
+  const rules = { directory: imports.uploads, ending, maxBytes: EXCHANGE_LIMITS.tilePackageBytes };
   const { path } = await receiveBody(x.upload, rules);
   if (dryRun) return tryPackage(x, deps, input, path);
   const { id } = await tilePackages

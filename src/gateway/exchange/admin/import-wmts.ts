@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { RemoteLevel, RemoteTileSet } from '../../../core/exchange/ingest.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -237,10 +238,12 @@ function problemOf(body: WmtsBody, set: RemoteTileSet, levels: readonly RemoteLe
     return { code: 'unknown-style', warnings: [`The layer has the styles ${set.styles.join(', ')}.`] };
   const tiles = countRemoteTiles(levels);
   if (tiles === 0) return { code: 'no-tiles', warnings: ['The layer has no tiles at these zooms.'] };
-  if (tiles > LIMITS.remoteTiles)
+  if (tiles > EXCHANGE_LIMITS.remoteTiles)
     return {
       code: 'too-many-tiles',
-      warnings: [`The selection has ${tiles} tiles, more than ${LIMITS.remoteTiles}: name a lower maxZoom.`],
+      warnings: [
+        `The selection has ${tiles} tiles, more than ${EXCHANGE_LIMITS.remoteTiles}: name a lower maxZoom.`,
+      ],
     };
   return undefined;
 }

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -67,17 +68,17 @@ const ImportLimits = Type.Object({
 
 const IMPORT_LIMITS: Static<typeof ImportLimits> = {
   maxFileSizeBytes: LIMITS.uploadBytes,
-  batchSize: LIMITS.importBatch,
+  batchSize: EXCHANGE_LIMITS.importBatch,
   maxMemoryBytes: LIMITS.importMemoryBytes,
-  backgroundJobThresholdBytes: LIMITS.importForegroundBytes,
-  maxPreviewSizeBytes: LIMITS.previewBytes,
+  backgroundJobThresholdBytes: EXCHANGE_LIMITS.importForegroundBytes,
+  maxPreviewSizeBytes: EXCHANGE_LIMITS.previewBytes,
   // One feature is shown, and all of a file are counted.
   maxPreviewFeatures: 1,
-  maxPreviewCountScan: LIMITS.importFeatures,
+  maxPreviewCountScan: EXCHANGE_LIMITS.importFeatures,
   streamBufferSize: LIMITS.uploadBuffer,
   useTransactions: true,
   continueOnError: false,
-  maxFeaturesPerFile: LIMITS.importFeatures,
+  maxFeaturesPerFile: EXCHANGE_LIMITS.importFeatures,
   maxArchiveEntries: LIMITS.archiveEntries,
   maxArchiveEntryBytes: LIMITS.archiveEntryBytes,
   maxArchiveExtractedBytes: LIMITS.archiveBytes,
@@ -107,7 +108,7 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw', 
       schema: Type.Object({ file: Type.String({ format: 'binary' }) }),
       mediaTypes: ['multipart/form-data'],
       required: true,
-      maxBytes: LIMITS.previewBytes,
+      maxBytes: EXCHANGE_LIMITS.previewBytes,
       streamed: true,
     },
     data: PreviewSchema,
@@ -207,7 +208,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
 function preview(x: Exchange, deps: AdminDeps): Promise<ImportPreview> {
   const rules = {
     directory: deps.imports.uploads,
-    maxBytes: LIMITS.previewBytes,
+    maxBytes: EXCHANGE_LIMITS.previewBytes,
     extensions: new Set(Object.keys(IMPORT_FORMATS)),
     refusalOf: reasonNotRead,
   };

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { type Exchange, type Reply, withoutSession } from '../../../core/http/operation.js';
 import { json } from '../../../core/http/reply.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -76,7 +77,7 @@ export async function importUpload(x: Exchange, deps: AdminDeps, received: Recei
     throw error;
   });
   watch.passOn(job.id);
-  if (form.forceBackground || file.size > LIMITS.importForegroundBytes) return queued(job, watch);
+  if (form.forceBackground || file.size > EXCHANGE_LIMITS.importForegroundBytes) return queued(job, watch);
   try {
     return imported(await deps.jobs.finishedForRequest(job.id, x.signal), file.path, watch);
   } catch (error) {

@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises';
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import { REFERENCE_FIELDS } from '../../../core/geocoding/geocoding.js';
+import { GEOCODING_LIMITS } from '../../../core/geocoding/limits.js';
 import type { Exchange } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { JsonBoundsError, parseJsonText } from '../../../core/values/json-bounds.js';
 import { LOCATOR_NAME } from '../../../services/geocoding/locators.js';
 import type { ProviderHealth } from '../../../services/geocoding/providers.js';
@@ -57,7 +57,7 @@ const Imported = Type.Object({
     }),
   ),
   skippedRows: Type.Array(Type.Object({ rowNumber: I, reason: S }), {
-    description: `The first ${LIMITS.geocodeSkipped}; rows are counted from 1 after the line of names.`,
+    description: `The first ${GEOCODING_LIMITS.geocodeSkipped}; rows are counted from 1 after the line of names.`,
   }),
 });
 
@@ -165,7 +165,7 @@ export const geocoding = group({ tag: 'Geocoding', scope: 'geocoding', envelope:
       schema: ImportForm,
       mediaTypes: ['multipart/form-data'],
       required: true,
-      maxBytes: LIMITS.geocodeFileBytes,
+      maxBytes: GEOCODING_LIMITS.geocodeFileBytes,
       streamed: true,
     },
     data: Imported,
@@ -189,7 +189,7 @@ async function importReferenceData(x: Exchange, deps: AdminDeps): Promise<Static
 async function receive(x: Exchange, { geocoding: { locators } }: AdminDeps): Promise<Upload> {
   const rules = {
     directory: locators.uploads,
-    maxBytes: LIMITS.geocodeFileBytes,
+    maxBytes: GEOCODING_LIMITS.geocodeFileBytes,
     extensions: new Set(['.csv']),
     texts: new Set(['fieldmap']),
   };

@@ -8,6 +8,7 @@ import type { Attachments, FeatureAddress } from '../../../services/attachments/
 import { common, documentFormat, FORM_TYPES, f, SERVER } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { inBandFailure, jsonReply } from '../images/in-band.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, objectId, readIntegerMember, readIntegersMember, wholeNumber } from '../members.js';
 import { contentReply, downloadFailure } from './attachment-content.js';
 import { attachmentGroups, attachmentInfo, editResult } from './attachment-documents.js';
@@ -88,7 +89,7 @@ const queryParams = {
   returnUrl: member('returnUrl', 'true: with the URL of each.'),
   returnCountOnly: member('returnCountOnly', 'true: how many each feature has.'),
   resultOffset: member('resultOffset', 'Attachments to leave out first.'),
-  resultRecordCount: member('resultRecordCount', `At most ${LIMITS.attachmentsListed}.`),
+  resultRecordCount: member('resultRecordCount', `At most ${GEOSERVICES_LIMITS.attachmentsListed}.`),
 };
 
 function queryOperations({ attachments }: AttachmentSurface): Operation[] {
@@ -205,7 +206,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       async run(x) {
         const members = x.body as Members;
         const format = documentFormat(members);
-        const ids = readIntegersMember(members, 'attachmentIds', LIMITS.attachmentsListed);
+        const ids = readIntegersMember(members, 'attachmentIds', GEOSERVICES_LIMITS.attachmentsListed);
         if (!ids || ids.length === 0) throw badParameter('attachmentIds', 'is missing');
         const there = await attachments.remove(x, addressOf(x.params), ids);
         const deleteAttachmentResults = ids.map((id) => editResult({ id }, there.has(id)));

@@ -5,6 +5,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { AttachmentSearch } from '../../../services/attachments/service.js';
 import { geoServicesFilter } from '../../../services/geoservices/filter.js';
 import type { Attachment } from '../../../stores/attachments/attachments.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   readFlagMember,
@@ -27,18 +28,18 @@ export function attachmentSearch(members: Members): {
   for (const name of UNBUILT)
     if (readTextMember(members, name, LIMITS.urlBytes) !== undefined)
       throw badParameter(name, 'is not supported');
-  const most = readIntegerMember(members, 'resultRecordCount') ?? LIMITS.attachmentsListed;
+  const most = readIntegerMember(members, 'resultRecordCount') ?? GEOSERVICES_LIMITS.attachmentsListed;
   if (most < 1) throw badParameter('resultRecordCount', 'must be a whole number from 1');
   const offset = readIntegerMember(members, 'resultOffset') ?? 0;
-  if (offset > LIMITS.attachmentOffset)
-    throw badParameter('resultOffset', `must not be above ${LIMITS.attachmentOffset}`);
+  if (offset > GEOSERVICES_LIMITS.attachmentOffset)
+    throw badParameter('resultOffset', `must not be above ${GEOSERVICES_LIMITS.attachmentOffset}`);
   return {
     search: {
-      objectIds: readObjectIdsMember(members, 'objectIds', LIMITS.attachmentsListed),
+      objectIds: readObjectIdsMember(members, 'objectIds', GEOSERVICES_LIMITS.attachmentsListed),
       filter: filterOf(members),
       fits: fitting(members),
       offset,
-      limit: Math.min(most, LIMITS.attachmentsListed),
+      limit: Math.min(most, GEOSERVICES_LIMITS.attachmentsListed),
     },
     returnUrl: readFlagMember(members, 'returnUrl', false),
     countOnly: readFlagMember(members, 'returnCountOnly', false),

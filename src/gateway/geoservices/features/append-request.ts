@@ -3,6 +3,7 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { type AnyNumber, formatDecimal, isExactNumber } from '../../../core/values/exact-number.js';
 import { idLiteral, readObjectId } from '../../../core/values/object-id.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   readChoiceMember,
@@ -147,10 +148,10 @@ export function fieldMapping(
   const names = new Map(source.fields.map(({ name }) => [name.toLowerCase(), name]));
   names.set(source.idColumn.toLowerCase(), source.idColumn);
   const target = (name: string) => names.get(name.toLowerCase());
-  const chosen = readListMember(members, 'appendFields', LIMITS.replicaEdits)?.map((name) =>
+  const chosen = readListMember(members, 'appendFields', GEOSERVICES_LIMITS.replicaEdits)?.map((name) =>
     required('appendFields', target, name),
   );
-  const mappings = readObjectsMember(members, 'fieldMappings', LIMITS.replicaEdits)?.map(
+  const mappings = readObjectsMember(members, 'fieldMappings', GEOSERVICES_LIMITS.replicaEdits)?.map(
     (one) =>
       [
         readTextMember(one, 'source', MOST_TEXT) ?? readTextMember(one, 'sourceName', MOST_TEXT) ?? '',

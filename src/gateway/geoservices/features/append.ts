@@ -13,6 +13,7 @@ import { runTask } from '../../../services/kit/run-task.js';
 import type { EditResultDocument } from '../../../services/replicas/upload.js';
 import { geometryLoss } from '../../surface/editor.js';
 import { jsonReply } from '../images/in-band.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   objectId,
@@ -135,8 +136,8 @@ interface Target {
 /** `layerMappings` says which layer of the source goes where; without it the source does. */
 function targets(members: Members): Target[] {
   const sources = sourceLayers(members);
-  const mappings = readObjectsMember(members, 'layerMappings', LIMITS.replicaEdits);
-  const only = readIntegersMember(members, 'layers', LIMITS.replicaEdits);
+  const mappings = readObjectsMember(members, 'layerMappings', GEOSERVICES_LIMITS.replicaEdits);
+  const only = readIntegersMember(members, 'layers', GEOSERVICES_LIMITS.replicaEdits);
   const all = mappings
     ? mappings.map(({ id, sourceTableName, ...own }) => {
         const source = sources.find(({ name }) => name === sourceTableName);

@@ -5,7 +5,6 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { defaultCrs } from '../../../core/geometry/crs.js';
 import { sentFeature } from '../../../core/geoservices/geoservices-features.js';
 import { defineOperation, type Operation } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field, FieldType } from '../../../core/sources/vector-source.js';
 import type { JsonText } from '../../../core/values/json-text.js';
 import { editError } from '../../../services/edits/edit-error.js';
@@ -15,6 +14,7 @@ import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { auditResource } from '../../../stores/audit/audit-scope.js';
 import { jsonReply } from '../images/in-band.js';
 import { layerCrs } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, readChoiceMember, readObjectsMember, readTextMember } from '../members.js';
 import {
   editForm,
@@ -68,7 +68,7 @@ export function calculateOperation(deps: EditDeps): Operation {
         calculation: {
           ...assignments(layer, members),
           filter,
-          most: LIMITS.calculatedFeatures,
+          most: GEOSERVICES_LIMITS.calculatedFeatures,
         },
       });
       const failure = outcomes.find((outcome) => !outcome.ok);

@@ -12,6 +12,7 @@ import type { EditDeps } from '../../../services/edits/target.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { geometryLoss } from '../../surface/editor.js';
 import { jsonReply } from '../images/in-band.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, objectId, readFlagMember, readObjectsMember } from '../members.js';
 import { appendOperations } from './append.js';
 import { calculateOperation } from './calculate.js';
@@ -114,7 +115,7 @@ function serviceOperation(deps: EditDeps): Operation {
       const members = mergeParameters(x);
       const format = documentFormat(members);
       requirePlain(members);
-      const list = readObjectsMember(members, 'edits', LIMITS.replicaEdits);
+      const list = readObjectsMember(members, 'edits', GEOSERVICES_LIMITS.replicaEdits);
       if (!list) throw badParameter('edits', 'is missing');
       if (new Set(list.map(({ id }) => String(id))).size < list.length)
         throw badParameter('edits', 'name a layer twice');

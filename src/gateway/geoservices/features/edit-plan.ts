@@ -13,6 +13,7 @@ import { type EditResultDocument, noteOutcome } from '../../../services/replicas
 import { auditResource } from '../../../stores/audit/audit-scope.js';
 import { createEditor } from '../../surface/editor.js';
 import { layerCrs } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   EXACT_GEOSERVICES_MEMBERS,
   type Members,
@@ -102,7 +103,7 @@ export function requirePlain(members: Members): void {
 function crsOf(layer: VectorCollection, members: Members): Crs {
   const codes = new Map<number, Crs>();
   for (const name of ['adds', 'updates'])
-    for (const { geometry } of readObjectsMember(members, name, LIMITS.replicaEdits) ?? []) {
+    for (const { geometry } of readObjectsMember(members, name, GEOSERVICES_LIMITS.replicaEdits) ?? []) {
       if (geometry === undefined || geometry === null) continue;
       const own = (geometry as Members)['spatialReference'];
       const crs = own === undefined || own === null ? layerCrs(layer) : spatialReference(name, own);

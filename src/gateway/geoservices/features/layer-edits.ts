@@ -6,10 +6,10 @@ import {
   type SentFeature,
   sentFeature,
 } from '../../../core/geoservices/geoservices-features.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { LayerEdits } from '../../../services/edits/layer-edits.js';
 import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   objectId,
@@ -27,7 +27,7 @@ export function layerEdits(collection: VectorCollection, epsg: number, members: 
   if (members['attachments']) throw badParameter('edits', 'have attachments, which are not supported');
   const features = readObjectMember(members, 'features') ?? members;
   const read = (name: string) =>
-    (readObjectsMember(features, name, LIMITS.replicaEdits) ?? []).map((feature) =>
+    (readObjectsMember(features, name, GEOSERVICES_LIMITS.replicaEdits) ?? []).map((feature) =>
       sentOf(collection, epsg, feature),
     );
   const updates = read('updates').map((sent) => {
@@ -36,8 +36,10 @@ export function layerEdits(collection: VectorCollection, epsg: number, members: 
   });
   const ids = features['deletes'] === undefined ? 'deleteIds' : 'deletes';
   const deletes = Array.isArray(features[ids])
-    ? readListMember(features, ids, LIMITS.replicaEdits)!.map((id) => objectId(`edits.${ids}`, id))
-    : (readObjectIdsMember(features, ids, LIMITS.replicaEdits) ?? []);
+    ? readListMember(features, ids, GEOSERVICES_LIMITS.replicaEdits)!.map((id) =>
+        objectId(`edits.${ids}`, id),
+      )
+    : (readObjectIdsMember(features, ids, GEOSERVICES_LIMITS.replicaEdits) ?? []);
   // Ids below 0 are a client's own for new features: the server gives them others.
   const adds = read('adds').map((sent) =>
     sent.id !== undefined && sent.id < 0 ? { ...sent, id: undefined } : sent,

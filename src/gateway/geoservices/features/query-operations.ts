@@ -5,7 +5,6 @@ import { CRS84 } from '../../../core/geometry/crs.js';
 import { esriFields, findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
 import type { Exchange, Operation, Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { stringifyExactly } from '../../../core/values/json.js';
 import { runTask } from '../../../services/kit/run-task.js';
@@ -14,6 +13,7 @@ import type { SurfaceDeps } from '../../surface/common.js';
 import { crsMember } from '../../surface/crs-member.js';
 import { jsonReply } from '../images/in-band.js';
 import { boxIn, createSpatialReference, envelopeObject } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { wholeNumber } from '../members.js';
 import { common, readingOperation, SERVER, type ServerType } from './feature-server.js';
 import { countPbf, featuresPbf, idsPbf } from './pbf-documents.js';
@@ -48,7 +48,7 @@ export const featureParams = {
   geometryPrecision: member('geometryPrecision', 'Decimal places of coordinates.'),
   orderByFields: member('orderByFields', 'Names of fields, each perhaps with DESC.'),
   resultOffset: member('resultOffset', 'Features to leave out first.'),
-  resultRecordCount: member('resultRecordCount', `At most ${LIMITS.geoServicesRecordsMax}.`),
+  resultRecordCount: member('resultRecordCount', `At most ${GEOSERVICES_LIMITS.geoServicesRecordsMax}.`),
   returnCountOnly: member('returnCountOnly', 'How many there are.'),
   returnIdsOnly: member('returnIdsOnly', 'Their ids.'),
   returnExtentOnly: member('returnExtentOnly', 'Where they lie.'),
@@ -162,10 +162,10 @@ async function idsReply(
   for (let part: ItemsResult | undefined; !part || part.more; ) {
     part = await runTask(x, pools, 'vector.items', { ...page, ...(part?.last ? { after: part.last } : {}) });
     number += part.returned;
-    if (number > LIMITS.geoServicesIds)
+    if (number > GEOSERVICES_LIMITS.geoServicesIds)
       throw new ApiError(
         'payload-too-large',
-        `There are more than ${LIMITS.geoServicesIds} ids: ask for fewer.`,
+        `There are more than ${GEOSERVICES_LIMITS.geoServicesIds} ids: ask for fewer.`,
       );
     if (part.returned > 0) lists.push(part.features);
   }

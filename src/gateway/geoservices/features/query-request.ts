@@ -12,6 +12,7 @@ import { spatialReference } from '../../../services/geoservices/geometry.js';
 import { scalarNumber } from '../../../services/geoservices/scalar.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
 import { layerCrs } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   readChoiceMember,
@@ -126,8 +127,8 @@ export function readRecordLimit(members: Members): number {
     fallback: 'none',
   });
   const factor = readIntegerMember(members, 'maxRecordCountFactor') ?? 1;
-  const most = LIMITS.geoServicesRecordsMax;
-  const usual = type === 'none' ? LIMITS.geoServicesRecords * Math.max(factor, 1) : most;
+  const most = GEOSERVICES_LIMITS.geoServicesRecordsMax;
+  const usual = type === 'none' ? GEOSERVICES_LIMITS.geoServicesRecords * Math.max(factor, 1) : most;
   return Math.min(readIntegerMember(members, 'resultRecordCount') || usual, most);
 }
 

@@ -15,7 +15,6 @@ import {
 } from '../../../core/geoservices/geoservices-features.js';
 import type { Exchange, Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FieldType } from '../../../core/sources/vector-source.js';
 import { formatDecimal } from '../../../core/values/exact-number.js';
 import type { ObjectId } from '../../../core/values/object-id.js';
@@ -28,6 +27,7 @@ import { runTask } from '../../../services/kit/run-task.js';
 import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
 import { jsonReply } from '../images/in-band.js';
 import { createSpatialReference, relationshipId } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   objectId,
@@ -97,7 +97,7 @@ async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollect
     ...task,
     filter,
     fields: [...new Set([...names, ends.other])].filter((name) => name !== related.source.idColumn),
-    limit: LIMITS.geoServicesRecords,
+    limit: GEOSERVICES_LIMITS.geoServicesRecords,
     maxBytes: MOST_BYTES,
   });
   const groups = groupsOf(answer.features, origins, ends);
@@ -146,7 +146,7 @@ async function originsByValue(
   { own, ownType, otherType }: Ends,
   members: Members,
 ): Promise<Origins> {
-  const objectIds = readObjectIdsMember(members, 'objectIds', LIMITS.geoServicesRecords);
+  const objectIds = readObjectIdsMember(members, 'objectIds', GEOSERVICES_LIMITS.geoServicesRecords);
   if (!objectIds || objectIds.length === 0) throw badParameter('objectIds', 'is missing');
   const ids = objectIds.join(',');
   const { task } = queryRequest(layer, { objectIds: ids, returnGeometry: 'false', outFields: own });

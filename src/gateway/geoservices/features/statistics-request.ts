@@ -14,6 +14,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import { type OutputStatistic, readHaving } from '../../../services/geoservices/having.js';
 import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   readChoiceMember,
@@ -144,7 +145,7 @@ export function readOutputStatistics(
   layer: VectorCollection,
   members: Members,
 ): OutputStatistic[] | undefined {
-  const objects = readObjectsMember(members, 'outStatistics', LIMITS.geoServicesStatistics);
+  const objects = readObjectsMember(members, 'outStatistics', GEOSERVICES_LIMITS.geoServicesStatistics);
   if (objects === undefined) return undefined;
   if (objects.length === 0) throw badParameter('outStatistics', 'holds no statistic');
   return objects.map((object) => outputStatistic(layer, object));

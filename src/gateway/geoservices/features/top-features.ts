@@ -3,10 +3,10 @@ import { and, equalsAny } from '../../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../../core/errors/errors.js';
 import type { TopTask } from '../../../core/features/feature-groups.js';
 import type { Operation } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { idLiteral } from '../../../core/values/object-id.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, readObjectMember, wholeNumber } from '../members.js';
 import { common, readingOperation, SERVER } from './feature-server.js';
 import { member } from './query-members.js';
@@ -33,7 +33,7 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
       if (more)
         throw new ApiError(
           'payload-too-large',
-          `There are more than ${LIMITS.geoServicesRecordsMax} features: ask for fewer of each group.`,
+          `There are more than ${GEOSERVICES_LIMITS.geoServicesRecordsMax} features: ask for fewer of each group.`,
         );
       // The rows that the principal may read are asked for again, as every answer is.
       const filter = and(readable(layer).filter, equalsAny(layer.source.idColumn, ids.map(idLiteral)));
@@ -56,7 +56,13 @@ function topTask(layer: VectorCollection, members: Members): TopTask {
   if (count < 1) throw badParameter('topFilter', 'must have a topCount from 1');
   const sort = orderKeys(listOf(top['orderByFields']), listComparableFields(layer), 'topFilter');
   if (sort.length === 0) throw badParameter('topFilter', 'has no orderByFields');
-  return { ...readFeatureQuery(layer, members), groupBy, sort, count, limit: LIMITS.geoServicesRecordsMax };
+  return {
+    ...readFeatureQuery(layer, members),
+    groupBy,
+    sort,
+    count,
+    limit: GEOSERVICES_LIMITS.geoServicesRecordsMax,
+  };
 }
 
 /** Names by commas; clients also send a list of them. */

@@ -4,6 +4,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { transformPoints } from '../../../native/index.js';
 import type { GeocoderFacts } from '../../../services/geocoding/geocoder.js';
 import { CURRENT_VERSION, createSpatialReference } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 
 /** Answers of a GeocodeServer. */
 
@@ -37,8 +38,10 @@ export function geocodeDocument(name: string | undefined, { window, languages }:
   return {
     currentVersion: CURRENT_VERSION,
     serviceDescription: name ?? '',
-    addressFields: ADDRESS_FIELDS.map((one) => field(one, 'esriFieldTypeString', LIMITS.geocodeText)),
-    singleLineAddressField: field('SingleLine', 'esriFieldTypeString', LIMITS.geocodeText),
+    addressFields: ADDRESS_FIELDS.map((one) =>
+      field(one, 'esriFieldTypeString', GEOSERVICES_LIMITS.geocodeText),
+    ),
+    singleLineAddressField: field('SingleLine', 'esriFieldTypeString', GEOSERVICES_LIMITS.geocodeText),
     candidateFields: CANDIDATE_FIELDS.map(([one, type, length]) => field(one, type, length)),
     spatialReference,
     ...(window
@@ -51,9 +54,9 @@ export function geocodeDocument(name: string | undefined, { window, languages }:
       : {}),
     locatorProperties: {
       MaxBatchSize: LIMITS.geocodeBatch,
-      SuggestedBatchSize: LIMITS.geocodeSuggestedBatch,
+      SuggestedBatchSize: GEOSERVICES_LIMITS.geocodeSuggestedBatch,
       maxLocations: LIMITS.geocodeCandidates,
-      maxSuggestions: LIMITS.geocodeSuggestions,
+      maxSuggestions: GEOSERVICES_LIMITS.geocodeSuggestions,
     },
     supportedLanguages: languages,
     capabilities: 'Geocode,ReverseGeocode,Suggest',

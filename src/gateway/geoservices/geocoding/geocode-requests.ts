@@ -12,6 +12,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { transformBox, transformPoints } from '../../../native/index.js';
 import { geometryLiteral, spatialReference } from '../../../services/geoservices/geometry.js';
 import { scalarNumber } from '../../../services/geoservices/scalar.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   naming,
@@ -46,7 +47,7 @@ function wordsOf(
   const text = (member: string) => {
     const [own, value] = lower.get(member) ?? [member, undefined];
     const word = typeof value === 'number' ? String(value) : value;
-    return naming(name(own), () => readTextMember({ [own]: word }, own, LIMITS.geocodeText));
+    return naming(name(own), () => readTextMember({ [own]: word }, own, GEOSERVICES_LIMITS.geocodeText));
   };
   const line = ONE_LINE.map(text).find((one) => one !== undefined);
   if (line !== undefined) return { text: line };
@@ -155,7 +156,7 @@ export function candidatesRequest(members: Members): CandidatesRequest {
   // The code of a country is a filter of its own.
   const { countryCode: _, ...address } = members;
   const words = wordsOf(address);
-  const magicKey = readTextMember(members, 'magicKey', LIMITS.geocodeKey);
+  const magicKey = readTextMember(members, 'magicKey', GEOSERVICES_LIMITS.geocodeKey);
   if (!words && magicKey === undefined) throw badParameter('SingleLine', 'is missing');
   const near = readLocation(members);
   const limit = countOf(members, 'maxLocations', { most: LIMITS.geocodeCandidates, usual: 20 });
@@ -169,10 +170,10 @@ export function candidatesRequest(members: Members): CandidatesRequest {
 }
 
 export function suggestRequest(members: Members): SuggestQuery {
-  const text = readTextMember(members, 'text', LIMITS.geocodeText);
+  const text = readTextMember(members, 'text', GEOSERVICES_LIMITS.geocodeText);
   if (text === undefined) throw badParameter('text', 'is missing');
   const near = readLocation(members);
-  const limit = countOf(members, 'maxSuggestions', { most: LIMITS.geocodeSuggestions, usual: 5 });
+  const limit = countOf(members, 'maxSuggestions', { most: GEOSERVICES_LIMITS.geocodeSuggestions, usual: 5 });
   return { text, ...filterOf(members, 'category'), ...(near ? { near } : {}), limit };
 }
 
@@ -181,9 +182,9 @@ export function reverseRequest(members: Members): { query: ReverseQuery; crs: Cr
   if (!at) throw badParameter('location', 'is missing');
   const value = members['distance'];
   const distance =
-    value === undefined || value === '' ? LIMITS.geocodeReach : scalarNumber('distance', value);
-  if (!(distance >= 0 && distance <= LIMITS.geocodeReachMax))
-    throw badParameter('distance', `must be metres from 0 to ${LIMITS.geocodeReachMax}`);
+    value === undefined || value === '' ? GEOSERVICES_LIMITS.geocodeReach : scalarNumber('distance', value);
+  if (!(distance >= 0 && distance <= GEOSERVICES_LIMITS.geocodeReachMax))
+    throw badParameter('distance', `must be metres from 0 to ${GEOSERVICES_LIMITS.geocodeReachMax}`);
   return { query: { at, distance, ...filterOf(members, 'featureTypes') }, crs: outSR(members) };
 }
 

@@ -2,12 +2,12 @@ import { badParameter, notFound } from '../../../core/errors/errors.js';
 import type { Candidate } from '../../../core/geocoding/geocoding.js';
 import type { Exchange, Operation, Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { Geocoder } from '../../../services/geocoding/geocoder.js';
 import type { Geocoding } from '../../../services/geocoding/service.js';
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { jsonReply } from '../images/in-band.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, readTextMember } from '../members.js';
 import { batchDocument, candidatesDocument, geocodeDocument, reverseDocument } from './geocode-documents.js';
 import {
@@ -157,7 +157,7 @@ async function suggestions(x: Exchange, geocoder: Geocoder, members: Members) {
 /** A key that clients could not send is none: the text counts then. */
 function magicKey(locator: string, key: string): string {
   const text = Buffer.from(`${locator}\n${key}`).toString('base64url');
-  return text.length > LIMITS.geocodeKey ? '' : text;
+  return text.length > GEOSERVICES_LIMITS.geocodeKey ? '' : text;
 }
 
 function keyOf(text: string): [locator: string, key: string] {

@@ -1,7 +1,7 @@
 import type { Point } from 'geojson';
 import { badParameter } from '../../../core/errors/errors.js';
 import { NOTATIONS, type Notation, type NotationName } from '../../../core/geometry/coordinate-notations.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   readChoiceMember,
@@ -103,7 +103,7 @@ function notationOf(members: Members): Notation {
 }
 
 function listMember(members: Members, name: string): unknown[] {
-  const list = readListMember(members, name, LIMITS.geometries);
+  const list = readListMember(members, name, GEOSERVICES_LIMITS.geometries);
   if (!list || list.length === 0) throw badParameter(name, 'is missing, or empty');
   return list;
 }

@@ -7,6 +7,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { parseWktCrs } from '../../../native/crs.js';
 import { describeCrs, readCrs } from '../../../native/index.js';
 import { parseLenientJson } from '../../../services/geoservices/geometry.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { readSpatialReference } from '../maps/map-window.js';
 import { type Members, requireObject } from '../members.js';
 
@@ -83,8 +84,8 @@ export function finiteNumbers(members: Members, name: string): number[] {
     typeof one === 'number' ? one : typeof one === 'string' && one.trim() !== '' ? Number(one) : Number.NaN,
   );
   if (list.length === 0) throw badParameter(name, 'must hold a number');
-  if (list.length > LIMITS.geometryDistances)
-    throw badParameter(name, `must not have more than ${LIMITS.geometryDistances} members`);
+  if (list.length > GEOSERVICES_LIMITS.geometryDistances)
+    throw badParameter(name, `must not have more than ${GEOSERVICES_LIMITS.geometryDistances} members`);
   if (!list.every((one) => Math.abs(one) <= LIMITS.mapReach))
     throw badParameter(name, `must be numbers of at most ${LIMITS.mapReach}`);
   return list;
@@ -110,8 +111,8 @@ export function readGeometries(members: Members, name: string, { heights = false
   const list = Array.isArray(read) ? read : requireObject(name, read)['geometries'];
   if (!Array.isArray(list) || list.length === 0)
     throw badParameter(name, 'has no list of geometries, or an empty one');
-  if (list.length > LIMITS.geometries)
-    throw badParameter(name, `has more than ${LIMITS.geometries} geometries`);
+  if (list.length > GEOSERVICES_LIMITS.geometries)
+    throw badParameter(name, `has more than ${GEOSERVICES_LIMITS.geometries} geometries`);
   return list.map((one) => oneGeometry(name, one, heights));
 }
 

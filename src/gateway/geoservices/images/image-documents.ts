@@ -3,7 +3,6 @@ import type { RasterCollection } from '../../../core/catalog/collection.js';
 import { listMosaicMembers } from '../../../core/catalog/raster-sources.js';
 import { type Box, uncrossed, unwrapped } from '../../../core/geometry/box.js';
 import { CRS84, type Crs } from '../../../core/geometry/crs.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { BandInfo } from '../../../core/rasters/rasters.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
 import { storageExtent } from '../../../services/features/storage-extent.js';
@@ -16,6 +15,7 @@ import {
   extentIn,
   layerCrs,
 } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 
 /** Documents of image services. */
 
@@ -80,7 +80,7 @@ export function imageServiceDocument(collection: RasterCollection) {
     ...(listMosaicMembers(raster.source) === undefined
       ? {}
       : { defaultMosaicMethod: 'None', allowedMosaicMethods: 'None,LockRaster', mosaicOperator: 'First' }),
-    ...{ sortField: null, sortValue: null, maxRecordCount: LIMITS.geoServicesRecords },
+    ...{ sortField: null, sortValue: null, maxRecordCount: GEOSERVICES_LIMITS.geoServicesRecords },
     ...{ maxImageHeight, maxImageWidth, hasHistograms: true, hasColormap: false },
     ...{ hasRasterAttributeTable: false, hasMultidimensions: false, supportsStatistics: true },
     ...{ allowRasterFunction: true, rasterFunctionInfos: FUNCTION_INFOS, rasterTypeInfos: [] },

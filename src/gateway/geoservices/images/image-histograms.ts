@@ -5,13 +5,13 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { type Box, computeEnvelope } from '../../../core/geometry/box.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import type { Exchange } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { BandHistogram, HistogramTask } from '../../../core/rasters/rasters.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { findSource } from '../../../services/rasters/read.js';
 import { member } from '../features/query-members.js';
 import { layerCrs } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import type { MapDeps } from '../maps/map-layers.js';
 import { type Members, readObjectMember, readTextMember } from '../members.js';
 import { ruled } from './image-layers.js';
@@ -53,7 +53,7 @@ export async function countsWithin(
   const datetime = timeRange(readTextMember(members, 'time', MOST_TEXT));
   const place = { bbox, bboxCrs: crs };
   const { source, at } = await findSource(x, deps.pools, ruled(collection, members), { datetime, place });
-  const area = { bbox, crs: crs.proj, maxPixels: LIMITS.histogramPixels };
+  const area = { bbox, crs: crs.proj, maxPixels: GEOSERVICES_LIMITS.histogramPixels };
   return counted(x, deps, collection, {
     ...{ source, ...(at ? { at } : {}), ...(bands ? { bands } : {}) },
     area: { ...area, ...(polygons ? { polygons } : {}), ...(pixel ? { pixel } : {}) },

@@ -3,15 +3,14 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { PNG_FORMAT } from '../../../core/http/media.js';
 import type { Exchange, Operation } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { timeRange } from '../../../services/geoservices/time.js';
 import { listGranules } from '../../../services/rasters/granules.js';
 import type { TilesDeps } from '../../surface/tile-reply.js';
-
 import { common, documentFormat, readingOperation } from '../features/feature-server.js';
 import { member } from '../features/query-members.js';
 import { PROJECT_PARAMS, projectGeometries } from '../geometry/geometry-server.js';
 import { createSpatialReference, layerCrs } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { createLegendDocument } from '../maps/map-legend.js';
 import { tileOperation } from '../maps/map-tiles.js';
 import { readSpatialReference } from '../maps/map-window.js';
@@ -232,8 +231,8 @@ function catalog(collection: RasterCollection, members: Members) {
   const crs = readSpatialReference(members, 'outSR') ?? layerCrs(collection);
   const offset = readIntegerMember(members, 'resultOffset') ?? 0;
   const limit = Math.min(
-    readIntegerMember(members, 'resultRecordCount') || LIMITS.geoServicesRecords,
-    LIMITS.geoServicesRecordsMax,
+    readIntegerMember(members, 'resultRecordCount') || GEOSERVICES_LIMITS.geoServicesRecords,
+    GEOSERVICES_LIMITS.geoServicesRecordsMax,
   );
   const page = items.slice(offset, offset + limit);
   const shape = readFlagMember(members, 'returnGeometry', true) ? crs : undefined;

@@ -2,7 +2,6 @@ import { ApiError } from '../../../core/errors/errors.js';
 import type { ClassBreaksResult } from '../../../core/features/class-breaks.js';
 import type { FeatureRow } from '../../../core/features/features.js';
 import type { Operation } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { type AnyNumber, writeDigits } from '../../../core/values/exact-number.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { requireLayer } from '../../../services/replicas/layer-view.js';
@@ -16,6 +15,7 @@ import {
 import { member } from '../features/query-members.js';
 import { layerParams, type QueryDeps } from '../features/query-operations.js';
 import { jsonReply } from '../images/in-band.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { wholeNumber } from '../members.js';
 import { type BreaksRequest, rendererRequest, type ValuesRequest } from './renderer-request.js';
 
@@ -44,7 +44,7 @@ export function rendererOperations(deps: QueryDeps, server: ServerType): Operati
       if (more)
         throw new ApiError(
           'payload-too-large',
-          `There are more than ${LIMITS.geoServicesRecords} values: choose other fields.`,
+          `There are more than ${GEOSERVICES_LIMITS.geoServicesRecords} values: choose other fields.`,
         );
       return jsonReply(uniqueValueRenderer(request, rows), format);
     },

@@ -2,7 +2,6 @@ import { findAttribution, hasFeatures } from '../../../core/catalog/abilities.js
 import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
 import { hasNumbers, toNumberedCollection } from '../../../core/catalog/numbered.js';
 import { findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
 import { esriLayer } from '../../../services/replicas/layer-view.js';
@@ -14,6 +13,7 @@ import {
   layerCrs,
   layerDocument,
 } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import type { DrawnLayer } from './map-layers.js';
 import { tileInfo } from './tile-info.js';
 
@@ -44,7 +44,7 @@ export function mapServiceDocument(name: string, layers: readonly DrawnLayer[]) 
     capabilities: 'Map,Query,Data',
     supportedQueryFormats: 'JSON, geoJSON',
     exportTilesAllowed: false,
-    maxRecordCount: LIMITS.geoServicesRecords,
+    maxRecordCount: GEOSERVICES_LIMITS.geoServicesRecords,
     ...{ maxImageHeight, maxImageWidth },
     supportedExtensions: 'WMSServer',
   };

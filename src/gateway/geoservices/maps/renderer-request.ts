@@ -6,6 +6,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { type PaletteName, paletteColors } from '../../../core/styles/suggest/palettes.js';
 import { readFeatureQuery } from '../features/query-request.js';
 import { listComparableFields } from '../features/statistics-request.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import { type Members, readObjectMember } from '../members.js';
 import { baseSymbolIn, type Rgba, rampColors, rampIn } from './color-ramp.js';
 
@@ -112,7 +113,7 @@ function valuesRequest(layer: VectorCollection, members: Members, definition: Me
     task: {
       ...readFeatureQuery(layer, members),
       ...{ groupBy, statistics: [{ type: 'count', field: layer.source.idColumn }] },
-      ...{ sort: [], limit: LIMITS.geoServicesRecords, offset: 0 },
+      ...{ sort: [], limit: GEOSERVICES_LIMITS.geoServicesRecords, offset: 0 },
     },
   };
 }

@@ -31,6 +31,7 @@ import {
 } from '../features/feature-server.js';
 import { jsonReply, textReply } from '../images/in-band.js';
 import { CURRENT_VERSION } from '../layer-documents.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import type { Members } from '../members.js';
 import { readGpInputs, taskDocument } from './gp-parameters.js';
 import { resultText } from './gp-results.js';
@@ -155,7 +156,7 @@ function continuedReply(x: Exchange, { id }: ProcessDefinition, job: JobRow, mem
 const serviceDocument = (tasks: readonly string[]) => ({
   ...{ currentVersion: CURRENT_VERSION, serviceDescription: 'The processes of this server.', tasks },
   ...{ executionType: 'esriExecutionTypeAsynchronous', resultMapServerName: '' },
-  ...{ maximumRecords: LIMITS.geoServicesRecordsMax, capabilities: '' },
+  ...{ maximumRecords: GEOSERVICES_LIMITS.geoServicesRecordsMax, capabilities: '' },
 });
 
 type Run = (x: Exchange, process: ProcessDefinition, members: Members) => Promise<Reply>;

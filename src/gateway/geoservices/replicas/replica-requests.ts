@@ -24,6 +24,7 @@ import type {
 } from '../../../services/replicas/service.js';
 import type { Replica } from '../../../stores/replicas/replicas.js';
 import { layerEdits } from '../features/layer-edits.js';
+import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
   type Members,
   readChoiceMember,
@@ -271,8 +272,11 @@ function editsOf(
     const collection = requireLayer(catalogs, caller.principal, { ...caller, layerId, parameter: 'edits' });
     const ofLayer = layerEdits(collection, replica.epsg, one);
     count += ofLayer.adds.length + ofLayer.updates.length + ofLayer.deletes.length;
-    if (count > LIMITS.replicaEdits)
-      throw badParameter('edits', `must not have more than ${LIMITS.replicaEdits} edits: send them in parts`);
+    if (count > GEOSERVICES_LIMITS.replicaEdits)
+      throw badParameter(
+        'edits',
+        `must not have more than ${GEOSERVICES_LIMITS.replicaEdits} edits: send them in parts`,
+      );
     requireOnce(ofLayer, layerId);
     edits.set(layerId, ofLayer);
   }

@@ -1,7 +1,7 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import type { Compression } from '../../../core/http/content-coding.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { HTTP_LIMITS } from '../../../core/http/limits.js';
 import { ZstdStream } from '../../../native/index.js';
 
 /** Parts below this size wait for the next one: what stands between two parts is no reason to send anything. */
@@ -15,7 +15,7 @@ let streams = 0;
 
 /** Whether one more body in parts may be compressed: each takes about a megabyte for as long as its client reads. */
 export function canCompressStream(): boolean {
-  return streams < LIMITS.compressedStreams;
+  return streams < HTTP_LIMITS.compressedStreams;
 }
 
 /**

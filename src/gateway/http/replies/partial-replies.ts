@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiError } from '../../../core/errors/errors.js';
+import { HTTP_LIMITS } from '../../../core/http/limits.js';
 import type { Exchange, Reply } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { ByteSpool } from '../requests/spool.js';
 import { parseByteRange, partHeaders } from './range.js';
 
@@ -88,7 +88,7 @@ export class PartialReplies {
     let bytes = 0;
     for (const { size } of this.#entries.values()) bytes += size;
     for (const [key, entry] of this.#entries) {
-      if (bytes <= LIMITS.partialBytes && this.#entries.size <= LIMITS.partialReplies) return;
+      if (bytes <= HTTP_LIMITS.partialBytes && this.#entries.size <= HTTP_LIMITS.partialReplies) return;
       if (entry === newest) continue;
       bytes -= entry.size;
       this.#drop(key, entry);

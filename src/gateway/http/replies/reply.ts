@@ -1,6 +1,6 @@
 import type { ContentCoding } from '../../../core/http/content-coding.js';
+import { HTTP_LIMITS } from '../../../core/http/limits.js';
 import type { Reply } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { Backlog, type Sending } from '../backlog.js';
 import { ACCEPT_ENCODING, CLIENT_GONE, type HttpExchange, IF_NONE_MATCH } from '../exchange.js';
 import { bodyForm } from '../requests/body-form.js';
@@ -113,7 +113,7 @@ function write(
   const size = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
   if (x.method === 'HEAD') {
     writeHead(x, reply, encoding, size);
-  } else if (size <= LIMITS.sendBuffer) {
+  } else if (size <= HTTP_LIMITS.sendBuffer) {
     x.responded = true;
     let done = true;
     if (x.attached) {
@@ -256,7 +256,7 @@ async function stream(
       // What the socket did not take is copied by the library; the producer may have the next chunk ready and another
       // one on its way.
       const sending: Sending = {
-        bytes: 4 * Math.max(chunk.byteLength, LIMITS.sendBuffer),
+        bytes: 4 * Math.max(chunk.byteLength, HTTP_LIMITS.sendBuffer),
         cut: () => res.close(),
       };
       backlog.add(sending);

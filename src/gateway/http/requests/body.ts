@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { ApiError } from '../../../core/errors/errors.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { HTTP_LIMITS } from '../../../core/http/limits.js';
 import type { HttpResponse } from '../uws.js';
 import { type BodyHash, bodyHash } from './body-hash.js';
 import type { ReceivedBytes } from './received.js';
@@ -83,14 +83,14 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
    * bytes that nobody has read is reset, and the client may lose its answer.
    */
   async drop(): Promise<void> {
-    const end = performance.now() + LIMITS.lingerMs;
+    const end = performance.now() + HTTP_LIMITS.lingerMs;
     let bytes = 0;
     this.#dropping = true;
     this.#chunks = [];
-    while (!this.#ended && !this.#aborted && bytes < LIMITS.lingerBytes && performance.now() < end) {
+    while (!this.#ended && !this.#aborted && bytes < HTTP_LIMITS.lingerBytes && performance.now() < end) {
       this.#size = 0;
       this.#resume();
-      await this.#arrival(LIMITS.lingerQuietMs);
+      await this.#arrival(HTTP_LIMITS.lingerQuietMs);
       if (this.#size === 0) return;
       bytes += this.#size;
     }
@@ -136,7 +136,7 @@ export class RequestBody implements AsyncIterable<Uint8Array> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       const error = new ApiError('request-timeout', 'The request body took too long to arrive.');
-      timer = setTimeout(() => reject(error), LIMITS.bodySeconds * 1000);
+      timer = setTimeout(() => reject(error), HTTP_LIMITS.bodySeconds * 1000);
     });
     try {
       return await Promise.race([this.#collect(maxBytes, memory), late]);

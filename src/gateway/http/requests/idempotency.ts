@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { ApiError, badParameter } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { STATE_UNREACHABLE } from '../../../core/errors/storage-faults.js';
+import { HTTP_LIMITS } from '../../../core/http/limits.js';
 import type { Reply } from '../../../core/http/operation.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { Hold, PresenceMark } from '../../../core/values/presence.js';
 import type { Cluster } from '../../../services/cluster/cluster.js';
 import type { Log } from '../../../services/telemetry/log.js';
@@ -179,7 +179,7 @@ function sealed(reply: Reply, request: RepeatableRequest): string | null {
     body: body === undefined ? undefined : Buffer.from(body as string).toString('base64'),
   };
   const text = JSON.stringify(parts);
-  if (text.length > LIMITS.idempotentReplyBytes) return null;
+  if (text.length > HTTP_LIMITS.idempotentReplyBytes) return null;
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', secretOf(request), nonce);
   const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);

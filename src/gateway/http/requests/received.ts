@@ -1,5 +1,5 @@
 import { ApiError } from '../../../core/errors/errors.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { HTTP_LIMITS } from '../../../core/http/limits.js';
 
 /** Bytes of bodies that are in memory until their last byte is there: all clients together have an end. */
 let all = 0;
@@ -14,8 +14,8 @@ export class ReceivedBytes {
   /** Throws 503 when others have taken it all. */
   take(bytes: number): void {
     const full =
-      all + bytes > LIMITS.receivedBytes ||
-      (this.isAnonymous && anonymous + bytes > LIMITS.anonymousReceivedBytes);
+      all + bytes > HTTP_LIMITS.receivedBytes ||
+      (this.isAnonymous && anonymous + bytes > HTTP_LIMITS.anonymousReceivedBytes);
     if (full)
       throw new ApiError('unavailable', 'Too many request bodies are being received.', {
         headers: { 'retry-after': '2' },

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import { formatActor } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import type { Proposal, ProposalDraft } from '../../../services/processes/proposals.js';
 import type { SourceValue } from '../../../services/processes/source-input.js';
 import {
@@ -67,7 +67,7 @@ export const proposals = group(
   { tag: 'Proposals', scope: 'proposals', envelope: 'raw', isForTenants: true },
   [
     report('GET /proposals', 'List Operation Proposals', {
-      description: `Executions of processes that need approval (processes.approval), the newest first: ${LIMITS.proposalsListed} at most, of the newest ${LIMITS.proposalsRead}.`,
+      description: `Executions of processes that need approval (processes.approval), the newest first: ${PROCESS_LIMITS.proposalsListed} at most, of the newest ${PROCESS_LIMITS.proposalsRead}.`,
       params: filters,
       data: Type.Object({ proposals: Type.Array(Summary) }),
       async answer({ params, principal }, deps) {

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { ApiError } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
+import { RASTER_LIMITS } from '../../../core/rasters/limits.js';
 import type { RasterInfo } from '../../../core/rasters/rasters.js';
 import { findEpsgCrs } from '../../../native/crs.js';
 import { describeCrs } from '../../../native/index.js';
@@ -86,7 +87,8 @@ function crsOf(srid: string | undefined, prj: string | undefined): string | unde
     return crs?.proj ?? wrong('srid', 'must be an EPSG code');
   }
   if (prj === undefined) return undefined;
-  if (prj.length > LIMITS.sidecarBytes) wrong('prjFile', `is longer than ${LIMITS.sidecarBytes} characters`);
+  if (prj.length > RASTER_LIMITS.sidecarBytes)
+    wrong('prjFile', `is longer than ${RASTER_LIMITS.sidecarBytes} characters`);
   if (!/^[A-Z_]+\s*\[/i.test(prj)) wrong('prjFile', 'must be the WKT of a coordinate reference system');
   try {
     describeCrs(prj);

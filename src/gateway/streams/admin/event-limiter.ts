@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../core/kit/limits.js';
+import { STREAM_LIMITS } from '../../../core/streams/limits.js';
 
 /**
  * Lets an event through once a minute per key, and so many in all: strangers who are refused must not fill the audit
@@ -18,7 +18,7 @@ export class EventLimiter {
       this.#minute = minute;
       this.#keys.clear();
     }
-    if (this.#keys.has(key) || this.#keys.size >= LIMITS.refusalsPerMinute) {
+    if (this.#keys.has(key) || this.#keys.size >= STREAM_LIMITS.refusalsPerMinute) {
       this.#leftOut += 1;
       return undefined;
     }

@@ -8,6 +8,7 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose';
+import { ACCESS_LIMITS } from '../../../core/access/limits.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
@@ -27,7 +28,7 @@ export const ALGORITHM = 'ES256';
 const TOKEN_TYPE = 'at+jwt';
 const AUDIENCE = 'graticule';
 /** Longest life of a token. A key that signs no more is published for as long. */
-export const TOKEN_MS = Math.max(LIMITS.clientTokenSeconds, LIMITS.sessionTokenSeconds) * 1000;
+export const TOKEN_MS = Math.max(LIMITS.clientTokenSeconds, ACCESS_LIMITS.sessionTokenSeconds) * 1000;
 const SIGNS_MS = 30 * 24 * 3_600_000;
 const AHEAD_MS = 600_000;
 

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { ACCESS_LIMITS } from '../../../core/access/limits.js';
 import { ApiError } from '../../../core/errors/errors.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { AllowedHosts } from '../../../workers/storage/remote/allowed.js';
 
 interface ProviderRequest {
@@ -38,7 +38,7 @@ function ask(
   allowed: AllowedHosts,
 ): Promise<Response> {
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const signal = AbortSignal.timeout(LIMITS.providerMs);
+  const signal = AbortSignal.timeout(ACCESS_LIMITS.providerMs);
   return new Promise((resolve, reject) => {
     const fail = (cause: Error) => reject(unreachable(`${url.host} does not answer`, cause));
     const call = request(url, { ...options, lookup: allowed.lookupOf(url), signal });
@@ -48,7 +48,7 @@ function ask(
       let size = 0;
       response.on('data', (part: Buffer) => {
         size += part.byteLength;
-        if (size > LIMITS.providerBytes) response.destroy(new Error('the answer is too large'));
+        if (size > ACCESS_LIMITS.providerBytes) response.destroy(new Error('the answer is too large'));
         else parts.push(part);
       });
       response.on('error', fail);

@@ -1,9 +1,10 @@
 import type { MapSettings } from '../../../core/catalog/layer-settings.js';
 import { LIMITS } from '../../../core/kit/limits.js';
+import { CATALOG_LIMITS } from '../limits.js';
 
 const DEFAULTS: MapSettings = {
   ...{ maxImageWidth: LIMITS.mapSide, maxImageHeight: LIMITS.mapSide },
-  ...{ defaultImageWidth: LIMITS.mapSideDefault, defaultImageHeight: LIMITS.mapSideDefault },
+  ...{ defaultImageWidth: CATALOG_LIMITS.mapSideDefault, defaultImageHeight: CATALOG_LIMITS.mapSideDefault },
   ...{ defaultDpi: 96, defaultFormat: 'png', defaultTransparent: true, maxFeaturesPerLayer: 0 },
 };
 

@@ -1,5 +1,5 @@
 import { ApiError, notFound } from '../../../core/errors/errors.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { JobOutcomeRow, JobRow } from '../../../stores/jobs/jobs.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import { type JobContext, JobStopped } from '../../jobs/kinds.js';
@@ -185,7 +185,7 @@ class BatchRun {
         return;
       }
       if (!layer.dependsOn.every((id) => this.#outcomes.get(id))) continue;
-      if (this.#pending().length >= LIMITS.batchJobs) return;
+      if (this.#pending().length >= EXCHANGE_LIMITS.batchJobs) return;
       await this.#set(i, await this.#begin(layer, i));
     }
   }

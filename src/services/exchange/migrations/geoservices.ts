@@ -1,6 +1,6 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { RemoteLayer, RemoteRequest, RemoteService } from '../../../core/exchange/ingest.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { servicePath } from '../../geoservices/service-path.js';
 import {
@@ -26,10 +26,10 @@ export async function scanGeoServices(
   const entries = await servicesOf(request, pools, signal);
   for (const [i, service] of entries.entries()) {
     const readable = READABLE.test(service.url);
-    if (!readable || i >= LIMITS.remoteFolders) {
+    if (!readable || i >= EXCHANGE_LIMITS.remoteFolders) {
       services.push(service);
       if (readable)
-        gaps.push({ path: service.url, reason: `Only ${LIMITS.remoteFolders} services are read.` });
+        gaps.push({ path: service.url, reason: `Only ${EXCHANGE_LIMITS.remoteFolders} services are read.` });
       continue;
     }
     const timeoutMs = end - Date.now();

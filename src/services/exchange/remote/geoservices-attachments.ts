@@ -8,6 +8,7 @@ import { featureTexts } from '../../../core/edits/feature-text.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { GeoServicesAttachment, RemoteRequest } from '../../../core/exchange/ingest.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { CRS84 } from '../../../core/geometry/crs.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
@@ -101,8 +102,8 @@ class Run {
     const { processed } = this.job.counts;
     return (
       this.#failures >= PATIENCE ||
-      processed >= LIMITS.importedAttachments ||
-      this.#bytes >= LIMITS.importedAttachmentBytes
+      processed >= EXCHANGE_LIMITS.importedAttachments ||
+      this.#bytes >= EXCHANGE_LIMITS.importedAttachmentBytes
     );
   }
 

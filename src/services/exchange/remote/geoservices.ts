@@ -2,8 +2,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { GeoServicesLayer, IngestTasks, RemoteRequest } from '../../../core/exchange/ingest.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { resourceBelow } from '../../../core/http/resource-url.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { keepJson } from '../../../core/values/json.js';
 import { findEpsgCrs } from '../../../native/crs.js';
@@ -95,8 +95,11 @@ class LayerReading {
   async #begin(layer: GeoServicesLayer, columns: readonly ImportColumn[]): Promise<GeoServicesReport> {
     const { count: matched, name: layerName, objectIdField } = layer;
     if (matched === 0) throw wrong('No feature of the layer passes: there is nothing to import.');
-    if (matched > LIMITS.importFeatures)
-      throw new TaskFailure('too-large', `The layer has more than ${LIMITS.importFeatures} features.`);
+    if (matched > EXCHANGE_LIMITS.importFeatures)
+      throw new TaskFailure(
+        'too-large',
+        `The layer has more than ${EXCHANGE_LIMITS.importFeatures} features.`,
+      );
     const { where } = this.#source;
     const task = { ...this.request, where, objectIdField, idsPath: this.#idsPath };
     const ids = await this.#ask('ingest.geoservicesIds', task);
@@ -119,9 +122,9 @@ class LayerReading {
 
   #batchSize({ maxRecordCount }: GeoServicesLayer): number {
     return Math.min(
-      this.#source.batchSize ?? LIMITS.geoServicesBatch,
+      this.#source.batchSize ?? EXCHANGE_LIMITS.geoServicesBatch,
       maxRecordCount,
-      LIMITS.geoServicesBatch,
+      EXCHANGE_LIMITS.geoServicesBatch,
     );
   }
 

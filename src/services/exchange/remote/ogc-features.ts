@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { SourceFault, TaskFailure } from '../../../core/errors/failure.js';
 import type { ItemsPlan, RemoteItemsPage } from '../../../core/exchange/ingest.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { FETCHED } from '../import.js';
@@ -238,7 +238,7 @@ class ItemsReading {
 
   /** Features that may still be written. */
   #room(): number {
-    const most = this.context.input.remote.maxFeatures || LIMITS.importFeatures;
+    const most = this.context.input.remote.maxFeatures || EXCHANGE_LIMITS.importFeatures;
     return Math.max(0, most - this.#report.features);
   }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { Sealing } from '../../access/keys/sealing.js';
 import type { JobContext } from '../../jobs/kinds.js';
@@ -157,8 +157,11 @@ class WfsReading {
     report.pages++;
     report.features += count;
     report.matched ??= matched ?? null;
-    if (report.features > LIMITS.importFeatures)
-      throw new TaskFailure('too-large', `The feature type has more than ${LIMITS.importFeatures} features.`);
+    if (report.features > EXCHANGE_LIMITS.importFeatures)
+      throw new TaskFailure(
+        'too-large',
+        `The feature type has more than ${EXCHANGE_LIMITS.importFeatures} features.`,
+      );
     if (ids.some((id) => this.#before.has(id)))
       throw wrong('A page has features of the page before: the server does not page by STARTINDEX.');
     this.#before = new Set(ids);

@@ -10,9 +10,9 @@ import type {
   Density,
   SpatialJoin,
 } from '../../../core/features/analytics-bodies.js';
+import { FEATURE_LIMITS } from '../../../core/features/limits.js';
 import type { Principal } from '../../../core/http/operation.js';
 import { type Licensing, requireEntitlement } from '../../../core/kit/licensing.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { type GeoServicesFilter, geoServicesFilter } from '../../geoservices/filter.js';
 import { runTask, type TaskContext } from '../../kit/run-task.js';
@@ -99,7 +99,7 @@ export async function requestClusters(subject: Subject, body: Clusters): Promise
     statistics,
   };
   const result = await runTask(x, deps.pools, 'vector.clusters', task);
-  return { operation: 'clusters', result, ...(hulls ? { maxOutputRows: LIMITS.clusters } : {}) };
+  return { operation: 'clusters', result, ...(hulls ? { maxOutputRows: FEATURE_LIMITS.clusters } : {}) };
 }
 
 function algorithmOf({ algorithm, eps, minPoints, k }: Clusters): ClusterAlgorithm {
@@ -213,5 +213,5 @@ export async function requestDensity(subject: Subject, body: Density): Promise<A
     ...(weightField ? { weight: weightField } : {}),
   };
   const result = await runTask(x, deps.pools, 'vector.density', task);
-  return { operation: 'density', result, maxOutputRows: LIMITS.densityCells };
+  return { operation: 'density', result, maxOutputRows: FEATURE_LIMITS.densityCells };
 }

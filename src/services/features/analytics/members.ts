@@ -1,6 +1,6 @@
 import { badParameter } from '../../../core/errors/errors.js';
 import { STATISTIC_TYPES, type Statistic, type StatisticType } from '../../../core/features/analytics.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { FEATURE_LIMITS } from '../../../core/features/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import { parseLenientJson } from '../../geoservices/geometry.js';
 
@@ -80,8 +80,8 @@ export function parseOutStatistics(
   const read = typeof value === 'string' && value !== '' ? parseLenientJson('outStatistics', value) : value;
   if (read === undefined || read === '' || read === null) return [];
   const list = Array.isArray(read) ? read : [read];
-  if (list.length > LIMITS.statistics)
-    throw badParameter('outStatistics', `has more than ${LIMITS.statistics} entries`);
+  if (list.length > FEATURE_LIMITS.statistics)
+    throw badParameter('outStatistics', `has more than ${FEATURE_LIMITS.statistics} entries`);
   const statistics = list.map((entry) => statisticOf(entry, fields));
   const names = [...reserved, ...statistics.map(({ name }) => name)];
   const repeated = names.find((name, i) => names.indexOf(name) !== i);

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import { RESAMPLINGS, type Resampling } from '../../../core/rasters/rasters.js';
 import type {
@@ -35,7 +35,7 @@ export function rasterInput(title: string, description: string): InputDefinition
 export const rasterListInput: InputDefinition = {
   title: 'Sources',
   description: 'Rasters; the result lies on the pixels of the first.',
-  schema: Type.Array(RasterReference, { minItems: 1, maxItems: LIMITS.processRasters }),
+  schema: Type.Array(RasterReference, { minItems: 1, maxItems: PROCESS_LIMITS.processRasters }),
   isRasterList: true,
 };
 

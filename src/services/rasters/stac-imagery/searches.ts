@@ -1,5 +1,5 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { RASTER_LIMITS } from '../../../core/rasters/limits.js';
 import type { BandInfo, RasterInfo, RasterSource } from '../../../core/rasters/rasters.js';
 import type { Scene, SceneSearch, SceneSearchTask } from '../../../core/stac/stac-scenes.js';
 import { type StacSource, stacSource } from '../../../core/stac/stac-source.js';
@@ -210,7 +210,7 @@ export function createSceneSearchTask({
 }: StacSource): SceneSearchTask {
   const prefers = merge === 'newest' || merge === 'lowest-cloud' ? merge : undefined;
   const query = { collections, assets, bbox, datetime, filter, prefers };
-  return { url, timeoutMs: LIMITS.stacSearchMs, maxScenes, query };
+  return { url, timeoutMs: RASTER_LIMITS.stacSearchMs, maxScenes, query };
 }
 
 function nothing({ refused, problems }: SceneSearch): TaskFailure {

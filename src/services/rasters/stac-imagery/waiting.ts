@@ -1,5 +1,6 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { LIMITS } from '../../../core/kit/limits.js';
+import { RASTER_LIMITS } from '../../../core/rasters/limits.js';
 import type { SceneSearch, SceneSearchTask } from '../../../core/stac/stac-scenes.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { Turns } from '../../kit/turns.js';
@@ -10,7 +11,7 @@ const turns = new WeakMap<Runner, Turns>();
 
 /** Searches a STAC API when it is its turn: geocoding and imports need places of the ingest thread, too. */
 export async function searchInTurn(pools: Runner, task: SceneSearchTask): Promise<SceneSearch> {
-  const own = turns.get(pools) ?? new Turns(LIMITS.stacSearches);
+  const own = turns.get(pools) ?? new Turns(RASTER_LIMITS.stacSearches);
   turns.set(pools, own);
   const giveBack = await own.take();
   try {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { TaskFailure, toUpstreamFailure } from '../../../core/errors/failure.js';
 import type { Box } from '../../../core/geometry/box.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { RASTER_LIMITS } from '../../../core/rasters/limits.js';
 import type { Scene } from '../../../core/stac/stac-scenes.js';
 import type { StacSource } from '../../../core/stac/stac-source.js';
 import { createSceneSearchTask } from './searches.js';
@@ -36,8 +36,8 @@ function searchesOf(pools: Runner): Searches {
 
 function newEntries(): LRUCache<string, Entry> {
   return new LRUCache({
-    max: LIMITS.stacWindows,
-    maxSize: LIMITS.stacWindowBytes,
+    max: RASTER_LIMITS.stacWindows,
+    maxSize: RASTER_LIMITS.stacWindowBytes,
     sizeCalculation: ({ scenes = [] }, key) => scenes.reduce((sum, one) => sum + sizeOf(one), 2 * key.length),
   });
 }
@@ -64,7 +64,7 @@ export async function scenesIn(
   const key = JSON.stringify([source.address, source.bbox, time]);
   const before = own.entries.get(key);
   if (before && (before.search || before.until > Date.now())) return scenesOf(before);
-  if (own.pending >= LIMITS.stacWindowSearches) {
+  if (own.pending >= RASTER_LIMITS.stacWindowSearches) {
     if (before?.scenes) return before.scenes;
     throw new TaskFailure('queue-full', 'Too many windows are searched for at once; try again soon.');
   }

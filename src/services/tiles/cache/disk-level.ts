@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { makeFolderSync } from '../../../core/files/own-folder.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { TILE_LIMITS } from '../../../core/tiles/limits.js';
 import { TileStoreLink } from '../../../workers/tiles/store/link.js';
 import * as metrics from '../../telemetry/cache-metrics.js';
 import { timedOperation } from '../../telemetry/cache-metrics.js';
@@ -34,7 +34,7 @@ export class DiskLevel implements TileLevel {
   }
 
   async read(key: string): Promise<StoredTile | undefined> {
-    if (this.#store.waiting >= LIMITS.levelQueue) return undefined;
+    if (this.#store.waiting >= TILE_LIMITS.levelQueue) return undefined;
     try {
       const tile = await timedOperation(CACHE, 'get', () => this.#store.read(key));
       this.#healthy = true;
@@ -50,7 +50,7 @@ export class DiskLevel implements TileLevel {
   }
 
   write(key: string, tile: StoredTile): void {
-    if (this.#gatheredBytes > LIMITS.levelQueueBytes) return;
+    if (this.#gatheredBytes > TILE_LIMITS.levelQueueBytes) return;
     const bytes = encodeTile(tile);
     this.#gathered.push([key, bytes]);
     this.#gatheredBytes += bytes.byteLength;

@@ -1,7 +1,7 @@
 import { hasFeatures } from '../../../core/catalog/abilities.js';
 import type { ChangedCollection } from '../../../core/catalog/catalog-change.js';
 import type { CollectionChange } from '../../../core/edits/edits.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { TILE_LIMITS } from '../../../core/tiles/limits.js';
 import type { TileRequest } from '../request.js';
 import { touches } from './pyramid.js';
 
@@ -39,7 +39,7 @@ export class EditLog {
     }
     log.edits.push(change);
     log.areas += change.areas.length;
-    while (log.areas > LIMITS.loggedAreas) {
+    while (log.areas > TILE_LIMITS.loggedAreas) {
       const { cursor, areas } = log.edits.shift()!;
       log.floor = Math.max(log.floor, cursor);
       log.areas -= areas!.length;

@@ -1,5 +1,5 @@
 import { createClient, RESP_TYPES } from '@redis/client';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { TILE_LIMITS } from '../../../core/tiles/limits.js';
 import * as metrics from '../../telemetry/cache-metrics.js';
 import { timedOperation } from '../../telemetry/cache-metrics.js';
 import type { LevelStatus, TileLevel } from './levels.js';
@@ -68,7 +68,7 @@ export class RedisLevel implements TileLevel {
   }
 
   write(key: string, tile: StoredTile, maxAgeMs: number): void {
-    if (!this.#usable || this.#waitingBytes > LIMITS.levelQueueBytes) return;
+    if (!this.#usable || this.#waitingBytes > TILE_LIMITS.levelQueueBytes) return;
     const bytes = encodeTile(tile);
     this.#waitingBytes += bytes.byteLength;
     const value = Math.max(1, Math.round(Math.min(maxAgeMs, KEPT_MS)));
@@ -131,7 +131,7 @@ export class RedisLevel implements TileLevel {
       const late = setTimeout(() => {
         this.#pausedUntil = performance.now() + PAUSE_MS;
         reject(new Error('Redis did not answer in time.'));
-      }, LIMITS.redisMs);
+      }, TILE_LIMITS.redisMs);
       answer.then(resolve, reject).finally(() => clearTimeout(late));
     });
   }

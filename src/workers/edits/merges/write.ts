@@ -1,6 +1,7 @@
 import { setImmediate as others } from 'node:timers/promises';
 import { isAroundEarth, mergeChanges } from '../../../core/edits/edit-areas.js';
 import type { CollectionChange, FeatureInput } from '../../../core/edits/edits.js';
+import { EDIT_LIMITS } from '../../../core/edits/limits.js';
 import type { FileForm, MergeCounts, MergeResult, MergeTask } from '../../../core/edits/merges.js';
 import { findField } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
@@ -87,7 +88,7 @@ async function matchKeys({ session, spool, cancellation }: Merge, keyField: stri
 
 /** Whether each change gets an event of its own. */
 async function areTold({ session, task, spool }: Merge): Promise<boolean> {
-  const most = Math.min(LIMITS.mergeEvents, eventsKept().count);
+  const most = Math.min(EDIT_LIMITS.mergeEvents, eventsKept().count);
   const rows = spool.count;
   if (rows > most || task.request.mode !== 'replace') return rows <= most;
   return rows + (await session.count(most + 1)) <= most;

@@ -6,8 +6,8 @@ import type {
   DownloadTask,
   RemoteCoverage,
 } from '../../../core/exchange/ingest.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { resourceBelow } from '../../../core/http/resource-url.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { findOgcException, parseXmlDocument } from '../../files/xml.js';
 import { refused } from '../../storage/remote/allowed.js';
 import { wellAnswered } from './discover/index.js';
@@ -33,7 +33,7 @@ async function planApi(task: CoveragePlanTask, asking: Asking): Promise<Coverage
   const listed: RemoteJson[] = [];
   const seen = new Set<string>();
   for (let next: string | undefined = url; next !== undefined && !seen.has(next); ) {
-    if (seen.size === LIMITS.remoteFolders) throw refused('its list of collections does not end');
+    if (seen.size === EXCHANGE_LIMITS.remoteFolders) throw refused('its list of collections does not end');
     seen.add(next);
     const page: RemoteJson = await read(next);
     listed.push(...listApiCollections(page));

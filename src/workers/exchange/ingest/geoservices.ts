@@ -1,6 +1,6 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { RemoteLayer, RemoteRequest, RemoteService } from '../../../core/exchange/ingest.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { parseGeoService, parseServiceLayer } from './discover/geoservices.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
 import { type Asking, get } from './http.js';
@@ -21,8 +21,8 @@ export async function describeService(request: RemoteRequest, asking: Asking): P
   const url = new URL(request.url);
   url.search = '';
   const service = parseGeoService(url.href, resource);
-  if (service.layers.length > LIMITS.remoteFolders)
-    throw new TaskFailure('too-large', `The service has more than ${LIMITS.remoteFolders} layers.`);
+  if (service.layers.length > EXCHANGE_LIMITS.remoteFolders)
+    throw new TaskFailure('too-large', `The service has more than ${EXCHANGE_LIMITS.remoteFolders} layers.`);
   const layers: RemoteLayer[] = [];
   for (const entry of service.layers) layers.push(await layerByResource(entry, service.srid, read));
   return { ...service, layers };

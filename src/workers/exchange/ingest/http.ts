@@ -10,7 +10,7 @@ import {
   IMPORT_HEADER,
   type RemoteRequest,
 } from '../../../core/exchange/ingest.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { type AllowedHosts, refused } from '../../storage/remote/allowed.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 
@@ -44,7 +44,7 @@ export function nameServer(mark: string): void {
 export function get(
   request: RemoteRequest,
   asking: Asking,
-  maxBytes: number = LIMITS.remotePageBytes,
+  maxBytes: number = EXCHANGE_LIMITS.remotePageBytes,
 ): Promise<RemoteAnswer> {
   return ask(request, asking, async (response) => {
     const bytes = await bodyOf(response, maxBytes);

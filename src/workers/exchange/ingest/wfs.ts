@@ -11,6 +11,7 @@ import type {
   WfsPlanTask,
   WfsQuery,
 } from '../../../core/exchange/ingest.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import {
   children,
@@ -118,7 +119,7 @@ function requireDegrees(features: readonly RemoteJson[]): void {
 /** Body of task `ingest.wfsGml`: a page of GML onto the disk, and what it says of itself. */
 export async function downloadGml(task: WfsGmlTask, asking: Asking): Promise<WfsGml> {
   const url = featureUrl(task, paging(task));
-  await download({ ...task, url, path: task.path, maxBytes: LIMITS.remotePageBytes }, asking);
+  await download({ ...task, url, path: task.path, maxBytes: EXCHANGE_LIMITS.remotePageBytes }, asking);
   const head = await headOf(task.path);
   if (/<(?:\w+:)?(?:ServiceExceptionReport|ExceptionReport)\b/.test(head))
     throw refused(reasonIn(await readFile(task.path), 'a report of exceptions'));

@@ -6,8 +6,8 @@ import type {
   RemoteTileSet,
   RemoteTilesTask,
 } from '../../../core/exchange/ingest.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { type Box, WEB_MERCATOR_BOUNDS } from '../../../core/geometry/box.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { mapInLanes } from '../../../core/values/lanes.js';
 import {
   children,
@@ -209,7 +209,9 @@ export async function fetchTiles(
   { urls, ...request }: RemoteTilesTask,
   asking: Asking,
 ): Promise<(Uint8Array | null)[]> {
-  return mapInLanes(urls, LIMITS.remoteTileRequests, (url) => fetchTile({ ...request, url }, asking));
+  return mapInLanes(urls, EXCHANGE_LIMITS.remoteTileRequests, (url) =>
+    fetchTile({ ...request, url }, asking),
+  );
 }
 
 /** What the server has no tile for is answered 404 or 204; what it cannot make now is asked for again. */

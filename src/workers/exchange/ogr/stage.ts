@@ -2,8 +2,8 @@
 
 import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { StagedLayer, StageProblem, StageTask, TranslateResult } from '../../../core/exchange/ogr.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { readDatasetCrs } from '../../gdal/crs.js';
 import { findDatasetFeatures, getDatasetDriver } from '../../gdal/dataset-notes.js';
 import { type Dataset, unreadable } from '../../gdal/gdal.js';
@@ -16,7 +16,7 @@ import { translate, translateOpened } from './translate.js';
 import { requireNewFile } from './translation.js';
 
 /** One more than an import takes: what does not end must not fill the disk. */
-const maxFeatures = LIMITS.importFeatures + 1;
+const maxFeatures = EXCHANGE_LIMITS.importFeatures + 1;
 
 /** What tells whether a layer can be imported. */
 interface Candidate {
@@ -101,10 +101,10 @@ async function stageLayer(
   const layer = chooseLayer(task, layers, spatial);
   if (!layer) return { problem: 'no-layer', names: layers.map(({ name }) => name).slice(0, 20) };
   if (!layer.hasCrs && task.sourceCrs === undefined) return { problem: 'no-crs' };
-  if ((layer.features ?? 0) > LIMITS.importFeatures) return { problem: 'too-many-features' };
+  if ((layer.features ?? 0) > EXCHANGE_LIMITS.importFeatures) return { problem: 'too-many-features' };
   const { features, notes = [], idNote, keepsIds } = await write(layer.name);
-  if (features > LIMITS.importFeatures)
-    throw new TaskFailure('too-large', `The file has more than ${LIMITS.importFeatures} features.`);
+  if (features > EXCHANGE_LIMITS.importFeatures)
+    throw new TaskFailure('too-large', `The file has more than ${EXCHANGE_LIMITS.importFeatures} features.`);
   const all = idNote === undefined ? notes : [idNote, ...notes];
   return {
     ...{ layer: layer.name, features, spatialLayers: spatial.length },

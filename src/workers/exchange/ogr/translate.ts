@@ -3,9 +3,9 @@
 import { stat } from 'node:fs/promises';
 import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { ExportDriver, TranslateResult, TranslateTask } from '../../../core/exchange/ogr.js';
 import { noteListText, noteTruncatedTimes } from '../../../core/features/value-notes.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { type GdalCrs, getCrs, readDatasetCrs } from '../../gdal/crs.js';
 import { listDatasetNotes, noteDataset } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal, unreadable } from '../../gdal/gdal.js';
@@ -30,7 +30,7 @@ import { finishIds } from './written-ids.js';
 const PROGRESS_BYTES = 8 << 20;
 
 /** Rows per transaction. */
-const TRANSACTION_ROWS = String(LIMITS.importBatch);
+const TRANSACTION_ROWS = String(EXCHANGE_LIMITS.importBatch);
 
 /**
  * Writes `part`, then gives it its final name, so that the output is there as a whole or not at all.

@@ -5,9 +5,9 @@ import { parquetReadColumn } from 'hyparquet/src/read.js';
 import type { DecodedArray } from 'hyparquet/src/types.js';
 import { compressors } from 'hyparquet-compressors';
 import { TaskFailure } from '../../../core/errors/failure.js';
+import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { OgrLayerInfo, TranslateTask } from '../../../core/exchange/ogr.js';
 import { findFreeName, namesInUse } from '../../../core/features/column-names.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
 import Database from '../../../native/sqlite.js';
 import { getCrs } from '../../gdal/crs.js';
@@ -189,10 +189,10 @@ interface Group {
 function groupsOf({ metadata }: ParquetFile): Group[] {
   let rowStart = 0;
   return metadata.row_groups.map((group) => {
-    if (group.total_byte_size > LIMITS.parquetGroupBytes)
+    if (group.total_byte_size > EXCHANGE_LIMITS.parquetGroupBytes)
       throw new TaskFailure(
         'too-large',
-        `A row group of the Parquet file has more than ${LIMITS.parquetGroupBytes} bytes: write it with smaller ones.`,
+        `A row group of the Parquet file has more than ${EXCHANGE_LIMITS.parquetGroupBytes} bytes: write it with smaller ones.`,
       );
     const rowEnd = rowStart + Number(group.num_rows);
     const rows = { rowStart, rowEnd };

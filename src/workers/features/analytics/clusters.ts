@@ -1,5 +1,5 @@
 import type { AnalyticsResult, ClustersTask } from '../../../core/features/analytics.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { FEATURE_LIMITS } from '../../../core/features/limits.js';
 import { dbscan, kmeans, ringsToGeoJson } from '../../../native/analytics.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { convertAttributes, feature, joinFeatureTexts, namedFields, writeRowGeometry } from './features.js';
@@ -61,7 +61,7 @@ function hulls(
 ): Omit<AnalyticsResult, 'inputTruncated'> {
   const members = membersOf(labels);
   const order = [...members.keys()].sort((a, b) => members[b]!.length - members[a]!.length || a - b);
-  const largest = order.slice(0, LIMITS.clusters).sort((a, b) => a - b);
+  const largest = order.slice(0, FEATURE_LIMITS.clusters).sort((a, b) => a - b);
   const shapes = hullShapes(
     positions,
     largest.map((cluster) => members[cluster]!),

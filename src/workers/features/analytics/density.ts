@@ -1,5 +1,5 @@
 import type { AnalyticsResult, DensityTask } from '../../../core/features/analytics.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { FEATURE_LIMITS } from '../../../core/features/limits.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { feature, joinFeatureTexts } from './features.js';
 import { type Cell, type CellGrid, HEX, SQUARE, WORLD_PLANE, writeCellShapes } from './grids.js';
@@ -29,8 +29,8 @@ export async function computeDensityCells(
     task.weight === undefined ? undefined : rows.map((row) => Number(row.values[at(task.weight!)] ?? 0));
   const cells = countCells(projectPositions(positions, plane), grid, task.cellSize, weights);
   const densest = cells.sort((a, b) => b.count - a.count || a.column - b.column || a.row - b.row);
-  const resultTruncated = densest.length > LIMITS.densityCells;
-  if (resultTruncated) densest.length = LIMITS.densityCells;
+  const resultTruncated = densest.length > FEATURE_LIMITS.densityCells;
+  if (resultTruncated) densest.length = FEATURE_LIMITS.densityCells;
   const shapes = writeCellShapes(densest, grid, task.cellSize, plane);
   const features = densest.map(({ column, row, count, weight }, i) =>
     feature(shapes[i]!, {

@@ -1,7 +1,7 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { AnalyticsResult, H3Task, Statistic } from '../../../core/features/analytics.js';
 import type { FeatureRow } from '../../../core/features/features.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { FEATURE_LIMITS } from '../../../core/features/limits.js';
 import { h3Cells, h3Polygons } from '../../../native/analytics.js';
 import { getFeatureStore } from '../../providers/store.js';
 import type { Cancellation } from '../../threads/cancellation.js';
@@ -34,16 +34,20 @@ async function countCells(task: H3Task, cancellation?: Cancellation): Promise<Ma
   const { source, filter, resolution, statistics } = task;
   const { fields, at } = indexColumns(statistics.map(({ field }) => field));
   const groups = new Map<bigint, StatisticsGroup>();
-  const query = { source, filter, fields, geometry: true, limit: LIMITS.h3Input + 1, exact: true };
+  const query = { source, filter, fields, geometry: true, limit: FEATURE_LIMITS.h3Input + 1, exact: true };
   let read = 0;
   for await (const batch of getFeatureStore(source).rows(query, cancellation)) {
     cancellation?.check();
     readDecimals(source, fields, batch);
     read += batch.length;
-    if (read > LIMITS.h3Input) throw new TaskFailure('too-large', `More than ${LIMITS.h3Input} features.`);
+    if (read > FEATURE_LIMITS.h3Input)
+      throw new TaskFailure('too-large', `More than ${FEATURE_LIMITS.h3Input} features.`);
     addBatch(groups, located(batch, source.crs), resolution, statistics, at);
-    if (groups.size > LIMITS.h3Cells)
-      throw new TaskFailure('too-large', `More than ${LIMITS.h3Cells} cells: choose a coarser resolution.`);
+    if (groups.size > FEATURE_LIMITS.h3Cells)
+      throw new TaskFailure(
+        'too-large',
+        `More than ${FEATURE_LIMITS.h3Cells} cells: choose a coarser resolution.`,
+      );
   }
   return groups;
 }

@@ -1,6 +1,6 @@
 import type { AnalyticsResult, SpatialJoinTask } from '../../../core/features/analytics.js';
 import type { FeatureRow } from '../../../core/features/features.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { FEATURE_LIMITS } from '../../../core/features/limits.js';
 import { joinGeometrySets as joinGeometries } from '../../../native/analytics.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import {
@@ -36,7 +36,7 @@ export async function computeSpatialJoin(
     { blobs: others.rows.map((row) => row.geometry), crs: right.source.crs },
     task.predicate,
     task.distance,
-    LIMITS.joinPairs,
+    FEATURE_LIMITS.joinPairs,
   );
   const attributes = namedFields(task.source, task.fields);
   const matches = matchesOf(pairs, others.rows);

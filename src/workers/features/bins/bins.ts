@@ -2,6 +2,7 @@ import { and, type Expression, equals, type Scalar } from '../../../core/cql2/in
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { BinsResult, BinsTask, FeatureBin } from '../../../core/features/feature-bins.js';
 import type { FeatureRow } from '../../../core/features/features.js';
+import { FEATURE_LIMITS } from '../../../core/features/limits.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { type AnyNumber, exactInteger, readNumber } from '../../../core/values/exact-number.js';
 import type { FeatureStore } from '../../providers/feature-store.js';
@@ -32,13 +33,20 @@ async function splitsOf(task: BinsTask, groups: Groups, cancellation?: Cancellat
   const { splitBy } = task;
   if (splitBy === undefined) return [{ value: null, query: task }];
   const { rows, more } = await groups(
-    { ...queryOf(task), groupBy: [splitBy], statistics: [], sort: [], limit: LIMITS.binSplits, offset: 0 },
+    {
+      ...queryOf(task),
+      groupBy: [splitBy],
+      statistics: [],
+      sort: [],
+      limit: FEATURE_LIMITS.binSplits,
+      offset: 0,
+    },
     cancellation,
   );
   if (more)
     throw new TaskFailure(
       'too-large',
-      `'${splitBy}' has more than ${LIMITS.binSplits} values: it cannot split.`,
+      `'${splitBy}' has more than ${FEATURE_LIMITS.binSplits} values: it cannot split.`,
     );
   return rows.map(([value = null]) => {
     const filter = and(task.filter, equals(splitBy, scalarOf(value)));

@@ -8,7 +8,7 @@ import type {
   TextStatistics,
   TimeStatistics,
 } from '../../../core/features/field-statistics.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { FEATURE_LIMITS } from '../../../core/features/limits.js';
 import type { FieldType } from '../../../core/sources/vector-source.js';
 import { getFeatureStore } from '../../providers/store.js';
 import type { Cancellation } from '../../threads/cancellation.js';
@@ -20,7 +20,10 @@ type AnyStatistics = NumberStatistics | TextStatistics | TimeStatistics | Boolea
 export async function fieldStatistics(
   { source, filter, fields }: StatisticsTask,
   cancellation?: Cancellation,
-  limits: { rows: number; ms: number } = { rows: LIMITS.statisticsRows, ms: LIMITS.statisticsMs },
+  limits: { rows: number; ms: number } = {
+    rows: FEATURE_LIMITS.statisticsRows,
+    ms: FEATURE_LIMITS.statisticsMs,
+  },
 ): Promise<StatisticsResult> {
   const columns = fields.map(
     (name) => new Gathered(name, columnOf(findField(source, name)!.type, fields.length)),

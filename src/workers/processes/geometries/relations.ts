@@ -1,7 +1,7 @@
 import type { Geometry } from 'geojson';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { GeometryServiceTask, RelationName } from '../../../core/geoservices/geometry-service.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { relateGeometries } from '../../../native/relations.js';
 import { type Blob, writePlaneBlobs } from './blobs.js';
 
@@ -70,7 +70,7 @@ export function relations(task: Task): [left: number, right: number][] {
 }
 
 function pairsOf(left: readonly Blob[], right: readonly Blob[], all: boolean) {
-  const maxPairs = LIMITS.geometryPairs;
+  const maxPairs = PROCESS_LIMITS.geometryPairs;
   const beyond = () => new TaskFailure('too-large', `There are more than ${maxPairs} pairs to relate.`);
   if (all && left.length * right.length > maxPairs) throw beyond();
   try {

@@ -1,7 +1,7 @@
 /** Values between points, weighted by the inverse of their distance. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import type { Dataset } from '../../gdal/gdal.js';
 import { getGeoreference } from '../../rasters/georeference.js';
@@ -26,7 +26,7 @@ export async function interpolateRaster(
   const points = readPoints(features, field, dataset);
   const near = radius === undefined ? undefined : new Buckets(points, radius);
   const pairs = near?.pairs(pixelsAround(dataset)) ?? points.values.length * shape.width * shape.height;
-  if (pairs > LIMITS.interpolationPairs)
+  if (pairs > PROCESS_LIMITS.interpolationPairs)
     throw new TaskFailure(
       'too-large',
       `There are too many points for so many pixels: name a ${near ? 'smaller ' : ''}radius.`,

@@ -1,8 +1,8 @@
 /** Points that have a number. */
 
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import { RESULT_TABLE } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
 import { wkbToGeoPackage } from '../../../native/index.js';
 import type { Dataset } from '../../gdal/gdal.js';
@@ -43,8 +43,8 @@ export function readPoints(path: string, field: string, dataset: Dataset): Point
       const [x, y] = [move(box[0]), box[1]];
       points.push([x, y, value]);
       blobs.push(x === box[0] ? geometry : pointBlob(x, y));
-      if (points.length > LIMITS.processZones)
-        throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} points.`);
+      if (points.length > PROCESS_LIMITS.processZones)
+        throw new TaskFailure('too-large', `There are more than ${PROCESS_LIMITS.processZones} points.`);
     }
     if (points.length === 0) throw new TaskFailure('invalid-input', 'No point has a value.');
     const [xs, ys, values] = [0, 1, 2].map((i) => Float64Array.from(points, (point) => point[i]!));

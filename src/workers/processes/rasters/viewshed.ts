@@ -6,7 +6,7 @@
 
 import type { RasterBand } from 'gdal-async';
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import type { RasterProcess } from '../../../core/rasters/raster-processes.js';
 import type { GdalCrs } from '../../gdal/crs.js';
 import type { Dataset } from '../../gdal/gdal.js';
@@ -97,10 +97,10 @@ function windowAround(
   const [left, top] = [Math.max(0, column - across), Math.max(0, row - along)];
   const width = Math.min(columns, column + across + 1) - left;
   const height = Math.min(rows, row + along + 1) - top;
-  if (width * height > LIMITS.viewshedPixels)
+  if (width * height > PROCESS_LIMITS.viewshedPixels)
     throw new TaskFailure(
       'too-large',
-      `A viewshed has at most ${LIMITS.viewshedPixels} pixels: name a lesser distance.`,
+      `A viewshed has at most ${PROCESS_LIMITS.viewshedPixels} pixels: name a lesser distance.`,
     );
   return { column: left, row: top, width, height };
 }

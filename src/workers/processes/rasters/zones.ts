@@ -2,7 +2,7 @@
 
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { Box } from '../../../core/geometry/box.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import type { GeoPackageSource } from '../../../core/sources/vector-source.js';
 import { hilbertIndex } from '../../../core/values/hilbert.js';
 import type Database from '../../../native/sqlite.js';
@@ -69,8 +69,8 @@ export function zonesOver(
   let count = 0;
   for (const [number, head] of rows) {
     const index = count++;
-    if (count > LIMITS.processZones)
-      throw new TaskFailure('too-large', `There are more than ${LIMITS.processZones} features.`);
+    if (count > PROCESS_LIMITS.processZones)
+      throw new TaskFailure('too-large', `There are more than ${PROCESS_LIMITS.processZones} features.`);
     const bounds = readBlobBox(head);
     const parts = bounds ? pixelsOf(bounds) : [];
     const [first] = parts;

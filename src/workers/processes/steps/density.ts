@@ -1,6 +1,6 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { type Cell, type CellGrid, WORLD_PLANE } from '../../features/analytics/grids.js';
 import { localPlane, projectPositions } from '../../features/analytics/plane.js';
 import { Centroids, numberAt } from '../places.js';
@@ -102,9 +102,9 @@ function spread(
 
 function checkCount({ cancellation }: ProcessRun, cells: number): void {
   cancellation?.check();
-  if (cells > LIMITS.processCells)
+  if (cells > PROCESS_LIMITS.processCells)
     throw new TaskFailure(
       'too-large',
-      `There are more than ${LIMITS.processCells} cells: choose larger ones.`,
+      `There are more than ${PROCESS_LIMITS.processCells} cells: choose larger ones.`,
     );
 }

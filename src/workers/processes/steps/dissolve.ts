@@ -2,8 +2,8 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { FeatureRow } from '../../../core/features/features.js';
 import { findField } from '../../../core/features/features.js';
 import type { GeometryOperation } from '../../../core/geometry/geometry-operations.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { GeometryUnion, geometryParts, processGeometries } from '../../../native/processing.js';
 import { StatisticsGroup } from '../../features/analytics/statistics.js';
 import { listGeometries, type ProcessRun } from '../run.js';
@@ -81,10 +81,10 @@ async function groupsOf(
     }
     for (const [{ union }, blobs] of batches) unite(union, blobs);
     // Several unions hold about as much as they were made of.
-    if (groups.size > 1 && bytes > LIMITS.processGroupBytes)
+    if (groups.size > 1 && bytes > PROCESS_LIMITS.processGroupBytes)
       throw new TaskFailure(
         'too-large',
-        `Geometries of more than ${LIMITS.processGroupBytes} bytes cannot be dissolved into several groups.`,
+        `Geometries of more than ${PROCESS_LIMITS.processGroupBytes} bytes cannot be dissolved into several groups.`,
       );
   }
   return groups.all();

@@ -1,6 +1,6 @@
 import type { FeatureRow } from '../../../core/features/features.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { distanceMatrix } from '../../../native/proximity.js';
 import { getIdType, listGeometries, type ProcessRun, tooManyPairs } from '../run.js';
 import { FeatureTable } from '../table.js';
@@ -26,7 +26,7 @@ export async function computeDistances(run: ProcessRun, process: Distances): Pro
     // Two readings at a time would take two connections of a database, and the copies have an order.
     const left = await indexedCopy(run, input, crs, paths.left, ID);
     const right = await indexedCopy(run, { ...overlay!, fields: [] }, crs, paths.right, ID);
-    if (left.count * right.count > LIMITS.processPairs) throw tooManyPairs();
+    if (left.count * right.count > PROCESS_LIMITS.processPairs) throw tooManyPairs();
     await fill(run, process, left, right, table);
     return table.finish();
   } finally {

@@ -1,7 +1,7 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { around, type Box } from '../../../core/geometry/box.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { processGeometries } from '../../../native/processing.js';
 import type { Cell, CellGrid } from '../../features/analytics/grids.js';
 import { computeGeometriesBox, listGeometries, type ProcessRun } from '../run.js';
@@ -55,8 +55,8 @@ function* cellsOver(box: Box, grid: CellGrid, side: number): Iterable<Cell> {
   // Cells reach less than two sides from their centres.
   const margin = 2 * side;
   const cells = ((east - west + margin) * (north - south + margin)) / grid.areaOf(side);
-  if (!(cells <= LIMITS.processCells))
-    throw new TaskFailure('too-large', `The grid would have more than ${LIMITS.processCells} cells.`);
+  if (!(cells <= PROCESS_LIMITS.processCells))
+    throw new TaskFailure('too-large', `The grid would have more than ${PROCESS_LIMITS.processCells} cells.`);
   const [firstColumn, lastColumn] = grid.columns(west - margin, east + margin, side);
   for (let column = firstColumn; column <= lastColumn; column++) {
     const [first, last] = grid.rows(south - margin, north + margin, column, side);

@@ -1,6 +1,6 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { FeatureRow } from '../../../core/features/features.js';
-import { LIMITS } from '../../../core/kit/limits.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 
 /** Equal values have the same text, and others another one. */
 export const formatGroupKey = (values: FeatureRow['values']) =>
@@ -8,7 +8,7 @@ export const formatGroupKey = (values: FeatureRow['values']) =>
 
 /** How many groups there may be, at most this number, where each has so many statistics. */
 export const mostGroups = (most: number, statistics: number) =>
-  Math.min(most, Math.floor(LIMITS.processStatistics / Math.max(1, statistics)));
+  Math.min(most, Math.floor(PROCESS_LIMITS.processStatistics / Math.max(1, statistics)));
 
 export const tooManyGroups = (most: number) =>
   new TaskFailure('too-large', `There are more than ${most} groups with their statistics.`);
@@ -20,7 +20,7 @@ export class ValueGroups<T> {
 
   /** `statistics`: how many each group has. */
   constructor(statistics: number) {
-    this.#most = mostGroups(LIMITS.processGroups, statistics);
+    this.#most = mostGroups(PROCESS_LIMITS.processGroups, statistics);
   }
 
   get size(): number {

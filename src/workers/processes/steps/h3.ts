@@ -1,6 +1,6 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { h3Polygons } from '../../../native/analytics.js';
 import { addBatch } from '../../features/analytics/h3.js';
 import { located } from '../../features/analytics/input.js';
@@ -48,7 +48,7 @@ async function groupsOf(
 ): Promise<Map<bigint, StatisticsGroup>> {
   const { input } = run.task;
   const groups = new Map<bigint, StatisticsGroup>();
-  const most = mostGroups(LIMITS.processCells, statistics.length);
+  const most = mostGroups(PROCESS_LIMITS.processCells, statistics.length);
   for await (const rows of run.rows(input)) {
     addBatch(groups, located(rows, input.source.crs), resolution, statistics, (name) =>
       input.fields.indexOf(name),

@@ -1,7 +1,7 @@
 import type { FeatureRow } from '../../../core/features/features.js';
 import type { Box } from '../../../core/geometry/box.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess, ProcessFeatures } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { type Joined, JoinIndex } from '../../../native/analytics.js';
 import { NearestIndex } from '../../../native/proximity.js';
 import { StatisticsGroup } from '../../features/analytics/statistics.js';
@@ -47,7 +47,7 @@ async function fill(run: ProcessRun, join: Join, { left, right }: Sides, table: 
         for (const own of values.slice(0, count)) table.add(row.geometry, [...row.values, ...own]);
         if (join.mode === 'each') pairs += Math.max(0, partners.length - 1);
       }
-      if (pairs > LIMITS.processPairs) throw tooManyPairs();
+      if (pairs > PROCESS_LIMITS.processPairs) throw tooManyPairs();
     }
   }
 }
@@ -86,7 +86,7 @@ function* matchesOf(
   for (let start = 0; start < rows.length; ) {
     run.cancellation?.check();
     const rest = rows.slice(start);
-    const { pairs, looks } = search(rest, near, LIMITS.processPieces);
+    const { pairs, looks } = search(rest, near, PROCESS_LIMITS.processPieces);
     const matches = rest.slice(0, looks).map((row): Match => ({ row, partners: [] }));
     for (let i = 0; i < pairs.length; i += 2) matches[pairs[i]!]!.partners.push(near[pairs[i + 1]!]!);
     yield matches;

@@ -1,7 +1,7 @@
 import type { FeatureRow } from '../../../core/features/features.js';
 import type { Box } from '../../../core/geometry/box.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { Reach } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { describeCrs } from '../../../native/index.js';
 import { NearestIndex, type Neighbours } from '../../../native/proximity.js';
 import { expandBoxOnGlobe, withMargins } from '../../providers/boxes.js';
@@ -147,7 +147,7 @@ export class NearestWindows implements NearestFeatures {
     // However full a window is: no more of it is in memory than a part, and what is nearest.
     for await (const batch of batchesIn(run, others, boxes)) {
       part.push(...batch);
-      if (part.length >= LIMITS.processNearest) look();
+      if (part.length >= PROCESS_LIMITS.processNearest) look();
     }
     look();
     // What lies in two boxes was counted twice.

@@ -1,6 +1,6 @@
 import type { FeatureRow } from '../../../core/features/features.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess, Measure, OverlayKind } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import type { OverlayIndex } from '../../../native/processing.js';
 import { LayerFaults, overlayIndexes } from '../layer-index.js';
 import type { Layer, SearchedLayer } from '../layers.js';
@@ -90,14 +90,14 @@ async function intersect(
         if (geometry) table.add(geometry, [...a.values, ...b.values, ...(shares ? shares(i) : [])]);
       });
       count += pieces.length;
-      if (count > LIMITS.processPairs) throw tooManyPairs();
+      if (count > PROCESS_LIMITS.processPairs) throw tooManyPairs();
     }
   }
 }
 
 /** What rows share with those of an index, a part of the rows at a time. */
 function* piecesOf(run: ProcessRun, rows: readonly FeatureRow[], index: OverlayIndex, srsId: number) {
-  const bounds = { maxPairs: LIMITS.processPieces, maxBytes: LIMITS.processHeldBytes };
+  const bounds = { maxPairs: PROCESS_LIMITS.processPieces, maxBytes: PROCESS_LIMITS.processHeldBytes };
   for (let start = 0; start < rows.length; ) {
     run.cancellation?.check();
     const rest = rows.slice(start);

@@ -1,7 +1,7 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { type FeatureRow, findField } from '../../../core/features/features.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import type { VectorSource } from '../../../core/sources/vector-source.js';
 import { StatisticsGroup } from '../../features/analytics/statistics.js';
 import type { ProcessRun } from '../run.js';
@@ -67,8 +67,11 @@ async function groupsOf(
         size++;
       }
     }
-    if (size > LIMITS.processValues)
-      throw new TaskFailure('too-large', `Percentiles are taken of ${LIMITS.processValues} numbers at most.`);
+    if (size > PROCESS_LIMITS.processValues)
+      throw new TaskFailure(
+        'too-large',
+        `Percentiles are taken of ${PROCESS_LIMITS.processValues} numbers at most.`,
+      );
   }
   return groups;
 }

@@ -1,6 +1,6 @@
 import { TaskFailure } from '../../../core/errors/failure.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { FeatureProcess } from '../../../core/processes/feature-processes.js';
+import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
 import { processCollection } from '../../../native/processing.js';
 import { listGeometries, type ProcessRun } from '../run.js';
 import { FeatureTable } from '../table.js';
@@ -15,10 +15,10 @@ export async function processTogether(run: ProcessRun, { operation }: Together):
   for await (const rows of run.rows(input)) {
     blobs.push(...listGeometries(rows));
     bytes = rows.reduce((sum, { geometry }) => sum + (geometry?.byteLength ?? 0), bytes);
-    if (bytes > LIMITS.processTogetherBytes)
+    if (bytes > PROCESS_LIMITS.processTogetherBytes)
       throw new TaskFailure(
         'too-large',
-        `This process takes geometries of ${LIMITS.processTogetherBytes} bytes together, and there are more.`,
+        `This process takes geometries of ${PROCESS_LIMITS.processTogetherBytes} bytes together, and there are more.`,
       );
   }
   const table = FeatureTable.create(output, input.source.crs, []);

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makeFolderSync } from '../../../core/files/own-folder.js';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { TileLayer } from '../../../core/tasks/vector-tasks.js';
+import { TILE_LIMITS } from '../../../core/tiles/limits.js';
 import { sqliteExtensionPath } from '../../../native/index.js';
 import Database from '../../../native/sqlite.js';
 import { quote } from '../../providers/geopackage/connection.js';
@@ -92,7 +92,7 @@ function makeRoom(folder: string): void {
   let bytes = 0;
   for (const { path, stats } of files) {
     bytes += stats?.size ?? 0;
-    if (bytes > LIMITS.overviewBytes) removeFiles(path);
+    if (bytes > TILE_LIMITS.overviewBytes) removeFiles(path);
   }
 }
 

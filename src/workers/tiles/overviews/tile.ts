@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
-import { LIMITS } from '../../../core/kit/limits.js';
 import type { TileLayer, VectorTileTask } from '../../../core/tasks/vector-tasks.js';
+import { TILE_LIMITS } from '../../../core/tiles/limits.js';
 import Database from '../../../native/sqlite.js';
 import type { EncodedLayer } from '../../providers/feature-store.js';
 import { statement } from '../../providers/geopackage/connection.js';
@@ -92,5 +92,5 @@ function leftOut(
 
 /** Whether a layer was so much to read that an overview of its table is worth its while. */
 export function deservesOverview(layer: TileLayer, encoded: EncodedLayer): boolean {
-  return layer.version !== undefined && layer.filter === undefined && encoded.work > LIMITS.tileWork;
+  return layer.version !== undefined && layer.filter === undefined && encoded.work > TILE_LIMITS.tileWork;
 }

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../kit/limits.js';
+import { STYLE_LIMITS } from '../../limits.js';
 import type { StyleLayer } from '../../model.js';
 import { sldContext } from '../expression.js';
 import { type SldDiagnostic, SldFailure, SldReport, type SldVersion } from '../report.js';
@@ -100,8 +100,8 @@ class LayerWriter {
   }
 
   #write(rule: SldRule): void {
-    if (++this.#rules > LIMITS.sldRules) {
-      throw new SldFailure('Rule', `There are more than ${LIMITS.sldRules} rules.`);
+    if (++this.#rules > STYLE_LIMITS.sldRules) {
+      throw new SldFailure('Rule', `There are more than ${STYLE_LIMITS.sldRules} rules.`);
     }
     const { report } = this.context;
     report.ruleName = rule.name;
@@ -131,7 +131,7 @@ class LayerWriter {
             }),
       };
       this.#bytes += JSON.stringify(layer).length;
-      if (this.#bytes > LIMITS.sldStyleBytes || this.#layers.length >= LIMITS.styleLayers) {
+      if (this.#bytes > STYLE_LIMITS.sldStyleBytes || this.#layers.length >= STYLE_LIMITS.styleLayers) {
         throw new SldFailure('StyledLayerDescriptor', 'The style becomes too large.');
       }
       this.#layers.push(layer as unknown as StyleLayer);

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../kit/limits.js';
+import { STYLE_LIMITS } from '../../limits.js';
 import { scaleToZoom, zoomToScale } from '../../zoom.js';
 import { parseSldFilter } from '../filter.js';
 import { SldFailure } from '../report.js';
@@ -21,8 +21,8 @@ const LAST_ZOOM = 24;
 /** The rules of a FeatureTypeStyle that can ever draw something. */
 export function readRules(featureTypeStyle: XmlElement, context: SldContext): SldRule[] {
   const rules = all(featureTypeStyle, 'Rule');
-  if (rules.length > LIMITS.sldRules) {
-    throw new SldFailure('Rule', `There are more than ${LIMITS.sldRules} rules.`);
+  if (rules.length > STYLE_LIMITS.sldRules) {
+    throw new SldFailure('Rule', `There are more than ${STYLE_LIMITS.sldRules} rules.`);
   }
   const read = rules.map((rule) => readRule(rule, context));
   const others = read.filter((rule) => !rule.isElse && !rule.failed);

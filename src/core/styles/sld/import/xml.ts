@@ -1,6 +1,7 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { LIMITS } from '../../../kit/limits.js';
 import { xmlUnescaped } from '../../../values/xml-text.js';
+import { STYLE_LIMITS } from '../../limits.js';
 import { SldFailure } from '../report.js';
 
 /** An element: names without prefixes, since the elements of SLD, SE, FES and GML are told apart by their places. */
@@ -23,7 +24,7 @@ const parser = new XMLParser({
   cdataPropName: '#cdata',
   ignoreDeclaration: true,
   ignorePiTags: true,
-  maxNestedTags: LIMITS.sldDepth,
+  maxNestedTags: STYLE_LIMITS.sldDepth,
 });
 
 /**
@@ -64,8 +65,8 @@ function readNodes(text: string): OrderedNode[] {
 type OrderedNode = Readonly<Record<string, unknown>>;
 
 function contentOf(nodes: readonly OrderedNode[], depth: number): (string | XmlElement)[] {
-  if (depth > LIMITS.sldDepth) {
-    throw new SldFailure('XML', `Elements are nested deeper than ${LIMITS.sldDepth} levels.`);
+  if (depth > STYLE_LIMITS.sldDepth) {
+    throw new SldFailure('XML', `Elements are nested deeper than ${STYLE_LIMITS.sldDepth} levels.`);
   }
   return nodes.map((node) => partOf(node, depth)).filter((part) => part !== '');
 }

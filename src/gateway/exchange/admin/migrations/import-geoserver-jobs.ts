@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { type Exchange, withoutSession } from '../../../../core/http/operation.js';
 import { pathString } from '../../../../core/http/params.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
@@ -66,7 +67,7 @@ const Body = Type.Object({
   batchSize: Type.Optional(
     Type.Integer({
       ...{ minimum: 1, maximum: 1000, default: 10 },
-      description: `Layers that are under way at a time, of which at most ${LIMITS.batchJobs} are.`,
+      description: `Layers that are under way at a time, of which at most ${EXCHANGE_LIMITS.batchJobs} are.`,
     }),
   ),
   maxRetries: Type.Optional(Type.Integer({ minimum: 0, maximum: 10, default: 3 })),

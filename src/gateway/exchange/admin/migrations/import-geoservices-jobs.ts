@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../../core/access/access.js';
 import { notFound } from '../../../../core/errors/errors.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { type Exchange, type Principal, withoutSession } from '../../../../core/http/operation.js';
 import { pathString } from '../../../../core/http/params.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
@@ -73,7 +74,7 @@ const Body = Type.Object({
   outputFields: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { minItems: 1, maxItems: 1000 }),
   ),
-  batchSize: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.geoServicesBatch })),
+  batchSize: Type.Optional(Type.Integer({ minimum: 1, maximum: EXCHANGE_LIMITS.geoServicesBatch })),
   maxRetries: Type.Optional(Type.Integer({ minimum: 0, maximum: 10, default: 3 })),
   requestTimeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3600, default: 120 })),
   credentials: Type.Optional(

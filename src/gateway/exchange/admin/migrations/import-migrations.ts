@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { SERVICE } from '../../../../core/access/access.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import type { Exchange, Principal } from '../../../../core/http/operation.js';
 import { pathString } from '../../../../core/http/params.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
@@ -32,19 +33,22 @@ const LayerBody = Type.Object({
   tableName: S,
   targetSchema: Type.Optional(S),
   serviceName: Type.Optional(Type.String({ maxLength: 200 })),
-  dependsOn: Type.Optional(Type.Array(Id, { maxItems: LIMITS.batchLayers })),
+  dependsOn: Type.Optional(Type.Array(Id, { maxItems: EXCHANGE_LIMITS.batchLayers })),
 });
 
 const Body = Type.Object({
   sourceKind: Type.Enum(['geoservices', 'arcgis-geoservices-rest']),
   sourceUrl: Type.Optional(Type.String({ maxLength: LIMITS.urlBytes })),
   sourceDisplayName: Type.Optional(Type.String({ maxLength: 256 })),
-  layers: Type.Array(LayerBody, { minItems: 1, maxItems: LIMITS.batchLayers }),
+  layers: Type.Array(LayerBody, { minItems: 1, maxItems: EXCHANGE_LIMITS.batchLayers }),
   applyRelationships: Type.Optional(
     Type.Boolean({ default: false, description: 'Takes over relationships between layers of the batch.' }),
   ),
   manifestBody: Type.Optional(
-    Type.String({ maxLength: LIMITS.batchManifest, description: 'The manifest that was reviewed, as JSON.' }),
+    Type.String({
+      maxLength: EXCHANGE_LIMITS.batchManifest,
+      description: 'The manifest that was reviewed, as JSON.',
+    }),
   ),
 });
 type StartBody = Static<typeof Body>;

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../../core/errors/errors.js';
 import type { GeoServerCatalog, GeoServerLayer } from '../../../../core/exchange/geoserver.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import type { MigrationRequest } from './request.js';
 
 /** The layers that a migration is about. Throws `unprocessable` for a name that the source does not have. */
@@ -22,9 +22,9 @@ export function chooseLayers(catalog: GeoServerCatalog, request: MigrationReques
           (stores.includes(resource.store) || stores.includes(`${resource.workspace}:${resource.store}`)))),
   );
   if (choice.length === 0) throw unprocessable('The GeoServer has no layer that is to be imported.');
-  if (choice.length > LIMITS.geoServerLayers)
+  if (choice.length > EXCHANGE_LIMITS.geoServerLayers)
     throw unprocessable(
-      `${choice.length} layers are to be imported: at most ${LIMITS.geoServerLayers} are in one migration. Name workspaces.`,
+      `${choice.length} layers are to be imported: at most ${EXCHANGE_LIMITS.geoServerLayers} are in one migration. Name workspaces.`,
     );
   return choice;
 }

@@ -1,5 +1,5 @@
 import type { GeoServerCatalog, GeoServerGroup } from '../../../../core/exchange/geoserver.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { createUniqueName, formatTargetName } from './names.js';
 import type { MigrationRequest } from './request.js';
 
@@ -42,7 +42,7 @@ export function listGroupMembers(
   const layers = new Set<string>();
   const inner = new Set([group.id]);
   const rest = group.members.toReversed();
-  for (let left = LIMITS.geoServerGroupMembers; left > 0 && rest.length > 0; left--) {
+  for (let left = EXCHANGE_LIMITS.geoServerGroupMembers; left > 0 && rest.length > 0; left--) {
     const { kind, id } = rest.pop()!;
     if (kind === 'layer') layers.add(id);
     else if (!inner.has(id)) {
@@ -88,7 +88,9 @@ function warningsOf(
     return style !== undefined && layer && layer.styleId !== style ? [`${id} in the style ${style}`] : [];
   });
   return [
-    ...(isWhole ? [] : [`It has more members than ${LIMITS.geoServerGroupMembers}, which come along.`]),
+    ...(isWhole
+      ? []
+      : [`It has more members than ${EXCHANGE_LIMITS.geoServerGroupMembers}, which come along.`]),
     ...(absent.length === 0 ? [] : [`These of its layers do not come along: ${absent.join(', ')}.`]),
     ...(styles.length === 0
       ? []

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../../core/errors/errors.js';
 import type { TaskFailure } from '../../../../core/errors/failure.js';
 import type { RemoteRequest } from '../../../../core/exchange/ingest.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import type { Pools } from '../../../../core/tasks/tasks.js';
 import type { JobRow } from '../../../../stores/jobs/jobs.js';
 import type { JobEngine, SubmitOptions } from '../../../jobs/engine.js';
@@ -72,7 +72,7 @@ export class LayerImports {
   }
 
   async #beginSome(): Promise<void> {
-    const lanes = Math.min(this.context.input.lanes, LIMITS.batchJobs);
+    const lanes = Math.min(this.context.input.lanes, EXCHANGE_LIMITS.batchJobs);
     for (const { ordinal, layer, progress } of this.state.layers) {
       if (progress !== undefined) continue;
       if (this.#running().length >= lanes) return;

@@ -1,8 +1,8 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ApiError, notFound } from '../../../../core/errors/errors.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { exists } from '../../../../core/files/exists.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
 import type { Pools } from '../../../../core/tasks/tasks.js';
 import type { JobQuery, JobRow } from '../../../../stores/jobs/jobs.js';
 import type { SubmitOptions } from '../../../jobs/engine.js';
@@ -177,7 +177,7 @@ export class GeoServerMigrations {
       }),
     );
     const ended = times.flatMap(({ name, time }) => (time === undefined ? [] : [{ name, time }]));
-    for (const { name } of ended.sort((a, b) => b.time - a.time).slice(LIMITS.evidencePacks))
+    for (const { name } of ended.sort((a, b) => b.time - a.time).slice(EXCHANGE_LIMITS.evidencePacks))
       await rm(this.#folderOf(name), { recursive: true, force: true });
   }
 

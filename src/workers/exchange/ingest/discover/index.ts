@@ -1,6 +1,6 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { Discovery, RemoteRequest, RemoteService } from '../../../../core/exchange/ingest.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { findOgcException, parseXmlDocument } from '../../../files/xml.js';
 import { refused } from '../../../storage/remote/allowed.js';
 import { type Asking, get, type RemoteAnswer } from '../http.js';
@@ -65,12 +65,12 @@ async function ofCatalog(
 ): Promise<Discovery> {
   const { services, folders } = parseServiceCatalog(url, catalog);
   const warnings: string[] = [];
-  for (const folder of folders.slice(0, LIMITS.remoteFolders)) {
+  for (const folder of folders.slice(0, EXCHANGE_LIMITS.remoteFolders)) {
     const root = url.replace(/(\/rest\/services).*$/i, '$1');
     services.push(...parseServiceCatalog(url, await readFolder(`${root}/${folder}`)).services);
   }
-  if (folders.length > LIMITS.remoteFolders)
-    warnings.push(`The catalog has ${folders.length} folders; ${LIMITS.remoteFolders} were read.`);
+  if (folders.length > EXCHANGE_LIMITS.remoteFolders)
+    warnings.push(`The catalog has ${folders.length} folders; ${EXCHANGE_LIMITS.remoteFolders} were read.`);
   return { url, isCatalog: true, services, warnings };
 }
 
@@ -133,7 +133,7 @@ async function allCollections(first: string, read: Read, warnings: string[]): Pr
   const collections: RemoteJson[] = [];
   const seen = new Set<string>();
   for (let next: string | undefined = first; next !== undefined; ) {
-    if (seen.has(next) || seen.size === LIMITS.remoteFolders) {
+    if (seen.has(next) || seen.size === EXCHANGE_LIMITS.remoteFolders) {
       warnings.push(
         `The list of collections has more pages than ${seen.size}, or leads back to one of them.`,
       );

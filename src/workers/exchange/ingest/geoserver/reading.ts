@@ -1,6 +1,7 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { GeoServerGap } from '../../../../core/exchange/geoserver.js';
 import type { RemoteRequest } from '../../../../core/exchange/ingest.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
 import { parseXmlDocument, type XmlNode } from '../../../files/xml.js';
@@ -86,7 +87,7 @@ export class GeoServerReading {
 
   /** Does something with each, several at a time, and keeps their order. */
   each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-    return mapInLanes(items, LIMITS.geoServerLanes, work);
+    return mapInLanes(items, EXCHANGE_LIMITS.geoServerLanes, work);
   }
 
   get #host(): string {
@@ -114,7 +115,11 @@ export class GeoServerReading {
       const timeoutMs = this.#end - Date.now();
       if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${this.#host} did not answer in time.`);
       try {
-        const answer = await get({ url, timeoutMs, headers }, this.asking, LIMITS.geoServerAnswerBytes);
+        const answer = await get(
+          { url, timeoutMs, headers },
+          this.asking,
+          EXCHANGE_LIMITS.geoServerAnswerBytes,
+        );
         this.#bytes += answer.bytes.length;
         return answer;
       } catch (error) {
@@ -141,11 +146,12 @@ export class GeoServerReading {
   /** Beyond the bounds nothing more is read: the answer has what was read until then. */
   #spend(): void {
     this.#requests++;
-    if (this.#requests <= LIMITS.geoServerRequests && this.#bytes <= LIMITS.geoServerBytes) return;
+    if (this.#requests <= EXCHANGE_LIMITS.geoServerRequests && this.#bytes <= EXCHANGE_LIMITS.geoServerBytes)
+      return;
     this.#isSpent = true;
     throw new TaskFailure(
       'too-large',
-      `The server has more than is read at once (${LIMITS.geoServerRequests} resources, ${LIMITS.geoServerBytes} bytes); the rest is left out.`,
+      `The server has more than is read at once (${EXCHANGE_LIMITS.geoServerRequests} resources, ${EXCHANGE_LIMITS.geoServerBytes} bytes); the rest is left out.`,
     );
   }
 }

@@ -3,8 +3,8 @@ import type {
   GeoServerGridset,
   GeoServerTileLayer,
 } from '../../../../core/exchange/geoserver.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import type { Box } from '../../../../core/geometry/box.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
 import { MAX_MATRICES } from '../../../../core/tiles/tile-matrix/document.js';
 import { METRES_PER_DEGREE, PIXEL_METRES } from '../../../../core/tiles/tile-matrix.js';
 import { children, findXmlText, getXmlChild, type XmlNode } from '../../../files/xml.js';
@@ -19,12 +19,12 @@ export async function readTileCache(
 ): Promise<Pick<GeoServerCatalog, 'gridsets' | 'tileLayers'>> {
   const names = await reading.tileCache(['gridsets'], /^gridSets$/, (root) => namesOf(root, 'gridSet'));
   if (names === undefined) return { gridsets: [], tileLayers: [] };
-  if (names.length > LIMITS.geoServerGridsets)
+  if (names.length > EXCHANGE_LIMITS.geoServerGridsets)
     reading.gap(
       ['gwc', 'gridsets'],
-      `Only ${LIMITS.geoServerGridsets} of ${names.length} gridsets are read.`,
+      `Only ${EXCHANGE_LIMITS.geoServerGridsets} of ${names.length} gridsets are read.`,
     );
-  const gridsets = await reading.each(names.slice(0, LIMITS.geoServerGridsets), (name) =>
+  const gridsets = await reading.each(names.slice(0, EXCHANGE_LIMITS.geoServerGridsets), (name) =>
     reading.tileCache(['gridsets', name], /^gridSet$/, (root) => gridsetOf(name, root)),
   );
   const ids = (await reading.tileCache(['layers'], /^layers$/, (root) => namesOf(root, 'layer'))) ?? [];

@@ -1,6 +1,7 @@
 /** Pages of a STAC API: GET with a query or POST with JSON, and what leads from one to the next. */
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import type { SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
 import { stringifyExactly } from '../../../../core/values/json.js';
@@ -42,10 +43,13 @@ export class Documents {
     if (timeoutMs <= 0) throw new TaskFailure('deadline-exceeded', `${host} did not answer in time.`);
     const request = { url, timeoutMs, headers: { accept: 'application/geo+json, application/json;q=0.9' } };
     const json = body === undefined ? {} : { json: stringifyExactly(body) };
-    const answer = await get({ ...request, ...json }, this.asking, LIMITS.stacAnswerBytes);
+    const answer = await get({ ...request, ...json }, this.asking, EXCHANGE_LIMITS.stacAnswerBytes);
     this.#bytes += answer.bytes.length;
-    if (this.#bytes > LIMITS.stacSearchBytes)
-      throw new TaskFailure('too-large', `${host} answers with more than ${LIMITS.stacSearchBytes} bytes.`);
+    if (this.#bytes > EXCHANGE_LIMITS.stacSearchBytes)
+      throw new TaskFailure(
+        'too-large',
+        `${host} answers with more than ${EXCHANGE_LIMITS.stacSearchBytes} bytes.`,
+      );
     if (answer.status === 400 || answer.status === 422)
       throw refused(`${host} does not take the search: ${reasonOf(answer.bytes)}`);
     wellAnswered(answer, url);
@@ -76,7 +80,7 @@ export function findNextRequest(
   const link = listJsonObjects(document['links']).find(({ rel }) => rel === 'next');
   if (!link) return undefined;
   const { href, method, body, merge } = link;
-  if (typeof href !== 'string' || href.length > LIMITS.stacNextBytes || !URL.canParse(href, url))
+  if (typeof href !== 'string' || href.length > EXCHANGE_LIMITS.stacNextBytes || !URL.canParse(href, url))
     throw refused('its link to the next page is no URL');
   const next = new URL(href, url);
   if (String(method ?? 'GET').toUpperCase() !== 'POST') return { url: next.href };
@@ -91,8 +95,10 @@ export function findNextRequest(
 function checkBody(body: RemoteJson): void {
   try {
     const text = Buffer.from(stringifyExactly(body));
-    if (text.length > LIMITS.stacNextBytes)
-      throw refused(`its link to the next page has a body of more than ${LIMITS.stacNextBytes} bytes`);
+    if (text.length > EXCHANGE_LIMITS.stacNextBytes)
+      throw refused(
+        `its link to the next page has a body of more than ${EXCHANGE_LIMITS.stacNextBytes} bytes`,
+      );
     requireBounds(text, { depth: LIMITS.textDepth, values: Infinity, names: Infinity, string: Infinity });
   } catch (error) {
     if (error instanceof TaskFailure) throw error;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { exceptionText } from '../../../../core/errors/exception-text.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { around, type Box } from '../../../../core/geometry/box.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
 import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
 import { refused } from '../../../storage/remote/allowed.js';
 import type { Asking } from '../http.js';
@@ -47,8 +47,8 @@ async function search(task: SceneSearchTask, asking: Asking): Promise<SceneSearc
       taken.tell('Its pages lead in a circle: only the items before were read.');
       break;
     }
-    if (requests.size === LIMITS.stacPages) {
-      taken.tell(`It has more than ${LIMITS.stacPages} pages: only the items of these were read.`);
+    if (requests.size === EXCHANGE_LIMITS.stacPages) {
+      taken.tell(`It has more than ${EXCHANGE_LIMITS.stacPages} pages: only the items of these were read.`);
       break;
     }
     requests.add(key);
@@ -167,7 +167,7 @@ class Scenes {
   }
 
   tell(problem: string): void {
-    if (this.#problems.size < LIMITS.stacSceneFaults) this.#problems.add(problem);
+    if (this.#problems.size < EXCHANGE_LIMITS.stacSceneFaults) this.#problems.add(problem);
   }
 
   add({ document, url }: StacPage): void {

@@ -3,7 +3,7 @@
 import { extname } from 'node:path';
 import type { Layer } from 'gdal-async';
 import { TaskFailure } from '../../../../core/errors/failure.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
+import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { type Dataset, gdal, unreadable } from '../../../gdal/gdal.js';
 import { coordinateColumns } from '../../csv/columns.js';
 import { checkArchive } from '../unpack.js';
@@ -17,7 +17,7 @@ export function spreadsheetDriver(path: string): string | undefined {
 
 /** Spreadsheets are ZIP archives, which GDAL unpacks itself: they are checked before. */
 export async function openSpreadsheet(path: string, driver: string): Promise<Dataset> {
-  await checkArchive(path, LIMITS.spreadsheetBytes);
+  await checkArchive(path, EXCHANGE_LIMITS.spreadsheetBytes);
   try {
     return await gdal.openAsync(path, 'r', [driver]);
   } catch (error) {

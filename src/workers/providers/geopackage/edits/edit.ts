@@ -6,7 +6,6 @@ import type { Calculation, EditResult, EditTask, FileWrites } from '../../../../
 import type { FieldValue } from '../../../../core/features/feature-values.js';
 import type { Box } from '../../../../core/geometry/box.js';
 import { around } from '../../../../core/geometry/box.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
 import { type Field, fieldsNamed, type GeoPackageSource } from '../../../../core/sources/vector-source.js';
 import type { JsonText } from '../../../../core/values/json-text.js';
 import { wkbToGeoPackage } from '../../../../native/index.js';
@@ -26,6 +25,7 @@ import {
 } from '../../../edits/session.js';
 import { joinFragments, raw, sql } from '../../fragment.js';
 import { readIntegerId } from '../../integer-ids.js';
+import { PROVIDER_LIMITS } from '../../limits.js';
 import { writerOptions } from '../../writer.js';
 import { quote } from '../connection.js';
 import { passingRows } from '../queries/filter.js';
@@ -75,7 +75,7 @@ export class GeoPackageSession implements EditSession {
     this.#facts = writer.tableFacts(this.#source);
   }
 
-  static begin(task: SessionTask, statementMs: number = LIMITS.editStatementMs): GeoPackageSession {
+  static begin(task: SessionTask, statementMs: number = PROVIDER_LIMITS.editStatementMs): GeoPackageSession {
     return guarded(() => {
       const writer = beginOn((task.source as GeoPackageSource).path);
       writer.limitStatements(statementMs);

@@ -1,11 +1,11 @@
 import type { MergeResult, MergeTask } from '../../../../core/edits/merges.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
 import type { GeoPackageSource } from '../../../../core/sources/vector-source.js';
 import { canonicalDigits } from '../../../../core/values/exact-number.js';
 import { runMerge } from '../../../edits/merges/run.js';
 import type { MergeSession } from '../../../edits/merges/session.js';
 import type { EditSession } from '../../../edits/session.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
+import { PROVIDER_LIMITS } from '../../limits.js';
 import { quote } from '../connection.js';
 import { passingRows } from '../queries/filter.js';
 import type { Query } from '../queries/window.js';
@@ -18,7 +18,7 @@ import type { Writer } from './writer.js';
 /** Writes the rows of a merge in one transaction of the only writer of a GeoPackage. */
 export function merge(task: MergeTask, cancellation?: Cancellation): Promise<MergeResult> {
   const begin = async () => {
-    const edits = GeoPackageSession.begin(task, LIMITS.mergeStatementMs);
+    const edits = GeoPackageSession.begin(task, PROVIDER_LIMITS.mergeStatementMs);
     return new GeoPackageMerge(edits, edits.writer, task);
   };
   return runMerge(task, begin, cancellation);
@@ -55,7 +55,7 @@ class GeoPackageMerge implements MergeSession {
   async keepReceipt(text: string): Promise<void> {
     this.#run('INSERT INTO graticule_merges (token, answer) VALUES (?, ?)', this.task.token, text);
     const old = `DELETE FROM graticule_merges WHERE merged_at < strftime('%Y-%m-%dT%H:%M:%fZ','now', ?)`;
-    this.#run(old, `-${LIMITS.mergeReceiptDays} days`);
+    this.#run(old, `-${PROVIDER_LIMITS.mergeReceiptDays} days`);
   }
 
   /** The transaction is the only one that writes to the file. */

@@ -1,8 +1,9 @@
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { PostgresConnection } from '../../../../native/postgres.js';
+import { PROVIDER_LIMITS } from '../../limits.js';
 
 const CONNECT_MS = 5000;
-let statementMs: number = LIMITS.editStatementMs;
+let statementMs: number = PROVIDER_LIMITS.editStatementMs;
 let checkMs: number | undefined;
 
 /** Milliseconds that a statement may take. */

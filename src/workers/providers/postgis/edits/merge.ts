@@ -1,11 +1,11 @@
 import type { MergeResult, MergeTask } from '../../../../core/edits/merges.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
 import type { PostgisSource } from '../../../../core/sources/vector-source.js';
 import type { PgValue, PostgresConnection } from '../../../../native/postgres.js';
 import { runMerge } from '../../../edits/merges/run.js';
 import type { MergeSession } from '../../../edits/merges/session.js';
 import type { EditSession } from '../../../edits/session.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
+import { PROVIDER_LIMITS } from '../../limits.js';
 import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
 import { buildWhere } from '../queries/filter.js';
@@ -47,7 +47,7 @@ class PostgisMerge implements MergeSession {
   /** The thread may have other things to do; the lock that others wait for is taken at the end alone. */
   async receipt(): Promise<string | undefined> {
     await this.#query("SELECT set_config('idle_in_transaction_session_timeout', $1::text, true)", [
-      String(LIMITS.mergeIdleMs),
+      String(PROVIDER_LIMITS.mergeIdleMs),
     ]);
     const { token } = this.task;
     // Where another transaction carries out the same merge, this waits for its end.
@@ -62,7 +62,7 @@ class PostgisMerge implements MergeSession {
     await this.#query(sql, [this.task.token, text]);
     await this.#query(
       `DELETE FROM graticule_events.merges WHERE time < now() - $1::int4 * interval '1 day'`,
-      [String(LIMITS.mergeReceiptDays)],
+      [String(PROVIDER_LIMITS.mergeReceiptDays)],
     );
   }
 
@@ -71,7 +71,7 @@ class PostgisMerge implements MergeSession {
     await this.#query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`);
     // Some statements that follow look at all of the table.
     await this.#query("SELECT set_config('statement_timeout', $1::text, true)", [
-      String(LIMITS.mergeStatementMs),
+      String(PROVIDER_LIMITS.mergeStatementMs),
     ]);
   }
 

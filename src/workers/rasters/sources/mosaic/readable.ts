@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import { mergeProblem } from '../../../../core/catalog/raster-sources.js';
 import { TaskFailure, toUpstreamFailure } from '../../../../core/errors/failure.js';
-import { LIMITS } from '../../../../core/kit/limits.js';
+import { RASTER_LIMITS } from '../../../../core/rasters/limits.js';
 import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters/rasters.js';
 import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
@@ -44,7 +44,7 @@ export async function readableMembers(
 ): Promise<ReadableMembers> {
   const all = await mapInLanes(
     members,
-    LIMITS.sceneRequests,
+    RASTER_LIMITS.sceneRequests,
     async (member): Promise<ReadableMember | TaskFailure> => {
       try {
         const fault = faults.get(keyOf(member));

@@ -1,5 +1,6 @@
 import { LIMITS } from '../../../../core/kit/limits.js';
 import type { ArchiveFormat, WrittenTile } from '../../../../core/tiles/archives.js';
+import { TILE_LIMITS } from '../../../../core/tiles/limits.js';
 import type { PackagePart, TilePackage } from '../../../../core/tiles/tile-packages.js';
 import { sqliteExtensionPath } from '../../../../native/index.js';
 import Database from '../../../../native/sqlite.js';
@@ -26,7 +27,7 @@ const MBTILES = 'mbtiles';
 const GEOPACKAGE = 'geopackage';
 
 /** `limitMs`: see `withinTime`. */
-export function describeDatabase(path: string, limitMs: number = LIMITS.packageReadMs): TilePackage {
+export function describeDatabase(path: string, limitMs: number = TILE_LIMITS.packageReadMs): TilePackage {
   return path.endsWith('.gpkg') ? describeGeoPackage(path, limitMs) : describeMBTiles(path, limitMs);
 }
 

@@ -1,0 +1,10 @@
+export const EDIT_LIMITS = {
+  /** Edits of one store that may wait for the one that runs; more are answered 503. */
+  editQueue: 256,
+  /** Events that a merge writes one by one; a larger one is told as a gap. */
+  mergeEvents: 10_000,
+  /** Rejected rows of a merge that its list has. */
+  mergeListed: 100_000,
+  /** Boxes that tell where an edit changed something; more are gathered. */
+  editAreas: 64,
+} as const;

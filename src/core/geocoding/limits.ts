@@ -1,0 +1,16 @@
+export const GEOCODING_LIMITS = {
+  /** Reference data of a locator: bytes of a file (contract), and its columns. */
+  geocodeFileBytes: 268_435_456,
+  geocodeColumns: 1000,
+  /** Rows of reference data that are left out and told. */
+  geocodeSkipped: 100,
+  /** Words of a text that is geocoded, and characters of one. */
+  geocodeWords: 20,
+  geocodeWord: 40,
+  /** Rows that are compared for one answer of a locator. */
+  geocodeRows: 300,
+  /** Addresses of one task of a batch. */
+  geocodeTurn: 5,
+  /** Answers of other geocoders that are kept. */
+  geocodeKept: 1000,
+} as const;

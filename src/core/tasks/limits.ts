@@ -1,0 +1,5 @@
+export const TASK_LIMITS = {
+  /** Evaluations of a condition on a row, and pixels of an image, above which a task counts as heavy. */
+  heavySteps: 1_000_000,
+  heavyPixels: 4_194_304,
+} as const;

@@ -1,0 +1,20 @@
+export const REPLICA_LIMITS = {
+  /** Replicas of a service, those of one owner, and milliseconds after their last synchronisation at which they end. */
+  serviceReplicas: 10_000,
+  ownerReplicas: 100,
+  /** Replicas of a service that one address has without a key. */
+  addressReplicas: 20,
+  replicaMs: 7 * 86_400_000,
+  /** Bytes of what a replica gets at once, and how many such answers are made at a time. */
+  replicaBytes: 33_554_432,
+  replicaTurns: 2,
+  /** Of them, those of callers without a key. */
+  anonymousReplicaTurns: 1,
+  /** Features that changed since a generation, and bytes of what they were and are. */
+  replicaChanges: 50_000,
+  replicaChangeBytes: 67_108_864,
+  /** Conflicts of a replica that are not resolved. */
+  replicaConflicts: 10_000,
+  /** Milliseconds that a synchronisation waits until the feed tells of all edits. */
+  replicaSettleMs: 20_000,
+} as const;
