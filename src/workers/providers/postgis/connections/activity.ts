@@ -10,9 +10,9 @@ type Task = TableTasks['vector.activity'];
 const ACTIVITY = `
   SELECT w.i::int4, pg_stat_get_tuples_inserted(c.oid), pg_stat_get_tuples_updated(c.oid),
     pg_stat_get_tuples_deleted(c.oid), pg_stat_get_live_tuples(c.oid)
-  FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS w(name, i), pg_class c
-    JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname || '.' || c.relname = w.name`;
+  FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS w(name, i)
+    JOIN pg_namespace n ON starts_with(w.name, n.nspname || '.')
+    JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = substr(w.name, length(n.nspname) + 2)::name`;
 
 /** Counters of each table, in the order of the names; null for one that is gone. One statement for all tables. */
 export function tableActivity(

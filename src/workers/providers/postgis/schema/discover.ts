@@ -231,12 +231,17 @@ const TABLES_BEHIND = `WITH RECURSIVE r (oid) AS (
         AND d.refclassid = 'pg_class'::regclass
       WHERE w.ev_class = r.oid
       UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = r.oid) AS x (oid))
-  SELECT n.nspname || '.' || c.relname FROM r JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE c.oid <> $1::oid AND c.relkind IN ('r', 'v', 'p', 'f') ORDER BY 1`;
+  SELECT c.name FROM r CROSS JOIN LATERAL (
+    SELECT n.nspname || '.' || relname AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
+    WHERE pg_class.oid = r.oid AND relkind IN ('r', 'v', 'p', 'f') OFFSET 0) AS c
+  WHERE r.oid <> $1::oid ORDER BY 1`;
 
-/** A materialised view changes by itself alone. */
-async function tablesBehind(connection: PostgresConnection, { oid, kind }: SpatialTable): Promise<string[]> {
-  if (kind === 'm') return [];
+/** None of a materialised view, which changes by itself alone, nor of a table from which no other inherits. */
+async function tablesBehind(
+  connection: PostgresConnection,
+  { oid, kind, hasChildren }: SpatialTable,
+): Promise<string[]> {
+  if (kind !== 'v' && kind !== 'p' && !hasChildren) return [];
   return (await connection.query(TABLES_BEHIND, [oid])).map(([name]) => String(name));
 }
 
