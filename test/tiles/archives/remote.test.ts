@@ -86,6 +86,13 @@ describe('an archive over HTTP', () => {
     ).toHaveLength(0);
   });
 
+  it('is asked once for a directory that several tiles wait for', async () => {
+    await inspect();
+    const read = await Promise.all(tiles.map(({ row, column }) => text(row, column)));
+    expect(read).toEqual(tiles.map(({ data }) => data.toString()));
+    expect(asked).toHaveLength(2 + 7 + 64);
+  });
+
   it('that changes is read anew', async () => {
     expect(await text(1, 1)).toBe('tile 9');
     bytes = archiveOf(' changed');

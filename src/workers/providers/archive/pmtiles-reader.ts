@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { pmtilesId } from '../../../core/values/hilbert.js';
 import { Directory } from './pmtiles-directory.js';
 import {
@@ -20,7 +21,7 @@ export interface ByteSource {
 /** Bytes of one inflated directory; a leaf of 20,000 entries takes about 200 KiB. */
 const MAX_DIRECTORY_BYTES = 1_048_576;
 const MAX_METADATA_BYTES = 16_777_216;
-/** Memory for the directories of one archive. */
+/** Memory for the leaf directories of one archive. */
 const KEPT_BYTES = 16_777_216;
 /** Leaves below the root: the specification advises one level, and directories may point in circles. */
 const MAX_DEPTH = 3;
@@ -30,9 +31,14 @@ type Found = Uint8Array | undefined;
 
 /** Reads tiles of one PMTiles archive, which must not change meanwhile. */
 export class PMTilesReader {
-  /** By offset, the least recently used first. */
-  readonly #leaves = new Map<number, Directory>();
-  #leafBytes = 0;
+  /** By offset. Tiles that need the same leaf wait for one read; a read that failed is repeated. */
+  readonly #leaves = new LRUCache<number, Directory, number>({
+    maxSize: KEPT_BYTES,
+    sizeCalculation: ({ bytes }) => bytes,
+    // A leaf that is evicted while it is read still serves those who wait for it.
+    ignoreFetchAbort: true,
+    fetchMethod: (offset, _stale, { context: length }) => this.#leaf(offset, length),
+  });
 
   private constructor(
     readonly header: PMTilesHeader,
@@ -63,7 +69,9 @@ export class PMTilesReader {
     if (depth === MAX_DEPTH) throw createArchiveFailure('its directories lead nowhere');
     const hit = this.#leaves.get(offset);
     if (hit) return this.#find(id, hit, depth + 1);
-    return this.#leaf(offset, length).then((read) => this.#find(id, read, depth + 1));
+    return this.#leaves
+      .forceFetch(offset, { context: length })
+      .then((read) => this.#find(id, read, depth + 1));
   }
 
   /** The JSON document; empty when there is none. */
@@ -76,15 +84,7 @@ export class PMTilesReader {
 
   async #leaf(offset: number, length: number): Promise<Directory> {
     const stored = await this.#read({ offset: this.header.leaves.offset + offset, length });
-    const directory = new Directory(inflated(this.header, stored, MAX_DIRECTORY_BYTES));
-    this.#leaves.set(offset, directory);
-    this.#leafBytes += directory.bytes;
-    for (const [old, { bytes }] of this.#leaves) {
-      if (this.#leafBytes <= KEPT_BYTES || old === offset) break;
-      this.#leaves.delete(old);
-      this.#leafBytes -= bytes;
-    }
-    return directory;
+    return new Directory(inflated(this.header, stored, MAX_DIRECTORY_BYTES));
   }
 
   #read(section: Section): Uint8Array | Promise<Uint8Array> {

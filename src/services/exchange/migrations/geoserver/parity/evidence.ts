@@ -2,7 +2,7 @@ import { readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { computeFingerprint } from '../../../../../core/values/fingerprint.js';
 import { computeSignature } from '../../../../../core/values/signature.js';
-import { ZipWriter } from '../../../../uploads/zip-writer.js';
+import { writeZip, type ZipEntry } from '../../../../uploads/zip-writer.js';
 import { LAYER_FILES } from './layer-probes.js';
 import type { LayerParity, Scorecard } from './scorecard.js';
 
@@ -42,33 +42,36 @@ export async function writeEvidence(
   path: string,
   key: string,
 ): Promise<EvidencePack> {
-  const { layers, ...head } = evidence;
-  const zip = await ZipWriter.create(`${path}.new`);
-  try {
-    const files: { name: string; bytes: number; sha256: string }[] = [];
-    const add = async (name: string, content: Uint8Array) => {
-      await zip.add(name, content);
+  const { layers: _, ...head } = evidence;
+  const files: { name: string; bytes: number; sha256: string }[] = [];
+  let digest = '';
+  let signature: string | null = null;
+  async function* entries(): AsyncGenerator<ZipEntry> {
+    for await (const entry of evidenceFiles(evidence)) {
+      const { name, content } = entry;
       files.push({ name, bytes: content.length, sha256: computeFingerprint(content) });
-    };
-    const scorecard = { ...head, layers: layers.map(({ folder: _, ...layer }) => layer) };
-    await add('scorecard.json', jsonOf(scorecard));
-    for (const { collectionId, folder } of layers)
-      for (const name of LAYER_FILES) {
-        const content = await readFile(join(folder, name)).catch(() => undefined);
-        if (content) await add(`layers/${collectionId}/${name}`, content);
-      }
+      yield entry;
+    }
     const manifest = jsonOf({ artifactKind: 'graticule.migration-evidence', version: 1, ...head, files });
-    const digest = computeFingerprint(manifest);
-    const signature = computeSignature(digest, key);
-    await zip.add('manifest.json', manifest);
-    await zip.add('signature.json', jsonOf({ digest, signature }));
-    await zip.close();
-    await rename(`${path}.new`, path);
-    return { path, bytes: (await stat(path)).size, digest, signature };
-  } catch (error) {
-    await zip.abandon().catch(() => {});
-    throw error;
+    digest = computeFingerprint(manifest);
+    signature = computeSignature(digest, key);
+    yield { name: 'manifest.json', content: manifest };
+    yield { name: 'signature.json', content: jsonOf({ digest, signature }) };
   }
+  await writeZip(`${path}.new`, entries());
+  await rename(`${path}.new`, path);
+  return { path, bytes: (await stat(path)).size, digest, signature };
+}
+
+/** What the manifest lists. */
+async function* evidenceFiles({ layers, ...head }: ParityEvidence): AsyncGenerator<ZipEntry> {
+  const scorecard = { ...head, layers: layers.map(({ folder: _, ...layer }) => layer) };
+  yield { name: 'scorecard.json', content: jsonOf(scorecard) };
+  for (const { collectionId, folder } of layers)
+    for (const file of LAYER_FILES) {
+      const content = await readFile(join(folder, file)).catch(() => undefined);
+      if (content) yield { name: `layers/${collectionId}/${file}`, content };
+    }
 }
 
 const jsonOf = (value: unknown) => Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
