@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SharedTurns } from '../../src/services/cluster/turns.js';
+import { instanceName } from '../../src/stores/database/instance.js';
 import type { State } from '../../src/stores/state/state.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 
@@ -30,6 +32,22 @@ describeStates('turns at a resource', (temporary) => {
     // Who comes back late takes nothing away.
     await t.state.turns.release('/layers/1', 'lost');
     expect(await t.state.turns.take('/layers/1', 'c', 60_000)).toBe(false);
+  });
+
+  it('end at once when their process was killed, and not while it runs', async () => {
+    const { pid } = spawnSync(process.execPath, ['-e', '']);
+    await t.state.turns.take('/layers/1', instanceName().replace(/:\d+:/, `:${pid}:`), 60_000);
+    expect(await other.turns.take('/layers/1', 'b', 60_000)).toBe(true);
+    await t.state.turns.take('/layers/2', instanceName(), 60_000);
+    expect(await other.turns.take('/layers/2', 'b', 60_000)).toBe(false);
+  });
+
+  it('last as long as their change prolongs them', async () => {
+    await t.state.turns.take('/layers/1', 'a', 1);
+    expect(await t.state.turns.prolong('/layers/1', 'a', 60_000)).toBe(true);
+    await sleep(5);
+    expect(await other.turns.take('/layers/1', 'b', 1)).toBe(false);
+    expect(await other.turns.prolong('/layers/1', 'b', 60_000)).toBe(false);
   });
 
   it('let no change begin before the process has taken over those before', async () => {

@@ -1,15 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../core/errors/errors.js';
 import { monotonicMs } from '../../core/values/presence.js';
 import type { AnnouncementStore } from '../../stores/database/announcements.js';
+import { instanceName } from '../../stores/database/instance.js';
 import type { TurnStore } from '../../stores/database/turns.js';
 import type { Announcements } from './announcements.js';
 
-/** Milliseconds after which the turn of a process that was lost ends. */
-const LEASE_MS = 60_000;
+/** Milliseconds after which the turn of another machine's process that was lost ends; a running change prolongs it. */
+const LEASE_MS = 10_000;
 /** Milliseconds for which a change waits for its turn, and between two looks. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 15_000;
 const LOOK_MS = 25;
 
 export interface SharedTurnsDeps {
@@ -28,12 +28,16 @@ export class SharedTurns {
    */
   async run<T>(resource: string, change: () => Promise<T>): Promise<T> {
     const { turns, store, announcements } = this.deps;
-    const holder = randomUUID();
+    const holder = instanceName();
     await this.#take(resource, holder);
+    // What cannot be prolonged now may be the next time.
+    const prolong = () => void turns.prolong(resource, holder, LEASE_MS).catch(() => {});
+    const timer = setInterval(prolong, LEASE_MS / 3);
     try {
       await announcements.reached(await store.newest());
       return await change();
     } finally {
+      clearInterval(timer);
       // A turn that cannot be given back ends by itself.
       await turns.release(resource, holder).catch(() => {});
     }

@@ -1,12 +1,16 @@
 import { sql } from 'kysely';
 import type { StateDb } from '../schema/database.js';
 import { getVocabulary } from '../schema/vocabulary.js';
+import { hasEnded } from './instance.js';
 
-/** Turns at resources, which all processes of a state share: one holder has the turn at a resource at a time. */
+/**
+ * Turns at resources, which all processes of a state share: one holder has the turn at a resource at a time. Holders have
+ * names of `instanceName`, which tell of a process of this machine whether it has ended.
+ */
 export class TurnStore {
   constructor(private readonly db: StateDb) {}
 
-  /** Takes the turn at a resource for so many milliseconds; false while another holder has it. */
+  /** Takes the turn at a resource for so many milliseconds; false while another holder that may still run has it. */
   async take(resource: string, holder: string, leaseMs: number): Promise<boolean> {
     const now = getVocabulary(this.db).now();
     const turn = { holder, ends_at: sql<number>`${now} + ${leaseMs}` };
@@ -16,7 +20,30 @@ export class TurnStore {
       .onConflict((c) => c.column('resource').doUpdateSet(turn).where('turns.ends_at', '<', now))
       .returning('holder')
       .executeTakeFirst();
-    return row !== undefined;
+    return row !== undefined || (await this.#endLost(resource, holder, leaseMs));
+  }
+
+  /** Takes the turn of a holder that was killed. */
+  async #endLost(resource: string, holder: string, leaseMs: number): Promise<boolean> {
+    const before = await this.db
+      .selectFrom('turns')
+      .select('holder')
+      .where('resource', '=', resource)
+      .executeTakeFirst();
+    if (!before || !hasEnded(before.holder)) return false;
+    await this.release(resource, before.holder);
+    return this.take(resource, holder, leaseMs);
+  }
+
+  /** Lets the turn of a holder last so many milliseconds from now; false if another holder has it. */
+  async prolong(resource: string, holder: string, leaseMs: number): Promise<boolean> {
+    const { numUpdatedRows } = await this.db
+      .updateTable('turns')
+      .set({ ends_at: sql<number>`${getVocabulary(this.db).now()} + ${leaseMs}` })
+      .where('resource', '=', resource)
+      .where('holder', '=', holder)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
   }
 
   /** Gives the turn back, unless it ended and another holder has it. */
