@@ -21,6 +21,17 @@ const FOLDERS = {
   supervisor: ['engine'],
   uploads: ['exchange'],
 };
+/** Files that others start or read, not import: whoever imports the file behind them is touched. */
+const BEHIND = {
+  'src/bundle-loader.cjs': ['test/deploy/bundles.test.ts', 'test/support/hosted-server.ts'],
+  'src/bundle.mjs': ['test/deploy/bundles.test.ts', 'test/support/hosted-server.ts'],
+  'test/support/host-bundle.mjs': ['test/support/hosted-server.ts'],
+  'test/support/host.mjs': ['test/support/hosted-server.ts'],
+  'test/support/host.ts': ['test/support/hosted-server.ts'],
+};
+/** Changes that may touch any test. */
+const MAY_TOUCH_ALL =
+  /^(package(-lock)?\.json|binding\.gyp|run|\.ci\/|demo\/|tsconfig\S*|vitest\.config\.ts|test\/\w+\.(mjs|txt))/;
 /** Quick tests that compare the whole tree with itself: texts with what generates them, words, imports between layers. */
 const WHOLE_TREE = ['test/contract/generated.test.ts', 'test/docs/', 'test/layers/'];
 const MAX_WHOLE_TREE_SECONDS = 5;
@@ -33,18 +44,24 @@ const USUAL_SECONDS = 5;
 
 /**
  * The tests that a change touches, and those that are left out because all would take too long. `imports` has the modules
- * that each file imports, `units` are the tests that start nothing.
+ * that each file imports, `units` are the tests that start nothing, and `reads` says whether a test names a path.
+ * `unknown` are changes that may touch any other test, too.
  */
-export function touchedTests({ changed, imports, units, durations }) {
+export function touchedTests({ changed, imports, units, durations, reads = () => false }) {
   const tests = [...imports.keys()].filter((file) => file.endsWith('.test.ts'));
-  const steps = stepsFrom(changed, imports);
+  const steps = stepsFrom([...changed, ...changed.flatMap((file) => BEHIND[file] ?? [])], imports);
+  const texts = changed.filter((file) => !imports.has(file));
   const folders = new Set(changed.flatMap(foldersOf));
   const isNear = (test) => steps.get(test) <= MAX_STEPS;
   const estimateSeconds = (test) => durations[test] ?? USUAL_SECONDS;
   const isOfWholeTree = (test) =>
     WHOLE_TREE.some((path) => test.startsWith(path)) && (durations[test] ?? 0) <= MAX_WHOLE_TREE_SECONDS;
   const chosen = tests.filter(
-    (test) => steps.get(test) === 0 || (steps.has(test) && units.has(test)) || isOfWholeTree(test),
+    (test) =>
+      steps.get(test) === 0 ||
+      (steps.has(test) && units.has(test)) ||
+      isOfWholeTree(test) ||
+      texts.some((path) => reads(test, path)),
   );
   const others = tests
     .filter((test) => (isNear(test) || folders.has(test.split('/')[1])) && !chosen.includes(test))
@@ -59,7 +76,7 @@ export function touchedTests({ changed, imports, units, durations }) {
     if (seconds <= MAX_SECONDS) chosen.push(test);
     else left.push(test);
   }
-  return { chosen: chosen.sort(), left };
+  return { chosen: chosen.sort(), left, unknown: changed.filter((file) => MAY_TOUCH_ALL.test(file)) };
 }
 
 /** Steps of imports from these files to each that imports them. */
@@ -77,12 +94,13 @@ function stepsFrom(files, imports) {
   return steps;
 }
 
-/** Names of folders of test, by the rooms of a path: `src/services/tiles/jobs/seed.ts` is of `tiles` and `jobs`. */
+/**
+ * Names of folders of test, by the rooms of a path: `src/services/tiles/jobs/seed.ts` is of `tiles` and `jobs`,
+ * `deploy/compose.yaml` of `deploy`.
+ */
 function foldersOf(path) {
-  const rooms = path
-    .replace(/\.\w+$/, '')
-    .split('/')
-    .slice(1);
+  const all = path.replace(/\.\w+$/, '').split('/');
+  const rooms = /^(src|test)\//.test(path) ? all.slice(1) : all;
   return [...rooms, ...rooms.flatMap((room) => FOLDERS[room] ?? [])];
 }
 
@@ -101,6 +119,12 @@ function readImports() {
       .map((name) => join(folder, name)),
   );
   return new Map(files.map((file) => [file, importsOf(file)]));
+}
+
+/** Whether a test names a path, or the folder of a fixture, in its text. */
+function isNamed(test, path) {
+  const text = readFileSync(test, 'utf8');
+  return text.includes(path) || (path.startsWith('test/fixtures/') && text.includes(dirname(path)));
 }
 
 function linesOf(program, ...args) {
@@ -126,13 +150,15 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const changed = changedSince(process.argv[2]);
   const listed = linesOf('node_modules/.bin/vitest', 'list', '--filesOnly', '--project=units');
   const units = new Set(listed.map((line) => line.replace(/^\[.*\] /, '')));
-  const { chosen, left } = touchedTests({
+  const { chosen, left, unknown } = touchedTests({
     changed,
     imports: readImports(),
     units,
     durations: readDurations(),
+    reads: isNamed,
   });
   console.error(`${changed.length} changed files touch ${chosen.length} test files`);
+  if (unknown.length > 0) console.error(`may touch any test, see ./run test: ${unknown.join(' ')}`);
   if (left.length > 0) console.error(`left out, as they take long: ${left.join(' ')}`);
   console.log(chosen.join(' '));
 }

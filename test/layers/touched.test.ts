@@ -6,7 +6,8 @@ const { touchedTests } = (await import('../touched.mjs' as string)) as {
     imports: Map<string, string[]>;
     units: Set<string>;
     durations: Record<string, number>;
-  }): { chosen: string[]; left: string[] };
+    reads?: (test: string, path: string) => boolean;
+  }): { chosen: string[]; left: string[]; unknown: string[] };
 };
 
 const IMPORTS = new Map([
@@ -17,6 +18,9 @@ const IMPORTS = new Map([
   ['test/support/world.ts', ['src/gateway/tiles.ts']],
   ['test/maps/near.test.ts', ['src/gateway/tiles.ts']],
   ['test/maps/far.test.ts', ['test/support/world.ts']],
+  ['test/support/hosted-server.ts', []],
+  ['test/maps/hosted.test.ts', ['test/support/hosted-server.ts']],
+  ['test/deploy/compose.test.ts', []],
   ['test/tiles/served.test.ts', []],
   ['test/tiles/slow.test.ts', []],
   ['test/engine/served.test.ts', []],
@@ -30,6 +34,7 @@ const touched = (...changed: string[]) =>
     imports: IMPORTS,
     units: UNITS,
     durations: { 'test/tiles/slow.test.ts': 900, 'test/docs/long.test.ts': 60 },
+    reads: (test, path) => test === 'test/maps/far.test.ts' && path === 'test/fixtures/a.tif',
   });
 
 it('units are touched by whatever they import, however far, and others by what is near', () => {
@@ -52,5 +57,12 @@ it('a room touches the tests of its name, shortest first, until they take too lo
 
 it('a changed test touches itself, and a text the quick tests of the whole tree', () => {
   expect(touched('test/engine/served.test.ts').chosen).toContain('test/engine/served.test.ts');
-  expect(touched('README.md')).toEqual({ chosen: ['test/docs/words.test.ts'], left: [] });
+  expect(touched('README.md')).toEqual({ chosen: ['test/docs/words.test.ts'], left: [], unknown: [] });
+});
+
+it('a file that is not imported touches the tests of its folder, those that name it, or perhaps all', () => {
+  expect(touched('deploy/compose.yaml').chosen).toContain('test/deploy/compose.test.ts');
+  expect(touched('test/fixtures/a.tif').chosen).toContain('test/maps/far.test.ts');
+  expect(touched('test/support/host.ts').chosen).toContain('test/maps/hosted.test.ts');
+  expect(touched('package.json', 'README.md').unknown).toEqual(['package.json']);
 });
