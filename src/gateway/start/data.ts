@@ -189,7 +189,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const allowed = new AllowedHosts(config.remote.allow);
   const attachmentParts = {
     ...{ store: state.attachments, storage, pools, catalog: current },
-    folder: storage.isShared || config.state.url === '' ? '' : folderName(dataDir),
+    folder: storage.folder === undefined || config.state.url === '' ? '' : folderName(dataDir),
   };
   const edits = new Edits(
     pools,

@@ -29,7 +29,6 @@ import { SourceWatcher } from './source-watcher.js';
 export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
 
 /** What keys of published archives in a bucket begin with. */
-const PUBLISHED = 'published/';
 
 /** How often a source is asked for again whose host did not answer. */
 const RETRY_MS = 15_000;
@@ -45,7 +44,7 @@ export interface CatalogDeps
   /** Told of all collections before they are published. */
   recordCopies?(collections: readonly Collection[]): Promise<void>;
   /** Where jobs publish archives; absent where the data folder has them all. */
-  storage?: Pick<Storage, 'isShared' | 'keys' | 'locate'>;
+  storage?: Pick<Storage, 'listPublished'>;
 }
 
 /** What is told of changes of the catalog. */
@@ -178,17 +177,14 @@ export class Catalog {
     return snapshot;
   }
 
-  /** Archives that jobs published in the bucket that servers share; those in the folder are among its files. */
+  /** Archives that jobs published and that lie in no folder. */
   async #publishedObjects(): Promise<string[]> {
-    const { storage } = this.#deps;
-    if (!storage?.isShared) return [];
-    const keys = await storage.keys(PUBLISHED).catch((error: unknown) => {
+    this.#objects = await this.#deps.storage?.listPublished().catch((error: unknown) => {
       // While the object store is away, what was there stays published; a server that starts needs it.
       if (this.#objects) return this.#objects;
       throw error;
     });
-    this.#objects = keys;
-    return keys.map((key) => storage.locate(key));
+    return this.#objects ?? [];
   }
 
   /** New files that a reading left to a further one, which is to be asked for once the snapshot is shown. */

@@ -12,7 +12,7 @@ import { type Storage, taken } from '../storage/storage.js';
 
 export interface ResultPublishDeps {
   imports: ImportService;
-  storage: Pick<Storage, 'stat' | 'take' | 'isShared'>;
+  storage: Pick<Storage, 'publishes' | 'stat' | 'take'>;
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
   /** Shows what was published. */
   reload(reason: string): Promise<void>;

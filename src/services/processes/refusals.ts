@@ -2,6 +2,7 @@ import { ApiError, badParameter } from '../../core/errors/errors.js';
 import type { Principal } from '../../core/http/operation.js';
 import { permits } from '../access/permissions.js';
 import type { ImportService } from '../exchange/import.js';
+import type { Storage } from '../storage/storage.js';
 import { PROCESSES } from './catalogue/index.js';
 import type { FeaturesFacts, FileImport, InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import type { Execution } from './execution.js';
@@ -13,8 +14,7 @@ import type { ProcessSources } from './sources.js';
 export interface RefusalsDeps {
   sources: ProcessSources;
   imports: Pick<ImportService, 'refuse'>;
-  /** Whether files go to an object store that all servers share. */
-  isShared: boolean;
+  storage: Pick<Storage, 'publishes'>;
   /** Rejects where a job has no such output, or not for this principal. */
   result(jobId: string, output: string, principal: Principal): Promise<unknown>;
 }
@@ -49,7 +49,7 @@ export class Refusals {
   #refuseArchive(output: string, { work }: ProcessDefinition, { values }: Execution): void {
     if (work.kind !== 'tiles') return;
     const { container } = work.select(values);
-    if (container === 'pmtiles' || (container === 'mbtiles' && !this.#deps.isShared)) return;
+    if (this.#deps.storage.publishes(container)) return;
     throw badParameter(`/outputs/${output}/publish`, `is for pmtiles here, and this archive is ${container}`);
   }
 

@@ -91,8 +91,7 @@ export class Processes {
       resultFile: async (jobId, output, principal) => (await this.file(jobId, output, principal)).path,
     });
     this.#refusals = new Refusals({
-      ...{ sources: this.#sources, imports: deps.imports },
-      isShared: deps.storage.isShared,
+      ...{ sources: this.#sources, imports: deps.imports, storage: deps.storage },
       result: (jobId, output, principal) => this.file(jobId, output, principal),
     });
     deps.jobs.register(this.#kind());

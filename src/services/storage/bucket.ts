@@ -1,19 +1,26 @@
 import { rm } from 'node:fs/promises';
+import type { RasterSource } from '../../core/rasters/rasters.js';
 import type { Bucket, StoredObject } from '../../core/sources/storage.js';
 import type { Pools } from '../../core/tasks/tasks.js';
+import type { WrittenContainer } from '../../core/tiles/archives.js';
 import { objectUrl } from './places.js';
-import { type Storage, type TakeOptions, taken } from './storage.js';
+import { PUBLISHED, type Storage, type TakeOptions, taken } from './storage.js';
 
 const CHUNK_BYTES = 1_048_576;
 
 /** Files as objects of a bucket, which all servers of a state share. */
 export class BucketStorage implements Storage {
-  readonly isShared = true;
+  readonly folder = undefined;
 
   constructor(
     private readonly bucket: Bucket,
     private readonly pools: Pools,
   ) {}
+
+  /** SQLite files are not read over HTTP. */
+  publishes(container: WrittenContainer): boolean {
+    return container === 'pmtiles';
+  }
 
   async take(path: string, key: string, { mediaType, signal, isNew = false }: TakeOptions): Promise<void> {
     if (isNew && (await this.stat(key))) throw taken();
@@ -43,5 +50,13 @@ export class BucketStorage implements Storage {
 
   locate(key: string): string {
     return objectUrl(process.env)('AwsS3', this.bucket.bucket, this.bucket.prefix + key);
+  }
+
+  locateRaster(key: string): RasterSource {
+    return { kind: 'remote', url: this.locate(key) };
+  }
+
+  async listPublished(): Promise<string[]> {
+    return (await this.keys(PUBLISHED)).map((key) => this.locate(key));
   }
 }

@@ -3,16 +3,21 @@ import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promis
 import { dirname, join } from 'node:path';
 import { TaskFailure } from '../../core/errors/failure.js';
 import { makeFolder } from '../../core/files/own-folder.js';
+import type { RasterSource } from '../../core/rasters/rasters.js';
 import type { StoredObject } from '../../core/sources/storage.js';
+import type { WrittenContainer } from '../../core/tiles/archives.js';
 import { type Storage, type TakeOptions, taken } from './storage.js';
 
 const CHUNK_BYTES = 262_144;
 
 /** Files in the data folder of one server. */
 export class FolderStorage implements Storage {
-  readonly isShared = false;
+  constructor(readonly folder: string) {}
 
-  constructor(private readonly folder: string) {}
+  /** A file of several tables is not one tileset. */
+  publishes(container: WrittenContainer): boolean {
+    return container !== 'gpkg';
+  }
 
   async take(path: string, key: string, { isNew = false }: Partial<TakeOptions> = {}): Promise<void> {
     const place = this.locate(key);
@@ -60,6 +65,14 @@ export class FolderStorage implements Storage {
 
   locate(key: string): string {
     return join(this.folder, key);
+  }
+
+  locateRaster(key: string): RasterSource {
+    return { kind: 'file', path: this.locate(key) };
+  }
+
+  async listPublished(): Promise<string[]> {
+    return [];
   }
 }
 

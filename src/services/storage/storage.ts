@@ -1,5 +1,10 @@
 import { ApiError } from '../../core/errors/errors.js';
+import type { RasterSource } from '../../core/rasters/rasters.js';
 import type { StoredObject } from '../../core/sources/storage.js';
+import type { WrittenContainer } from '../../core/tiles/archives.js';
+
+/** How the keys of published archives begin. */
+export const PUBLISHED = 'published/';
 
 export interface TakeOptions {
   mediaType: string;
@@ -10,8 +15,10 @@ export interface TakeOptions {
 
 /** Files that jobs make for clients and for the catalog. Keys are relative paths: `rasters/9b1d.tif`. */
 export interface Storage {
-  /** Whether all servers of a state see the same files. */
-  readonly isShared: boolean;
+  /** The folder of this machine that has the files; undefined where all servers of a state see the same ones. */
+  readonly folder: string | undefined;
+  /** Whether archives of tiles in this container are served from here. */
+  publishes(container: WrittenContainer): boolean;
   /** Takes a finished file of this machine over; it is there under its key whole, or not at all. */
   take(path: string, key: string, options: TakeOptions): Promise<void>;
   /** Undefined: it is not there. */
@@ -20,8 +27,12 @@ export interface Storage {
   read(key: string, tag: string, start: number, length: number): AsyncIterable<Uint8Array>;
   remove(key: string): Promise<void>;
   keys(begin: string): Promise<string[]>;
-  /** Where readers of rasters and archives open it: a path, or a URL. */
+  /** Where readers of archives open it: a path, or a URL. */
   locate(key: string): string;
+  /** How readers of rasters open it. */
+  locateRaster(key: string): RasterSource;
+  /** Locations of the published archives that lie in no folder which is published anyway. */
+  listPublished(): Promise<string[]>;
 }
 
 export function taken(): ApiError {

@@ -201,13 +201,12 @@ export class RasterImports {
   async #store(context: JobContext<RasterImportInput>, path: string, key: string): Promise<RasterSource> {
     const { storage } = this.deps;
     const { signal } = context;
-    if (!storage.isShared) return { kind: 'file', path };
     // No file here any more: a run before this one has sent it.
     if (await exists(path))
-      await context.step('store', 'Sending it to the object store', () =>
+      await context.step('store', 'Storing it', () =>
         storage.take(path, key, { mediaType: TIFF_FORMAT.mediaType, signal }),
       );
-    return { kind: 'remote', url: storage.locate(key) };
+    return storage.locateRaster(key);
   }
 
   /** A run before this one may have registered it. */
@@ -243,8 +242,7 @@ export class RasterImports {
   }
 
   async #isStored(id: string): Promise<boolean> {
-    const { storage } = this.deps;
-    return storage.isShared && (await storage.stat(keyOf(`${id}.tif`))) !== undefined;
+    return (await this.deps.storage.stat(keyOf(`${id}.tif`))) !== undefined;
   }
 
   async #cleanup({ file }: RasterImportInput, id: string, outcome: JobOutcome): Promise<void> {

@@ -1,17 +1,14 @@
 import { existsSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasStoredTiles } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
 import { ApiError } from '../../../core/errors/errors.js';
-import { makeFolder } from '../../../core/files/own-folder.js';
 import { ARCHIVE_MEDIA_TYPES } from '../../../core/tiles/archives.js';
-import type { Storage } from '../../storage/storage.js';
-import { publishedArchives } from '../../tiles/jobs/service.js';
+import { PUBLISHED, type Storage } from '../../storage/storage.js';
 
 export interface TilesetsDeps {
   dataDir: string;
-  storage: Pick<Storage, 'isShared' | 'take' | 'locate'>;
+  storage: Pick<Storage, 'take' | 'locate'>;
   /** What is published. */
   collections(): readonly Collection[];
   /** Publishes what lies in the folder of published archives. */
@@ -43,11 +40,7 @@ export class Tilesets {
   }
 
   #isImported(collection: Collection, name: string): boolean {
-    const { storage, dataDir } = this.deps;
-    const place = storage.isShared
-      ? storage.locate(`published/${fileOf(name)}`)
-      : join(publishedArchives(dataDir), fileOf(name));
-    return hasStoredTiles(collection) && collection.file === place;
+    return hasStoredTiles(collection) && collection.file === this.deps.storage.locate(keyOf(name));
   }
 
   /**
@@ -55,19 +48,11 @@ export class Tilesets {
    * not there any more was moved by a run before.
    */
   async publish(path: string, name: string, signal: AbortSignal): Promise<void> {
-    const { storage, dataDir, reload } = this.deps;
-    const file = fileOf(name);
-    if (existsSync(path)) {
-      if (storage.isShared)
-        await storage.take(path, `published/${file}`, { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
-      else {
-        const folder = publishedArchives(dataDir);
-        await makeFolder(folder);
-        await rename(path, join(folder, file));
-      }
-    }
-    await reload(`${file} was published`);
+    const { storage, reload } = this.deps;
+    if (existsSync(path))
+      await storage.take(path, keyOf(name), { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
+    await reload(`${name}.pmtiles was published`);
   }
 }
 
-const fileOf = (name: string) => `${name}.pmtiles`;
+const keyOf = (name: string) => `${PUBLISHED}${name}.pmtiles`;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { basename, join, parse, resolve } from 'node:path';
 import { type CatalogSnapshot, measureRules } from '../../../core/catalog/collection.js';
 import { ApiError } from '../../../core/errors/errors.js';
@@ -13,7 +13,7 @@ import { type Derivations, requireCompleteAccess } from '../../access/rules/deri
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind, PartContext } from '../../jobs/kinds.js';
 import { createCollectionId } from '../../kit/slug.js';
-import type { Storage } from '../../storage/storage.js';
+import { PUBLISHED, type Storage } from '../../storage/storage.js';
 import * as metrics from '../../telemetry/metrics.js';
 import type { CacheReach } from '../cache/levels.js';
 import { makeTile } from '../make.js';
@@ -84,21 +84,14 @@ export const TILE_JOB_ATTEMPTS = 1000;
 /** Share of an archive job that writing is, where all servers have made the tiles before. */
 const WRITING = 0.1;
 
-/** Folder of archives that are collections of this server. */
-export function publishedArchives(dataDir: string): string {
-  return join(resolve(dataDir), 'published');
-}
-
 /** Jobs that make tiles: into the cache, into archives. One at a time in each process, behind those who wait. */
 export class TileJobs {
   readonly #deps: TileJobsDeps;
   readonly #archives: string;
-  readonly #published: string;
 
   constructor(deps: TileJobsDeps) {
     this.#deps = deps;
     this.#archives = join(resolve(deps.dataDir), 'archives');
-    this.#published = publishedArchives(deps.dataDir);
     for (const kind of KINDS) deps.jobs.register(this.#kind(kind));
   }
 
@@ -119,10 +112,8 @@ export class TileJobs {
     if (isMaking(input.operation) || isArchiving(input.operation)) {
       const work = await this.#workOf(input);
       if (isArchiving(input.operation)) checkContainer(input.container, work);
-      if (input.operation === 'publish' && input.container === 'gpkg')
-        throw new ApiError('invalid-request', 'An archive is published as pmtiles or mbtiles.');
-      if (input.operation === 'publish' && input.container !== 'pmtiles' && this.#deps.storage.isShared)
-        throw new ApiError('invalid-request', 'An archive in an object store is published as pmtiles.');
+      if (input.operation === 'publish' && !this.#deps.storage.publishes(input.container))
+        throw new ApiError('invalid-request', `An archive is not published as ${input.container} here.`);
       if (input.operation === 'publish') this.#requireOwnName(input);
     }
     const resources = input.collections.map((id) => `collection:${id}`);
@@ -282,8 +273,7 @@ export class TileJobs {
     const { input } = context;
     const saved = (context.saved as TileJobState | undefined) ?? {};
     const state = saved.archive ? saved : await this.#archived(context, saved);
-    if (this.#deps.storage.isShared) await this.#send(context, state);
-    else if (input.operation === 'publish') await this.#publish(context, state);
+    await this.#store(context, state);
     if (input.operation === 'publish') await this.#deps.reload(`${state.archive!.path} was published`);
     const { path, bytes } = state.archive!;
     const about = { label: path.slice(path.lastIndexOf('/') + 1), kind: 'tile-archive' };
@@ -359,40 +349,31 @@ export class TileJobs {
     return { make: (request) => this.#deps.warm(request), progress: notingRest(context, WRITING) };
   }
 
-  /** Sends the archive to the object store; a published one replaces the one of the same name, at once. */
-  async #send(context: JobContext<TileJobInput>, state: TileJobState): Promise<void> {
+  /** Gives the archive its place in the storage. A published one replaces the one of the same name, at once. */
+  async #store(context: JobContext<TileJobInput>, state: TileJobState): Promise<void> {
     const { input, id, signal } = context;
     const { storage } = this.#deps;
-    if (input.operation === 'publish') await this.#nameSources(input);
+    const isPublished = input.operation === 'publish';
+    if (isPublished) await this.#nameSources(input);
     const path = this.#pathOf(input, id);
-    const key =
-      input.operation === 'publish' ? `published/${publishedName(input)}` : `archives/${basename(path)}`;
-    // No file here any more: a run before this one has sent it.
-    if (existsSync(path))
-      await context.step('store', 'Sending the archive to the object store', () =>
-        storage.take(path, key, { mediaType: ARCHIVE_MEDIA_TYPES[input.container], signal }),
-      );
+    const key = isPublished ? PUBLISHED + publishedName(input) : `archives/${basename(path)}`;
+    const title = isPublished ? `Publishing ${publishedName(input)}` : 'Storing the archive';
+    await context.step(isPublished ? 'publish' : 'store', title, async () => {
+      // No file here any more: a run before this one has taken it over.
+      if (existsSync(path))
+        await storage.take(path, key, { mediaType: ARCHIVE_MEDIA_TYPES[input.container], signal });
+      if (isPublished) await this.#removeOtherContainers(input);
+    });
     state.archive = { ...state.archive!, key, path: storage.locate(key) };
     await context.checkpoint(state);
   }
 
-  /** The archive replaces the one that was published before of the same collections, at once. */
-  async #publish(context: JobContext<TileJobInput>, state: TileJobState): Promise<void> {
-    const { input, id } = context;
-    const name = publishedName(input);
-    const target = join(this.#published, name);
-    await context.step('publish', `Publishing ${name}`, async () => {
-      await makeFolder(this.#published);
-      await this.#nameSources(input);
-      const path = this.#pathOf(input, id);
-      if (existsSync(path)) await rename(path, target);
-      // One collection has one archive.
-      for (const container of CONTAINERS)
-        if (container !== input.container)
-          await rm(join(this.#published, publishedName({ ...input, container })), { force: true });
-    });
-    state.archive!.path = target;
-    await context.checkpoint(state);
+  /** One collection has one archive. */
+  async #removeOtherContainers(input: TileJobInput): Promise<void> {
+    const { storage } = this.#deps;
+    for (const container of CONTAINERS)
+      if (container !== input.container && storage.publishes(container))
+        await storage.remove(PUBLISHED + publishedName({ ...input, container }));
   }
 
   async #drop(context: JobContext<TileJobInput>): Promise<TileJobState> {
