@@ -1,7 +1,7 @@
 {
   # The pure C++ core, the N-API addon and the loadable SQLite extension. Debian packages that they need:
-  # g++ make python3 pkg-config libproj-dev libgeos-dev libdeflate-dev libzstd-dev libpq-dev libsqlite3-dev (for
-  # sqlite3ext.h only: SQLite itself is the one inside better-sqlite3).
+  # g++ make python3 pkg-config libproj-dev libgeos-dev libgeographiclib-dev libdeflate-dev libzstd-dev libpq-dev
+  # libsqlite3-dev (for sqlite3ext.h only: SQLite itself is the one inside better-sqlite3).
   "target_defaults": {
     "cflags": ["-Wall", "-Wextra", "-fvisibility=hidden", "-O3", "-fno-math-errno", "-fno-trapping-math"],
     "cflags!": ["-O2"],
@@ -118,6 +118,7 @@
         "src/native/addon/loop_meter.cpp",
         "src/native/addon/module.cpp",
         "src/native/addon/napi.cpp",
+        "src/native/addon/functions/notation_functions.cpp",
         "src/native/addon/functions/operation_functions.cpp",
         "src/native/addon/postgres/pg_client.cpp",
         "src/native/addon/postgres/pg_connection.cpp",
@@ -133,7 +134,7 @@
         "src/native/addon/functions/zonal_functions.cpp",
       ],
       "cflags": ["<!@(pkg-config --cflags libpq)"],
-      "libraries": ["<!@(pkg-config --libs proj libdeflate libzstd libpq)", "-lgeos_c"],
+      "libraries": ["<!@(pkg-config --libs proj libdeflate libzstd libpq)", "-lgeos_c", "-lGeographicLib"],
     },
     {
       "target_name": "graticule_proj",

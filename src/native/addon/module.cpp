@@ -1,6 +1,7 @@
 // The N-API addon: context-aware, so that any number of worker threads can load it.
 #include "functions/analytics_functions.h"
 #include "napi.h"
+#include "functions/notation_functions.h"
 #include "functions/operation_functions.h"
 #include "postgres/pg_client.h"
 #include "functions/processing_functions.h"
@@ -56,6 +57,8 @@ void initialise(napi_env env, napi_value exports) {
   setFunction(env, exports, "createUnion", guarded<createUnion>);
   setFunction(env, exports, "addToUnion", guarded<addToUnion>);
   setFunction(env, exports, "takeUnion", guarded<takeUnion>);
+  setFunction(env, exports, "formatPositions", guarded<formatPositions>);
+  setFunction(env, exports, "parsePositions", guarded<parsePositions>);
   setFunction(env, exports, "findOperations", guarded<findOperations>);
   setFunction(env, exports, "transformByOperation", guarded<transformByOperation>);
   setFunction(env, exports, "relateGeometries", guarded<relateGeometries>);

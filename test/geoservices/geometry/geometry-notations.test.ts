@@ -101,6 +101,24 @@ describe('toGeoCoordinateString', () => {
   });
 
   it.each([
+    ['at a pole', [0, 90], { conversionType: 'MGRS' }, 'ZAH0000000000'],
+    ['short of a square', [-179.9999999, 84], { numOfDigits: 1, rounding: false }, 'YZP96'],
+    ['as a square', [26, -41], { numOfDigits: 0 }, '35GMQ'],
+    ['in a square that no part of the band is in', [-24.5679, -0.0204], { numOfDigits: 1 }, '26NQF70'],
+    [
+      'in minutes of two digits',
+      [-150.09048845, 39.5063036],
+      { conversionType: 'GeoRef', numOfDigits: 1 },
+      'BJQK5530',
+    ],
+    ['at the end of GEOREF', [180, 90], { conversionType: 'GeoRef', numOfDigits: 4 }, 'ZMQQ59995999'],
+    ['at the end of GARS', [180, 90], { conversionType: 'GARS' }, '720QZ23'],
+    ['on the equator', [-1e-12, -0], { conversionType: 'DD', numOfDigits: 0 }, '00N 000W'],
+  ])('writes a position %s', async (_, position, members, text) => {
+    expect(await write([position], members)).toEqual([text]);
+  });
+
+  it.each([
     [[[0, 100]], {}, 'coordinates'],
     [[[0]], {}, 'coordinates'],
     [[[0, 0]], { conversionType: 'Maidenhead' }, 'conversionType'],
@@ -133,6 +151,8 @@ describe('fromGeoCoordinateString', () => {
     ['GeoRef', 'BJQK5457069330378216', 7],
     ['DMS', '39 30 22.69294831N 150 05 25.75842234W', 7],
     ['DDM', "39°30.37821581'N, 150°05.42930704'W", 7],
+    ['DMS', 'n 39_30_22.69294831 , w150 05 25.75842234', 7],
+    ['USNG', '5s qd 50155047 77006597', 7],
     ['DD', '150.09048845W 39.50630360N', 7],
     ['DD', '39.50630360 -150.09048845', 7],
   ])('reads %s', async (conversionType, text, decimals) => {
@@ -163,7 +183,14 @@ describe('fromGeoCoordinateString', () => {
     ['UTM', '61S 750155 4377006'],
     ['GeoRef', 'BJQK6157069330378216'],
     ['GARS', '721LV48'],
+    ['MGRS', '31U'],
+    ['MGRS', 'INVALID'],
+    ['GeoRef', 'BJ'],
+    ['UTM', '31N 999999 9999999'],
     ['DMS', '39 61 22N 150 05 25W'],
+    ['DMS', '39 30 22 150 05'],
+    ['DD', '-10N 20E'],
+    ['DD', '10N 181E'],
     ['DD', '91N 20E'],
     ['DD', '10N 20N'],
     ['DD', ''],

@@ -22,7 +22,7 @@ import {
 } from './blobs.js';
 import { cuts } from './cuts.js';
 import { gaps } from './gaps.js';
-import { formatNotations, parseNotations } from './notations/notations.js';
+import { formatNotations, parseNotations } from './notations.js';
 import { relations } from './relations.js';
 import { reshape } from './reshape.js';
 import { densifySlopes } from './slopes.js';
