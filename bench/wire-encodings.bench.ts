@@ -14,7 +14,7 @@ import { startGraticule } from './support/server.js';
  */
 const rounds = option('rounds', 3);
 /** Of a coding at a level in a round, at least. */
-const LEAST_CPU_MS = option('cpu', 25);
+const MIN_CPU_MS = option('cpu', 25);
 const KB_PER_MS = 12.5;
 const CORE = 1;
 
@@ -107,7 +107,7 @@ async function cpuMs(way: Way, data: Uint8Array): Promise<number> {
   for (let times = 1; ; times++) {
     await way.compress(data);
     const { user, system } = process.cpuUsage(cpu);
-    if (user + system >= 1e3 * LEAST_CPU_MS) return (user + system) / 1e3 / times;
+    if (user + system >= 1e3 * MIN_CPU_MS) return (user + system) / 1e3 / times;
   }
 }
 

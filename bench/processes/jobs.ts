@@ -8,11 +8,11 @@ import { type GraticuleServer, startGraticule } from '../support/server.js';
 
 const KEY = 'bench-bench-bench-bench';
 const HEADERS = { 'x-api-key': KEY, 'content-type': 'application/json' };
-const MOST_MS = 15;
+const MAX_MS = 15;
 /** Jobs at a time, as many as the machine has cores. */
 const AT_ONCE = 2;
 /** Share of the time that the places for jobs are taken in. */
-const LEAST_BUSY = 0.95;
+const MIN_BUSY = 0.95;
 const POLL_MS = 250;
 
 const SQUARE = [0, 0, 0.001, 0, 0.001, 0.001, 0, 0.001];
@@ -136,16 +136,16 @@ export async function measureJobs(): Promise<void> {
       figure(`each of ${queue.toLocaleString('en')} queued jobs`, perJob),
     ],
     ratios: [
-      { what: 'echo: milliseconds of a job', rounds: echo, most: MOST_MS },
+      { what: 'echo: milliseconds of a job', rounds: echo, most: MAX_MS },
       {
         what: 'buffer: milliseconds beyond the bare computation',
         rounds: buffer.map((one, i) => one - bare[i]!),
-        most: MOST_MS,
+        most: MAX_MS,
       },
       {
         what: 'queued jobs: share of the time that both places for jobs were taken in',
         rounds: busy,
-        goal: LEAST_BUSY,
+        goal: MIN_BUSY,
       },
     ],
   });

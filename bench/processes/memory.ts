@@ -13,9 +13,9 @@ import { type Figure, option, publishPart, type Ratio, textOption } from '../sup
 const GROUPS = 1000;
 const MIB = 2 ** 20;
 /** As `processes.memory` has it. */
-const MOST_BYTES = 4 * 2 ** 30;
+const MAX_BYTES = 4 * 2 ** 30;
 /** Of 5 million features and of 100,000. */
-const MOST_GROWTH = 1.5;
+const MAX_GROWTH = 1.5;
 
 const CASES: Record<string, FeatureProcess> = {
   buffer: { kind: 'map', operation: { name: 'buffer', distance: 5 } },
@@ -32,7 +32,7 @@ async function newPool(): Promise<ProcessPool> {
   const { ProcessPool: Pool } = (await import(
     url
   )) as typeof import('../../src/workers/pools/process/pool.js');
-  return new Pool({ size: 1, maxBytes: MOST_BYTES });
+  return new Pool({ size: 1, maxBytes: MAX_BYTES });
 }
 
 async function peakOf(process: FeatureProcess, source: GeoPackageSource, output: string) {
@@ -83,7 +83,7 @@ export async function measureMemory(): Promise<void> {
         console.error(figures.at(-1));
       }
       const what = `${name}: peak of ${counts.at(-1)!.toLocaleString('en')} features / of 100,000`;
-      ratios.push({ what, rounds: [peaks.at(-1)! / peaks[0]!], most: MOST_GROWTH });
+      ratios.push({ what, rounds: [peaks.at(-1)! / peaks[0]!], most: MAX_GROWTH });
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

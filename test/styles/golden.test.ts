@@ -21,7 +21,7 @@ const ACTUAL = 'test/artefacts/golden';
 const SIDE = 256;
 /** Differences of a channel that antialiasing makes, and the share of pixels that may differ by more. */
 const TOLERANCE = 24;
-const MOST_DIFFERENT = 0.005;
+const MAX_DIFFERENT = 0.005;
 
 const suite = suiteEngine();
 
@@ -68,7 +68,7 @@ async function expectGolden(name: string, image: Uint8Array): Promise<void> {
   expect(existsSync(`${GOLDEN}/${file}`), `no picture ${file}`).toBe(true);
   const [actual, golden] = await Promise.all([pixels(image), pixels(readFileSync(`${GOLDEN}/${file}`))]);
   expect(golden.length).toBe(actual.length);
-  expect(differing(actual, golden)).toBeLessThanOrEqual(MOST_DIFFERENT);
+  expect(differing(actual, golden)).toBeLessThanOrEqual(MAX_DIFFERENT);
 }
 
 /** Over white: what is transparent has no colour. */
@@ -116,6 +116,6 @@ describe('the comparison', () => {
       pixels(await vectorMap(tile(), layers)),
       pixels(await vectorMap(tile(), larger as StyleLayer[])),
     ]);
-    expect(differing(a, b)).toBeGreaterThan(MOST_DIFFERENT);
+    expect(differing(a, b)).toBeGreaterThan(MAX_DIFFERENT);
   });
 });

@@ -35,7 +35,7 @@ const WHOLE_PAGE = 262_144;
 const FIRST_PART = 65_536;
 const FURTHER_PART = 262_144;
 /** Parts are cut by number, after what features of the collection took before; never do they exceed this many bytes. */
-const MOST_OF_PART = 8 * FURTHER_PART;
+const MAX_OF_PART = 8 * FURTHER_PART;
 /** Matches are counted only up to here, and only where that is cheap. */
 const COUNTED = 10_000;
 /** Tables that may be read as a whole to count. */
@@ -98,7 +98,7 @@ export function planPage(
       ...createFeatureOutput(x, view, x.format, crs, fields),
       ...(sort.length > 0 ? { sort } : {}),
       ...(after ? { after } : {}),
-      ...(html ? { skipGeometry: true } : { maxBytes: MOST_OF_PART }),
+      ...(html ? { skipGeometry: true } : { maxBytes: MAX_OF_PART }),
       limit,
       offset: params.offset,
     },
@@ -155,7 +155,7 @@ export async function readFirstPagePart(x: Exchange, pools: Pools, plan: PagePla
 /** Bytes of a feature, by collection: a guess from earlier answers, so that parts are neither tiny nor huge. */
 const sizes = new WeakMap<VectorCollection, Map<string, number>>();
 const UNKNOWN_SIZE = 400;
-const LEAST_OF_PART = 20;
+const MIN_OF_PART = 20;
 
 const sizeKey = ({ task }: PagePlan) => `${task.form?.kind ?? task.format} ${task.fields?.length ?? 'all'}`;
 
@@ -174,7 +174,7 @@ function noteSize(plan: PagePlan, { features, returned }: ItemsResult): void {
 
 /** Features that make about this many bytes. */
 function partOf(bytes: number, size: number): number {
-  return Math.max(LEAST_OF_PART, Math.floor(bytes / size));
+  return Math.max(MIN_OF_PART, Math.floor(bytes / size));
 }
 
 export type PageEnd = Pick<ItemsResult, 'returned' | 'last' | 'more'>;

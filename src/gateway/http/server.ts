@@ -48,7 +48,7 @@ const LINGER_MS = 200;
 const RETRY_SECONDS = '5';
 
 /** Certificates whose connections may go on beside each other. */
-const MOST_APPS = 3;
+const MAX_APPS = 3;
 
 function listenOn(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
   return new Promise((resolve, reject) => {
@@ -117,7 +117,7 @@ export class HttpServer {
     }
     closeListener(socket);
     const [oldest] = this.#apps;
-    if (this.#apps.size > MOST_APPS && oldest) {
+    if (this.#apps.size > MAX_APPS && oldest) {
       this.#apps.delete(oldest);
       oldest.close();
     }

@@ -52,9 +52,9 @@ const NO_JOB = { 404: { description: 'No such job' } };
 export const JOB_OPERATION = { surface: 'processes', protocol: 'OGC-Processes', tag: 'Jobs' } as const;
 
 const USUAL_JOBS = 100;
-const MOST_JOBS = 1000;
+const MAX_JOBS = 1000;
 /** Processes that a list may be asked for. */
-const MOST_PROCESSES = 100;
+const MAX_PROCESSES = 100;
 
 function seconds(name: string, description: string): Param<number | undefined> {
   return defineIntegerParam(name, { min: 0, max: 1_000_000_000, default: undefined }, { description });
@@ -65,9 +65,9 @@ function mostJobs(): Param<number> {
   const any = defineIntegerParam(
     'limit',
     { min: 1, max: Number.MAX_SAFE_INTEGER, default: USUAL_JOBS },
-    { description: `Most jobs of the answer, which never has more than ${MOST_JOBS}.` },
+    { description: `Most jobs of the answer, which never has more than ${MAX_JOBS}.` },
   );
-  return { ...any, parse: (raw) => Math.min(MOST_JOBS, any.parse(raw)) };
+  return { ...any, parse: (raw) => Math.min(MAX_JOBS, any.parse(raw)) };
 }
 
 function instants(): Param<{ from?: number; to?: number } | undefined> {
@@ -98,7 +98,7 @@ const jobListParams = {
   limit: mostJobs(),
   type: words('type', ['process'], 'Only process.'),
   processID: {
-    ...defineListParam('processID', MOST_PROCESSES, 'Jobs of these processes.'),
+    ...defineListParam('processID', MAX_PROCESSES, 'Jobs of these processes.'),
     repeatable: true,
   },
   status: words('status', STATUS_CODES, 'Jobs of these states.'),

@@ -47,7 +47,7 @@ const limit = defineIntegerParam(
 );
 
 /** Seconds that an answer waits for a job at most. */
-const MOST_WAIT = 60;
+const MAX_WAIT = 60;
 /** The same for clients that ask for results at once and name no time: they give up after 30. */
 const SYNC_WAIT = 25;
 
@@ -59,13 +59,13 @@ interface Preference {
 const prefer: Param<Preference> = {
   name: 'Prefer',
   in: 'header',
-  description: `respond-async, as always; wait=N: the results, if they are there within N seconds (${MOST_WAIT} at most); respond-sync: the same, within ${SYNC_WAIT}.`,
+  description: `respond-async, as always; wait=N: the results, if they are there within N seconds (${MAX_WAIT} at most); respond-sync: the same, within ${SYNC_WAIT}.`,
   schema: Type.String({ maxLength: 200 }),
   parse(raw) {
     // OWSLib says so, and takes what comes for the results.
     if (raw === 'respond-sync') return { wait: SYNC_WAIT };
     const wait = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(raw ?? '');
-    if (wait) return { wait: Math.min(MOST_WAIT, Number(wait[1])) };
+    if (wait) return { wait: Math.min(MAX_WAIT, Number(wait[1])) };
     if (raw !== undefined && raw.length > 200) throw badParameter('Prefer', 'is longer than 200 characters');
     return { wait: 0 };
   },

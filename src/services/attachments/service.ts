@@ -74,7 +74,7 @@ const ATTEMPTS = 3;
 /** Attachments that are read at once. */
 const PAGE = 1000;
 /** Pages that one search reads. */
-const MOST_PAGES = 100;
+const MAX_PAGES = 100;
 
 /**
  * Files of features. Whoever may read a feature may read its attachments, and whoever may change it may change them: each
@@ -131,7 +131,7 @@ export class Attachments {
     const most = search.offset + search.limit;
     let looks = 0;
     for (let after: number | undefined; attachments.length <= most; looks++) {
-      if (looks >= MOST_PAGES)
+      if (looks >= MAX_PAGES)
         throw badParameter('objectIds', 'is needed: too many attachments would have to be looked through');
       const page = await store.list({ ...query, ...(after === undefined ? {} : { after }) });
       const ids = [...new Set(page.map(({ featureId }) => featureId))];

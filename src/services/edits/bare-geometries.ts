@@ -9,7 +9,7 @@ import { TaskFailure } from '../../core/errors/failure.js';
 /** Files of nothing but geometries, as CSV, which OGR reads. */
 
 /** Longest geometry that OGR reads from a line. */
-const MOST_CHARACTERS = 9_000_000;
+const MAX_CHARACTERS = 9_000_000;
 
 export function holdsBareGeometries(path: string): boolean {
   return ['.wkt', '.wkb'].includes(extname(path).toLowerCase());
@@ -83,6 +83,6 @@ async function isBinary(path: string): Promise<boolean> {
 }
 
 function requireLength(geometry: string): void {
-  if (geometry.length > MOST_CHARACTERS)
-    throw new TaskFailure('too-large', `A geometry of the file has more than ${MOST_CHARACTERS} characters.`);
+  if (geometry.length > MAX_CHARACTERS)
+    throw new TaskFailure('too-large', `A geometry of the file has more than ${MAX_CHARACTERS} characters.`);
 }

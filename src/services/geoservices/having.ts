@@ -32,7 +32,7 @@ export interface Having {
 
 const AGGREGATES: ReadonlySet<string> = new Set(['count', 'sum', 'min', 'max', 'avg', 'stddev', 'var']);
 
-const MOST_STATISTICS = 20;
+const MAX_STATISTICS = 20;
 
 /**
  * Reads `having`: a condition in SQL over `SUM(pop)` and the like, the fields that are grouped by, and the names of the
@@ -55,8 +55,8 @@ export function readHaving(
     const name = aggregateName(operand, statisticOf, (statistic) => {
       const place = statistics.findIndex((one) => isSame(one, statistic));
       if (place >= 0) return names[groupBy.length + place]!;
-      if (statistics.length >= outputs.length + MOST_STATISTICS)
-        throw badParameter('having', `speaks of more than ${MOST_STATISTICS} statistics`);
+      if (statistics.length >= outputs.length + MAX_STATISTICS)
+        throw badParameter('having', `speaks of more than ${MAX_STATISTICS} statistics`);
       statistics.push(statistic);
       // No name of an answer has parentheses.
       names.push(`${statistic.type}(${statistic.field})`);

@@ -29,7 +29,7 @@ const OTHERS = new Set([
 ]);
 /** `-name:"some words"`, `name:word`, `"some words"`, `word`. */
 const TERM = /([-+]?)(?:([A-Za-z]+):)?(?:"([^"]*)"|([^\s"()]+))|[()]/g;
-const MOST_TERMS = 32;
+const MAX_TERMS = 32;
 
 /** Which items a search (`q` of portals) finds: all its terms hold. Throws 400 for what it does not know. */
 export function itemSearch(q: string): (item: SearchedItem) => boolean {
@@ -47,7 +47,7 @@ function termsOf(q: string): Term[] {
     const member = MEMBERS.find((one) => one === name?.toLowerCase());
     if (name !== undefined && member === undefined) throw badParameter('q', `knows no member ${name}`);
     terms.push({ member, text, isExcluded: sign === '-' });
-    if (terms.length > MOST_TERMS) throw badParameter('q', `has ${MOST_TERMS} terms at most`);
+    if (terms.length > MAX_TERMS) throw badParameter('q', `has ${MAX_TERMS} terms at most`);
   }
   return terms;
 }

@@ -14,7 +14,7 @@ export interface PartRunOptions {
 /** Runs of a part that may fail before its job fails. */
 const ATTEMPTS = 3;
 /** Runs of a part after which it is not begun again: it may be what ends the processes. */
-const MOST_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 10;
 
 /** One run of one leased part of a job. */
 export class PartRun implements PartContext {
@@ -63,10 +63,10 @@ export class PartRun implements PartContext {
   async settle(): Promise<void> {
     const { parts, onError } = this.options;
     try {
-      if (this.#attempt > MOST_ATTEMPTS)
+      if (this.#attempt > MAX_ATTEMPTS)
         throw new TaskFailure(
           'worker-lost',
-          `The server stopped ${MOST_ATTEMPTS} times at a part of the job.`,
+          `The server stopped ${MAX_ATTEMPTS} times at a part of the job.`,
         );
       const result = await this.kind.doPart!(this);
       await this.#lease.close();

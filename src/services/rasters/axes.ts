@@ -17,14 +17,14 @@ export interface AxisTerm {
 }
 
 const TERM = /^\s*([A-Za-z][\w-]{0,63})\(([^()]{0,120})\)\s*(,|$)/;
-const MOST_TERMS = 8;
+const MAX_TERMS = 8;
 
 /** Reads the terms of a parameter. Throws 400 for an axis named twice, and for anything else. */
 export function axisTerms(parameter: string, raw: string): AxisTerm[] {
   const terms: AxisTerm[] = [];
   for (let rest = raw; rest !== ''; ) {
     const [whole, name, value, end] = TERM.exec(rest) ?? [];
-    if (whole === undefined || terms.length === MOST_TERMS)
+    if (whole === undefined || terms.length === MAX_TERMS)
       throw badParameter(parameter, 'must be axis(value),axis(value)');
     terms.push({ name: name!, value: value!.trim() });
     rest = rest.slice(whole.length);

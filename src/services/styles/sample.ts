@@ -11,7 +11,7 @@ const PART_ROWS = 1000;
 const FARTHEST = 200_000;
 const PART_BYTES = 1_048_576;
 /** Attributes that are looked at. */
-const MOST_FIELDS = 40;
+const MAX_FIELDS = 40;
 
 const PLAIN: ReadonlySet<Field['type']> = new Set(['integer', 'number', 'string', 'boolean']);
 
@@ -26,7 +26,7 @@ export async function readFieldSamples(
   const { source, filter } = readable(collection);
   const plain = collection.source.fields.filter(({ type }) => PLAIN.has(type));
   const first = plain.filter(({ name }) => name === always);
-  const fields = [...first, ...plain.filter(({ name }) => name !== always)].slice(0, MOST_FIELDS);
+  const fields = [...first, ...plain.filter(({ name }) => name !== always)].slice(0, MAX_FIELDS);
   const rows: Record<string, unknown>[] = [];
   for (const offset of offsetsIn(featureCount)) {
     const { features } = await runTask(x, pools, 'vector.items', {

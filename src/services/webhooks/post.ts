@@ -9,7 +9,7 @@ const agents = {
 };
 
 /** Bytes of an answer that are read, so that its connection can be used again. */
-const MOST_READ = 65_536;
+const MAX_READ = 65_536;
 
 export interface Post {
   readonly url: URL;
@@ -40,7 +40,7 @@ export function post({ url, method, headers, body, allowed, signal }: Post): Pro
       const { statusCode = 0 } = response;
       const isAccepted = statusCode >= 200 && statusCode < 300;
       // What it says does not matter.
-      if (Number(response.headers['content-length'] ?? Infinity) <= MOST_READ) response.resume();
+      if (Number(response.headers['content-length'] ?? Infinity) <= MAX_READ) response.resume();
       else response.destroy();
       response.on('error', () => {});
       if (isAccepted) resolve();

@@ -3,8 +3,8 @@
  * collect the whole heap every few megabytes, because it counts what lies outside of its heap as growth.
  */
 
-const LEAST_BYTES = 64 << 10;
-const MOST_BYTES = 8 << 20;
+const MIN_BYTES = 64 << 10;
+const MAX_BYTES = 8 << 20;
 /** What may lie unused. */
 const FREE_BYTES = 32 << 20;
 
@@ -16,7 +16,7 @@ const lent = new WeakSet<ArrayBufferLike>();
 
 /** Bytes with any content; the caller fills all of them. */
 export function takeRoom(length: number): Uint8Array {
-  if (length < LEAST_BYTES || length > MOST_BYTES) return new Uint8Array(length);
+  if (length < MIN_BYTES || length > MAX_BYTES) return new Uint8Array(length);
   const size = 2 ** Math.ceil(Math.log2(length));
   let room = free.get(size)?.pop();
   if (room) freeBytes -= size;

@@ -6,7 +6,7 @@ import type { Cancellation } from '../threads/cancellation.js';
 import { passes } from './conditions.js';
 import { buildPlace, type PlaceRow } from './index-file.js';
 import { placePoint } from './place-point.js';
-import { byScore, LEAST_SCORE, queryWords, Scorer } from './score.js';
+import { byScore, MIN_SCORE, queryWords, Scorer } from './score.js';
 
 type Task = GeocodingTasks['vector.geocodeFeatures'];
 
@@ -29,7 +29,7 @@ export async function geocodeFeatures(
   const scorer = new Scorer(queryWords(query), query.near);
   const candidates = places
     .map(({ key, row }) => ({ key, row, score: scorer.score(row) }))
-    .filter(({ score }) => score >= LEAST_SCORE)
+    .filter(({ score }) => score >= MIN_SCORE)
     .sort(byScore)
     .slice(0, query.limit)
     .map(({ key, row, score }) => ({ key, place: buildPlace(row, undefined), score }));

@@ -10,7 +10,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { buildPlace, type Db, openPlaceIndex, type PlaceRow } from './index-file.js';
 import { Matcher } from './match.js';
-import { byScore, LEAST_SCORE, type QueryWord, queryWords, Scorer } from './score.js';
+import { byScore, MIN_SCORE, type QueryWord, queryWords, Scorer } from './score.js';
 
 /** Scores from which on nothing better is looked for, and from which on no word is given up. */
 const SURE = 95;
@@ -75,7 +75,7 @@ class Search {
 
   candidates({ limit, language }: PlaceQuery): Candidate[] {
     return [...this.#scores.values()]
-      .filter(({ score }) => score >= LEAST_SCORE)
+      .filter(({ score }) => score >= MIN_SCORE)
       .sort(byScore)
       .slice(0, limit)
       .map(({ row, score }) => ({ place: buildPlace(row, language), score }));

@@ -5,7 +5,7 @@ import { bounded, type Db, type PlaceRow } from './index-file.js';
 import { countAllowedEdits, editDistance, hasDigit, splitWords } from './words.js';
 
 /** Words of an index that are taken for one of a query. */
-const MOST_ALIKE = 8;
+const MAX_ALIKE = 8;
 /** Words of the index that are compared with it. */
 const COMPARED = 200;
 
@@ -31,7 +31,7 @@ function alike(db: Db, word: string, deadline: number): string[] {
     .map((term) => ({ term, distance: editDistance(word, term, edits) }))
     .filter(({ distance }) => distance > 0 && distance <= edits)
     .sort((a, b) => a.distance - b.distance)
-    .slice(0, MOST_ALIKE)
+    .slice(0, MAX_ALIKE)
     .map(({ term }) => term);
 }
 

@@ -13,12 +13,12 @@ const OWN = 0.25;
 const FAR = 5;
 const FAR_METRES = 100_000;
 /** Words that are less alike are different. */
-const LEAST_ALIKE = 0.6;
+const MIN_ALIKE = 0.6;
 const NUMBER_WEIGHT = 3;
-const MOST_WEIGHT = 8;
+const MAX_WEIGHT = 8;
 
 /** Places below it are no candidates. */
-export const LEAST_SCORE = 50;
+export const MIN_SCORE = 50;
 
 interface ScoredRow {
   readonly row: PlaceRow;
@@ -59,7 +59,7 @@ export function queryWords({ text, parts }: PlaceWords): QueryWord[] {
 }
 
 /** Long words tell more than short ones. */
-const weightOf = (word: string) => (hasDigit(word) ? NUMBER_WEIGHT : Math.min(MOST_WEIGHT, word.length));
+const weightOf = (word: string) => (hasDigit(word) ? NUMBER_WEIGHT : Math.min(MAX_WEIGHT, word.length));
 
 /** Scores places for one query. */
 export class Scorer {
@@ -109,7 +109,7 @@ export class Scorer {
     let value = this.#alike.get(key);
     if (value === undefined) {
       const alike = likeness(word, other);
-      value = alike < LEAST_ALIKE ? 0 : alike;
+      value = alike < MIN_ALIKE ? 0 : alike;
       this.#alike.set(key, value);
     }
     return value;

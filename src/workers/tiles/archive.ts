@@ -38,8 +38,8 @@ export function archive({ path, container }: { path: string; container: ArchiveC
 }
 
 /** Bytes and milliseconds after which the tiles that were read go on their way; the others are asked for again. */
-const MOST_BYTES = 16_777_216;
-const MOST_MS = 50;
+const MAX_BYTES = 16_777_216;
+const MAX_MS = 50;
 
 /** Tiles of an archive, byte for byte: the first at least. */
 export async function archiveTiles({
@@ -51,12 +51,12 @@ export async function archiveTiles({
   const count = addresses.length / 3;
   const parts: Uint8Array[] = [];
   const ends = new Int32Array(count);
-  const until = performance.now() + MOST_MS;
+  const until = performance.now() + MAX_MS;
   const codings = new Uint8Array(count);
   const failures: ArchiveTilesResult['failures'] = {};
   let size = 0;
   let i = 0;
-  for (; i < count && (i === 0 || (size < MOST_BYTES && performance.now() < until)); i++) {
+  for (; i < count && (i === 0 || (size < MAX_BYTES && performance.now() < until)); i++) {
     const [zoom, row, column] = [addresses[3 * i]!, addresses[3 * i + 1]!, addresses[3 * i + 2]!];
     try {
       const read = tile({ zoom, row, column });

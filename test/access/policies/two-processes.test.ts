@@ -13,7 +13,7 @@ const ITEMS = `/ogc/features/collections/${LAYER}/items?f=json`;
 
 const STREAM = '/api/v1/streaming/features';
 /** Connections until both processes have taken one. */
-const MOST_TRIES = 100;
+const MAX_TRIES = 100;
 
 let server: TestServer;
 let layerId: number;
@@ -63,7 +63,7 @@ const processOf = (headers: { get(name: string): string | null }) =>
 async function askEach(headers: Headers, path = ITEMS): Promise<{ status: number; text: string }[]> {
   const answers = new Map<string, { status: number; text: string }>();
   for (let i = 0; answers.size < 2; i++) {
-    if (i === MOST_TRIES) throw new Error(`only ${[...answers.keys()]} answer`);
+    if (i === MAX_TRIES) throw new Error(`only ${[...answers.keys()]} answer`);
     const response = await fetch(server.url + path, { headers: { ...headers, connection: 'close' } });
     const name = processOf(response.headers);
     const answer = { status: response.status, text: await response.text() };
@@ -91,7 +91,7 @@ const SOCKETS = 10;
 async function streams(headers: Headers): Promise<Stream[]> {
   const query = `layers=${layerId}&mode=delta`;
   const events = new Map<string, Stream>();
-  for (let i = 0; i < MOST_TRIES && events.size < 2; i++) {
+  for (let i = 0; i < MAX_TRIES && events.size < 2; i++) {
     const { name, stream } = await openEvents(headers, query);
     if (events.has(name)) stream.close();
     else events.set(name, stream);

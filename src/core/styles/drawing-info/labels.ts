@@ -9,13 +9,13 @@ import type { DrawingReport } from './report.js';
 import { cssColor, pixels } from './symbols.js';
 
 /** Label classes of one layer that are read. */
-const MOST_LABELS = 20;
+const MAX_LABELS = 20;
 
 /** A symbol layer for each class of labelingInfo. */
 export function createLabelLayers(document: Json, report: DrawingReport, context: SldContext): StyleLayer[] {
   if (document['showLabels'] === false) return [];
   return records(document['labelingInfo'])
-    .slice(0, MOST_LABELS)
+    .slice(0, MAX_LABELS)
     .map((info, i) => labelLayer(info, i, report, context))
     .filter((layer) => layer !== undefined);
 }

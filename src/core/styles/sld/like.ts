@@ -55,7 +55,7 @@ function matching(value: Expr, pieces: readonly Piece[]): Expr {
     throw new Untranslatable('PropertyIsLike', 'Single characters and wildcards are in one pattern.');
   }
   const texts = pieces.map((piece) => piece[0] ?? '');
-  if (texts.length > MOST_PIECES)
+  if (texts.length > MAX_PIECES)
     throw new Untranslatable('PropertyIsLike', 'The pattern has too many wildcards.');
   const [start, end] = [texts[0]!, texts.at(-1)!];
   const middle = texts.slice(1, -1).filter((text) => text !== '');
@@ -66,7 +66,7 @@ function matching(value: Expr, pieces: readonly Piece[]): Expr {
 }
 
 /** Each wildcard is a level of nesting. */
-const MOST_PIECES = 16;
+const MAX_PIECES = 16;
 
 function startsWith(value: Expr, text: string): Expr {
   return ['==', ['slice', value, 0, text.length], text];

@@ -39,7 +39,7 @@ export function createFieldProfile({ field, values }: FieldSample): FieldProfile
 }
 
 /** Categories that are told apart by colour. */
-export const MOST_CATEGORIES = 12;
+export const MAX_CATEGORIES = 12;
 
 export interface Suitability {
   /** 0 when it cannot be drawn by classes. */
@@ -59,7 +59,7 @@ export function suitability(profile: FieldProfile): Suitability {
     count === rows - nulls &&
     (profile.type === 'integer' || profile.type === 'string') &&
     /(?:^|_)(?:id|fid|code|uuid|key)$|id$/i.test(name);
-  if (numbers.length > 0 && count > MOST_CATEGORIES) {
+  if (numbers.length > 0 && count > MAX_CATEGORIES) {
     // Codes and numbers of things are unique, and say nothing by their size.
     const score = filled * (isKey ? 0.05 : quantity(name) ? 1 : 0.7);
     return {
@@ -68,7 +68,7 @@ export function suitability(profile: FieldProfile): Suitability {
       reason: `${count} different numbers between ${numbers[0]} and ${numbers.at(-1)}.`,
     };
   }
-  const few = count <= MOST_CATEGORIES;
+  const few = count <= MAX_CATEGORIES;
   const repeated = 1 - count / Math.max(1, rows - nulls);
   const score = isKey ? 0.02 : filled * (few ? 0.9 * repeated : 0.25 * repeated);
   return { score, by: 'categories', reason: `${count} different values that tell the features apart.` };

@@ -10,7 +10,7 @@ import {
   createFieldProfile,
   type FieldProfile,
   type FieldSample,
-  MOST_CATEGORIES,
+  MAX_CATEGORIES,
   suitability,
 } from './profile.js';
 
@@ -101,7 +101,7 @@ function methodFor(
     return 'UniqueValue';
   }
   if (preferredMethod) return preferredMethod;
-  if (!cut || distinct.length <= MOST_CATEGORIES) return 'UniqueValue';
+  if (!cut || distinct.length <= MAX_CATEGORIES) return 'UniqueValue';
   const skew = skewness(values);
   observations.push(`The values of ${profile.name} are ${Math.abs(skew) < 1 ? 'evenly spread' : 'skewed'}.`);
   return Math.abs(skew) < 1 ? 'NaturalBreaks' : 'Quantile';
@@ -144,8 +144,8 @@ function categories(
   { classCount, preferredMethod }: SuggestOptions,
   observations: string[],
 ): Classes {
-  const most = preferredMethod === 'UniqueValue' ? Math.max(classCount, 2) : MOST_CATEGORIES;
-  const classes = distinct.slice(0, Math.min(most, MOST_CATEGORIES));
+  const most = preferredMethod === 'UniqueValue' ? Math.max(classCount, 2) : MAX_CATEGORIES;
+  const classes = distinct.slice(0, Math.min(most, MAX_CATEGORIES));
   if (classes.length < distinct.length) {
     observations.push(
       `The ${classes.length} most frequent of ${distinct.length} values have a colour; the others are gray.`,

@@ -34,7 +34,7 @@ import { layerParams } from './query-operations.js';
 
 const LAYER = `/rest/services/{serviceId}/${SERVER}/{layerId}`;
 const FORMATS = ['json', 'pjson', 'geojson'] as const;
-const MOST_TEXT = 8000;
+const MAX_TEXT = 8000;
 
 type Format = (typeof FORMATS)[number];
 type Path = Readonly<Record<string, string>>;
@@ -81,9 +81,9 @@ function h3Operations(deps: AnalyticsDeps): Operation[] {
       if (members['kRingDistance']) throw badParameter('kRingDistance', 'is not supported');
       const format = formatOf(members);
       const analysis = await requestH3Cells(subjectOf(deps, x, path, { format, isFree: true }), {
-        resolution: integerWithin('resolution', readTextMember(members, 'resolution', MOST_TEXT), 0, 15),
-        where: readTextMember(members, 'where', MOST_TEXT),
-        outStatistics: readTextMember(members, 'outStatistics', MOST_TEXT),
+        resolution: integerWithin('resolution', readTextMember(members, 'resolution', MAX_TEXT), 0, 15),
+        where: readTextMember(members, 'where', MAX_TEXT),
+        outStatistics: readTextMember(members, 'outStatistics', MAX_TEXT),
       });
       return replyOf(analysis, format);
     },

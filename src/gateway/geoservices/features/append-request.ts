@@ -40,8 +40,8 @@ export interface AppendOptions {
   readonly results: boolean;
 }
 
-const MOST_TEXT = 8000;
-const MOST_LAYERS = 100;
+const MAX_TEXT = 8000;
+const MAX_LAYERS = 100;
 
 /** Ways to send a source that need a store of uploads and items. */
 const OTHER_SOURCES = ['appendUploadId', 'appendItemId', 'appendSourceInfo', 'sourceFilter'];
@@ -60,7 +60,7 @@ export function sourceLayers(members: Members): AppendSourceLayer[] {
     return [{ name: undefined, id: undefined, features: featuresOf(members, 'edits') }];
   const collection = readObjectMember(members, 'edits')!;
   if (collection['layers'] === undefined) return [sourceLayer({ featureSet: collection })];
-  return readObjectsMember(collection, 'layers', MOST_LAYERS)!.map(sourceLayer);
+  return readObjectsMember(collection, 'layers', MAX_LAYERS)!.map(sourceLayer);
 }
 
 function sourceLayer(one: Members): AppendSourceLayer {
@@ -69,7 +69,7 @@ function sourceLayer(one: Members): AppendSourceLayer {
   const features = featuresOf(set, 'features');
   const { spatialReference } = set;
   return {
-    name: readTextMember(definition, 'name', MOST_TEXT),
+    name: readTextMember(definition, 'name', MAX_TEXT),
     id: definition['id'],
     features:
       spatialReference === undefined || spatialReference === null
@@ -93,7 +93,7 @@ function located(feature: Members, spatialReference: unknown): Members {
 export function appendOptions(layer: VectorCollection, members: Members): AppendOptions {
   const upsert = readFlagMember(members, 'upsert', false);
   return {
-    key: upsert ? keyOf(layer, readTextMember(members, 'upsertMatchingField', MOST_TEXT)) : undefined,
+    key: upsert ? keyOf(layer, readTextMember(members, 'upsertMatchingField', MAX_TEXT)) : undefined,
     inserts: !readFlagMember(members, 'skipInserts', false),
     updates: !readFlagMember(members, 'skipUpdates', false),
     geometries: readFlagMember(members, 'updateGeometry', true),
@@ -154,7 +154,7 @@ export function fieldMapping(
   const mappings = readObjectsMember(members, 'fieldMappings', GEOSERVICES_LIMITS.replicaEdits)?.map(
     (one) =>
       [
-        readTextMember(one, 'source', MOST_TEXT) ?? readTextMember(one, 'sourceName', MOST_TEXT) ?? '',
+        readTextMember(one, 'source', MAX_TEXT) ?? readTextMember(one, 'sourceName', MAX_TEXT) ?? '',
         required('fieldMappings', target, one['name']),
       ] as const,
   );

@@ -49,7 +49,7 @@ import { common, documentFormat, mergeParameters, SERVER } from './feature-serve
 import { queryRequest } from './query-request.js';
 
 const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
-const MOST_TEXT = 8000;
+const MAX_TEXT = 8000;
 
 /** Features of a source that become features of layers, or change those that have their key. */
 export function appendOperations(deps: EditDeps): Operation[] {
@@ -70,7 +70,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
         const format = documentFormat(members);
         const layer = requireEditLayer(deps, x, x.params.serviceId, x.params.layerId);
         const sources = sourceLayers(members);
-        const name = readTextMember(members, 'sourceTableName', MOST_TEXT);
+        const name = readTextMember(members, 'sourceTableName', MAX_TEXT);
         const source = name === undefined ? sources[0] : sources.find((one) => one.name === name);
         if (!source || (name === undefined && sources.length > 1))
           throw badParameter('sourceTableName', 'must name one of the layers of edits');

@@ -28,9 +28,9 @@ import { common, documentFormat, mergeParameters, SERVER } from './feature-serve
 import { parseQueryFilter } from './query-request.js';
 
 const PARAMETER = 'calcExpression';
-const MOST_TEXT = 4000;
+const MAX_TEXT = 4000;
 /** Functions of PostgreSQL take no more arguments. */
-const MOST_ASSIGNMENTS = 100;
+const MAX_ASSIGNMENTS = 100;
 /** Kinds of values that a field takes. */
 const KINDS: Readonly<Partial<Record<FieldType, readonly string[]>>> = {
   integer: ['number'],
@@ -81,19 +81,19 @@ export function calculateOperation(deps: EditDeps): Operation {
 
 /** Throws 400 for what no field can become. */
 function assignments(layer: VectorCollection, members: Members) {
-  const list = readObjectsMember(members, PARAMETER, MOST_ASSIGNMENTS) ?? [];
+  const list = readObjectsMember(members, PARAMETER, MAX_ASSIGNMENTS) ?? [];
   if (list.length === 0) throw badParameter(PARAMETER, 'is missing');
   const fields = new Map(layer.source.fields.map((field) => [field.name.toLowerCase(), field]));
   const values: Record<string, JsonText> = {};
   const expressions: Record<string, Operand> = {};
   for (const one of list) {
-    const name = readTextMember(one, 'field', MOST_TEXT) ?? '';
+    const name = readTextMember(one, 'field', MAX_TEXT) ?? '';
     const field = fields.get(name.toLowerCase());
     if (!field || field.generated || field.isMasked)
       throw badParameter(PARAMETER, `names '${name.slice(0, 60)}', which is no field that can be changed`);
     if (Object.hasOwn(values, field.name) || Object.hasOwn(expressions, field.name))
       throw badParameter(PARAMETER, `names ${field.name} twice`);
-    const sql = readTextMember(one, 'sqlExpression', MOST_TEXT);
+    const sql = readTextMember(one, 'sqlExpression', MAX_TEXT);
     if (sql !== undefined && 'value' in one)
       throw badParameter(PARAMETER, `has both a value and an expression for ${field.name}`);
     if (sql !== undefined) expressions[field.name] = operandOf(layer, field, sql);

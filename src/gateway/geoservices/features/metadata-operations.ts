@@ -16,8 +16,8 @@ import { readFeatureQuery } from './query-request.js';
 const SERVICE = `/rest/services/{serviceId}/${SERVER}`;
 const { serviceId } = layerParams;
 /** Characters of a condition that is looked at. */
-const MOST_SQL = 100_000;
-const MOST_LAYERS = 1000;
+const MAX_SQL = 100_000;
+const MAX_LAYERS = 1000;
 
 const about = (verb: string) => common(SERVER, verb);
 
@@ -34,7 +34,7 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
       run(x, path, members) {
         const name = path['serviceId']!;
         requireVisibleService(deps, x.principal, name);
-        const ids = readIntegersMember(members, 'layers', MOST_LAYERS);
+        const ids = readIntegersMember(members, 'layers', MAX_LAYERS);
         const layers = ids
           ? ids.map((layerId) =>
               requireLayer(deps, x.principal, { service: name, layerId, parameter: 'layers' }),
@@ -78,7 +78,7 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
         const address = { service: path['serviceId']!, layerId, parameter: 'layerId' };
         const layer = requireLayer(deps, x.principal, address);
         readChoiceMember(members, 'sqlType', { values: ['where'], fallback: 'where' });
-        const where = readTextMember(members, 'sql', MOST_SQL) ?? '';
+        const where = readTextMember(members, 'sql', MAX_SQL) ?? '';
         return jsonReply(
           validation(() => readFeatureQuery(layer, { where })),
           documentFormat(members),

@@ -42,10 +42,10 @@ export interface QueryRequest {
   readonly wholeOnly: boolean;
 }
 
-const MOST_TEXT = 200;
-export const MOST_FIELDS = 8000;
-const MOST_DECIMALS = 15;
-const MOST_KEYS = 10;
+const MAX_TEXT = 200;
+export const MAX_FIELDS = 8000;
+const MAX_DECIMALS = 15;
+const MAX_KEYS = 10;
 
 /** Parameters that change what the answer is, and that are not there yet: they are refused where they say something. */
 const UNSUPPORTED = [
@@ -67,9 +67,9 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
   const format = readChoiceMember(members, 'f', { values: QUERY_FORMATS, fallback: 'json' });
   const { fields: names } = readable(layer);
   const crs = outCrs(layer, members, format);
-  const fieldNames = readTextMember(members, 'outFields', MOST_FIELDS);
+  const fieldNames = readTextMember(members, 'outFields', MAX_FIELDS);
   const fields = outFields(layer, fieldNames);
-  const sort = sortOf(layer, readTextMember(members, 'orderByFields', MOST_FIELDS));
+  const sort = sortOf(layer, readTextMember(members, 'orderByFields', MAX_FIELDS));
   const isWhole = names === undefined && fields === layer.source.fields;
   const countOnly = readFlagMember(members, 'returnCountOnly', false);
   const extentOnly = readFlagMember(members, 'returnExtentOnly', false);
@@ -158,11 +158,11 @@ export function parseQueryFilter(layer: VectorCollection, members: Members) {
       ...text('where', LIMITS.geoServicesWhere),
       now: Date.now(),
       objectIds: members['objectIds'],
-      ...text('geometryType', MOST_TEXT),
-      ...text('spatialRel', MOST_TEXT),
-      reach: { ...text('distance', MOST_TEXT), ...text('units', MOST_TEXT) },
-      ...text('time', MOST_TEXT),
-      ...text('timeRelation', MOST_TEXT),
+      ...text('geometryType', MAX_TEXT),
+      ...text('spatialRel', MAX_TEXT),
+      reach: { ...text('distance', MAX_TEXT), ...text('units', MAX_TEXT) },
+      ...text('time', MAX_TEXT),
+      ...text('timeRelation', MAX_TEXT),
       geometry: members['geometry'],
       inSR: members['inSR'],
     },
@@ -230,7 +230,7 @@ export function orderKeys(
     if (field === undefined) throw badParameter(parameter, `cannot be '${part.trim().slice(0, 60)}'`);
     return { field, descending: order.toLowerCase() === 'desc' };
   });
-  if (keys.length > MOST_KEYS) throw badParameter(parameter, `names more than ${MOST_KEYS} fields`);
+  if (keys.length > MAX_KEYS) throw badParameter(parameter, `names more than ${MAX_KEYS} fields`);
   return keys;
 }
 
@@ -248,5 +248,5 @@ function toleranceOf(members: Members): number {
 function precisionOf(members: Members, crs: Crs): number {
   const decimals = readIntegerMember(members, 'geometryPrecision');
   if (decimals === undefined) return coordinatePrecision(crs);
-  return Math.min(decimals, MOST_DECIMALS);
+  return Math.min(decimals, MAX_DECIMALS);
 }

@@ -98,7 +98,7 @@ async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollect
     filter,
     fields: [...new Set([...names, ends.other])].filter((name) => name !== related.source.idColumn),
     limit: GEOSERVICES_LIMITS.geoServicesRecords,
-    maxBytes: MOST_BYTES,
+    maxBytes: MAX_BYTES,
   });
   const groups = groupsOf(answer.features, origins, ends);
   for (const { attributes } of answer.features) if (!names.has(ends.other)) delete attributes[ends.other];
@@ -186,7 +186,7 @@ function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
 }
 
 /** They are read on the event loop. */
-const MOST_BYTES = 4_194_304;
+const MAX_BYTES = 4_194_304;
 
 async function read(x: Exchange, { pools }: QueryDeps, task: ItemsTask) {
   const { features, more } = await runTask(x, pools, 'vector.items', task);

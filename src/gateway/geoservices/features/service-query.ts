@@ -20,7 +20,7 @@ const params = {
   ...{ outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset },
   ...{ resultRecordCount, returnCountOnly, returnIdsOnly },
 };
-const MOST_TEXT = 8000;
+const MAX_TEXT = 8000;
 
 /** Features of several layers in one answer: `query` of a service. */
 export function serviceQueryOperations(deps: QueryDeps): Operation[] {
@@ -33,7 +33,7 @@ export function serviceQueryOperations(deps: QueryDeps): Operation[] {
     ...{ pathParams: { serviceId }, params },
     summary: 'Features of layers of a service',
     async run(x, path, members) {
-      const format = readTextMember(members, 'f', MOST_TEXT) ?? 'json';
+      const format = readTextMember(members, 'f', MAX_TEXT) ?? 'json';
       if (!['json', 'pjson'].includes(format.toLowerCase())) throw badParameter('f', 'must be json or pjson');
       const parts: Uint8Array[] = [];
       let bytes = 0;

@@ -26,7 +26,7 @@ import {
   requireObject,
 } from '../members.js';
 import {
-  MOST_FIELDS,
+  MAX_FIELDS,
   orderKeys,
   QUERY_FORMATS,
   type QueryFormat,
@@ -53,7 +53,7 @@ export interface GroupColumn {
   readonly place: number;
 }
 
-const MOST_GROUP_FIELDS = 20;
+const MAX_GROUP_FIELDS = 20;
 
 /** Undefined where the query asks for features. */
 export function groupsRequest(layer: VectorCollection, members: Members): GroupsRequest | undefined {
@@ -61,7 +61,7 @@ export function groupsRequest(layer: VectorCollection, members: Members): Groups
   const isDistinct = readFlagMember(members, 'returnDistinctValues', false);
   if (statistics === undefined) {
     for (const name of ['groupByFieldsForStatistics', 'having'])
-      if (readTextMember(members, name, MOST_FIELDS) !== undefined)
+      if (readTextMember(members, name, MAX_FIELDS) !== undefined)
         throw badParameter(name, 'goes with outStatistics');
     if (!isDistinct) return undefined;
   }
@@ -70,9 +70,9 @@ export function groupsRequest(layer: VectorCollection, members: Members): Groups
     ? groupFields(
         layer,
         'groupByFieldsForStatistics',
-        readTextMember(members, 'groupByFieldsForStatistics', MOST_FIELDS),
+        readTextMember(members, 'groupByFieldsForStatistics', MAX_FIELDS),
       )
-    : distinctFields(layer, readTextMember(members, 'outFields', MOST_FIELDS));
+    : distinctFields(layer, readTextMember(members, 'outFields', MAX_FIELDS));
   return requestOf(layer, members, groupBy, statistics ?? []);
 }
 
@@ -130,7 +130,7 @@ export function requireDifferent(names: readonly string[]): void {
 
 function sortOf(members: Members, names: readonly string[], columns: readonly Field[]): SortKey[] {
   const sortable = new Map(names.map((name, i) => [name.toLowerCase(), columns[i]!.name]));
-  return orderKeys(readTextMember(members, 'orderByFields', MOST_FIELDS), sortable);
+  return orderKeys(readTextMember(members, 'orderByFields', MAX_FIELDS), sortable);
 }
 
 const WORDS: Readonly<Record<string, GroupStatisticType>> = {
@@ -218,8 +218,8 @@ export function groupFields(layer: VectorCollection, parameter: string, text: st
     return name;
   });
   const distinct = [...new Set(names)];
-  if (distinct.length > MOST_GROUP_FIELDS)
-    throw badParameter(parameter, `names more than ${MOST_GROUP_FIELDS} fields`);
+  if (distinct.length > MAX_GROUP_FIELDS)
+    throw badParameter(parameter, `names more than ${MAX_GROUP_FIELDS} fields`);
   return distinct;
 }
 
@@ -229,7 +229,7 @@ function distinctFields(layer: VectorCollection, text: string | undefined): stri
   if (text.trim() !== '*') return groupFields(layer, 'outFields', text);
   const names = [...listComparableFields(layer).values()].filter((name) => name !== layer.source.idColumn);
   if (names.length === 0) throw badParameter('outFields', 'names nothing that has distinct values');
-  if (names.length > MOST_GROUP_FIELDS)
-    throw badParameter('outFields', `names more than ${MOST_GROUP_FIELDS} fields`);
+  if (names.length > MAX_GROUP_FIELDS)
+    throw badParameter('outFields', `names more than ${MAX_GROUP_FIELDS} fields`);
   return names;
 }

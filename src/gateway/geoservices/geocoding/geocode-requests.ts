@@ -86,13 +86,13 @@ function filterOf(members: Members, types: 'category' | 'featureTypes'): PlaceFi
   };
 }
 
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 
 /** Words with commas between them, in lower case. */
 function listOf(members: Members, name: string): string[] {
   const words = (readTextMember(members, name, 2000) ?? '').toLowerCase().split(',');
   const list = words.map((word) => word.trim()).filter((word) => word !== '');
-  if (list.length > MOST_LISTED) throw badParameter(name, `must not have more than ${MOST_LISTED} members`);
+  if (list.length > MAX_LISTED) throw badParameter(name, `must not have more than ${MAX_LISTED} members`);
   return list;
 }
 

@@ -89,7 +89,7 @@ export const EDITING: readonly GeometryServerOperation[] = [
 ];
 
 const PATTERN_LENGTH = 9;
-const MOST_TEXT = 200;
+const MAX_TEXT = 200;
 /** `RELATE(G1, G2, "FFFTTT***")`, as clients of old write a pattern. */
 const RELATE = /^\s*RELATE\s*\(\s*G1\s*,\s*G2\s*,\s*["']([^"']*)["']\s*\)\s*$/i;
 
@@ -118,7 +118,7 @@ async function relation(compute: Compute, members: Members) {
 }
 
 function patternOf(members: Members): string {
-  const value = readTextMember(members, 'relationParam', MOST_TEXT) ?? '';
+  const value = readTextMember(members, 'relationParam', MAX_TEXT) ?? '';
   const pattern = (RELATE.exec(value)?.[1] ?? value).trim().toUpperCase();
   if (pattern.length !== PATTERN_LENGTH || !/^[TF012*]*$/.test(pattern))
     throw badParameter('relationParam', 'must be nine of T, F, 0, 1, 2 and *');

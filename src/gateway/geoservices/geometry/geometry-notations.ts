@@ -55,8 +55,8 @@ async function toStrings(compute: Compute, members: Members) {
 async function fromStrings(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
   const strings = listMember(members, 'strings');
-  if (!strings.every((one) => typeof one === 'string' && one.length <= MOST_TEXT))
-    throw badParameter('strings', `must be text of ${MOST_TEXT} characters at most`);
+  if (!strings.every((one) => typeof one === 'string' && one.length <= MAX_TEXT))
+    throw badParameter('strings', `must be text of ${MAX_TEXT} characters at most`);
   const notation = notationOf(members);
   const result = await compute({
     verb: 'read',
@@ -69,8 +69,8 @@ async function fromStrings(compute: Compute, members: Members) {
 }
 
 /** Of one place. */
-const MOST_TEXT = 100;
-const MOST_DIGITS = 10;
+const MAX_TEXT = 100;
+const MAX_DIGITS = 10;
 const DIGITS: Record<NotationName, number> = {
   ...{ MGRS: 5, USNG: 8, UTM: 0, GeoRef: 5 },
   ...{ GARS: 0, DMS: 2, DDM: 4, DD: 6 },
@@ -91,7 +91,7 @@ function notationOf(members: Members): Notation {
       ? fallback
       : readChoiceMember(members, 'conversionMode', { values: MODES[name], fallback });
   const digits = readIntegerMember(members, 'numOfDigits') ?? DIGITS[name];
-  if (digits > MOST_DIGITS) throw badParameter('numOfDigits', `must be at most ${MOST_DIGITS}`);
+  if (digits > MAX_DIGITS) throw badParameter('numOfDigits', `must be at most ${MAX_DIGITS}`);
   return {
     ...{ name, digits },
     rounds: readFlagMember(members, 'rounding', true),

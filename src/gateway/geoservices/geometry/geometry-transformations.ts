@@ -48,7 +48,7 @@ function wayDocument(steps: readonly DatumStep[]) {
 }
 
 /** Steps of the transformations that a projection shall take; more make no way. */
-const MOST_STEPS = 10;
+const MAX_STEPS = 10;
 
 /**
  * What `transformation` and `transformForward` name; undefined where PROJ shall choose. Between two references a
@@ -65,8 +65,8 @@ export function readDatumSteps(members: Members): StepChoice[] | undefined {
   const transformation = requireObject('transformation', read);
   const list = transformation['geoTransforms'];
   if (list === undefined) return [{ code: codeOf(transformation), ...directionOf(members) }];
-  if (!Array.isArray(list) || list.length === 0 || list.length > MOST_STEPS)
-    throw badParameter('transformation', `must have 1 to ${MOST_STEPS} geoTransforms`);
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_STEPS)
+    throw badParameter('transformation', `must have 1 to ${MAX_STEPS} geoTransforms`);
   return list.map((one) => {
     const step = requireObject('transformation', one);
     return { code: codeOf(step), ...directionOf(step) };

@@ -30,7 +30,7 @@ import { requireImage, ruled } from './image-layers.js';
 import { jsonReply } from './in-band.js';
 import { type ImageRendering, parseRenderingRule } from './rendering-rule.js';
 
-const MOST_TEXT = 1000;
+const MAX_TEXT = 1000;
 
 const params = {
   bbox: member('bbox', 'xmin,ymin,xmax,ymax; the whole raster when absent.'),
@@ -123,21 +123,21 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
     ...(version === '1' ? { lercVersion: 1 as const } : {}),
     ...{ encoding, bands, resampling, quality },
     nodata: decimalOf(members, 'noData'),
-    datetime: timeRange(readTextMember(members, 'time', MOST_TEXT)),
+    datetime: timeRange(readTextMember(members, 'time', MAX_TEXT)),
     rendering: parseRenderingRule(collection, members),
   };
 }
 
 /** Counted from 1. */
 function bandsOf({ bands }: RasterCollection, members: Members): number[] | undefined {
-  const ids = readIntegersMember(members, 'bandIds', MOST_TEXT);
+  const ids = readIntegersMember(members, 'bandIds', MAX_TEXT);
   if (ids?.some((id) => id >= bands.length))
     throw badParameter('bandIds', `must be bands of 0 to ${bands.length - 1}`);
   return ids?.map((id) => id + 1);
 }
 
 function decimalOf(members: Members, name: 'noData' | 'compressionTolerance'): number | undefined {
-  const text = readTextMember(members, name, MOST_TEXT);
+  const text = readTextMember(members, name, MAX_TEXT);
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!Number.isFinite(value) || (name === 'compressionTolerance' && value < 0))

@@ -20,7 +20,7 @@ import { parseRenderingRule } from './rendering-rule.js';
 
 /** How often values occur in the bands of image services. */
 
-const MOST_TEXT = 1000;
+const MAX_TEXT = 1000;
 
 export const AREA_PARAMS = {
   geometry: member('geometry', 'An envelope or a polygon, as JSON.'),
@@ -50,7 +50,7 @@ export async function countsWithin(
   const { bbox, polygons, crs } = areaOf(members, collection);
   const pixel = pixelSizeOf(members);
   const bands = bandsOf(collection, members);
-  const datetime = timeRange(readTextMember(members, 'time', MOST_TEXT));
+  const datetime = timeRange(readTextMember(members, 'time', MAX_TEXT));
   const place = { bbox, bboxCrs: crs };
   const { source, at } = await findSource(x, deps.pools, ruled(collection, members), { datetime, place });
   const area = { bbox, crs: crs.proj, maxPixels: GEOSERVICES_LIMITS.histogramPixels };
@@ -105,7 +105,7 @@ function pixelSizeOf(members: Members): [number, number] | undefined {
   const json = isJson ? readObjectMember(members, 'pixelSize')! : {};
   const [x, y = x] = isJson
     ? [Number(json['x']), Number(json['y'])]
-    : readTextMember(members, 'pixelSize', MOST_TEXT)!.split(',').map(Number);
+    : readTextMember(members, 'pixelSize', MAX_TEXT)!.split(',').map(Number);
   if (!(x! > 0 && y! > 0 && Number.isFinite(x) && Number.isFinite(y)))
     throw badParameter('pixelSize', 'must be x,y, both above 0');
   return [x!, y!];

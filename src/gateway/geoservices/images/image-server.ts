@@ -47,8 +47,8 @@ const ROOT = `/rest/services/${SERVER}`;
 const about = (verb: string) => common(SERVER, verb, SERVER);
 
 /** Points of one answer. */
-const MOST_SAMPLES = 100;
-const MOST_TEXT = 1000;
+const MAX_SAMPLES = 100;
+const MAX_TEXT = 1000;
 
 const place = {
   geometry: member('geometry', 'Where to look: x,y, or a geometry as JSON.'),
@@ -179,7 +179,7 @@ function positionsOf({ literal, middle }: PlaceGeometry): readonly PlacePosition
   return [middle];
 }
 
-const timeOf = (members: Members) => timeRange(readTextMember(members, 'time', MOST_TEXT));
+const timeOf = (members: Members) => timeRange(readTextMember(members, 'time', MAX_TEXT));
 
 async function identify(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
   const place = placeGeometry(members, layerCrs(collection));
@@ -196,7 +196,7 @@ async function identify(x: Exchange, deps: TilesDeps, collection: RasterCollecti
 async function samples(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
   const place = placeGeometry(members, layerCrs(collection));
   const [positions, { crs }, datetime] = [positionsOf(place), place, timeOf(members)];
-  if (positions.length > MOST_SAMPLES) throw badParameter('geometry', `has more than ${MOST_SAMPLES} points`);
+  if (positions.length > MAX_SAMPLES) throw badParameter('geometry', `has more than ${MAX_SAMPLES} points`);
   const source = ruled(collection, members);
   const all: object[] = [];
   for (const [locationId, at] of positions.entries()) {
@@ -213,9 +213,9 @@ function catalog(collection: RasterCollection, members: Members) {
   const { where } = members;
   for (const name of ['geometry', 'orderByFields', 'outStatistics', 'groupByFieldsForStatistics'])
     if (members[name]) throw badParameter(name, 'is not supported of image services');
-  if (where && !/^\s*1\s*=\s*1\s*$/.test(readTextMember(members, 'where', MOST_TEXT)!))
+  if (where && !/^\s*1\s*=\s*1\s*$/.test(readTextMember(members, 'where', MAX_TEXT)!))
     throw badParameter('where', 'must be 1=1 of image services');
-  const ids = readIntegersMember(members, 'objectIds', MOST_TEXT);
+  const ids = readIntegersMember(members, 'objectIds', MAX_TEXT);
   const time = timeOf(members);
   const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = time ?? {};
   const items = listGranules(collection)

@@ -13,7 +13,7 @@ import { type Members, readTextMember } from '../members.js';
 
 /** Places that clients ask about, and the pixels of rasters there. */
 
-const MOST_TEXT = 1000;
+const MAX_TEXT = 1000;
 
 /** x,y ordered. */
 export type PlacePosition = readonly [number, number];
@@ -33,7 +33,7 @@ export function placeGeometry(members: Members, own: Crs): PlaceGeometry {
   let crs = readSpatialReference(members, 'sr') ?? own;
   const isNumbers = typeof geometry === 'string' && !geometry.trim().startsWith('{');
   const type =
-    readTextMember(members, 'geometryType', MOST_TEXT) ?? (isNumbers ? 'esriGeometryPoint' : undefined);
+    readTextMember(members, 'geometryType', MAX_TEXT) ?? (isNumbers ? 'esriGeometryPoint' : undefined);
   const literal = geometryLiteral(geometry, type, (reference) => {
     if (reference !== undefined && reference !== null) crs = spatialReference('geometry', reference);
     return crs;

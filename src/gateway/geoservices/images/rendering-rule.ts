@@ -30,7 +30,7 @@ interface Step {
 }
 
 /** Functions may be within one another, that deep. */
-const MOST_DEPTH = 8;
+const MAX_DEPTH = 8;
 
 export function parseRenderingRule(collection: RasterCollection, members: Members): ImageRendering {
   const rule = readObjectMember(members, 'renderingRule');
@@ -38,7 +38,7 @@ export function parseRenderingRule(collection: RasterCollection, members: Member
 }
 
 function functionOf(collection: RasterCollection, rule: Members, depth: number): ImageRendering {
-  if (depth > MOST_DEPTH) wrong(`is deeper than ${MOST_DEPTH} functions`);
+  if (depth > MAX_DEPTH) wrong(`is deeper than ${MAX_DEPTH} functions`);
   const name = rule['rasterFunction'];
   const args = requireObject('renderingRule', rule['rasterFunctionArguments'] ?? {});
   const within = args['Raster'] ?? args['raster'];

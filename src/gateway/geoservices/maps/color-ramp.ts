@@ -8,7 +8,7 @@ export type Rgba = readonly [number, number, number, number];
 type Triple = readonly [number, number, number];
 
 const PARAMETER = 'classificationDef';
-const MOST_PARTS = 20;
+const MAX_PARTS = 20;
 
 /** A colour space: a place of it is told by three numbers, the one named `hue` going around in 360. */
 interface Space {
@@ -29,7 +29,7 @@ function rampOf(ramp: Members): Ramp {
   if (ramp['type'] === 'algorithmic') return algorithmic(ramp);
   if (ramp['type'] !== 'multipart')
     throw badParameter(PARAMETER, 'type of colorRamp must be algorithmic or multipart');
-  const parts = (readObjectsMember({ [PARAMETER]: ramp['colorRamps'] }, PARAMETER, MOST_PARTS) ?? []).map(
+  const parts = (readObjectsMember({ [PARAMETER]: ramp['colorRamps'] }, PARAMETER, MAX_PARTS) ?? []).map(
     algorithmic,
   );
   if (parts.length === 0) throw badParameter(PARAMETER, 'colorRamps must hold ramps');

@@ -27,7 +27,7 @@ export interface MapChoice {
   readonly filters: ReadonlyMap<string, Expression>;
 }
 
-const MOST_TEXT = 8000;
+const MAX_TEXT = 8000;
 
 /** `dynamicLayers` where it is there, else what `layers` leaves; `layerDefs` narrows either. */
 export function mapChoice(all: readonly DrawnLayer[], members: Members, catalog: CatalogSnapshot): MapChoice {
@@ -36,7 +36,7 @@ export function mapChoice(all: readonly DrawnLayer[], members: Members, catalog:
     const choice = dynamicChoice(all, dynamic, catalog);
     return { ...choice, filters: during(choice.layers, members, choice.filters) };
   }
-  const layers = shown(all, readTextMember(members, 'layers', MOST_TEXT), catalog).slice(
+  const layers = shown(all, readTextMember(members, 'layers', MAX_TEXT), catalog).slice(
     0,
     LIMITS.collectionsPerRequest,
   );
@@ -87,7 +87,7 @@ function during(
   before: ReadonlyMap<string, Expression>,
 ): Map<string, Expression> {
   const filters = new Map(before);
-  const time = readTextMember(members, 'time', MOST_TEXT);
+  const time = readTextMember(members, 'time', MAX_TEXT);
   if (time !== undefined) for (const layer of layers) narrow(filters, layer, 'time', { time });
   return filters;
 }

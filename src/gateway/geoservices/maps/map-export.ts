@@ -29,9 +29,9 @@ import { type DrawnLayer, listMapLayers, type MapDeps } from './map-layers.js';
 import { imageWindow, MAP_CRS, windowSettings } from './map-window.js';
 import { resolutionToScale } from './tile-info.js';
 
-const MOST_TEXT = 200;
+const MAX_TEXT = 200;
 const DPI = 96;
-const MOST_DPI = 768;
+const MAX_DPI = 768;
 
 export const MAP_EXPORT_FORMATS: Readonly<Record<(typeof MAP_SERVER_FORMATS)[number], Format>> = {
   png: PNG_FORMAT,
@@ -57,7 +57,7 @@ const params = {
   layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
   time: member('time', 'Milliseconds since 1970, or start,end.'),
   transparent: member('transparent', 'false when absent.'),
-  dpi: member('dpi', `${DPI} when absent, ${MOST_DPI} at most.`),
+  dpi: member('dpi', `${DPI} when absent, ${MAX_DPI} at most.`),
   dynamicLayers: member('dynamicLayers', 'Layers with conditions and drawings of their own, as JSON.'),
 };
 
@@ -112,7 +112,7 @@ function exportRequest(
     fallback: maps?.defaultFormat ?? 'png',
   });
   const dpi = readIntegerMember(members, 'dpi') ?? DPI;
-  if (dpi < 1 || dpi > MOST_DPI) throw badParameter('dpi', `must be from 1 to ${MOST_DPI}`);
+  if (dpi < 1 || dpi > MAX_DPI) throw badParameter('dpi', `must be from 1 to ${MAX_DPI}`);
   return {
     ...mapChoice(all, members, catalog),
     answer: readChoiceMember(members, 'f', { values: ['image', 'json', 'pjson'], fallback: 'image' }),
@@ -124,7 +124,7 @@ function exportRequest(
     format: MAP_EXPORT_FORMATS[format],
     dpi,
     transparent: readFlagMember(members, 'transparent', maps?.defaultTransparent ?? false),
-    time: timeRange(readTextMember(members, 'time', MOST_TEXT)),
+    time: timeRange(readTextMember(members, 'time', MAX_TEXT)),
   };
 }
 

@@ -14,7 +14,7 @@ import type { Members } from '../members.js';
 /** Features of map services one by one, as `identify` and `find` list them. */
 
 /** Maximum number of features in one answer. */
-export const MOST_RESULTS = 1000;
+export const MAX_RESULTS = 1000;
 
 /** Results of one layer. */
 export interface MapLayerResults {

@@ -12,10 +12,10 @@ import { common, documentFormat, readingOperation } from '../features/feature-se
 import { member } from '../features/query-members.js';
 import { readFlagMember, readTextMember } from '../members.js';
 import { mapChoice } from './map-choice.js';
-import { createMapResultsReply, type MapLayerResults, MOST_RESULTS, mapResults } from './map-features.js';
+import { createMapResultsReply, MAX_RESULTS, type MapLayerResults, mapResults } from './map-features.js';
 import { listMapLayers, type MapDeps, numberedLayers } from './map-layers.js';
 
-const MOST_TEXT = 200;
+const MAX_TEXT = 200;
 
 const params = {
   searchText: member('searchText', 'What to look for.'),
@@ -36,7 +36,7 @@ export function createFindOperations(deps: MapDeps): Operation[] {
     summary: 'Features of a map by what their fields say',
     async run(x, { serviceId }, members) {
       const all = numberedLayers(listMapLayers(deps, x.principal, serviceId!));
-      const text = readTextMember(members, 'searchText', MOST_TEXT);
+      const text = readTextMember(members, 'searchText', MAX_TEXT);
       if (text === undefined) throw badParameter('searchText', 'is missing');
       const search = { text, contains: readFlagMember(members, 'contains', true) };
       const { layers, filters } = mapChoice(all, members, deps.visible(x.principal));
@@ -49,7 +49,7 @@ export function createFindOperations(deps: MapDeps): Operation[] {
       const results: MapLayerResults[] = [];
       let count = 0;
       for (const layer of layers.filter(hasFeatures)) {
-        const limit = MOST_RESULTS - count;
+        const limit = MAX_RESULTS - count;
         const fields = searched(layer, names);
         const matches = fields.flatMap((field) => matching(field, search) ?? []);
         if (matches.length === 0 || limit <= 0) continue;

@@ -12,7 +12,7 @@ import { member } from '../features/query-members.js';
 import { placeGeometry, readPixel } from '../images/pixels.js';
 import { type Members, readFlagMember, readIntegerMember, readTextMember } from '../members.js';
 import { type MapChoice, mapChoice } from './map-choice.js';
-import { createMapResultsReply, type MapLayerResults, MOST_RESULTS, mapResults } from './map-features.js';
+import { createMapResultsReply, MAX_RESULTS, type MapLayerResults, mapResults } from './map-features.js';
 import { listMapLayers, type MapDeps, numberedLayers } from './map-layers.js';
 import { MAP_CRS, parseMapBox } from './map-window.js';
 
@@ -62,7 +62,7 @@ export async function identified(
   const results: MapLayerResults[] = [];
   let count = 0;
   for (const layer of layers) {
-    const limit = MOST_RESULTS - count;
+    const limit = MAX_RESULTS - count;
     if (limit <= 0 || (isTop && count > 0)) break;
     const found = hasFeatures(layer)
       ? await mapResults(x, deps.pools, layer, { query, filter: filters.get(layer.id), limit, pretty })

@@ -19,7 +19,7 @@ const KML = 'application/vnd.google-earth.kml+xml';
 const NAMESPACE = 'http://www.opengis.net/kml/2.2';
 const OPTIONS = ['composite', 'separateImage'] as const;
 const SIDE = 1024;
-const MOST_TEXT = 1000;
+const MAX_TEXT = 1000;
 const VIEW = 'bbox=[bboxWest],[bboxSouth],[bboxEast],[bboxNorth]';
 
 const params = {
@@ -35,7 +35,7 @@ export function kmlOperations(deps: MapDeps): Operation[] {
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'A map as KML',
     run(x, path, members) {
-      const name = readTextMember(members, 'docName', MOST_TEXT) ?? path['serviceId']!;
+      const name = readTextMember(members, 'docName', MAX_TEXT) ?? path['serviceId']!;
       const all = listMapLayers(deps, x.principal, path['serviceId']!);
       const { layers } = mapChoice(all, { layers: numbersOf(members) }, deps.visible(x.principal));
       const option = readChoiceMember(members, 'layerOptions', { values: OPTIONS, fallback: OPTIONS[0] });
@@ -49,7 +49,7 @@ export function kmlOperations(deps: MapDeps): Operation[] {
 }
 
 function numbersOf(members: Members): string {
-  const text = readTextMember(members, 'layers', MOST_TEXT);
+  const text = readTextMember(members, 'layers', MAX_TEXT);
   if (text === undefined) return 'all';
   if (!/^[\d,\s]+$/.test(text)) throw badParameter('layers', 'must be numbers of layers');
   return `show:${text}`;
@@ -57,7 +57,7 @@ function numbersOf(members: Members): string {
 
 /** The east is beyond 180 where the view crosses the antimeridian. */
 function boxOf(members: Members): Box | undefined {
-  const text = readTextMember(members, 'bbox', MOST_TEXT);
+  const text = readTextMember(members, 'bbox', MAX_TEXT);
   if (text === undefined) return undefined;
   const numbers = text.split(',').map(Number);
   const [west, south, side, north] = numbers as unknown as Box;

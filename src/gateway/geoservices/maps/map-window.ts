@@ -13,7 +13,7 @@ import { type Members, readTextMember } from '../members.js';
 
 /** Windows of maps and pictures, as clients of GeoServices ask for them. Each reader throws 400 naming the parameter. */
 
-const MOST_TEXT = 1000;
+const MAX_TEXT = 1000;
 /** Below it pixels cannot be told apart. */
 const MIN_SIDE = 1e-9;
 
@@ -86,7 +86,7 @@ const USUAL_SIDE = 400;
 
 function sizeOf(members: Members, { own, all: most }: WindowSettings): [number, number] {
   const { defaultImageWidth = USUAL_SIDE, defaultImageHeight = USUAL_SIDE } = own;
-  const text = readTextMember(members, 'size', MOST_TEXT) ?? `${defaultImageWidth},${defaultImageHeight}`;
+  const text = readTextMember(members, 'size', MAX_TEXT) ?? `${defaultImageWidth},${defaultImageHeight}`;
   const sides = text.split(',').map((side) => (/^\s*\d{1,6}\s*$/.test(side) ? Number(side) : 0));
   const [width = 0, height = 0, ...more] = sides;
   if (more.length > 0 || width < 1 || height < 1)

@@ -95,18 +95,18 @@ function intervalOf(definition: Members, method: ClassMethod): number {
   return interval;
 }
 
-const MOST_VALUE_FIELDS = 3;
-const MOST_DELIMITER = 10;
+const MAX_VALUE_FIELDS = 3;
+const MAX_DELIMITER = 10;
 
 function valuesRequest(layer: VectorCollection, members: Members, definition: Members): ValuesRequest {
   const names = definition['uniqueValueFields'];
-  if (!Array.isArray(names) || names.length === 0 || names.length > MOST_VALUE_FIELDS)
-    throw bad(`uniqueValueFields must be one to ${MOST_VALUE_FIELDS} names`);
+  if (!Array.isArray(names) || names.length === 0 || names.length > MAX_VALUE_FIELDS)
+    throw bad(`uniqueValueFields must be one to ${MAX_VALUE_FIELDS} names`);
   const groupBy = names.map((name) => fieldOf(layer, name));
   if (new Set(groupBy).size < groupBy.length) throw bad('uniqueValueFields names a field twice');
   const delimiter = definition['fieldDelimiter'] ?? ',';
-  if (typeof delimiter !== 'string' || delimiter.length > MOST_DELIMITER)
-    throw bad(`fieldDelimiter must be text of ${MOST_DELIMITER} characters at most`);
+  if (typeof delimiter !== 'string' || delimiter.length > MAX_DELIMITER)
+    throw bad(`fieldDelimiter must be text of ${MAX_DELIMITER} characters at most`);
   return {
     ...{ type: 'uniqueValue', delimiter },
     symbols: symbolsOf(layer, definition, 'CartoBold'),

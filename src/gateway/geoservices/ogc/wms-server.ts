@@ -37,7 +37,7 @@ import {
   wmsException,
 } from './wms-capabilities.js';
 
-const MOST_TEXT = 8000;
+const MAX_TEXT = 8000;
 const FORMATS = {
   ...{ 'image/png': PNG_FORMAT, 'image/jpeg': JPEG_FORMAT },
   ...{ 'image/webp': WEBP_FORMAT, 'image/tiff': TIFF_FORMAT },
@@ -96,7 +96,7 @@ function layersNamed(
   name: string,
   catalog: CatalogSnapshot,
 ): DrawnLayer[] {
-  const names = readTextMember(pairs, name, MOST_TEXT)?.split(',') ?? [];
+  const names = readTextMember(pairs, name, MAX_TEXT)?.split(',') ?? [];
   if (names.length === 0) throw badParameter(name, 'must name layers');
   if (names.length > LIMITS.collectionsPerRequest)
     throw badParameter(name, `must name ${LIMITS.collectionsPerRequest} layers at most`);
@@ -111,7 +111,7 @@ function noLayer(name: string, id: number, catalog: CatalogSnapshot): never {
 }
 
 function requireDefaultStyles(pairs: Members, name: string): void {
-  const styles = readTextMember(pairs, name, MOST_TEXT)?.split(',') ?? [];
+  const styles = readTextMember(pairs, name, MAX_TEXT)?.split(',') ?? [];
   if (!styles.every((one) => one === '' || one === 'default'))
     throw badParameter(name, 'must be default, or empty');
 }
@@ -127,7 +127,7 @@ function windowOf(layers: readonly DrawnLayer[], pairs: Members, version: WmsVer
 
 /** In the axis order of the CRS since 1.3.0. */
 function boxOf(pairs: Members, crs: Crs, version: WmsVersion): Box {
-  const numbers = (readTextMember(pairs, 'BBOX', MOST_TEXT) ?? '')
+  const numbers = (readTextMember(pairs, 'BBOX', MAX_TEXT) ?? '')
     .split(',')
     .map((side) => (side.trim() ? Number(side) : NaN));
   if (numbers.length !== 4 || !numbers.every((side) => Math.abs(side) <= LIMITS.mapReach))

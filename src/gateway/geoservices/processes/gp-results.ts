@@ -18,7 +18,7 @@ interface ResultDeps {
 }
 
 /** Features of one result at most: others are read by the OGC API, or published. */
-const MOST_FEATURES = 10_000;
+const MAX_FEATURES = 10_000;
 
 /** An output of a job as JSON: `{paramName, dataType, value}`. Throws what keeps it from being there. */
 export async function resultText(
@@ -65,7 +65,7 @@ async function featureSet(
   const collection = vectorCollection(layer!, path, versions)('result', 0) as VectorCollection;
   const { 'env:outSR': outSR, returnZ } = members;
   const query = {
-    ...{ where: '1=1', outFields: '*', resultRecordCount: MOST_FEATURES },
+    ...{ where: '1=1', outFields: '*', resultRecordCount: MAX_FEATURES },
     ...(outSR === undefined ? {} : { outSR }),
     ...(returnZ === undefined ? {} : { returnZ }),
   };

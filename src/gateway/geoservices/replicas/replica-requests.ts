@@ -40,8 +40,8 @@ import {
 
 /** What the requests about replicas ask for. Each reader throws 400 naming the parameter, 404 for what is not there. */
 
-const MOST_LAYERS = 100;
-const MOST_NAME = 200;
+const MAX_LAYERS = 100;
+const MAX_NAME = 200;
 
 interface Caller {
   readonly principal: Principal;
@@ -60,7 +60,7 @@ export function replicaDraft(catalogs: Catalogs, caller: Caller, members: Member
   if (syncModel !== 'none') requireFollowed(layers);
   return {
     service,
-    name: readTextMember(members, 'replicaName', MOST_NAME) ?? 'replica',
+    name: readTextMember(members, 'replicaName', MAX_NAME) ?? 'replica',
     syncModel,
     crs: crsOf(members, 'replicaSR') ?? commonCrs(layers),
     layers,
@@ -79,12 +79,12 @@ function requirePlain(members: Members): void {
 }
 
 function layerChoices(catalogs: Catalogs, caller: Caller, members: Members): LayerChoice[] {
-  const ids = readIntegersMember(members, 'layers', MOST_LAYERS);
+  const ids = readIntegersMember(members, 'layers', MAX_LAYERS);
   const collections = ids
     ? ids.map((layerId) => copied(requireLayer(catalogs, caller.principal, { ...caller, layerId })))
     : listServiceLayers(catalogs, caller.principal, caller.service)
         .filter(({ source }) => !isNumbered(source))
-        .slice(0, MOST_LAYERS);
+        .slice(0, MAX_LAYERS);
   if (collections.length === 0) throw badParameter('layers', 'must name at least one layer');
   const queries = readObjectMember(members, 'layerQueries') ?? {};
   return collections.map((collection) => {
@@ -123,7 +123,7 @@ function layerFilter(collection: VectorCollection, members: Members, query: Memb
   const area = readFlagMember(query, 'useGeometry', true)
     ? {
         geometry: members['geometry'],
-        geometryType: readTextMember(members, 'geometryType', MOST_NAME),
+        geometryType: readTextMember(members, 'geometryType', MAX_NAME),
         inSR: members['inSR'],
       }
     : {};
@@ -189,7 +189,7 @@ function wantsOf(members: Members): Wants {
 }
 
 function generationsOf(members: Members, name: string): Map<number, number> {
-  const list = readObjectsMember(members, name, MOST_LAYERS);
+  const list = readObjectsMember(members, name, MAX_LAYERS);
   if (!list) throw badParameter(name, 'is missing');
   return new Map(
     list.map(({ id, serverGen }) => [
@@ -240,7 +240,7 @@ function ofReplica({ layers }: Replica, members: Members): LayerSync[] {
 }
 
 function ofLayers(members: Members): LayerSync[] {
-  const list = readObjectsMember(members, 'syncLayers', MOST_LAYERS);
+  const list = readObjectsMember(members, 'syncLayers', MAX_LAYERS);
   if (!list || list.length === 0) throw badParameter('syncLayers', 'is missing');
   const layers = list.map((one) => ({
     layerId: wholeNumber('syncLayers.id', one['id']),
@@ -261,7 +261,7 @@ function editsOf(
   replica: Replica,
   members: Members,
 ): Map<number, LayerEdits> {
-  const list = readObjectsMember(members, 'edits', MOST_LAYERS) ?? [];
+  const list = readObjectsMember(members, 'edits', MAX_LAYERS) ?? [];
   const edits = new Map<number, LayerEdits>();
   let count = 0;
   for (const one of list) {

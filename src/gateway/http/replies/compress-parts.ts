@@ -5,7 +5,7 @@ import { HTTP_LIMITS } from '../../../core/http/limits.js';
 import { ZstdStream } from '../../../native/index.js';
 
 /** Parts below this size wait for the next one: what stands between two parts is no reason to send anything. */
-const LEAST_BYTES = 1024;
+const MIN_BYTES = 1024;
 /** How far compressors look back, as a power of two: each of them has that in memory while its client reads. */
 const WINDOW_LOG = 18;
 const CHUNK_BYTES = 65_536;
@@ -57,7 +57,7 @@ async function* largeParts(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   for await (const part of parts) {
     waiting.push(part);
     bytes += part.byteLength;
-    if (bytes < LEAST_BYTES) continue;
+    if (bytes < MIN_BYTES) continue;
     yield waiting.length === 1 ? part : Buffer.concat(waiting);
     waiting = [];
     bytes = 0;

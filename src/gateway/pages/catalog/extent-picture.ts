@@ -4,20 +4,20 @@ import { html, type Markup } from '../../../core/values/html.js';
 import { assetUrl } from '../layout.js';
 
 /** Degrees across that a picture shows at least: the coasts in it are those of a small scale. */
-const LEAST_WIDTH = 48;
+const MIN_WIDTH = 48;
 /** The extent takes this share of the picture's width or height. */
 const SHARE = 0.4;
 /** Height of a picture by its width. */
 const RATIO = 0.5;
 /** Share of the picture's width below which an extent would be invisible, so it is drawn larger. */
-const LEAST_SIDE = 0.035;
+const MIN_SIDE = 0.035;
 
 /** The part of the world around an extent, which is marked, drawn without scripts. Decorative: the text says it too. */
 export function extentPicture(box: Box | undefined, baseUrl: string): Markup {
   const boxes = box ? plainBoxes(box) : [];
   const [x, y, width] = windowOf(boxes);
   const view = [x, y, width, width * RATIO].map(fixed).join(' ');
-  const least = width * LEAST_SIDE;
+  const least = width * MIN_SIDE;
   return html`<svg class="extent" viewBox="${view}" preserveAspectRatio="xMidYMid slice" aria-hidden="true" focusable="false"><image href="${assetUrl(baseUrl, 'world.svg')}" x="-180" y="-90" width="360" height="180"/>${boxes.map((one) => rectangle(one, least))}</svg>`;
 }
 
@@ -26,7 +26,7 @@ function windowOf(boxes: readonly Box[]): [x: number, y: number, width: number] 
   const [box] = boxes;
   if (!box || boxes.length > 1) return [-180, -90, 360];
   const [west, south, east, north] = box;
-  const width = Math.min(360, Math.max(LEAST_WIDTH, (east - west) / SHARE, (north - south) / SHARE / RATIO));
+  const width = Math.min(360, Math.max(MIN_WIDTH, (east - west) / SHARE, (north - south) / SHARE / RATIO));
   const within = (middle: number, side: number, limit: number) =>
     Math.min(limit - side, Math.max(-limit, middle - side / 2));
   const x = within((west + east) / 2, width, 180);

@@ -4,7 +4,7 @@ import { ApiError } from '../../../core/errors/errors.js';
 const COST = { type: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 /** Passwords that are looked at side by side: each takes a thread of the process, and memory. */
 const AT_ONCE = 2;
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 
 export const PASSWORD_LENGTH = { least: 12, most: 256 } as const;
 
@@ -38,7 +38,7 @@ async function argon(): Promise<Pick<typeof import('argon2'), 'hash' | 'verify'>
 }
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (waiting.length >= MOST_WAITING)
+  if (waiting.length >= MAX_WAITING)
     throw new ApiError('unavailable', 'Too many passwords wait to be looked at.');
   if (running >= AT_ONCE) await new Promise<void>((go) => waiting.push(go));
   running++;

@@ -12,9 +12,9 @@ const OF_TOKEN = new Set(
     ' ',
   ),
 );
-const MOST_TEXT = 200;
-const MOST_VALUES = 100;
-const MOST_CLAIMS = 100;
+const MAX_TEXT = 200;
+const MAX_VALUES = 100;
+const MAX_CLAIMS = 100;
 /** What a name is typed with; the rest of what a provider may say is taken out. */
 const NOT_OF_NAMES = /[^\w.@+-]/g;
 const EMAIL = /^[^\s@<>"]{1,64}@[^\s@<>"]{1,255}$/;
@@ -50,10 +50,10 @@ function rolesOf({ roleClaim, roleMapping }: OidcProvider, claims: ProviderClaim
 /** Claims that policies for rows may compare with: texts without control characters, bounded. */
 export function filterClaims(claims: ProviderClaims): StoredUser['claims'] {
   const entries = Object.entries(claims)
-    .filter(([type]) => !OF_TOKEN.has(type) && type.length <= MOST_TEXT)
+    .filter(([type]) => !OF_TOKEN.has(type) && type.length <= MAX_TEXT)
     .map(([type, value]) => [type, valuesOf(value)] as const)
     .filter(([, values]) => values.length > 0);
-  return Object.fromEntries(entries.slice(0, MOST_CLAIMS));
+  return Object.fromEntries(entries.slice(0, MAX_CLAIMS));
 }
 
 /** The value of a claim; one whose name holds dots goes before one within objects. */
@@ -66,7 +66,7 @@ function at(claims: ProviderClaims, path: string): unknown {
 }
 
 function valuesOf(value: unknown): string[] {
-  const values = Array.isArray(value) ? value.slice(0, MOST_VALUES) : [value];
+  const values = Array.isArray(value) ? value.slice(0, MAX_VALUES) : [value];
   return values.map(textOf).filter((text) => text !== undefined);
 }
 
@@ -75,6 +75,6 @@ function textOf(value: unknown): string | undefined {
   const text = String(value)
     .replace(/\p{Cc}|\p{Zl}|\p{Zp}/gu, ' ')
     .trim()
-    .slice(0, MOST_TEXT);
+    .slice(0, MAX_TEXT);
   return text === '' ? undefined : text;
 }

@@ -5,7 +5,7 @@ import type { StatedCrs } from '../../../core/geometry/stated-crs.js';
 import { describeCrs } from '../../../native/index.js';
 
 /** Longest text that a definition of a CRS has. */
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 
 /** Files that may stand beside one of data and hold its CRS: `roads.prj` and `roads.qpj` of `roads.csv`, or `roads.csv.prj`. */
 export function listSidecars(path: string): string[] {
@@ -17,7 +17,7 @@ export function listSidecars(path: string): string[] {
 export async function sidecarCrs(path: string): Promise<string | undefined> {
   for (const sidecar of listSidecars(path)) {
     const bytes = await readFile(sidecar).catch(() => undefined);
-    if (!bytes || bytes.length > MOST_BYTES) continue;
+    if (!bytes || bytes.length > MAX_BYTES) continue;
     const text = bytes.toString('utf8').trim();
     if (isCrs(text)) return text;
   }

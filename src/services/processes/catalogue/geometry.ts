@@ -62,7 +62,7 @@ const plain = (id: string, name: GeometryOperationName, title: string, descripti
   mapProcess({ id, title, description, operation: () => ({ name }) });
 
 /** Beyond it buffers over the ground are off by more than one per cent. */
-const MOST_METRES = 1_000_000;
+const MAX_METRES = 1_000_000;
 
 const CAPS = ['round', 'flat', 'square'];
 const JOINS = ['round', 'mitre', 'bevel'];
@@ -114,8 +114,8 @@ export function bufferOperation(values: InputValues, facts: FeaturesFacts): Geom
   const metres = metresOnGround(values, 'distance', facts);
   if (metres === undefined) return planeBuffer(values, facts);
   if (metres < 0) throw badParameter('/inputs/distance', 'must not be negative in a geographic CRS');
-  if (metres > MOST_METRES)
-    throw badParameter('/inputs/distance', `must be at most ${MOST_METRES} m in a geographic CRS`);
+  if (metres > MAX_METRES)
+    throw badParameter('/inputs/distance', `must be at most ${MAX_METRES} m in a geographic CRS`);
   return { name: 'buffer', distance: metres, ground: true };
 }
 

@@ -128,7 +128,7 @@ function algorithmOf(values: InputValues, measure: Measure): ClusterAlgorithm {
 }
 
 /** More cells than these along the radius of a kernel say no more. */
-const MOST_CELLS = 100;
+const MAX_CELLS = 100;
 
 const density: ProcessDefinition = {
   id: 'analytics.density',
@@ -139,7 +139,7 @@ const density: ProcessDefinition = {
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
     cellSize: cellSizeInput,
-    radius: lengthInput('Radius', `How far a feature is spread, at most ${MOST_CELLS} cell sizes.`),
+    radius: lengthInput('Radius', `How far a feature is spread, at most ${MAX_CELLS} cell sizes.`),
     unit: unitInput,
     shape: shapeInput,
     weightField: makeOptional({
@@ -153,8 +153,8 @@ const density: ProcessDefinition = {
     const measure = getLengthMeasure(values, facts);
     const side = positive('cellSize', measuredLength(values, 'cellSize', measure));
     const radius = positive('radius', measuredLength(values, 'radius', measure));
-    if (radius > side * MOST_CELLS)
-      throw badParameter('/inputs/radius', `must be at most ${MOST_CELLS} cell sizes`);
+    if (radius > side * MAX_CELLS)
+      throw badParameter('/inputs/radius', `must be at most ${MAX_CELLS} cell sizes`);
     const weight = weightOf(values, facts);
     return {
       process: {

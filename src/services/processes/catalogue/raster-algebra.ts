@@ -21,13 +21,13 @@ import {
 /** Processes that work out the values of pixels from those of others at the same place. */
 
 /** Results have a band each. */
-const MOST_EXPRESSIONS = 16;
+const MAX_EXPRESSIONS = 16;
 
 function expressionsOf(text: string) {
   try {
     const expressions = parseBandMath(text);
-    if (expressions.length > MOST_EXPRESSIONS)
-      throw new BandMathError(`has more than ${MOST_EXPRESSIONS} expressions`);
+    if (expressions.length > MAX_EXPRESSIONS)
+      throw new BandMathError(`has more than ${MAX_EXPRESSIONS} expressions`);
     return expressions;
   } catch (error) {
     if (error instanceof BandMathError) throw badParameter('/inputs/expression', error.message);

@@ -17,7 +17,7 @@ const CELL_ZOOM = 8;
 /** Part of a tile by which the symbols of a feature may reach over its edge. */
 const REACH = 1 / 4;
 /** An edit that touches more cells than that is one of the whole collection. */
-const MOST_CELLS = 500;
+const MAX_CELLS = 500;
 
 /** Of all tiles of a collection. */
 export function collectionTag(layerId: number): string {
@@ -50,9 +50,9 @@ export function tileTags({ collections, at }: Pick<TileRequest, 'collections' | 
 export function editTags(layerId: number, areas: readonly Box[] | undefined): readonly string[] {
   const tags = new Set([otherSetsTag(layerId)]);
   for (const area of areas ?? []) {
-    for (const tag of cellTags(layerId, area)) if (tags.size <= MOST_CELLS) tags.add(tag);
+    for (const tag of cellTags(layerId, area)) if (tags.size <= MAX_CELLS) tags.add(tag);
   }
-  return areas && tags.size <= MOST_CELLS ? [...tags] : [collectionTag(layerId)];
+  return areas && tags.size <= MAX_CELLS ? [...tags] : [collectionTag(layerId)];
 }
 
 function* cellTags(layerId: number, area: Box): Generator<string> {

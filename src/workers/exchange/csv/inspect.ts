@@ -54,7 +54,7 @@ function count(tally: Tally, value: string, record: number): void {
 }
 
 /** Digits that a number in JSON surely keeps: the native `gr_text_type` has the same rules. */
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 /** Why a value is no number that keeps what it says; undefined for one that does. */
 function reasonOf(value: string): string | undefined {
@@ -62,6 +62,6 @@ function reasonOf(value: string): string | undefined {
   if (value.startsWith('+')) return 'has a plus sign';
   if (/^-?0\d/.test(value)) return 'has a leading zero';
   const [mantissa = '', exponent] = value.split(/e/i);
-  if (mantissa.replace(/\D/g, '').length > MOST_DIGITS) return 'has more digits than a number keeps';
+  if (mantissa.replace(/\D/g, '').length > MAX_DIGITS) return 'has more digits than a number keeps';
   return exponent !== undefined && !mantissa.includes('.') ? 'may be a code' : undefined;
 }

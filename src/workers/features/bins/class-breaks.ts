@@ -134,10 +134,10 @@ function computedRoughly({ method, count, interval }: ClassBreaksTask, spread: S
 const innerPlaces = (count: number) => Array.from({ length: count - 1 }, (_, i) => i + 1);
 
 /** Beyond as many deviations from the mean there is one class. */
-const MOST_DEVIATIONS = 3;
+const MAX_DEVIATIONS = 3;
 
 function deviationSteps(interval: number): number[] {
-  const most = Math.floor(MOST_DEVIATIONS / interval);
+  const most = Math.floor(MAX_DEVIATIONS / interval);
   return Array.from({ length: 2 * most + 1 }, (_, i) => (i - most) * interval);
 }
 

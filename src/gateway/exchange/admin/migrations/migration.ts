@@ -42,8 +42,8 @@ interface Pack {
 }
 
 const byId = { runId: pathString('runId', 'Id of the run.') };
-const MOST_RUNS = 100;
-const MOST_EVIDENCE = 200;
+const MAX_RUNS = 100;
+const MAX_EVIDENCE = 200;
 const ARTIFACT_BYTES = 4 << 20;
 /** A body whose every character is an escape. */
 const PACK_BYTES = PACK_CHARACTERS * 6;
@@ -67,7 +67,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
     params: {
       sourceFamily: defineFilterParam('sourceFamily', 'Only evidence of sources of this family.'),
       size: defineFilterParam('size', 'Only evidence of fixtures of this size.'),
-      limit: limit(MOST_EVIDENCE),
+      limit: limit(MAX_EVIDENCE),
     },
     data: EvidencePage,
     errors: [400],
@@ -99,7 +99,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
         params: {
           status: enumeration('status', RUN_STATES, 'Only runs in this state.'),
           sourceKind: defineFilterParam('sourceKind', 'Only runs from sources of this kind.'),
-          limit: limit(MOST_RUNS),
+          limit: limit(MAX_RUNS),
           offset: defineIntegerParam(
             'offset',
             { min: 0, max: 1_000_000, default: 0 },

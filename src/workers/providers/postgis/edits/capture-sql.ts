@@ -7,7 +7,7 @@ import { flatSurfaces, partsSql, quote, shownArray } from '../schema/names.js';
 import { LOCK } from './outbox.js';
 
 /** Rows that one statement of others may change and still be told one by one; beyond it the feed tells a gap. */
-const MOST_ROWS = 1000;
+const MAX_ROWS = 1000;
 const CRS84 = 4326;
 const DECIMALS = 7;
 
@@ -109,7 +109,7 @@ function bodyOf(sources: readonly PostgisSource[]): string {
   ) => `INSERT INTO graticule_events.staged (xact, table_name, feature_id, operation, attributes,
       changed_attributes, geometry_changed) VALUES (pg_current_xact_id(), ${table}, '', 'gap', ${reason}, '[]', true);`;
   const counted = (rows: string) =>
-    `SELECT count(*) INTO n FROM (SELECT FROM ${rows} LIMIT ${MOST_ROWS + 1}) AS r;`;
+    `SELECT count(*) INTO n FROM (SELECT FROM ${rows} LIMIT ${MAX_ROWS + 1}) AS r;`;
   const staged = (rows: (source: PostgisSource) => string) =>
     sources
       .map((source) => {
@@ -126,12 +126,12 @@ function bodyOf(sources: readonly PostgisSource[]): string {
     is_told boolean := starts_with(told, ${table} || '|');
   BEGIN
     IF told = ${table} || '|' THEN RETURN NULL; END IF;
-    IF TG_OP = 'TRUNCATE' THEN n := ${MOST_ROWS + 1};
+    IF TG_OP = 'TRUNCATE' THEN n := ${MAX_ROWS + 1};
     ELSIF TG_OP = 'DELETE' THEN ${counted('old_rows')}
     ELSE ${counted('new_rows')} END IF;
     IF n = 0 THEN RETURN NULL; END IF;
     INSERT INTO graticule_events.staging VALUES (pg_current_xact_id());
-    IF n > ${MOST_ROWS} THEN ${gap('NULL')} RETURN NULL; END IF;
+    IF n > ${MAX_ROWS} THEN ${gap('NULL')} RETURN NULL; END IF;
     BEGIN
       IF TG_OP = 'INSERT' THEN
         ${staged((source) => whole(source, table, 'insert', 'new_rows'))}

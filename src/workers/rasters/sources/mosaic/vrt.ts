@@ -9,7 +9,7 @@ import { isDerivedStatistic, mergedBand, mergeElements } from './merge.js';
 import { movesInto } from './turn.js';
 
 /** Side of the smallest overview. */
-const LEAST_SIDE = 256;
+const MIN_SIDE = 256;
 
 export function mosaicVrt(grid: RasterGrid, members: readonly MemberFacts[], merge?: Merge): string {
   const bands = members[0]!.bands.map((band, index) => bandOf(grid, members, band, index, merge)).join('');
@@ -56,7 +56,7 @@ function stackedBand(grid: RasterGrid, part: MemberFacts, index: number, number:
 /** They let GDAL read the overviews of the members, where it would read all pixels to shrink them. */
 function overviews({ width, height }: RasterGrid): string {
   const factors: number[] = [];
-  for (let factor = 2; Math.max(width, height) / factor >= LEAST_SIDE; factor *= 2) factors.push(factor);
+  for (let factor = 2; Math.max(width, height) / factor >= MIN_SIDE; factor *= 2) factors.push(factor);
   return factors.length === 0 ? '' : `<OverviewList resampling="nearest">${factors.join(' ')}</OverviewList>`;
 }
 
