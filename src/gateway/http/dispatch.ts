@@ -1,5 +1,4 @@
 import { ApiError } from '../../core/errors/errors.js';
-import { IMPORT_HEADER } from '../../core/exchange/ingest.js';
 import { type Format, negotiate } from '../../core/http/media.js';
 import { formatActor, type Operation, type Principal, type Reply } from '../../core/http/operation.js';
 import { compileOnUse } from '../../core/http/schema-check.js';
@@ -9,63 +8,22 @@ import type { Hold } from '../../core/values/presence.js';
 import type { CountedRequest, LimitHeaders } from '../../services/access/rate-limits.js';
 import { loggedPath } from '../../services/telemetry/log.js';
 import { inSpan } from '../../services/telemetry/spans.js';
-import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
-import { findEmbedKey, isBasic } from '../auth/credentials.js';
-import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
+import { type Auditing, describeRequest } from './audited-request.js';
+import { ACCEPT, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
+import { Identification, type IdentificationOptions } from './identification.js';
 import { optionsReply } from './options.js';
 import { requireContentCoding } from './replies/content-coding.js';
 import { requireFraming, requireMetExpectation } from './replies/framing.js';
 import type { RepeatableRequest } from './requests/idempotency.js';
 import { type ParamPlan, parseQuery, planParams, readParams } from './requests/query.js';
-import {
-  type CredentialScheme,
-  findScheme,
-  isScript,
-  readAuthorization,
-  readBearer,
-  requireSameOrigin,
-} from './requests/request-credentials.js';
+import { readAuthorization } from './requests/request-credentials.js';
 import { type Match, Router } from './router.js';
 import { type BodyReader, bodyReader } from './validation.js';
 
-export interface CredentialHeaders {
-  apiKey: string | undefined;
-  authorization: string | undefined;
-  cookie: string | undefined;
-  embedKey: string | undefined;
-  readonly address?: string | undefined;
-}
-
-/** A request as the audit trail tells it. */
-export interface AuditedRequest {
-  operation: Operation;
-  principal: Principal;
-  /** Without query. */
-  path: string;
-  correlationId: string;
-  remoteIp: string;
-  userAgent: string | undefined;
-}
-
-/** Who is told what requests do. */
-export interface Auditing {
-  /** Runs an audited request and writes its row before the answer. */
-  run(request: AuditedRequest, work: () => Promise<Reply>): Promise<Reply>;
-  /** A request that was answered 401 or 403 before it ran. */
-  refused(request: AuditedRequest, status: number): void;
-  /** Credentials that were looked up and found valid. */
-  signedIn(principal: Principal, scheme: CredentialScheme, request: () => AuditedRequest): void;
-}
-
-export interface DispatchOptions {
+export interface DispatchOptions extends IdentificationOptions {
   operations: readonly Operation[];
   /** Where large bodies are parsed. */
   pools: Pick<Pools, 'run'>;
-  authenticate(credentials: CredentialHeaders): Principal | Promise<Principal>;
-  /** Reads client certificates; none are taken when absent. */
-  certificates?: { of(request: CertifiedRequest): Certified | undefined } | undefined;
-  /** Whether a principal holds a permission label. */
-  permits(principal: Principal, permission: string): boolean;
   audit: Auditing;
   /** Why what is written now would be lost; absent or undefined: it is kept. */
   lost?(): string | undefined;
@@ -77,8 +35,6 @@ export interface DispatchOptions {
   current?(): Promise<void> | undefined;
   /** See `Pauses.currentForChanges`. */
   currentForChanges?(): Promise<void> | undefined;
-  /** Requests with this mark come from imports of this very server: what they show of a caller is not read. */
-  serverMark?: string;
   /** Carries out requests with an Idempotency-Key. */
   once(request: RepeatableRequest, work: (hold?: Hold) => Promise<Reply>): Promise<Reply>;
 }
@@ -119,10 +75,12 @@ export class Dispatcher {
   readonly #router: Router;
   readonly #prepared = new Map<Operation, Prepared>();
   readonly #targets = boundedCache<string, Target>(MAX_TARGETS);
+  readonly #identification: Identification;
   readonly #options: DispatchOptions;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
+    this.#identification = new Identification(options);
     this.#router = new Router(options.operations);
     for (const operation of options.operations) {
       const readBody = readerOf(operation, options.pools);
@@ -167,15 +125,10 @@ export class Dispatcher {
     if (x.header('access-control-request-method') !== undefined) return optionsReply(match);
     const [first] = match.route.methods.values();
     x.operation = { ...first!, permission: 'public', ownCredentials: false };
-    const reply = () => optionsReply(match, (operation) => this.#mayRun(operation, x.principal), x.principal);
+    const reply = () =>
+      optionsReply(match, (operation) => this.#identification.mayRun(operation, x.principal), x.principal);
     const entered = this.#enter(x);
     return entered ? entered.then(reply) : reply();
-  }
-
-  #mayRun({ permission }: Operation, principal: Principal): boolean {
-    if (permission === 'public') return true;
-    if (permission === 'authenticated' && principal.kind !== 'anonymous') return true;
-    return this.#options.permits(principal, permission);
   }
 
   /** Finds out who asks, whether they may, and whether they have not asked too often. A promise only when that takes a wait. */
@@ -189,7 +142,7 @@ export class Dispatcher {
   }
 
   #enterNow(x: HttpExchange): Promise<void> | undefined {
-    const identified = this.#identify(x);
+    const identified = this.#identification.identify(x);
     return identified ? identified.then(() => this.#count(x)) : this.#count(x);
   }
 
@@ -206,129 +159,6 @@ export class Dispatcher {
     return limits.then((headers) => {
       x.limits = headers;
     });
-  }
-
-  /** Finds out who asks and whether they may. A promise only when that has to be looked up. */
-  #identify(x: HttpExchange): Promise<void> | undefined {
-    try {
-      const certified = this.#options.certificates?.of(x);
-      return x.operation.ownCredentials ? undefined : this.#identifyBy(x, certified);
-    } catch (error) {
-      throw this.#refusal(x, error);
-    }
-  }
-
-  /** What a request carries of its own goes before the certificate of its connection. */
-  #identifyBy(x: HttpExchange, certified: Certified | undefined): Promise<void> | undefined {
-    const apiKey = x.headerOf(X_API_KEY);
-    const authorization = readAuthorization(x);
-    const isShown = apiKey || authorization;
-    const embedKey = isShown ? undefined : findEmbedKey(x.query);
-    const cookie = isShown || isScript(x) ? undefined : x.headerOf(COOKIE);
-    if ((isShown || embedKey || cookie || certified) && this.#isOwnImport(x)) {
-      this.#authorise(x);
-      return undefined;
-    }
-    if (isShown || embedKey || cookie) {
-      const address = isBasic(authorization) ? x.clientAddress : undefined;
-      const principal = this.#authenticate(x, { apiKey, authorization, cookie, embedKey, address });
-      if (principal instanceof Promise) return this.#identifyLater(x, principal, certified);
-      x.principal = principal;
-    }
-    if (certified && x.principal.kind === 'anonymous' && !isScript(x))
-      this.#identifyByCertificate(x, certified);
-    requireSameOrigin(x);
-    // A key that is believed without a look is only told of when it comes in another way.
-    if (authorization) this.#signedIn(x);
-    this.#authorise(x);
-    return undefined;
-  }
-
-  /** An import from this server reads what everybody may read: the layer that it makes has no rules of its sources. */
-  #isOwnImport(x: HttpExchange): boolean {
-    const { serverMark } = this.#options;
-    return serverMark !== undefined && x.header(IMPORT_HEADER) === serverMark;
-  }
-
-  #authenticate(x: HttpExchange, credentials: CredentialHeaders): Principal | Promise<Principal> {
-    if (!x.span) return this.#options.authenticate(credentials);
-    const facts = { name: 'svc.auth.validate', attributes: {} };
-    return inSpan(x.span, facts, () => this.#options.authenticate(credentials));
-  }
-
-  /** A token that a form holds is known once the form is read: only then who asks is known, and counted. */
-  #identifyByForm(x: HttpExchange, { takesToken, ownCredentials }: Operation): Promise<void> | undefined {
-    if (!takesToken || ownCredentials) return undefined;
-    return this.#identifyByMember(x, ((x.body ?? {}) as { token?: unknown }).token);
-  }
-
-  #identifyByMember(x: HttpExchange, token: unknown): Promise<void> | undefined {
-    if (typeof token !== 'string' || token === '' || x.headerOf(X_API_KEY) || readAuthorization(x))
-      return undefined;
-    if (this.#isOwnImport(x)) return undefined;
-    return this.#identifyByToken(x, token);
-  }
-
-  /** It goes before what the browser or the connection showed of itself. */
-  async #identifyByToken(x: HttpExchange, token: string): Promise<void> {
-    const request = auditedRequest(x);
-    try {
-      x.principal = await this.#authenticate(x, { ...NO_CREDENTIALS, authorization: `Bearer ${token}` });
-      this.#signedIn(x, request, 'bearer');
-      this.#authorise(x);
-    } catch (error) {
-      this.#options.audit.refused({ ...request, principal: x.principal }, 401);
-      throw error;
-    }
-    await this.#count(x);
-  }
-
-  #identifyByCertificate(x: HttpExchange, certified: Certified, request?: AuditedRequest): void {
-    x.principal = certified.principal();
-    this.#signedIn(x, request, 'certificate');
-  }
-
-  #signedIn(x: HttpExchange, request?: AuditedRequest, scheme: CredentialScheme = findScheme(x)): void {
-    const { principal } = x;
-    if (principal.kind === 'anonymous') return;
-    this.#options.audit.signedIn(principal, scheme, () => ({
-      ...(request ?? auditedRequest(x)),
-      principal,
-    }));
-  }
-
-  /** For credentials that have to be looked up. */
-  async #identifyLater(
-    x: HttpExchange,
-    principal: Promise<Principal>,
-    certified: Certified | undefined,
-  ): Promise<void> {
-    x.detach();
-    const request = auditedRequest(x);
-    try {
-      x.principal = await principal;
-      const isKnown = x.principal.kind !== 'anonymous';
-      if (certified && !isKnown) this.#identifyByCertificate(x, certified, request);
-      requireSameOrigin(x);
-      if (isKnown && x.principal.sessionHash === undefined) this.#signedIn(x, request);
-      this.#authorise(x);
-    } catch (error) {
-      throw this.#refusal(x, error, request);
-    }
-  }
-
-  /** Tells of refusals of what is audited, and of credentials that are not valid. */
-  #refusal(x: HttpExchange, error: unknown, request = auditedRequest(x)): unknown {
-    const { status, code } = error instanceof ApiError ? error : { status: 500, code: '' };
-    const credentials =
-      status === 401 && (x.headerOf(X_API_KEY) || x.headerOf(AUTHORIZATION) || readBearer(x));
-    if (
-      credentials ||
-      code.startsWith('client_certificate_') ||
-      ((status === 401 || status === 403) && x.operation.audited)
-    )
-      this.#options.audit.refused({ ...request, principal: x.principal }, status);
-    return error;
   }
 
   #resume(x: HttpExchange, target: Target): Reply | Promise<Reply> {
@@ -373,13 +203,15 @@ export class Dispatcher {
       x.memo = this.#remember(x, { prepared, params, f, accept, format, value: undefined, plainPath });
     }
     if (operation.body?.streamed && operation.takesToken)
-      x.identify = async (token) => this.#identifyByMember(x, token);
+      x.identify = async (token) => this.#identifyByToken(x, token);
     if (!prepared.readBody) return this.#run(x, operation);
     x.detach();
     return prepared.readBody(x).then(async (body) => {
       x.body = body;
       await this.#options.current?.();
-      const identified = this.#identifyByForm(x, operation);
+      const isNamed = operation.takesToken && !operation.ownCredentials;
+      const { token } = (isNamed ? (body ?? {}) : {}) as { token?: unknown };
+      const identified = this.#identifyByToken(x, token);
       return identified ? identified.then(() => this.#run(x, operation)) : this.#run(x, operation);
     });
   }
@@ -390,25 +222,9 @@ export class Dispatcher {
     return fresh;
   }
 
-  #authorise(x: HttpExchange): void {
-    const { permission } = x.operation;
-    if (permission === 'public') return;
-    if (!x.span) return this.#requirePermission(x.operation, x.principal);
-    const facts = { name: 'svc.security.check', attributes: { 'svc.operation': permission } };
-    inSpan(x.span, facts, () => this.#requirePermission(x.operation, x.principal));
-  }
-
-  #requirePermission(operation: Operation, principal: Principal): void {
-    const { permission } = operation;
-    if (this.#mayRun(operation, principal)) return;
-    if (principal.kind === 'anonymous') {
-      throw new ApiError(
-        'unauthenticated',
-        'This operation needs an API key, bearer token or basic credentials.',
-      );
-    }
-    const code = principal.kind === 'certificate' ? 'client_certificate_insufficient_rbac' : 'forbidden';
-    throw new ApiError(code, `The permission ${permission} is missing.`);
+  /** Only once a form is read it is known who asks, and they are counted. */
+  #identifyByToken(x: HttpExchange, token: unknown): Promise<void> | undefined {
+    return this.#identification.identifyByToken(x, token)?.then(() => this.#count(x));
   }
 
   #run(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
@@ -455,7 +271,7 @@ export class Dispatcher {
 
   #perform(x: HttpExchange, operation: Operation): Reply | Promise<Reply> {
     if (!operation.audited) return runInSpan(x, operation);
-    const request = auditedRequest(x);
+    const request = describeRequest(x);
     x.detach();
     return this.#options.audit.run(request, async () => runInSpan(x, operation));
   }
@@ -471,8 +287,6 @@ function runInSpan(x: HttpExchange, operation: Operation): Reply | Promise<Reply
   });
 }
 
-const NO_CREDENTIALS = { apiKey: undefined, cookie: undefined, embedKey: undefined };
-
 function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {
   if (!body || body.streamed) return undefined;
   return bodyReader(body, compileOnUse(body.schema), pools);
@@ -480,18 +294,6 @@ function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyRea
 
 const certificateOf = ({ kind, claims }: Principal) =>
   kind === 'certificate' ? `certificate ${claims?.['certificate']?.[0]}` : '';
-
-function auditedRequest(x: HttpExchange): AuditedRequest {
-  const { operation, principal, path, correlationId } = x;
-  return {
-    operation,
-    principal,
-    path,
-    correlationId,
-    remoteIp: x.clientAddress,
-    userAgent: x.header('user-agent'),
-  };
-}
 
 function targetOf(x: HttpExchange): string {
   return x.query === '' ? x.path : `${x.path}?${x.query}`;
