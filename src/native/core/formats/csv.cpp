@@ -10,9 +10,6 @@
 namespace graticule {
 namespace {
 
-/** Memory an idle writer may keep. */
-constexpr size_t kKeptMemory = 4u << 20;
-
 const char* nameOf(GeometryType type) {
   switch (type) {
     case GeometryType::Point: return "POINT";
@@ -126,19 +123,15 @@ bool WktWriter::writeSequence(const Sequence& s, size_t least, ByteBuffer& out) 
 }
 
 void CsvFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
-  reprojector_ = std::move(reprojector);
+  beginPage(options, std::move(reprojector));
   wkt_.begin(options.format, reprojector_.get());
   guardsFormulas_ = options.guardsFormulas;
-  types_.clear();
-  for (const FeatureOptions::Field& f : options.fields) types_.push_back(f.type);
-  out_.clear();
 }
 
 void CsvFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t size) {
   field(FieldType::Any, id);
   out_.push(',');
-  BlobHeader header;
-  if (blob == nullptr || readBlob(blob, size, header, geometry_) != ReadStatus::Ok || header.empty) return;
+  if (readGeometry(blob, size) != GeometryState::Read) return;
   const size_t before = out_.size();
   out_.push('"');
   if (wkt_.write(geometry_, out_)) {
@@ -172,10 +165,8 @@ void CsvFeatureWriter::field(FieldType type, const Value& value) {
 }
 
 void CsvFeatureWriter::release() {
-  reprojector_.reset();
   wkt_.begin({}, nullptr);
-  geometry_.clear();
-  out_.shrink(kKeptMemory);
+  releasePage();
 }
 
 }  // namespace graticule

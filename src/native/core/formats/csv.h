@@ -6,6 +6,7 @@
 
 #include "../values/bytes.h"
 #include "feature_options.h"
+#include "feature_page.h"
 
 namespace graticule {
 
@@ -31,7 +32,7 @@ class WktWriter {
  * the options ask for a guard: then text that a spreadsheet takes for a formula gets an apostrophe in front. NULL is an
  * empty field, empty text is "". Booleans are true and false, bytes are base64.
  */
-class CsvFeatureWriter {
+class CsvFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
   /** Starts a record. A bad blob makes an empty geometry field. */
@@ -40,18 +41,13 @@ class CsvFeatureWriter {
   void property(size_t field, const Value& value);
   void endFeature() { out_.appendLiteral("\r\n"); }
 
-  const ByteBuffer& text() const { return out_; }
   /** Lets go of the reprojector and of memory beyond what a common page takes. */
   void release();
 
  private:
   void field(FieldType type, const Value& value);
 
-  std::vector<FieldType> types_;
-  std::shared_ptr<const Reprojector> reprojector_;
   WktWriter wkt_;
-  Geometry geometry_;
-  ByteBuffer out_;
   bool guardsFormulas_ = false;
 };
 

@@ -12,9 +12,6 @@
 namespace graticule {
 namespace {
 
-/** Memory an idle writer may keep. */
-constexpr size_t kKeptMemory = 4u << 20;
-
 void appendReal(ByteBuffer& out, double value) {
   if (!std::isfinite(value)) return out.appendLiteral("null");
   out.commit(putShortest(out.reserve(kMaxNumberSize), value));
@@ -202,17 +199,15 @@ bool EsriJsonGeometryWriter::writeRing(const Sequence& s, bool exterior, ByteBuf
 }
 
 void EsriJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
-  reprojector_ = std::move(reprojector);
+  beginPage(options, std::move(reprojector));
   geometryWriter_.begin(options, reprojector_.get());
   thinner_.begin(options.tolerance, reprojector_.get());
   hasGeometry_ = !options.skipGeometry;
   hasCentroid_ = options.centroid;
   idKey_ = keyOf(options.id);
   keys_.clear();
-  types_.clear();
   for (const FeatureOptions::Field& field : options.fields) {
     keys_.push_back("," + keyOf(field.name));
-    types_.push_back(field.type);
   }
   out_.clear();
 }
@@ -226,9 +221,7 @@ void EsriJsonFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, s
   } else {
     out_.appendLiteral("null");
   }
-  BlobHeader header;
-  const bool isNeeded = hasGeometry_ || hasCentroid_;
-  isRead_ = isNeeded && blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok && !header.empty;
+  isRead_ = (hasGeometry_ || hasCentroid_) && readGeometry(blob, size) == GeometryState::Read;
 }
 
 void EsriJsonFeatureWriter::property(size_t field, const Value& value) {
@@ -268,11 +261,9 @@ void EsriJsonFeatureWriter::endFeature() {
 }
 
 void EsriJsonFeatureWriter::release() {
-  reprojector_.reset();
   geometryWriter_.begin({}, nullptr);
   thinner_.release();
-  geometry_.clear();
-  out_.shrink(kKeptMemory);
+  releasePage();
 }
 
 }  // namespace graticule

@@ -9,6 +9,7 @@
 #include "../values/bytes.h"
 #include "esri_quantiser.h"
 #include "feature_options.h"
+#include "feature_page.h"
 #include "../geometry/geometry.h"
 #include "../geometry/reprojector.h"
 #include "../values/value.h"
@@ -50,7 +51,7 @@ class EsriJsonGeometryWriter {
  * Writes features, joined by commas: attributes, the id first, and the geometry. Booleans are 0 and 1, instants are
  * milliseconds since 1970, JSON is its text. Reusable: begin() starts over and keeps the memory.
  */
-class EsriJsonFeatureWriter {
+class EsriJsonFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
@@ -60,8 +61,6 @@ class EsriJsonFeatureWriter {
   void property(size_t field, const Value& value);
   void endFeature();
 
-  const ByteBuffer& text() const { return out_; }
-
   /** Lets go of the reprojector and of memory beyond what a common page takes. */
   void release();
 
@@ -69,16 +68,12 @@ class EsriJsonFeatureWriter {
   /** Ready-made `"name":` texts: escaped once, not once per row. */
   std::string idKey_;
   std::vector<std::string> keys_;
-  std::vector<FieldType> types_;
   bool hasGeometry_ = true;
   bool hasCentroid_ = false;
-  std::shared_ptr<const Reprojector> reprojector_;
   EsriJsonGeometryWriter geometryWriter_;
   VertexThinner thinner_;
-  Geometry geometry_;
   /** The feature has a geometry that can be read. */
   bool isRead_ = false;
-  ByteBuffer out_;
 };
 
 }  // namespace graticule

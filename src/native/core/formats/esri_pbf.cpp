@@ -12,9 +12,6 @@
 namespace graticule {
 namespace {
 
-/** Memory an idle writer may keep. */
-constexpr size_t kKeptMemory = 4u << 20;
-
 /** Of FeatureResult. */
 constexpr uint8_t kFeatures = lengthDelimited(15);
 /** Of Feature. */
@@ -41,14 +38,12 @@ void appendBytes(ByteBuffer& out, uint8_t key, const ByteBuffer& bytes) {
 }  // namespace
 
 void EsriPbfFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
-  reprojector_ = std::move(reprojector);
+  beginPage(options, std::move(reprojector));
   quantiser_.begin(options, reprojector_.get());
   thinner_.begin(options.tolerance, reprojector_.get());
   hasGeometry_ = !options.skipGeometry;
   hasCentroid_ = options.centroid;
   z_ = options.z;
-  types_.clear();
-  for (const FeatureOptions::Field& field : options.fields) types_.push_back(field.type);
   out_.clear();
 }
 
@@ -59,9 +54,7 @@ void EsriPbfFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, si
   } else {
     feature_.appendLiteral("\x0a\0");
   }
-  BlobHeader header;
-  const bool isNeeded = hasGeometry_ || hasCentroid_;
-  isRead_ = isNeeded && blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok && !header.empty;
+  isRead_ = (hasGeometry_ || hasCentroid_) && readGeometry(blob, size) == GeometryState::Read;
 }
 
 void EsriPbfFeatureWriter::putInteger(int64_t value) {
@@ -147,13 +140,11 @@ void EsriPbfFeatureWriter::endFeature() {
 }
 
 void EsriPbfFeatureWriter::release() {
-  reprojector_.reset();
   quantiser_.begin({}, nullptr);
   thinner_.release();
-  geometry_.clear();
   feature_.shrink(kKeptMemory);
   scratch_.shrink(kKeptMemory);
-  out_.shrink(kKeptMemory);
+  releasePage();
 }
 
 }  // namespace graticule

@@ -8,6 +8,7 @@
 #include "../values/bytes.h"
 #include "esri_quantiser.h"
 #include "feature_options.h"
+#include "feature_page.h"
 #include "../geometry/geometry.h"
 #include "../geometry/reprojector.h"
 #include "../values/value.h"
@@ -20,7 +21,7 @@ namespace graticule {
  * caller's. Attributes are in the order of the fields, the id first. Booleans are 0 and 1, instants milliseconds since
  * 1970, JSON is its text, what is null is a value without a member. Reusable: begin() starts over and keeps the memory.
  */
-class EsriPbfFeatureWriter {
+class EsriPbfFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
@@ -29,8 +30,6 @@ class EsriPbfFeatureWriter {
   /** The next attribute, in the order of the fields. */
   void property(size_t field, const Value& value);
   void endFeature();
-
-  const ByteBuffer& text() const { return out_; }
 
   /** Lets go of the reprojector and of memory beyond what a common page takes. */
   void release();
@@ -41,19 +40,15 @@ class EsriPbfFeatureWriter {
   void putText(const char* text, size_t size);
   void putGeometry(uint8_t key, bool hasLengths);
 
-  std::vector<FieldType> types_;
   bool hasGeometry_ = true;
   bool hasCentroid_ = false;
   bool z_ = false;
-  std::shared_ptr<const Reprojector> reprojector_;
   EsriQuantiser quantiser_;
   VertexThinner thinner_;
-  Geometry geometry_;
   /** The feature has a geometry that can be read. */
   bool isRead_ = false;
   ByteBuffer scratch_;
   ByteBuffer feature_;
-  ByteBuffer out_;
 };
 
 }  // namespace graticule

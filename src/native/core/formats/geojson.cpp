@@ -11,9 +11,6 @@
 namespace graticule {
 namespace {
 
-/** Memory an idle writer may keep. */
-constexpr size_t kKeptMemory = 4u << 20;
-
 const char* nameOf(GeometryType type) {
   switch (type) {
     case GeometryType::Point: return "Point";
@@ -201,12 +198,11 @@ void GeoJsonGeometryWriter::writePosition(const Sequence& s, size_t i, ByteBuffe
 }
 
 void GeoJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
-  reprojector_ = std::move(reprojector);
+  beginPage(options, std::move(reprojector));
   geometryWriter_.begin(options.format, reprojector_.get());
   thinner_.begin(options.tolerance, reprojector_.get());
   loss_ = options.loss;
   keys_.clear();
-  types_.clear();
   idKey_.clear();
   if (!options.idProperty.empty()) {
     out_.clear();
@@ -220,7 +216,6 @@ void GeoJsonFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<
     appendJsonString(out_, field.name.data(), field.name.size());
     out_.push(':');
     keys_.emplace_back(reinterpret_cast<const char*>(out_.data()), out_.size());
-    types_.push_back(field.type);
   }
   out_.clear();
 }
@@ -262,11 +257,10 @@ void GeoJsonFeatureWriter::appendId(const Value& id, bool isMember) {
 }
 
 void GeoJsonFeatureWriter::writeGeometry(const uint8_t* blob, size_t size) {
-  BlobHeader header;
-  const bool read = blob != nullptr && readBlob(blob, size, header, geometry_) == ReadStatus::Ok;
-  if (!read || header.empty) {
+  const GeometryState state = readGeometry(blob, size);
+  if (state != GeometryState::Read) {
     out_.appendLiteral("null");
-    if (blob != nullptr && !read) writeLoss(true);
+    if (state == GeometryState::Unreadable) writeLoss(true);
     return;
   }
   geometryWriter_.write(thinner_.thin(geometry_), out_);
@@ -308,11 +302,9 @@ void GeoJsonFeatureWriter::property(size_t field, const Value& given) {
 }
 
 void GeoJsonFeatureWriter::release() {
-  reprojector_.reset();
   geometryWriter_.begin({}, nullptr);
   thinner_.release();
-  geometry_.clear();
-  out_.shrink(kKeptMemory);
+  releasePage();
 }
 
 }  // namespace graticule

@@ -8,6 +8,7 @@
 
 #include "../values/bytes.h"
 #include "feature_options.h"
+#include "feature_page.h"
 #include "../geometry/geometry.h"
 #include "../geometry/reprojector.h"
 #include "../values/value.h"
@@ -44,7 +45,7 @@ class GeoJsonGeometryWriter {
 };
 
 /** Writes features, joined by commas. Reusable: begin() starts over and keeps the memory. */
-class GeoJsonFeatureWriter {
+class GeoJsonFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
 
@@ -53,8 +54,6 @@ class GeoJsonFeatureWriter {
   /** The next property, in the order of the fields. */
   void property(size_t field, const Value& value);
   void endFeature() { out_.appendLiteral("}}"); }
-
-  const ByteBuffer& text() const { return out_; }
 
   /** Lets go of the reprojector and of memory beyond what a common page takes. */
   void release();
@@ -69,12 +68,8 @@ class GeoJsonFeatureWriter {
   std::vector<std::string> keys_;
   /** The same for the property that repeats the id; empty if none does. */
   std::string idKey_;
-  std::vector<FieldType> types_;
-  std::shared_ptr<const Reprojector> reprojector_;
   GeoJsonGeometryWriter geometryWriter_;
   VertexThinner thinner_;
-  Geometry geometry_;
-  ByteBuffer out_;
   bool loss_ = false;
 };
 

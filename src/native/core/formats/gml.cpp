@@ -8,9 +8,6 @@
 namespace graticule {
 namespace {
 
-/** Memory an idle writer may keep. */
-constexpr size_t kKeptMemory = 4u << 20;
-
 struct Element {
   const char* name;
   /** The property element of each member; null for simple geometries. */
@@ -178,7 +175,7 @@ bool GmlGeometryWriter::writePositions(const Sequence& s, size_t least, const ch
 }
 
 void GmlFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
-  reprojector_ = std::move(reprojector);
+  beginPage(options, std::move(reprojector));
   geometryWriter_.begin(options, reprojector_.get());
   type_ = "app:" + options.type;
   geometryElement_ = "app:" + options.geometry;
@@ -187,7 +184,6 @@ void GmlFeatureWriter::begin(const FeatureOptions& options, std::shared_ptr<cons
     fields_.push_back({"<app:" + field.name + ">", "</app:" + field.name + ">", field.type});
   }
   features_ = 0;
-  out_.clear();
 }
 
 void GmlFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t size) {
@@ -214,8 +210,7 @@ void GmlFeatureWriter::beginFeature(const Value& id, const uint8_t* blob, size_t
     append(out_, id_);
   }
   out_.appendLiteral("\">");
-  BlobHeader header;
-  if (blob == nullptr || readBlob(blob, size, header, geometry_) != ReadStatus::Ok || header.empty) return;
+  if (readGeometry(blob, size) != GeometryState::Read) return;
   const size_t before = out_.size();
   appendTag(out_, geometryElement_.c_str());
   if (geometryWriter_.write(geometry_, id_, out_)) {
@@ -254,10 +249,8 @@ void GmlFeatureWriter::endFeature() {
 }
 
 void GmlFeatureWriter::release() {
-  reprojector_.reset();
   geometryWriter_.begin({}, nullptr);
-  geometry_.clear();
-  out_.shrink(kKeptMemory);
+  releasePage();
 }
 
 bool checkGmlOptions(const FeatureOptions& options, std::string& error) {

@@ -7,6 +7,7 @@
 
 #include "../values/bytes.h"
 #include "feature_options.h"
+#include "feature_page.h"
 
 namespace graticule {
 
@@ -38,7 +39,7 @@ class GmlGeometryWriter {
  * not NULL, in the order of the fields. gml:id is the id where that is an XML name, else `f.` and the id; of geometries
  * `g`, a number, `.` and the id; see appendXmlId(). Characters that XML 1.0 cannot hold are left out of text.
  */
-class GmlFeatureWriter {
+class GmlFeatureWriter : public FeaturePage {
  public:
   void begin(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector);
   /** Starts a feature. A bad blob makes a feature without geometry. */
@@ -47,7 +48,6 @@ class GmlFeatureWriter {
   void property(size_t field, const Value& value);
   void endFeature();
 
-  const ByteBuffer& text() const { return out_; }
   /** Lets go of the reprojector and of memory beyond what a common page takes. */
   void release();
 
@@ -62,12 +62,9 @@ class GmlFeatureWriter {
   std::vector<Field> fields_;
   std::string type_;
   std::string geometryElement_;
-  std::shared_ptr<const Reprojector> reprojector_;
   GmlGeometryWriter geometryWriter_;
-  Geometry geometry_;
   std::string id_;
   uint64_t features_ = 0;
-  ByteBuffer out_;
 };
 
 /** False, and a sentence in `error`, when a name is no XML name or the feature type is missing. */

@@ -1,0 +1,61 @@
+// What the writers of features have in common: the page that they fill.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "../geometry/geometry.h"
+#include "../geometry/reprojector.h"
+#include "../geometry/wkb.h"
+#include "../values/bytes.h"
+#include "../values/value.h"
+#include "feature_options.h"
+
+namespace graticule {
+
+/**
+ * The text of a page, the types of its fields, and the geometry of the feature that is being written. A writer begins it
+ * again for each page, which keeps the memory.
+ */
+class FeaturePage {
+ public:
+  const ByteBuffer& text() const { return out_; }
+
+ protected:
+  ~FeaturePage() = default;
+
+  void beginPage(const FeatureOptions& options, std::shared_ptr<const Reprojector> reprojector) {
+    reprojector_ = std::move(reprojector);
+    types_.clear();
+    for (const FeatureOptions::Field& field : options.fields) types_.push_back(field.type);
+    out_.clear();
+  }
+
+  enum class GeometryState { None, Unreadable, Read };
+
+  /** Reads the geometry of a feature into `geometry_`. There is none in a NULL (null pointer) and in an empty geometry. */
+  GeometryState readGeometry(const uint8_t* blob, size_t size) {
+    BlobHeader header;
+    if (blob == nullptr) return GeometryState::None;
+    if (readBlob(blob, size, header, geometry_) != ReadStatus::Ok) return GeometryState::Unreadable;
+    return header.empty ? GeometryState::None : GeometryState::Read;
+  }
+
+  /** Lets go of the reprojector and of memory beyond what a common page takes. */
+  void releasePage() {
+    reprojector_.reset();
+    geometry_.clear();
+    out_.shrink(kKeptMemory);
+  }
+
+  /** Memory that an idle writer may keep. */
+  static constexpr size_t kKeptMemory = 4u << 20;
+
+  std::vector<FieldType> types_;
+  std::shared_ptr<const Reprojector> reprojector_;
+  Geometry geometry_;
+  ByteBuffer out_;
+};
+
+}  // namespace graticule
