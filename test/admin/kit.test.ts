@@ -10,6 +10,7 @@ import {
   resource,
   setting,
 } from '../../src/gateway/admin/kit.js';
+import type { RunServices } from '../../src/gateway/admin/row-run.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 import { call } from './support/call.js';
 
@@ -53,7 +54,7 @@ describeStates('kit', (temporary) => {
   });
   afterEach(() => t.close());
 
-  const operations = () => createAdminOperations(sample, { state: t.state } as AdminDeps);
+  const operations = () => createAdminOperations(sample, { state: t.state } as AdminDeps, {} as RunServices);
   const byId = (id: string) => operations().find((o) => o.id === `admin.colours.${id}`)!;
 
   it('derives id, path, permission and audit from the row', () => {

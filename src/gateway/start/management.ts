@@ -291,7 +291,6 @@ export function startManagement(options: ManagementOptions): Management {
     access: options.access,
     server: { version: version(), releaseChannel: 'preview' },
     state,
-    turns: sharedTurns(options),
     keys,
     rules: options.rules,
     users: options.users,
@@ -366,9 +365,10 @@ export function startManagement(options: ManagementOptions): Management {
         operations,
       ),
   };
+  const runs = { turns: sharedTurns(options), catalog: deps.catalog };
   const operations: Operation[] = [
-    ...adminOperations(deps),
-    ...extensionOperations(deps),
+    ...adminOperations(deps, runs),
+    ...extensionOperations(deps, runs),
     tileDownload(tileJobs),
     exportDownload(
       async (id, owner) =>
