@@ -20,6 +20,7 @@ const colours = documents('/colours', {
   kind: 'colour',
   param: 'colourId',
   idMember: 'colourId',
+  services: [],
   create: Type.Object({ name: Type.String(), shade: Type.Optional(Type.Integer()) }),
   update: Type.Partial(Colour),
   body: Colour,
