@@ -51,7 +51,7 @@ interface Common<P extends Params, S extends TSchema> {
 /** What a change needs to be conditional where no row shows the resource. */
 interface Shown<P extends Params, N extends ServiceName> {
   /** Returns a view of the resource that the row changes. Throws `not-found`. */
-  current?(x: Exchange<P>, deps: Services<N>): unknown;
+  readonly current?: (x: Exchange<P>, deps: Services<N>) => unknown;
 }
 
 /** An implementation that gives data: the kit makes the reply. */
@@ -64,7 +64,7 @@ interface DataHandler<P extends Params, S extends TSchema, N extends ServiceName
   readonly status?: number;
   /** `Location` of what was made, relative to the base path. */
   location?(data: never): string;
-  answer(x: Exchange<P, Static<S>>, deps: Services<N>): unknown;
+  readonly answer: (x: Exchange<P, Static<S>>, deps: Services<N>) => unknown;
 }
 
 /** An implementation that makes its replies itself: other media types, several statuses. */
@@ -72,7 +72,7 @@ interface Replies<P extends Params, S extends TSchema, N extends ServiceName>
   extends Common<P, S>,
     Shown<P, N> {
   readonly responses: Readonly<Record<number, ResponseDoc>>;
-  reply(x: Exchange<P, Static<S>>, deps: Services<N>): Reply | Promise<Reply>;
+  readonly reply: (x: Exchange<P, Static<S>>, deps: Services<N>) => Reply | Promise<Reply>;
 }
 
 type Handler<P extends Params, S extends TSchema, N extends ServiceName> =
@@ -84,6 +84,7 @@ type Handler<P extends Params, S extends TSchema, N extends ServiceName> =
  * that it names.
  */
 export type Implementation = Handler<Params, TSchema, ServiceName> & {
+  /** Names of the services that it takes. */
   readonly services: readonly ServiceName[];
 };
 
@@ -131,14 +132,11 @@ export function group(about: GroupAbout, rows: readonly OperationRow[]): Operati
  */
 export function createRowBuilders<const N extends ServiceName>(names: readonly N[]) {
   const picked = new WeakMap<AdminDeps, Services<N>>();
-  return buildersWith(names, (all) => {
+  const pick = (all: AdminDeps): Services<N> => {
     const known = picked.get(all) ?? pickServices(all, names);
     picked.set(all, known);
     return known;
-  });
-}
-
-function buildersWith<N extends ServiceName>(names: readonly N[], pick: (all: AdminDeps) => Services<N>) {
+  };
   const implement = <P extends Params = Record<never, never>, S extends TSchema = TSchema>(
     handler: Handler<P, S, N>,
   ): Implementation => ({ ...bind(handler, pick), services: names }) as Implementation;
@@ -165,8 +163,8 @@ function bind<P extends Params, S extends TSchema, N extends ServiceName>(
   return { ...handler, ...shown, reply: (x, all) => handler.reply(x, pick(all)) };
 }
 
-/** Rows whose files do not name their services. */
-export const { action, report, implement } = buildersWith<ServiceName>([], (all) => all);
+/** Rows that take no services, as those that are not built. */
+export const { action, report } = createRowBuilders([]);
 
 const RESOURCE_METHODS = {
   list: 'GET',
