@@ -1,15 +1,18 @@
 import Type from 'typebox';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
 import { documents } from '../../src/gateway/admin/documents.js';
+import { entityTag } from '../../src/gateway/admin/entity-tags.js';
 import {
   action,
   createAdminOperations,
+  createRowBuilders,
   group,
   report,
   resource,
   setting,
 } from '../../src/gateway/admin/kit.js';
+import type { RunServices } from '../../src/gateway/admin/row-run.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
 import { call } from './support/call.js';
 
@@ -19,6 +22,7 @@ const colours = documents('/colours', {
   kind: 'colour',
   param: 'colourId',
   idMember: 'colourId',
+  services: [],
   create: Type.Object({ name: Type.String(), shade: Type.Optional(Type.Integer()) }),
   update: Type.Partial(Colour),
   body: Colour,
@@ -46,6 +50,58 @@ const sample = group({ tag: 'Colours', scope: 'colours', envelope: 'wrapped' }, 
   }),
 ]);
 
+describe('services of rows', () => {
+  const names = (deps: object) => Object.keys(deps).sort();
+  const { report: keyReport, action: keyAction } = createRowBuilders(['keys', 'rules']);
+  const tables = group({ tag: 'Tables', scope: 'tables', envelope: 'raw' }, [
+    keyReport('GET /tables/answer', 'Answer', {
+      data: Type.Array(Type.String()),
+      answer: (_x, deps) => names(deps),
+    }),
+    keyReport('GET /tables/reply', 'Reply', {
+      responses: {},
+      reply: (_x, deps) => ({
+        status: 200,
+        mediaType: 'application/json',
+        body: JSON.stringify(names(deps)),
+      }),
+    }),
+    keyAction('PUT /tables/current', 'Change', {
+      data: Type.Array(Type.String()),
+      current: (_x, deps) => names(deps),
+      answer: (_x, deps) => names(deps),
+    }),
+    report('GET /tables/none', 'None', {
+      data: Type.Array(Type.String()),
+      answer: (_x, deps) => names(deps),
+    }),
+  ]);
+  const all = { keys: {}, rules: {}, state: {}, settle: async () => {} } as unknown as AdminDeps;
+  const operations = createAdminOperations(tables, all, {} as RunServices);
+  const run = (id: string) => call(operations.find((o) => o.id === `admin.tables.${id}`)!);
+
+  it.each(['answer', 'reply', 'change'])('gives an implementation what its file names: %s', async (id) => {
+    expect((await run(id)).body).toEqual(['keys', 'rules']);
+  });
+
+  it('gives the view of the resource that is changed the same', async () => {
+    const change = operations.find(({ id }) => id === 'admin.tables.change')!;
+    const etag = entityTag(['keys', 'rules']);
+    expect((await call(change, { headers: { 'if-match': `"${etag}"` } })).body).toEqual(['keys', 'rules']);
+  });
+
+  it('gives nothing where a file names nothing', async () => {
+    expect((await run('none')).body).toEqual([]);
+  });
+
+  it('refuses other services when it compiles', () => {
+    // @ts-expect-error: the file does not name `state`.
+    keyReport('GET /tables/other', 'Other', { data: Type.Null(), answer: (_x, { state }) => state });
+    // @ts-expect-error: nothing is named.
+    report('GET /tables/nothing', 'Nothing', { data: Type.Null(), answer: (_x, { keys }) => keys });
+  });
+});
+
 describeStates('kit', (temporary) => {
   let t: TemporaryState;
   beforeEach(async () => {
@@ -53,7 +109,7 @@ describeStates('kit', (temporary) => {
   });
   afterEach(() => t.close());
 
-  const operations = () => createAdminOperations(sample, { state: t.state } as AdminDeps);
+  const operations = () => createAdminOperations(sample, { state: t.state } as AdminDeps, {} as RunServices);
   const byId = (id: string) => operations().find((o) => o.id === `admin.colours.${id}`)!;
 
   it('derives id, path, permission and audit from the row', () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ANONYMOUS, type Reply } from '../../src/core/http/operation.js';
 import { compileSchema } from '../../src/core/http/schema-check.js';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
+import type { RunServices } from '../../src/gateway/admin/row-run.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
 import { openApiDocument } from '../../src/gateway/http/openapi.js';
 import { Router } from '../../src/gateway/http/router.js';
@@ -15,7 +16,7 @@ import { wrongSchemas } from './documents.js';
 import { contractOperations, OPEN } from './operations.js';
 
 // Declaring operations needs no dependencies: only running one does.
-const operations = adminOperations({} as AdminDeps);
+const operations = adminOperations({} as AdminDeps, {} as RunServices);
 const contract = contractOperations();
 const key = (method: string, path: string) => `${method} ${path}`;
 const declared = new Map(operations.map((o) => [key(o.method, o.path), o]));

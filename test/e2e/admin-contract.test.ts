@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
+import type { RunServices } from '../../src/gateway/admin/row-run.js';
 import { adminOperations } from '../../src/gateway/start/management-groups.js';
 import { contractOperations, OPEN } from '../contract/operations.js';
 import { startServer } from '../support/server.js';
 
 const built = new Set(
-  adminOperations({} as AdminDeps)
+  adminOperations({} as AdminDeps, {} as RunServices)
     .filter((o) => o.built)
     .map((o) => `${o.method} ${o.path}`),
 );

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Setting } from '../../core/config/config.js';
 import { withoutPassword } from '../../core/sources/database-url.js';
 
@@ -8,6 +9,14 @@ export interface ConfigDocument {
   /** Directory that relative paths start from. */
   readonly contentRoot: string;
   readonly settings: readonly Setting[];
+}
+
+export function createConfigDocument(settings: readonly Setting[]): ConfigDocument {
+  return {
+    environment: process.env['NODE_ENV'] ?? 'production',
+    contentRoot: resolve('.'),
+    settings,
+  };
 }
 
 /** What stands for a secret that is set. */

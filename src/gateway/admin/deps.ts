@@ -17,7 +17,6 @@ import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
 import type { ManagedRasters } from '../../services/catalog/rasters/managed.js';
-import type { SharedTurns } from '../../services/cluster/turns.js';
 import type { Connections } from '../../services/connections/connections.js';
 import type { LayerCopies } from '../../services/exchange/copies/copies.js';
 import type { Exports } from '../../services/exchange/exports/service.js';
@@ -48,12 +47,10 @@ interface ServerFacts {
   releaseChannel: 'stable' | 'lts' | 'preview' | 'alpha' | 'beta' | 'rc' | 'nightly' | 'dev';
 }
 
-/** Everything that management operations act on; assembled once, at start. */
+/** Everything that management operations act on; assembled once, at start. Each group gets the members that it names. */
 export interface AdminDeps {
   readonly server: ServerFacts;
   readonly state: State;
-  /** Turns at resources, where other processes may change them as well. */
-  readonly turns?: Pick<SharedTurns, 'run'> | undefined;
   readonly keys: ApiKeys;
   readonly rules: AccessRules;
   /** What a principal may do with a collection. */
@@ -104,7 +101,20 @@ export interface AdminDeps {
   visible(principal: Principal): CatalogSnapshot;
   /** Every permission that something on this server asks for. */
   permissions(): ReadonlySet<string>;
-  /** The OpenAPI document of the management API, as JSON data. */
-  /** The interface document of a server whose paths start with a prefix. */
+  /** Returns the OpenAPI document of the management API as JSON data, for a server whose paths start with a prefix. */
   openApi(prefix: string): unknown;
+}
+
+export type ServiceName = keyof AdminDeps;
+
+/** The services of these names. */
+export type Services<N extends ServiceName> = Pick<AdminDeps, N>;
+
+/** The services of a list of names: `ServicesOf<typeof SERVICES>`. */
+export type ServicesOf<L extends readonly ServiceName[]> = Services<L[number]>;
+
+export function pickServices<N extends ServiceName>(all: AdminDeps, names: readonly N[]): Services<N> {
+  const picked: Partial<Services<N>> = {};
+  for (const name of names) picked[name] = all[name];
+  return picked as Services<N>;
 }

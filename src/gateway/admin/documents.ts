@@ -5,13 +5,23 @@ import { formatActor, type Principal } from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 import { readIfMatch } from './conditional.js';
-import type { AdminDeps } from './deps.js';
+import type { ServiceName, Services, ServicesOf } from './deps.js';
 import { tagged } from './entity-tags.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from './envelope.js';
-import { type Implementation, implement, jsonBody, type Verb } from './kit.js';
+import { createRowBuilders, type Implementation, jsonBody, type Verb } from './kit.js';
+
+const SERVICES = ['settle', 'state'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
 
 /** A resource that is no more than versioned documents. */
-export interface DocumentResource<C extends TSchema, U extends TSchema, B extends TObject> {
+export interface DocumentResource<
+  C extends TSchema,
+  U extends TSchema,
+  B extends TObject,
+  N extends ServiceName,
+> {
+  /** Names of the services that `make`, `isVisible` and `requireRight` take. */
+  services: readonly N[];
   /** Kind of the documents in the store, and in messages: `rate limit policy`. */
   kind: string;
   /** Path parameter of the item path. */
@@ -25,28 +35,29 @@ export interface DocumentResource<C extends TSchema, U extends TSchema, B extend
   /** What is stored, and shown between the id and the times. */
   body: B;
   /** Throws `invalid-body` for what the schema cannot say. */
-  make(input: Static<C>, deps: AdminDeps, principal: Principal): Static<B>;
+  make: (input: Static<C>, deps: Services<N>, principal: Principal) => Static<B>;
   change(body: Static<B>, input: Static<U>): Static<B>;
   /** They are rules of access: all processes follow a change before it is answered. */
   isRule?: boolean;
   /** Whether a document exists for a caller. Without this function every document does. */
-  isVisible?(body: Static<B>, principal: Principal, deps: AdminDeps): boolean;
+  isVisible?: (body: Static<B>, principal: Principal, deps: Services<N>) => boolean;
   /** Throws `forbidden` for a caller who may not make, change or remove such a document. */
-  requireRight?(body: Static<B>, principal: Principal, deps: AdminDeps): void;
+  requireRight?: (body: Static<B>, principal: Principal, deps: Services<N>) => void;
 }
 
 /** Where documents are kept, and what is waited for after a change. */
-function keeping({ isRule = false }: { isRule?: boolean }, { state, settle }: AdminDeps) {
+function keeping({ isRule = false }: { isRule?: boolean }, { state, settle }: Deps) {
   return isRule
     ? { store: state.documents.announcing('access'), settle }
     : { store: state.documents, settle: async () => {} };
 }
 
 /** The five implementations of a resource: list, create (201 with Location), get, update, remove. */
-export function documents<C extends TSchema, U extends TSchema, B extends TObject>(
+export function documents<C extends TSchema, U extends TSchema, B extends TObject, N extends ServiceName>(
   path: string,
-  about: DocumentResource<C, U, B>,
+  about: DocumentResource<C, U, B, N>,
 ): Record<Verb, Implementation> {
+  const { implement } = createRowBuilders([...SERVICES, ...about.services]);
   const { kind, param, idMember } = about;
   const item = Type.Object({
     [idMember]: Type.String(),
@@ -59,7 +70,7 @@ export function documents<C extends TSchema, U extends TSchema, B extends TObjec
     const times = { createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) };
     return tagged({ [idMember]: id, ...body, ...times }, tag);
   };
-  const isVisible = (principal: Principal, deps: AdminDeps) => (stored: StoredDocument<object>) =>
+  const isVisible = (principal: Principal, deps: Services<N>) => (stored: StoredDocument<object>) =>
     about.isVisible?.(stored.body as Static<B>, principal, deps) ?? true;
   return {
     list: implement({

@@ -11,14 +11,15 @@ import type {
 } from '../../core/http/operation.js';
 import { BASE_PATH } from './base-path.js';
 import { ResourceTurns } from './conditional.js';
-import type { AdminDeps } from './deps.js';
+import { type AdminDeps, pickServices, type ServiceName, type Services } from './deps.js';
 import { dataSchema, type Envelope, errorDocs } from './envelope.js';
 import { prefixLinks } from './path-prefix.js';
-import { createRowRun, isChange, sendsTag } from './row-run.js';
+import { createRowRun, isChange, type RunServices, sendsTag } from './row-run.js';
 
 /**
  * The management API has four shapes. A group is a table of rows made by the four functions of their names;
- * a row without an implementation is routed, documented and guarded like any other, and answers 501.
+ * a row without an implementation is routed, documented and guarded like any other, and answers 501. An implementation
+ * gets the services that its file names for `createRowBuilders`, and no others.
  */
 type Shape = 'resource' | 'action' | 'report' | 'setting';
 
@@ -48,30 +49,44 @@ interface Common<P extends Params, S extends TSchema> {
 }
 
 /** What a change needs to be conditional where no row shows the resource. */
-interface Shown<P extends Params> {
+interface Shown<P extends Params, N extends ServiceName> {
   /** Returns a view of the resource that the row changes. Throws `not-found`. */
-  current?(x: Exchange<P>, deps: AdminDeps): unknown;
+  readonly current?: (x: Exchange<P>, deps: Services<N>) => unknown;
 }
 
 /** An implementation that gives data: the kit makes the reply. */
-export interface DataHandler<P extends Params, S extends TSchema> extends Common<P, S>, Shown<P> {
+interface DataHandler<P extends Params, S extends TSchema, N extends ServiceName>
+  extends Common<P, S>,
+    Shown<P, N> {
   /** Schema of what `answer` gives. */
   readonly data: TSchema;
   /** Status of success; 200 when absent. */
   readonly status?: number;
   /** `Location` of what was made, relative to the base path. */
   location?(data: never): string;
-  answer(x: Exchange<P, Static<S>>, deps: AdminDeps): unknown;
+  readonly answer: (x: Exchange<P, Static<S>>, deps: Services<N>) => unknown;
 }
 
 /** An implementation that makes its replies itself: other media types, several statuses. */
-export interface Replies<P extends Params, S extends TSchema> extends Common<P, S>, Shown<P> {
+interface Replies<P extends Params, S extends TSchema, N extends ServiceName>
+  extends Common<P, S>,
+    Shown<P, N> {
   readonly responses: Readonly<Record<number, ResponseDoc>>;
-  reply(x: Exchange<P, Static<S>>, deps: AdminDeps): Reply | Promise<Reply>;
+  readonly reply: (x: Exchange<P, Static<S>>, deps: Services<N>) => Reply | Promise<Reply>;
 }
 
-/** A row's implementation with the types of its parameters and body erased. */
-export type Implementation = DataHandler<Params, TSchema> | Replies<Params, TSchema>;
+type Handler<P extends Params, S extends TSchema, N extends ServiceName> =
+  | DataHandler<P, S, N>
+  | Replies<P, S, N>;
+
+/**
+ * A row's implementation with the types of its parameters and body erased. It is given all services, and passes on those
+ * that it names.
+ */
+export type Implementation = Handler<Params, TSchema, ServiceName> & {
+  /** Names of the services that it takes. */
+  readonly services: readonly ServiceName[];
+};
 
 export interface OperationRow {
   readonly shape: Shape;
@@ -109,23 +124,47 @@ export function group(about: GroupAbout, rows: readonly OperationRow[]): Operati
   return { ...about, rows };
 }
 
-/** Something is read or worked out; nothing changes. */
-export function report<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
-  route: OperationRoute,
-  summary: string,
-  implementation?: DataHandler<P, S> | Replies<P, S>,
-): OperationRow {
-  return row('report', route, summary, implementation as Implementation | undefined);
+/**
+ * Returns the functions that make rows and implementations which get the services of these names:
+ * - `report`: something is read or worked out; nothing changes.
+ * - `action`: something is done.
+ * - `implement`: types an implementation by its own parameters and body, for the tables that take several at once.
+ */
+export function createRowBuilders<const N extends ServiceName>(names: readonly N[]) {
+  const picked = new WeakMap<AdminDeps, Services<N>>();
+  const pick = (all: AdminDeps): Services<N> => {
+    const known = picked.get(all) ?? pickServices(all, names);
+    picked.set(all, known);
+    return known;
+  };
+  const implement = <P extends Params = Record<never, never>, S extends TSchema = TSchema>(
+    handler: Handler<P, S, N>,
+  ): Implementation => ({ ...bind(handler, pick), services: names }) as Implementation;
+  const rowsOf =
+    (shape: Shape) =>
+    <P extends Params = Record<never, never>, S extends TSchema = TSchema>(
+      route: OperationRoute,
+      summary: string,
+      handler?: Handler<P, S, N>,
+    ): OperationRow =>
+      row(shape, route, summary, handler && implement(handler));
+  return { report: rowsOf('report'), action: rowsOf('action'), implement };
 }
 
-/** Something is done. */
-export function action<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
-  route: OperationRoute,
-  summary: string,
-  implementation?: DataHandler<P, S> | Replies<P, S>,
-): OperationRow {
-  return row('action', route, summary, implementation as Implementation | undefined);
+/** Returns a handler that is given all services and passes on its own. */
+function bind<P extends Params, S extends TSchema, N extends ServiceName>(
+  handler: Handler<P, S, N>,
+  pick: (all: AdminDeps) => Services<N>,
+): Handler<P, S, ServiceName> {
+  const shown = handler.current && {
+    current: (x: Exchange<P>, all: AdminDeps) => handler.current?.(x, pick(all)),
+  };
+  if ('answer' in handler) return { ...handler, ...shown, answer: (x, all) => handler.answer(x, pick(all)) };
+  return { ...handler, ...shown, reply: (x, all) => handler.reply(x, pick(all)) };
 }
+
+/** Rows that take no services, as those that are not built. */
+export const { action, report } = createRowBuilders([]);
 
 const RESOURCE_METHODS = {
   list: 'GET',
@@ -166,13 +205,6 @@ export function setting(
   ];
 }
 
-/** Types an implementation by its own parameters and body, for the tables that take several at once. */
-export function implement<P extends Params = Record<never, never>, S extends TSchema = TSchema>(
-  implementation: DataHandler<P, S> | Replies<P, S>,
-): Implementation {
-  return implementation as Implementation;
-}
-
 function row(
   shape: Shape,
   route: OperationRoute,
@@ -191,15 +223,20 @@ export function jsonBody<S extends TSchema>(schema: S, required = true): BodySpe
 const EXACT_MEMBERS = ['code'];
 
 /** The operations of a group, ready for the dispatcher. */
-export function createAdminOperations(about: OperationGroup, deps: AdminDeps): AdminOperation[] {
+export function createAdminOperations(
+  about: OperationGroup,
+  deps: AdminDeps,
+  runs: RunServices,
+): AdminOperation[] {
   const turns = new ResourceTurns();
-  return about.rows.map((one) => operationOf(about, one, deps, turns));
+  return about.rows.map((one) => operationOf(about, one, deps, runs, turns));
 }
 
 function operationOf(
   about: OperationGroup,
   row: OperationRow,
   deps: AdminDeps,
+  runs: RunServices,
   turns: ResourceTurns,
 ): AdminOperation {
   const { shape, method, path, summary, implementation } = row;
@@ -236,7 +273,7 @@ function operationOf(
     socket,
     takesSessionOfPrograms,
     ...(isChange(method) ? { entityTag: 'checked' } : sendsTag(about, row) ? { entityTag: 'sent' } : {}),
-    run: prefixLinks(createRowRun({ group: about, row, implementation, deps }, turns)),
+    run: prefixLinks(createRowRun({ group: about, row, implementation, deps, runs }, turns)),
   };
 }
 

@@ -23,7 +23,7 @@ import type { StoredLayer } from '../../services/catalog/publish/layers.js';
  * would double the vocabulary, and their holder could still open a layer that it cannot read.
  */
 
-/** What decides about rights, of `AdminDeps` and of what a manifest is checked against. */
+/** Services that decide about rights, of management operations and of manifests. */
 export interface Rights {
   readonly access: AccessPolicy;
   catalog(): CatalogSnapshot;

@@ -1,8 +1,10 @@
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import { notFound } from '../../core/errors/errors.js';
 import type { Exchange, Method, Operation, Principal, Reply } from '../../core/http/operation.js';
 import { stringifyExactly } from '../../core/values/json.js';
 import { isLayerInScope } from '../../services/access/rules/policy.js';
 import { requireNoTenant } from '../../services/access/rules/restrictions.js';
+import type { SharedTurns } from '../../services/cluster/turns.js';
 import { JobContinues } from '../../services/jobs/job-continues.js';
 import { BASE_PATH } from './base-path.js';
 import { type ResourceTurns, requireMatch, type TagReader } from './conditional.js';
@@ -11,12 +13,22 @@ import { entityTag, hashTag, isTagged } from './entity-tags.js';
 import { wrap } from './envelope.js';
 import type { Implementation, OperationGroup, OperationRow } from './kit.js';
 
+/** What every row is run with, whatever services its group names. */
+export interface RunServices {
+  /** Turns at resources, where other processes may change them as well. */
+  readonly turns?: Pick<SharedTurns, 'run'> | undefined;
+  /** The collections that are published. */
+  catalog(): CatalogSnapshot;
+}
+
 /** A row of a group, and what it acts on. */
 interface RowContext {
   readonly group: OperationGroup;
   readonly row: OperationRow;
   readonly implementation: Implementation;
+  /** Of all groups: the implementation passes on those that it names. */
   readonly deps: AdminDeps;
+  readonly runs: RunServices;
 }
 
 /** Methods that change one resource, and therefore check If-Match. */
@@ -37,11 +49,11 @@ const shownPath = ({ path, implementation }: OperationRow) => implementation?.sh
  * gateway process only.
  */
 export function createRowRun(context: RowContext, turns: ResourceTurns): Operation['run'] {
-  const { group, row, implementation, deps } = context;
+  const { group, row, implementation, runs } = context;
   const { isForTenants = group.isForTenants ?? false } = implementation;
   const requireOwn = ({ params, principal }: Exchange) => {
     if (!isForTenants) requireNoTenant(principal);
-    requireOwnLayer(params, principal, deps);
+    requireOwnLayer(params, principal, runs);
   };
   if (!isChange(row.method)) {
     const reply = replyMaker(context, undefined);
@@ -58,7 +70,7 @@ export function createRowRun(context: RowContext, turns: ResourceTurns): Operati
     return reply(x);
   };
   const inTurn = (resource: string, work: () => Promise<Reply>) =>
-    turns.run(resource, () => deps.turns?.run(resource, work) ?? work());
+    turns.run(resource, () => runs.turns?.run(resource, work) ?? work());
   return async (x) => {
     requireOwn(x);
     // An upload that was cut off must not hold up the one that continues it.
@@ -166,7 +178,7 @@ function replyOfContinuedJob(error: unknown): Reply {
 }
 
 /** Throws `not-found` where the path names a layer that does not exist for the caller, as one of another tenant. */
-function requireOwnLayer(params: object, principal: Principal, { catalog }: AdminDeps): void {
+function requireOwnLayer(params: object, principal: Principal, { catalog }: RunServices): void {
   const { layerId } = params as { layerId?: unknown };
   if (principal.layers === undefined || typeof layerId !== 'number') return;
   const collection = catalog().byLayerId(layerId);

@@ -6,10 +6,10 @@ import type { Principal } from '../../core/http/operation.js';
 import { compileOnUse } from '../../core/http/schema-check.js';
 import { isExactNumber, roundExactNumbers } from '../../core/values/exact-number.js';
 import { stringifyExactly } from '../../core/values/json.js';
-import type { AdminDeps } from '../admin/deps.js';
+import type { Services } from '../admin/deps.js';
 import type { Owner } from '../admin/owner.js';
 import { memberBinder } from '../http/requests/bind.js';
-import type { Entry, ManifestKind, Targets } from './kind.js';
+import type { Entry, KindDeps, ManifestKind, Targets } from './kind.js';
 import { MANIFEST_KINDS, requireRight } from './kinds.js';
 import { isAbout, listDisabledCollections, mapLayersToServices, namesToMake } from './makes.js';
 
@@ -55,7 +55,7 @@ const kinds = new Map(MANIFEST_KINDS.map((kind) => [kind.kind, kind]));
 export const formatObjectKey = (kind: string, name: string) => `${kind}/${name}`;
 
 /** All objects of the state that manifests hold, in the order of kinds and names. */
-export async function listResources(deps: AdminDeps): Promise<Resource[]> {
+export async function listResources(deps: KindDeps): Promise<Resource[]> {
   const lists = await Promise.all(
     MANIFEST_KINDS.map(async (kind) => {
       const entries = await kind.list(deps);
@@ -78,7 +78,7 @@ export interface Owned {
 }
 
 /** All objects and who owns each: what a manifest made or changed last is its own. */
-export async function owners(deps: AdminDeps, current: readonly Resource[]): Promise<Owned[]> {
+export async function owners(deps: KindDeps, current: readonly Resource[]): Promise<Owned[]> {
   const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
   const others = current.map(
     ({ kind, metadata: { name } }): Owned => ({
@@ -94,7 +94,7 @@ const ownerOf = (key: string, applied: Applied['objects'] | null): Owner =>
   applied && Object.hasOwn(applied, key) ? 'manifest' : 'api';
 
 /** Objects of the configuration. */
-async function configuration(deps: AdminDeps): Promise<Owned[]> {
+async function configuration(deps: KindDeps): Promise<Owned[]> {
   const lists = await Promise.all(
     MANIFEST_KINDS.map(async ({ kind, configured }) =>
       ((await configured?.(deps)) ?? [])
@@ -107,7 +107,7 @@ async function configuration(deps: AdminDeps): Promise<Owned[]> {
 
 /** Objects that were applied and are not as they were any more, but for those that the configuration has taken over. */
 export async function drifted(
-  deps: AdminDeps,
+  deps: KindDeps,
   current: readonly Resource[],
 ): Promise<{ kind: string; name: string }[]> {
   const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
@@ -124,7 +124,7 @@ export async function drifted(
 }
 
 /** Fingerprints of what was applied last, by kind and name; null before the first time. */
-export async function lastApplied({ state }: AdminDeps): Promise<Applied['objects'] | null> {
+export async function lastApplied({ state }: Services<'state'>): Promise<Applied['objects'] | null> {
   return (await state.documents.get<Applied>(APPLIED_KIND, APPLIED))?.body.objects ?? null;
 }
 
@@ -140,7 +140,7 @@ interface Scope {
 export async function planChanges(
   given: readonly Resource[],
   { prune, remove = [], principal }: Scope,
-  deps: AdminDeps,
+  deps: KindDeps,
 ): Promise<ManifestStep[]> {
   const asked = given.map(bindSpec);
   requireForm(asked);
@@ -226,7 +226,7 @@ async function requireMeaning(
   steps: readonly ManifestStep[],
   asked: readonly Resource[],
   principal: Principal,
-  deps: AdminDeps,
+  deps: KindDeps,
 ): Promise<void> {
   const roles = new Set(asked.filter(({ kind }) => kind === 'Role').map(({ metadata }) => metadata.name));
   const { rules } = deps;

@@ -5,7 +5,7 @@ import {
   type StoredConnection,
 } from '../../services/connections/connection.js';
 import { inSpan } from '../../services/telemetry/spans.js';
-import type { AdminDeps } from '../admin/deps.js';
+import type { Services, ServicesOf } from '../admin/deps.js';
 import { nameSources } from '../connections/admin/connection-sources.js';
 import {
   APPLIED,
@@ -17,8 +17,12 @@ import {
   planChanges,
   type Resource,
 } from './apply.js';
-import type { Stores } from './kind.js';
+import { KIND_SERVICES, type KindDeps, type Stores } from './kind.js';
 import { connection } from './publishing.js';
+
+/** Services that carrying out a manifest takes. */
+export const APPLY_SERVICES = [...KIND_SERVICES, 'rasters', 'settle'] as const;
+export type ApplyDeps = ServicesOf<typeof APPLY_SERVICES>;
 
 /** What else is done in the transaction. */
 interface Also {
@@ -39,7 +43,7 @@ type Undo = () => Promise<unknown>;
 export async function carryOut(
   steps: readonly ManifestStep[],
   principal: Principal,
-  deps: AdminDeps,
+  deps: ApplyDeps,
   also: Also = {},
 ): Promise<void> {
   const creations = steps.filter(({ action, kind }) => action === 'created' && kind.make);
@@ -62,7 +66,7 @@ async function connect(
   steps: readonly ManifestStep[],
   undos: Undo[],
   by: string,
-  deps: AdminDeps,
+  deps: Services<'connections' | 'layerCopies' | 'publishedLayers' | 'rasters' | 'settle' | 'state'>,
 ): Promise<void> {
   const changes = steps.filter(
     ({ kind, action }) => kind === connection && (action === 'created' || action === 'updated'),
@@ -106,7 +110,7 @@ async function make(
   creations: readonly ManifestStep[],
   undos: Undo[],
   by: string,
-  deps: AdminDeps,
+  deps: KindDeps,
 ): Promise<void> {
   const results = await Promise.allSettled(
     creations.map(async ({ kind, prepared }) => undos.push(await kind.make!(prepared, by, deps))),
@@ -119,7 +123,7 @@ async function make(
 function planAgain(
   steps: readonly ManifestStep[],
   principal: Principal,
-  deps: AdminDeps,
+  deps: KindDeps,
 ): Promise<ManifestStep[]> {
   const resources = steps
     .filter(({ place }) => place !== undefined)
@@ -134,7 +138,7 @@ function planAgain(
 async function write(
   steps: readonly ManifestStep[],
   principal: Principal,
-  deps: AdminDeps,
+  deps: KindDeps & Services<'settle'>,
   { record, applied: objects = objectsOf(steps), span }: Also,
 ): Promise<void> {
   const by = formatActor(principal);

@@ -15,7 +15,7 @@ import { tableName } from '../../services/catalog/table-name.js';
 import type { StoredConnection } from '../../services/connections/connection.js';
 import { LAYER_COPY } from '../../services/connections/connections.js';
 import { sayingConflict } from '../../services/exchange/copies/copy-jobs.js';
-import type { AdminDeps } from '../admin/deps.js';
+import type { Services } from '../admin/deps.js';
 import { NAME_SCHEMA } from '../admin/rule-schemas.js';
 import { createObjectError, type Entry, type ManifestKind } from './kind.js';
 
@@ -133,7 +133,7 @@ function isDraftOf({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCopy,
 async function requireReadable(
   source: StoredConnection,
   { schema, table, layerName }: Choice,
-  { layerCopies }: AdminDeps,
+  { layerCopies }: Services<'layerCopies'>,
 ): Promise<void> {
   const checks = await layerCopies.validate(source, { schema, table }, layerName).catch((error: unknown) => {
     if (!(error instanceof ApiError)) throw error;

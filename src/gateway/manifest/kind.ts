@@ -5,8 +5,23 @@ import type { BodyProblem } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
 import type { StoredConnection } from '../../services/connections/connection.js';
 import type { State } from '../../stores/state/state.js';
-import type { AdminDeps } from '../admin/deps.js';
+import type { ServicesOf } from '../admin/deps.js';
 import type { RuleTargets } from '../admin/rule-checks.js';
+
+/** Services that the kinds of objects take. */
+export const KIND_SERVICES = [
+  'access',
+  'catalog',
+  'connections',
+  'layerCopies',
+  'layers',
+  'publishedLayers',
+  'rules',
+  'sourceLayers',
+  'state',
+  'styles',
+] as const;
+export type KindDeps = ServicesOf<typeof KIND_SERVICES>;
 
 /** Stores that are written in one transaction. */
 export type Stores = Parameters<Parameters<State['atomically']>[0]>[0];
@@ -38,27 +53,27 @@ export interface ManifestKind {
   readonly schema: TSchema;
   /** Members that a server gives once and keeps: another value is no difference. */
   readonly ownMembers?: readonly string[];
-  list(deps: AdminDeps): Promise<Entry[]>;
+  readonly list: (deps: KindDeps) => Promise<Entry[]>;
   /** Names of those that stand in the configuration: they are in no manifest. */
-  configured?(deps: AdminDeps): Promise<string[]>;
+  readonly configured?: (deps: KindDeps) => Promise<string[]>;
   /** Throws `forbidden` for a caller who may not change the object from one spec to the other: see `layer-rights.ts`. */
-  requireRight?(
+  readonly requireRight?: (
     name: string,
     change: { readonly before: object | undefined; readonly after: object | undefined },
     principal: Principal,
-    deps: AdminDeps,
-  ): void | Promise<void>;
+    deps: KindDeps,
+  ) => void | Promise<void>;
   /** Throws `invalid-body` for what the schema cannot say. What it returns is given to `write`. */
-  prepare?(entry: Entry, targets: Targets, deps: AdminDeps): unknown;
+  readonly prepare?: (entry: Entry, targets: Targets, deps: KindDeps) => unknown;
   /** Readies what an object stands on for its removal, before the transaction. What it returns is given to `write`. */
-  prepareRemoval?(name: string, deps: AdminDeps): Promise<unknown>;
+  readonly prepareRemoval?: (name: string, deps: KindDeps) => Promise<unknown>;
   /**
    * Makes an object that takes a job, before the transaction and out of everybody's sight: `write` shows it. Objects that
    * name it are checked when it is there. Resolves with what takes it back.
    */
-  make?(prepared: unknown, by: string, deps: AdminDeps): Promise<() => Promise<void>>;
+  readonly make?: (prepared: unknown, by: string, deps: KindDeps) => Promise<() => Promise<void>>;
   /** Does what objects that were removed leave to do after the transaction. */
-  followRemoval?(deps: AdminDeps): Promise<void>;
+  readonly followRemoval?: (deps: KindDeps) => Promise<void>;
   /** Makes or replaces an object; removes it when there is no spec. Uses nothing but these stores: they are locked. */
   write(stores: Stores, name: string, spec: object | undefined, by: string, prepared: unknown): Promise<void>;
 }

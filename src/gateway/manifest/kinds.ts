@@ -25,7 +25,7 @@ import { RULE_KINDS } from '../../services/access/rules/rules.js';
 import { checkLayer } from '../../services/catalog/layers/checks.js';
 import { LAYER_KIND, SERVICE_KIND } from '../../services/catalog/layers/layers.js';
 import type { Topic } from '../../stores/database/announcements.js';
-import type { AdminDeps } from '../admin/deps.js';
+import type { Services } from '../admin/deps.js';
 import {
   listAccessLayers,
   listRuleLayers,
@@ -254,7 +254,10 @@ async function requireAccessRight(...[name, { before, after }, principal, deps]:
 }
 
 /** The published table of a name that no collection of the catalog has, as it is switched off. */
-async function switchedOffLayers(name: string, { publishedLayers, catalog }: AdminDeps) {
+async function switchedOffLayers(
+  name: string,
+  { publishedLayers, catalog }: Services<'catalog' | 'publishedLayers'>,
+) {
   if (catalog().byId(name)) return [];
   return (await publishedLayers.list()).map(ruledLayer).filter((one) => listLayerNames(one).includes(name));
 }

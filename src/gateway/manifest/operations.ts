@@ -7,7 +7,7 @@ import {
   specNodes,
 } from '../../services/telemetry/spec-metrics.js';
 import { TimestampSchema, timestamp } from '../admin/envelope.js';
-import { action, group, jsonBody, report } from '../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../admin/kit.js';
 import { OPEN_OBJECT } from '../admin/open-objects.js';
 import { OWNERS } from '../admin/owner.js';
 import {
@@ -19,9 +19,12 @@ import {
   owners,
   planChanges,
 } from './apply.js';
-import { carryOut } from './carry-out.js';
+import { APPLY_SERVICES, carryOut } from './carry-out.js';
 import { EXACT_MANIFEST_MEMBERS } from './schemas.js';
 import { requireGenuine } from './signature.js';
+
+const SERVICES = [...APPLY_SERVICES, 'releases'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 /** The management state as one document: what it holds, what a document would change, and changing it. */
 

@@ -20,7 +20,7 @@ import {
 } from '../../services/connections/connection.js';
 import { isDatabaseConnection, LAYER_COPY, PUBLISHED_LAYER } from '../../services/connections/connections.js';
 import { slug } from '../../services/kit/slug.js';
-import type { AdminDeps } from '../admin/deps.js';
+import type { Services } from '../admin/deps.js';
 import { requireSources } from '../admin/layer-rights.js';
 import { NAME_SCHEMA } from '../admin/rule-schemas.js';
 import { checkCredential, readConnectionTarget } from '../connections/admin/connection-bodies.js';
@@ -105,7 +105,7 @@ export const connection: ManifestKind = {
 };
 
 /** Throws `invalid-body` for what requests for connections refuse. */
-function requireSpec(spec: ConnectionSpec, deps: AdminDeps): void {
+function requireSpec(spec: ConnectionSpec, deps: Services<'connections'>): void {
   const { secretReference, secretType } = spec;
   try {
     readConnectionTarget(spec, deps);
@@ -217,7 +217,11 @@ function derivationOf(sources: readonly CopySourceLayer[], before: Derivation | 
 }
 
 /** What the table is. What keeps it from being looked at is told as what is wrong with the layer. */
-async function inspected(connection: StoredConnection, choice: TableChoice, { publishedLayers }: AdminDeps) {
+async function inspected(
+  connection: StoredConnection,
+  choice: TableChoice,
+  { publishedLayers }: Services<'publishedLayers'>,
+) {
   try {
     return await publishedLayers.inspect(connection, choice);
   } catch (error) {

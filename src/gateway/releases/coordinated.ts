@@ -3,10 +3,11 @@ import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import { formatActor, type Principal } from '../../core/http/operation.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
-import type { AdminDeps } from '../admin/deps.js';
-
+import type { Services } from '../admin/deps.js';
+import type { ApplyDeps } from '../manifest/carry-out.js';
 import type { Stores } from '../manifest/kind.js';
 import { type Approval, type Body, describeRelease } from './coordinated-view.js';
+import type { InventoryDeps } from './inventory.js';
 import { type CoordinatedOperation, GATES, type Gate } from './operation-schemas.js';
 import { requirePackage } from './packages.js';
 import {
@@ -33,7 +34,7 @@ type Stored = StoredDocument<Body>;
 export async function createCoordinated(
   request: Body['request'],
   principal: Principal,
-  deps: AdminDeps,
+  deps: InventoryDeps,
 ): Promise<View> {
   const id = createOperationId(request, randomUUID());
   const before = await findKeyedOperation<Body>(OPERATION, id, request, deps);
@@ -65,7 +66,7 @@ export async function approve(
   gate: Gate,
   reason: string | undefined,
   principal: Principal,
-  deps: AdminDeps,
+  deps: ApplyDeps & Services<'releases'>,
 ): Promise<View> {
   const { request } = (await required(id, deps)).body;
   const approval: Approval = { by: formatActor(principal), at: Date.now(), reason: reason ?? null };
@@ -92,7 +93,7 @@ async function applied(
   id: string,
   change: (body: Body) => Body,
   principal: Principal,
-  deps: AdminDeps,
+  deps: ApplyDeps,
 ): Promise<void> {
   const { body } = await required(id, deps);
   // An approval out of order is told before what is wrong with the package.
@@ -120,7 +121,7 @@ export async function rollBack(
   id: string,
   reason: string | undefined,
   principal: Principal,
-  deps: AdminDeps,
+  deps: ApplyDeps,
 ): Promise<View> {
   const { body } = await required(id, deps);
   const rollback: Approval = { by: formatActor(principal), at: Date.now(), reason: reason ?? null };
@@ -146,7 +147,7 @@ async function restored(
   id: string,
   change: (body: Body) => Body,
   principal: Principal,
-  deps: AdminDeps,
+  deps: ApplyDeps,
 ): Promise<void> {
   const { documents } = deps.state;
   const by = formatActor(principal);
@@ -173,13 +174,13 @@ async function restored(
 }
 
 /** The newest of a package. Throws `not-found` where there is none. */
-export async function coordinatedRelease(packageId: string, deps: AdminDeps): Promise<View> {
+export async function coordinatedRelease(packageId: string, deps: Services<'state'>): Promise<View> {
   const stored = await latest<Body>(OPERATION, packageId, deps);
   if (!stored) throw notFound('coordinated release of the package', packageId.slice(0, 128));
   return describeRelease(stored);
 }
 
-async function required(id: string, { state }: AdminDeps): Promise<Stored> {
+async function required(id: string, { state }: Services<'state'>): Promise<Stored> {
   const stored = await state.documents.get<Body>(OPERATION, id);
   if (!stored) throw notFound(OPERATION, id.slice(0, 128));
   return stored;

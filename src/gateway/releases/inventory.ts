@@ -1,8 +1,9 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { Collection } from '../../core/catalog/collection.js';
-import type { AdminDeps } from '../admin/deps.js';
+import type { Services } from '../admin/deps.js';
 import { timestamp } from '../admin/envelope.js';
 import { fingerprint, listResources, type Resource } from '../manifest/apply.js';
+import type { KindDeps } from '../manifest/kind.js';
 import type { ArtifactKind } from './schemas.js';
 
 /** What an environment holds, by ids that mean the same in every environment: `Layer/countries`. */
@@ -44,8 +45,11 @@ const KINDS: Readonly<Record<string, ArtifactKind>> = {
 const REVISION = 'release revision';
 const CURRENT = 'current';
 
+/** Services that describe what this server holds. */
+export type InventoryDeps = KindDeps & Services<'releases'>;
+
 /** All that the environment holds now, and the revision that this is. */
-export async function readHoldings(deps: AdminDeps): Promise<Holdings> {
+export async function readHoldings(deps: InventoryDeps): Promise<Holdings> {
   const objects = (await listResources(deps)).map((object) => ofObject(object));
   const published = new Set(objects.map(({ semanticId }) => semanticId));
   const collections = deps.catalog().collections.flatMap((one) => ofCollection(one, published));
@@ -97,7 +101,7 @@ function ofCollection(collection: Collection, objects: ReadonlySet<string>): Art
 }
 
 /** The number of this state: one more than that of the state which was seen before it. */
-async function revisionOf(etag: string, { state }: AdminDeps): Promise<number> {
+async function revisionOf(etag: string, { state }: Services<'state'>): Promise<number> {
   const last = await state.documents.get<{ etag: string }>(REVISION, CURRENT);
   if (last?.body.etag === etag) return last.version;
   return state.documents.together([REVISION], async (store) => {
@@ -136,7 +140,7 @@ export function describeBinding(
   semanticId: string,
   environment: string,
   holdings: Holdings,
-  deps: AdminDeps,
+  deps: Services<'releases'>,
 ) {
   const isHere = environment === deps.releases.environment;
   const one = isHere ? holdings.artifacts.find((artifact) => artifact.semanticId === semanticId) : undefined;

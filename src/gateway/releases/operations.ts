@@ -4,8 +4,9 @@ import { defineIntegerParam, pathString } from '../../core/http/params.js';
 import { permits } from '../../services/access/permissions.js';
 
 import { timestamp } from '../admin/envelope.js';
-import { group, implement, jsonBody, report, resource } from '../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource } from '../admin/kit.js';
 import { defineFilterParam, enumeration } from '../admin/params.js';
+import { KIND_SERVICES } from '../manifest/kind.js';
 import { EXACT_MANIFEST_MEMBERS } from '../manifest/schemas.js';
 import { describeArtifact, describeBinding, readHoldings } from './inventory.js';
 import {
@@ -29,6 +30,9 @@ import {
   PackagePage,
   PackageRequest,
 } from './schemas.js';
+
+const SERVICES = [...KIND_SERVICES, 'releases'] as const;
+const { implement, report } = createRowBuilders(SERVICES);
 
 /** As of a manifest that is applied. */
 const MAX_BYTES = 64 << 20;

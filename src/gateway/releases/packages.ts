@@ -4,11 +4,17 @@ import { ApiError, notFound } from '../../core/errors/errors.js';
 import { problem, requireSound } from '../../core/http/body-problems.js';
 import { computeSignature } from '../../core/values/signature.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
-import type { AdminDeps } from '../admin/deps.js';
+import type { Services } from '../admin/deps.js';
 import { timestamp } from '../admin/envelope.js';
 import { API_VERSION, type Resource } from '../manifest/apply.js';
 import { computePackageDigest } from '../manifest/signature.js';
-import { type Artifact, describeBinding, type Holdings, readHoldings } from './inventory.js';
+import {
+  type Artifact,
+  describeBinding,
+  type Holdings,
+  type InventoryDeps,
+  readHoldings,
+} from './inventory.js';
 import type { GitOpsManifest, Package, PackageRequest } from './schemas.js';
 
 /** Release packages: what an environment held when they were made. They never change. */
@@ -27,7 +33,7 @@ export type StoredPackage = StoredDocument<Body>;
 export async function createPackage(
   request: Static<typeof PackageRequest>,
   by: string,
-  deps: AdminDeps,
+  deps: InventoryDeps,
 ): Promise<StoredPackage> {
   const { environment } = deps.releases;
   if (request.sourceEnvironment !== environment) throw notFound('environment', request.sourceEnvironment);
@@ -73,7 +79,7 @@ function packageEntry(
   one: Artifact,
   request: Static<typeof PackageRequest>,
   holdings: Holdings,
-  deps: AdminDeps,
+  deps: Services<'releases'>,
 ): View['entries'][number] {
   const { semanticId, artifactKind, field, parent, type } = one;
   return {
@@ -104,15 +110,18 @@ function packageEntry(
 }
 
 /** Newest first. */
-export async function listPackages({ state }: AdminDeps): Promise<StoredPackage[]> {
+export async function listPackages({ state }: Services<'state'>): Promise<StoredPackage[]> {
   return (await state.documents.list<Body>(PACKAGE)).reverse();
 }
 
-export async function findPackage(id: string, { state }: AdminDeps): Promise<StoredPackage | undefined> {
+export async function findPackage(
+  id: string,
+  { state }: Services<'state'>,
+): Promise<StoredPackage | undefined> {
   return state.documents.get<Body>(PACKAGE, id);
 }
 
-export async function requirePackage(id: string, deps: AdminDeps): Promise<StoredPackage> {
+export async function requirePackage(id: string, deps: Services<'state'>): Promise<StoredPackage> {
   const stored = await findPackage(id, deps);
   if (!stored) throw notFound(PACKAGE, id.slice(0, 128));
   return stored;
@@ -139,7 +148,7 @@ export function summarizePackage(stored: StoredPackage) {
 /** The package as `graticule apply` takes it elsewhere, with its digest and signature. */
 export function gitOpsManifest(
   stored: StoredPackage,
-  { releases }: AdminDeps,
+  { releases }: Services<'releases'>,
 ): Static<typeof GitOpsManifest> {
   const { metadata, sourceEnvironment, sourceRevision, sourceEtag, targetEnvironments, entries } =
     stored.body.view;

@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { problem, requireSound } from '../../core/http/body-problems.js';
 import type { Principal } from '../../core/http/operation.js';
-import type { AdminDeps } from '../admin/deps.js';
+import type { Services } from '../admin/deps.js';
 import { timestamp } from '../admin/envelope.js';
 import { planChanges, type Resource } from '../manifest/apply.js';
 import { genuineProblems } from '../manifest/signature.js';
-import { type Holdings, readHoldings } from './inventory.js';
+import { type Holdings, type InventoryDeps, readHoldings } from './inventory.js';
 import { findPackage, gitOpsManifest, requirePackage } from './packages.js';
 import { refusals } from './rollout.js';
 import { ARTIFACT_KINDS, GitOpsManifest, PackageRecord } from './schemas.js';
@@ -92,7 +92,7 @@ type Document = Pick<Static<typeof GitOpsManifest>, 'metadata' | 'spec'> & {
 export async function prevalidation(
   request: Static<typeof PrevalidationRequest>,
   principal: Principal,
-  deps: AdminDeps,
+  deps: InventoryDeps,
 ): Promise<Static<typeof Prevalidation>> {
   const document = await packageOf(request, deps);
   const scripts = (request.dataScripts ?? []).filter(
@@ -124,7 +124,7 @@ export async function prevalidation(
 
 async function packageOf(
   { releasePackageId: id, releasePackage: document }: Static<typeof PrevalidationRequest>,
-  deps: AdminDeps,
+  deps: Services<'releases' | 'state'>,
 ): Promise<Document> {
   const isOne = (id === undefined) !== (document === undefined);
   requireSound([
@@ -150,7 +150,7 @@ async function findingsOf(
   scripts: readonly Script[],
   holdings: Holdings,
   principal: Principal,
-  deps: AdminDeps,
+  deps: InventoryDeps,
 ): Promise<Finding[]> {
   const package_ = { ...about('catalog', `Catalog/${deps.releases.environment}`), displayName: null };
   const { whole } = document;
@@ -235,7 +235,7 @@ function covers(
 async function objectFindings(
   { resources }: Static<typeof GitOpsManifest>,
   principal: Principal,
-  deps: AdminDeps,
+  deps: InventoryDeps,
 ): Promise<Finding[]> {
   const objects = resources as Resource[];
   try {

@@ -3,10 +3,10 @@ import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../core/errors/errors.js';
 import { formatActor, type Principal } from '../../core/http/operation.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
-import type { AdminDeps } from '../admin/deps.js';
-
+import type { Services } from '../admin/deps.js';
 import { timestamp } from '../admin/envelope.js';
-import { readHoldings } from './inventory.js';
+import type { ApplyDeps } from '../manifest/carry-out.js';
+import { type InventoryDeps, readHoldings } from './inventory.js';
 import type { ReleaseOperation, ReleaseRequestBody } from './operation-schemas.js';
 import type { StoredPackage } from './packages.js';
 import {
@@ -37,7 +37,7 @@ interface Body {
 export async function createReleaseOperation(
   request: Body['request'],
   principal: Principal,
-  deps: AdminDeps,
+  deps: ApplyDeps & Services<'releases'>,
 ): Promise<Static<typeof ReleaseOperation>> {
   const id = createOperationId(request, randomUUID());
   const before = await findKeyedOperation<Body>(OPERATION, id, request, deps);
@@ -59,7 +59,7 @@ export async function createReleaseOperation(
   return viewOf((await deps.state.documents.get<Body>(OPERATION, id))!);
 }
 
-function carriedOut(id: string, body: Body, stored: StoredPackage, principal: Principal, deps: AdminDeps) {
+function carriedOut(id: string, body: Body, stored: StoredPackage, principal: Principal, deps: ApplyDeps) {
   const by = formatActor(principal);
   return applyPackage(
     stored,
@@ -70,7 +70,7 @@ function carriedOut(id: string, body: Body, stored: StoredPackage, principal: Pr
   );
 }
 
-async function requireRevision({ desiredRevision }: Body['request'], deps: AdminDeps): Promise<void> {
+async function requireRevision({ desiredRevision }: Body['request'], deps: InventoryDeps): Promise<void> {
   if (desiredRevision === undefined) return;
   const { revision } = await readHoldings(deps);
   if (String(desiredRevision) !== String(revision))
@@ -80,7 +80,7 @@ async function requireRevision({ desiredRevision }: Body['request'], deps: Admin
 /** The newest of a package. Throws `not-found` where there is none. */
 export async function releaseOperation(
   packageId: string,
-  deps: AdminDeps,
+  deps: Services<'state'>,
 ): Promise<Static<typeof ReleaseOperation>> {
   const stored = await latest<Body>(OPERATION, packageId, deps);
   if (!stored) throw notFound('release operation of the package', packageId.slice(0, 128));

@@ -1,6 +1,7 @@
 import { pathString } from '../../core/http/params.js';
-import { action, jsonBody, report } from '../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../admin/kit.js';
 import { pathEnumeration } from '../admin/params.js';
+import { APPLY_SERVICES } from '../manifest/carry-out.js';
 import { approve, coordinatedRelease, createCoordinated, rollBack } from './coordinated.js';
 import {
   CoordinatedOperation,
@@ -11,6 +12,9 @@ import {
   ReleaseRequestBody,
 } from './operation-schemas.js';
 import { createReleaseOperation, releaseOperation } from './release-operations.js';
+
+const SERVICES = [...APPLY_SERVICES, 'releases'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 /** Operations that carry release packages out. */
 

@@ -3,8 +3,7 @@ import { problem, requireSound } from '../../core/http/body-problems.js';
 import { formatActor, type Principal } from '../../core/http/operation.js';
 import { permits } from '../../services/access/permissions.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
-import type { AdminDeps } from '../admin/deps.js';
-
+import type { Services } from '../admin/deps.js';
 import {
   fingerprint,
   lastApplied,
@@ -12,9 +11,9 @@ import {
   planChanges,
   type Resource,
 } from '../manifest/apply.js';
-import { carryOut } from '../manifest/carry-out.js';
+import { type ApplyDeps, carryOut } from '../manifest/carry-out.js';
 import type { Stores } from '../manifest/kind.js';
-import { readHoldings } from './inventory.js';
+import { type InventoryDeps, readHoldings } from './inventory.js';
 import { requirePackage, type StoredPackage } from './packages.js';
 
 /** Carrying a release package out in this environment, and going back. */
@@ -45,7 +44,7 @@ export async function applyPackage(
   operationId: string,
   record: (stores: Stores) => Promise<unknown>,
   principal: Principal,
-  deps: AdminDeps,
+  deps: ApplyDeps,
 ): Promise<void> {
   requireApply(principal);
   const steps = await planChanges(body.resources, { prune: false, principal }, deps);
@@ -68,7 +67,7 @@ export async function restoreSnapshot(
   operationId: string,
   record: (stores: Stores) => Promise<unknown>,
   principal: Principal,
-  deps: AdminDeps,
+  deps: ApplyDeps,
 ): Promise<void> {
   requireApply(principal);
   const { objects, applied } = (await deps.state.documents.get<Snapshot>(SNAPSHOT, operationId))!.body;
@@ -113,7 +112,7 @@ export function convertPlanError(
 /** The package that is asked for. Throws `invalid-body` for what is none, and for one that does not lead there. */
 export async function packageFor(
   { packageId, targetEnvironment }: ReleaseRequest,
-  deps: AdminDeps,
+  deps: Services<'state'>,
 ): Promise<StoredPackage> {
   const stored = await requirePackage(packageId, deps).catch((error: unknown) => {
     if (error instanceof ApiError && error.code === 'not-found') return undefined;
@@ -133,7 +132,7 @@ export async function packageFor(
 export async function requireResourceField(
   { resourceSemanticId, newFieldName, newFieldType }: ReleaseRequest,
   { body }: StoredPackage,
-  deps: AdminDeps,
+  deps: InventoryDeps,
 ): Promise<string[]> {
   const { artifacts } = await readHoldings(deps);
   const { entries } = body.view;
@@ -173,7 +172,7 @@ export async function findKeyedOperation<T extends { readonly request: ReleaseRe
   kind: string,
   id: string,
   request: ReleaseRequest,
-  { state }: AdminDeps,
+  { state }: Services<'state'>,
 ): Promise<StoredDocument<T> | undefined> {
   const before = await state.documents.get<T>(kind, id);
   if (before && fingerprint(before.body.request) !== fingerprint(request))
@@ -185,7 +184,7 @@ export async function findKeyedOperation<T extends { readonly request: ReleaseRe
 export async function latest<T extends { readonly request: ReleaseRequest }>(
   kind: string,
   packageId: string,
-  { state }: AdminDeps,
+  { state }: Services<'state'>,
 ): Promise<StoredDocument<T> | undefined> {
   return (await state.documents.list<T>(kind)).findLast(({ body }) => body.request.packageId === packageId);
 }

@@ -3,16 +3,16 @@ import type { Operation } from '../../core/http/operation.js';
 import type { FirstKey } from '../../services/access/keys/api-keys.js';
 import { permits } from '../../services/access/permissions.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
-import { type DataSettings, dataSettings } from '../../services/catalog/publish/settings.js';
-import { certificateFiles, certificateProblem, watchCertificate } from '../../services/kit/certificate.js';
+import { dataSettings } from '../../services/catalog/publish/settings.js';
+import { certificateFiles } from '../../services/kit/certificate.js';
 import { configuredBasemap } from '../../services/maps/basemap.js';
-import { exception } from '../../services/telemetry/log.js';
 import { watchStatements } from '../../services/telemetry/store-metrics.js';
 import { readAreas } from '../../services/tiles/extent.js';
 import { startWebhooks, type Webhooks } from '../../services/webhooks/index.js';
 import { AuditBacklog } from '../../stores/audit/audit-backlog.js';
 import { auditTrail } from '../audit/admin/audit-trail.js';
 import { strayFailure } from '../geoservices/stray-requests.js';
+import { keepCertificate } from '../http/certificate-renewal.js';
 import { Dispatcher } from '../http/dispatch.js';
 import { Forwarding } from '../http/requests/forwarding.js';
 import { Idempotency } from '../http/requests/idempotency.js';
@@ -21,6 +21,7 @@ import { jsonPage, pageHeaders, problemPage } from '../pages/for-browsers.js';
 import { useBasemap } from '../pages/maps/basemap.js';
 import { type AccessServices, startAccess } from './access.js';
 import { type Data, startData } from './data.js';
+import { publishFirst } from './first-catalog.js';
 import { type Foundation, type GatewayOptions, layFoundation, startTelemetry } from './foundation.js';
 import { type Management, startManagement } from './management.js';
 import { dataOperations, workerOperations } from './operations.js';
@@ -57,14 +58,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ? workerOperations(foundation, data, access)
       : [...dataOperations(foundation, data, access, management), ...management.operations];
 
-  await publish(foundation, data, settings);
+  await publishFirst(foundation, data, settings);
   management.start();
   const webhooks = sendWebhooks(foundation, data);
   const { backlog, server } = await startServing(foundation, { operations, access, idempotency });
   hearAll = (note) => hear(note, foundation, data);
   await cluster.start();
   const port = await server.listen(config.server.host, config.server.port);
-  const unwatch = await keepCertificate(server, foundation);
+  const unwatch = await keepCertificate(server, config.server, log);
   return {
     port,
     catalog: data.catalog,
@@ -122,30 +123,6 @@ function manage(
   });
 }
 
-/** The first catalog; sources that do not answer are asked again. */
-async function publish(
-  { requestReload }: Foundation,
-  { catalog, databases, display, imagery, layers, rules, styles }: Data,
-  settings: DataSettings,
-): Promise<void> {
-  // Before anything is published: no layer is open for a moment that a rule closes.
-  await Promise.all([rules.load(), layers.load()]);
-  await styles.load();
-  await display.load();
-  catalog.commit(await catalog.prepare(settings));
-  display.watch();
-  databases.watch(
-    (source) => requestReload(`${source} answers`, [{ source }]),
-    () => void display.look(),
-  );
-  imagery.watch((source) => requestReload(`${source.replace(/\?.*$/, '')} has other scenes`, [{ source }]));
-  catalog.retry((sources) => {
-    const names = sources.map((source) => source.replace(/\?.*$/, '')).join(', ');
-    const changes = sources.map((source) => ({ source }));
-    requestReload(`${names} ${sources.length === 1 ? 'is' : 'are'} tried again`, changes);
-  });
-}
-
 function sendWebhooks(
   { config, pools, state, log, alerts, instance }: Foundation,
   { events, catalog }: Data,
@@ -161,22 +138,6 @@ function sendWebhooks(
     alerts,
     instance,
     catalog: () => catalog.current,
-  });
-}
-
-/** Takes over another certificate when its files have one, and sends plain HTTP to HTTPS. Returns how to stop watching. */
-async function keepCertificate(server: HttpServer, { config, log }: Foundation): Promise<() => void> {
-  const { host, tls } = config.server;
-  const files = certificateFiles(tls);
-  if (!files) return () => {};
-  if (tls.redirectPort !== 0) await server.redirectFrom(host, tls.redirectPort);
-  return watchCertificate(files, () => {
-    const problem = certificateProblem(files);
-    const renewed = problem === undefined ? server.renewCertificate() : Promise.reject(new Error(problem));
-    renewed.then(
-      () => log.write('http.certificate.renewed', {}),
-      (error: unknown) => log.write('http.certificate.failed', exception(error)),
-    );
   });
 }
 

@@ -13,6 +13,7 @@ import { tenants } from '../access/admin/tenants.js';
 import { users } from '../access/admin/users.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { type AdminOperation, createAdminOperations, type OperationGroup } from '../admin/kit.js';
+import type { RunServices } from '../admin/row-run.js';
 import { audit } from '../audit/admin/audit.js';
 import { layerMetadata } from '../catalog/admin/layer-metadata.js';
 import { publishedLayerOperations, singleLayer } from '../catalog/admin/layers.js';
@@ -126,14 +127,14 @@ export const GROUPS: readonly OperationGroup[] = [
 ];
 
 /** Every operation below /api/v1/admin; the ones without an implementation answer 501. */
-export function adminOperations(deps: AdminDeps): AdminOperation[] {
-  return GROUPS.flatMap((group) => createAdminOperations(group, deps));
+export function adminOperations(deps: AdminDeps, runs: RunServices): AdminOperation[] {
+  return GROUPS.flatMap((group) => createAdminOperations(group, deps, runs));
 }
 
 /** Operations of ours below the same path, beside those that the contract lists. */
-export function extensionOperations(deps: AdminDeps): AdminOperation[] {
+export function extensionOperations(deps: AdminDeps, runs: RunServices): AdminOperation[] {
   return [
     ...[manifest, singleLayer, singleLayerMetadata, certificateParts],
     ...[resumableUploads, jobDiagnostics, performanceEvidence],
-  ].flatMap((group) => createAdminOperations(group, deps));
+  ].flatMap((group) => createAdminOperations(group, deps, runs));
 }

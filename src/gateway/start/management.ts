@@ -1,13 +1,8 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
-import { hasFeatures } from '../../core/catalog/abilities.js';
-import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import type { CatalogSnapshot } from '../../core/catalog/collection.js';
 import type { Config, Setting } from '../../core/config/config.js';
-import { ApiError } from '../../core/errors/errors.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
 import { version } from '../../core/kit/version.js';
 import type { Pools } from '../../core/tasks/tasks.js';
-import { seriesNumber } from '../../core/tiles/store-series.js';
 import { type AccessPolicy, isUnrestricted } from '../../services/access/access.js';
 import type { CertificateTrust } from '../../services/access/certificates/trust.js';
 import type { IdentityParts } from '../../services/access/identity/identity-parts.js';
@@ -15,15 +10,15 @@ import type { Users } from '../../services/access/identity/users.js';
 import type { ApiKeys } from '../../services/access/keys/api-keys.js';
 import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
 import { Sealing } from '../../services/access/keys/sealing.js';
-import { permits } from '../../services/access/permissions.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
-import { PROCESS_PERMISSIONS, WRITE_FEATURES } from '../../services/access/rules/policy.js';
+import { listPermissions } from '../../services/access/rules/policy.js';
 import type { PresentRights } from '../../services/access/rules/present-rights.js';
 import { type AccessRules, givesRights } from '../../services/access/rules/rules.js';
 import type { Tenants } from '../../services/access/tenants.js';
 import type { AlertStream } from '../../services/alerts/alerts.js';
 import type { Attachments } from '../../services/attachments/service.js';
+import { repeatSweeps } from '../../services/attachments/sweep.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
 import { LayerFinder } from '../../services/catalog/copies/shown-layers.js';
 import type { SourceChange } from '../../services/catalog/inspections/readings.js';
@@ -32,8 +27,8 @@ import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
 import { manageRasters } from '../../services/catalog/rasters/managed.js';
 import type { Cluster } from '../../services/cluster/cluster.js';
-import { SharedTurns } from '../../services/cluster/turns.js';
-import { type Connections, requireActiveConnection } from '../../services/connections/connections.js';
+import { createSharedTurns } from '../../services/cluster/turns.js';
+import type { Connections } from '../../services/connections/connections.js';
 import type { Edits } from '../../services/edits/edits.js';
 import { Merges } from '../../services/edits/merges.js';
 import { LayerCopies } from '../../services/exchange/copies/copies.js';
@@ -52,14 +47,15 @@ import { ogcFeatures } from '../../services/exchange/remote/ogc-features.js';
 import type { SecretSource } from '../../services/exchange/remote/secret-references.js';
 import { wfs } from '../../services/exchange/remote/wfs.js';
 import { ResumableUploads } from '../../services/exchange/resumable-uploads.js';
+import { findStoreFile } from '../../services/exchange/store-file.js';
 import { TilePackages } from '../../services/exchange/tiles/packages.js';
 import { Tilesets } from '../../services/exchange/tiles/tilesets.js';
 import { WmtsImports } from '../../services/exchange/tiles/wmts.js';
 import { Uploads } from '../../services/exchange/uploads.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
-import { JobEngine } from '../../services/jobs/engine.js';
-import { JobContinues } from '../../services/jobs/job-continues.js';
-import { sharePlaces } from '../../services/jobs/places.js';
+import { waitForJob } from '../../services/jobs/bounded-wait.js';
+import { createJobEngine } from '../../services/jobs/configured-engine.js';
+import { executeApproved } from '../../services/processes/approved.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
 import { Proposals } from '../../services/processes/proposals.js';
 import { Processes } from '../../services/processes/service.js';
@@ -78,15 +74,15 @@ import { folderName } from '../../stores/database/private-files.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 import type { State } from '../../stores/state/state.js';
 import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
-import type { ConfigDocument } from '../admin/config-document.js';
+import { createConfigDocument } from '../admin/config-document.js';
 import type { AdminDeps } from '../admin/deps.js';
+import { managementDocument } from '../admin/management-document.js';
+import type { RunServices } from '../admin/row-run.js';
 import { exportDownload } from '../catalog/admin/export-download.js';
 import { rejectedRowsDownload } from '../exchange/admin/rejected-rows.js';
-import { openApiDocument } from '../http/openapi.js';
 import { statusInfo } from '../processes/documents.js';
 import { resultLinks } from '../processes/results.js';
 import { tileDownload } from '../tiles/admin/tile-download.js';
-import { START_LIMITS } from './limits.js';
 import { adminOperations, extensionOperations } from './management-groups.js';
 
 export interface ManagementOptions {
@@ -150,13 +146,7 @@ export interface Management {
 /** The management API with everything it acts on: jobs, imports, cache, configuration. */
 export function startManagement(options: ManagementOptions): Management {
   const { config, state, cluster, keys, pools, catalog, log, derivations } = options;
-  const jobs = new JobEngine(state.jobs, {
-    concurrency: config.jobs.atOnce,
-    places: sharePlaces(config.jobs.atOnce),
-    deadlinesMs: Object.fromEntries(
-      Object.entries(config.jobs.deadlines).map(([kind, minutes]) => [kind, minutes * 60_000]),
-    ),
-    limits: { kinds: config.jobs.limits, perOwner: config.jobs.perOwner, perTenant: config.jobs.perTenant },
+  const jobs = createJobEngine(state.jobs, config.jobs, {
     folder: config.state.url === '' ? undefined : folderName(options.dataDir),
     requireCaller: (caller) => options.presentRights.requireCaller(caller),
     onError: (error: unknown) => log.write('job.engine.failed', exception(error)),
@@ -177,7 +167,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
-    storeOf: (id, first) => storeFileOf(catalog.current.byId(id), first),
+    storeOf: (id, first) => findStoreFile(catalog.current.byId(id), first),
     mayReplace(id, principal) {
       const replaced = catalog.current.byId(id);
       return replaced === undefined || isUnrestricted(options.access(principal, replaced, 'write'));
@@ -195,13 +185,7 @@ export function startManagement(options: ManagementOptions): Management {
   };
   imports.addRemote(ogcFeatures(pools, secrets));
   imports.addRemote(wfs(pools, sealing, secrets));
-  imports.addRemote(
-    createObjectImport(pools, async (id) => {
-      const connection = await connections.get(id);
-      requireActiveConnection(connection);
-      return connections.storeOf(connection);
-    }),
-  );
+  imports.addRemote(createObjectImport(pools, connections.activeStore));
   const settings = new GeoServicesSettings(options.layers, options.styles, () => catalog.current);
   const attachmentImport = new AttachmentImport({
     ...{ pools, attachments: options.attachments, store: state.attachments },
@@ -227,14 +211,7 @@ export function startManagement(options: ManagementOptions): Management {
   const proposals = new Proposals({
     documents: state.documents,
     jobs: state.jobs,
-    async execute({ process, execution, principal: proposer, ...draft }, id) {
-      const principal = await options.presentRights.of(proposer);
-      if (!permits(principal, PROCESS_PERMISSIONS.execute))
-        throw new ApiError('forbidden', `${principal.name} may not execute processes any more.`);
-      return processes.execute(processes.get(process), execution, principal, {
-        ...{ ...draft, id, idempotencyKey: id, isApproved: true, trace: undefined },
-      });
-    },
+    execute: executeApproved(processes, options.presentRights),
   });
   const resumableUploads = new ResumableUploads(options.dataDir, imports);
   const tileJobs = new TileJobs({
@@ -291,7 +268,6 @@ export function startManagement(options: ManagementOptions): Management {
     access: options.access,
     server: { version: version(), releaseChannel: 'preview' },
     state,
-    turns: sharedTurns(options),
     keys,
     rules: options.rules,
     users: options.users,
@@ -348,27 +324,19 @@ export function startManagement(options: ManagementOptions): Management {
     cache,
     alerts: options.alerts,
     streams: options.streams,
-    config: configDocument(options.settings),
+    config: createConfigDocument(options.settings),
     releases: config.releases,
-    permissions: () =>
-      new Set([
-        ...operations.map(({ permission }) => permission),
-        WRITE_FEATURES,
-        ...Object.values(PROCESS_PERMISSIONS),
-      ]),
-    openApi: (prefix) =>
-      openApiDocument(
-        {
-          title: 'Graticule management',
-          description: 'Management API',
-          serverUrl: config.server.publicUrl || prefix || '/',
-        },
-        operations,
-      ),
+    permissions: () => listPermissions(operations),
+    openApi: (prefix) => managementDocument(operations, config.server, prefix),
+  };
+  const { turns, announcements: store } = state;
+  const runs: RunServices = {
+    turns: createSharedTurns(config, { turns, store, announcements: cluster.announcements }),
+    catalog: deps.catalog,
   };
   const operations: Operation[] = [
-    ...adminOperations(deps),
-    ...extensionOperations(deps),
+    ...adminOperations(deps, runs),
+    ...extensionOperations(deps, runs),
     tileDownload(tileJobs),
     exportDownload(
       async (id, owner) =>
@@ -376,14 +344,13 @@ export function startManagement(options: ManagementOptions): Management {
     ),
     rejectedRowsDownload(imports, merges),
   ];
-  const sweepAttachments = () =>
-    options.sweepAttachments().catch((error: unknown) => log.write('attachments.left', exception(error)));
-  let sweeping: NodeJS.Timeout | undefined;
+  let stopSweeps: (() => void) | undefined;
   const closing = new AbortController();
   const start = () => {
     jobs.start();
-    void sweepAttachments();
-    sweeping = setInterval(() => void sweepAttachments(), START_LIMITS.attachmentSweepMs).unref();
+    stopSweeps = repeatSweeps(options.sweepAttachments, (error) =>
+      log.write('attachments.left', exception(error)),
+    );
     Promise.all([
       rasters.imports.sweep(),
       imports.trim(),
@@ -397,49 +364,19 @@ export function startManagement(options: ManagementOptions): Management {
       if (!closing.signal.aborted) log.write('import.files.left', exception(error));
     });
   };
-  const waitFor = (job: JobRow, ms: number, signal?: AbortSignal) => {
-    const end = AbortSignal.any([AbortSignal.timeout(ms), ...(signal ? [signal] : [])]);
-    return jobs.finishedForRequest(job.id, end).catch((error: unknown) => {
-      if (end.aborted || error instanceof JobContinues) return jobs.get(job.id);
-      throw error;
-    });
-  };
   const lookAtCallers = () => void jobs.lookAtCallers();
   const unfollow = options.rules.follow(lookAtCallers, givesRights);
   cluster.announcements.on('lost-secret', lookAtCallers);
   const close = () => {
     closing.abort();
     unfollow();
-    clearInterval(sweeping);
+    stopSweeps?.();
     return jobs.stop();
   };
   return {
-    ...{ operations, processes, waitFor, start, close },
+    ...{ operations, processes, start, close },
+    waitFor: (job, ms, signal) => waitForJob(jobs, job, ms, signal),
     endWaits: () => jobs.endWaits(),
     isStopping: () => jobs.isStopping,
-  };
-}
-
-/** Undefined for a server of one process, which has the state for itself. */
-function sharedTurns({ config, state, cluster }: ManagementOptions): SharedTurns | undefined {
-  if (config.server.processes === 1 && config.state.url === '') return undefined;
-  const { turns, announcements } = state;
-  return new SharedTurns({ turns, store: announcements, announcements: cluster.announcements });
-}
-
-/** The file of a store that has the table of a collection; see `ImportDeps.storeOf`. */
-function storeFileOf(collection: Collection | undefined, first: string): string | undefined {
-  if (!hasFeatures(collection) || collection.stac || collection.source.path === undefined) return undefined;
-  if (!existsSync(dirname(first))) return undefined;
-  const path = realpathSync(collection.source.path);
-  const folder = realpathSync(dirname(first));
-  return seriesNumber(join(folder, basename(first)), path) === undefined ? undefined : path;
-}
-
-function configDocument(settings: readonly Setting[]): ConfigDocument {
-  return {
-    environment: process.env['NODE_ENV'] ?? 'production',
-    contentRoot: resolve('.'),
-    settings,
   };
 }

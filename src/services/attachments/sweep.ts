@@ -18,6 +18,8 @@ export interface SweepDeps {
 
 /** Keys of bytes of attachments begin so. */
 const KEYS = 'attachments/';
+/** Milliseconds between two sweeps. */
+const SWEEP_MS = 3_600_000;
 /** Features that are looked for together. */
 const PAGE = 500;
 
@@ -25,6 +27,14 @@ const PAGE = 500;
 export async function sweepAttachments(deps: SweepDeps): Promise<void> {
   for (const collection of await deps.store.collections()) await sweepCollection(deps, collection);
   await sweepContents(deps);
+}
+
+/** Sweeps now and every hour. Returns the function that stops it. */
+export function repeatSweeps(sweep: () => Promise<void>, onError: (error: unknown) => void): () => void {
+  const run = () => void sweep().catch(onError);
+  run();
+  const timer = setInterval(run, SWEEP_MS).unref();
+  return () => clearInterval(timer);
 }
 
 /** Collections that are not there now keep theirs: a database may be away. */

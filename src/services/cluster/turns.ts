@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../core/config/config.js';
 import { ApiError } from '../../core/errors/errors.js';
 import { monotonicMs } from '../../core/values/presence.js';
 import type { AnnouncementStore } from '../../stores/database/announcements.js';
@@ -54,4 +55,12 @@ export class SharedTurns {
       await sleep(LOOK_MS);
     }
   }
+}
+
+/** Returns undefined for a server of one process that has the state for itself: no other process changes resources. */
+export function createSharedTurns(
+  { server, state }: Pick<Config, 'server' | 'state'>,
+  deps: SharedTurnsDeps,
+): SharedTurns | undefined {
+  return server.processes === 1 && state.url === '' ? undefined : new SharedTurns(deps);
 }

@@ -306,6 +306,13 @@ export class Connections {
     return store;
   }
 
+  /** The store of an active connection for jobs. Throws `not-found`, and what `requireActiveConnection` throws. */
+  readonly activeStore = async (id: string): Promise<ObjectStore> => {
+    const connection = await this.get(id);
+    requireActiveConnection(connection);
+    return this.storeOf(connection);
+  };
+
   /** By id; undefined for one that is gone or switched off. One whose secret cannot be read is read as everybody reads it. */
   readonly storeFinder = async (id: string): Promise<ObjectStore | undefined> => {
     const stored = await this.#documents.get<Connection>(CONNECTION_KIND, id);

@@ -326,7 +326,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
       new Set(['admin:read', 'admin:api-keys:read', 'admin:api-keys:write', 'features:write']),
     openApi: () => ({ openapi: '3.0.3' }),
   };
-  const operations = [...adminOperations(deps), ...extensionOperations(deps)];
+  const operations = [...adminOperations(deps, deps), ...extensionOperations(deps, deps)];
   return {
     ...t,
     auth,

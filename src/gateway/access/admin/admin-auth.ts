@@ -6,14 +6,14 @@ import type { Exchange } from '../../../core/http/operation.js';
 import { defineTextParam, pathString } from '../../../core/http/params.js';
 import type { CertificateTrust } from '../../../services/access/certificates/trust.js';
 import { signSessionToken } from '../../../services/access/identity/session-tokens.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { endSessions, signOut } from '../../auth/sign-out.js';
 import {
   endedPending,
@@ -22,6 +22,10 @@ import {
   readPendingSignIn,
   sessionCookie,
 } from '../account/cookies.js';
+
+const SERVICES = ['certificates', 'identity'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 const AccessToken = Type.Object({
   accessToken: Type.String(),
@@ -178,7 +182,7 @@ export const adminAuth = group(
 
 const noUrl = () => undefined;
 
-async function sessionOf({ principal }: Pick<Exchange, 'principal'>, { identity }: AdminDeps) {
+async function sessionOf({ principal }: Pick<Exchange, 'principal'>, { identity }: Deps) {
   const { sessionHash, claims = {} } = principal;
   const session = sessionHash === undefined ? undefined : await identity.sessions.find(sessionHash);
   return {

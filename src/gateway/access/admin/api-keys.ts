@@ -11,8 +11,11 @@ import {
   requireTenantHolder,
 } from '../../../services/access/rules/restrictions.js';
 import type { StoredApiKey } from '../../../stores/access/api-keys.js';
-import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { ExpiresAt, formatKeyTimes, KEY_MEMBERS, KeyStatus, parseKeyExpiry, Secret } from './key-schemas.js';
+
+const SERVICES = ['keys', 'rules'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 const Permissions = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 200 });
 

@@ -17,7 +17,7 @@ import {
 import { requireHeld } from '../../../services/access/permissions.js';
 import { requireBound } from '../../../services/access/rules/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules/rules.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { Services } from '../../admin/deps.js';
 import { roleLabels } from '../user-views.js';
 import type { MappingBody, ProfilePatch, RevocationBody } from './certificate-bodies.js';
 
@@ -160,7 +160,7 @@ export function newRevocation(
 export function requireRights(
   principal: Principal,
   mappings: readonly { readonly body: CertificateMapping }[],
-  { rules }: Pick<AdminDeps, 'rules'>,
+  { rules }: Services<'rules'>,
 ): void {
   for (const { body } of mappings) {
     requireHeld(principal, labelsOf(body, rules.current));

@@ -6,7 +6,7 @@ import {
   UnreadableCertificate,
 } from '../../../services/access/certificates/encodings.js';
 import { daysLeft, type Judgement, type Proof } from '../../../services/access/certificates/judgement.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { Services } from '../../admin/deps.js';
 import type { ValidationBody } from './certificate-bodies.js';
 import type { ValidationSchema } from './certificate-views.js';
 
@@ -15,7 +15,7 @@ type Validation = Static<typeof ValidationSchema>;
 /** What a request with this certificate would be answered. */
 export async function validateCertificate(
   { certificate, encoding = 'pem', profileId }: Static<typeof ValidationBody>,
-  deps: AdminDeps,
+  deps: Services<'certificates' | 'rules'>,
 ): Promise<Validation> {
   if (profileId) await requireProfile(profileId, deps);
   if (certificate.trim() === '') return without('client_certificate_missing', 'There is no certificate.');
@@ -26,7 +26,7 @@ export async function validateCertificate(
   return view(judgement, proof, now, deps);
 }
 
-async function requireProfile(id: string, { certificates }: AdminDeps): Promise<void> {
+async function requireProfile(id: string, { certificates }: Services<'certificates'>): Promise<void> {
   const all = await certificates.list();
   if (!all.some(({ profile }) => profile.id === id)) refuse(problem('profileId', 'is no trust profile'));
 }
@@ -50,7 +50,7 @@ function without(code: Validation['code'], detail: string): Validation {
   return { valid: false, code, detail, ...NOTHING };
 }
 
-function view(judgement: Judgement, { leaf }: Proof, now: number, { rules }: AdminDeps): Validation {
+function view(judgement: Judgement, { leaf }: Proof, now: number, { rules }: Services<'rules'>): Validation {
   const { profile, mapping } = judgement;
   const isPowerless =
     judgement.code === 'success' && rules.current.labelsOf(judgement.mapping.body.roles).length === 0;

@@ -3,9 +3,9 @@ import { notFound } from '../../../core/errors/errors.js';
 import { type Exchange, formatActor } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { readIfMatch } from '../../admin/conditional.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { Acknowledgement, AcknowledgementSchema } from '../../admin/envelope.js';
-import { group, implement, jsonBody, report, resource } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import {
   MappingBody,
   ProfileBody,
@@ -30,6 +30,10 @@ import {
   revocationView,
   ValidationSchema,
 } from './certificate-views.js';
+
+const SERVICES = ['certificates', 'rules'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { implement, report } = createRowBuilders(SERVICES);
 
 const BASE = '/security/client-certificates/profiles';
 const ofProfile = { profileId: pathString('profileId', 'Id of the trust profile.') };
@@ -97,7 +101,7 @@ const disable = <T extends object>(before: T) => ({ ...before, enabled: false })
 
 async function currentMapping(
   { params: { profileId, mappingId } }: Exchange<typeof byMapping>,
-  { certificates }: AdminDeps,
+  { certificates }: Deps,
 ) {
   const { mappings: all } = await certificates.get(profileId);
   const mapping = all.find(({ id }) => id === mappingId);
@@ -107,7 +111,7 @@ async function currentMapping(
 
 async function currentRevocation(
   { params: { profileId, revocationId } }: Exchange<typeof byRevocation>,
-  { certificates }: AdminDeps,
+  { certificates }: Deps,
 ) {
   const { revocations: all } = await certificates.get(profileId);
   const revocation = all.find(({ body }) => body.revocationId === revocationId);

@@ -19,10 +19,13 @@ import {
 import { listViews } from '../../admin/documents.js';
 import { tagged } from '../../admin/entity-tags.js';
 import { OptionalStringSchema } from '../../admin/envelope.js';
-import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import { enumeration } from '../../admin/params.js';
 import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
 import { ExpiresAt, formatKeyTimes, KEY_MEMBERS, parseKeyExpiry, Secret } from './key-schemas.js';
+
+const SERVICES = ['embedKeys', 'rules'] as const;
+const { action, implement, report } = createRowBuilders(SERVICES);
 
 const Names = Type.Array(NAME_SCHEMA, { maxItems: 1000 });
 const ScopeSchema = Type.Object({

@@ -27,6 +27,7 @@ export const fieldMasks = group(
       param: 'id',
       idMember: 'policyId',
       isRule: true,
+      services: ['access', 'catalog', 'rules'],
       isVisible: (rule, principal, deps) => isRuleWithin(rule, principal, deps.catalog()),
       requireRight: requireRuleRight,
       create: Type.Object({

@@ -4,7 +4,10 @@ import { notFound } from '../../../core/errors/errors.js';
 import { pathString } from '../../../core/http/params.js';
 import type { StoredProvider } from '../../../services/access/oidc/providers.js';
 import { OptionalStringSchema } from '../../admin/envelope.js';
-import { group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
+
+const SERVICES = ['identity'] as const;
+const { report } = createRowBuilders(SERVICES);
 
 const TYPES = ['AzureAd', 'Google', 'Generic'] as const;
 type IdentityType = (typeof TYPES)[number];

@@ -17,7 +17,7 @@ import {
   requireTenantHolder,
 } from '../../../services/access/rules/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules/rules.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { listViews } from '../../admin/documents.js';
 import { tagged } from '../../admin/entity-tags.js';
 import {
@@ -27,8 +27,12 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, implement, jsonBody, resource, setting } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource, setting } from '../../admin/kit.js';
 import { ExpiresAt, KeyStatus } from './key-schemas.js';
+
+const SERVICES = ['identity', 'rules'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, implement } = createRowBuilders(SERVICES);
 
 const SCOPE_NAME = '^[\\x21\\x23-\\x5B\\x5D-\\x7E]{1,100}$';
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 200 });
@@ -193,7 +197,7 @@ async function clientFor(id: string, principal: Principal, clients: OAuthClients
   return client;
 }
 
-async function clientOf(body: Static<typeof NewClient>, { identity }: AdminDeps) {
+async function clientOf(body: Static<typeof NewClient>, { identity }: Deps) {
   const { name, clientType = 'confidential', expiresAt } = body;
   const allowedScopes = [...new Set(body.allowedScopes ?? [])];
   const redirectUris = [...new Set(body.redirectUris ?? [])];

@@ -13,7 +13,7 @@ import { requireHeld } from '../../../services/access/permissions.js';
 import { requireUnbound } from '../../../services/access/rules/restrictions.js';
 import type { RuleSet } from '../../../services/access/rules/rules.js';
 import { readIfMatch } from '../../admin/conditional.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { listViews } from '../../admin/documents.js';
 import { tagged } from '../../admin/entity-tags.js';
 import {
@@ -25,7 +25,11 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, implement, jsonBody, resource } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
+
+const SERVICES = ['identity', 'rules'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, implement } = createRowBuilders(SERVICES);
 
 const Text = Type.String({ minLength: 1, maxLength: 200 });
 const RoleMapping = Type.Record(Type.String({ minLength: 1, maxLength: 200 }), Text, { maxProperties: 200 });
@@ -150,7 +154,7 @@ const BLANK: OidcProvider = {
 function changed(
   before: OidcProvider,
   { clientSecret, ...members }: Static<typeof ProviderPatch>,
-  { identity }: AdminDeps,
+  { identity }: Deps,
 ): OidcProvider {
   const after: OidcProvider = {
     ...{ ...before, ...members },

@@ -5,8 +5,11 @@ import type { Param } from '../../../core/http/operation.js';
 import { LONGEST_WINDOW_S, RATE_LIMIT_KIND } from '../../../services/access/rate-limits.js';
 import { documents } from '../../admin/documents.js';
 import { TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { group, report, resource } from '../../admin/kit.js';
+import { createRowBuilders, group, resource } from '../../admin/kit.js';
 import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
+
+const SERVICES = ['limits'] as const;
+const { report } = createRowBuilders(SERVICES);
 
 const Requests = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 const Seconds = Type.Number({ minimum: 0.001, maximum: LONGEST_WINDOW_S });
@@ -71,6 +74,7 @@ export const rateLimits = group({ tag: 'Rate limits', scope: 'rate-limits', enve
       param: 'id',
       idMember: 'policyId',
       isRule: true,
+      services: [],
       create: NewPolicy,
       update: Type.Object({
         name: Type.Optional(NAME_SCHEMA),

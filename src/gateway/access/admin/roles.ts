@@ -16,7 +16,7 @@ import { isGrant, requireHeld } from '../../../services/access/permissions.js';
 import { RULE_KINDS } from '../../../services/access/rules/rules.js';
 import type { StoredDocument } from '../../../stores/state/documents.js';
 import { readIfMatch } from '../../admin/conditional.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { sameState, tagged } from '../../admin/entity-tags.js';
 import {
   Acknowledgement,
@@ -25,9 +25,13 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { group, implement, jsonBody, resource, setting } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource, setting } from '../../admin/kit.js';
 import { ANONYMOUS_ROLE } from '../../admin/rule-checks.js';
 import { DESCRIPTION, GrantSchema, NAME_SCHEMA } from '../../admin/rule-schemas.js';
+
+const SERVICES = ['permissions', 'settle', 'state'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { implement } = createRowBuilders(SERVICES);
 
 const RoleSchema = Type.Object({
   roleId: Type.String({ format: 'uuid' }),
@@ -151,7 +155,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
  */
 async function requireOver(
   { params, principal }: { readonly params: { readonly id: string }; readonly principal: Principal },
-  deps: AdminDeps,
+  deps: Deps,
 ): Promise<void> {
   const { permissions } = await roleOf(params.id, deps);
   requireHeld(principal, permissions.flatMap(listPermissionLabels));
@@ -159,7 +163,7 @@ async function requireOver(
 
 async function changeRole(
   x: Pick<Exchange, 'header' | 'principal'> & { readonly params: { readonly id: string } },
-  deps: AdminDeps,
+  deps: Deps,
   change: (role: Role) => Role,
 ): Promise<StoredDocument<Role>> {
   const changed = await rulesOf(deps).update(
@@ -173,9 +177,9 @@ async function changeRole(
   return changed;
 }
 
-const rulesOf = ({ state }: AdminDeps) => state.documents.announcing('access');
+const rulesOf = ({ state }: Deps) => state.documents.announcing('access');
 
-async function roleOf(id: string, { state }: AdminDeps): Promise<RoleView> {
+async function roleOf(id: string, { state }: Deps): Promise<RoleView> {
   const builtIn = BUILT_IN_ROLES.find((role) => role.id === id);
   if (builtIn) return builtInView(builtIn);
   const stored = await state.documents.get<Role>(KIND, id);
@@ -183,7 +187,7 @@ async function roleOf(id: string, { state }: AdminDeps): Promise<RoleView> {
   return view(stored);
 }
 
-async function requireFree(name: string, id: string | undefined, { state }: AdminDeps): Promise<void> {
+async function requireFree(name: string, id: string | undefined, { state }: Deps): Promise<void> {
   const stored = await state.documents.list<Role>(KIND);
   const isTaken =
     name === ANONYMOUS_ROLE ||
@@ -192,7 +196,7 @@ async function requireFree(name: string, id: string | undefined, { state }: Admi
   if (isTaken) refuse(problem('name', 'is the name of another role'));
 }
 
-function grantProblem({ service, layer, operation }: Grant, n: number, { permissions }: AdminDeps) {
+function grantProblem({ service, layer, operation }: Grant, n: number, { permissions }: Deps) {
   if (operation === '*' || isDataOperation(operation)) return undefined;
   const isNarrow = service !== '*' || layer !== '*';
   // It would grant more than it says.

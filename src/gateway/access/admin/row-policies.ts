@@ -56,6 +56,7 @@ export const rowPolicies = group(
       param: 'id',
       idMember: 'policyId',
       isRule: true,
+      services: ['access', 'catalog', 'rules'],
       isVisible: (rule, principal, deps) => isRuleWithin(rule, principal, deps.catalog()),
       requireRight: requireRuleRight,
       create: NewRowPolicy,

@@ -4,16 +4,19 @@ import { formatActor, type Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { isTenantHolder, requireTenantHolder } from '../../../services/access/rules/restrictions.js';
 import type { StoredDocument } from '../../../stores/state/documents.js';
-import type { AdminDeps } from '../../admin/deps.js';
-
+import type { ServicesOf } from '../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
+
+const SERVICES = ['tenants'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, implement, report } = createRowBuilders(SERVICES);
 
 const TenantSchema = Type.Object({
   tenantId: Type.String(),
@@ -70,7 +73,7 @@ function becoming(status: TenantStatus, description?: string) {
     errors: [404, 409] as const,
     answer: async (
       { params, principal }: { params: { tenantId: string }; principal: Principal },
-      deps: AdminDeps,
+      deps: Deps,
     ) => view(await deps.tenants.become(params.tenantId, status, formatActor(principal))),
   };
 }

@@ -8,10 +8,13 @@ import { requireBound, requireTenantHolder } from '../../../services/access/rule
 import type { RuleSet } from '../../../services/access/rules/rules.js';
 import type { StoredUser } from '../../../stores/access/users.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import { enumeration } from '../../admin/params.js';
 import { GrantSchema, NAME_SCHEMA } from '../../admin/rule-schemas.js';
 import { roleLabels, UserSchema, userView } from '../user-views.js';
+
+const SERVICES = ['rules', 'users'] as const;
+const { action, implement, report } = createRowBuilders(SERVICES);
 
 const Roles = Type.Array(NAME_SCHEMA, { maxItems: 100 });
 

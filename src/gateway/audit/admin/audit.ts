@@ -3,11 +3,15 @@ import type { ParamValues, Reply } from '../../../core/http/operation.js';
 import { defineIntegerParam } from '../../../core/http/params.js';
 import { auditChainBroken } from '../../../services/telemetry/store-metrics.js';
 import type { AuditQuery, AuditRow, AuditStore } from '../../../stores/audit/audit.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
-import { group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import { cursor, defineFilterParam, defineTimeParam, encodeCursor, enumeration } from '../../admin/params.js';
 import { auditView, cefLine, jsonLine } from './audit-export.js';
+
+const SERVICES = ['server', 'state'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { report } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -142,7 +146,7 @@ function query(params: Common): Omit<AuditQuery, 'limit'> {
   };
 }
 
-function exportReply(params: ParamValues<typeof exportParams>, { state, server }: AdminDeps): Reply {
+function exportReply(params: ParamValues<typeof exportParams>, { state, server }: Deps): Reply {
   const cef = params.format === 'cef';
   const line = cef ? (row: AuditRow) => cefLine(row, server.version) : jsonLine;
   return {

@@ -14,10 +14,13 @@ import {
   isLong,
   planExport,
 } from '../../../services/exchange/exports/plan.js';
-import type { AdminDeps } from '../../admin/deps.js';
-import { BASE_PATH, type OperationRow, report } from '../../admin/kit.js';
+import type { Services } from '../../admin/deps.js';
+import { BASE_PATH, createRowBuilders, type OperationRow } from '../../admin/kit.js';
 import { createSubmitOptions } from '../../connections/admin/remote-imports.js';
 import { exportPath } from './export-download.js';
+
+const SERVICES = ['catalog', 'exports', 'visible'] as const;
+const { report } = createRowBuilders(SERVICES);
 
 /** The row of exports, which the group of services has. */
 
@@ -81,7 +84,7 @@ const FILES = Object.fromEntries(Object.values(EXPORT_FORMATS).map(({ mediaType 
 
 export function layerExport(
   place: { serviceName: Param<string>; layerId: Param<number> },
-  layerOf: (place: Place, deps: AdminDeps) => Collection,
+  layerOf: (place: Place, deps: Services<'catalog'>) => Collection,
 ): OperationRow {
   return report('GET /services/{serviceName}/layers/{layerId}/export', 'Export Layer Data', {
     description: `What the caller may read of the layer, as a file. The header Graticule-Warnings lists, as a JSON array, what the format changes of its values. Of more than ${LIMITS.exportFeatures} features it is made by a job.`,

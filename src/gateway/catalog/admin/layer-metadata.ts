@@ -5,10 +5,13 @@ import type { StylePut, Styles } from '../../../services/styles/index.js';
 import { buildStyleDocument, describeSldTarget } from '../../../services/styles/translations.js';
 import type { StoredStyle } from '../../../stores/styles/styles.js';
 import { bindDocument } from '../../admin/esri-documents.js';
-import { group, type Implementation, implement, report, setting } from '../../admin/kit.js';
+import { createRowBuilders, group, type Implementation, setting } from '../../admin/kit.js';
 import { layerIdParam, requireBounded } from '../../admin/layer-lookup.js';
 import { putStyle } from '../../styles/admin/styles.js';
 import { fields, filterResource, relationships, validation } from './layer-settings.js';
+
+const SERVICES = ['styles'] as const;
+const { implement } = createRowBuilders(SERVICES);
 
 const OptionalObject = Type.Union([Type.Object({}), Type.Null()]);
 const Document = Type.Object({ layerId: Type.Integer(), document: OptionalObject });
@@ -101,6 +104,6 @@ export const layerMetadata = group(
       { get: 'Get Layer Permanent Filter', set: 'Update Layer Permanent Filter' },
       filterResource,
     ),
-    report('GET /metadata/layers/{layerId}/validation', 'Validate Layer Metadata', validation),
+    validation,
   ],
 );

@@ -18,13 +18,16 @@ import { hidingSettings } from '../../../services/access/rules/hidden.js';
 import { isAdministrator } from '../../../services/access/rules/policy.js';
 import { checkLayer, domainProblem, hasField } from '../../../services/catalog/layers/checks.js';
 import { permanentRows } from '../../../services/catalog/layers/settled.js';
-import type { AdminDeps } from '../../admin/deps.js';
-
+import type { ServicesOf } from '../../admin/deps.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { implement, jsonBody } from '../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../admin/kit.js';
 import { layerIdParam } from '../../admin/layer-lookup.js';
 import { requireWhole } from '../../admin/layer-rights.js';
 import { NAME_SCHEMA } from '../../admin/rule-schemas.js';
+
+const SERVICES = ['access', 'catalog', 'derivations', 'layers'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { implement, report } = createRowBuilders(SERVICES);
 
 /** Fields, permanent filters, relationships and validation of layers. */
 
@@ -106,7 +109,7 @@ async function chooseHidden(
   member: 'filter' | 'fields',
   collection: Collection,
   principal: Principal,
-  { derivations, layers }: AdminDeps,
+  { derivations, layers }: Deps,
 ): Promise<void> {
   if (!isAdministrator(principal)) return;
   const chosen = { [member]: hidingSettings(layers.settingsOf(collection))[member] };
@@ -220,7 +223,7 @@ const Validation = Type.Object({
   checks: Type.Array(Check),
 });
 
-export const validation = implement({
+export const validation = report('GET /metadata/layers/{layerId}/validation', 'Validate Layer Metadata', {
   description: 'Whether the settings of the layer fit its data.',
   params: { layerId: layerIdParam },
   data: Validation,
@@ -243,20 +246,20 @@ export const validation = implement({
   },
 });
 
-function requireLayer(id: number, { catalog }: AdminDeps): Collection {
+function requireLayer(id: number, { catalog }: Deps): Collection {
   const collection = catalog().byLayerId(id);
   if (!collection) throw layerFailure(catalog(), id);
   return collection;
 }
 
 /** The layer with all its fields. */
-function requireFeatures(id: number, deps: AdminDeps): VectorCollection {
+function requireFeatures(id: number, deps: Deps): VectorCollection {
   const collection = requireLayer(id, deps);
   if (!hasFeatures(collection)) throw notFound('layer with features', `${id}`);
   return whole(collection);
 }
 
-function fieldsView(collection: VectorCollection, { layers }: AdminDeps): Static<typeof Fields> {
+function fieldsView(collection: VectorCollection, { layers }: Deps): Static<typeof Fields> {
   const settings = new Map(layers.settingsOf(collection).fields?.map((one) => [one.name, one]));
   const views = collection.source.fields.map(({ name, type, title, range, generated = false }) => {
     const { hidden = false, domain, order = null } = settings.get(name) ?? {};
@@ -311,7 +314,7 @@ function requireFields(changes: readonly Static<typeof FieldChange>[], { source 
   );
 }
 
-function filterView(collection: VectorCollection, { layers }: AdminDeps): Static<typeof FilterView> {
+function filterView(collection: VectorCollection, { layers }: Deps): Static<typeof FilterView> {
   const { filter: permanent } = layers.settingsOf(collection);
   return { layerId: collection.layerId, permanentFilter: permanent ?? null };
 }
@@ -340,7 +343,7 @@ function relationshipOf(input: Static<typeof RelationshipInput>): Relationship {
 function requireRelationships(
   related: readonly Relationship[],
   { source }: VectorCollection,
-  { catalog }: AdminDeps,
+  { catalog }: Deps,
 ): void {
   const ids = related.map(({ id }) => id);
   requireSound(
@@ -362,7 +365,7 @@ function requireRelationships(
 
 function relationshipsView(
   collection: VectorCollection,
-  { layers, catalog }: AdminDeps,
+  { layers, catalog }: Deps,
 ): Static<typeof Relationships> {
   const related = (layers.settingsOf(collection).relationships ?? []).map((one) => ({
     ...one,

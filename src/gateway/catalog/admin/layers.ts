@@ -7,9 +7,9 @@ import { copyRight } from '../../../services/access/rules/derivations.js';
 import { isLayerInScope } from '../../../services/access/rules/policy.js';
 import type { CopySourceLayer } from '../../../services/access/rules/rules.js';
 import type { NewLayer, StoredLayer } from '../../../services/catalog/publish/layers.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../../admin/envelope.js';
-import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { layerIdParam } from '../../admin/layer-lookup.js';
 import { requireSources, requireWholeLayers, ruledLayer } from '../../admin/layer-rights.js';
 import { defineFilterParam } from '../../admin/params.js';
@@ -17,6 +17,18 @@ import { LayerSchema, type PublishedLayerBody } from '../../admin/published-laye
 import { connectionId } from '../../connections/admin/connections.js';
 import { sourceLayerView } from '../../connections/admin/source-layers.js';
 import { copyReport, copyView, createNewCopy } from './layer-copies.js';
+
+const SERVICES = [
+  'cache',
+  'connections',
+  'layerCopies',
+  'layers',
+  'publishedLayers',
+  'rules',
+  'sourceLayers',
+] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 const I = Type.Integer();
 const OptionalInteger = Type.Union([I, Type.Null()]);
@@ -234,10 +246,7 @@ export const publishedLayerOperations = group(
 );
 
 /** A layer of a connection, as its list shows it. */
-async function currentLayer(
-  { params }: Exchange<typeof byLayer>,
-  deps: AdminDeps,
-): Promise<PublishedLayerBody> {
+async function currentLayer({ params }: Exchange<typeof byLayer>, deps: Deps): Promise<PublishedLayerBody> {
   const { connections, layerCopies, publishedLayers } = deps;
   const connection = await connections.get(params.id);
   return connections.isRemote(connection)

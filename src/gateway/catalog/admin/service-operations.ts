@@ -10,10 +10,13 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import { defineFilterParam } from '../../admin/params.js';
 import { geocodingOperations } from '../../geocoding/admin/geocoding.js';
 import { refuseForeignPages } from '../../http/requests/origin.js';
+
+const SERVICES = ['alerts'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 const Subscribers = Type.Object({
   subscriberCount: Type.Integer(),

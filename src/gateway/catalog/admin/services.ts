@@ -21,9 +21,8 @@ import { serviceAccessId } from '../../../services/access/rules/marker.js';
 import { isLayerInScope } from '../../../services/access/rules/policy.js';
 import { RULE_KINDS } from '../../../services/access/rules/rules.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
-import type { AdminDeps } from '../../admin/deps.js';
-
-import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
+import type { Services, ServicesOf } from '../../admin/deps.js';
+import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import { layerIdParam } from '../../admin/layer-lookup.js';
 import { listAccessLayers, requireWhole } from '../../admin/layer-rights.js';
 import { layerExport } from './layer-export.js';
@@ -35,6 +34,10 @@ import {
   TimeInfoSchema,
 } from './service-schemas.js';
 import { changedTime, requireTimeFields } from './time-info.js';
+
+const SERVICES = ['access', 'catalog', 'layers', 'rules', 'settle', 'state'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, implement, report } = createRowBuilders(SERVICES);
 
 const Protocols = Type.Array(Type.String(), { maxItems: 50 });
 const ServiceSummary = Type.Object({
@@ -236,27 +239,27 @@ export const singleLayerMetadata = group(ABOUT, [
   ),
 ]);
 
-function serviceNames({ catalog }: AdminDeps): string[] {
+function serviceNames({ catalog }: Services<'catalog'>): string[] {
   const named = catalog().collections.flatMap(({ service }) => service ?? []);
   return [...new Set([SERVICE, ...named.sort()])];
 }
 
-function layersOf(name: string, { catalog }: AdminDeps): Collection[] {
+function layersOf(name: string, { catalog }: Services<'catalog'>): Collection[] {
   return catalog().collections.filter(({ service = SERVICE }) => service === name);
 }
 
-export function requireServiceName(name: string, deps: AdminDeps): void {
+export function requireServiceName(name: string, deps: Services<'catalog'>): void {
   if (!serviceNames(deps).includes(name)) throw notFound('service', name.slice(0, 100));
 }
 
-function requireLayerOf(name: string, id: number, deps: AdminDeps): Collection {
+function requireLayerOf(name: string, id: number, deps: Services<'catalog'>): Collection {
   requireServiceName(name, deps);
   const collection = layersOf(name, deps).find((one) => one.layerId === id);
   if (!collection) throw layerFailure(deps.catalog(), id);
   return collection;
 }
 
-function summaryOf(name: string, principal: Principal, deps: AdminDeps): Static<typeof ServiceSummary> {
+function summaryOf(name: string, principal: Principal, deps: Deps): Static<typeof ServiceSummary> {
   const { description } = deps.layers.serviceSettings(name);
   const words = name === SERVICE ? 'Collections that are in no other service.' : `Layers of ${name}.`;
   return {
@@ -282,7 +285,7 @@ function requireMapServer(change: Partial<MapSettings>): void {
 async function putMetadata(
   collection: Collection,
   change: LayerChange,
-  deps: AdminDeps,
+  deps: Deps,
   principal: Principal,
 ): Promise<void> {
   const { accessPolicy, rasterMosaic, timeInfo, title, description, keywords, enabled, ...words } = change;
@@ -355,7 +358,7 @@ function requireAccessRight(
   change: AccessChange,
   before: DataAccess,
   principal: Principal,
-  deps: AdminDeps,
+  deps: Deps,
 ): void {
   const layers = listAccessLayers(id, deps.rules.current, deps.catalog());
   requireWhole(layers, 'read', principal, deps);
@@ -373,7 +376,7 @@ function changesWriting(change: AccessChange, before: DataAccess): boolean {
 
 /** Once this resolves, all processes keep to it. */
 async function putAccess(
-  deps: AdminDeps,
+  deps: Deps,
   id: string,
   change: AccessChange,
   before: DataAccess,
@@ -387,7 +390,7 @@ async function putAccess(
   await settle();
 }
 
-function settingsOf(name: string, { layers, rules }: AdminDeps): Static<typeof Settings> {
+function settingsOf(name: string, { layers, rules }: Deps): Static<typeof Settings> {
   const { timeInfo, mapServer } = layers.serviceSettings(name);
   return {
     serviceName: name,
@@ -399,7 +402,7 @@ function settingsOf(name: string, { layers, rules }: AdminDeps): Static<typeof S
   };
 }
 
-function layerView(collection: Collection, { layers, rules }: AdminDeps): Static<typeof LayerMetadata> {
+function layerView(collection: Collection, { layers, rules }: Deps): Static<typeof LayerMetadata> {
   const { layerId, title, description, isDisabled = false } = collection;
   const { about = {}, timeInfo, mergeStrategy } = layers.settingsOf(collection);
   const { keywords = [], license, licenseUrl, attribution, publisher, sourceUrl } = about;

@@ -19,7 +19,7 @@ import {
 } from '../../../services/connections/object-store.js';
 import { referenceProblem } from '../../../services/connections/secrets.js';
 import { isServiceKind, pathProblem, serviceAddress } from '../../../services/connections/service-address.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { Services } from '../../admin/deps.js';
 
 /** Connections as callers send them. */
 
@@ -78,7 +78,7 @@ type Target = StoreAddress & { provider: 'PostGIS' | 'AwsS3' | 'AzureBlob' | Sou
 /** What is connected to. Throws 400 that names all that is wrong. */
 export function readConnectionTarget(
   body: AddressBody & Pick<NewConnection, 'provider' | 'region'>,
-  deps: AdminDeps,
+  deps: Services<'connections'>,
 ): Target {
   const { provider: word = 'PostGIS', region } = body;
   const provider = OWN_PROVIDERS.find((one) => one.toLowerCase() === word.toLowerCase());
@@ -92,7 +92,7 @@ export function readConnectionTarget(
   return { provider: 'PostGIS', ...addressOf(body, deps) };
 }
 
-function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, deps: AdminDeps): Target {
+function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, deps: Services<'connections'>): Target {
   const { databaseName, username, region } = body;
   const address = remoteOf(
     body,
@@ -105,7 +105,7 @@ function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, deps: Admin
   return { provider: 'AwsS3', ...address, ...(region === undefined ? {} : { region }) };
 }
 
-function containerOf(body: AddressBody, deps: AdminDeps): Address {
+function containerOf(body: AddressBody, deps: Services<'connections'>): Address {
   const { databaseName, username, password = '' } = body;
   const problems = [
     isContainer(databaseName) ? undefined : problem('databaseName', 'must be the name of a container'),
@@ -117,7 +117,7 @@ function containerOf(body: AddressBody, deps: AdminDeps): Address {
   return remoteOf(body, problems, deps);
 }
 
-function serviceOf(body: AddressBody, deps: AdminDeps): Address {
+function serviceOf(body: AddressBody, deps: Services<'connections'>): Address {
   const wrongPath = pathProblem(body.databaseName);
   const address = remoteOf(
     body,
@@ -137,7 +137,7 @@ function serviceOf(body: AddressBody, deps: AdminDeps): Address {
 function remoteOf(
   body: AddressBody,
   problems: Parameters<typeof requireSound>[0],
-  { connections }: AdminDeps,
+  { connections }: Services<'connections'>,
 ): Address {
   const { host, databaseName, username } = body;
   const { sslMode } = chooseSslMode(body, 'Require');
@@ -154,7 +154,7 @@ function remoteOf(
 }
 
 /** Throws 400 that names all that is wrong. */
-function addressOf(body: AddressBody, { connections }: AdminDeps): Address {
+function addressOf(body: AddressBody, { connections }: Services<'connections'>): Address {
   const { host, port = 5432, databaseName, username } = body;
   const { sslMode } = chooseSslMode(body, 'Require');
   const unallowed = hostProblem({ host, port }, connections.settings.allow);
@@ -195,7 +195,7 @@ function contradiction({ sslRequired, sslMode }: Pick<ConnectionPatch, 'sslRequi
 
 export function checkCredential(
   { password, secretReference, secretType }: Credential,
-  { connections }: AdminDeps,
+  { connections }: Services<'connections'>,
 ): Credential {
   if (secretReference === undefined) {
     requireSound([

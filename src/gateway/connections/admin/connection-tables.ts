@@ -7,7 +7,7 @@ import { isLayerInScope } from '../../../services/access/rules/policy.js';
 import type { StoredConnection } from '../../../services/connections/connection.js';
 import type { DataObject } from '../../../services/connections/object-store.js';
 import { getRemoteTableName } from '../../../services/exchange/copies/copy-sources.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { Services } from '../../admin/deps.js';
 import { OptionalStringSchema, OptionalTimestampSchema } from '../../admin/envelope.js';
 import { ruledLayer } from '../../admin/layer-rights.js';
 
@@ -74,7 +74,7 @@ export async function tablesWithin(
   principal: Principal,
   connectionId: string,
   tables: readonly TableInfo[],
-  { publishedLayers, sourceLayers }: Pick<AdminDeps, 'publishedLayers' | 'sourceLayers'>,
+  { publishedLayers, sourceLayers }: Services<'publishedLayers' | 'sourceLayers'>,
 ): Promise<TableInfo[]> {
   if (principal.layers === undefined) return [...tables];
   const published = (await publishedLayers.list(connectionId)).map((one) => ({

@@ -9,7 +9,7 @@ import { isBucketProvider, type ObjectQuery } from '../../../services/connection
 import { isServiceKind } from '../../../services/connections/service-address.js';
 import { readIfMatch } from '../../admin/conditional.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { action, group, implement, jsonBody, report, resource } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import { defineFilterParam } from '../../admin/params.js';
 import {
   ConnectionPatch,
@@ -29,6 +29,16 @@ import {
   testResult,
 } from './connection-views.js';
 import { sourceTables } from './source-layers.js';
+
+const SERVICES = [
+  'connections',
+  'layerCopies',
+  'pools',
+  'publishedLayers',
+  'rasters',
+  'sourceLayers',
+] as const;
+const { action, implement, report } = createRowBuilders(SERVICES);
 
 const I = Type.Integer();
 

@@ -4,7 +4,7 @@ import { buildCaller } from '../../../services/access/identity/submitter.js';
 import type { SubmitOptions } from '../../../services/jobs/engine.js';
 import { formatTraceparent, type RequestSpan } from '../../../services/telemetry/spans.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { Services } from '../../admin/deps.js';
 import { TABLE_NAME } from '../../admin/upload-form.js';
 
 /** What the imports from other servers have in common. */
@@ -40,7 +40,11 @@ export function createSubmitOptions(x: Exchange): SubmitOptions {
  * The job once it has ended. It is cancelled when the client goes away: nobody would hear what became of it. Rejects with
  * `JobContinues` when the server stops.
  */
-export async function finishedOrCancelled(x: Exchange, { jobs }: AdminDeps, id: string): Promise<JobRow> {
+export async function finishedOrCancelled(
+  x: Exchange,
+  { jobs }: Services<'jobs'>,
+  id: string,
+): Promise<JobRow> {
   const cancel = () => void jobs.cancel(id).catch(() => {});
   x.signal.addEventListener('abort', cancel, { once: true });
   if (x.signal.aborted) cancel();

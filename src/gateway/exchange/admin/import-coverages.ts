@@ -10,10 +10,14 @@ import { buildRemoteRequest } from '../../../services/connections/remote-credent
 import { timelyFailure } from '../../../services/connections/remote-failure.js';
 import { type CoverageTarget, getCoverageName } from '../../../services/exchange/remote/coverages.js';
 import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
-import { action, jsonBody } from '../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../admin/kit.js';
 import { createMemberError, createSubmitOptions } from '../../connections/admin/remote-imports.js';
+
+const SERVICES = ['coverageImports', 'pools'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -128,7 +132,7 @@ export const importCoverages = action('POST /import/ogc/coverages/import', 'Impo
 
 type CoverageExchange = Exchange<Record<never, never>, Body>;
 
-async function importAll(x: CoverageExchange, deps: AdminDeps, protocol: CoverageProtocol) {
+async function importAll(x: CoverageExchange, deps: Deps, protocol: CoverageProtocol) {
   const { body } = x;
   const dryRun = body.dryRun ?? true;
   const applyMode = body.applyMode ?? false;
@@ -159,7 +163,7 @@ async function importAll(x: CoverageExchange, deps: AdminDeps, protocol: Coverag
 
 async function planOf(
   x: CoverageExchange,
-  { pools }: AdminDeps,
+  { pools }: Deps,
   protocol: CoverageProtocol,
 ): Promise<CoveragePlan> {
   const { version, coverageSelection, inventory } = x.body;
@@ -188,7 +192,7 @@ function inventoried({ resources = [] }: Body['inventory']): string[] | undefine
 
 async function recordOf(
   x: CoverageExchange,
-  deps: AdminDeps,
+  deps: Deps,
   coverage: RemoteCoverage,
   dryRun: boolean,
 ): Promise<CoverageRecord> {
@@ -220,7 +224,7 @@ async function recordOf(
 
 async function outcomeOf(
   x: CoverageExchange,
-  { coverageImports }: AdminDeps,
+  { coverageImports }: Deps,
   { url }: RemoteCoverage,
   target: CoverageTarget,
 ): Promise<Partial<CoverageRecord>> {

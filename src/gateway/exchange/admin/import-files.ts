@@ -5,15 +5,19 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { buildSubmitter } from '../../../services/access/identity/submitter.js';
 import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
 import { fetchFile } from '../../../services/uploads/remote-file.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs } from '../../admin/envelope.js';
-import { action, group, jsonBody } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { parseUploadForm, UploadFormSchema } from '../../admin/upload-form.js';
 import { importRasterRows } from './import-raster.js';
 import { importTilePackage } from './import-tiles.js';
 import { IMPORT_RESPONSES, importUpload } from './imported.js';
 import { PreviewSchema, previewReceived } from './upload-views.js';
+
+const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'pools', 'uploads'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const SourceUrl = Type.String({
@@ -71,13 +75,13 @@ export const importFiles = group(
   ],
 );
 
-function fileOf({ sourceUrl, fileName }: Static<typeof PreviewUrlBody>, maxBytes: number, deps: AdminDeps) {
+function fileOf({ sourceUrl, fileName }: Static<typeof PreviewUrlBody>, maxBytes: number, deps: Deps) {
   return { url: sourceUrl, fileName, directory: deps.imports.uploads, maxBytes, extensions: EXTENSIONS };
 }
 
 type UrlExchange = Exchange<Record<never, never>, Static<typeof UploadUrlBody>>;
 
-async function uploadUrl(x: UrlExchange, deps: AdminDeps): Promise<Reply> {
+async function uploadUrl(x: UrlExchange, deps: Deps): Promise<Reply> {
   // What is wrong with the request is told before the other server is asked.
   const form = parseUploadForm(fieldsOf(x.body));
   if (form.overwriteExisting) requireReplaceable([form.tableName], x.principal, deps);

@@ -13,9 +13,9 @@ import {
 } from '../../../services/exchange/remote/ogc-features.js';
 import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
-import { action, jsonBody } from '../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../admin/kit.js';
 import {
   createSubmitOptions,
   EMBEDDED_SCHEMA,
@@ -24,6 +24,10 @@ import {
   requireTable,
 } from '../../connections/admin/remote-imports.js';
 import { duration, timeSpan } from '../../jobs/admin/job-views.js';
+
+const SERVICES = ['imports', 'jobs'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -104,7 +108,7 @@ export const importOgcFeatures = action(
 
 type ImportExchange = Exchange<Record<never, never>, ImportBody>;
 
-async function importCollection(x: ImportExchange, deps: AdminDeps): Promise<Reply> {
+async function importCollection(x: ImportExchange, deps: Deps): Promise<Reply> {
   requireSchema('targetSchema', x.body.targetSchema);
   const table = requireTable('targetTable', x.body.targetTable ?? tableName(x.body.collectionId));
   const problem = problemOf(x.body);

@@ -12,7 +12,7 @@ import type {
 import { jobError } from '../../../services/jobs/job-error.js';
 import { receiveUpload } from '../../../services/uploads/upload.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { entityTag } from '../../admin/entity-tags.js';
 import {
   errorDocs,
@@ -20,7 +20,7 @@ import {
   OptionalTimestampSchema,
   optionalTimestamp,
 } from '../../admin/envelope.js';
-import { action, type OperationRow, report } from '../../admin/kit.js';
+import { createRowBuilders, type OperationRow } from '../../admin/kit.js';
 import { requireLayers } from '../../admin/layer-rights.js';
 import { createSubmitOptions } from '../../connections/admin/remote-imports.js';
 import { duration } from '../../jobs/admin/job-views.js';
@@ -33,6 +33,10 @@ import {
 } from '../../rasters/admin/raster-form.js';
 import { makeTilesAhead } from '../../rasters/admin/raster-tiles.js';
 import { longId, nullable } from '../../rasters/admin/registered.js';
+
+const SERVICES = ['access', 'catalog', 'jobs', 'rasters', 'tileJobs'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -141,11 +145,11 @@ const changeable = ({ id, name, description, acquired, modifiedAt }: ImportedRas
   ...{ id, name, description, acquired, modifiedAt },
 });
 
-async function currentRaster({ params }: Exchange<typeof byId>, { rasters }: AdminDeps) {
+async function currentRaster({ params }: Exchange<typeof byId>, { rasters }: Deps) {
   return changeable(await rasters.imports.get(params.rasterId));
 }
 
-async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
+async function upload(x: Exchange, deps: Deps): Promise<Reply> {
   const { imports } = deps.rasters;
   const rules = {
     directory: imports.uploads,
@@ -216,7 +220,7 @@ function leniently(bytes: unknown): unknown {
   }
 }
 
-async function update(x: Exchange<typeof byId>, deps: AdminDeps): Promise<Reply> {
+async function update(x: Exchange<typeof byId>, deps: Deps): Promise<Reply> {
   const { imports } = deps.rasters;
   let change: ReturnType<typeof changeOf>;
   try {

@@ -19,11 +19,15 @@ import {
   type Scan,
 } from '../../../services/exchange/migrations/inventory.js';
 import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs } from '../../admin/envelope.js';
-import { action, jsonBody } from '../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../admin/kit.js';
 import { enumeration } from '../../admin/params.js';
 import { INVENTORY_KIND, InventorySchema } from './inventory-schemas.js';
+
+const SERVICES = ['catalog', 'pools'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const KINDS = ['geoserver', 'geoserver-rest', 'geoservices', 'arcgis-geoservices-rest'] as const;
 const MEMBER = 'sourceUrl';
@@ -65,7 +69,7 @@ export const scanSource = action('POST /import/scan', 'Scan Migration Source', {
 
 type ScanExchange = Exchange<typeof params, ScanBody>;
 
-async function reply(x: ScanExchange, deps: AdminDeps): Promise<Reply> {
+async function reply(x: ScanExchange, deps: Deps): Promise<Reply> {
   const { sourceKind } = x.body;
   const isGeoServer = sourceKind === 'geoserver' || sourceKind === 'geoserver-rest';
   const request = isGeoServer ? geoServerRequest(x.body) : geoServicesRequest(x.body);
@@ -91,12 +95,12 @@ function geoServicesRequest({ sourceUrl: address, username, password, timeoutSec
   return buildRemoteRequest(parseSourceUrl(MEMBER, address), credentials, timeoutSeconds * 1000);
 }
 
-async function scanGeoServer(request: RemoteRequest, x: ScanExchange, deps: AdminDeps): Promise<Scan> {
+async function scanGeoServer(request: RemoteRequest, x: ScanExchange, deps: Deps): Promise<Scan> {
   const catalog = await requestGeoServer(request, x.body.includeStyleContent ?? false, deps.pools, x.signal);
   return buildInventory(request.url, catalog, await assessGeoServer(catalog, deps, x.signal));
 }
 
-function scanServices(request: RemoteRequest, x: ScanExchange, { pools }: AdminDeps): Promise<Scan> {
+function scanServices(request: RemoteRequest, x: ScanExchange, { pools }: Deps): Promise<Scan> {
   return scanGeoServices(request, pools, x.signal);
 }
 

@@ -16,11 +16,15 @@ import {
 } from '../../../services/exchange/tiles/packages.js';
 import { type ClientFaults, failureError, jobError } from '../../../services/jobs/job-error.js';
 import { receiveBody } from '../../../services/uploads/receive-body.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
-import { action } from '../../admin/kit.js';
+import { createRowBuilders } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { createSubmitOptions, finishedOrCancelled } from '../../connections/admin/remote-imports.js';
+
+const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'settle', 'tilePackages', 'tilesets'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -89,7 +93,7 @@ export const importTilePackage = action('POST /import/tile-package', 'Import Til
   reply: importPackage,
 });
 
-async function importPackage(x: PackageExchange, deps: AdminDeps): Promise<Reply> {
+async function importPackage(x: PackageExchange, deps: Deps): Promise<Reply> {
   try {
     return json(await importTiles(x, deps));
   } catch (error) {
@@ -126,7 +130,7 @@ function zoomOf(name: string, raw: string | undefined, usual: number): number {
   return Number(raw);
 }
 
-async function importTiles(x: PackageExchange, deps: AdminDeps): Promise<Static<typeof Imported>> {
+async function importTiles(x: PackageExchange, deps: Deps): Promise<Static<typeof Imported>> {
   const { ending, dryRun, ...input } = requestOf(x.params);
   const { tilePackages, tilesets, imports } = deps;
   tilesets.refuseTaken(input.name);
@@ -149,7 +153,7 @@ async function importTiles(x: PackageExchange, deps: AdminDeps): Promise<Static<
 /** What an import would find; the file is removed. */
 async function tryPackage(
   { signal }: PackageExchange,
-  { tilePackages, imports }: AdminDeps,
+  { tilePackages, imports }: Deps,
   input: Omit<Request, 'ending' | 'dryRun'>,
   path: string,
 ): Promise<Static<typeof Imported>> {
@@ -165,7 +169,7 @@ async function tryPackage(
   }
 }
 
-function view(name: string, outcome: PackageOutcome, { tilesets }: AdminDeps): Static<typeof Imported> {
+function view(name: string, outcome: PackageOutcome, { tilesets }: Deps): Static<typeof Imported> {
   const layerId = tilesets.collectionOf(name)?.layerId;
   const serveUrl = layerId === undefined ? null : `/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad`;
   return { ...about(outcome), dryRun: false, tileCacheId: name, serveUrl };

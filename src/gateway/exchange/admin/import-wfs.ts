@@ -11,9 +11,9 @@ import type { RemoteInput } from '../../../services/exchange/import-input.js';
 import { WFS, type WfsReport, type WfsSource } from '../../../services/exchange/remote/wfs.js';
 import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
-import { action, jsonBody } from '../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { requireSrid } from '../../admin/upload-form.js';
 import {
@@ -24,6 +24,10 @@ import {
   requireSchema,
 } from '../../connections/admin/remote-imports.js';
 import { timeSpan } from '../../jobs/admin/job-views.js';
+
+const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'pools', 'sealing'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -99,7 +103,7 @@ interface Target {
   table: string;
 }
 
-async function start(x: WfsExchange, deps: AdminDeps): Promise<Reply> {
+async function start(x: WfsExchange, deps: Deps): Promise<Reply> {
   const began = Date.now();
   const { body } = x;
   requireSchema('targetSchema', body.targetSchema);
@@ -126,7 +130,7 @@ async function start(x: WfsExchange, deps: AdminDeps): Promise<Reply> {
   return json(resultOf(body, plan, { views, reports, began }) satisfies Static<typeof Result>);
 }
 
-function planOf({ body, signal, caller }: WfsExchange, { pools }: AdminDeps): Promise<WfsPlan> {
+function planOf({ body, signal, caller }: WfsExchange, { pools }: Deps): Promise<WfsPlan> {
   const task = { ...requestFor(body), version: body.version };
   return pools.run('ingest.wfsPlan', task, { signal, caller }).catch((error: unknown) => {
     throw remoteFailure('serviceUrl', error);
@@ -161,7 +165,7 @@ interface TypeImport {
 
 async function importType(
   x: WfsExchange,
-  deps: AdminDeps,
+  deps: Deps,
   { plan, target, targetCrs }: TypeImport,
 ): Promise<{ view: FeatureTypeView; report?: WfsReport }> {
   const { table } = target;
@@ -186,7 +190,7 @@ async function importType(
   return { view: viewOf(target, 'imported', features, warnings), report };
 }
 
-function sourceOf(body: WfsBody, plan: WfsPlan, { layer }: Target, { sealing }: AdminDeps): WfsSource {
+function sourceOf(body: WfsBody, plan: WfsPlan, { layer }: Target, { sealing }: Deps): WfsSource {
   return {
     serviceUrl: body.serviceUrl,
     version: plan.version,

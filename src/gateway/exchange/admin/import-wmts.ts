@@ -10,9 +10,9 @@ import { remoteFailure } from '../../../services/connections/remote-failure.js';
 import { countRemoteTiles, type WmtsOutcome } from '../../../services/exchange/tiles/wmts.js';
 import { createCollectionId } from '../../../services/kit/slug.js';
 import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
-import { action, jsonBody } from '../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import {
   createMemberError,
@@ -20,6 +20,10 @@ import {
   finishedOrCancelled,
 } from '../../connections/admin/remote-imports.js';
 import { timeSpan } from '../../jobs/admin/job-views.js';
+
+const SERVICES = ['access', 'catalog', 'jobs', 'pools', 'sealing', 'tilesets', 'wmtsImports'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -107,7 +111,7 @@ export const exportWmts = action('POST /import/ogc-tiles/export', 'Export OGC WM
 
 type WmtsExchange = Exchange<Record<never, never>, WmtsBody>;
 
-async function run(x: WmtsExchange, deps: AdminDeps): Promise<Reply> {
+async function run(x: WmtsExchange, deps: Deps): Promise<Reply> {
   const began = Date.now();
   const { body } = x;
   const dryRun = body.dryRun ?? false;
@@ -148,7 +152,7 @@ async function run(x: WmtsExchange, deps: AdminDeps): Promise<Reply> {
   } satisfies Static<typeof Result>);
 }
 
-function planOf({ body, signal, caller }: WmtsExchange, { pools }: AdminDeps): Promise<RemoteTileSet[]> {
+function planOf({ body, signal, caller }: WmtsExchange, { pools }: Deps): Promise<RemoteTileSet[]> {
   const url = parseSourceUrl('serviceUrl', body.serviceUrl).href;
   const task = { url, timeoutMs: requestMs(body), version: body.version };
   return pools.run('ingest.wmtsPlan', task, { signal, caller }).catch((error: unknown) => {
@@ -175,7 +179,7 @@ function selectSets(body: WmtsBody, sets: readonly RemoteTileSet[]): RemoteTileS
 
 async function viewOf(
   x: WmtsExchange,
-  deps: AdminDeps,
+  deps: Deps,
   set: RemoteTileSet,
   dryRun: boolean,
 ): Promise<TileSetView> {
@@ -248,7 +252,7 @@ function problemOf(body: WmtsBody, set: RemoteTileSet, levels: readonly RemoteLe
   return undefined;
 }
 
-function takenProblem({ tilesets }: AdminDeps, name: string): Problem | undefined {
+function takenProblem({ tilesets }: Deps, name: string): Problem | undefined {
   try {
     tilesets.refuseTaken(name);
     return undefined;
@@ -260,7 +264,7 @@ function takenProblem({ tilesets }: AdminDeps, name: string): Problem | undefine
 
 async function exportSet(
   x: WmtsExchange,
-  deps: AdminDeps,
+  deps: Deps,
   { set, levels, name }: { set: RemoteTileSet; levels: RemoteLevel[]; name: string },
 ): Promise<Partial<TileSetView>> {
   const { tileFormat = 'image/png', styleIdentifier = 'default' } = x.body;

@@ -11,7 +11,7 @@ import type { ImportPreview } from '../../../services/exchange/import-preview.js
 import { buildImportQuery, endsImport, isOwnImport, requireJob } from '../../../services/jobs/ownership.js';
 import { receiveUpload } from '../../../services/uploads/upload.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import {
   errorDocs,
   OptionalStringSchema,
@@ -20,11 +20,15 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import { parseUploadForm, UploadFormSchema } from '../../admin/upload-form.js';
 import { cancelMessage, percent } from '../../jobs/admin/job-views.js';
 import { IMPORT_RESPONSES, importLinks, importUpload, MergeSchema } from './imported.js';
 import { PreviewSchema, previewReceived, UploadSchema, uploadView } from './upload-views.js';
+
+const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'pools', 'uploads'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const Job = Type.Object({
@@ -187,7 +191,7 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw', 
   }),
 ]);
 
-async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
+async function upload(x: Exchange, deps: Deps): Promise<Reply> {
   const watch = deps.uploads.open(Number(x.header('content-length') ?? 0), buildSubmitter(x.principal));
   const rules = {
     directory: deps.imports.uploads,
@@ -205,7 +209,7 @@ async function upload(x: Exchange, deps: AdminDeps): Promise<Reply> {
   }
 }
 
-function preview(x: Exchange, deps: AdminDeps): Promise<ImportPreview> {
+function preview(x: Exchange, deps: Deps): Promise<ImportPreview> {
   const rules = {
     directory: deps.imports.uploads,
     maxBytes: EXCHANGE_LIMITS.previewBytes,

@@ -11,7 +11,7 @@ import { JobContinues } from '../../../services/jobs/job-continues.js';
 import { jobError } from '../../../services/jobs/job-error.js';
 import type { Upload as UploadedFile } from '../../../services/uploads/upload.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { Services } from '../../admin/deps.js';
 import { BASE_PATH } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import type { UploadForm } from '../../admin/upload-form.js';
@@ -70,7 +70,11 @@ export interface ReceivedFile {
 }
 
 /** Imports a file that lies in the folder of uploads: it is the job's, or removed. */
-export async function importUpload(x: Exchange, deps: AdminDeps, received: ReceivedFile): Promise<Reply> {
+export async function importUpload(
+  x: Exchange,
+  deps: Services<'access' | 'catalog' | 'imports' | 'jobs'>,
+  received: ReceivedFile,
+): Promise<Reply> {
   const { file, watch } = received;
   const { form, job } = await submit(x, received, deps).catch(async (error: unknown) => {
     await deps.imports.discard(file.path);
@@ -87,7 +91,11 @@ export async function importUpload(x: Exchange, deps: AdminDeps, received: Recei
 }
 
 /** Until the job is durable the file is ours to remove. */
-async function submit(x: Exchange, { file, formOf }: ReceivedFile, deps: AdminDeps) {
+async function submit(
+  x: Exchange,
+  { file, formOf }: ReceivedFile,
+  deps: Services<'access' | 'catalog' | 'imports'>,
+) {
   const form = formOf();
   const input: ImportInput = {
     ...parseImportForm(x, form, file.fileName, deps),
@@ -102,7 +110,7 @@ export function parseImportForm(
   { principal }: Exchange,
   form: UploadForm,
   fileName: string,
-  deps: AdminDeps,
+  deps: Services<'access' | 'catalog'>,
 ): Omit<ImportInput, 'file' | 'owned'> {
   if (form.overwriteExisting) requireReplaceable([form.tableName], principal, deps);
   const caller = withoutSession(principal);

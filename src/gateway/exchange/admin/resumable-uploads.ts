@@ -9,12 +9,16 @@ import { reasonNotRead } from '../../../services/catalog/publish/formats.js';
 import { IMPORT_FORMATS } from '../../../services/exchange/import-formats.js';
 import type { ResumableUpload } from '../../../services/exchange/resumable-uploads.js';
 import { getFormatExtension } from '../../../services/uploads/upload.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { action, BASE_PATH, group, report } from '../../admin/kit.js';
+import { BASE_PATH, createRowBuilders, group } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { parseUploadForm } from '../../admin/upload-form.js';
 import { importLinks, parseImportForm } from './imported.js';
+
+const SERVICES = ['access', 'catalog', 'resumableUploads'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 /** Uploads that go on after a connection broke: the protocol tus 1.0.0 with its extensions creation, expiration and termination. */
 
@@ -110,7 +114,7 @@ interface BeginParams {
   metadata: string | undefined;
 }
 
-async function begin(x: Exchange & { params: BeginParams }, deps: AdminDeps): Promise<Reply> {
+async function begin(x: Exchange & { params: BeginParams }, deps: Deps): Promise<Reply> {
   requireVersion(x.params.version);
   const length = requireBytes('Upload-Length', x.params.length);
   if (length === 0) throw wrong('Upload-Length', 'must be at least 1: an empty file is no data');
@@ -131,7 +135,7 @@ async function begin(x: Exchange & { params: BeginParams }, deps: AdminDeps): Pr
 
 async function go(
   x: Exchange & { params: { uploadId: string; version: string | undefined; offset: string | undefined } },
-  deps: AdminDeps,
+  deps: Deps,
 ): Promise<Reply> {
   requireVersion(x.params.version);
   if (x.header('content-type')?.toLowerCase() !== MEDIA_TYPE)
@@ -146,7 +150,7 @@ async function go(
 /** What an import replaces may have come, or been closed, since its upload began. Throws `forbidden`. */
 async function requireStillReplaceable(
   { params, principal }: Exchange & { params: { uploadId: string } },
-  deps: AdminDeps,
+  deps: Deps,
 ): Promise<void> {
   const { replace, table } = await deps.resumableUploads.inputOf(params.uploadId, buildSubmitter(principal));
   if (replace) requireReplaceable([table], principal, deps);

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { type ImportPreview, previewFile } from '../../../services/exchange/import-preview.js';
 import type { UploadView } from '../../../services/exchange/uploads.js';
 import type { Upload as UploadedFile } from '../../../services/uploads/upload.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { Services } from '../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -72,7 +72,7 @@ export function uploadView(upload: UploadView): Static<typeof UploadSchema> {
 /** Previews a file that `receive` puts into the folder of uploads; nothing of it stays. */
 export async function previewReceived(
   x: Exchange,
-  { imports, pools }: AdminDeps,
+  { imports, pools }: Services<'imports' | 'pools'>,
   receive: () => Promise<Pick<UploadedFile, 'path' | 'fileName'>>,
 ): Promise<ImportPreview> {
   const file = await receive();

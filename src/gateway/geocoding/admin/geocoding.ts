@@ -9,7 +9,7 @@ import { LOCATOR_NAME } from '../../../services/geocoding/locators.js';
 import type { ProviderHealth } from '../../../services/geocoding/providers.js';
 import type { Geocoding } from '../../../services/geocoding/service.js';
 import { receiveUpload, type Upload } from '../../../services/uploads/upload.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -17,7 +17,11 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
+
+const SERVICES = ['geocoding'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -174,7 +178,7 @@ export const geocoding = group({ tag: 'Geocoding', scope: 'geocoding', envelope:
   }),
 ]);
 
-async function importReferenceData(x: Exchange, deps: AdminDeps): Promise<Static<typeof Imported>> {
+async function importReferenceData(x: Exchange, deps: Deps): Promise<Static<typeof Imported>> {
   const file = await receive(x, deps);
   try {
     const { locatorName, ...form } = formOf(file.fields);
@@ -186,7 +190,7 @@ async function importReferenceData(x: Exchange, deps: AdminDeps): Promise<Static
   }
 }
 
-async function receive(x: Exchange, { geocoding: { locators } }: AdminDeps): Promise<Upload> {
+async function receive(x: Exchange, { geocoding: { locators } }: Deps): Promise<Upload> {
   const rules = {
     directory: locators.uploads,
     maxBytes: GEOCODING_LIMITS.geocodeFileBytes,

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
+import type { JobEngine } from '../../../services/jobs/engine.js';
 import type { JobLogRow, JobRow, JobStepRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { Services } from '../../admin/deps.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { encodeCursor, readCursor } from '../../admin/params.js';
 import { JOB_STATES } from './job-schemas.js';
@@ -67,7 +68,7 @@ interface EventQuery {
 export async function readJobDiagnostics(
   job: JobRow,
   query: EventQuery,
-  { jobs }: AdminDeps,
+  { jobs }: Services<'jobs'>,
 ): Promise<Static<typeof JobDiagnostics>> {
   const [events, steps, artifacts, retryRefusal] = await Promise.all([
     eventsOf(job.id, query, jobs.store),
@@ -98,7 +99,7 @@ export async function readJobDiagnostics(
 async function eventsOf(
   jobId: string,
   { limit, cursor }: EventQuery,
-  store: AdminDeps['jobs']['store'],
+  store: JobEngine['store'],
 ): Promise<Static<typeof JobDiagnostics>['events']> {
   const after = cursor === undefined ? undefined : positionOf(cursor);
   const [rows, totalCount] = await Promise.all([

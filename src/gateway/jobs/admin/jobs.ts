@@ -3,8 +3,8 @@ import { defineIntegerParam, defineTextParam, pathString } from '../../../core/h
 import { BACKEND } from '../../../services/jobs/kinds.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import type { JobQuery, JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
-import { action, group, report } from '../../admin/kit.js';
+import type { ServicesOf } from '../../admin/deps.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import {
   cursor,
   defineFilterParam,
@@ -35,6 +35,10 @@ import {
   stepView,
   summaryView,
 } from './job-views.js';
+
+const SERVICES = ['jobs'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 const limit = (most: number, fallback: number) =>
   defineIntegerParam(
@@ -194,15 +198,11 @@ export const jobDiagnostics = group(ABOUT, [
 ]);
 
 /** Throws `not-found`, also for a job of another tenant. */
-async function jobFor(id: string, principal: Principal, { jobs }: AdminDeps): Promise<JobRow> {
+async function jobFor(id: string, principal: Principal, { jobs }: Deps): Promise<JobRow> {
   return requireJob(await jobs.get(id), principal, isInTenant);
 }
 
-async function page(
-  params: ParamValues<typeof listParams>,
-  { tenantId: tenant }: Principal,
-  deps: AdminDeps,
-) {
+async function page(params: ParamValues<typeof listParams>, { tenantId: tenant }: Principal, deps: Deps) {
   if (asksForAbsent(params)) return { items: [] };
   const rows = await deps.jobs.store.list({ ...query(params, deps), tenant });
   const lines = rows.slice(0, params.limit);
@@ -224,7 +224,7 @@ function asksForAbsent(params: ParamValues<typeof listParams>): boolean {
 }
 
 /** One more row than is shown tells whether there is another page. */
-function query(params: ParamValues<typeof listParams>, deps: AdminDeps): JobQuery {
+function query(params: ParamValues<typeof listParams>, deps: Deps): JobQuery {
   const { kind, status, cursor: position } = params;
   const kinds = deps.jobs.kinds.filter((one) => one.console === kind).map((one) => one.kind);
   return {
@@ -240,11 +240,7 @@ function query(params: ParamValues<typeof listParams>, deps: AdminDeps): JobQuer
   };
 }
 
-async function facts(
-  job: JobRow,
-  artifacts: ReadonlyMap<string, number>,
-  { jobs }: AdminDeps,
-): Promise<JobFacts> {
+async function facts(job: JobRow, artifacts: ReadonlyMap<string, number>, { jobs }: Deps): Promise<JobFacts> {
   return {
     job,
     kind: jobs.kindOf(job.kind),

@@ -1,6 +1,9 @@
 import Type from 'typebox';
 import { TimestampSchema } from '../../admin/envelope.js';
-import { BASE_PATH, group, report } from '../../admin/kit.js';
+import { BASE_PATH, createRowBuilders, group } from '../../admin/kit.js';
+
+const SERVICES = ['server'] as const;
+const { report } = createRowBuilders(SERVICES);
 
 /** Version of the control plane's interface: clients refuse another major. */
 const CONTROL_PLANE_MAJOR = 1;

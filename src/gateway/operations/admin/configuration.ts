@@ -3,11 +3,15 @@ import Type from 'typebox';
 import type { Setting } from '../../../core/config/config.js';
 import { json } from '../../../core/http/reply.js';
 import { type ConfigDocument, isSet, MASK, maskSetting, sections } from '../../admin/config-document.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import { enumeration } from '../../admin/params.js';
 import { pathPrefix } from '../../admin/path-prefix.js';
+
+const SERVICES = ['config', 'openApi', 'server'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { report } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -144,7 +148,7 @@ function shownDefault(setting: Setting): unknown {
   return setting.secret && isSet(setting.default) ? MASK : (setting.default ?? null);
 }
 
-function model({ config, server }: AdminDeps) {
+function model({ config, server }: Deps) {
   const { settings, environment } = config;
   return {
     version: server.version,

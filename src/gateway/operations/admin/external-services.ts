@@ -7,9 +7,13 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { buildRemoteRequest, CredentialsSchema } from '../../../services/connections/remote-credentials.js';
 import { remoteFailure } from '../../../services/connections/remote-failure.js';
 import { parseSourceUrl } from '../../../services/uploads/remote-file.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { errorDocs, OptionalStringSchema } from '../../admin/envelope.js';
-import { action, group, jsonBody } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
+
+const SERVICES = ['pools'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const OptionalInteger = Type.Union([Type.Integer(), Type.Null()]);
@@ -99,7 +103,7 @@ export const externalServices = group(
 
 async function discover(
   x: Exchange<Record<never, never>, Static<typeof Body>>,
-  { pools }: AdminDeps,
+  { pools }: Deps,
 ): Promise<Reply> {
   const { url, serviceUrl, timeoutSeconds = 30, credentials } = x.body;
   const text = url ?? serviceUrl ?? '';

@@ -1,8 +1,12 @@
 import Type, { type Static } from 'typebox';
 import type { Entitlement } from '../../../core/kit/licensing.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { OptionalStringSchema } from '../../admin/envelope.js';
-import { group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
+
+const SERVICES = ['config'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { report } = createRowBuilders(SERVICES);
 
 /** There is one edition; a licence may be asked for all the same. */
 const EDITION = 'community';
@@ -70,7 +74,7 @@ export const features = group(
   ],
 );
 
-function overview({ config }: AdminDeps): Static<typeof Feature>[] {
+function overview({ config }: Deps): Static<typeof Feature>[] {
   const setting = (path: string) => config.settings.find((one) => one.path === path)?.value;
   const isLicensed = setting('licensing.enabled') === true;
   const entitlements = setting('licensing.entitlements');

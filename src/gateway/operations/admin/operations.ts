@@ -4,7 +4,7 @@ import type { Param, Principal } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -12,8 +12,12 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import { cancelMessage, duration, percent, statusOrdinal } from '../../jobs/admin/job-views.js';
+
+const SERVICES = ['jobs'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 /** Operation types; the place in the list is the ordinal on the wire. */
 const TYPES = [
@@ -116,14 +120,14 @@ function typeParam(name: string, where: 'query' | 'path'): Param<number | undefi
   };
 }
 
-async function active(type: number | undefined, { tenantId: tenant }: Principal, deps: AdminDeps) {
+async function active(type: number | undefined, { tenantId: tenant }: Principal, deps: Deps) {
   const rows = await deps.jobs.store.list({ states: ['Queued', 'Running'], tenant, limit: MOST });
   const items = rows.map((job) => ({ operationId: job.id, type: typeOf(job, deps), ...progressView(job) }));
   return type === undefined ? items : items.filter((item) => item.type === type);
 }
 
 /** Kinds that this version does not know count as orchestration. */
-function typeOf(job: JobRow, deps: AdminDeps): number {
+function typeOf(job: JobRow, deps: Deps): number {
   return deps.jobs.kindOf(job.kind)?.operationType ?? TYPES.indexOf('Orchestration');
 }
 

@@ -2,8 +2,11 @@ import Type from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import type { TileUse } from '../../../services/tiles/cache/effectiveness.js';
 import { TimestampSchema } from '../../admin/envelope.js';
-import { action, group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import { defineFilterParam } from '../../admin/params.js';
+
+const SERVICES = ['cache'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 const I = Type.Integer();
 const D = Type.Number();

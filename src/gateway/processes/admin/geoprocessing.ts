@@ -2,7 +2,10 @@ import Type from 'typebox';
 import { defineIntegerParam } from '../../../core/http/params.js';
 import { rankProcesses } from '../../../services/processes/ranking.js';
 import { TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
+
+const SERVICES = ['jobs'] as const;
+const { report } = createRowBuilders(SERVICES);
 
 const I = Type.Integer();
 

@@ -12,8 +12,11 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { defineFilterParam } from '../../admin/params.js';
+
+const SERVICES = ['proposals'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const Strings = Type.Array(S);

@@ -6,7 +6,7 @@ import { getConnectionProvider, type StoredConnection } from '../../../services/
 import type { Connections } from '../../../services/connections/connections.js';
 import { isBucketProvider } from '../../../services/connections/object-store.js';
 import { PROVIDERS, requireKey } from '../../../services/storage/places.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { Services } from '../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -14,8 +14,11 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+
+const SERVICES = ['rasters'] as const;
+const { action } = createRowBuilders(SERVICES);
 
 const I = Type.Integer();
 
@@ -76,7 +79,7 @@ export const cloudRasters = group(
   ],
 );
 
-async function registrationOf(body: Static<typeof Register>, { connections }: AdminDeps) {
+async function registrationOf(body: Static<typeof Register>, { connections }: Services<'connections'>) {
   const { provider, createLayer = false, description, connection, ...rest } = body;
   if (provider === 'Local')
     throw new ApiError(

@@ -11,7 +11,7 @@ import {
 import { isInTenant, requireJob } from '../../../services/jobs/ownership.js';
 import { PROVIDERS, requireKey, type StorageProvider } from '../../../services/storage/places.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -19,8 +19,12 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, BASE_PATH, group, report } from '../../admin/kit.js';
+import { BASE_PATH, createRowBuilders, group } from '../../admin/kit.js';
 import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+
+const SERVICES = ['rasters'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -154,7 +158,7 @@ const STATUS = {
   Cancelled: 'cancelled',
 } as const;
 
-async function jobView(job: JobRow, { rasters }: AdminDeps): Promise<Static<typeof ScanJob>> {
+async function jobView(job: JobRow, { rasters }: Deps): Promise<Static<typeof ScanJob>> {
   const { id } = JSON.parse(job.input_json) as { id: number };
   // It may be unregistered by now.
   const coverage =

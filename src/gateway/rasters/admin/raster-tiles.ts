@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Exchange } from '../../../core/http/operation.js';
 import { buildCaller } from '../../../services/access/identity/submitter.js';
 import type { ImportedRaster } from '../../../services/catalog/rasters/import.js';
-import type { TileJobState } from '../../../services/tiles/jobs/service.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { TileJobState, TileJobs } from '../../../services/tiles/jobs/service.js';
+import type { Services } from '../../admin/deps.js';
 
 /** Tiles that are made for who waits for an import; more are left to a tile operation. */
 const MOST = 256;
@@ -15,7 +15,7 @@ const LATER = 'Not all tiles could be made ahead; they are made when they are as
 /** Makes the tiles of some levels of an imported raster, the widest first. Never fails: they can be made later. */
 export async function makeTilesAhead(
   { signal, principal, operation, correlationId }: Exchange,
-  { tileJobs, jobs }: AdminDeps,
+  { tileJobs, jobs }: Services<'jobs' | 'tileJobs'>,
   { layerId, parts }: ImportedRaster,
   zooms: readonly number[],
 ): Promise<{ count: number; warnings: string[] }> {
@@ -54,7 +54,7 @@ export async function makeTilesAhead(
 }
 
 /** The layer, once this process shows it: another one may have run the import, and tells of it. */
-async function shownHere(tileJobs: AdminDeps['tileJobs'], layerId: number, signal: AbortSignal) {
+async function shownHere(tileJobs: TileJobs, layerId: number, signal: AbortSignal) {
   for (const end = Date.now() + RELOAD_MS; Date.now() < end && !signal.aborted; await pause(100)) {
     const collection = tileJobs.catalog.byLayerId(layerId);
     if (collection) return collection;

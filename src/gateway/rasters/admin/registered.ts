@@ -3,9 +3,12 @@ import { badParameter } from '../../../core/errors/errors.js';
 import { formatActor, type Param } from '../../../core/http/operation.js';
 import { copyRight } from '../../../services/access/rules/derivations.js';
 import type { Registrant } from '../../../services/catalog/rasters/registered.js';
-import type { AdminDeps } from '../../admin/deps.js';
-import { implement, jsonBody, type OperationRow, resource } from '../../admin/kit.js';
+import type { Services } from '../../admin/deps.js';
+import { createRowBuilders, jsonBody, type OperationRow, resource } from '../../admin/kit.js';
 import { requireLayers } from '../../admin/layer-rights.js';
+
+const SERVICES = ['access', 'catalog', 'connections', 'rasters', 'rules'] as const;
+const { implement } = createRowBuilders(SERVICES);
 
 /** What the groups of registered rasters share. */
 
@@ -74,8 +77,8 @@ export interface Registrations<Raster extends Registered, Of, View extends TSche
   description: string;
   view: View;
   body: Body;
-  of(deps: AdminDeps): Registry<Raster, Of>;
-  registrationOf(body: Static<Body>, deps: AdminDeps): Of | Promise<Of>;
+  of: (deps: Services<'rasters'>) => Registry<Raster, Of>;
+  registrationOf: (body: Static<Body>, deps: Services<'connections'>) => Of | Promise<Of>;
   describe(raster: Raster): Static<View>;
 }
 

@@ -8,8 +8,11 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+
+const SERVICES = ['rasters'] as const;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();

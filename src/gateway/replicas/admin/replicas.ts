@@ -8,13 +8,17 @@ import { isExpired } from '../../../services/replicas/service.js';
 import { type Conflict, RESOLUTIONS } from '../../../stores/replicas/replica-conflicts.js';
 import type { Replica } from '../../../stores/replicas/replicas.js';
 import type { ConflictStatus } from '../../../stores/schema/schema.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import { TimestampSchema, timestamp } from '../../admin/envelope.js';
-import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { requireLayers } from '../../admin/layer-rights.js';
 import { enumeration } from '../../admin/params.js';
 import { requireServiceName } from '../../catalog/admin/services.js';
 import { ConflictDetail, ConflictSummary, conflictDetail, conflictSummary } from './conflict-views.js';
+
+const SERVICES = ['access', 'catalog', 'replicas', 'state'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 const members = {
   replicaId: Type.String({ format: 'uuid' }),
@@ -132,7 +136,7 @@ type Request<P> = Pick<Exchange, 'principal'> & { readonly params: P };
 
 async function requireReplica(
   { params: { serviceId, replicaId }, principal }: Request<{ serviceId: string; replicaId: string }>,
-  deps: AdminDeps,
+  deps: Deps,
 ): Promise<Replica> {
   requireServiceName(serviceId, deps);
   const replica = await deps.state.replicas.get(serviceId, replicaId);
@@ -141,7 +145,7 @@ async function requireReplica(
 }
 
 /** Whether all layers of a replica exist for the caller, whom a tenant may limit to some. */
-function isOwn({ layers, service }: Replica, principal: Principal, { catalog }: AdminDeps): boolean {
+function isOwn({ layers, service }: Replica, principal: Principal, { catalog }: Deps): boolean {
   return layers.every(({ layerId }) =>
     isLayerInScope(principal, catalog().byLayerId(layerId) ?? { id: String(layerId), layerId, service }),
   );
@@ -150,7 +154,7 @@ function isOwn({ layers, service }: Replica, principal: Principal, { catalog }: 
 /** Throws `forbidden` for a caller who may not read the layer: a conflict shows values of its features. */
 async function requireConflict(
   { params, principal }: Request<{ serviceId: string; replicaId: string; conflictId: string }>,
-  deps: AdminDeps,
+  deps: Deps,
 ): Promise<{ replica: Replica; conflict: Conflict }> {
   const replica = await requireReplica({ params, principal }, deps);
   const conflict = await deps.state.replicaConflicts.get(replica.id, params.conflictId);

@@ -8,8 +8,11 @@ import { isLayerInScope } from '../../../services/access/rules/policy.js';
 import { computeObjectId } from '../../../services/streams/frames.js';
 import type { FeedBounds } from '../../../stores/streams/feed.js';
 import { OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
-import { group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
 import { defineTimeParam } from '../../admin/params.js';
+
+const SERVICES = ['catalog', 'state'] as const;
+const { report } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();

@@ -8,7 +8,10 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../admin/envelope.js';
-import { action, group, report } from '../../admin/kit.js';
+import { createRowBuilders, group } from '../../admin/kit.js';
+
+const SERVICES = ['streams'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 const I = Type.Integer();
 

@@ -18,7 +18,7 @@ import {
   writeSld,
 } from '../../../services/styles/translations.js';
 import type { StoredStyle, StyleRevision } from '../../../stores/styles/styles.js';
-import type { AdminDeps } from '../../admin/deps.js';
+import type { ServicesOf } from '../../admin/deps.js';
 import {
   dataSchema,
   errorDocs,
@@ -28,7 +28,7 @@ import {
   wrap,
 } from '../../admin/envelope.js';
 import { bindDocument } from '../../admin/esri-documents.js';
-import { action, group, implement, jsonBody, report, setting } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, setting } from '../../admin/kit.js';
 import { layerIdParam, requireBounded } from '../../admin/layer-lookup.js';
 import { requireWhole } from '../../admin/layer-rights.js';
 import {
@@ -42,6 +42,10 @@ import {
   sldBody,
   Unreadable,
 } from './style-documents.js';
+
+const SERVICES = ['access', 'pools', 'styles'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, implement, report } = createRowBuilders(SERVICES);
 
 const REVISION = {
   styleVersion: Type.Integer(),
@@ -153,7 +157,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
 ]);
 
 /** The style in force, or an older one: null where that was the one that the layer has by itself. */
-async function get({ layerId, version }: { layerId: number; version: number | undefined }, deps: AdminDeps) {
+async function get({ layerId, version }: { layerId: number; version: number | undefined }, deps: Deps) {
   deps.styles.styled(layerId);
   const versions = (await deps.styles.history(layerId)).map(revisionView);
   if (version === undefined) return { ...view(layerId, await deps.styles.current(layerId), deps), versions };
@@ -170,7 +174,7 @@ interface Put {
 }
 
 /** A drawingInfo alone is translated; beside a style it is kept as it is. */
-async function put({ params, body, principal }: StyleExchange<PutBody>, { styles }: AdminDeps): Promise<Put> {
+async function put({ params, body, principal }: StyleExchange<PutBody>, { styles }: Deps): Promise<Put> {
   const { mapLibreStyle, changedBy, changeSummary } = body;
   if (!mapLibreStyle && !body.drawingInfo)
     throw new ApiError('invalid-body', 'One of mapLibreStyle and drawingInfo is required.');
@@ -210,7 +214,7 @@ export async function putStyle(
   }
 }
 
-async function importSld(x: StyleExchange<unknown>, { styles, pools }: AdminDeps): Promise<Reply> {
+async function importSld(x: StyleExchange<unknown>, { styles, pools }: Deps): Promise<Reply> {
   const id = x.params.layerId;
   const collection = styles.styled(id);
   const read = await readCollectionSld(x, pools, x.body as Uint8Array, collection);
@@ -245,7 +249,7 @@ function unreadable(detectedVersion: SldVersion | undefined, diagnostics: readon
   return { status: 422, mediaType: 'application/json', body };
 }
 
-async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: AdminDeps) {
+async function suggest(x: StyleExchange<SuggestBody | undefined>, deps: Deps) {
   const { styles, pools } = deps;
   const collection = styles.styled(x.params.layerId);
   // Legends show values of the sampled rows.
@@ -281,7 +285,7 @@ function refusal({ problems }: StyleError, member: string): ApiError {
   return new ApiError('invalid-body', `${errors[0]!.name} ${errors[0]!.detail}`, { errors });
 }
 
-function view(id: number, stored: StoredStyle | undefined, { styles }: AdminDeps): Static<typeof LayerStyle> {
+function view(id: number, stored: StoredStyle | undefined, { styles }: Deps): Static<typeof LayerStyle> {
   return {
     mapLibreStyle: styles.documentOf(styles.styled(id), stored),
     drawingInfo: stored?.drawingInfo ?? null,

@@ -3,8 +3,11 @@ import type { CacheScope } from '../../../core/cluster/notes.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { REDIS_PREFIX } from '../../../services/tiles/cache/stored-tile.js';
 import { OptionalStringSchema, TimestampSchema } from '../../admin/envelope.js';
-import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { describeCacheHealth, describeRedisServer, findRedisLevel, ServerInfoSchema } from './cache-views.js';
+
+const SERVICES = ['cache'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 const I = Type.Integer();
 const B = Type.Boolean();

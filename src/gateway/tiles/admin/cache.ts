@@ -2,8 +2,11 @@ import Type, { type Static } from 'typebox';
 import type { CacheScope } from '../../../core/cluster/notes.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { TimestampSchema } from '../../admin/envelope.js';
-import { action, group, jsonBody, report } from '../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { describeCacheHealth } from './cache-views.js';
+
+const SERVICES = ['cache'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 const Status = Type.Object({
   isHealthy: Type.Boolean(),

@@ -19,10 +19,14 @@ import {
 import type { TileJobs } from '../../../services/tiles/jobs/service.js';
 import { usualFormat } from '../../../services/tiles/jobs/work.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../admin/deps.js';
-import { action, BASE_PATH, group, implement, jsonBody, resource } from '../../admin/kit.js';
+import type { ServicesOf } from '../../admin/deps.js';
+import { BASE_PATH, createRowBuilders, group, jsonBody, resource } from '../../admin/kit.js';
 import { cancelMessage } from '../../jobs/admin/job-views.js';
 import { TileJob, tileJobView } from './tile-job-views.js';
+
+const SERVICES = ['cache', 'jobs', 'tileJobs', 'visible'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, implement } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const I = Type.Integer();
@@ -157,7 +161,7 @@ function conflictIsBadRequest(error: unknown): never {
   throw error;
 }
 
-function inputOf(body: StartBody, deps: AdminDeps, principal: Principal): TileJobInput {
+function inputOf(body: StartBody, deps: Deps, principal: Principal): TileJobInput {
   const { operation } = body;
   requireTarget(body);
   if (body.style !== undefined && body.style !== 'default')
@@ -192,11 +196,7 @@ function requireTarget({ operation, layerId, serviceId }: StartBody): void {
 }
 
 /** A service is the collection of that identifier; the whole dataset has no identifier of its own. */
-function collectionsOf(
-  { layerId, serviceId }: StartBody,
-  { tileJobs, visible }: AdminDeps,
-  principal: Principal,
-) {
+function collectionsOf({ layerId, serviceId }: StartBody, { tileJobs, visible }: Deps, principal: Principal) {
   const { catalog } = tileJobs;
   if (layerId !== undefined) {
     const collection = catalog.byLayerId(layerId);

@@ -41,7 +41,13 @@ const ALL: Access = { allowed: true };
 export const PROCESS_PERMISSIONS = { execute: 'processes:execute', read: 'processes:read' } as const;
 
 /** Permission to write to every collection. */
-export const WRITE_FEATURES = 'features:write';
+const WRITE_FEATURES = 'features:write';
+
+/** Every permission that something on a server with these operations asks for. */
+export function listPermissions(operations: readonly { readonly permission: string }[]): Set<string> {
+  const asked = operations.map(({ permission }) => permission);
+  return new Set([...asked, WRITE_FEATURES, ...Object.values(PROCESS_PERMISSIONS)]);
+}
 
 /** The one access decision of a server, by the rules in force. */
 export function rulePolicy(

@@ -16,13 +16,17 @@ import {
   isOwnImport,
   requireJob,
 } from '../../../../services/jobs/ownership.js';
-import type { AdminDeps } from '../../../admin/deps.js';
-import { action, jsonBody, report } from '../../../admin/kit.js';
+import type { ServicesOf } from '../../../admin/deps.js';
+import { createRowBuilders, jsonBody } from '../../../admin/kit.js';
 import { requireWhole } from '../../../admin/layer-rights.js';
 import { requireSrid } from '../../../admin/upload-form.js';
 import { createMemberError, createSubmitOptions } from '../../../connections/admin/remote-imports.js';
 import { cancelMessage } from '../../../jobs/admin/job-views.js';
 import { MigrationJob, migrationView } from './migration-job-views.js';
+
+const SERVICES = ['access', 'catalog', 'connections', 'geoServerMigrations'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 /** Migrations of GeoServers, as jobs. */
 
@@ -145,7 +149,7 @@ export const geoServerMigrations = [
 
 type StartExchange = Exchange<Record<never, never>, StartBody>;
 
-async function start(x: StartExchange, deps: AdminDeps) {
+async function start(x: StartExchange, deps: Deps) {
   const { body } = x;
   requireThisServer(x);
   if (body.autoPublishLayers === false)

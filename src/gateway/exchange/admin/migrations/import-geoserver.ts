@@ -15,10 +15,14 @@ import {
   countLevels,
   overall,
 } from '../../../../services/exchange/migrations/inventory.js';
-import type { AdminDeps } from '../../../admin/deps.js';
+import type { ServicesOf } from '../../../admin/deps.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../../admin/envelope.js';
-import { action, jsonBody } from '../../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../../admin/kit.js';
 import { CompatibilitySchema } from '../inventory-schemas.js';
+
+const SERVICES = ['catalog', 'pools'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const B = Type.Boolean();
@@ -90,7 +94,7 @@ export const discoverGeoServer = action('POST /import/platform-b/discover', 'Dis
 
 async function discover(
   { body, signal }: Exchange<Record<never, never>, Static<typeof Body>>,
-  deps: AdminDeps,
+  deps: Deps,
 ): Promise<Static<typeof Discovered>> {
   const { geoServerRestUrl, timeoutSeconds = 120, includeStyleContent = false } = body;
   const request = restRequest(MEMBER, geoServerRestUrl, { ...body, timeoutSeconds });

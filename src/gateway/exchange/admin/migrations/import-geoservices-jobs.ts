@@ -20,7 +20,7 @@ import {
   requireJob,
 } from '../../../../services/jobs/ownership.js';
 import type { JobRow } from '../../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../../admin/deps.js';
+import type { ServicesOf } from '../../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -28,7 +28,7 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../../admin/envelope.js';
-import { action, jsonBody, report } from '../../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../../admin/kit.js';
 import { requireReplaceable } from '../../../admin/layer-rights.js';
 import { requireSrid } from '../../../admin/upload-form.js';
 import {
@@ -39,6 +39,10 @@ import {
 } from '../../../connections/admin/remote-imports.js';
 import { cancelMessage, percent } from '../../../jobs/admin/job-views.js';
 import { parseServiceUrl } from './import-geoservices.js';
+
+const SERVICES = ['access', 'catalog', 'connections', 'imports', 'jobs'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 /** Imports of layers of GeoServices, as jobs. */
 
@@ -168,7 +172,7 @@ export const geoServicesImports = [
 
 async function start(
   x: Exchange<Record<never, never>, StartBody>,
-  deps: AdminDeps,
+  deps: Deps,
 ): Promise<Static<typeof Queued>> {
   const { body } = x;
   const input = layerImport(body, deps.connections.settings.secrets, x.principal);
@@ -239,7 +243,7 @@ function referencesOf(
   };
 }
 
-async function jobOf(id: string, { jobs }: AdminDeps): Promise<JobRow> {
+async function jobOf(id: string, { jobs }: Deps): Promise<JobRow> {
   const job = await jobs.get(id);
   if (job.kind !== GEOSERVICES) throw notFound(KIND_NAME, id);
   return job;
@@ -272,7 +276,7 @@ function reportOf({ result_json, checkpoint_json }: JobRow): GeoServicesReport |
     | undefined;
 }
 
-function viewOf(job: JobRow, { catalog }: AdminDeps): Static<typeof Job> {
+function viewOf(job: JobRow, { catalog }: Deps): Static<typeof Job> {
   const { table, remote } = JSON.parse(job.input_json) as RemoteInput<GeoServicesSource>;
   const reading = reportOf(job);
   const result = job.result_json === null ? undefined : (JSON.parse(job.result_json) as ImportResult);

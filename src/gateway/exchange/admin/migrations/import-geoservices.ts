@@ -9,10 +9,14 @@ import {
 import { remoteFailure } from '../../../../services/connections/remote-failure.js';
 import { servicePath } from '../../../../services/geoservices/service-path.js';
 import { parseSourceUrl } from '../../../../services/uploads/remote-file.js';
-import type { AdminDeps } from '../../../admin/deps.js';
+import type { ServicesOf } from '../../../admin/deps.js';
 import { OptionalStringSchema } from '../../../admin/envelope.js';
-import { action, jsonBody } from '../../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../../admin/kit.js';
 import { createMemberError } from '../../../connections/admin/remote-imports.js';
+
+const SERVICES = ['pools'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action } = createRowBuilders(SERVICES);
 
 const S = Type.String();
 const OptionalInteger = Type.Union([Type.Integer(), Type.Null()]);
@@ -67,7 +71,7 @@ export const discoverGeoServices = action(
 
 async function discover(
   { body, signal, caller }: Exchange<Record<never, never>, Static<typeof Body>>,
-  { pools }: AdminDeps,
+  { pools }: Deps,
 ): Promise<Static<typeof Service>> {
   const { serviceUrl, timeoutSeconds = 30, credentials = {} } = body;
   const request = buildRemoteRequest(

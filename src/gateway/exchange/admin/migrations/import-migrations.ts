@@ -6,7 +6,7 @@ import { pathString } from '../../../../core/http/params.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import type { BatchChild, BatchLayer, BatchView } from '../../../../services/exchange/migrations/batches.js';
 import { isOwnImport, requireJob } from '../../../../services/jobs/ownership.js';
-import type { AdminDeps } from '../../../admin/deps.js';
+import type { ServicesOf } from '../../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -14,10 +14,14 @@ import {
   TimestampSchema,
   timestamp,
 } from '../../../admin/envelope.js';
-import { action, jsonBody, report } from '../../../admin/kit.js';
+import { createRowBuilders, jsonBody } from '../../../admin/kit.js';
 import { requireReplaceable } from '../../../admin/layer-rights.js';
 import { createMemberError, createSubmitOptions } from '../../../connections/admin/remote-imports.js';
 import { layerImport } from './import-geoservices-jobs.js';
+
+const SERVICES = ['access', 'catalog', 'connections', 'migrationBatches'] as const;
+type Deps = ServicesOf<typeof SERVICES>;
+const { action, report } = createRowBuilders(SERVICES);
 
 /** Migrations of many layers of GeoServices at once. */
 
@@ -108,7 +112,7 @@ export const migrationBatches = [
   }),
 ];
 
-async function start(x: Exchange<Record<never, never>, StartBody>, deps: AdminDeps) {
+async function start(x: Exchange<Record<never, never>, StartBody>, deps: Deps) {
   const { sourceKind, sourceUrl, sourceDisplayName, manifestBody, applyRelationships = false } = x.body;
   requireManifest(manifestBody);
   const layers = layersOf(x.body, x.principal, deps);
@@ -138,7 +142,7 @@ function requireManifest(text: string | undefined): void {
 function layersOf(
   { layers, applyRelationships = false }: StartBody,
   principal: Principal,
-  { connections }: AdminDeps,
+  { connections }: Deps,
 ): BatchLayer[] {
   const ids = new Set<string>();
   const tables = new Set<string>();
@@ -175,10 +179,7 @@ function requireOrder(layers: readonly BatchLayer[]): void {
   }
 }
 
-function viewOf(
-  { job, batch, children, relationshipsApplied }: BatchView,
-  deps: AdminDeps,
-): Static<typeof Batch> {
+function viewOf({ job, batch, children, relationshipsApplied }: BatchView, deps: Deps): Static<typeof Batch> {
   const count = (...states: BatchChild['state'][]) =>
     children.filter(({ state }) => states.includes(state)).length;
   const warnings = JSON.parse(job.warnings_json) as string[];
@@ -211,7 +212,7 @@ function statusOf(state: string, reviews: number): Static<typeof Batch>['status'
   return ENDS[state] ?? 'running';
 }
 
-function childView({ layer, state, note, jobId }: BatchChild, ordinal: number, { catalog }: AdminDeps) {
+function childView({ layer, state, note, jobId }: BatchChild, ordinal: number, { catalog }: Deps) {
   const { table, remote } = layer.input;
   const isThere = state === 'succeeded' || state === 'needs-review';
   return {

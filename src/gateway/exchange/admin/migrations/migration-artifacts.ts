@@ -7,7 +7,7 @@ import { PROCESS_DESCRIPTIONS } from '../../../../services/processes/catalogue/i
 import { type Classification, classify } from '../../../../services/processes/toolbox.js';
 
 import { timestamp } from '../../../admin/envelope.js';
-import { action, group, jsonBody, report } from '../../../admin/kit.js';
+import { createRowBuilders, group, jsonBody } from '../../../admin/kit.js';
 import { defineFilterParam, enumeration } from '../../../admin/params.js';
 import {
   Manifest,
@@ -20,6 +20,9 @@ import {
   ToolboxReport,
 } from './migration-artifact-files.js';
 import { RUN_ID } from './migration-schemas.js';
+
+const SERVICES = ['state'] as const;
+const { action, report } = createRowBuilders(SERVICES);
 
 /** Kinds of documents: what lists show, and the artifacts themselves. */
 const RECORDS = 'platform-a migration';

@@ -11,7 +11,7 @@ import {
 import type { LeftPart, TileGridPlan } from '../../../../services/exchange/migrations/geoserver/plan.js';
 import type { LayerProgress } from '../../../../services/exchange/migrations/geoserver/progress.js';
 import type { JobRow } from '../../../../stores/jobs/jobs.js';
-import type { AdminDeps } from '../../../admin/deps.js';
+import type { Services } from '../../../admin/deps.js';
 import {
   OptionalStringSchema,
   OptionalTimestampSchema,
@@ -134,7 +134,7 @@ export const MigrationJob = Type.Object({
 });
 type MigrationJob = Static<typeof MigrationJob>;
 
-export function migrationView(view: MigrationView, deps: AdminDeps): MigrationJob {
+export function migrationView(view: MigrationView, deps: Services<'catalog'>): MigrationJob {
   const { job, request, plan } = view;
   return {
     jobId: job.id,
@@ -214,7 +214,7 @@ function progressView({ job, request, layers }: MigrationView): MigrationJob['pr
   };
 }
 
-function layersOf({ plan, layers }: MigrationView, { catalog }: AdminDeps): MigrationJob['layers'] {
+function layersOf({ plan, layers }: MigrationView, { catalog }: Services<'catalog'>): MigrationJob['layers'] {
   return (plan?.layers ?? []).map((layer, ordinal) => {
     const progress = layers[ordinal];
     const isThere = progress?.state === 'imported';

@@ -9,7 +9,7 @@ import { canonical, computeFingerprint, fingerprintWithin } from '../../../../co
 import type { DocumentStore, StoredDocument } from '../../../../stores/state/documents.js';
 
 import { timestamp } from '../../../admin/envelope.js';
-import { action, group, implement, jsonBody, report, resource } from '../../../admin/kit.js';
+import { createRowBuilders, group, jsonBody, resource } from '../../../admin/kit.js';
 import { defineFilterParam, enumeration } from '../../../admin/params.js';
 import {
   EvidenceBody,
@@ -24,6 +24,9 @@ import {
   RunStart,
   ScorecardBody,
 } from './migration-schemas.js';
+
+const SERVICES = ['state'] as const;
+const { action, implement, report } = createRowBuilders(SERVICES);
 
 /** Kinds of documents: runs, what they left, and evidence of how fast they are. */
 const RUNS = 'migration run';

@@ -1,0 +1,30 @@
+import type { DataSettings } from '../../services/catalog/publish/settings.js';
+import type { Data } from './data.js';
+import type { Foundation } from './foundation.js';
+
+/** A source in texts: options of its URL can be secrets. */
+const nameOf = (source: string): string => source.replace(/\?.*$/, '');
+
+/** Publishes the first catalog and follows its sources: those that do not answer are asked again. */
+export async function publishFirst(
+  { requestReload }: Foundation,
+  { catalog, databases, display, imagery, layers, rules, styles }: Data,
+  settings: DataSettings,
+): Promise<void> {
+  // Before anything is published: no layer is open for a moment that a rule closes.
+  await Promise.all([rules.load(), layers.load()]);
+  await styles.load();
+  await display.load();
+  catalog.commit(await catalog.prepare(settings));
+  display.watch();
+  databases.watch(
+    (source) => requestReload(`${source} answers`, [{ source }]),
+    () => void display.look(),
+  );
+  imagery.watch((source) => requestReload(`${nameOf(source)} has other scenes`, [{ source }]));
+  catalog.retry((sources) => {
+    const names = sources.map(nameOf).join(', ');
+    const changes = sources.map((source) => ({ source }));
+    requestReload(`${names} ${sources.length === 1 ? 'is' : 'are'} tried again`, changes);
+  });
+}
