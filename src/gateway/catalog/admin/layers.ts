@@ -3,20 +3,17 @@ import { SERVICE } from '../../../core/access/access.js';
 import { problem, requireSound } from '../../../core/http/body-problems.js';
 import { type Exchange, formatActor } from '../../../core/http/operation.js';
 import type { TableChoice, TableReport } from '../../../core/tasks/table-tasks.js';
-import { copyRight } from '../../../services/access/rules/derivations.js';
 import { isLayerInScope } from '../../../services/access/rules/policy.js';
-import type { CopySourceLayer } from '../../../services/access/rules/rules.js';
 import type { NewLayer, StoredLayer } from '../../../services/catalog/publish/layers.js';
 import type { ServicesOf } from '../../admin/deps.js';
 import { Acknowledgement, AcknowledgementSchema, OptionalStringSchema } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { layerIdParam } from '../../admin/layer-lookup.js';
-import { requireSources, requireWholeLayers, ruledLayer } from '../../admin/layer-rights.js';
 import { defineFilterParam } from '../../admin/params.js';
 import { LayerSchema, type PublishedLayerBody } from '../../admin/published-layer.js';
 import { connectionId } from '../../connections/admin/connections.js';
 import { sourceLayerView } from '../../connections/admin/source-layers.js';
-import { copyReport, copyView, createNewCopy } from './layer-copies.js';
+import { openPublications } from './publications.js';
 
 const SERVICES = [
   'cache',
@@ -102,16 +99,13 @@ export const publishedLayerOperations = group(
       data: Type.Array(LayerSchema),
       errors: [400, 404],
       async answer({ params: { id: name, serviceName }, principal }, deps) {
-        const { connections, publishedLayers, layerCopies, sourceLayers } = deps;
-        const { id } = await connections.get(name);
-        const [published, copies, configured] = await Promise.all([
-          publishedLayers.list(id, serviceName),
-          layerCopies.list(id, serviceName),
-          sourceLayers.list(id, serviceName),
+        const connection = await deps.connections.get(name);
+        const [published, configured] = await Promise.all([
+          openPublications(connection, deps).list(serviceName),
+          deps.sourceLayers.list(connection.id, serviceName),
         ]);
         return [
-          ...published.filter((one) => isLayerInScope(principal, ruledLayer(one))).map(view),
-          ...copies.filter((one) => isLayerInScope(principal, one.collection)).map(copyView),
+          ...published.filter(({ rule }) => isLayerInScope(principal, rule)).map(({ view }) => view),
           ...configured.filter((one) => isLayerInScope(principal, one.collection)).map(sourceLayerView),
         ];
       },
@@ -125,14 +119,8 @@ export const publishedLayerOperations = group(
       status: 201,
       errors: [400, 404, 409, 422, 503],
       async answer({ params, body, principal }, deps) {
-        const { connections, layerCopies, publishedLayers: layers } = deps;
-        const connection = await connections.get(params.id);
-        if (connections.isRemote(connection)) {
-          const publisher = { right: copyRight(principal, deps.rules.current), by: formatActor(principal) };
-          return copyView(await layerCopies.publish(connection, createNewCopy(layerOf(body)), publisher));
-        }
-        const permit = (sources: readonly CopySourceLayer[]) => requireSources(sources, principal, deps);
-        return view(await layers.publish(connection, layerOf(body), formatActor(principal), permit));
+        const connection = await deps.connections.get(params.id);
+        return openPublications(connection, deps).publish(layerOf(body), principal);
       },
     }),
     action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
@@ -145,19 +133,10 @@ export const publishedLayerOperations = group(
       data: LayerSchema,
       errors: [400, 404, 409],
       async answer({ params, body, principal }, deps) {
-        const { connections, layerCopies, publishedLayers: layers } = deps;
-        const connection = await connections.get(params.id);
-        const { id } = connection;
-        if (connections.isRemote(connection)) {
-          const copy = await layerCopies.get(id, params.layerId, params.serviceName);
-          if (body.enabled) requireWholeLayers([copy.collection], 'read', principal, deps.rules);
-          const [changed] = await layerCopies.enable([copy], body.enabled, formatActor(principal));
-          return copyView(changed!);
-        }
-        const layer = await layers.get(id, params.layerId, params.serviceName);
-        if (body.enabled) requireWholeLayers([ruledLayer(layer)], 'read', principal, deps.rules);
-        const [changed] = await layers.enable([layer], body.enabled, formatActor(principal));
-        return view(changed!);
+        const { id, ...selection } = params;
+        const publications = openPublications(await deps.connections.get(id), deps);
+        const [changed] = await publications.enable(selection, body.enabled, principal);
+        return changed!;
       },
     }),
     action('PUT /connections/{id}/layers/enabled', 'Set Service Layers Enabled', {
@@ -168,18 +147,9 @@ export const publishedLayerOperations = group(
       data: Type.Array(LayerSchema),
       errors: [400, 404, 409],
       async answer({ params, body, principal }, deps) {
-        const { connections, layerCopies, publishedLayers: layers } = deps;
-        const connection = await connections.get(params.id);
-        const { id } = connection;
-        if (connections.isRemote(connection)) {
-          const copies = await layerCopies.list(id, params.serviceName ?? SERVICE);
-          const collections = copies.map(({ collection }) => collection);
-          if (body.enabled) requireWholeLayers(collections, 'read', principal, deps.rules);
-          return (await layerCopies.enable(copies, body.enabled, formatActor(principal))).map(copyView);
-        }
-        const all = await layers.ofService(id, params.serviceName ?? SERVICE);
-        if (body.enabled) requireWholeLayers(all.map(ruledLayer), 'read', principal, deps.rules);
-        return (await layers.enable(all, body.enabled, formatActor(principal))).map(view);
+        const { id, serviceName = SERVICE } = params;
+        const publications = openPublications(await deps.connections.get(id), deps);
+        return publications.enable({ serviceName }, body.enabled, principal);
       },
     }),
     report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing', {
@@ -188,15 +158,9 @@ export const publishedLayerOperations = group(
       body: jsonBody(Validate),
       data: Validation,
       errors: [400, 404, 503],
-      async answer({ params, body }, { connections, layerCopies, publishedLayers: layers }) {
-        const connection = await connections.get(params.id);
-        if (connections.isRemote(connection))
-          return validationView(
-            body,
-            copyReport(await layerCopies.validate(connection, body, body.layerName)),
-          );
-        const tableReport = await layers.validate(connection, choiceOf(body), body.layerName);
-        return validationView(body, tableReport);
+      async answer({ params, body }, deps) {
+        const publications = openPublications(await deps.connections.get(params.id), deps);
+        return validationView(body, await publications.validate(choiceOf(body), body.layerName));
       },
     }),
     action('POST /connections/{id}/layers/extents/refresh', 'Refresh Layer Extents', {
@@ -220,26 +184,10 @@ export const publishedLayerOperations = group(
         materializedFeatureCount: I,
       }),
       errors: [400, 404, 409, 422, 503],
-      async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers, cache }) {
-        const connection = await connections.get(params.id);
-        if (connections.isRemote(connection)) {
-          const copy = await layerCopies.get(connection.id, params.layerId);
-          const materializedFeatureCount = await layerCopies.refresh(
-            connection,
-            copy,
-            formatActor(principal),
-          );
-          const { layerName, schema, table } = copy.stored.body;
-          return { layerId: params.layerId, layerName, schema, table, materializedFeatureCount };
-        }
-        const layer = await layers.get(connection.id, params.layerId);
-        const { body } = await layers.refresh(connection, layer, formatActor(principal));
-        await cache.invalidate({ kind: 'layer', layerId: params.layerId });
-        const { schema, table } = body.choice;
-        return {
-          ...{ layerId: body.layerId, layerName: body.layerName, schema, table },
-          materializedFeatureCount: body.info.featureCount,
-        };
+      async answer({ params: { id, layerId }, principal }, deps) {
+        const publications = openPublications(await deps.connections.get(id), deps);
+        const { featureCount, ...layer } = await publications.refresh(layerId, principal);
+        return { layerId, ...layer, materializedFeatureCount: featureCount };
       },
     }),
   ],
@@ -247,11 +195,8 @@ export const publishedLayerOperations = group(
 
 /** A layer of a connection, as its list shows it. */
 async function currentLayer({ params }: Exchange<typeof byLayer>, deps: Deps): Promise<PublishedLayerBody> {
-  const { connections, layerCopies, publishedLayers } = deps;
-  const connection = await connections.get(params.id);
-  return connections.isRemote(connection)
-    ? copyView(await layerCopies.get(connection.id, params.layerId, params.serviceName))
-    : view(await publishedLayers.get(connection.id, params.layerId, params.serviceName));
+  const publications = openPublications(await deps.connections.get(params.id), deps);
+  return (await publications.get(params.layerId, params.serviceName)).view;
 }
 
 /** Beyond the contract: layers can be read one by one and deleted. */
@@ -278,15 +223,9 @@ export const singleLayer = group(
       current: currentLayer,
       data: AcknowledgementSchema,
       errors: [400, 404, 409],
-      async answer({ params, principal }, { connections, layerCopies, publishedLayers: layers }) {
-        const connection = await connections.get(params.id);
-        const { id } = connection;
-        if (connections.isRemote(connection))
-          await layerCopies.remove(
-            await layerCopies.get(id, params.layerId, params.serviceName),
-            formatActor(principal),
-          );
-        else await layers.remove(await layers.get(id, params.layerId, params.serviceName));
+      async answer({ params: { id, layerId, serviceName }, principal }, deps) {
+        const publications = openPublications(await deps.connections.get(id), deps);
+        await publications.remove(layerId, serviceName, principal);
         return new Acknowledgement('The layer is deleted.');
       },
     }),
@@ -328,23 +267,6 @@ function layerOf(body: Publish): NewLayer {
 function addressProblem(member: string, url: string | undefined) {
   const isAddress = url === undefined || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol));
   return isAddress ? undefined : problem(member, 'must be an http or https address');
-}
-
-function view({ id, body }: StoredLayer): PublishedLayerBody {
-  const { layerId, layerName, serviceName, enabled, description, choice, info } = body;
-  const { license, licenseUrl, attribution, publisher, sourceUrl } = body;
-  const { geometryType, idColumn, fields } = info.source;
-  return {
-    ...{ layerId, layerName, schema: choice.schema, table: choice.table, collectionId: id, description },
-    ...{ geometryType, srid: sridOf(info.source), primaryKey: idColumn, fieldCount: fields.length + 1 },
-    ...{ enabled, serviceName, license, licenseUrl, attribution, publisher, sourceUrl, owner: 'api' },
-  };
-}
-
-/** The SRID that is stated counts where the stored geometries have none. */
-function sridOf(source: object): number | null {
-  const { srid, statedSrid } = source as { srid?: number; statedSrid?: number };
-  return statedSrid ?? srid ?? null;
 }
 
 function validationView(
