@@ -51,6 +51,13 @@ describe('management API against its contract', () => {
     if (isOpen) expect(operation.repeatable).toBe(false);
   });
 
+  it('gives no operation more services than releases take', () => {
+    const counts = GROUPS.flatMap(({ rows }) => rows).map(
+      ({ implementation }) => implementation?.services.length ?? 0,
+    );
+    expect(Math.max(...counts)).toBe(13);
+  });
+
   it('gives every operation an id of its own', () => {
     expect(new Set(operations.map((o) => o.id)).size).toBe(operations.length);
   });

@@ -388,7 +388,7 @@ const ROOMS = {
     replicas: { holds: 'management of replicas', uses: ['admin', 'catalog'] },
     operations: {
       holds: 'capabilities, configuration, what is not built',
-      uses: ['admin', 'exchange', 'jobs'],
+      uses: ['admin', 'jobs'],
     },
     releases: { holds: 'release packages and coordinated releases', uses: ['admin', 'manifest'] },
     start: {

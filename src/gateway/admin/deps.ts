@@ -105,15 +105,15 @@ export interface AdminDeps {
   openApi(prefix: string): unknown;
 }
 
-export type ServiceName = keyof AdminDeps;
+export type AdminServiceName = keyof AdminDeps;
 
 /** The services of these names. */
-export type Services<N extends ServiceName> = Pick<AdminDeps, N>;
+export type Services<N extends AdminServiceName> = Pick<AdminDeps, N>;
 
 /** The services of a list of names: `ServicesOf<typeof SERVICES>`. */
-export type ServicesOf<L extends readonly ServiceName[]> = Services<L[number]>;
+export type ServicesOf<L extends readonly AdminServiceName[]> = Services<L[number]>;
 
-export function pickServices<N extends ServiceName>(all: AdminDeps, names: readonly N[]): Services<N> {
+export function pickServices<N extends AdminServiceName>(all: AdminDeps, names: readonly N[]): Services<N> {
   const picked: Partial<Services<N>> = {};
   for (const name of names) picked[name] = all[name];
   return picked as Services<N>;

@@ -5,7 +5,7 @@ import { formatActor, type Principal } from '../../core/http/operation.js';
 import { pathString } from '../../core/http/params.js';
 import type { StoredDocument } from '../../stores/state/documents.js';
 import { readIfMatch } from './conditional.js';
-import type { ServiceName, Services, ServicesOf } from './deps.js';
+import type { AdminServiceName, Services, ServicesOf } from './deps.js';
 import { tagged } from './entity-tags.js';
 import { Acknowledgement, AcknowledgementSchema, TimestampSchema, timestamp } from './envelope.js';
 import { createRowBuilders, type Implementation, jsonBody, type Verb } from './kit.js';
@@ -18,7 +18,7 @@ export interface DocumentResource<
   C extends TSchema,
   U extends TSchema,
   B extends TObject,
-  N extends ServiceName,
+  N extends AdminServiceName,
 > {
   /** Names of the services that `make`, `isVisible` and `requireRight` take. */
   services: readonly N[];
@@ -53,10 +53,12 @@ function keeping({ isRule = false }: { isRule?: boolean }, { state, settle }: De
 }
 
 /** The five implementations of a resource: list, create (201 with Location), get, update, remove. */
-export function documents<C extends TSchema, U extends TSchema, B extends TObject, N extends ServiceName>(
-  path: string,
-  about: DocumentResource<C, U, B, N>,
-): Record<Verb, Implementation> {
+export function documents<
+  C extends TSchema,
+  U extends TSchema,
+  B extends TObject,
+  N extends AdminServiceName,
+>(path: string, about: DocumentResource<C, U, B, N>): Record<Verb, Implementation> {
   const { implement } = createRowBuilders([...SERVICES, ...about.services]);
   const { kind, param, idMember } = about;
   const item = Type.Object({

@@ -11,7 +11,7 @@ import type {
 } from '../../core/http/operation.js';
 import { BASE_PATH } from './base-path.js';
 import { ResourceTurns } from './conditional.js';
-import { type AdminDeps, pickServices, type ServiceName, type Services } from './deps.js';
+import { type AdminDeps, type AdminServiceName, pickServices, type Services } from './deps.js';
 import { dataSchema, type Envelope, errorDocs } from './envelope.js';
 import { prefixLinks } from './path-prefix.js';
 import { createRowRun, isChange, type RunServices, sendsTag } from './row-run.js';
@@ -49,13 +49,13 @@ interface Common<P extends Params, S extends TSchema> {
 }
 
 /** What a change needs to be conditional where no row shows the resource. */
-interface Shown<P extends Params, N extends ServiceName> {
+interface Shown<P extends Params, N extends AdminServiceName> {
   /** Returns a view of the resource that the row changes. Throws `not-found`. */
   readonly current?: (x: Exchange<P>, deps: Services<N>) => unknown;
 }
 
 /** An implementation that gives data: the kit makes the reply. */
-interface DataHandler<P extends Params, S extends TSchema, N extends ServiceName>
+interface DataHandler<P extends Params, S extends TSchema, N extends AdminServiceName>
   extends Common<P, S>,
     Shown<P, N> {
   /** Schema of what `answer` gives. */
@@ -68,14 +68,14 @@ interface DataHandler<P extends Params, S extends TSchema, N extends ServiceName
 }
 
 /** An implementation that makes its replies itself: other media types, several statuses. */
-interface Replies<P extends Params, S extends TSchema, N extends ServiceName>
+interface Replies<P extends Params, S extends TSchema, N extends AdminServiceName>
   extends Common<P, S>,
     Shown<P, N> {
   readonly responses: Readonly<Record<number, ResponseDoc>>;
   readonly reply: (x: Exchange<P, Static<S>>, deps: Services<N>) => Reply | Promise<Reply>;
 }
 
-type Handler<P extends Params, S extends TSchema, N extends ServiceName> =
+type Handler<P extends Params, S extends TSchema, N extends AdminServiceName> =
   | DataHandler<P, S, N>
   | Replies<P, S, N>;
 
@@ -83,9 +83,9 @@ type Handler<P extends Params, S extends TSchema, N extends ServiceName> =
  * A row's implementation with the types of its parameters and body erased. It is given all services, and passes on those
  * that it names.
  */
-export type Implementation = Handler<Params, TSchema, ServiceName> & {
+export type Implementation = Handler<Params, TSchema, AdminServiceName> & {
   /** Names of the services that it takes. */
-  readonly services: readonly ServiceName[];
+  readonly services: readonly AdminServiceName[];
 };
 
 export interface OperationRow {
@@ -130,7 +130,7 @@ export function group(about: GroupAbout, rows: readonly OperationRow[]): Operati
  * - `action`: something is done.
  * - `implement`: types an implementation by its own parameters and body, for the tables that take several at once.
  */
-export function createRowBuilders<const N extends ServiceName>(names: readonly N[]) {
+export function createRowBuilders<const N extends AdminServiceName>(names: readonly N[]) {
   const picked = new WeakMap<AdminDeps, Services<N>>();
   const pick = (all: AdminDeps): Services<N> => {
     const known = picked.get(all) ?? pickServices(all, names);
@@ -152,10 +152,10 @@ export function createRowBuilders<const N extends ServiceName>(names: readonly N
 }
 
 /** Returns a handler that is given all services and passes on its own. */
-function bind<P extends Params, S extends TSchema, N extends ServiceName>(
+function bind<P extends Params, S extends TSchema, N extends AdminServiceName>(
   handler: Handler<P, S, N>,
   pick: (all: AdminDeps) => Services<N>,
-): Handler<P, S, ServiceName> {
+): Handler<P, S, AdminServiceName> {
   const shown = handler.current && {
     current: (x: Exchange<P>, all: AdminDeps) => handler.current?.(x, pick(all)),
   };

@@ -22,6 +22,7 @@ import { services, singleLayerMetadata } from '../catalog/admin/services.js';
 import { connections } from '../connections/admin/connections.js';
 import { imports } from '../exchange/admin/import.js';
 import { importFiles } from '../exchange/admin/import-files.js';
+import { importServices } from '../exchange/admin/import-services.js';
 import { migration, performanceEvidence } from '../exchange/admin/migrations/migration.js';
 import { migrationArtifacts } from '../exchange/admin/migrations/migration-artifacts.js';
 import { resumableUploads } from '../exchange/admin/resumable-uploads.js';
@@ -41,7 +42,6 @@ import {
   federation,
   fieldWorkflows,
   forms,
-  importServices,
   investigations,
   license,
   networkDatasets,

@@ -1,14 +1,4 @@
 import { action, group, report, resource, setting } from '../../admin/kit.js';
-import { importCoverages, importWcs } from '../../exchange/admin/import-coverages.js';
-import { importOgcFeatures } from '../../exchange/admin/import-ogc-features.js';
-import { scanSource } from '../../exchange/admin/import-scan.js';
-import { importWfs } from '../../exchange/admin/import-wfs.js';
-import { exportWmts } from '../../exchange/admin/import-wmts.js';
-import { discoverGeoServer } from '../../exchange/admin/migrations/import-geoserver.js';
-import { geoServerMigrations } from '../../exchange/admin/migrations/import-geoserver-jobs.js';
-import { discoverGeoServices } from '../../exchange/admin/migrations/import-geoservices.js';
-import { geoServicesImports } from '../../exchange/admin/migrations/import-geoservices-jobs.js';
-import { migrationBatches } from '../../exchange/admin/migrations/import-migrations.js';
 
 /** The groups of which nothing is built yet, as the contract lists them. One that is built gets a file of its own. */
 
@@ -93,21 +83,6 @@ export const forms = group({ tag: 'Forms', scope: 'forms', envelope: 'raw' }, [
   report('POST /forms/packages/{formId}/versions/{packageVersion}/validate', 'Validate Form Package Version'),
   action('POST /forms/packages/{formId}/versions/{packageVersion}/publish', 'Publish Form Package Version'),
   action('POST /forms/packages/{formId}/versions/{packageVersion}/reopen', 'Reopen Form Package Version'),
-]);
-
-/** Import from other servers, and records of migrations. */
-export const importServices = group({ tag: 'Import', scope: 'import-services', envelope: 'raw' }, [
-  scanSource,
-  discoverGeoServer,
-  ...geoServerMigrations,
-  discoverGeoServices,
-  ...geoServicesImports,
-  ...migrationBatches,
-  importOgcFeatures,
-  exportWmts,
-  importWcs,
-  importWfs,
-  importCoverages,
 ]);
 
 /** Collected evidence about an incident. */
