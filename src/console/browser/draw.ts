@@ -128,7 +128,7 @@ function symbols({ baseUrl, layers }: MapData): { glyphs: string; sprite?: strin
     : { glyphs };
 }
 
-interface Filling {
+interface MapContents {
   data: MapData;
   colors: MapColors;
   controls: MapControls;
@@ -136,7 +136,7 @@ interface Filling {
   iconPrefix: string;
 }
 
-function fill(map: MapLibreMap, element: HTMLElement, filling: Filling): void {
+function fill(map: MapLibreMap, element: HTMLElement, filling: MapContents): void {
   const { data, colors, controls, features, iconPrefix } = filling;
   addGraticule(map, colors);
   const ids = addLayers(map, data, colors);

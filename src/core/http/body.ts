@@ -7,7 +7,7 @@ import {
   utf8,
 } from '../values/json.js';
 import {
-  type BodyReading,
+  type BodyReadOptions,
   type JsonBounds,
   JsonBoundsError,
   parseBounded,
@@ -33,7 +33,7 @@ export class BodyError extends Error {
 }
 
 /** Reads a body. Throws a `BodyError`. */
-export function readBody(bytes: Uint8Array, reading: BodyReading): unknown {
+export function readBody(bytes: Uint8Array, reading: BodyReadOptions): unknown {
   try {
     return valueIn(bytes, reading);
   } catch (error) {
@@ -45,7 +45,7 @@ export function readBody(bytes: Uint8Array, reading: BodyReading): unknown {
   }
 }
 
-function valueIn(bytes: Uint8Array, reading: BodyReading): unknown {
+function valueIn(bytes: Uint8Array, reading: BodyReadOptions): unknown {
   const { form, boundary, bounds, jsonMembers } = reading;
   switch (form) {
     case 'bytes':
@@ -64,7 +64,7 @@ function valueIn(bytes: Uint8Array, reading: BodyReading): unknown {
   }
 }
 
-function jsonIn(text: string, { exactMembers = [], refusesRounding }: BodyReading): unknown {
+function jsonIn(text: string, { exactMembers = [], refusesRounding }: BodyReadOptions): unknown {
   if (!refusesRounding || !mayHoldExactNumbers(text)) return parseJsonExactly(text, exactMembers);
   // Says what is wrong with a text that is not JSON.
   JSON.parse(text);
@@ -137,7 +137,7 @@ const isNumbers = (text: string) => /^[-\d,\s]*$/.test(text);
 
 const isJson = (text: string) => /^\s*[[{]/.test(text);
 
-function withJson(body: unknown, reading: BodyReading): unknown {
+function withJson(body: unknown, reading: BodyReadOptions): unknown {
   const { jsonMembers: names = [] } = reading;
   if (names.length === 0 || typeof body !== 'object' || body === null) return body;
   const members = body as Record<string, unknown>;
@@ -148,7 +148,7 @@ function withJson(body: unknown, reading: BodyReading): unknown {
   return members;
 }
 
-function memberOf(name: string, text: string, { bounds, exactMembers = [] }: BodyReading): unknown {
+function memberOf(name: string, text: string, { bounds, exactMembers = [] }: BodyReadOptions): unknown {
   try {
     return parseBounded(text, bounds, exactIn(name, exactMembers));
   } catch (error) {

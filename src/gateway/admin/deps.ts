@@ -7,7 +7,7 @@ import type { IdentityParts } from '../../services/access/identity/identity-part
 import type { Users } from '../../services/access/identity/users.js';
 import type { ApiKeys } from '../../services/access/keys/api-keys.js';
 import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
-import type { Sealing } from '../../services/access/keys/sealing.js';
+import type { StateCipher } from '../../services/access/keys/sealing.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
 import type { AccessRules } from '../../services/access/rules/rules.js';
@@ -71,7 +71,7 @@ export interface AdminDeps {
   readonly uploads: Uploads;
   readonly resumableUploads: ResumableUploads;
   /** Of what jobs are to send to other servers. */
-  readonly sealing: Sealing;
+  readonly sealing: StateCipher;
   readonly tileJobs: TileJobs;
   readonly tilePackages: TilePackages;
   readonly tilesets: Tilesets;

@@ -9,7 +9,7 @@ import type { Hold } from '../../core/values/presence.js';
 import type { CountedRequest, LimitHeaders } from '../../services/access/rate-limits.js';
 import { loggedPath } from '../../services/telemetry/log.js';
 import { inSpan } from '../../services/telemetry/spans.js';
-import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
+import type { CertificateCaller, CertifiedRequest } from '../auth/client-certificates.js';
 import { findEmbedKey, isBasic } from '../auth/credentials.js';
 import { ACCEPT, AUTHORIZATION, COOKIE, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
 import { optionsReply } from './options.js';
@@ -48,7 +48,7 @@ export interface AuditedRequest {
 }
 
 /** Who is told what requests do. */
-export interface Auditing {
+export interface RequestAuditor {
   /** Runs an audited request and writes its row before the answer. */
   run(request: AuditedRequest, work: () => Promise<Reply>): Promise<Reply>;
   /** A request that was answered 401 or 403 before it ran. */
@@ -63,10 +63,10 @@ export interface DispatchOptions {
   pools: Pick<Pools, 'run'>;
   authenticate(credentials: CredentialHeaders): Principal | Promise<Principal>;
   /** Reads client certificates; none are taken when absent. */
-  certificates?: { of(request: CertifiedRequest): Certified | undefined } | undefined;
+  certificates?: { of(request: CertifiedRequest): CertificateCaller | undefined } | undefined;
   /** Whether a principal holds a permission label. */
   permits(principal: Principal, permission: string): boolean;
-  audit: Auditing;
+  audit: RequestAuditor;
   /** Why what is written now would be lost; absent or undefined: it is kept. */
   lost?(): string | undefined;
   /** Why a change could not be recorded for want of room; absent or undefined: it can. */
@@ -84,7 +84,7 @@ export interface DispatchOptions {
 }
 
 /** An operation with everything that can be prepared at start. */
-interface Prepared {
+interface PreparedOperation {
   readonly operation: Operation;
   readonly plan: ParamPlan;
   readonly readBody: BodyReader | undefined;
@@ -95,7 +95,7 @@ interface Prepared {
  * not depend on their headers is worked out once. The parameters are shared, so handlers must not change them.
  */
 interface Target {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedOperation;
   readonly params: HttpExchange['params'];
   /** Value of the `f` parameter. */
   readonly f: string | undefined;
@@ -117,7 +117,7 @@ const MAX_TARGET_LENGTH = 512;
  */
 export class Dispatcher {
   readonly #router: Router;
-  readonly #prepared = new Map<Operation, Prepared>();
+  readonly #prepared = new Map<Operation, PreparedOperation>();
   readonly #targets = boundedCache<string, Target>(MAX_TARGETS);
   readonly #options: DispatchOptions;
 
@@ -219,7 +219,7 @@ export class Dispatcher {
   }
 
   /** What a request carries of its own goes before the certificate of its connection. */
-  #identifyBy(x: HttpExchange, certified: Certified | undefined): Promise<void> | undefined {
+  #identifyBy(x: HttpExchange, certified: CertificateCaller | undefined): Promise<void> | undefined {
     const apiKey = x.headerOf(X_API_KEY);
     const authorization = readAuthorization(x);
     const isShown = apiKey || authorization;
@@ -283,7 +283,7 @@ export class Dispatcher {
     await this.#count(x);
   }
 
-  #identifyByCertificate(x: HttpExchange, certified: Certified, request?: AuditedRequest): void {
+  #identifyByCertificate(x: HttpExchange, certified: CertificateCaller, request?: AuditedRequest): void {
     x.principal = certified.principal();
     this.#signedIn(x, request, 'certificate');
   }
@@ -301,7 +301,7 @@ export class Dispatcher {
   async #identifyLater(
     x: HttpExchange,
     principal: Promise<Principal>,
-    certified: Certified | undefined,
+    certified: CertificateCaller | undefined,
   ): Promise<void> {
     x.detach();
     const request = auditedRequest(x);
@@ -345,7 +345,7 @@ export class Dispatcher {
     return this.#run(x, operation);
   }
 
-  #admit(x: HttpExchange, prepared: Prepared, match: Match): Reply | Promise<Reply> {
+  #admit(x: HttpExchange, prepared: PreparedOperation, match: Match): Reply | Promise<Reply> {
     const { operation, plan } = prepared;
     const query = parseQuery(x.query, plan.repeatable, plan.open);
     query.delete('embed_key');

@@ -15,7 +15,7 @@ import { type BrowserPages, browserProblem, browserReply } from './replies/brows
 import { asApiError, problemReply } from './replies/problem.js';
 import { sendToHttps } from './replies/redirect.js';
 import { sendReply } from './replies/reply.js';
-import type { Forwarding } from './requests/forwarding.js';
+import type { ForwardedHeaders } from './requests/forwarding.js';
 import { nameReceived, valueInQuery } from './requests/received-value.js';
 import { acceptSockets, type Upgrade } from './socket.js';
 import { errorOperation, spanAttributes } from './span-attributes.js';
@@ -31,7 +31,7 @@ import {
 
 export interface HttpServerOptions {
   dispatcher: Dispatcher;
-  forwarding: Forwarding;
+  forwarding: ForwardedHeaders;
   log: Log;
   /** Host of problem type URIs. */
   vendor: string;

@@ -9,7 +9,7 @@ import { once, type SchemaCheck } from '../../core/http/schema-check.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { roundExactNumbers } from '../../core/values/exact-number.js';
-import type { BodyForm, BodyReading, JsonBounds } from '../../core/values/json-bounds.js';
+import type { BodyForm, BodyReadOptions, JsonBounds } from '../../core/values/json-bounds.js';
 import type { HttpExchange } from './exchange.js';
 import { inflateBody, requireContentCoding } from './replies/content-coding.js';
 import { memberBinder } from './requests/bind.js';
@@ -107,7 +107,7 @@ async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<A
 /** Large bodies are parsed by a worker, which takes their memory over. */
 async function parse(
   parts: Uint8Array<ArrayBuffer>[],
-  reading: BodyReading,
+  reading: BodyReadOptions,
   x: HttpExchange,
   pools: Pick<Pools, 'run'>,
 ): Promise<unknown> {

@@ -43,7 +43,7 @@ export interface ManifestStep {
 }
 
 /** What was applied last, by kind and name: the fingerprints of its objects. */
-export interface Applied {
+export interface AppliedState {
   readonly objects: Readonly<Record<string, string>>;
 }
 export const APPLIED_KIND = 'manifest';
@@ -71,17 +71,17 @@ const resource = ({ kind }: ManifestKind, { name, spec }: Entry): Resource => ({
 });
 
 /** An object, and where it is changed. */
-export interface Owned {
+export interface OwnedObject {
   readonly kind: string;
   readonly name: string;
   readonly owner: Owner;
 }
 
 /** All objects and who owns each: what a manifest made or changed last is its own. */
-export async function owners(deps: AdminDeps, current: readonly Resource[]): Promise<Owned[]> {
+export async function owners(deps: AdminDeps, current: readonly Resource[]): Promise<OwnedObject[]> {
   const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
   const others = current.map(
-    ({ kind, metadata: { name } }): Owned => ({
+    ({ kind, metadata: { name } }): OwnedObject => ({
       kind,
       name,
       owner: ownerOf(formatObjectKey(kind, name), applied),
@@ -90,16 +90,16 @@ export async function owners(deps: AdminDeps, current: readonly Resource[]): Pro
   return [...configured, ...others];
 }
 
-const ownerOf = (key: string, applied: Applied['objects'] | null): Owner =>
+const ownerOf = (key: string, applied: AppliedState['objects'] | null): Owner =>
   applied && Object.hasOwn(applied, key) ? 'manifest' : 'api';
 
 /** Objects of the configuration. */
-async function configuration(deps: AdminDeps): Promise<Owned[]> {
+async function configuration(deps: AdminDeps): Promise<OwnedObject[]> {
   const lists = await Promise.all(
     MANIFEST_KINDS.map(async ({ kind, configured }) =>
       ((await configured?.(deps)) ?? [])
         .sort()
-        .map((name): Owned => ({ kind, name, owner: 'configuration' })),
+        .map((name): OwnedObject => ({ kind, name, owner: 'configuration' })),
     ),
   );
   return lists.flat();
@@ -124,8 +124,8 @@ export async function drifted(
 }
 
 /** Fingerprints of what was applied last, by kind and name; null before the first time. */
-export async function lastApplied({ state }: AdminDeps): Promise<Applied['objects'] | null> {
-  return (await state.documents.get<Applied>(APPLIED_KIND, APPLIED))?.body.objects ?? null;
+export async function lastApplied({ state }: AdminDeps): Promise<AppliedState['objects'] | null> {
+  return (await state.documents.get<AppliedState>(APPLIED_KIND, APPLIED))?.body.objects ?? null;
 }
 
 interface Scope {

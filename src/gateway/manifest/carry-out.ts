@@ -10,7 +10,7 @@ import { nameSources } from '../connections/admin/connection-sources.js';
 import {
   APPLIED,
   APPLIED_KIND,
-  type Applied,
+  type AppliedState,
   computeSpecFingerprint,
   formatObjectKey,
   type ManifestStep,
@@ -25,7 +25,7 @@ interface Also {
   /** Uses nothing but these stores: they are locked. When it throws, nothing is written. */
   record?(stores: Stores): Promise<unknown>;
   /** What counts as applied from then on; the objects of the steps when absent. */
-  readonly applied?: Applied['objects'] | null;
+  readonly applied?: AppliedState['objects'] | null;
   /** Parent of the spans of the steps. */
   readonly span?: unknown;
 }
@@ -158,7 +158,7 @@ const nodeSpan = (kind: string, action: string) => ({
   attributes: { 'svc.operation': `${kind} ${action}` },
 });
 
-function objectsOf(steps: readonly ManifestStep[]): Applied['objects'] {
+function objectsOf(steps: readonly ManifestStep[]): AppliedState['objects'] {
   return Object.fromEntries(
     steps.flatMap(({ kind, name, after }) =>
       after ? [[formatObjectKey(kind.kind, name), computeSpecFingerprint(kind.kind, after)] as const] : [],

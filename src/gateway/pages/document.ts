@@ -35,12 +35,12 @@ export function renderDocumentPage(input: DocumentPage): string {
 ${description ? html`<p class="lead"><bdi>${description}</bdi></p>` : undefined}
 ${representationLine(links)}
 ${renderSection('Links', linkList(selectResourceLinks(links)))}
-${renderSection('Document', new Drawing().members(document, hidden))}`;
+${renderSection('Document', new ValueRenderer().members(document, hidden))}`;
   return page({ ...input, body, alternates: links });
 }
 
 /** Draws nested values until its budget is used up, so that no document makes an endless page. */
-class Drawing {
+class ValueRenderer {
   #left = MAX_NODES;
   #tables = 0;
 

@@ -27,7 +27,7 @@ import {
 const OPERATION = 'coordinated release';
 
 type View = Static<typeof CoordinatedOperation>;
-type Stored = StoredDocument<Body>;
+type StoredRelease = StoredDocument<Body>;
 
 /** Throws `invalid-body` for what is not there, and `conflict` for another use of a key and a package that waits at its gates already. */
 export async function createCoordinated(
@@ -54,7 +54,7 @@ export async function createCoordinated(
   return describeRelease(operation ?? (await findKeyedOperation<Body>(OPERATION, id, request, deps))!);
 }
 
-const isWaiting = ({ body }: Stored, { packageId, targetEnvironment }: Body['request']) =>
+const isWaiting = ({ body }: StoredRelease, { packageId, targetEnvironment }: Body['request']) =>
   body.status === 'AwaitingApproval' &&
   body.request.packageId === packageId &&
   body.request.targetEnvironment === targetEnvironment;
@@ -179,7 +179,7 @@ export async function coordinatedRelease(packageId: string, deps: AdminDeps): Pr
   return describeRelease(stored);
 }
 
-async function required(id: string, { state }: AdminDeps): Promise<Stored> {
+async function required(id: string, { state }: AdminDeps): Promise<StoredRelease> {
   const stored = await state.documents.get<Body>(OPERATION, id);
   if (!stored) throw notFound(OPERATION, id.slice(0, 128));
   return stored;

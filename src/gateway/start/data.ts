@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DEFAULT_ACCESS } from '../../core/access/access.js';
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { AccessPolicy } from '../../services/access/access.js';
-import { Sealing } from '../../services/access/keys/sealing.js';
+import { StateCipher } from '../../services/access/keys/sealing.js';
 import { SecretKeys } from '../../services/access/keys/secret-keys.js';
 import { Derivations } from '../../services/access/rules/derivations.js';
 import { FindingWatch, LossWatch, RenameWatch } from '../../services/access/rules/findings.js';
@@ -56,7 +56,7 @@ import { Styles } from '../../services/styles/index.js';
 import { tellLostStyles } from '../../services/styles/of-files.js';
 import { exception } from '../../services/telemetry/log.js';
 import { rememberLayerLabels } from '../../services/telemetry/task-metrics.js';
-import { type Caching, startCaching } from '../../services/tiles/cache/index.js';
+import { type GatewayCache, startCaching } from '../../services/tiles/cache/index.js';
 import { folderName } from '../../stores/database/private-files.js';
 import { FileLedger } from '../../workers/files/file-ledger.js';
 import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
@@ -76,7 +76,7 @@ export interface Data {
   readonly access: AccessPolicy;
   /** The catalog as a principal may read it. */
   readonly visible: VisibleCatalog;
-  readonly caching: Caching;
+  readonly caching: GatewayCache;
   /** Tells when others write to a file. */
   readonly versions: DataVersions;
   readonly items: ItemReplies;
@@ -107,7 +107,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const databases = new Databases(pools, config.postgis.startWaitMs);
   const imagery = new StacImagery(pools);
   const ledger = new FileLedger(dataDir, 0);
-  const sealing = new Sealing(config.security.stateKey);
+  const sealing = new StateCipher(config.security.stateKey);
   const identities = new SourceIdentities(OWN_FOLDERS.map((folder) => join(dataDir, folder)));
   const marker = new MarkerFile({
     published: {
@@ -340,7 +340,7 @@ function publishing(
 ): Pick<Data, 'connections' | 'sourceLayers' | 'publishedLayers' | 'display'> {
   const { documents, collections, rasters, attachments } = state;
   const settle = async () => void (await cluster.settle());
-  const keys = new SecretKeys(documents, new Sealing(config.security.stateKey));
+  const keys = new SecretKeys(documents, new StateCipher(config.security.stateKey));
   const connections = new Connections({
     ...{ documents, keys, settings: config.connections, settle },
     sources: () => (catalog.current.generation > 0 ? catalog.sources : config.data.sources),

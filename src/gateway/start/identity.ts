@@ -4,7 +4,7 @@ import { EndedTokens } from '../../services/access/identity/ended-tokens.js';
 import type { IdentityParts } from '../../services/access/identity/identity-parts.js';
 import { OAuthClients } from '../../services/access/identity/oauth-clients.js';
 import { SigningKeys } from '../../services/access/identity/signing-keys.js';
-import { Sealing } from '../../services/access/keys/sealing.js';
+import { StateCipher } from '../../services/access/keys/sealing.js';
 import { providerFetch } from '../../services/access/oidc/provider-fetch.js';
 import { ProviderTokens } from '../../services/access/oidc/provider-tokens.js';
 import { OidcProviders } from '../../services/access/oidc/providers.js';
@@ -29,7 +29,7 @@ export function startIdentity(
 ): Identity {
   const settle = async () => void (await cluster.settle());
   const { documents, users } = state;
-  const sealing = new Sealing(config.security.stateKey);
+  const sealing = new StateCipher(config.security.stateKey);
   const signing = new SigningKeys(documents, sealing, settle);
   const attempts = new Attempts(state.rateBuckets, config.security.passwordAttempts);
   const clients = new OAuthClients(documents, settle, attempts);

@@ -14,7 +14,7 @@ import type { IdentityParts } from '../../services/access/identity/identity-part
 import type { Users } from '../../services/access/identity/users.js';
 import type { ApiKeys } from '../../services/access/keys/api-keys.js';
 import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
-import { Sealing } from '../../services/access/keys/sealing.js';
+import { StateCipher } from '../../services/access/keys/sealing.js';
 import { permits } from '../../services/access/permissions.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
@@ -187,7 +187,7 @@ export function startManagement(options: ManagementOptions): Management {
     withdraw: ({ id, file, source }) => publish(`${id} was removed`, [{ source: file, table: source.table }]),
     merges,
   });
-  const sealing = new Sealing(config.security.stateKey);
+  const sealing = new StateCipher(config.security.stateKey);
   const { connections } = options;
   const secrets: SecretSource = {
     allowed: config.connections.secrets,

@@ -111,7 +111,7 @@ export class RateLimits {
     return counted.every(({ purse }) => purse.tokens >= 1) ? spend(counted) : this.#countLater(counted);
   }
 
-  async #countLater(counted: readonly Counted[]): Promise<LimitHeaders> {
+  async #countLater(counted: readonly LimitUse[]): Promise<LimitHeaders> {
     for (;;) {
       // Another request may have spent what this one waited for.
       const lacking = counted.find(({ purse }) => purse.tokens < 1);
@@ -232,7 +232,7 @@ function ownLimit({ id, name, limit }: Principal): Limit | undefined {
 /** As a header may have it. */
 const printable = (text: string) => text.replace(/[^\x20-\x7e]/g, '?');
 
-interface Counted {
+interface LimitUse {
   readonly limit: Limit;
   readonly purse: Purse;
   readonly subject: string;
@@ -243,14 +243,14 @@ function named(key: string, subject: string | undefined): string | undefined {
 }
 
 /** Spends a token of each; tells of the limit of which least is left. */
-function spend(counted: readonly Counted[]): LimitHeaders {
+function spend(counted: readonly LimitUse[]): LimitHeaders {
   for (const { purse } of counted) purse.tokens--;
   const nearest = counted.reduce((a, b) => (share(b) < share(a) ? b : a));
   const { limit, purse } = nearest;
   return headersOf(limit, purse);
 }
 
-const share = ({ limit, purse }: Counted) => (purse.left + purse.tokens) / limit.policy.requestsPerWindow;
+const share = ({ limit, purse }: LimitUse) => (purse.left + purse.tokens) / limit.policy.requestsPerWindow;
 
 function headersOf({ policy }: Limit, { left, tokens }: Purse): LimitHeaders {
   const { requestsPerWindow: most, windowDurationSeconds: window } = policy;

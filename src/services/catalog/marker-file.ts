@@ -5,7 +5,7 @@ import type { ChangedCollection } from '../../core/catalog/catalog-change.js';
 import type { LayerSettings } from '../../core/catalog/layer-settings.js';
 import { ApiError } from '../../core/errors/errors.js';
 import type { DocumentStore } from '../../stores/state/documents.js';
-import type { Sealing } from '../access/keys/sealing.js';
+import type { StateCipher } from '../access/keys/sealing.js';
 import {
   collectMarks,
   findLost,
@@ -33,7 +33,7 @@ export interface MarkerFileDeps {
   /** Path of the file. */
   readonly path: string;
   readonly documents: DocumentStore;
-  readonly sealing: Sealing;
+  readonly sealing: StateCipher;
   readonly collections: {
     /** Ids of collections by their sources. */
     holders(): Promise<ReadonlyMap<string, string>>;

@@ -7,7 +7,7 @@ import type {
   AwaitedCollection,
   CatalogSnapshot,
   Collection,
-  Quarantined,
+  QuarantineEntry,
   ReadRule,
   VectorCollection,
 } from '../../core/catalog/collection.js';
@@ -93,7 +93,7 @@ export class VisibleCatalog {
   }
 
   /** A source that could not be read, with the collections of before that a principal may read. Others are refused as if they were there. */
-  #unread(one: Quarantined, principal: Principal, refused: AwaitedCollection[]): Quarantined {
+  #unread(one: QuarantineEntry, principal: Principal, refused: AwaitedCollection[]): QuarantineEntry {
     const { awaited = [] } = one;
     const within = awaited.filter((collection) => isLayerInScope(principal, collection));
     const shown = within.filter((collection) => {

@@ -142,7 +142,7 @@ export class Merges {
     return editBounds(shown, access(principal, collection, 'write'));
   }
 
-  async #check(context: JobContext, merge: Merging, tell: (part: number) => void): Promise<number> {
+  async #check(context: JobContext, merge: MergeRun, tell: (part: number) => void): Promise<number> {
     const { rows, collection, bounds } = merge;
     const { staging, stagingTable, isText, merge: request } = rows;
     const { visible, writable } = bounds;
@@ -164,7 +164,7 @@ export class Merges {
 
   #write(
     context: JobContext,
-    { rows, collection, bounds }: Merging,
+    { rows, collection, bounds }: MergeRun,
     tell: (count: number) => void,
   ): Promise<MergeResult> {
     const { id, signal } = context;
@@ -210,7 +210,7 @@ export class Merges {
 
 export const REJECTED_ROWS_TYPE = 'application/x-ndjson';
 
-interface Merging {
+interface MergeRun {
   rows: StagedRows;
   collection: VectorCollection;
   bounds: EditBounds;

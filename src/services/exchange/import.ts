@@ -25,7 +25,7 @@ import { keepsUpload, removeStrays, trimUploads } from '../uploads/kept-uploads.
 import { removeUpload } from '../uploads/upload-files.js';
 import { findImportFormat } from './import-formats.js';
 import type {
-  Fetched,
+  FetchedFile,
   ImportedCollection,
   ImportInput,
   ImportResult,
@@ -64,7 +64,7 @@ export interface ImportDeps {
 }
 
 /** Kept once the file is translated; a load that ends removes the staging file. */
-interface Saved {
+interface ImportCheckpoint {
   layer: string;
   format?: string;
   /** All of its columns are texts. */
@@ -85,7 +85,7 @@ interface StageInput extends Omit<ImportInput, 'file' | 'sourceCrs'> {
 /** What an import of a remote source does before its file is there, and before its collection is. */
 interface ImportSteps {
   sources?: readonly CopySourceLayer[] | undefined;
-  fetch?: () => Promise<Fetched>;
+  fetch?: () => Promise<FetchedFile>;
   precede?: () => Promise<void> | undefined;
 }
 
@@ -368,7 +368,7 @@ export class ImportService {
   async #merge(
     context: JobContext<ImportInput>,
     rows: Omit<StagedRows, 'stagingTable' | 'isText'>,
-    { layer, format, untyped = false }: Saved,
+    { layer, format, untyped = false }: ImportCheckpoint,
   ): Promise<ImportResult> {
     const tellPart = (part: number) => tell(context, TRANSLATED + part * (1 - TRANSLATED));
     const staged = { ...rows, stagingTable: STAGING_TABLE, isText: untyped };
@@ -380,8 +380,8 @@ export class ImportService {
   async #prepare(
     context: JobContext<ImportInput>,
     staging: string,
-    fetch?: () => Promise<Fetched>,
-  ): Promise<Saved> {
+    fetch?: () => Promise<FetchedFile>,
+  ): Promise<ImportCheckpoint> {
     if (!context.input.merge) this.#refuseTaken(context.input);
     if (!fetch) return this.#stage(context, await this.#unpack(context), staging, {});
     const { path, ...fetched } = await fetch();
@@ -392,14 +392,14 @@ export class ImportService {
     context: JobContext<ImportInput>,
     path: string,
     staging: string,
-    { title, sourceCrs, report }: Partial<Fetched>,
-  ): Promise<Saved> {
+    { title, sourceCrs, report }: Partial<FetchedFile>,
+  ): Promise<ImportCheckpoint> {
     const { file, ...given } = context.input;
     const input: StageInput = { ...given, sourceCrs: sourceCrs ?? given.sourceCrs, path };
     const { layer, features, driver, keepsIds } = await context.step('translate', 'Reading the file', () =>
       this.#read(context, input, path !== file, staging),
     );
-    const saved: Saved = { layer, title: input.title ?? title ?? layer, features };
+    const saved: ImportCheckpoint = { layer, title: input.title ?? title ?? layer, features };
     if (keepsIds) saved.keepsIds = true;
     if (report !== undefined) saved.report = report;
     else {
@@ -469,7 +469,7 @@ export class ImportService {
   async #load(
     context: JobContext<ImportInput>,
     staging: string,
-    saved: Saved,
+    saved: ImportCheckpoint,
     isLoaded: boolean,
   ): Promise<string> {
     const { id, input, signal } = context;
@@ -540,8 +540,10 @@ function kindOf({ merge }: ImportInput): string {
 }
 
 /** What an earlier run kept once its file was translated; before that, a fetch keeps how far it is. */
-function savedOf({ saved }: JobContext<ImportInput>): Saved | undefined {
-  return typeof saved === 'object' && saved !== null && 'layer' in saved ? (saved as Saved) : undefined;
+function savedOf({ saved }: JobContext<ImportInput>): ImportCheckpoint | undefined {
+  return typeof saved === 'object' && saved !== null && 'layer' in saved
+    ? (saved as ImportCheckpoint)
+    : undefined;
 }
 
 function tell(context: JobContext<ImportInput>, fraction: number): void {

@@ -10,7 +10,7 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { mapSettings } from '../catalog/layers/map-settings.js';
 import { during } from '../filters/filters.js';
 import type { TaskContext } from '../kit/run-task.js';
-import { type Batched, newestBatch } from '../rasters/choose.js';
+import { type BatchChoice, newestBatch } from '../rasters/choose.js';
 import { rasterLook } from '../rasters/looks.js';
 import { shownTime } from '../rasters/shown-time.js';
 import { type SourceItem, sourceItems, windowIn84 } from '../rasters/source-items.js';
@@ -26,7 +26,7 @@ export interface MapDrawDeps {
 }
 
 /** What of a map its request does not say. */
-export interface Drawing {
+export interface MapContext {
   /** The collection that it is a map of; absent for one of several. */
   readonly resource?: Collection | undefined;
   readonly format: Format;
@@ -55,7 +55,7 @@ export async function drawMap(
   deps: MapDrawDeps,
   addressed: readonly Collection[],
   request: MapRequest,
-  { resource, format, window: stated, filters, nodata }: Drawing,
+  { resource, format, window: stated, filters, nodata }: MapContext,
 ): Promise<DrawnMap> {
   const params = { ...request, ...defaultScale(request, addressed[0]?.maps) };
   const settings = mapSettings(addressed[0]?.maps ?? {});
@@ -100,7 +100,11 @@ function defaultScale(
 }
 
 /** The temporal mosaic rule: with `datetime`, rasters of the newest acquisition batch only. Throws 402 and 404. */
-function batchOf({ licensing }: MapDrawDeps, addressed: readonly Collection[], params: MapRequest): Batched {
+function batchOf(
+  { licensing }: MapDrawDeps,
+  addressed: readonly Collection[],
+  params: MapRequest,
+): BatchChoice {
   if (params.datetime && addressed.some(hasCoverage)) requireEntitlement(licensing, 'raster.temporal-mosaic');
   const batched = newestBatch(addressed, params.datetime);
   if (batched.collections.length > 0) return batched;

@@ -7,7 +7,7 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { TileLayerWriter } from '../../core/tiles/tile-layers.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 
-export type Styled = VectorCollection | RasterCollection;
+export type LegendCollection = VectorCollection | RasterCollection;
 
 /** Grid units per pixel. */
 const UNITS = 16;

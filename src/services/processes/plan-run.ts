@@ -51,12 +51,12 @@ export function runJobPlan(
   return withJobSpan(spanOf('reconcile_run', context), work, ofRequest);
 }
 
-interface Spanned {
+interface SpanSubject {
   readonly id: string;
   readonly input: Pick<ExecutionInput, 'process'>;
 }
 
-function spanOf(operation: string, { id, input }: Spanned) {
+function spanOf(operation: string, { id, input }: SpanSubject) {
   const attributes = { 'svc.job.id': id, 'svc.operation': input.process };
   return { name: `svc.orchestration.${operation}`, attributes };
 }

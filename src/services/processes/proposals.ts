@@ -40,7 +40,7 @@ interface Body {
 }
 
 /** What is known of a proposal while it waits, by the same id: whose it is, and a digest of the draft. */
-interface Waiting {
+interface PendingProposal {
   readonly owner: string;
   readonly digest: string;
 }
@@ -99,7 +99,7 @@ export class Proposals {
     const owner = formatActor(draft.principal);
     return this.#deps.documents.together([PROPOSAL], async (store) => {
       await removeOld(store);
-      const all = await store.list<Waiting>(WAITING);
+      const all = await store.list<PendingProposal>(WAITING);
       const own = all.filter(({ body }) => body.owner === owner);
       const before = own.find(({ body }) => body.digest === digest);
       if (before) return before.id;
@@ -109,7 +109,7 @@ export class Proposals {
         throw new ApiError('conflict', `${PROCESS_LIMITS.proposalsOfAll} proposals wait already.`);
       const { id } = await store.create(PROPOSAL, randomUUID(), bodyOf(draft), owner);
       await store.create(DRAFT, id, draft, owner);
-      await store.create(WAITING, id, { owner, digest } satisfies Waiting, owner);
+      await store.create(WAITING, id, { owner, digest } satisfies PendingProposal, owner);
       return id;
     });
   }

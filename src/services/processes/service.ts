@@ -175,7 +175,7 @@ export class Processes {
    */
   async #layersOf(
     process: ProcessDefinition,
-    execution: Pick<Execution, 'values'> & Executed<SourceValue | SourceReference>,
+    execution: Pick<Execution, 'values'> & ExecutionSources<SourceValue | SourceReference>,
     principal: Principal,
   ): Promise<CopySourceLayer[]> {
     const references = sourcesOf(execution);
@@ -367,11 +367,11 @@ function mayRead(job: JobRow, principal: Principal): boolean {
 }
 
 /** What an execution reads, in all its steps. */
-function sourcesOf<S>({ sources, plan }: Executed<S>): S[] {
+function sourcesOf<S>({ sources, plan }: ExecutionSources<S>): S[] {
   return [sources, ...(plan?.steps ?? []).map((step) => step.sources)].flatMap((one) => Object.values(one));
 }
 
-interface Executed<S> {
+interface ExecutionSources<S> {
   readonly sources: Readonly<Record<string, S>>;
   readonly plan?: { readonly steps: readonly { readonly sources: Readonly<Record<string, S>> }[] };
 }

@@ -116,7 +116,7 @@ export function findLevelIndex(
 }
 
 /** Collections of which only one acquisition batch is shown. */
-export interface Batched {
+export interface BatchChoice {
   /** Without the rasters that have nothing of the batch. */
   readonly collections: readonly Collection[];
   /** The instant of the batch, or the range; undefined when there is none to choose. */
@@ -128,7 +128,10 @@ export interface Batched {
  * batch within it. Those of other times, and those of no time beside some that have one and are in batches, too, are not
  * shown. Nothing changes without a range, or when no raster is by range or has an instant.
  */
-export function newestBatch(collections: readonly Collection[], datetime: TimeRange | undefined): Batched {
+export function newestBatch(
+  collections: readonly Collection[],
+  datetime: TimeRange | undefined,
+): BatchChoice {
   if (!datetime) return { collections, batch: undefined };
   const rasters = collections.filter(hasCoverage);
   const ofRange = rasters.filter(({ raster }) => isByRange(raster.source));

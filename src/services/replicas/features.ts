@@ -59,7 +59,7 @@ function taskOf({ visible, filter }: ReplicaLayerView, crs: Crs): ItemsTask {
   };
 }
 
-interface Reading {
+interface ReadState {
   readonly crs: Crs;
   readonly budget: Budget;
   readonly features: Map<string, string>;
@@ -70,7 +70,7 @@ async function readPages(
   pools: Pools,
   { esri, layerId }: ReplicaLayerView,
   task: ItemsTask,
-  { crs, budget, features }: Reading,
+  { crs, budget, features }: ReadState,
 ): Promise<void> {
   let after: PageKey | undefined;
   for (;;) {

@@ -33,7 +33,7 @@ interface Question {
 }
 
 /** The answer to: does the image before (0) or after (1) the event pass the filter? */
-type Passed = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
+type PassCheck = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
 
 /**
  * Who hears of which events, and how, in the order of the events. Filters are asked in a worker, all of a batch at
@@ -65,7 +65,7 @@ function appearanceTo(
   entry: FeedEvent,
   listener: Listener,
   scope: Scope,
-  passed: Passed,
+  passed: PassCheck,
 ): Appearance | undefined {
   const { event } = entry;
   const { bbox } = listener.interest;
@@ -75,7 +75,13 @@ function appearanceTo(
   return appearance === 'update' && !showsIn(event, scope) ? undefined : appearance;
 }
 
-function sees(entry: FeedEvent, side: 0 | 1, bbox: Box | undefined, scope: Scope, passed: Passed): boolean {
+function sees(
+  entry: FeedEvent,
+  side: 0 | 1,
+  bbox: Box | undefined,
+  scope: Scope,
+  passed: PassCheck,
+): boolean {
   if (bbox) {
     const envelope = side === 0 ? entry.event.envelopeBefore : entry.event.envelopeAfter;
     if (!envelope || !boxesTouch(bbox, envelope)) return false;
@@ -99,7 +105,7 @@ function showsIn(event: FeatureEvent, { fields }: Scope): boolean {
   );
 }
 
-async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<Passed> {
+async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<PassCheck> {
   const questions = new Map<number, Question>();
   const places = new Map<FeedEntry, number>();
   for (const { entry, scopes } of batch) {

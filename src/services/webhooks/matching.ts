@@ -15,7 +15,7 @@ import { type Candidates, hearings } from '../streams/views.js';
 import type { WebhookMatcher } from './sink.js';
 
 /** What a webhook wants to hear of. */
-export class Matching implements WebhookMatcher {
+export class EventMatcher implements WebhookMatcher {
   readonly #collections: ReadonlySet<string> | undefined;
   readonly #filter: Expression | undefined;
   readonly #pools: Pools;

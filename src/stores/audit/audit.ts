@@ -34,7 +34,7 @@ export interface AuditVerdict {
   broken?: { id: number; reason: string };
 }
 
-interface Waiting {
+interface PendingEvent {
   event: AuditEvent;
   resolve(): void;
   reject(error: unknown): void;
@@ -123,7 +123,7 @@ export async function appendAuditRows(runner: Runner, events: readonly AuditEven
  * before it: a row that is changed or removed behind the server's back breaks the chain from there on.
  */
 export class AuditStore {
-  #waiting: Waiting[] = [];
+  #waiting: PendingEvent[] = [];
   #writing = false;
 
   constructor(readonly db: StateDb) {}

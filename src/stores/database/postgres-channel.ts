@@ -26,7 +26,7 @@ const CLOSE_MS = 1000;
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 5000;
 
-interface Waiting {
+interface PendingNotification {
   readonly parts: readonly string[];
   readonly done: (sent: boolean) => void;
 }
@@ -38,7 +38,7 @@ interface Waiting {
 export class PostgresChannel {
   readonly #options: ChannelOptions;
   readonly #incomplete = new Map<string, string[]>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: PendingNotification[] = [];
   #client: pg.Client | undefined;
   #sending = false;
   #closed = false;

@@ -88,9 +88,9 @@ function itemOf(
   };
 }
 
-type Ingested = Extract<StacContent, { kind: 'ingested' }>;
+type IngestContent = Extract<StacContent, { kind: 'ingested' }>;
 
-function* ingested(collection: string, { source }: Ingested): Generator<IndexedItem> {
+function* ingested(collection: string, { source }: IngestContent): Generator<IndexedItem> {
   const sql = `SELECT stac_item AS text, stac_files AS files FROM ${quote(source.table)} ORDER BY ${quote(source.idColumn)}`;
   const rows = reader((source as GeoPackageSource).path)
     .prepare(sql)

@@ -43,7 +43,7 @@ interface StagedColumn {
   value?: string;
 }
 
-interface Staged {
+interface StagingTable {
   column: string;
   type: string;
   srsId: number;
@@ -199,7 +199,7 @@ function idColumnOf(
   return [{ name, type: 'INTEGER', notnull: 0, value: quote(key) }];
 }
 
-function describe(db: Db, task: LoadTask): Staged {
+function describe(db: Db, task: LoadTask): StagingTable {
   const { stagingTable: table, untyped, spans } = task;
   const geometry = db
     .prepare(
@@ -243,7 +243,7 @@ function describe(db: Db, task: LoadTask): Staged {
         .map((column) => (untyped ? typed(db, table, column) : column))
         .map(withZone),
     ],
-    extent: box.every((n) => n !== null) ? (box as Staged['extent']) : undefined,
+    extent: box.every((n) => n !== null) ? (box as StagingTable['extent']) : undefined,
   };
 }
 
@@ -342,7 +342,7 @@ function adoptCrs(db: Db, stagingId: number): number {
   return id;
 }
 
-function createTable(db: Db, task: LoadTask, staged: Staged, srsId: number): void {
+function createTable(db: Db, task: LoadTask, staged: StagingTable, srsId: number): void {
   const attributes = staged.columns.map(
     ({ name, type, notnull }) =>
       `${quote(name)} ${type.replace(/[^\w() ,]/g, '')}${notnull ? ' NOT NULL' : ''}`,
@@ -369,13 +369,13 @@ function createTable(db: Db, task: LoadTask, staged: Staged, srsId: number): voi
 }
 
 /** The id comes right after the key of the row, where it is not the same. */
-function keyColumns({ keepIds }: LoadTask, { id }: Staged): string[] {
+function keyColumns({ keepIds }: LoadTask, { id }: StagingTable): string[] {
   if (!keepIds) return [`${quote(id)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL`];
   return [`${ROW_COLUMN} INTEGER PRIMARY KEY NOT NULL`, `${quote(id)} INTEGER NOT NULL UNIQUE`];
 }
 
 /** Rows are stored in Hilbert order: an rtree window then reads few pages. Ids follow unless they are kept. */
-function copyRows(db: Db, task: LoadTask, staged: Staged): number {
+function copyRows(db: Db, task: LoadTask, staged: StagingTable): number {
   const id = task.keepIds ? [staged.id] : [];
   const names = [...id, staged.column, ...staged.columns.map((column) => column.name)].map(quote).join(', ');
   const values = [

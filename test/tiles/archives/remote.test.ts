@@ -8,11 +8,11 @@ import { allowHosts } from '../../../src/workers/providers/archive/remote.js';
 import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
 import { archive } from '../../../src/workers/tiles/archive.js';
 import { archiveTile } from '../../support/archive-tile.js';
-import { type Stored, writePMTiles } from '../../support/archives.js';
+import { type TileRecord, writePMTiles } from '../../support/archives.js';
 import { startServer } from '../../support/server.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-remote-'));
-const tiles: Stored[] = Array.from({ length: 64 }, (_, i) => ({
+const tiles: TileRecord[] = Array.from({ length: 64 }, (_, i) => ({
   zoom: 3,
   row: i >> 3,
   column: i & 7,

@@ -1,12 +1,12 @@
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
 import { asNumber, elements, findChild, readTextContent, type XmlElement } from './import/xml.js';
-import { converted, type Expr, literalAs, type TargetKind, type Typed } from './values.js';
+import { converted, type Expr, literalAs, type SldExpression, type TargetKind } from './values.js';
 
 /** The three classifications of Symbology Encoding 1.1, §11.6; their values are of the kind that the place wants. */
 
 /** Values between thresholds. */
-export function categorize(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+export function categorize(node: XmlElement, context: SldContext, target: TargetKind): SldExpression {
   const [lookup, ...rest] = elements(node);
   if (!lookup) throw new Untranslatable('Categorize', 'Categorize has no LookupValue.');
   if (attribute(node, 'thresholdsBelongTo', 'threshholdsBelongTo') === 'preceding') {
@@ -17,7 +17,12 @@ export function categorize(node: XmlElement, context: SldContext, target: Target
 }
 
 /** What features without a number get; the value stands there twice, so it must be an attribute. */
-function withFallback(classed: Typed, input: Expr, node: XmlElement, target: TargetKind): Typed {
+function withFallback(
+  classed: SldExpression,
+  input: Expr,
+  node: XmlElement,
+  target: TargetKind,
+): SldExpression {
   const fallback = node.attributes['fallbackValue'];
   const isAttribute = Array.isArray(input) && input[0] === 'get';
   if (!fallback || !isAttribute || classed.kind === 'literal') return classed;
@@ -31,7 +36,7 @@ export function steps(
   parts: readonly XmlElement[],
   context: SldContext,
   target: TargetKind,
-): Typed {
+): SldExpression {
   const [first, ...rest] = parts;
   if (!first || rest.length % 2 !== 0 || rest.length === 0) {
     throw new Untranslatable('Categorize', 'Thresholds and values do not alternate.');
@@ -47,7 +52,11 @@ export function steps(
 }
 
 /** Values between points. */
-export function translateInterpolate(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+export function translateInterpolate(
+  node: XmlElement,
+  context: SldContext,
+  target: TargetKind,
+): SldExpression {
   const lookup = findChild(node, 'LookupValue') ?? elements(node)[0];
   const points = elements(node).filter(({ name }) => name === 'InterpolationPoint');
   if (!lookup || points.length === 0) {
@@ -74,7 +83,7 @@ function pointOf(point: XmlElement, context: SldContext, target: TargetKind): [n
 }
 
 /** Values for values. */
-export function recode(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+export function recode(node: XmlElement, context: SldContext, target: TargetKind): SldExpression {
   const [lookup, ...rest] = elements(node);
   if (!lookup) throw new Untranslatable('Recode', 'Recode has no LookupValue.');
   const cases: [string, Expr][] = rest.map((item) => {
@@ -88,12 +97,12 @@ export function recode(node: XmlElement, context: SldContext, target: TargetKind
 
 /** `match` by texts, which all values have; where several cases have one label the first counts. */
 export function createMatch(
-  input: Typed,
+  input: SldExpression,
   cases: readonly (readonly [string, Expr])[],
   target: TargetKind,
   fallback: string | undefined,
   context: SldContext,
-): Typed {
+): SldExpression {
   if (cases.length === 0) throw new Untranslatable('Recode', 'There are no values to compare with.');
   const isNumber = input.kind === 'number';
   const labels = new Map<string, Expr>();
@@ -123,7 +132,7 @@ function kindOf(target: TargetKind): 'number' | 'string' | 'boolean' | 'color' |
 }
 
 /** LookupValue, Value and others hold an expression or a text; in functions of GeoServer they are expressions themselves. */
-function typedIn(holder: XmlElement, context: SldContext, target: TargetKind = 'any'): Typed {
+function typedIn(holder: XmlElement, context: SldContext, target: TargetKind = 'any'): SldExpression {
   if (!HOLDERS.has(holder.name)) return context.typed(holder, target);
   const [inner] = elements(holder);
   return inner ? context.typed(inner, target) : { kind: 'literal', text: readTextContent(holder) ?? '' };

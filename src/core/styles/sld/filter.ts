@@ -5,7 +5,7 @@ import { asNumber, elements, findChild, type XmlElement } from './import/xml.js'
 import { like } from './like.js';
 import { shortenName } from './report.js';
 import { isSpatial, spatial } from './spatial.js';
-import { converted, type Expr, type Typed } from './values.js';
+import { converted, type Expr, type SldExpression } from './values.js';
 
 const COMPARISONS: ReadonlyMap<string, string> = new Map([
   ['PropertyIsEqualTo', '=='],
@@ -69,7 +69,10 @@ function operandsOf(node: XmlElement, count: number): XmlElement[] {
 }
 
 function comparison(operator: string, node: XmlElement, context: SldContext): Expr {
-  const [a, b] = operandsOf(node, 2).map((operand) => context.typed(operand)) as [Typed, Typed];
+  const [a, b] = operandsOf(node, 2).map((operand) => context.typed(operand)) as [
+    SldExpression,
+    SldExpression,
+  ];
   if (/^false$/i.test(node.attributes['matchCase'] ?? '') && (isText(a, b) || isText(b, a))) {
     return [operator, downcased(a), downcased(b)];
   }
@@ -87,14 +90,14 @@ const MIRRORED: Readonly<Record<string, string>> = {
   '>=': '<=',
 };
 
-function isText(value: Typed, other: Typed): boolean {
+function isText(value: SldExpression, other: SldExpression): boolean {
   return (
     value.kind === 'string' ||
     (value.kind !== 'number' && other.kind === 'literal' && asNumber(other.text) === undefined)
   );
 }
 
-function downcased(value: Typed): Expr {
+function downcased(value: SldExpression): Expr {
   const text = converted(value, 'string');
   return typeof text === 'string' ? text.toLowerCase() : ['downcase', text];
 }
@@ -109,7 +112,7 @@ function withUnknown(operator: string, value: Expr, text: string): Expr {
 }
 
 /** A literal takes the kind of what it is compared with. */
-function against(value: Typed, other: Typed): Expr {
+function against(value: SldExpression, other: SldExpression): Expr {
   if (value.kind !== 'literal') return value.expr;
   if (other.kind === 'literal' || other.kind === 'unknown' || other.kind === 'color')
     return converted(value, 'any');

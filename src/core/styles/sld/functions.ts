@@ -3,7 +3,7 @@ import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
 import { elements, readTextContent, type XmlElement } from './import/xml.js';
 import { shortenName } from './report.js';
-import { converted, type Expr, type SldValueKind, type TargetKind, type Typed } from './values.js';
+import { converted, type Expr, type SldExpression, type SldValueKind, type TargetKind } from './values.js';
 
 interface FunctionSpec {
   readonly gives: SldValueKind;
@@ -162,7 +162,7 @@ export function callFunction(
   args: readonly XmlElement[],
   context: SldContext,
   target: TargetKind,
-): Typed {
+): SldExpression {
   const name = functionName.toLowerCase();
   const special = SPECIAL.get(name);
   if (special) return special(args, context, target);
@@ -180,7 +180,7 @@ export function callFunction(
   return { kind: spec.gives, expr: spec.build(...values) };
 }
 
-type Special = (args: readonly XmlElement[], context: SldContext, target: TargetKind) => Typed;
+type Special = (args: readonly XmlElement[], context: SldContext, target: TargetKind) => SldExpression;
 
 const kindOf = (target: TargetKind): SldValueKind => (target === 'any' ? 'unknown' : target);
 
@@ -244,11 +244,15 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
 ]);
 
 /** An attribute without the conversion that would turn its null into a value. */
-function bare(value: Typed): Typed {
+function bare(value: SldExpression): SldExpression {
   return value.kind === 'string' || value.kind === 'number' ? { kind: 'unknown', expr: value.expr } : value;
 }
 
-function interpolateFunction(args: readonly XmlElement[], context: SldContext, target: TargetKind): Typed {
+function interpolateFunction(
+  args: readonly XmlElement[],
+  context: SldContext,
+  target: TargetKind,
+): SldExpression {
   const [input, ...rest] = args;
   const words = new Set(['linear', 'cosine', 'cubic', 'color', 'numeric']);
   const parts = rest.filter((part) => elements(part).length > 0 || !words.has(readTextContent(part) ?? ''));

@@ -3,7 +3,7 @@ import { type Color, parseColor } from '../../rasters/color-ramps.js';
 import type { Colormap } from '../../rasters/raster-look.js';
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
-import { members, readParameterValue, type SldDrawing } from './import/drawing.js';
+import { members, readParameterValue, type SldLayerDraft } from './import/drawing.js';
 import {
   all,
   asNumber,
@@ -22,7 +22,7 @@ interface LookDraft {
 }
 
 /** A raster layer whose look is in its metadata, and a relief over it where one is asked for. */
-export function rasterDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+export function rasterDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const look: LookDraft = { ...channels(symbolizer, context), ...colormap(symbolizer, context) };
   const whole = findChild(symbolizer, 'ContrastEnhancement');
   const stretch = whole && stretchOf(whole, context);
@@ -33,7 +33,7 @@ export function rasterDrawings(symbolizer: XmlElement, context: SldContext): Sld
   const relief = findChild(symbolizer, 'ShadedRelief');
   const opacity = readParameterValue(findChild(symbolizer, 'Opacity'), context, 'number');
   const metadata = Object.keys(look).length === 0 ? undefined : { 'graticule:look': look };
-  const raster: SldDrawing = {
+  const raster: SldLayerDraft = {
     type: 'raster',
     paint: members({ 'raster-opacity': opacity }),
     ...(metadata ? { metadata } : {}),
@@ -42,7 +42,7 @@ export function rasterDrawings(symbolizer: XmlElement, context: SldContext): Sld
 }
 
 /** A relief factor of 55 is usual in SLD; MapLibre's half is. */
-function hillshade(relief: XmlElement): SldDrawing {
+function hillshade(relief: XmlElement): SldLayerDraft {
   const factor = readNumberContent(findChild(relief, 'ReliefFactor')) ?? 55;
   return { type: 'hillshade', paint: { 'hillshade-exaggeration': Math.min(1, Math.max(0, factor / 110)) } };
 }

@@ -10,7 +10,7 @@ import {
   readParameterValue,
   readSymbolizerUnit,
   rounded,
-  type SldDrawing,
+  type SldLayerDraft,
   times,
   type Unit,
 } from './import/drawing.js';
@@ -21,7 +21,7 @@ import type { Expr } from './values.js';
 /** The family that stands for those that we do not have. */
 export const FONT_FAMILY = 'Noto Sans';
 
-export function textDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+export function textDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const unit = readSymbolizerUnit(symbolizer, context);
   const label = findChild(symbolizer, 'Label');
   const text = readParameterValue(label, context, 'string');

@@ -90,7 +90,7 @@ function h3Operations(deps: AnalyticsDeps): Operation[] {
   });
 }
 
-interface Posted<S extends TObject> {
+interface AnalysisRoute<S extends TObject> {
   readonly name: string;
   readonly summary: string;
   readonly schema: S;
@@ -99,7 +99,7 @@ interface Posted<S extends TObject> {
 
 function posted<S extends TObject>(
   deps: AnalyticsDeps,
-  { name, summary, schema, run }: Posted<S>,
+  { name, summary, schema, run }: AnalysisRoute<S>,
 ): Operation {
   // Clients send more than there is, their token among it.
   const open = Type.Object(schema.properties) as unknown as S;

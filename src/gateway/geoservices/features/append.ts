@@ -99,7 +99,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
             'rollbackOnFailure',
             'must be false for several layers: each is a transaction of its own',
           );
-        const layers: (Appended & { id: number })[] = [];
+        const layers: (AppendResult & { id: number })[] = [];
         for (const plan of plans) {
           // What was written before stays, so it is told.
           const appended = await run(x, deps, plan).catch((error: unknown) => {
@@ -119,7 +119,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
 const COUNTS = ['numFeaturesAppended', 'numFeaturesUpdated', 'numFeaturesFailed'] as const;
 type Count = (typeof COUNTS)[number];
 
-interface Appended extends Record<Count, number> {
+interface AppendResult extends Record<Count, number> {
   readonly addResults?: readonly EditResultDocument[];
   readonly updateResults?: readonly EditResultDocument[];
   readonly error?: object;
@@ -240,7 +240,7 @@ async function storedIds(
   return ids;
 }
 
-async function run(x: Exchange, deps: EditDeps, { edits, options }: Plan): Promise<Appended> {
+async function run(x: Exchange, deps: EditDeps, { edits, options }: Plan): Promise<AppendResult> {
   const { addResults, updateResults } = await runLayerEdits(x, deps, edits, options.atomic);
   const succeeded = (results: readonly EditResultDocument[]) =>
     results.filter(({ success }) => success).length;
@@ -254,7 +254,7 @@ async function run(x: Exchange, deps: EditDeps, { edits, options }: Plan): Promi
 }
 
 /** Features that were not tried, or may have been: the error says which. */
-function failed({ edits }: Plan, error: unknown): Appended {
+function failed({ edits }: Plan, error: unknown): AppendResult {
   const isTold = error instanceof TaskFailure || error instanceof ApiError;
   const description = isTold ? error.message : 'The edits failed unexpectedly.';
   return {

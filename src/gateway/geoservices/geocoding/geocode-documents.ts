@@ -76,21 +76,21 @@ function pointIn({ x, y }: Place, crs: Crs): { x: number; y: number } {
 const isThere = ({ location }: { location: { x: number; y: number } }) =>
   Number.isFinite(location.x) && Number.isFinite(location.y);
 
-export interface CandidateWriting {
+export interface CandidateFormat {
   readonly locator: string;
   readonly crs: Crs;
   /** Names of attributes in lower case; all when `*`, none when absent. */
   readonly fields: ReadonlySet<string> | '*' | undefined;
 }
 
-export function candidatesDocument(candidates: readonly Candidate[], writing: CandidateWriting) {
+export function candidatesDocument(candidates: readonly Candidate[], writing: CandidateFormat) {
   return {
     spatialReference: createSpatialReference(writing.crs),
     candidates: candidates.map((one) => candidateOf(one, writing)).filter(isThere),
   };
 }
 
-function candidateOf({ place, score }: Candidate, { locator, crs, fields }: CandidateWriting) {
+function candidateOf({ place, score }: Candidate, { locator, crs, fields }: CandidateFormat) {
   const all = fields === undefined ? {} : attributesOf(place, score, locator);
   const attributes =
     fields instanceof Set
@@ -160,7 +160,7 @@ export function reverseDocument(place: Place, crs: Crs) {
 /** One location for each record, in their order; `Status` is M for a match, T for one of several, U for none. */
 export function batchDocument(
   found: readonly { readonly id: number; readonly candidates: readonly Candidate[] }[],
-  { locator, crs }: Pick<CandidateWriting, 'locator' | 'crs'>,
+  { locator, crs }: Pick<CandidateFormat, 'locator' | 'crs'>,
 ) {
   return {
     spatialReference: createSpatialReference(crs),

@@ -81,11 +81,11 @@ export function exportOperations(deps: MapDeps): Operation[] {
   });
 }
 
-interface ExportRequest extends LayerDrawing {
+interface ExportRequest extends LayerMapRequest {
   readonly answer: 'image' | 'json' | 'pjson';
 }
 
-export interface LayerDrawing extends MapChoice {
+export interface LayerMapRequest extends MapChoice {
   readonly window: MapWindow;
   readonly format: Format;
   readonly dpi: number;
@@ -137,7 +137,7 @@ export const NO_MAP_PARAMS = {
 };
 
 /** A picture of layers, the one on top first. */
-export async function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerDrawing): Promise<Reply> {
+export async function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerMapRequest): Promise<Reply> {
   const { layers, filters, window, format, dpi, transparent, bgcolor, time } = drawing;
   const blank = layers.length === 0 && blankImage(format, window.width, window.height);
   if (blank) return { status: 200, mediaType: format.mediaType, body: blank, cacheControl: 'no-cache' };

@@ -5,7 +5,7 @@ import { buildCrsUri } from '../../../core/geometry/crs.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import type { CoverageResult } from '../../../core/rasters/rasters.js';
-import { type CoverageReading, readCoverage } from '../../../services/rasters/read.js';
+import { readCoverage, type TimedCoverage } from '../../../services/rasters/read.js';
 import { coverageReply } from '../../surface/coverage-reply.js';
 import { member } from '../features/query-members.js';
 import { requireImage } from '../images/image-layers.js';
@@ -134,7 +134,7 @@ async function read(
   { pools }: MapDeps,
   collection: RasterCollection,
   request: WcsRequest,
-): Promise<CoverageReading> {
+): Promise<TimedCoverage> {
   try {
     const { first: _, scaledBy: __, ...reading } = request;
     return await readCoverage(x, pools, collection, { ...reading, format: 'geotiff' });

@@ -54,19 +54,19 @@ export const nullable = <T extends ReturnType<typeof Type.Integer> | ReturnType<
 ) => Type.Union([type, Type.Null()]);
 
 /** A registered raster belongs to a layer. */
-interface Registered {
+interface LayerRaster {
   readonly layerId: number;
 }
 
 /** One kind of registered rasters: `Of` is what a registration asks for, `Raster` what is kept of it. */
-interface Registry<Raster extends Registered, Of> {
+interface Registry<Raster extends LayerRaster, Of> {
   list(layerId: number): Promise<Raster[]>;
   register(request: Of, registrant: Registrant): Promise<Raster>;
   get(id: number): Promise<Raster>;
   remove(id: number): Promise<void>;
 }
 
-export interface Registrations<Raster extends Registered, Of, View extends TSchema, Body extends TObject> {
+export interface Registrations<Raster extends LayerRaster, Of, View extends TSchema, Body extends TObject> {
   path: `/${string}`;
   byId: { id: Param<number> };
   titles: readonly [one: string, many: string];
@@ -80,7 +80,7 @@ export interface Registrations<Raster extends Registered, Of, View extends TSche
 }
 
 /** Lists, registers, shows and unregisters rasters of one kind. */
-export function registrations<Raster extends Registered, Of, View extends TSchema, Body extends TObject>({
+export function registrations<Raster extends LayerRaster, Of, View extends TSchema, Body extends TObject>({
   path,
   byId,
   titles: [one, many],

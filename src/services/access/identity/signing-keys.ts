@@ -12,7 +12,7 @@ import { ACCESS_LIMITS } from '../../../core/access/limits.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
-import type { Sealing } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/sealing.js';
 
 /** A key pair as the state keeps it. */
 interface SigningKey {
@@ -39,7 +39,7 @@ export class SigningKeys {
 
   constructor(
     documents: DocumentStore,
-    private readonly sealing: Sealing,
+    private readonly sealing: StateCipher,
     private readonly settle: () => Promise<void>,
     private readonly now: () => number = Date.now,
   ) {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
-import { decrypt, encrypt, type Sealing } from './sealing.js';
+import { decrypt, encrypt, type StateCipher } from './sealing.js';
 
 const KIND = 'key-encryption key';
 const ENVELOPE = 'envelope:';
@@ -30,7 +30,7 @@ export class SecretKeys {
 
   constructor(
     private readonly documents: DocumentStore,
-    private readonly sealing: Sealing,
+    private readonly sealing: StateCipher,
   ) {}
 
   get encrypts(): boolean {

@@ -37,7 +37,7 @@ interface Subject {
   readonly id: string;
 }
 
-interface Settled {
+interface EffectiveCollection {
   readonly of: Collection;
   readonly settings: LayerSettings;
   readonly service: ServiceSettings;
@@ -58,7 +58,7 @@ export class Layers {
   /** Counts what was measured. */
   #facts = 0;
   /** What collections have become, by id. */
-  readonly #settled = new Map<string, Settled>();
+  readonly #settled = new Map<string, EffectiveCollection>();
 
   constructor(deps: LayersDeps) {
     this.#deps = deps;

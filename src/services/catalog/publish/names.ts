@@ -1,4 +1,4 @@
-import type { AwaitedCollection, Collection, Quarantined } from '../../../core/catalog/collection.js';
+import type { AwaitedCollection, Collection, QuarantineEntry } from '../../../core/catalog/collection.js';
 import { countBy } from '../../../core/features/count-by.js';
 import { createCollectionId } from '../../kit/slug.js';
 import type { CollectionDraft } from './source.js';
@@ -85,12 +85,12 @@ export async function assignIds(
 
 /** The sources that could not be read, with the names of what they held before. */
 export async function withAwaited(
-  quarantined: readonly Quarantined[],
+  quarantined: readonly QuarantineEntry[],
   { layerIdOf, holders }: Pick<CollectionNames, 'layerIdOf' | 'holders'>,
-): Promise<Quarantined[]> {
+): Promise<QuarantineEntry[]> {
   if (!quarantined.some(({ isUnread }) => isUnread)) return [...quarantined];
   const collections = [...(await holders())].map(([holder, id]) => ({ id, ...parseHolder(holder) }));
-  const findAwaited = ({ path, layer }: Quarantined): Promise<AwaitedCollection[]> =>
+  const findAwaited = ({ path, layer }: QuarantineEntry): Promise<AwaitedCollection[]> =>
     Promise.all(
       collections
         .filter((one) => one.file === path && (layer === undefined || namesOf(layer).includes(one.layer)))

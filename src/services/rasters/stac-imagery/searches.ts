@@ -32,7 +32,7 @@ export interface Imagery {
   readonly crs: string;
 }
 
-type Sampled = Pick<Imagery, 'sample' | 'sampleStamp' | 'bands'>;
+type ImagerySample = Pick<Imagery, 'sample' | 'sampleStamp' | 'bands'>;
 
 interface Entry {
   readonly imagery: Imagery;
@@ -131,7 +131,11 @@ export class StacImagery {
   }
 
   /** The scene that was read before, while it is there; else another one, where its bands are others. */
-  async #sampled(source: StacSource, search: SceneSearch, before: Imagery | undefined): Promise<Sampled> {
+  async #sampled(
+    source: StacSource,
+    search: SceneSearch,
+    before: Imagery | undefined,
+  ): Promise<ImagerySample> {
     if (before && search.scenes.some((scene) => sceneStamp([scene]) === before.sampleStamp)) return before;
     try {
       const { sample, scene } = await this.#sample(source, search);

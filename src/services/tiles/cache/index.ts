@@ -25,7 +25,7 @@ export interface CachingOptions {
 }
 
 /** The cache of a gateway, and how it keeps up with what others change. */
-export interface Caching {
+export interface GatewayCache {
   readonly tiles: TileCache;
   readonly control: CacheControl;
   /** Takes over an edit of this gateway, or one that events tell of, and tells all others. */
@@ -48,7 +48,7 @@ export async function startCaching({
   cluster,
   announcements,
   tell,
-}: CachingOptions): Promise<Caching> {
+}: CachingOptions): Promise<GatewayCache> {
   const levels = await openLevels(config, log);
   const tiles = new TileCache(config.tileBytes, levels);
   const parts = {

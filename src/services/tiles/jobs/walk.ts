@@ -5,7 +5,7 @@ import { hilbertIndex } from '../../../core/values/hilbert.js';
 import { countRangeTiles, type TileRange } from './area.js';
 
 /** Says of boxes in the CRS of the set whether anything may lie in each. */
-export type Occupied = (boxes: readonly Box[]) => Promise<readonly boolean[]>;
+export type OccupancyCheck = (boxes: readonly Box[]) => Promise<readonly boolean[]>;
 
 export interface WalkOptions {
   set: TileMatrixSet;
@@ -16,7 +16,7 @@ export interface WalkOptions {
   /** Tiles from this place on are left out; none when absent. */
   to?: number;
   /** Absent where nothing can be said: every tile is visited. */
-  occupied: Occupied | undefined;
+  occupied: OccupancyCheck | undefined;
 }
 
 /** A tile to make, or a number of tiles that are empty. `next` is where a walk goes on behind it. */

@@ -1,7 +1,7 @@
 import type { CsvInspection, CsvTextColumn } from '../../../core/values/csv.js';
 import { plainFile } from '../../gdal/gdal.js';
 import type { CsvGeometry } from './columns.js';
-import { type CsvReading, readCsvLayout } from './reading.js';
+import { type CsvLayout, readCsvLayout } from './reading.js';
 import { readCsvRecords } from './text.js';
 
 /** Body of task `ogr.inspectCsv`: reads the whole file. */
@@ -28,7 +28,7 @@ interface Tally {
   first?: Omit<CsvTextColumn, 'column'>;
 }
 
-async function textsAmongNumbers(reading: CsvReading): Promise<CsvTextColumn[]> {
+async function textsAmongNumbers(reading: CsvLayout): Promise<CsvTextColumn[]> {
   const tallies = reading.columns.map((): Tally => ({ numbers: 0, others: 0 }));
   const commas = new Set(reading.commas.map((column) => reading.columns.indexOf(column)));
   let number = 0;

@@ -4,7 +4,7 @@ import { type Dataset, gdal } from '../../gdal/gdal.js';
 import { openInScratch } from '../../gdal/scratch.js';
 import type { ValueReadOptions } from '../geojson/values.js';
 import { writeNormal } from './normal.js';
-import { type CsvReading, isPlain, readCsvLayout } from './reading.js';
+import { type CsvLayout, isPlain, readCsvLayout } from './reading.js';
 
 /**
  * Opens a CSV file. All columns are read as texts: OGR's driver would take `007` for 7. What it cannot read is written
@@ -22,7 +22,7 @@ export async function openCsv(path: string, exactness: ValueReadOptions): Promis
   return dataset;
 }
 
-async function openReading(path: string, reading: CsvReading, exactness: ValueReadOptions): Promise<Dataset> {
+async function openReading(path: string, reading: CsvLayout, exactness: ValueReadOptions): Promise<Dataset> {
   // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
   if (isPlain(reading) && !exactness.keepsValues)
     return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));
@@ -33,7 +33,7 @@ async function openReading(path: string, reading: CsvReading, exactness: ValueRe
   });
 }
 
-function optionsOf({ geometry }: CsvReading): Record<string, string> {
+function optionsOf({ geometry }: CsvLayout): Record<string, string> {
   const options = { AUTODETECT_TYPE: 'NO', KEEP_GEOM_COLUMNS: 'NO' };
   if (!geometry) return options;
   if (geometry.encoding !== 'coordinates') return { ...options, GEOM_POSSIBLE_NAMES: geometry.column };

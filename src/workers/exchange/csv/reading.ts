@@ -7,14 +7,14 @@ import { type CsvText, detectCsvFormat, readCsvRecords } from './text.js';
 /** Records by which columns are judged before all are read. */
 const SAMPLE = 200;
 
-export interface CsvReading extends CsvText {
+export interface CsvLayout extends CsvText {
   columns: string[];
   geometry: CsvGeometry | undefined;
   /** Columns of numbers with a decimal comma. */
   commas: string[];
 }
 
-export async function readCsvLayout(path: string): Promise<CsvReading> {
+export async function readCsvLayout(path: string): Promise<CsvLayout> {
   const text = await detectCsvFormat(path);
   const { columns, records } = await headOf(text);
   const samples = columns.map((_, i) => records.find((record) => record[i])?.[i] ?? '');
@@ -25,7 +25,7 @@ export async function readCsvLayout(path: string): Promise<CsvReading> {
 }
 
 /** Whether OGR's driver reads the text as it is. */
-export function isPlain({ encoding, geometry, commas }: CsvReading): boolean {
+export function isPlain({ encoding, geometry, commas }: CsvLayout): boolean {
   const isKnown = geometry?.encoding !== 'GeoJSON' && geometry?.encoding !== 'latitude, longitude';
   return encoding === 'utf-8' && isKnown && commas.length === 0;
 }

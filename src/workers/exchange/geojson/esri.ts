@@ -151,7 +151,7 @@ function readShape(geometry: unknown, hasZ: boolean) {
   }
 }
 
-interface Wrapped {
+interface EsriLayerSource {
   source: string;
   name: string;
   crs: string | undefined;
@@ -160,7 +160,7 @@ interface Wrapped {
   isText(field: EsriField): boolean;
 }
 
-function virtualDataset({ source, name, crs, fields, isText }: Wrapped): string {
+function virtualDataset({ source, name, crs, fields, isText }: EsriLayerSource): string {
   const columns = fields.map((field) => {
     const type = isText(field) ? 'String' : ogrTypeOf(field.type);
     return `<Field name="${xmlEscaped(field.name)}" src="${xmlEscaped(field.name)}" type="${type}"/>`;

@@ -4,7 +4,7 @@ import type { Place } from '../../../core/geocoding/geocoding.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { refused } from '../../storage/remote/allowed.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import { listJsonObjects, object, parseObject, type RemoteJson, string } from './json.js';
 
 /**
@@ -13,7 +13,7 @@ import { listJsonObjects, object, parseObject, type RemoteJson, string } from '.
  */
 export async function askGeocoder(
   { url: base, verb, parameters, ...request }: GeocoderRequest,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<GeocoderAnswer> {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/$/, '')}/${verb}`;

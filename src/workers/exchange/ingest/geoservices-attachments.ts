@@ -2,7 +2,7 @@ import type { GeoServicesAttachment, GeoServicesAttachmentsTask } from '../../..
 import { LIMITS } from '../../../core/kit/limits.js';
 import { refused } from '../../storage/remote/allowed.js';
 import { askLayer } from './geoservices-features.js';
-import type { Asking } from './http.js';
+import type { RemoteAccess } from './http.js';
 import { bigInteger, isObject, listJsonObjects, type RemoteJson, readJsonInteger, string } from './json.js';
 
 /** Characters of a name, a media type or keywords that are read. */
@@ -11,7 +11,7 @@ const WORDS = 1024;
 /** Body of task `ingest.geoservicesAttachments`: what the server says of the attachments of some features. */
 export async function listAttachments(
   task: GeoServicesAttachmentsTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<GeoServicesAttachment[]> {
   const pending = new Set(task.objectIds);
   const most = LIMITS.featureAttachments * 10 * pending.size;

@@ -17,7 +17,7 @@ import { refused } from '../../storage/remote/allowed.js';
 import { parseWkid } from './discover/geoservices.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
 import { parseRemoteGeometry } from './geoservices-geometry.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import {
   bigInteger,
   isObject,
@@ -65,7 +65,7 @@ const PAGE = 1000;
 const EXACT_MEMBERS = ['domain', 'value'];
 
 /** Body of task `ingest.geoservicesLayer`. */
-export async function describeLayer(task: GeoServicesTask, asking: Asking): Promise<GeoServicesLayer> {
+export async function describeLayer(task: GeoServicesTask, asking: RemoteAccess): Promise<GeoServicesLayer> {
   const layer = await askLayer(task, '', {}, asking, EXACT_MEMBERS);
   const type = string(layer['type']);
   const isTable = type === 'Table';
@@ -130,7 +130,7 @@ function relationshipOf(one: RemoteJson): GeoServicesRelationship {
 }
 
 /** Body of task `ingest.geoservicesIds`. */
-export async function listIds(task: GeoServicesIdsTask, asking: Asking): Promise<number> {
+export async function listIds(task: GeoServicesIdsTask, asking: RemoteAccess): Promise<number> {
   const form = { where: task.where, returnIdsOnly: 'true' };
   const { objectIds } = await askLayer(task, '/query', form, asking, ['objectIds']);
   const ids = objectIds === null ? [] : objectIds;
@@ -148,7 +148,7 @@ export async function listIds(task: GeoServicesIdsTask, asking: Asking): Promise
 /** Body of task `ingest.geoservicesPage`: appends the features of some ids to a file, in the order of the ids. */
 export async function appendGeoServicesPage(
   task: GeoServicesPageTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<{ offset: number; count: number }> {
   const ids = await idsOf(task);
   const features = new Map<bigint, FeatureJson>();
@@ -186,7 +186,7 @@ async function idsOf({ idsPath, from, count }: GeoServicesPageTask): Promise<Big
 async function query(
   task: GeoServicesPageTask,
   ids: readonly bigint[],
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<[bigint, FeatureJson][]> {
   const { columns, objectIdField, hasZ, isTable, srid } = task;
   const page = await askLayer(
@@ -271,7 +271,7 @@ export async function askLayer(
   { url: text, timeoutMs, headers }: RemoteRequest,
   path: string,
   parameters: Readonly<Record<string, string>>,
-  asking: Asking,
+  asking: RemoteAccess,
   exact: ExactMembers = [],
 ): Promise<RemoteJson> {
   const url = new URL(text);

@@ -15,7 +15,7 @@ import { type AllowedHosts, refused } from '../../storage/remote/allowed.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 
 /** What a thread asks other servers with. */
-export interface Asking {
+export interface RemoteAccess {
   readonly allowed: AllowedHosts;
   readonly cancellation: Cancellation;
 }
@@ -43,7 +43,7 @@ export function nameServer(mark: string): void {
 /** The answer to a GET, or to a POST where there is a form or JSON, whatever its status, when it has at most that many bytes. */
 export function get(
   request: RemoteRequest,
-  asking: Asking,
+  asking: RemoteAccess,
   maxBytes: number = EXCHANGE_LIMITS.remotePageBytes,
 ): Promise<RemoteAnswer> {
   return ask(request, asking, async (response) => {
@@ -53,7 +53,7 @@ export function get(
 }
 
 /** Writes the answer to a GET into a new file, which is there as a whole or not at all. */
-export async function download(task: DownloadTask, asking: Asking): Promise<Download> {
+export async function download(task: DownloadTask, asking: RemoteAccess): Promise<Download> {
   try {
     return await ask(task, asking, (response, signal) => write(response, task, signal));
   } catch (error) {
@@ -68,7 +68,7 @@ export async function download(task: DownloadTask, asking: Asking): Promise<Down
  */
 async function ask<T>(
   { url: text, timeoutMs, headers, form, json }: RemoteRequest,
-  { allowed, cancellation }: Asking,
+  { allowed, cancellation }: RemoteAccess,
   read: (response: IncomingMessage, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const url = new URL(text);

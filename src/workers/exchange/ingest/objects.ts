@@ -12,14 +12,14 @@ import {
 import { children, findXmlText, parseXmlDocument, type XmlNode } from '../../files/xml.js';
 import { storeHeaders } from '../../storage/remote/credentials.js';
 import { AZURE_CODES, azurePage, azureQuery, parseHttpDate } from './azure-objects.js';
-import { type Asking, download, get, type RemoteAnswer } from './http.js';
+import { download, get, type RemoteAccess, type RemoteAnswer } from './http.js';
 import { unanswered } from './unanswered.js';
 
 /** A page of keys has 1000 of 1024 bytes at most, each escaped. */
 const MAX_BYTES = 8 << 20;
 
 /** A page of a bucket (ListObjectsV2 of S3, List Blobs of Azure), or what keeps it from being read. */
-export async function listObjects(task: ListObjectsTask, asking: Asking): Promise<ListedObjects> {
+export async function listObjects(task: ListObjectsTask, asking: RemoteAccess): Promise<ListedObjects> {
   const { store, timeoutMs } = task;
   const url = new URL(`${store.endpoint}/${store.bucket}`);
   url.search = new URLSearchParams(store.protocol === 'AzureBlob' ? azureQuery(task) : queryOf(task))
@@ -41,7 +41,7 @@ function problemOf(failure: TaskFailure, url: URL): RemoteProblem {
 }
 
 /** Writes an object of a bucket into a new file, which is there as a whole or not at all. Fails as `download` does. */
-export function downloadObject({ store, key, ...task }: ObjectTask, asking: Asking): Promise<Download> {
+export function downloadObject({ store, key, ...task }: ObjectTask, asking: RemoteAccess): Promise<Download> {
   const url = new URL(objectAddress(store, key));
   const headers = store.credentials ? storeHeaders(url, store.credentials) : {};
   return download({ ...task, url: url.href, headers }, asking);

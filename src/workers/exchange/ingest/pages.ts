@@ -10,7 +10,7 @@ import { isObject, type RemoteJson } from './json.js';
 /** Bytes that are written at once. */
 const BLOCK = 1 << 20;
 
-export interface Appended {
+export interface AppendedPage {
   /** Where the next page begins in the file. */
   readonly offset: number;
   readonly count: number;
@@ -33,7 +33,7 @@ export async function append(
   path: string,
   offset: number,
   features: Iterable<FeatureJson>,
-): Promise<Appended> {
+): Promise<AppendedPage> {
   const file = await open(path, offset === 0 ? 'w' : 'r+');
   try {
     await file.truncate(offset);
@@ -45,7 +45,11 @@ export async function append(
   }
 }
 
-async function write(file: FileHandle, start: number, features: Iterable<FeatureJson>): Promise<Appended> {
+async function write(
+  file: FileHandle,
+  start: number,
+  features: Iterable<FeatureJson>,
+): Promise<AppendedPage> {
   const ids: string[] = [];
   let offset = start;
   let count = 0;

@@ -8,13 +8,13 @@ import type {
   SourceKind,
 } from '../../../core/exchange/ingest.js';
 import { discoverRemote, removeOgcParameters } from './discover/index.js';
-import type { Asking } from './http.js';
+import type { RemoteAccess } from './http.js';
 import { unanswered } from './unanswered.js';
 
 /** Body of task `ingest.service`: fails only when it is cancelled. */
 export async function describeKind(
   { kind, ...request }: ServiceTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<ServiceAnswer> {
   const url = new URL(request.url);
   try {

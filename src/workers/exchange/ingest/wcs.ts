@@ -10,14 +10,14 @@ import {
 } from '../../files/xml.js';
 import { refused } from '../../storage/remote/allowed.js';
 import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import { selectIds } from './select-ids.js';
 
 /** Coverages of a WCS 2.0 (OGC 09-110r4) or 1.0 (OGC 03-065r6). Those of 1.1 answer in several parts, and are refused. */
 
 const TIFF = /tiff/i;
 
-export async function planWcs(task: CoveragePlanTask, asking: Asking): Promise<CoveragePlan> {
+export async function planWcs(task: CoveragePlanTask, asking: RemoteAccess): Promise<CoveragePlan> {
   const read = async (url: string): Promise<{ name: string; root: XmlNode }> => {
     const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
     const exception = findOgcException(document);
@@ -33,14 +33,14 @@ export async function planWcs(task: CoveragePlanTask, asking: Asking): Promise<C
   throw refused('it is no WCS');
 }
 
-interface Planning {
+interface PlanInput {
   task: CoveragePlanTask;
   read(url: string): Promise<{ root: XmlNode }>;
   root: XmlNode;
   version: string;
 }
 
-async function planTwo({ task, read, root, version }: Planning): Promise<CoveragePlan> {
+async function planTwo({ task, read, root, version }: PlanInput): Promise<CoveragePlan> {
   const summaries = children(getXmlChild(root, 'Contents'), 'CoverageSummary');
   const ids = summaries.map((one) => findXmlText(one, 'CoverageId') ?? '').filter((id) => id !== '');
   const formats = children(getXmlChild(root, 'ServiceMetadata'), 'formatSupported').map(
@@ -75,7 +75,7 @@ function geoTiff(formats: readonly string[]): string | undefined {
   );
 }
 
-async function planOne({ task, read, root, version }: Planning): Promise<CoveragePlan> {
+async function planOne({ task, read, root, version }: PlanInput): Promise<CoveragePlan> {
   const briefs = children(getXmlChild(root, 'ContentMetadata'), 'CoverageOfferingBrief');
   const ids = briefs.map((one) => findXmlText(one, 'name') ?? '').filter((id) => id !== '');
   const coverages: RemoteCoverage[] = [];

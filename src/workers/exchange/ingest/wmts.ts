@@ -22,7 +22,7 @@ import { validBounds } from '../../providers/archive/stored.js';
 import { refused } from '../../storage/remote/allowed.js';
 import { computeLevelZooms } from '../../tiles/archive/package/tiling.js';
 import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import { parseSrid } from './json.js';
 
 /** WMTS 1.0.0 (OGC 07-057r7): what it offers, and its tiles. */
@@ -36,7 +36,7 @@ const PAUSE_MS = 250;
 /** Body of task `ingest.wmtsPlan`. */
 export async function planWmts(
   task: RemoteRequest & { version?: string | undefined },
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<RemoteTileSet[]> {
   const url = /\.xml$/i.test(new URL(task.url).pathname)
     ? task.url
@@ -207,7 +207,7 @@ function within(level: RemoteLevel): RemoteLevel {
 /** Body of task `ingest.tiles`. */
 export async function fetchTiles(
   { urls, ...request }: RemoteTilesTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<(Uint8Array | null)[]> {
   return mapInLanes(urls, EXCHANGE_LIMITS.remoteTileRequests, (url) =>
     fetchTile({ ...request, url }, asking),
@@ -215,7 +215,7 @@ export async function fetchTiles(
 }
 
 /** What the server has no tile for is answered 404 or 204; what it cannot make now is asked for again. */
-async function fetchTile(request: RemoteRequest, asking: Asking): Promise<Uint8Array | null> {
+async function fetchTile(request: RemoteRequest, asking: RemoteAccess): Promise<Uint8Array | null> {
   for (let n = 1; ; n++) {
     try {
       const answer = await get(request, asking);

@@ -43,14 +43,14 @@ export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): Mer
   }
 }
 
-interface Taking {
+interface MergeContext {
   task: MergeRowsTask;
   file: FileRows;
   columns: MergeColumns;
   spool: MergeSpool;
 }
 
-function take(fileRow: FileRow, { task, file, columns, spool }: Taking): void {
+function take(fileRow: FileRow, { task, file, columns, spool }: MergeContext): void {
   const { target, visible, writable, request } = task;
   const { row, id: fileId, geometry, values: members, problem } = fileRow;
   const reject = (reasons: FieldError[]) => spool.reject({ row, id: fileId, reasons });

@@ -76,7 +76,7 @@ function idColumnOf({ fields }: ExportDraft, layer: Layer): string {
   return isIdColumn ? quote('id') : 'FID';
 }
 
-interface Reading {
+interface DraftSource {
   idColumn: string;
   isKml: boolean;
 }
@@ -84,7 +84,7 @@ interface Reading {
 function selection(
   { fields, idField, isEmpty }: ExportDraft,
   layer: string,
-  { idColumn, isKml }: Reading,
+  { idColumn, isKml }: DraftSource,
 ): string {
   const columns = fields.map(({ name, type }) => {
     const column = quote(name);

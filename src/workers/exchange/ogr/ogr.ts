@@ -27,13 +27,13 @@ import { findSheetCoordinates, openSpreadsheet, spreadsheetDriver } from './form
 import { requireNoDocumentType } from './formats/xml-prolog.js';
 
 /** How a file is read. */
-interface Reading extends ValueReadOptions {
+interface VectorReadOptions extends ValueReadOptions {
   /** The layer that is read; any when absent. */
   readonly layer?: string | undefined;
 }
 
 /** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
-export async function openVector(path: string, reading: Reading = {}): Promise<Dataset> {
+export async function openVector(path: string, reading: VectorReadOptions = {}): Promise<Dataset> {
   if (GEODATABASE.test(path)) return openGeodatabase(path);
   await plainFile(path);
   const spreadsheet = spreadsheetDriver(path);

@@ -68,13 +68,13 @@ export async function unpackArchive(task: UnpackTask, part: string): Promise<Unp
 const isGzip = (path: string) => extname(path).toLowerCase() === '.gz';
 
 /** What was written, relative to the folder. */
-interface Unpacked {
+interface ArchiveContents {
   mains: string[];
   left: string[];
 }
 
 /** A file without the ending `.gz`. It may grow no more than an archive. */
-async function inflate(path: string, part: string, size: number): Promise<Unpacked> {
+async function inflate(path: string, part: string, size: number): Promise<ArchiveContents> {
   const file = basename(path).slice(0, -'.gz'.length);
   const extension = extname(file).toLowerCase();
   const main = plainName(file.slice(0, file.length - extension.length)) + extension;
@@ -103,7 +103,11 @@ async function inflate(path: string, part: string, size: number): Promise<Unpack
  * files of its data sets. An entry never grows beyond the size that the directory gives, and its name in the folder is
  * one of ours.
  */
-async function unzip({ path, every, layer }: UnpackTask, part: string, size: number): Promise<Unpacked> {
+async function unzip(
+  { path, every, layer }: UnpackTask,
+  part: string,
+  size: number,
+): Promise<ArchiveContents> {
   const archive = await openZip(path);
   try {
     const entries = await checkedEntries(archive, size);

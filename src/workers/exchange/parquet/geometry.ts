@@ -68,17 +68,17 @@ function head(code: number, count: number): Buffer {
 }
 
 type Vertex = Record<'x' | 'y' | 'z' | 'm', number | undefined>;
-type Nested = Vertex | Nested[];
+type NestedVertices = Vertex | NestedVertices[];
 
 /** WKB of coordinates of a native encoding. */
-export function writeNestedWkb(type: string, coordinates: Nested): Buffer {
+export function writeNestedWkb(type: string, coordinates: NestedVertices): Buffer {
   const vertex = firstVertex(coordinates);
   const axes = (['x', 'y', 'z', 'm'] as const).filter((axis) => vertex?.[axis] !== undefined);
   const thousands = (axes.includes('z') ? 1000 : 0) + (axes.includes('m') ? 2000 : 0);
-  const write = (name: string, value: Nested): Buffer => {
+  const write = (name: string, value: NestedVertices): Buffer => {
     const code = CODES[name]! + thousands;
     if (name === 'Point') return Buffer.concat([head(code, 0).subarray(0, 5), point(value as Vertex)]);
-    const parts = value as Nested[];
+    const parts = value as NestedVertices[];
     if (name.startsWith('Multi'))
       return Buffer.concat([head(code, parts.length), ...parts.map((part) => write(name.slice(5), part))]);
     const bodies = name === 'Polygon' ? parts.map((ring) => line(ring as Vertex[])) : [];
@@ -95,7 +95,7 @@ export function writeNestedWkb(type: string, coordinates: Nested): Buffer {
   return write(type, coordinates);
 }
 
-function firstVertex(coordinates: Nested): Vertex | undefined {
+function firstVertex(coordinates: NestedVertices): Vertex | undefined {
   if (!Array.isArray(coordinates)) return coordinates;
   for (const part of coordinates) {
     const vertex = firstVertex(part);

@@ -4,7 +4,7 @@ import { dbscan, kmeans, ringsToGeoJson } from '../../../native/analytics.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { convertAttributes, feature, joinFeatureTexts, namedFields, writeRowGeometry } from './features.js';
 import { convexHull } from './hull.js';
-import { indexColumns, type Located, located, readInput } from './input.js';
+import { type FeatureCentroids, indexColumns, located, readInput } from './input.js';
 import { localPlane, type Metric, metric, projectPositions } from './plane.js';
 import { StatisticsGroup } from './statistics.js';
 
@@ -55,7 +55,7 @@ export function computeClusterLabels(
 
 function hulls(
   { statistics }: ClustersTask,
-  { rows, positions }: Located,
+  { rows, positions }: FeatureCentroids,
   labels: Int32Array,
   at: (name: string) => number,
 ): Omit<AnalyticsResult, 'inputTruncated'> {

@@ -28,8 +28,8 @@ export class NumberColumn implements ColumnCollector<NumberStatistics> {
   readonly #random = randomNumbers();
   readonly #spread = new Spread();
   #notFinite = 0;
-  #least: Measured | undefined;
-  #greatest: Measured | undefined;
+  #least: ComparableNumber | undefined;
+  #greatest: ComparableNumber | undefined;
 
   constructor(readonly whole: boolean) {}
 
@@ -85,14 +85,14 @@ export class NumberColumn implements ColumnCollector<NumberStatistics> {
   }
 }
 
-interface Measured {
+interface ComparableNumber {
   /** The nearest double. */
   readonly number: number;
   readonly value: NonNullable<Value>;
 }
 
 /** Compares by all digits where the doubles are equal. */
-function isLess(a: Measured, b: Measured): boolean {
+function isLess(a: ComparableNumber, b: ComparableNumber): boolean {
   if (a.number !== b.number) return a.number < b.number;
   if (a.value === b.value) return false;
   return compareNumbers(exactNumber(String(a.value)), exactNumber(String(b.value))) < 0;

@@ -18,7 +18,7 @@ import { OverviewQueue } from './overviews.js';
 import { chooseLane, FILES, type LaneName, placeFor, ThreadLoad } from './placing.js';
 import { TableLoad } from './table-load.js';
 
-interface Waiting {
+interface WaitingTask {
   name: VectorTaskName;
   input: unknown;
   lane: LaneName;
@@ -92,7 +92,7 @@ const NO_LIMIT = 10_000;
 const RESERVED_PART = 1 / 4;
 
 interface Lane {
-  readonly tasks: FairLane<Waiting>;
+  readonly tasks: FairLane<WaitingTask>;
   readonly tables: TableLoad;
 }
 
@@ -158,7 +158,7 @@ export class VectorPool {
     options: TaskOptions,
     resolve: (value: unknown) => void,
     reject: (error: TaskFailure) => void,
-  ): Waiting {
+  ): WaitingTask {
     let timer: NodeJS.Timeout | undefined;
     const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
     // One that has begun tells itself whether it ended early.
@@ -172,7 +172,7 @@ export class VectorPool {
     const { tables } = this.#laneOf(lane);
     const table = tableOf(lane, input);
     let heavy: boolean | undefined;
-    const task: Waiting = {
+    const task: WaitingTask = {
       name,
       input,
       lane,
@@ -232,13 +232,13 @@ export class VectorPool {
     return false;
   }
 
-  #enqueue(task: Waiting): void {
+  #enqueue(task: WaitingTask): void {
     this.#laneOf(task.lane).tasks.queue.push(task);
     this.#queued++;
   }
 
   /** Takes a task out of its queue; false when it is not in there any more. */
-  #withdraw(task: Waiting): boolean {
+  #withdraw(task: WaitingTask): boolean {
     if (!this.#laneOf(task.lane).tasks.queue.remove(task)) return false;
     this.#queued--;
     return true;
@@ -272,7 +272,7 @@ export class VectorPool {
     const reserved = { reserved: this.#reserved.perDatabase, reservedFirst: true };
     const seats = { common, ...reserved, heavy: Math.max(1, common >> 1) };
     const ofTable = Math.max(1, common - Math.max(1, Math.floor(common * RESERVED_PART)));
-    const mayStart = ({ table }: Waiting) => table === '' || tables.count(table) < ofTable;
+    const mayStart = ({ table }: WaitingTask) => table === '' || tables.count(table) < ofTable;
     return { tasks: new FairLane(seats, mayStart), tables };
   }
 
@@ -282,7 +282,7 @@ export class VectorPool {
     return placeFor(this.#threads, lane, lane === FILES ? 1 : perDatabase)!;
   }
 
-  async #start(task: Waiting, { pool, load }: Thread): Promise<void> {
+  async #start(task: WaitingTask, { pool, load }: Thread): Promise<void> {
     const { name, input, lane, cancellation, traceparent } = task;
     const message: VectorMessage = { name, input: packed(input), flag: cancellation?.shared };
     if (traceparent !== undefined) message.traceparent = traceparent;
@@ -340,7 +340,7 @@ function tableOf(lane: LaneName, input: unknown): string {
 }
 
 /** Memory that moves to the thread with a task. */
-function memoryOf({ name, input }: Waiting): ArrayBuffer[] {
+function memoryOf({ name, input }: WaitingTask): ArrayBuffer[] {
   return name === 'vector.body' ? (input as TaskInput<'vector.body'>).parts.map(({ buffer }) => buffer) : [];
 }
 

@@ -13,7 +13,7 @@ import { statisticAttributes } from './statistics.js';
 
 type Dissolve = Extract<FeatureProcess, { kind: 'dissolve' }>;
 
-interface Dissolved {
+interface DissolveGroup {
   values: FeatureRow['values'];
   union: GeometryUnion;
   statistics: StatisticsGroup;
@@ -54,13 +54,13 @@ export async function dissolveFeatures(run: ProcessRun, process: Dissolve): Prom
 async function groupsOf(
   run: ProcessRun,
   { by, statistics, operation }: Dissolve,
-): Promise<Iterable<Dissolved>> {
+): Promise<Iterable<DissolveGroup>> {
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
-  const groups = new ValueGroups<Dissolved>(statistics.length);
+  const groups = new ValueGroups<DissolveGroup>(statistics.length);
   let bytes = 0;
   for await (const rows of run.rows(input)) {
-    const batches = new Map<Dissolved, (Uint8Array | null)[]>();
+    const batches = new Map<DissolveGroup, (Uint8Array | null)[]>();
     const geometries = operation ? resultsOf(run, rows, operation) : listGeometries(rows);
     for (const [i, row] of rows.entries()) {
       const geometry = geometries[i];

@@ -2,7 +2,7 @@ import type { FeatureRow } from '../../../core/features/features.js';
 import type { Box } from '../../../core/geometry/box.js';
 import type { FeatureProcess, ProcessFeatures } from '../../../core/processes/feature-processes.js';
 import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
-import { type Joined, JoinIndex } from '../../../native/analytics.js';
+import { JoinIndex, type JoinPairs } from '../../../native/analytics.js';
 import { NearestIndex } from '../../../native/proximity.js';
 import { StatisticsGroup } from '../../features/analytics/statistics.js';
 import { indexOver, type Layer } from '../layers.js';
@@ -74,7 +74,7 @@ interface Match {
 }
 
 /** Pairs of the first rows, up to the one that reaches the bound. */
-type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => Joined;
+type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => JoinPairs;
 
 /** What each row meets, a part of the rows at a time. */
 function* matchesOf(

@@ -5,7 +5,7 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { PostgisRaster } from '../../../core/rasters/rasters.js';
 import { gdal } from '../../gdal/gdal.js';
 import { requireShape } from '../../gdal/shape.js';
-import type { Opened, Opening } from './opening.js';
+import type { OpenRaster, RasterOpener } from './opening.js';
 
 /** How long what is open counts as up to date: rows change without a word. */
 const FRESH_MS = 60_000;
@@ -18,7 +18,7 @@ interface Server {
 }
 const servers = new Map<string, Server>();
 
-export async function postgisOpening(source: PostgisRaster): Promise<Opening> {
+export async function postgisOpening(source: PostgisRaster): Promise<RasterOpener> {
   const server = servers.get(source.database) ?? { failures: 0 };
   servers.set(source.database, server);
   const name = connectionOf(source, server.failures);
@@ -41,7 +41,7 @@ function unavailable(): TaskFailure {
   return new TaskFailure('store-unavailable', 'The database does not answer, or does not show the raster.');
 }
 
-async function openColumn(name: string, server: Server): Promise<Opened> {
+async function openColumn(name: string, server: Server): Promise<OpenRaster> {
   let opened: Awaited<ReturnType<typeof gdal.openAsync>>;
   try {
     opened = await gdal.openAsync(name, 'r', ['PostGISRaster']);

@@ -8,7 +8,7 @@ import { isBelow } from '../../../core/files/folders.js';
 export type StacJson = Record<string, unknown>;
 
 /** A document that was left out, and why. */
-export interface Refused {
+export interface DocumentRefusal {
   path: string;
   reason: string;
 }

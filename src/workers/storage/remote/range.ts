@@ -69,15 +69,19 @@ export async function readRange(
   }
 }
 
-interface Asking {
+interface RangeOptions {
   allowed: AllowedHosts;
   end: number;
   headersFor(url: URL, range: string): Record<string, string>;
 }
 
-type Asked = { answer: RangeAnswer } | { location: string };
+type RangeOutcome = { answer: RangeAnswer } | { location: string };
 
-function ask(url: URL, range: RemoteRange, { allowed, end, headersFor }: Asking): Promise<Asked> {
+function ask(
+  url: URL,
+  range: RemoteRange,
+  { allowed, end, headersFor }: RangeOptions,
+): Promise<RangeOutcome> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
     const header = `bytes=${range.offset}-${range.offset + range.length - 1}`;
@@ -124,7 +128,7 @@ function ask(url: URL, range: RemoteRange, { allowed, end, headersFor }: Asking)
   });
 }
 
-async function read(response: IncomingMessage, range: RemoteRange): Promise<Asked> {
+async function read(response: IncomingMessage, range: RemoteRange): Promise<RangeOutcome> {
   const { statusCode = 0, headers } = response;
   if (statusCode >= 301 && statusCode <= 308 && statusCode !== 304 && headers.location !== undefined)
     return { location: headers.location };

@@ -33,7 +33,7 @@ const PERFORMANCE = 'migration performance evidence';
 
 type RunRecord = Static<typeof MigrationRunBody>;
 type EvidenceRecord = Static<typeof EvidenceBody>;
-type Ending = Static<typeof RunEnd>;
+type RunEndRecord = Static<typeof RunEnd>;
 
 /** A pack as it came, and its digest. */
 interface Pack {
@@ -299,7 +299,7 @@ function requireRunning(run: RunRecord): RunRecord {
   return run;
 }
 
-function packOf({ evidencePackBody: text, evidencePackFingerprint: said }: Ending): Pack | undefined {
+function packOf({ evidencePackBody: text, evidencePackFingerprint: said }: RunEndRecord): Pack | undefined {
   if (text === undefined || text === null) return undefined;
   const fingerprint = computeFingerprint(text);
   requireSound([
@@ -320,7 +320,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function ended(run: RunRecord, body: Ending, pack: Pack | undefined): RunRecord {
+function ended(run: RunRecord, body: RunEndRecord, pack: Pack | undefined): RunRecord {
   const { status, completedAt, statusNote, evidencePackRef, evidencePackFingerprint } = body;
   return {
     ...run,

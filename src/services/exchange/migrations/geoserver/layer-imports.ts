@@ -5,7 +5,7 @@ import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import type { Pools } from '../../../../core/tasks/tasks.js';
 import type { JobRow } from '../../../../stores/jobs/jobs.js';
 import type { JobEngine, SubmitOptions } from '../../../jobs/engine.js';
-import type { JobContext, JobStopped } from '../../../jobs/kinds.js';
+import type { JobContext, JobStopError } from '../../../jobs/kinds.js';
 import { nextToEnd } from '../../../jobs/next-end.js';
 import type { ImportService } from '../../import.js';
 import type { ImportResult, RemoteInput } from '../../import-input.js';
@@ -51,7 +51,7 @@ export class LayerImports {
     } catch (error) {
       const { signal } = this.context;
       // Of a run that another one goes on with, the jobs go on too.
-      if (!signal.aborted || (signal.reason as JobStopped).reason === 'cancelled') await this.#cancelAll();
+      if (!signal.aborted || (signal.reason as JobStopError).reason === 'cancelled') await this.#cancelAll();
       throw error;
     }
   }

@@ -12,10 +12,10 @@ import type {
 import { geoServerId } from '../../../../core/exchange/geoserver.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { refused } from '../../../storage/remote/allowed.js';
-import type { Asking } from '../http.js';
+import type { RemoteAccess } from '../http.js';
 import { object, type RemoteJson } from '../json.js';
 import { listRestNames, listRestObjects, parseRestFlag, parseRestString } from './documents.js';
-import { GeoServerReading, type Path } from './reading.js';
+import { GeoServerReader, type Path } from './reading.js';
 import {
   parseCoverage,
   parseFeatureType,
@@ -36,9 +36,9 @@ const SERVICES = ['wfs', 'wms', 'wcs'] as const;
  */
 export async function readGeoServer(
   { withStyles, ...request }: GeoServerTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<GeoServerCatalog> {
-  const reading = new GeoServerReading(request, asking);
+  const reading = new GeoServerReader(request, asking);
   const about = aboutOf(await reading.first(['about', 'version']));
   const walk = new Walk(reading, request.url, withStyles);
   const workspaces = await walk.workspaces();
@@ -79,7 +79,7 @@ interface Listing {
 
 class Walk {
   constructor(
-    private readonly reading: GeoServerReading,
+    private readonly reading: GeoServerReader,
     private readonly root: string,
     private readonly withStyles: boolean,
   ) {}

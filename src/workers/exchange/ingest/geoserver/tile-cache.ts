@@ -9,13 +9,13 @@ import { MAX_MATRICES } from '../../../../core/tiles/tile-matrix/document.js';
 import { METRES_PER_DEGREE, PIXEL_METRES } from '../../../../core/tiles/tile-matrix.js';
 import { children, findXmlText, getXmlChild, type XmlNode } from '../../../files/xml.js';
 import { refused } from '../../../storage/remote/allowed.js';
-import type { GeoServerReading } from './reading.js';
+import type { GeoServerReader } from './reading.js';
 
 /** The tile cache of a GeoServer (GeoWebCache): its gridsets, and the layers whose tiles lie in them. */
 
 /** Gridsets and tile layers; none of either where there is no tile cache. */
 export async function readTileCache(
-  reading: GeoServerReading,
+  reading: GeoServerReader,
 ): Promise<Pick<GeoServerCatalog, 'gridsets' | 'tileLayers'>> {
   const names = await reading.tileCache(['gridsets'], /^gridSets$/, (root) => namesOf(root, 'gridSet'));
   if (names === undefined) return { gridsets: [], tileLayers: [] };

@@ -8,7 +8,7 @@ import { stringifyExactly } from '../../../../core/values/json.js';
 import { requireBounds } from '../../../../core/values/json-bounds.js';
 import { refused } from '../../../storage/remote/allowed.js';
 import { wellAnswered } from '../discover/index.js';
-import { type Asking, get } from '../http.js';
+import { get, type RemoteAccess } from '../http.js';
 import { isObject, listJsonObjects, parseObject, type RemoteJson } from '../json.js';
 
 /** What is asked for one page. */
@@ -31,7 +31,7 @@ export class Documents {
 
   constructor(
     readonly task: SceneSearchTask,
-    readonly asking: Asking,
+    readonly asking: RemoteAccess,
   ) {
     this.#end = Date.now() + task.timeoutMs;
   }

@@ -6,7 +6,7 @@ import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { around, type Box } from '../../../../core/geometry/box.js';
 import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
 import { refused } from '../../../storage/remote/allowed.js';
-import type { Asking } from '../http.js';
+import type { RemoteAccess } from '../http.js';
 import { isObject, object, parseJsonBox, parseLinks, type RemoteJson, readJsonInteger } from '../json.js';
 import { filterParameters } from './filter.js';
 import { Documents, findNextRequest, type StacPage, type StacPageRequest } from './paging.js';
@@ -19,7 +19,7 @@ const PAGE_ITEMS = 250;
  * Body of task `ingest.stacScenes`. Fails with `source-unreadable` for what is no STAC API or does not take the search, with
  * `store-unavailable`, `deadline-exceeded` and `too-large`.
  */
-export async function searchScenes(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
+export async function searchScenes(task: SceneSearchTask, asking: RemoteAccess): Promise<SceneSearch> {
   try {
     return await search(task, asking);
   } catch (error) {
@@ -33,7 +33,7 @@ export async function searchScenes(task: SceneSearchTask, asking: Asking): Promi
   }
 }
 
-async function search(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
+async function search(task: SceneSearchTask, asking: RemoteAccess): Promise<SceneSearch> {
   const documents = new Documents(task, asking);
   const landing = await landingOf(documents);
   const extent = task.isDescribed ? await extentOf(documents, landing) : undefined;
@@ -132,22 +132,22 @@ function parametersOf(
   };
 }
 
-interface Sorting {
+interface SortTerm {
   readonly field: string;
   readonly direction: 'asc' | 'desc';
 }
 
-const sorting = (text: string): Sorting[] => [
+const sorting = (text: string): SortTerm[] => [
   { field: text.slice(1), direction: text.startsWith('-') ? 'desc' : 'asc' },
 ];
 
 /** As GET has it. */
 function textOf(value: unknown): string {
   if (!Array.isArray(value)) return String(value);
-  return value.map((one) => (isObject(one) ? sortText(one as unknown as Sorting) : String(one))).join(',');
+  return value.map((one) => (isObject(one) ? sortText(one as unknown as SortTerm) : String(one))).join(',');
 }
 
-const sortText = ({ field, direction }: Sorting) => `${direction === 'desc' ? '-' : '+'}${field}`;
+const sortText = ({ field, direction }: SortTerm) => `${direction === 'desc' ? '-' : '+'}${field}`;
 
 /** Scenes that were found, each once. */
 class Scenes {
@@ -159,7 +159,7 @@ class Scenes {
 
   constructor(
     readonly task: SceneSearchTask,
-    readonly asking: Asking,
+    readonly asking: RemoteAccess,
   ) {}
 
   get isFull(): boolean {

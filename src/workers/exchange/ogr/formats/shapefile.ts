@@ -68,7 +68,7 @@ async function keepValues(dataset: Dataset, path: string, encoding: string | und
   return result;
 }
 
-interface Assumed {
+interface EncodingGuess {
   /** Name of the Encoding Standard. */
   encoding: string;
   /** Absent where the file states it. */
@@ -76,7 +76,7 @@ interface Assumed {
 }
 
 /** The encoding that GDAL has to be told; undefined where it finds it, or all is ASCII. */
-async function encodingFor(path: string): Promise<Assumed | undefined> {
+async function encodingFor(path: string): Promise<EncodingGuess | undefined> {
   const [table, label] = await Promise.all([findSidecar(path, '.dbf'), labelOf(path)]);
   if (table === undefined) return undefined;
   const { language, values } = await textsOf(table);
@@ -94,7 +94,7 @@ async function encodingFor(path: string): Promise<Assumed | undefined> {
   return { ...detected(values), reason: `${what} and ${why}` };
 }
 
-function detected(values: readonly Uint8Array[]): Assumed {
+function detected(values: readonly Uint8Array[]): EncodingGuess {
   if (values.every((value) => isUtf8(value))) return { encoding: 'utf-8' };
   const lines = values.flatMap((value) => [value, Buffer.from('\n')]);
   return { encoding: likelyEncoding(Buffer.concat(lines)) };

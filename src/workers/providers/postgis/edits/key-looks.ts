@@ -26,7 +26,7 @@ const STALE_MS = 60_000;
 const TABLES = 1000;
 
 /** What a thread knows of the numbers of a table. */
-interface Numbering {
+interface KeyRecord {
   /** What was committed when all keys were looked at for the last time; undefined while they have not been. */
   readonly snapshot: string | undefined;
   /** A look that is not over: the last key that it came to, and what was committed at its beginning. */
@@ -37,7 +37,7 @@ interface Numbering {
   readonly cost: number;
 }
 
-const numberings = new LRUCache<string, Numbering>({ max: TABLES });
+const numberings = new LRUCache<string, KeyRecord>({ max: TABLES });
 /** Looks of this thread: one at a table. They never reject. */
 const flights = new Map<string, Promise<void>>();
 
@@ -70,7 +70,7 @@ async function snapshotOf(connection: PostgresConnection): Promise<string> {
   return snapshot;
 }
 
-function isDue(last: Numbering | undefined, snapshot: string, now: number): boolean {
+function isDue(last: KeyRecord | undefined, snapshot: string, now: number): boolean {
   if (last?.snapshot === undefined) return true;
   const pause = last.cost * SHARE;
   const isQuiet = snapshot === last.snapshot && !last.rest;
@@ -125,7 +125,7 @@ async function look(
 async function lookOn(
   connection: PostgresConnection,
   source: PostgisSource,
-  { name, snapshot, last }: { name: string; snapshot: string; last: Numbering | undefined },
+  { name, snapshot, last }: { name: string; snapshot: string; last: KeyRecord | undefined },
 ): Promise<void> {
   const begin = performance.now();
   const isFirst = last?.snapshot === undefined;

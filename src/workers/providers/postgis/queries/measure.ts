@@ -14,7 +14,7 @@ const COUNTED_ROWS = 200_000;
 const ONE_MS = 3000;
 const ALL_MS = 20_000;
 
-export interface Measured extends SensibleExtent {
+export interface Measurement extends SensibleExtent {
   count: number;
   /** True when the count is the planner's. */
   estimated: boolean;
@@ -33,7 +33,7 @@ export class TableMeasurement {
 
   constructor(readonly connection: PostgresConnection) {}
 
-  async table(table: MeasuredTable, crs: string): Promise<Measured> {
+  async table(table: MeasuredTable, crs: string): Promise<Measurement> {
     // Views and foreign tables have no statistics: they are tried.
     const counted = table.estimate <= COUNTED_ROWS ? await this.#counted(table) : undefined;
     const { count, extent } = counted ?? {

@@ -3,7 +3,7 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { GriddedRaster, RasterPosition } from '../../../../core/rasters/rasters.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../../gdal/gdal.js';
-import type { Opened, Opening } from '../opening.js';
+import type { OpenRaster, RasterOpener } from '../opening.js';
 import { bentPlace, readGeolocation, straightened } from './bent-grid.js';
 import type { CoordinateArrays } from './coordinate-arrays.js';
 import { detectGridFormat, type GridFormat } from './format.js';
@@ -32,7 +32,7 @@ export async function gridLayout(path: string): Promise<Layout> {
   return entryOf(path, format, stamp).layout;
 }
 
-export async function griddedOpening(source: GriddedRaster, at: RasterPosition = {}): Promise<Opening> {
+export async function griddedOpening(source: GriddedRaster, at: RasterPosition = {}): Promise<RasterOpener> {
   const { grid, stamp, format, known: layout } = await located(source);
   const slice = sliceOf(grid, at);
   return {
@@ -88,7 +88,7 @@ async function openSlice(
   source: GriddedRaster,
   grid: VariableGrid,
   { slice, format, shape: known }: Slice,
-): Promise<Opened> {
+): Promise<OpenRaster> {
   const variables = source.variables.map((name) => grid.variables.find((one) => one.name === name)!);
   const sizes = grid.axes.stored.map(({ size }) => size);
   const { driver } = format;
@@ -118,7 +118,7 @@ async function openBent(
   format: GridFormat,
   place: GridGeoreference,
   slices: readonly SlicedVariable[],
-): Promise<Opened> {
+): Promise<OpenRaster> {
   const names = {
     longitude: format.sliceName(path, arrays.longitude, []),
     latitude: format.sliceName(path, arrays.latitude, []),
@@ -134,7 +134,7 @@ async function openBent(
 }
 
 /** A grid whose rows run from south to north, turned over as it is read. */
-async function turned(dataset: Dataset): Promise<Opened> {
+async function turned(dataset: Dataset): Promise<OpenRaster> {
   const { x: width, y: height } = dataset.rasterSize;
   const [x0, dx, , y0, , dy] = dataset.geoTransform as number[];
   const box = [x0!, y0!, x0! + width * dx!, y0! + height * dy!];

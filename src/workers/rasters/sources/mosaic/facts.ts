@@ -7,7 +7,7 @@ import { type Dataset, gdal, scratchPath, unreadable } from '../../../gdal/gdal.
 import { type GeoTransform, getGeoreference } from '../../georeference.js';
 import { gridArguments, mercatorGrid } from '../../mercator.js';
 import { nodataIn } from '../../pixels/nodata.js';
-import type { Opening } from '../opening.js';
+import type { RasterOpener } from '../opening.js';
 import { findTurnedCrs } from './turn.js';
 
 export interface MemberBand {
@@ -45,7 +45,7 @@ const factsByPath = new Map<string, Kept>();
 /** Opened once for each state of the member. `crs` absent: that of the member. */
 export function readMemberFacts(
   member: MosaicMember,
-  opening: Opening,
+  opening: RasterOpener,
   crs: string | undefined,
 ): Promise<MemberFacts> {
   const key = `${opening.key}\0${crs ?? ''}`;
@@ -68,7 +68,11 @@ function forget(key: string): void {
   factsByPath.delete(key);
 }
 
-async function read(member: MosaicMember, opening: Opening, crs: string | undefined): Promise<MemberFacts> {
+async function read(
+  member: MosaicMember,
+  opening: RasterOpener,
+  crs: string | undefined,
+): Promise<MemberFacts> {
   const opened = await opening.open();
   try {
     if (opened.name === undefined)

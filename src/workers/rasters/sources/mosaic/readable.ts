@@ -7,7 +7,7 @@ import { RASTER_LIMITS } from '../../../../core/rasters/limits.js';
 import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters/rasters.js';
 import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
-import type { Opening } from '../opening.js';
+import type { RasterOpener } from '../opening.js';
 import { type MemberFacts, readMemberFacts } from './facts.js';
 
 /** How long a member that is damaged is left out without another look. */
@@ -15,7 +15,7 @@ const DAMAGED_MS = 60_000;
 
 export interface ReadableMember {
   member: MosaicMember;
-  opening: Opening;
+  opening: RasterOpener;
   facts: MemberFacts;
 }
 
@@ -40,7 +40,7 @@ const isAway = ({ code }: TaskFailure) => code === 'store-unavailable';
 export async function readableMembers(
   members: readonly MosaicMember[],
   { crs, bandTypes, merge }: { crs: string; bandTypes: readonly string[]; merge?: Merge | undefined },
-  openingOf: (source: RasterSource) => Promise<Opening>,
+  openingOf: (source: RasterSource) => Promise<RasterOpener>,
 ): Promise<ReadableMembers> {
   const all = await mapInLanes(
     members,
