@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { StateCipher } from '../../src/services/access/keys/sealing.js';
 import { parseKeyVersion, SecretKeys } from '../../src/services/access/keys/secret-keys.js';
+import { StateCipher } from '../../src/services/access/keys/state-cipher.js';
 import { temporaryState } from '../support/state.js';
 
 let t: Awaited<ReturnType<typeof temporaryState>>;

@@ -11,11 +11,11 @@ import { LIMITS } from '../../src/core/kit/limits.js';
 import type { TaskInput } from '../../src/core/tasks/tasks.js';
 import { JsonBoundsError, parseJsonText, requireBounds } from '../../src/core/values/json-bounds.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { ForwardedHeaders } from '../../src/gateway/http/requests/forwarding.js';
+import { ForwardedHeaders } from '../../src/gateway/http/requests/forwarded-headers.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { createLog } from '../../src/services/telemetry/log.js';
 import { raw } from '../e2e/support/http.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { NO_AUDIT } from '../support/no-audit.js';
 import { errorLines, gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 

@@ -1,9 +1,9 @@
 import type { Operation } from '../../src/core/http/operation.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { ForwardedHeaders } from '../../src/gateway/http/requests/forwarding.js';
+import { ForwardedHeaders } from '../../src/gateway/http/requests/forwarded-headers.js';
 import { HttpServer, type HttpServerOptions } from '../../src/gateway/http/server.js';
 import type { Log } from '../../src/services/telemetry/log.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { NO_AUDIT } from '../support/no-audit.js';
 
 const nothing = () => {};
 

@@ -6,7 +6,7 @@ import { esriFields, findEsriGeometryType } from '../../core/geoservices/geoserv
 import type { Field } from '../../core/sources/vector-source.js';
 import { exportDrawingInfo } from '../../core/styles/drawing-info/export.js';
 import { transformBox } from '../../native/index.js';
-import { findFieldType, getRelationshipFields } from '../../services/catalog/layers/related.js';
+import { findFieldType, getRelationshipFields } from '../../services/catalog/layers/relationship-fields.js';
 import { esriLayer } from '../../services/replicas/layer-view.js';
 import { GEOSERVICES_LIMITS } from './limits.js';
 

@@ -15,7 +15,7 @@ import { type BrowserPages, browserProblem, browserReply } from './replies/brows
 import { asApiError, problemReply } from './replies/problem.js';
 import { sendToHttps } from './replies/redirect.js';
 import { sendReply } from './replies/reply.js';
-import type { ForwardedHeaders } from './requests/forwarding.js';
+import type { ForwardedHeaders } from './requests/forwarded-headers.js';
 import { nameReceived, valueInQuery } from './requests/received-value.js';
 import { acceptSockets, type Upgrade } from './socket.js';
 import { errorOperation, spanAttributes } from './span-attributes.js';

@@ -13,7 +13,7 @@ import type { BodyForm, BodyReadOptions, JsonBounds } from '../../core/values/js
 import type { HttpExchange } from './exchange.js';
 import { inflateBody, requireContentCoding } from './replies/content-coding.js';
 import { memberBinder } from './requests/bind.js';
-import { ReceivedBytes } from './requests/received.js';
+import { ReceivedBytes } from './requests/received-bytes.js';
 import { turn } from './turns.js';
 
 export type BodyReader = (x: HttpExchange) => Promise<unknown>;

@@ -18,7 +18,7 @@ import {
   type Resource,
 } from './apply.js';
 import type { Stores } from './kind.js';
-import { connection } from './publishing.js';
+import { connection } from './publication.js';
 
 /** What else is done in the transaction. */
 interface Also {

@@ -17,7 +17,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { styleDocument } from '../../core/styles/document.js';
 import type { SldDiagnostic } from '../../core/styles/sld/report.js';
 import { collectionStyle, datasetStyle } from '../../services/styles/client-style.js';
-import { DEFAULT_STYLE, styled } from '../../services/styles/named.js';
+import { DEFAULT_STYLE, styled } from '../../services/styles/style-choice.js';
 import { writeSld } from '../../services/styles/translations.js';
 import * as pages from '../pages/index.js';
 import {

@@ -4,7 +4,7 @@ import type { RowFeature } from '../../core/features/item-rows.js';
 import type { FoundCollection } from '../../services/catalog/collection-search.js';
 import * as listPages from './catalog/collections.js';
 import type { Finder } from './catalog/finder.js';
-import * as landingPages from './catalog/landing.js';
+import * as landingPages from './catalog/landing-page.js';
 import { buildCrumbs } from './crumbs.js';
 import * as documentPages from './document.js';
 import * as collectionPages from './features/collection.js';

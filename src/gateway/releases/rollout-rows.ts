@@ -1,7 +1,7 @@
 import { pathString } from '../../core/http/params.js';
 import { action, jsonBody, report } from '../admin/kit.js';
 import { pathEnumeration } from '../admin/params.js';
-import { approve, coordinatedRelease, createCoordinated, rollBack } from './coordinated.js';
+import { approve, coordinatedRelease, createCoordinated, rollBack } from './coordination.js';
 import {
   CoordinatedOperation,
   CoordinatedRequest,

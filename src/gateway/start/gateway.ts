@@ -14,7 +14,7 @@ import { AuditBacklog } from '../../stores/audit/audit-backlog.js';
 import { auditTrail } from '../audit/admin/audit-trail.js';
 import { strayFailure } from '../geoservices/stray-requests.js';
 import { Dispatcher } from '../http/dispatch.js';
-import { ForwardedHeaders } from '../http/requests/forwarding.js';
+import { ForwardedHeaders } from '../http/requests/forwarded-headers.js';
 import { Idempotency } from '../http/requests/idempotency.js';
 import { HttpServer } from '../http/server.js';
 import { jsonPage, pageHeaders, problemPage } from '../pages/for-browsers.js';

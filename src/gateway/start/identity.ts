@@ -4,13 +4,13 @@ import { EndedTokens } from '../../services/access/identity/ended-tokens.js';
 import type { IdentityParts } from '../../services/access/identity/identity-parts.js';
 import { OAuthClients } from '../../services/access/identity/oauth-clients.js';
 import { SigningKeys } from '../../services/access/identity/signing-keys.js';
-import { StateCipher } from '../../services/access/keys/sealing.js';
+import { StateCipher } from '../../services/access/keys/state-cipher.js';
 import { providerFetch } from '../../services/access/oidc/provider-fetch.js';
 import { ProviderTokens } from '../../services/access/oidc/provider-tokens.js';
 import { OidcProviders } from '../../services/access/oidc/providers.js';
 import { SignIns } from '../../services/access/oidc/sign-ins.js';
 import type { RuleSet } from '../../services/access/rules/rules.js';
-import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import type { Foundation } from './foundation.js';
 

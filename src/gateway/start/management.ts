@@ -14,7 +14,7 @@ import type { IdentityParts } from '../../services/access/identity/identity-part
 import type { Users } from '../../services/access/identity/users.js';
 import type { ApiKeys } from '../../services/access/keys/api-keys.js';
 import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
-import { StateCipher } from '../../services/access/keys/sealing.js';
+import { StateCipher } from '../../services/access/keys/state-cipher.js';
 import { permits } from '../../services/access/permissions.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
@@ -30,7 +30,7 @@ import type { SourceChange } from '../../services/catalog/inspections/readings.j
 import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
-import { manageRasters } from '../../services/catalog/rasters/managed.js';
+import { manageRasters } from '../../services/catalog/rasters/raster-management.js';
 import type { Cluster } from '../../services/cluster/cluster.js';
 import { SharedTurns } from '../../services/cluster/turns.js';
 import { type Connections, requireActiveConnection } from '../../services/connections/connections.js';
@@ -77,7 +77,7 @@ import { warmTile } from '../../services/tiles/load.js';
 import { folderName } from '../../stores/database/private-files.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 import type { State } from '../../stores/state/state.js';
-import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import type { ConfigDocument } from '../admin/config-document.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { exportDownload } from '../catalog/admin/export-download.js';

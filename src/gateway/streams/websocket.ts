@@ -5,7 +5,7 @@ import { JsonBoundsError, parseJsonText } from '../../core/values/json-bounds.js
 import { changeFrame } from '../../services/streams/frames.js';
 import type { CloseReason, FrameSender, Session, Transport } from '../../services/streams/session.js';
 import { type ControlDeps, control, sendError } from './control.js';
-import { packedChange, packedFrame, unpackFrame } from './packed.js';
+import { packedChange, packedFrame, unpackFrame } from './packed-frames.js';
 
 export interface SocketOptions {
   /** Frames are MessagePack maps instead of JSON text. */

@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
-import { toNumberedCollection } from '../../core/catalog/numbered.js';
+import { toNumberedCollection } from '../../core/catalog/row-numbers.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { EditOrigin } from '../../core/edits/edits.js';
 import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';

@@ -5,7 +5,7 @@ import type { ChangedCollection } from '../../core/catalog/catalog-change.js';
 import type { LayerSettings } from '../../core/catalog/layer-settings.js';
 import { ApiError } from '../../core/errors/errors.js';
 import type { DocumentStore } from '../../stores/state/documents.js';
-import type { StateCipher } from '../access/keys/sealing.js';
+import type { StateCipher } from '../access/keys/state-cipher.js';
 import {
   collectMarks,
   findLost,

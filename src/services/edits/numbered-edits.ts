@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
-import { isNumbered, numberedSource } from '../../core/catalog/numbered.js';
+import { isNumbered, numberedSource } from '../../core/catalog/row-numbers.js';
 import { equalsAny, type Scalar } from '../../core/cql2/index.js';
 import type { EditOperation, EditOutcome, FeatureInput } from '../../core/edits/edits.js';
 import { featureTexts } from '../../core/edits/feature-text.js';

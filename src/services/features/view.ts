@@ -7,7 +7,7 @@ import {
   whole,
 } from '../../core/catalog/collection.js';
 import { findCollection } from '../../core/catalog/find.js';
-import { numberedSource, toNumberedCollection } from '../../core/catalog/numbered.js';
+import { numberedSource, toNumberedCollection } from '../../core/catalog/row-numbers.js';
 import type { CheckOptions, Expression } from '../../core/cql2/index.js';
 import { notFound } from '../../core/errors/errors.js';
 import { type Crs, defaultCrs } from '../../core/geometry/crs.js';

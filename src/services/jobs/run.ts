@@ -5,7 +5,7 @@ import type { JobParts } from '../../stores/jobs/job-parts.js';
 import type { JobProgress, JobRuns, RunOutcome } from '../../stores/jobs/job-runs.js';
 import type { JobArtifactRow, JobRow } from '../../stores/jobs/jobs.js';
 import type { JobCaller, Submitter } from '../access/identity/submitter.js';
-import { divide } from './divided.js';
+import { divide } from './division.js';
 import { describeJobFailure } from './failure.js';
 import {
   type JobContext,

@@ -15,7 +15,7 @@ import { rasterLook } from '../rasters/looks.js';
 import { shownTime } from '../rasters/shown-time.js';
 import { type SourceItem, sourceItems, windowIn84 } from '../rasters/source-items.js';
 import { withScenes } from '../rasters/stac-imagery/windows.js';
-import { styled } from '../styles/named.js';
+import { styled } from '../styles/style-choice.js';
 import { type RenderedImage, renderImage } from './render.js';
 import { chooseBackground, dpiToScaleFactor, imageName, type MapRequest, symbolScale } from './request.js';
 import { type MapWindow, mapWindow } from './window.js';

@@ -6,7 +6,7 @@ import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/metrics.js';
 import { exportTiles } from '../tiles/jobs/export.js';
 import { tileConcurrency, yielding } from '../tiles/jobs/make.js';
-import { counting, tellFailures } from '../tiles/jobs/noting.js';
+import { counting, tellFailures } from '../tiles/jobs/tally-notes.js';
 import { makeTile } from '../tiles/make.js';
 import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';

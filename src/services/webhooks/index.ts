@@ -3,7 +3,7 @@ import { type Config, ConfigError } from '../../core/config/config.js';
 import type { Webhook } from '../../core/config/config-schema.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { DeliveryStore } from '../../stores/streams/deliveries.js';
-import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import type { Alerts } from '../alerts/alerts.js';
 import type { Feed } from '../streams/feed.js';
 import * as metrics from '../telemetry/event-metrics.js';
@@ -11,7 +11,7 @@ import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
 import { PurgeReceiver } from './cdn/purge-receiver.js';
 import { Purges } from './cdn/purges.js';
-import { EventMatcher } from './matching.js';
+import { EventMatcher } from './event-matcher.js';
 import { Receiver } from './receiver.js';
 import { type DeliveryReceiver, Sink, type WebhookMatcher } from './sink.js';
 

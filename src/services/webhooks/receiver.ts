@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { ConfigError } from '../../core/config/config.js';
 import type { Webhook } from '../../core/config/config-schema.js';
 import { version } from '../../core/kit/version.js';
-import type { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import type { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import { post } from './post.js';
 import type { DeliveryReceiver } from './sink.js';
 

@@ -16,7 +16,7 @@ import { describeKind } from '../exchange/ingest/service.js';
 import { searchScenes } from '../exchange/ingest/stac/search.js';
 import { appendRead, countWfs, downloadGml, planWfs, readWfs } from '../exchange/ingest/wfs.js';
 import { fetchTiles, planWmts } from '../exchange/ingest/wmts.js';
-import { AllowedHosts } from '../storage/remote/allowed.js';
+import { AllowedHosts } from '../storage/remote/allowed-hosts.js';
 import { Cancellation } from '../threads/cancellation.js';
 import { runTaskBody } from '../threads/failure.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';

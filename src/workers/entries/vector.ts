@@ -50,7 +50,7 @@ import { lowerPriority } from '../threads/niceness.js';
 import { moved } from '../threads/thread.js';
 import { archive, archiveTiles } from '../tiles/archive.js';
 import { dropStoreTable, keepLayerStyles, load } from '../tiles/load.js';
-import { findOccupiedBoxes } from '../tiles/occupied.js';
+import { findOccupiedBoxes } from '../tiles/occupancy.js';
 import { buildOverview } from '../tiles/overviews/build.js';
 import { vectorTile } from '../tiles/tile.js';
 import { transcode } from '../tiles/transcode.js';

@@ -14,10 +14,10 @@ import type { ImageResult, TileSize } from '../../core/rasters/rasters.js';
 import { encodeFewColorsPng, encodePng, type PixelWindow } from '../../native/index.js';
 import { cutTiles } from '../rasters/images/cut.js';
 import type { Cancellation } from '../threads/cancellation.js';
+import { demultiply, putOver } from './alpha.js';
 import { type Canvas, withCanvas } from './canvas.js';
 import { parseCssColor } from './color.js';
 import { VectorPainter } from './draw-vectors.js';
-import { demultiply, putOver } from './premultiplied.js';
 import { STYLE_RESOURCES } from './resources.js';
 
 const MAX_SIDE = 8192;

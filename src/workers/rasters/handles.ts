@@ -8,7 +8,7 @@ import { getQueueLength, oneAtATime } from '../gdal/lock.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { repeated } from './pixels/continuous.js';
 import { createOpening } from './sources/index.js';
-import type { OpenRaster, RasterOpener } from './sources/opening.js';
+import type { OpenRaster, RasterOpener } from './sources/opener.js';
 
 /** Idle handles on one raster: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
 const IDLE_PER_RASTER = 8;

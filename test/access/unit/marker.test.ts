@@ -6,7 +6,7 @@ import { CLOSED, OPEN_ACCESS } from '../../../src/core/access/access.js';
 import type { Collection } from '../../../src/core/catalog/collection.js';
 import { ApiError } from '../../../src/core/errors/errors.js';
 import { ANONYMOUS, type Principal } from '../../../src/core/http/operation.js';
-import { StateCipher } from '../../../src/services/access/keys/sealing.js';
+import { StateCipher } from '../../../src/services/access/keys/state-cipher.js';
 import { LossWatch } from '../../../src/services/access/rules/findings.js';
 import {
   collectMarks,

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { Users } from '../../../src/services/access/identity/users.js';
-import { StateCipher } from '../../../src/services/access/keys/sealing.js';
+import { StateCipher } from '../../../src/services/access/keys/state-cipher.js';
 import {
   AccessRules,
   type AccessSubjects,

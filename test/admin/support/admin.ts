@@ -13,8 +13,8 @@ import type { IdentityParts } from '../../../src/services/access/identity/identi
 import { OAuthClients } from '../../../src/services/access/identity/oauth-clients.js';
 import { SigningKeys } from '../../../src/services/access/identity/signing-keys.js';
 import { EmbedKeys } from '../../../src/services/access/keys/embed-keys.js';
-import { StateCipher } from '../../../src/services/access/keys/sealing.js';
 import { SecretKeys } from '../../../src/services/access/keys/secret-keys.js';
+import { StateCipher } from '../../../src/services/access/keys/state-cipher.js';
 import { providerFetch } from '../../../src/services/access/oidc/provider-fetch.js';
 import { OidcProviders } from '../../../src/services/access/oidc/providers.js';
 import { SignIns } from '../../../src/services/access/oidc/sign-ins.js';
@@ -28,7 +28,7 @@ import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.j
 import { Layers } from '../../../src/services/catalog/layers/layers.js';
 import { PublishedLayers } from '../../../src/services/catalog/publish/layers.js';
 import { SourceLayers } from '../../../src/services/catalog/publish/source-layers.js';
-import { manageRasters } from '../../../src/services/catalog/rasters/managed.js';
+import { manageRasters } from '../../../src/services/catalog/rasters/raster-management.js';
 import { Peers } from '../../../src/services/cluster/peers.js';
 import { Connections } from '../../../src/services/connections/connections.js';
 import { Edits } from '../../../src/services/edits/edits.js';
@@ -57,7 +57,7 @@ import { Hub } from '../../../src/services/streams/hub.js';
 import { Styles } from '../../../src/services/styles/index.js';
 import { TileJobs } from '../../../src/services/tiles/jobs/service.js';
 import type { State } from '../../../src/stores/state/state.js';
-import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
 import { temporaryState } from '../../support/state.js';
 import { type Call, type CallResult, call } from './call.js';
 import { FakePools } from './fake-pools.js';

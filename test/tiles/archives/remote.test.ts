@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { allowHosts } from '../../../src/workers/providers/archive/remote.js';
-import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
 import { archive } from '../../../src/workers/tiles/archive.js';
 import { archiveTile } from '../../support/archive-tile.js';
 import { type TileRecord, writePMTiles } from '../../support/archives.js';

@@ -1,7 +1,7 @@
 import type { IconOutline } from '../../styles/symbols.js';
 import { xmlEscaped } from '../../values/xml-text.js';
 import type { LegendEntry, SymbolEntry } from './entries.js';
-import { drawnBy, type EntrySymbol } from './evaluated.js';
+import { drawnBy, type EntrySymbol } from './entry-symbols.js';
 
 /** Pixels of a legend's lines: a swatch, then the label. */
 export const ROW = {

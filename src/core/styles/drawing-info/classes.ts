@@ -1,7 +1,7 @@
 import { equalsTexts, listIntegerTexts } from '../integer-texts.js';
 import { STYLE_LIMITS } from '../limits.js';
 import type { SldContext } from '../sld/import/context.js';
-import type { SldLayerDraft } from '../sld/import/drawing.js';
+import type { SldLayerDraft } from '../sld/import/layer-draft.js';
 import type { Expr } from '../sld/values.js';
 import { type Json, readJsonNumber, readJsonString, record, records } from './json.js';
 import type { DrawingReport } from './report.js';

@@ -1,5 +1,5 @@
 import type { StyleLayer } from '../model.js';
-import type { SldLayerDraft } from '../sld/import/drawing.js';
+import type { SldLayerDraft } from '../sld/import/layer-draft.js';
 import type { Expr } from '../sld/values.js';
 import type { DrawingClass } from './classes.js';
 

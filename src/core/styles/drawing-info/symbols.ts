@@ -1,6 +1,6 @@
 import { hexColor } from '../hex-color.js';
 import { computeImageHash, ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
-import { members, rounded, type SldLayerDraft } from '../sld/import/drawing.js';
+import { members, rounded, type SldLayerDraft } from '../sld/import/layer-draft.js';
 import type { Expr } from '../sld/values.js';
 import { type Json, readJsonNumber, readJsonString, record } from './json.js';
 import type { DrawingReport } from './report.js';

@@ -10,7 +10,7 @@ import {
   readParameterValue,
   times,
   type Unit,
-} from './import/drawing.js';
+} from './import/layer-draft.js';
 import { elements, findChild, readNumberContent, readTextContent, type XmlElement } from './import/xml.js';
 import { shortenName } from './report.js';
 import type { Expr } from './values.js';

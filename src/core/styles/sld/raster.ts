@@ -3,7 +3,7 @@ import { type Color, parseColor } from '../../rasters/color-ramps.js';
 import type { Colormap } from '../../rasters/raster-look.js';
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
-import { members, readParameterValue, type SldLayerDraft } from './import/drawing.js';
+import { members, readParameterValue, type SldLayerDraft } from './import/layer-draft.js';
 import {
   all,
   asNumber,

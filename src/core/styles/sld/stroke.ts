@@ -9,7 +9,7 @@ import {
   rounded,
   type SldLayerDraft,
   type Unit,
-} from './import/drawing.js';
+} from './import/layer-draft.js';
 import { asNumber, findChild, type XmlElement } from './import/xml.js';
 import type { Expr } from './values.js';
 

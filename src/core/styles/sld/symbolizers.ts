@@ -7,7 +7,7 @@ import {
   readParameterValue,
   readSymbolizerUnit,
   type SldLayerDraft,
-} from './import/drawing.js';
+} from './import/layer-draft.js';
 import { elements, findChild, type XmlElement } from './import/xml.js';
 import { rasterDrawings } from './raster.js';
 import { strokeDrawings } from './stroke.js';

@@ -13,7 +13,7 @@ import {
   type SldLayerDraft,
   times,
   type Unit,
-} from './import/drawing.js';
+} from './import/layer-draft.js';
 import { all, asNumber, findChild, readTextContent, type XmlElement } from './import/xml.js';
 import { shortenName } from './report.js';
 import type { Expr } from './values.js';

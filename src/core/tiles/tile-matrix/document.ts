@@ -7,7 +7,7 @@ import {
   type TileMatrixSet,
   type VariableWidth,
 } from './matrix.js';
-import { matrixSet } from './registered.js';
+import { matrixSet } from './registry.js';
 
 /** The JSON encoding of tile matrix sets (OGC 17-083r4, 7.2): reading definitions of others, and writing. */
 

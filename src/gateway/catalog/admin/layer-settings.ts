@@ -17,7 +17,7 @@ import type { AnyNumber } from '../../../core/values/exact-number.js';
 import { hidingSettings } from '../../../services/access/rules/hidden.js';
 import { isAdministrator } from '../../../services/access/rules/policy.js';
 import { checkLayer, domainProblem, hasField } from '../../../services/catalog/layers/checks.js';
-import { permanentRows } from '../../../services/catalog/layers/settled.js';
+import { permanentRows } from '../../../services/catalog/layers/effective-collection.js';
 import type { AdminDeps } from '../../admin/deps.js';
 
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';

@@ -10,9 +10,9 @@ import { errorDocs } from '../../admin/envelope.js';
 import { action, group, jsonBody } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { parseUploadForm, UploadFormSchema } from '../../admin/upload-form.js';
+import { IMPORT_RESPONSES, importUpload } from './import-form.js';
 import { importRasterRows } from './import-raster.js';
 import { importTilePackage } from './import-tiles.js';
-import { IMPORT_RESPONSES, importUpload } from './imported.js';
 import { PreviewSchema, previewReceived } from './upload-views.js';
 
 const S = Type.String();

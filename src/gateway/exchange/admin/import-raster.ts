@@ -32,7 +32,7 @@ import {
   TEXT_PARTS,
 } from '../../rasters/admin/raster-form.js';
 import { makeTilesAhead } from '../../rasters/admin/raster-tiles.js';
-import { longId, nullable } from '../../rasters/admin/registered.js';
+import { longId, nullable } from '../../rasters/admin/registrations.js';
 
 const S = Type.String();
 const I = Type.Integer();

@@ -14,7 +14,7 @@ import { errorDocs, OptionalStringSchema, TimestampSchema, timestamp } from '../
 import { action, BASE_PATH, group, report } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { parseUploadForm } from '../../admin/upload-form.js';
-import { importLinks, parseImportForm } from './imported.js';
+import { importLinks, parseImportForm } from './import-form.js';
 
 /** Uploads that go on after a connection broke: the protocol tus 1.0.0 with its extensions creation, expiration and termination. */
 

@@ -5,7 +5,7 @@ import { groupColumns, valueField } from '../../../core/features/feature-groups.
 import type { Field } from '../../../core/sources/vector-source.js';
 import { type AnyNumber, toDouble } from '../../../core/values/exact-number.js';
 import { isValidInstant, UTC, zonedText } from '../../../core/values/time-zones.js';
-import type { OutputStatistic } from '../../../services/geoservices/having.js';
+import type { OutputStatistic } from '../../../services/geoservices/having-clause.js';
 import {
   type Members,
   readChoiceMember,

@@ -1,7 +1,7 @@
 import { hasFeatures, isServed } from '../../../core/catalog/abilities.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { Relationship } from '../../../core/catalog/layer-settings.js';
-import { toNumberedCollection } from '../../../core/catalog/numbered.js';
+import { toNumberedCollection } from '../../../core/catalog/row-numbers.js';
 import { layerFailure } from '../../../core/catalog/unread.js';
 import { isNumber, type Scalar } from '../../../core/cql2/ast.js';
 import { and, equalsAny } from '../../../core/cql2/index.js';
@@ -22,7 +22,7 @@ import {
   findFieldType,
   getRelationshipFields,
   toComparableValue,
-} from '../../../services/catalog/layers/related.js';
+} from '../../../services/catalog/layers/relationship-fields.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
 import { jsonReply } from '../images/in-band.js';

@@ -12,7 +12,7 @@ import {
 import type { SortKey } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
-import { type OutputStatistic, readHaving } from '../../../services/geoservices/having.js';
+import { type OutputStatistic, readHaving } from '../../../services/geoservices/having-clause.js';
 import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.js';
 import { GEOSERVICES_LIMITS } from '../limits.js';
 import {

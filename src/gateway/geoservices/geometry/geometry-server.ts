@@ -20,7 +20,7 @@ import {
   listAnswer,
   parameterDescriptions,
 } from './geometry-answers.js';
-import { EDITING } from './geometry-editing.js';
+import { EDITING } from './geometry-edits.js';
 import { NOTATION_OPERATIONS } from './geometry-notations.js';
 import {
   finiteNumbers,

@@ -1,6 +1,6 @@
 import { findAttribution, hasFeatures } from '../../../core/catalog/abilities.js';
 import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
-import { hasNumbers, toNumberedCollection } from '../../../core/catalog/numbered.js';
+import { hasNumbers, toNumberedCollection } from '../../../core/catalog/row-numbers.js';
 import { findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
 import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';

@@ -1,6 +1,6 @@
 import { plainFields } from '../../../core/access/field-masks.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
-import { isNumbered } from '../../../core/catalog/numbered.js';
+import { isNumbered } from '../../../core/catalog/row-numbers.js';
 import { type Expression, NO_FEATURES } from '../../../core/cql2/ast.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import { CRS84, type Crs, defaultCrs } from '../../../core/geometry/crs.js';

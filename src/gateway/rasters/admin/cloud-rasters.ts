@@ -15,7 +15,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { action, group } from '../../admin/kit.js';
-import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+import { longId, nullable, REGISTRATION, registrations } from './registrations.js';
 
 const I = Type.Integer();
 

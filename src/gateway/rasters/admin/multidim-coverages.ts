@@ -20,7 +20,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { action, BASE_PATH, group, report } from '../../admin/kit.js';
-import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+import { longId, nullable, REGISTRATION, registrations } from './registrations.js';
 
 const S = Type.String();
 const I = Type.Integer();

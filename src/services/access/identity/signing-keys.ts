@@ -12,7 +12,7 @@ import { ACCESS_LIMITS } from '../../../core/access/limits.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
-import type { StateCipher } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 
 /** A key pair as the state keeps it. */
 interface SigningKey {

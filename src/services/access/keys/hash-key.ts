@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
-import type { StateCipher } from './sealing.js';
+import type { StateCipher } from './state-cipher.js';
 
 const KIND = 'mask key';
 const ID = 'hash';

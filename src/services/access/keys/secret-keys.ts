@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
-import { decrypt, encrypt, type StateCipher } from './sealing.js';
+import { decrypt, encrypt, type StateCipher } from './state-cipher.js';
 
 const KIND = 'key-encryption key';
 const ENVELOPE = 'envelope:';

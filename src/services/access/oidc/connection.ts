@@ -2,7 +2,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import type { Configuration } from 'openid-client';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { ProviderFetch } from './provider-fetch.js';
-import { RefreshCache } from './refreshed.js';
+import { RefreshCache } from './refresh-cache.js';
 
 export interface ProviderAddress {
   readonly authority: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
-import type { StateCipher } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 import { ProviderConnection } from './connection.js';
 import type { ProviderFetch } from './provider-fetch.js';
 

@@ -5,7 +5,7 @@ import { ApiError } from '../../../core/errors/errors.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
 import type { Sessions } from '../identity/sessions.js';
 import type { Users } from '../identity/users.js';
-import type { StateCipher } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 import type { RuleSet } from '../rules/rules.js';
 import { findApiError } from './connection.js';
 import { filterClaims, type ProviderClaims, providedUser } from './provided-users.js';

@@ -7,7 +7,7 @@ import {
   SERVICE,
 } from '../../../core/access/access.js';
 import type { LayerSettings } from '../../../core/catalog/layer-settings.js';
-import type { StateCipher } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 import type { RememberedSources } from './remembered-sources.js';
 
 /** Other collections of a table or file when its layer was restricted, by the identities of tables and files. */

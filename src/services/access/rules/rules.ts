@@ -17,7 +17,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
 import type { Announcements } from '../../cluster/announcements.js';
 import { HashKey } from '../keys/hash-key.js';
-import type { StateCipher } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 import type { HiddenParts, HidingSettings } from './hidden.js';
 import { type LostRestrictions, NOTHING_LOST, type RuleDocuments, serviceAccessId } from './marker.js';
 import { claimsIn } from './row-filter.js';

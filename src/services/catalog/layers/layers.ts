@@ -11,7 +11,7 @@ import type { DocumentStore } from '../../../stores/state/documents.js';
 import type { Announcements } from '../../cluster/announcements.js';
 import type { Catalog } from '../catalog.js';
 import { Measurements } from '../visible-facts.js';
-import { settled } from './settled.js';
+import { settled } from './effective-collection.js';
 
 /** Kinds of the documents that settings are kept in. */
 export const LAYER_KIND = 'layer settings';

@@ -17,7 +17,7 @@ import { removeUpload } from '../../uploads/upload-files.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
 import type { RasterBaggage } from './layers.js';
 import { removeOrphans } from './orphans.js';
-import type { RegisteredRasters } from './registered.js';
+import type { RegisteredRasters } from './registered-rasters.js';
 
 export interface RasterImportInput extends Pick<RasterImportTask, 'crs' | 'geoTransform'> {
   /** The uploaded file, which belongs to the job: it is removed when the job ends, or later when another attempt may succeed. */

@@ -4,8 +4,8 @@ import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { formatObjectPlace, type ObjectPlace } from '../../storage/places.js';
-import { findObject, type GridDeps, type GridScan, NOT_READ, scanGrid } from './gridded.js';
-import type { RegisteredRasters, Registrant } from './registered.js';
+import { findObject, type GridDeps, type GridScan, NOT_READ, scanGrid } from './grid-scan.js';
+import type { RegisteredRasters, Registrant } from './registered-rasters.js';
 
 export type MultidimFormat = 'CloudOptimizedHdf5' | 'NetCdf4' | 'Grib';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError } from '../../../core/config/config.js';
 import type { Crs } from '../../../core/geometry/crs.js';
 import { MatrixSetError, readMatrixSet } from '../../../core/tiles/tile-matrix/document.js';
-import { REGISTERED_SETS } from '../../../core/tiles/tile-matrix/registered.js';
+import { REGISTERED_SETS } from '../../../core/tiles/tile-matrix/registry.js';
 import type { TileMatrixSet } from '../../../core/tiles/tile-matrix.js';
 import { parseCrs } from '../../../native/crs.js';
 import { describeCrs } from '../../../native/index.js';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
-import type { StateCipher } from '../../access/keys/sealing.js';
+import type { StateCipher } from '../../access/keys/state-cipher.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { FETCHED } from '../import.js';
 import type { FetchedFile, RemoteInput, RemoteKind } from '../import-input.js';

@@ -13,7 +13,7 @@ import {
 } from '../../../core/tiles/archives.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { StateCipher } from '../../access/keys/sealing.js';
+import type { StateCipher } from '../../access/keys/state-cipher.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind } from '../../jobs/kinds.js';
 import { tileGrid } from '../../tiles/jobs/describe.js';

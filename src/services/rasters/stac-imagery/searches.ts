@@ -5,7 +5,7 @@ import type { Scene, SceneSearch, SceneSearchTask } from '../../../core/stac/sta
 import { type StacSource, stacSource } from '../../../core/stac/stac-source.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { commonCrs, mergedSample, renewAddresses, sceneRaster } from './mosaic.js';
-import { searchInTurn } from './waiting.js';
+import { searchInTurn } from './search-turns.js';
 
 /** How often sources are looked at whose search is old. */
 const LOOK_MS = 5000;

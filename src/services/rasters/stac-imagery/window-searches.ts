@@ -4,8 +4,8 @@ import type { Box } from '../../../core/geometry/box.js';
 import { RASTER_LIMITS } from '../../../core/rasters/limits.js';
 import type { Scene } from '../../../core/stac/stac-scenes.js';
 import type { StacSource } from '../../../core/stac/stac-source.js';
+import { type Runner, searchInTurn } from './search-turns.js';
 import { createSceneSearchTask } from './searches.js';
-import { type Runner, searchInTurn } from './waiting.js';
 
 /** What was found for one address, cell and time. */
 interface Entry {

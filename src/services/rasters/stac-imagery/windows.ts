@@ -9,7 +9,7 @@ import { isInTimeRange } from '../choose.js';
 import { interval } from '../shown-time.js';
 import { listCoveringCells } from './cells.js';
 import { sceneMembers } from './mosaic.js';
-import { type Runner, waitFor } from './waiting.js';
+import { type Runner, waitFor } from './search-turns.js';
 import { scenesIn } from './window-searches.js';
 
 /** What is asked of collections whose scenes are searched for each window. */

@@ -9,7 +9,7 @@ import type { Log } from '../../telemetry/log.js';
 import type { CacheControl } from './cache-control.js';
 import { cacheControl, evictTiles } from './control.js';
 import { openLevels } from './open-levels.js';
-import { dropReplaced } from './replaced.js';
+import { dropReplaced } from './replacement.js';
 import { TileCache } from './tile-cache.js';
 
 export interface CachingOptions {

@@ -7,7 +7,7 @@ import { compress, decompress } from '../../uploads/compression.js';
 import type { TileRequest } from '../request.js';
 import type { Tile } from '../tile.js';
 import { mapInOrder } from './in-order.js';
-import { occupancy } from './occupied.js';
+import { occupancy } from './occupancy.js';
 import type { Position } from './tally.js';
 import { type OccupancyCheck, type WalkStep, walk } from './walk.js';
 import type { TileWork } from './work.js';

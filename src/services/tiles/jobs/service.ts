@@ -23,11 +23,11 @@ import { checkContainer } from './describe.js';
 import { exportTiles, type TileExportOptions } from './export.js';
 import { isArchiving, isMaking, type TileJobInput } from './input.js';
 import { tileConcurrency, yielding } from './make.js';
-import { counting, noting, notingRest, tellFailures } from './noting.js';
 import { cutWork, mergePartTallies, PART_TILES, type PartResult, type TilePart } from './parts.js';
 import { TOLD_FAILURES } from './progress.js';
 import { seedTiles, type TileSeedOptions } from './seed.js';
 import type { TileTally } from './tally.js';
+import { counting, noting, notingRest, tellFailures } from './tally-notes.js';
 import { type TileWork, tileWork } from './work.js';
 
 export interface TileJobsDeps {

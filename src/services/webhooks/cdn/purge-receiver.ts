@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Config, ConfigError } from '../../../core/config/config.js';
 import { version } from '../../../core/kit/version.js';
-import type { AllowedHosts } from '../../../workers/storage/remote/allowed.js';
+import type { AllowedHosts } from '../../../workers/storage/remote/allowed-hosts.js';
 import { joinTags } from '../../tiles/cache/tags.js';
 import { post } from '../post.js';
 import type { DeliveryReceiver } from '../sink.js';

@@ -1,7 +1,7 @@
 import type { CsvInspection, CsvTextColumn } from '../../../core/values/csv.js';
 import { plainFile } from '../../gdal/gdal.js';
 import type { CsvGeometry } from './columns.js';
-import { type CsvLayout, readCsvLayout } from './reading.js';
+import { type CsvLayout, readCsvLayout } from './layout.js';
 import { readCsvRecords } from './text.js';
 
 /** Body of task `ogr.inspectCsv`: reads the whole file. */

@@ -7,7 +7,7 @@ import { PLACE_COLUMN } from '../../../core/edits/merges.js';
 import { gdal } from '../../gdal/gdal.js';
 import type { ValueReadOptions } from '../geojson/values.js';
 import { parseLatitudeLongitude } from './columns.js';
-import type { CsvLayout } from './reading.js';
+import type { CsvLayout } from './layout.js';
 import { readCsvRecords } from './text.js';
 
 /**

@@ -3,8 +3,8 @@ import { noteDataset } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal } from '../../gdal/gdal.js';
 import { openInScratch } from '../../gdal/scratch.js';
 import type { ValueReadOptions } from '../geojson/values.js';
+import { type CsvLayout, isPlain, readCsvLayout } from './layout.js';
 import { writeNormal } from './normal.js';
-import { type CsvLayout, isPlain, readCsvLayout } from './reading.js';
 
 /**
  * Opens a CSV file. All columns are read as texts: OGR's driver would take `007` for 7. What it cannot read is written

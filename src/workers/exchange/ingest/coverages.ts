@@ -9,7 +9,7 @@ import type {
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { resourceBelow } from '../../../core/http/resource-url.js';
 import { findOgcException, parseXmlDocument } from '../../files/xml.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { wellAnswered } from './discover/index.js';
 import { findRelationLink, listApiCollections } from './discover/ogc-api.js';
 import { download, get, type RemoteAccess } from './http.js';

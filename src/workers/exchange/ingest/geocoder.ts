@@ -2,7 +2,7 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { GeocoderAnswer, GeocoderRequest } from '../../../core/exchange/ingest.js';
 import type { Place } from '../../../core/geocoding/geocoding.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
 import { get, type RemoteAccess } from './http.js';
 import { listJsonObjects, object, parseObject, type RemoteJson, string } from './json.js';

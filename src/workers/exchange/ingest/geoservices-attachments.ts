@@ -1,6 +1,6 @@
 import type { GeoServicesAttachment, GeoServicesAttachmentsTask } from '../../../core/exchange/ingest.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { askLayer } from './geoservices-features.js';
 import type { RemoteAccess } from './http.js';
 import { bigInteger, isObject, listJsonObjects, type RemoteJson, readJsonInteger, string } from './json.js';

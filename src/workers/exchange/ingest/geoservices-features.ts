@@ -13,7 +13,7 @@ import type { FieldType, GeometryType } from '../../../core/sources/vector-sourc
 import { toUtcTime, writeEpochTime } from '../../../core/values/epoch-time.js';
 import { isExactNumber } from '../../../core/values/exact-number.js';
 import { type ExactMembers, stringifyExactly } from '../../../core/values/json.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { parseWkid } from './discover/geoservices.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
 import { parseRemoteGeometry } from './geoservices-geometry.js';

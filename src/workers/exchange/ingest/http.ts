@@ -11,7 +11,7 @@ import {
   type RemoteRequest,
 } from '../../../core/exchange/ingest.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
-import { type AllowedHosts, refused } from '../../storage/remote/allowed.js';
+import { type AllowedHosts, refused } from '../../storage/remote/allowed-hosts.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 
 /** What a thread asks other servers with. */

@@ -13,7 +13,7 @@ import { children, findXmlText, parseXmlDocument, type XmlNode } from '../../fil
 import { storeHeaders } from '../../storage/remote/credentials.js';
 import { AZURE_CODES, azurePage, azureQuery, parseHttpDate } from './azure-objects.js';
 import { download, get, type RemoteAccess, type RemoteAnswer } from './http.js';
-import { unanswered } from './unanswered.js';
+import { unanswered } from './remote-problem.js';
 
 /** A page of keys has 1000 of 1024 bytes at most, each escaped. */
 const MAX_BYTES = 8 << 20;

@@ -6,7 +6,7 @@ import type {
   RemoteItemsPage,
 } from '../../../core/exchange/ingest.js';
 import { resourceBelow } from '../../../core/http/resource-url.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { wellAnswered } from './discover/index.js';
 import { findRelationLink } from './discover/ogc-api.js';
 import { get, type RemoteAccess } from './http.js';

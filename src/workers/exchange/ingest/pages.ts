@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { PageIdsTask } from '../../../core/exchange/ingest.js';
 import { GEOJSON_GEOMETRIES } from '../../../core/geometry/geojson-types.js';
 import { compactJson, elementsIn, type JsonText, membersIn } from '../../../core/values/json-text.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { isObject, type RemoteJson } from './json.js';
 
 /** Bytes that are written at once. */

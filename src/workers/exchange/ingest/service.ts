@@ -9,7 +9,7 @@ import type {
 } from '../../../core/exchange/ingest.js';
 import { discoverRemote, removeOgcParameters } from './discover/index.js';
 import type { RemoteAccess } from './http.js';
-import { unanswered } from './unanswered.js';
+import { unanswered } from './remote-problem.js';
 
 /** Body of task `ingest.service`: fails only when it is cancelled. */
 export async function describeKind(

@@ -8,7 +8,7 @@ import {
   parseXmlDocument,
   type XmlNode,
 } from '../../files/xml.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
 import { get, type RemoteAccess } from './http.js';
 import { selectIds } from './select-ids.js';

@@ -22,7 +22,7 @@ import {
   parseXmlDocument,
   type XmlNode,
 } from '../../files/xml.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { parseCapabilities } from './discover/capabilities.js';
 import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
 import { download, get, type RemoteAccess } from './http.js';

@@ -18,8 +18,8 @@ import {
   parseXmlDocument,
   type XmlNode,
 } from '../../files/xml.js';
-import { validBounds } from '../../providers/archive/stored.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { validBounds } from '../../providers/archive/archive-tile.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { computeLevelZooms } from '../../tiles/archive/package/tiling.js';
 import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
 import { get, type RemoteAccess } from './http.js';

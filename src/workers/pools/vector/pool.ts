@@ -15,7 +15,7 @@ import { KEYED_NICENESS, WORKER_NICENESS } from '../../threads/niceness.js';
 import { busy } from '../../threads/pace.js';
 import type { Seat } from '../../threads/seats.js';
 import { OverviewQueue } from './overviews.js';
-import { chooseLane, FILES, type LaneName, placeFor, ThreadLoad } from './placing.js';
+import { chooseLane, FILES, type LaneName, placeFor, ThreadLoad } from './placement.js';
 import { TableLoad } from './table-load.js';
 
 interface WaitingTask {

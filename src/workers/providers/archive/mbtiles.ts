@@ -22,7 +22,7 @@ import {
   validBounds,
   vectorFormat,
   vectorLayers,
-} from './stored.js';
+} from './archive-tile.js';
 
 type Db = Database.Database;
 

@@ -1,7 +1,7 @@
 import type { ContentCoding } from '../../../core/http/content-coding.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { ArchiveFormat } from '../../../core/tiles/archives.js';
-import { createArchiveFailure, unsupported } from './stored.js';
+import { createArchiveFailure, unsupported } from './archive-tile.js';
 
 /** The header and the root directory lie in this much of the beginning (PMTiles 3). */
 export const PMTILES_HEAD_BYTES = 16_384;

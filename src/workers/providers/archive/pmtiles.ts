@@ -3,9 +3,6 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { isRemote } from '../../../core/sources/sources.js';
 import type { ArchiveInfo, ArchiveTile, ArchiveTileAddress } from '../../../core/tiles/archives.js';
 import { keptOpen } from '../kept-open.js';
-import type { Section } from './pmtiles-header.js';
-import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';
-import { withRemote } from './remote.js';
 import {
   createArchiveFailure,
   KEEP_OPEN,
@@ -15,7 +12,10 @@ import {
   tileRangeBounds,
   validBounds,
   vectorLayers,
-} from './stored.js';
+} from './archive-tile.js';
+import type { Section } from './pmtiles-header.js';
+import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';
+import { withRemote } from './remote.js';
 
 /** Byte ranges of a file. */
 class FileSource implements ByteSource {

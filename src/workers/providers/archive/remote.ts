@@ -1,4 +1,4 @@
-import { AllowedHosts, refused } from '../../storage/remote/allowed.js';
+import { AllowedHosts, refused } from '../../storage/remote/allowed-hosts.js';
 import { readRange } from '../../storage/remote/range.js';
 import type { Section } from './pmtiles-header.js';
 import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';

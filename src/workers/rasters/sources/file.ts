@@ -15,7 +15,7 @@ import {
 } from '../../gdal/gdal.js';
 import { looksLikeDegrees } from '../georeference.js';
 import type { DatasetView } from '../pixels/continuous.js';
-import type { OpenRaster, RasterOpener } from './opening.js';
+import type { OpenRaster, RasterOpener } from './opener.js';
 import { createDatasetView, openPlainNumbers, warpByControlPoints } from './readable.js';
 
 export async function fileOpening(source: FileRaster): Promise<RasterOpener> {

@@ -2,7 +2,7 @@ import type { RasterPosition, RasterSource } from '../../../core/rasters/rasters
 import { fileOpening } from './file.js';
 import { griddedOpening } from './gridded/open.js';
 import { mosaicOpening } from './mosaic/open.js';
-import type { RasterOpener } from './opening.js';
+import type { RasterOpener } from './opener.js';
 import { postgisOpening } from './postgis.js';
 import { remoteOpening } from './remote/open.js';
 import { stackOpening } from './stack/open.js';

@@ -5,7 +5,7 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { PostgisRaster } from '../../../core/rasters/rasters.js';
 import { gdal } from '../../gdal/gdal.js';
 import { requireShape } from '../../gdal/shape.js';
-import type { OpenRaster, RasterOpener } from './opening.js';
+import type { OpenRaster, RasterOpener } from './opener.js';
 
 /** How long what is open counts as up to date: rows change without a word. */
 const FRESH_MS = 60_000;

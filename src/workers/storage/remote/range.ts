@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { StoreCredentials } from '../../../core/sources/object-stores.js';
-import { type AllowedHosts, refused } from './allowed.js';
+import { type AllowedHosts, refused } from './allowed-hosts.js';
 import { credentialsFor, storeHeaders } from './credentials.js';
 
 export interface RemoteRange {

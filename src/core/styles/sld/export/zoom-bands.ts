@@ -1,4 +1,4 @@
-import { rounded } from '../import/drawing.js';
+import { rounded } from '../import/layer-draft.js';
 import type { Expr } from '../values.js';
 
 /** SLD has values by scale only in rules of their own: expressions of the zoom become values in bands of zooms. */

@@ -4,8 +4,8 @@ import { sldContext } from '../expression.js';
 import { type SldDiagnostic, SldFailure, SldReport, type SldVersion } from '../report.js';
 import { isSymbolizer, readSymbolizerDrawings } from '../symbolizers.js';
 import type { Expr } from '../values.js';
-import { checkedLayers } from './checked.js';
 import type { SldContext, SldTarget } from './context.js';
+import { checkedLayers } from './layer-check.js';
 import { readRules, type SldRule } from './rules.js';
 import { all, elements, findChild, parseSldXml, readTextContent, type XmlElement } from './xml.js';
 

@@ -2,7 +2,7 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { Discovery, RemoteRequest, RemoteService } from '../../../../core/exchange/ingest.js';
 import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { findOgcException, parseXmlDocument } from '../../../files/xml.js';
-import { refused } from '../../../storage/remote/allowed.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
 import { get, type RemoteAccess, type RemoteAnswer } from '../http.js';
 import { parseLinks, parseObject, type RemoteJson } from '../json.js';
 import { parseCapabilities as serviceOfCapabilities } from './capabilities.js';

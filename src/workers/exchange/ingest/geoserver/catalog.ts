@@ -11,11 +11,11 @@ import type {
 } from '../../../../core/exchange/geoserver.js';
 import { geoServerId } from '../../../../core/exchange/geoserver.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
-import { refused } from '../../../storage/remote/allowed.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
 import type { RemoteAccess } from '../http.js';
 import { object, type RemoteJson } from '../json.js';
 import { listRestNames, listRestObjects, parseRestFlag, parseRestString } from './documents.js';
-import { GeoServerReader, type Path } from './reading.js';
+import { GeoServerReader, type Path } from './reader.js';
 import {
   parseCoverage,
   parseFeatureType,

@@ -8,8 +8,8 @@ import type { Box } from '../../../../core/geometry/box.js';
 import { MAX_MATRICES } from '../../../../core/tiles/tile-matrix/document.js';
 import { METRES_PER_DEGREE, PIXEL_METRES } from '../../../../core/tiles/tile-matrix.js';
 import { children, findXmlText, getXmlChild, type XmlNode } from '../../../files/xml.js';
-import { refused } from '../../../storage/remote/allowed.js';
-import type { GeoServerReader } from './reading.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
+import type { GeoServerReader } from './reader.js';
 
 /** The tile cache of a GeoServer (GeoWebCache): its gridsets, and the layers whose tiles lie in them. */
 

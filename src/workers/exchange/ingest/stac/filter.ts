@@ -3,7 +3,7 @@
 import { type Expression, isCall, isNumber, isProperty, type Operand } from '../../../../core/cql2/ast.js';
 import { parseText, toJson } from '../../../../core/cql2/index.js';
 import { stringifyExactly } from '../../../../core/values/json.js';
-import { refused } from '../../../storage/remote/allowed.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
 import type { RemoteJson } from '../json.js';
 
 type Conformance = (end: RegExp) => boolean;

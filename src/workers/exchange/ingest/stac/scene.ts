@@ -2,7 +2,7 @@
 
 import type { Box } from '../../../../core/geometry/box.js';
 import type { Scene } from '../../../../core/stac/stac-scenes.js';
-import type { AllowedHosts } from '../../../storage/remote/allowed.js';
+import type { AllowedHosts } from '../../../storage/remote/allowed-hosts.js';
 import { object, parseJsonBox, parseLinks, type RemoteJson, string } from '../json.js';
 
 const MAX_ID = 500;

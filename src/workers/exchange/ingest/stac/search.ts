@@ -5,11 +5,11 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { around, type Box } from '../../../../core/geometry/box.js';
 import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
-import { refused } from '../../../storage/remote/allowed.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
 import type { RemoteAccess } from '../http.js';
 import { isObject, object, parseJsonBox, parseLinks, type RemoteJson, readJsonInteger } from '../json.js';
 import { filterParameters } from './filter.js';
-import { Documents, findNextRequest, type StacPage, type StacPageRequest } from './paging.js';
+import { Documents, findNextRequest, type StacPage, type StacPageRequest } from './pages.js';
 import { parseScene } from './scene.js';
 
 /** Items that are asked for at once. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { numberedSource } from '../../../../core/catalog/numbered.js';
+import { numberedSource } from '../../../../core/catalog/row-numbers.js';
 import type { Expression, Operand } from '../../../../core/cql2/ast.js';
 import { and } from '../../../../core/cql2/index.js';
 import { concerns } from '../../../../core/cql2/map.js';

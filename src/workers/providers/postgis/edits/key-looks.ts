@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { isNumbered } from '../../../../core/catalog/numbered.js';
+import { isNumbered } from '../../../../core/catalog/row-numbers.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { PostgisSource, VectorSource } from '../../../../core/sources/vector-source.js';
 import { isPgError, type PostgresConnection } from '../../../../native/postgres.js';

@@ -3,7 +3,7 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { type Dataset, gdal, scratchPath } from '../../../gdal/gdal.js';
 import { checkShape } from '../../../gdal/shape.js';
-import type { OpenRaster } from '../opening.js';
+import type { OpenRaster } from '../opener.js';
 import type { GridGeoreference } from './place.js';
 
 /** Files in memory with longitude and latitude of each cell. */

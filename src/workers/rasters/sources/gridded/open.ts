@@ -3,7 +3,7 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { GriddedRaster, RasterPosition } from '../../../../core/rasters/rasters.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../../gdal/gdal.js';
-import type { OpenRaster, RasterOpener } from '../opening.js';
+import type { OpenRaster, RasterOpener } from '../opener.js';
 import { bentPlace, readGeolocation, straightened } from './bent-grid.js';
 import type { CoordinateArrays } from './coordinate-arrays.js';
 import { detectGridFormat, type GridFormat } from './format.js';

@@ -7,7 +7,7 @@ import { type Dataset, gdal, scratchPath, unreadable } from '../../../gdal/gdal.
 import { type GeoTransform, getGeoreference } from '../../georeference.js';
 import { gridArguments, mercatorGrid } from '../../mercator.js';
 import { nodataIn } from '../../pixels/nodata.js';
-import type { RasterOpener } from '../opening.js';
+import type { RasterOpener } from '../opener.js';
 import { findTurnedCrs } from './turn.js';
 
 export interface MemberBand {

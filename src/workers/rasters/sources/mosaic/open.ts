@@ -5,7 +5,7 @@ import { mergeProblem } from '../../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { RasterGrid, RasterMosaic, RasterSource } from '../../../../core/rasters/rasters.js';
 import { gdal, unreadable } from '../../../gdal/gdal.js';
-import type { OpenRaster, RasterOpener } from '../opening.js';
+import type { OpenRaster, RasterOpener } from '../opener.js';
 import { findPartOutcome } from '../stack/open.js';
 import { type MemberFacts, readMemberFacts } from './facts.js';
 import { gridAround } from './grid.js';

@@ -7,7 +7,7 @@ import { RASTER_LIMITS } from '../../../../core/rasters/limits.js';
 import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters/rasters.js';
 import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
-import type { RasterOpener } from '../opening.js';
+import type { RasterOpener } from '../opener.js';
 import { type MemberFacts, readMemberFacts } from './facts.js';
 
 /** How long a member that is damaged is left out without another look. */

@@ -2,7 +2,7 @@
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { boundedCache } from '../../../../core/values/bounded-cache.js';
-import type { AllowedHosts } from '../../../storage/remote/allowed.js';
+import type { AllowedHosts } from '../../../storage/remote/allowed-hosts.js';
 import { REMOTE_HEAD_BYTES, RemoteFile } from './file.js';
 import { RemotePauses } from './pauses.js';
 import type { RemoteAddress } from './protocol.js';

@@ -4,7 +4,7 @@ import type { RemoteRaster } from '../../../../core/rasters/rasters.js';
 import { gdal, unreadable } from '../../../gdal/gdal.js';
 import { requireShape } from '../../../gdal/shape.js';
 import { failureFrom } from '../../../threads/failure.js';
-import type { OpenRaster, RasterOpener } from '../opening.js';
+import type { OpenRaster, RasterOpener } from '../opener.js';
 import { lookAt, readFileState } from './reader.js';
 
 export async function remoteOpening(source: RemoteRaster): Promise<RasterOpener> {

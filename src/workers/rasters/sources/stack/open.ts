@@ -7,7 +7,7 @@ import { gdal, unreadable } from '../../../gdal/gdal.js';
 import { type MemberFacts, readMemberFacts } from '../mosaic/facts.js';
 import { gridAround } from '../mosaic/grid.js';
 import { stackVrt } from '../mosaic/vrt.js';
-import type { OpenRaster, RasterOpener, ReadOutcome } from '../opening.js';
+import type { OpenRaster, RasterOpener, ReadOutcome } from '../opener.js';
 
 const MAX_BANDS = 256;
 

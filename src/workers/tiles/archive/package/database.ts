@@ -4,14 +4,14 @@ import { TILE_LIMITS } from '../../../../core/tiles/limits.js';
 import type { PackagePart, TilePackage } from '../../../../core/tiles/tile-packages.js';
 import { sqliteExtensionPath } from '../../../../native/index.js';
 import Database from '../../../../native/sqlite.js';
-import { inspectMBTiles } from '../../../providers/archive/mbtiles.js';
 import {
   createArchiveFailure,
   detectImageFormat,
   MAX_TILE_BYTES,
   metadataTexts,
   unsupported,
-} from '../../../providers/archive/stored.js';
+} from '../../../providers/archive/archive-tile.js';
+import { inspectMBTiles } from '../../../providers/archive/mbtiles.js';
 import { quote } from '../../../providers/geopackage/connection.js';
 import { createTimeoutFailure, isOver, withinTime } from '../../../providers/time-limit.js';
 import { Coverage, computeLevelZooms, declaredExtent } from './tiling.js';

@@ -12,7 +12,7 @@ import {
   detectImageFormat,
   metadataTexts,
   unsupported,
-} from '../../../providers/archive/stored.js';
+} from '../../../providers/archive/archive-tile.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { readTile } from './bundled-tile.js';
 import {
@@ -24,7 +24,7 @@ import {
   readOldBundleTiles,
 } from './compact-cache.js';
 import { Coverage, computeLevelZooms, declaredExtent, type Tiling } from './tiling.js';
-import type { ZippedPackage } from './zipped.js';
+import type { ZippedPackage } from './zip-package.js';
 
 /** Tile packages of ArcGIS: `.tpkx` and `.vtpk` (compact cache 2, described by JSON), and `.tpk` (described by XML). */
 

@@ -17,7 +17,7 @@ import { absentObject, type FoundObject, type ObjectPlace } from '../../storage/
 import type { Storage } from '../../storage/storage.js';
 import type { LayerFinder } from '../copies/shown-layers.js';
 import { findPlace } from '../publish/data-places.js';
-import { connectedRasters, type StoreOf } from './connected.js';
+import { connectedRasters, type StoreOf } from './connection-rasters.js';
 import { importedPath, type LayerRasters } from './layers.js';
 
 export interface RegisteredDeps {

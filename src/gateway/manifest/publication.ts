@@ -8,7 +8,7 @@ import { type CopySourceLayer, DERIVATION_KIND, type Derivation } from '../../se
 import type { LayerCopy } from '../../services/catalog/copies/layer-copy.js';
 import { layerCollection } from '../../services/catalog/publish/layer-display.js';
 import type { PublishedLayer } from '../../services/catalog/publish/layers.js';
-import { findConnectionId } from '../../services/catalog/rasters/connected.js';
+import { findConnectionId } from '../../services/catalog/rasters/connection-rasters.js';
 import {
   CONNECTION_KIND,
   type Connection,

@@ -6,7 +6,7 @@ import { LIMITS } from '../../../../core/kit/limits.js';
 import type { SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
 import { stringifyExactly } from '../../../../core/values/json.js';
 import { requireBounds } from '../../../../core/values/json-bounds.js';
-import { refused } from '../../../storage/remote/allowed.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
 import { wellAnswered } from '../discover/index.js';
 import { get, type RemoteAccess } from '../http.js';
 import { isObject, listJsonObjects, parseObject, type RemoteJson } from '../json.js';

@@ -5,7 +5,7 @@ import { isRemote } from '../../../core/sources/sources.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { type FoundObject, findLocal, type ObjectPlace, type UrlOf } from '../../storage/places.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
-import { convertRasterError } from './registered.js';
+import { convertRasterError } from './registered-rasters.js';
 
 /** What the scan of a multidimensional file or store found. */
 export interface GridScan {

@@ -2,7 +2,7 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import { formatActor, type Param } from '../../../core/http/operation.js';
 import { copyRight } from '../../../services/access/rules/derivations.js';
-import type { Registrant } from '../../../services/catalog/rasters/registered.js';
+import type { Registrant } from '../../../services/catalog/rasters/registered-rasters.js';
 import type { AdminDeps } from '../../admin/deps.js';
 import { implement, jsonBody, type OperationRow, resource } from '../../admin/kit.js';
 import { requireLayers } from '../../admin/layer-rights.js';

@@ -5,7 +5,7 @@ import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
 import { parseXmlDocument, type XmlNode } from '../../../files/xml.js';
-import { refused } from '../../../storage/remote/allowed.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
 import { get, type RemoteAccess, type RemoteAnswer } from '../http.js';
 import { parseObject, type RemoteJson } from '../json.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ForwardedHeaders, peerAddress } from '../../../src/gateway/http/requests/forwarding.js';
+import { ForwardedHeaders, peerAddress } from '../../../src/gateway/http/requests/forwarded-headers.js';
 
 const FORWARDED = {
   host: 'inside:8080',
