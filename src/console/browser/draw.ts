@@ -168,7 +168,7 @@ function markFirstPicture(map: MapLibreMap): void {
 }
 
 function addGraticule(map: MapLibreMap, colors: MapColors): void {
-  map.addSource('graticule', { type: 'geojson', data: graticule(cameraOf(map)) });
+  map.addSource('graticule', { type: 'geojson', data: graticule(readCamera(map)) });
   map.addLayer(
     {
       id: 'graticule',
@@ -178,10 +178,13 @@ function addGraticule(map: MapLibreMap, colors: MapColors): void {
     },
     findGroundLayer(map),
   );
-  map.on('moveend', () => void map.getSource<GeoJSONSource>('graticule')?.setData(graticule(cameraOf(map))));
+  map.on(
+    'moveend',
+    () => void map.getSource<GeoJSONSource>('graticule')?.setData(graticule(readCamera(map))),
+  );
 }
 
-function cameraOf(map: MapLibreMap): MapView {
+function readCamera(map: MapLibreMap): MapView {
   const bounds = map.getBounds();
   return {
     west: bounds.getWest(),

@@ -81,7 +81,7 @@ export function checkedMediaType(
   head: Uint8Array,
   { mediaType, name }: FileWords,
 ): { mediaType: string } | { problem: string } {
-  const bytes = signatureOf(head);
+  const bytes = findSignature(head);
   if (ACTIVE.has(bytes)) return { problem: `is ${bytes}, which is not taken` };
   const ending = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const words = [normal(mediaType), ENDINGS[ending] && normal(ENDINGS[ending])];
@@ -124,7 +124,7 @@ function agrees(word: string, bytes: string): boolean {
   return bytes === OCTETS && isPlain && !isNarrower(word, ZIP) && !isNarrower(word, OLE);
 }
 
-function signatureOf(head: Uint8Array): string {
+function findSignature(head: Uint8Array): string {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(32, head.byteLength)).toString('latin1');
   const hit = SIGNATURES.find(([, at, bytes]) => start.startsWith(bytes, at));
   // Two letters, with which texts may begin.

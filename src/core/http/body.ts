@@ -52,9 +52,9 @@ function valueIn(bytes: Uint8Array, reading: BodyReadOptions): unknown {
       return bytes;
     case 'form':
       requireFewFields(bytes);
-      return withJson(formFields(pairsOf(utf8(bytes)), bounds, jsonMembers ?? []), reading);
+      return withJson(formFields(listPairs(utf8(bytes)), bounds, jsonMembers ?? []), reading);
     case 'multipart':
-      return withJson(formFields(partsOf(bytes, boundary), bounds, jsonMembers ?? []), reading);
+      return withJson(formFields(readParts(bytes, boundary), bounds, jsonMembers ?? []), reading);
     case 'features':
       requireBounds(bytes, bounds);
       return parseFeatures(bytes);
@@ -104,7 +104,10 @@ function requireFewFields(bytes: Uint8Array): void {
 
 const tooManyFields = () => new BodyError(`The form has more than ${HTTP_LIMITS.formFields} fields.`, true);
 
-function* partsOf(bytes: Uint8Array, boundary: string | undefined): Generator<[name: string, text: string]> {
+function* readParts(
+  bytes: Uint8Array,
+  boundary: string | undefined,
+): Generator<[name: string, text: string]> {
   if (boundary === undefined) throw new BodyError('The multipart form has no boundary.', false);
   try {
     yield* multipartFields(bytes, boundary);
@@ -114,7 +117,7 @@ function* partsOf(bytes: Uint8Array, boundary: string | undefined): Generator<[n
 }
 
 /** Names and values as URLSearchParams has them (WHATWG URL, 5.1), in a third of its time. */
-function* pairsOf(text: string): Generator<[name: string, value: string]> {
+function* listPairs(text: string): Generator<[name: string, value: string]> {
   for (const part of text.split('&')) {
     if (part === '') continue;
     const at = part.indexOf('=');
@@ -143,12 +146,12 @@ function withJson(body: unknown, reading: BodyReadOptions): unknown {
   const members = body as Record<string, unknown>;
   for (const name of names) {
     const text = Object.hasOwn(members, name) ? members[name] : undefined;
-    if (typeof text === 'string' && isJson(text)) members[name] = memberOf(name, text, reading);
+    if (typeof text === 'string' && isJson(text)) members[name] = parseMember(name, text, reading);
   }
   return members;
 }
 
-function memberOf(name: string, text: string, { bounds, exactMembers = [] }: BodyReadOptions): unknown {
+function parseMember(name: string, text: string, { bounds, exactMembers = [] }: BodyReadOptions): unknown {
   try {
     return parseBounded(text, bounds, exactIn(name, exactMembers));
   } catch (error) {

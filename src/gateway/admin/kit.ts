@@ -193,10 +193,10 @@ const EXACT_MEMBERS = ['code'];
 /** The operations of a group, ready for the dispatcher. */
 export function createAdminOperations(about: OperationGroup, deps: AdminDeps): AdminOperation[] {
   const turns = new ResourceTurns();
-  return about.rows.map((one) => operationOf(about, one, deps, turns));
+  return about.rows.map((one) => buildOperation(about, one, deps, turns));
 }
 
-function operationOf(
+function buildOperation(
   about: OperationGroup,
   row: OperationRow,
   deps: AdminDeps,
@@ -231,7 +231,7 @@ function operationOf(
     description,
     params: params ?? {},
     body: body && { exactMembers: EXACT_MEMBERS, ...body, bindsAnyCase: true, refusesRounding: true },
-    responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
+    responses: { ...collectResponses(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
     socket,
     takesSessionOfPrograms,
@@ -256,7 +256,7 @@ function reserved(method: Method, path: string, summary: string) {
   };
 }
 
-function responsesOf(
+function collectResponses(
   implementation: Implementation,
   envelope: Envelope,
 ): Readonly<Record<number, ResponseDoc>> {

@@ -60,11 +60,11 @@ function proofOfHeader(header: string): CallerCredential {
   const scheme = header.slice(0, Math.max(cut, 0)).toLowerCase();
   const value = header.slice(cut + 1).trim();
   if (scheme === 'bearer' && value) return { kind: TOKEN.test(value) ? 'token' : 'key', secret: value };
-  if (scheme === 'basic' && value) return passwordOf(value);
+  if (scheme === 'basic' && value) return buildPassword(value);
   throw invalidCredentials();
 }
 
-function passwordOf(value: string): CallerCredential {
+function buildPassword(value: string): CallerCredential {
   const pair = Buffer.from(value, 'base64').toString('utf8');
   const colon = pair.indexOf(':');
   const secret = colon < 0 ? '' : pair.slice(colon + 1);

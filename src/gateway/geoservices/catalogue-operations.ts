@@ -86,7 +86,7 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         const name = path['serviceId']!;
         requireVisibleService(deps, x.principal, name);
         const documents = listServiceLayers(deps, x.principal, name).map((one) =>
-          documentOf(deps, x.principal, one),
+          buildDocument(deps, x.principal, one),
         );
         const layers = documents.filter(({ type }) => type !== 'Table');
         const tables = documents.filter(({ type }) => type === 'Table');
@@ -101,7 +101,7 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         const service = path['serviceId']!;
         const id = wholeNumber('layerId', path['layerId']);
         const layer = requireLayer(deps, x.principal, { service, layerId: id, parameter: 'layerId' });
-        const document = documentOf(deps, x.principal, layer);
+        const document = buildDocument(deps, x.principal, layer);
         return jsonReply(document, documentFormat(members));
       },
     }),
@@ -127,24 +127,24 @@ export interface ServiceEntry {
 
 /** Services that a principal may read something of. */
 export async function servicesFor(deps: CatalogueDeps, principal: Principal): Promise<ServiceEntry[]> {
-  const entriesOf = (type: string, names: readonly string[]) => names.map((name) => ({ name, type }));
+  const listEntries = (type: string, names: readonly string[]) => names.map((name) => ({ name, type }));
   return [
-    ...entriesOf(SERVER, servicesOf(deps, principal)),
-    ...entriesOf('MapServer', mapServices(deps.visibleMaps(principal))),
-    ...entriesOf('ImageServer', imageServices(deps.visibleImages(principal))),
-    ...entriesOf('VectorTileServer', vectorTileServices(deps.visibleVectorTiles(principal))),
-    ...entriesOf('GeocodeServer', await deps.geocoding.names(principal)),
-    ...entriesOf('GPServer', [GP_SERVICE]),
+    ...listEntries(SERVER, listServices(deps, principal)),
+    ...listEntries('MapServer', mapServices(deps.visibleMaps(principal))),
+    ...listEntries('ImageServer', imageServices(deps.visibleImages(principal))),
+    ...listEntries('VectorTileServer', vectorTileServices(deps.visibleVectorTiles(principal))),
+    ...listEntries('GeocodeServer', await deps.geocoding.names(principal)),
+    ...listEntries('GPServer', [GP_SERVICE]),
   ];
 }
 
 /** Names of services that have a layer for this principal. */
-function servicesOf(deps: CatalogueDeps, principal: Principal): string[] {
+function listServices(deps: CatalogueDeps, principal: Principal): string[] {
   const names = serviceNames(deps.visible(principal).vectors);
   return names.filter((name) => listServiceLayers(deps, principal, name).length > 0);
 }
 
-function documentOf(deps: CatalogueDeps, principal: Principal, layer: VectorCollection) {
+function buildDocument(deps: CatalogueDeps, principal: Principal, layer: VectorCollection) {
   return layerDocument(layer, deps.visible(principal), isEditable(deps, principal, layer));
 }
 

@@ -125,7 +125,7 @@ export class Dispatcher {
     this.#options = options;
     this.#router = new Router(options.operations);
     for (const operation of options.operations) {
-      const readBody = readerOf(operation, options.pools);
+      const readBody = findReader(operation, options.pools);
       this.#prepared.set(operation, { operation, plan: planParams(operation), readBody });
     }
   }
@@ -136,7 +136,7 @@ export class Dispatcher {
   }
 
   dispatch(x: HttpExchange): Reply | Promise<Reply> {
-    const target = x.hasBody ? undefined : this.#targets.get(targetOf(x));
+    const target = x.hasBody ? undefined : this.#targets.get(formatTarget(x));
     if (!target || x.method === 'OPTIONS') return this.#dispatchNew(x);
     x.operation = target.prepared.operation;
     const admitted = this.#enter(x);
@@ -385,7 +385,7 @@ export class Dispatcher {
   }
 
   #remember(x: HttpExchange, fresh: Target): Target {
-    const target = targetOf(x);
+    const target = formatTarget(x);
     if (target.length <= MAX_TARGET_LENGTH) this.#targets.set(target, fresh);
     return fresh;
   }
@@ -443,8 +443,8 @@ export class Dispatcher {
       key,
       principal: formatActor(x.principal),
       // Whoever maps a certificate chooses the id of its principal.
-      credential: x.header(X_API_KEY.name) ?? readAuthorization(x) ?? certificateOf(x.principal),
-      target: `${x.method} ${operation.takesToken ? withoutToken(x) : targetOf(x)}${meaning}`,
+      credential: x.header(X_API_KEY.name) ?? readAuthorization(x) ?? formatCertificate(x.principal),
+      target: `${x.method} ${operation.takesToken ? withoutToken(x) : formatTarget(x)}${meaning}`,
       bodyHash: () => x.upload.hash(),
     };
     return this.#options.once(request, async (hold) => {
@@ -473,12 +473,12 @@ function runInSpan(x: HttpExchange, operation: Operation): Reply | Promise<Reply
 
 const NO_CREDENTIALS = { apiKey: undefined, cookie: undefined, embedKey: undefined };
 
-function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {
+function findReader({ body }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {
   if (!body || body.streamed) return undefined;
   return bodyReader(body, compileOnUse(body.schema), pools);
 }
 
-const certificateOf = ({ kind, claims }: Principal) =>
+const formatCertificate = ({ kind, claims }: Principal) =>
   kind === 'certificate' ? `certificate ${claims?.['certificate']?.[0]}` : '';
 
 function auditedRequest(x: HttpExchange): AuditedRequest {
@@ -493,7 +493,7 @@ function auditedRequest(x: HttpExchange): AuditedRequest {
   };
 }
 
-function targetOf(x: HttpExchange): string {
+function formatTarget(x: HttpExchange): string {
   return x.query === '' ? x.path : `${x.path}?${x.query}`;
 }
 

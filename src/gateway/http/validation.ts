@@ -26,7 +26,7 @@ const FORMS: Readonly<Record<string, BodyForm>> = {
 
 /** Reads, parses and validates bodies of one operation: JSON, or a form where the operation takes one. */
 export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools, 'run'>): BodyReader {
-  const keyed = boundsOf(spec);
+  const keyed = buildBounds(spec);
   const anonymous = anonymousBounds(keyed);
   const binder = once(() => (spec.bindsAnyCase ? memberBinder(spec.schema) : undefined));
   return async (x) => {
@@ -68,7 +68,7 @@ interface BodyBounds {
   readonly json: JsonBounds;
 }
 
-function boundsOf({ maxBytes = LIMITS.bodyBytes, bounds }: BodySpec): BodyBounds {
+function buildBounds({ maxBytes = LIMITS.bodyBytes, bounds }: BodySpec): BodyBounds {
   const { bodyDepth: depth, bodyValues: values, bodyNames: names } = HTTP_LIMITS;
   return { bytes: maxBytes, json: { depth, values, names, string: maxBytes, ...bounds } };
 }

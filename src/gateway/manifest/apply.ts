@@ -84,13 +84,13 @@ export async function owners(deps: AdminDeps, current: readonly Resource[]): Pro
     ({ kind, metadata: { name } }): OwnedObject => ({
       kind,
       name,
-      owner: ownerOf(formatObjectKey(kind, name), applied),
+      owner: chooseOwner(formatObjectKey(kind, name), applied),
     }),
   );
   return [...configured, ...others];
 }
 
-const ownerOf = (key: string, applied: AppliedState['objects'] | null): Owner =>
+const chooseOwner = (key: string, applied: AppliedState['objects'] | null): Owner =>
   applied && Object.hasOwn(applied, key) ? 'manifest' : 'api';
 
 /** Objects of the configuration. */
@@ -152,13 +152,13 @@ export async function planChanges(
     const isSame =
       old !== undefined && computeSpecFingerprint(kind, old) === computeSpecFingerprint(kind, spec);
     const action = isSame ? 'skipped' : old === undefined ? 'created' : 'updated';
-    const owner = old === undefined ? null : ownerOf(formatObjectKey(kind, name), applied);
+    const owner = old === undefined ? null : chooseOwner(formatObjectKey(kind, name), applied);
     return { action, kind: kinds.get(kind)!, name, owner, before: old, after: spec, place };
   });
   const former = prune ? Object.keys(applied ?? {}) : [];
   const removed = gone([...former, ...remove], asked, before).map((step) => ({
     ...step,
-    owner: ownerOf(formatObjectKey(step.kind.kind, step.name), applied),
+    owner: chooseOwner(formatObjectKey(step.kind.kind, step.name), applied),
     place: undefined,
   }));
   const all = inOrder([...steps, ...removed]);
@@ -196,7 +196,7 @@ function inOrder(steps: readonly ManifestStep[]): ManifestStep[] {
 
 /** Throws 400 for what the schemas do not take. */
 function requireForm(asked: readonly Resource[]): void {
-  const places = placesOf(asked);
+  const places = collectPlaces(asked);
   const errors: FieldError[] = asked.flatMap(({ kind, metadata, spec, apiVersion }, n) => {
     const check = checks.get(kind);
     if (!check) return [problem(`resources/${n}/kind`, `is none of ${[...kinds.keys()].join(', ')}`)];
@@ -212,7 +212,7 @@ function requireForm(asked: readonly Resource[]): void {
 }
 
 /** Where objects stand first, by kind and name. */
-function placesOf(asked: readonly Resource[]): ReadonlyMap<string, number> {
+function collectPlaces(asked: readonly Resource[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [n, { kind, metadata }] of asked.entries()) {
     const key = formatObjectKey(kind, metadata.name);
@@ -242,7 +242,7 @@ async function requireMeaning(
     ...{ rules: { current: { role } }, principal, connections, collections },
     catalog: catalogWith(deps.catalog(), collections),
   };
-  const places = placesOf(asked);
+  const places = collectPlaces(asked);
   const configured = new Set((await configuration(deps)).map((one) => formatObjectKey(one.kind, one.name)));
   const makes = namesToMake(steps, services, deps.catalog());
   const errors: FieldError[] = [];

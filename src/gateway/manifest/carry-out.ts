@@ -80,7 +80,7 @@ async function connect(
     for (const { name, prepared } of changes) {
       const after = prepared as StoredConnection;
       await put(name, after, stores);
-      etags.set(name, await etagOf(after.id, stores));
+      etags.set(name, await findEtag(after.id, stores));
     }
     return etags;
   });
@@ -90,14 +90,14 @@ async function connect(
     // Each alone: one that somebody publishes layers from by now stays, and holds up no other.
     undos.push(() =>
       deps.state.atomically(async (stores) => {
-        if ((await etagOf(id, stores)) === ours.get(name)) await put(name, former, stores);
+        if ((await findEtag(id, stores)) === ours.get(name)) await put(name, former, stores);
       }),
     );
   }
   await deps.settle();
 }
 
-async function etagOf(id: string, { documents }: Stores): Promise<string | undefined> {
+async function findEtag(id: string, { documents }: Stores): Promise<string | undefined> {
   return (await documents.get<Connection>(CONNECTION_KIND, id))?.etag;
 }
 
@@ -135,7 +135,7 @@ async function write(
   steps: readonly ManifestStep[],
   principal: Principal,
   deps: AdminDeps,
-  { record, applied: objects = objectsOf(steps), span }: Also,
+  { record, applied: objects = collectObjects(steps), span }: Also,
 ): Promise<void> {
   const by = formatActor(principal);
   const removals = steps.filter(({ action }) => action === 'deleted');
@@ -158,7 +158,7 @@ const nodeSpan = (kind: string, action: string) => ({
   attributes: { 'svc.operation': `${kind} ${action}` },
 });
 
-function objectsOf(steps: readonly ManifestStep[]): AppliedState['objects'] {
+function collectObjects(steps: readonly ManifestStep[]): AppliedState['objects'] {
   return Object.fromEntries(
     steps.flatMap(({ kind, name, after }) =>
       after ? [[formatObjectKey(kind.kind, name), computeSpecFingerprint(kind.kind, after)] as const] : [],

@@ -73,7 +73,7 @@ export const layerCopy: ManifestKind = {
       );
     const choice = { connectionId: source.id, schema, table, layerName, srid: srid ?? null };
     const before = await deps.layerCopies.find(name);
-    const isThere = before !== undefined && isDraftOf(before, choice);
+    const isThere = before !== undefined && isCopyDraft(before, choice);
     const right = copyRight(targets.principal, deps.rules.current);
     await deps.layerCopies.sourcesOf(name, source, choice, right);
     if (!isThere) await requireReadable(source, choice, deps);
@@ -111,7 +111,7 @@ export const layerCopy: ManifestKind = {
 type Choice = Pick<LayerCopy, 'connectionId' | 'layerName' | 'schema' | 'srid' | 'table'>;
 
 /** Whether there is a copy of that name and nobody's, of the same choice. Throws `invalid-body` for any other. */
-function isDraftOf({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCopy, choice: Choice): boolean {
+function isCopyDraft({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCopy, choice: Choice): boolean {
   if (isUnderWay)
     throw createObjectError(
       problem(

@@ -129,7 +129,7 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
       specAppliesDone.cell().inc();
       specNodes.cell().inc(steps.length);
       specDuration.cell().observe(performance.now() - start);
-      return resultOf(steps, dryRun);
+      return buildResult(steps, dryRun);
     },
   }),
 ]);
@@ -139,7 +139,7 @@ const APPLY_SPAN = { name: 'svc.spec.apply', attributes: {} };
 
 const UNCHECKED = ', and is checked when what it names is there';
 
-function resultOf(steps: readonly ManifestStep[], dryRun: boolean): Static<typeof ApplyResult> {
+function buildResult(steps: readonly ManifestStep[], dryRun: boolean): Static<typeof ApplyResult> {
   const count = (kind: ManifestStep['action']) => steps.filter((step) => step.action === kind).length;
   return {
     dryRun,

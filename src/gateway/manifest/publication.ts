@@ -201,7 +201,7 @@ export const publishedLayer: ManifestKind = {
     const access = documents.announcing('access');
     if (sources.length > 0) {
       const before = await documents.get<Derivation>(DERIVATION_KIND, name);
-      await access.put(DERIVATION_KIND, name, derivationOf(sources, before?.body), by);
+      await access.put(DERIVATION_KIND, name, buildDerivation(sources, before?.body), by);
     } else await access.remove(DERIVATION_KIND, name);
     if (layer.layerId > 0) await collections.take(layer.layerId, name);
     const layerId = await collections.idOf(name);
@@ -210,7 +210,7 @@ export const publishedLayer: ManifestKind = {
 };
 
 /** What an administrator chose for the layer holds for as long as it shows the same table. */
-function derivationOf(sources: readonly CopySourceLayer[], before: Derivation | undefined): Derivation {
+function buildDerivation(sources: readonly CopySourceLayer[], before: Derivation | undefined): Derivation {
   const ids = (all: readonly CopySourceLayer[]) => all.map(({ id }) => id).sort();
   const isSame = before?.chosen && isDeepStrictEqual(ids(before.sources), ids(sources));
   return isSame ? { sources, chosen: before.chosen! } : { sources };

@@ -83,8 +83,8 @@ export function parseJobStates(codes: readonly string[]): JobState[] {
 export function statusInfo(x: Pick<Exchange, 'baseUrl'>, job: JobRow) {
   const { process } = JSON.parse(job.input_json) as ExecutionInput;
   return {
-    ...{ processID: process, type: 'process', jobID: job.id, status: STATUS[stateOf(job)] },
-    message: messageOf(job),
+    ...{ processID: process, type: 'process', jobID: job.id, status: STATUS[buildState(job)] },
+    message: formatMessage(job),
     created: timestamp(job.created_at),
     ...(job.started_at === null ? {} : { started: timestamp(job.started_at) }),
     ...(job.completed_at === null ? {} : { finished: timestamp(job.completed_at) }),
@@ -95,7 +95,7 @@ export function statusInfo(x: Pick<Exchange, 'baseUrl'>, job: JobRow) {
 }
 
 /** A job that runs stops at its next safe point; it is dismissed from the request on all the same. */
-function stateOf({ state, cancel_requested_at: dismissedAt }: JobRow): JobState {
+function buildState({ state, cancel_requested_at: dismissedAt }: JobRow): JobState {
   return state === 'Running' && dismissedAt !== null ? 'Cancelled' : state;
 }
 
@@ -121,7 +121,7 @@ function jobLinks(x: Pick<Exchange, 'baseUrl'>, job: JobRow, process: string): L
   ];
 }
 
-function messageOf({ state, phase, failure_message: failure, warnings_json: warnings }: JobRow): string {
+function formatMessage({ state, phase, failure_message: failure, warnings_json: warnings }: JobRow): string {
   if (state === 'Failed') return failure ?? 'The job failed.';
   if (state === 'Cancelled') return 'The job was dismissed.';
   if (state === 'Queued') return 'The job waits.';

@@ -43,7 +43,7 @@ export function describeRelease({ id, body, createdAt, updatedAt }: StoredDocume
     ...{ containerGateApproved: gates.container !== undefined, dataGateApproved: gates.data !== undefined },
     ...{ containerOperationId: null, metadataOperationId: null },
     rollbackReady: isApplied && status !== 'RolledBack',
-    ...{ steps: stepsOf(body), artifacts: artifactsOf(body) },
+    ...{ steps: listSteps(body), artifacts: listArtifacts(body) },
     blockers: [...body.blockers],
     warnings: [...body.warnings, ...(rollback && !isApplied ? ['Nothing had been applied here.'] : [])],
     errorMessage: body.errorMessage,
@@ -59,7 +59,7 @@ function currentStep({ status, gates }: Body): string {
 }
 
 /** Those steps that are taken here. */
-function stepsOf(body: Body): Step[] {
+function listSteps(body: Body): Step[] {
   const { status, gates, isApplied, rollback } = body;
   const isBack = status === 'RolledBack';
   const done = (is: boolean): Step['status'] => (is ? 'Succeeded' : 'Pending');
@@ -98,7 +98,7 @@ function sentence(gate: Gate, approval: Approval | undefined): string[] {
 const approvalText = (what: string, { by, at, reason }: Approval) =>
   `${what} by ${by} at ${timestamp(at)}${reason === null ? '' : `: ${reason}`}.`;
 
-function artifactsOf({ request }: Body): View['artifacts'] {
+function listArtifacts({ request }: Body): View['artifacts'] {
   const { containerTargetId, currentImage, desiredImage, resourceSemanticId, newFieldName } = request;
   return [
     {

@@ -58,7 +58,7 @@ export async function readHoldings(deps: AdminDeps): Promise<Holdings> {
     a.semanticId < b.semanticId ? -1 : 1,
   );
   const etag = fingerprint(artifacts.map(({ semanticId, version }) => [semanticId, version]));
-  return { revision: await revisionOf(etag, deps), etag, artifacts };
+  return { revision: await loadRevision(etag, deps), etag, artifacts };
 }
 
 function ofObject(object: Resource): Artifact {
@@ -97,7 +97,7 @@ function ofCollection(collection: Collection, objects: ReadonlySet<string>): Art
 }
 
 /** The number of this state: one more than that of the state which was seen before it. */
-async function revisionOf(etag: string, { state }: AdminDeps): Promise<number> {
+async function loadRevision(etag: string, { state }: AdminDeps): Promise<number> {
   const last = await state.documents.get<{ etag: string }>(REVISION, CURRENT);
   if (last?.body.etag === etag) return last.version;
   return state.documents.together([REVISION], async (store) => {
@@ -108,7 +108,7 @@ async function revisionOf(etag: string, { state }: AdminDeps): Promise<number> {
 }
 
 /** Ids of the policies that name this. */
-function policiesOf({ collection, type }: Artifact, all: readonly Artifact[]): string[] {
+function listPolicies({ collection, type }: Artifact, all: readonly Artifact[]): string[] {
   if (type !== 'Collection' || !collection) return [];
   return all
     .filter(({ artifactKind }) => artifactKind === 'policy')
@@ -126,7 +126,7 @@ export function describeArtifact(one: Artifact, { artifacts, revision }: Holding
     resourceType: one.artifactKind === 'resource' || one.artifactKind === 'policy' ? one.type : null,
     serviceType: one.artifactKind === 'service' ? one.type : null,
     publicationType: one.artifactKind === 'publication' ? one.type : null,
-    ...{ parentSemanticId: one.parent, policyIds: policiesOf(one, artifacts) },
+    ...{ parentSemanticId: one.parent, policyIds: listPolicies(one, artifacts) },
     ...{ contentVersionId: one.version, metadataGeneration: revision, provenance: [] },
   };
 }

@@ -94,14 +94,14 @@ export async function prevalidation(
   principal: Principal,
   deps: AdminDeps,
 ): Promise<Static<typeof Prevalidation>> {
-  const document = await packageOf(request, deps);
+  const document = await loadPackage(request, deps);
   const scripts = (request.dataScripts ?? []).filter(
     ({ targetEnvironment = request.targetEnvironment }) => targetEnvironment === request.targetEnvironment,
   );
   const isHere = request.targetEnvironment === deps.releases.environment;
   const holdings = isHere ? await readHoldings(deps) : undefined;
   const findings = holdings
-    ? await findingsOf(document, scripts, holdings, principal, deps)
+    ? await listFindings(document, scripts, holdings, principal, deps)
     : [elsewhere(request)];
   const errors = findings.filter(({ severity }) => severity === 'error');
   const covered = errors.filter(({ coverageState }) => coverageState === 'covered-by-script').length;
@@ -116,13 +116,13 @@ export async function prevalidation(
     ...{ sourceEnvironment: source.environment, sourceRevision: source.revision, sourceEtag: source.etag },
     ...{ targetEnvironment: request.targetEnvironment, targetRevision: holdings?.revision ?? null },
     ...{ targetEtag: holdings?.etag ?? null, generatedAt: timestamp(Date.now()), findings },
-    affectedDependents: holdings ? dependentsOf(errors, holdings) : [],
+    affectedDependents: holdings ? listDependents(errors, holdings) : [],
     ...{ coveredErrorCount: covered, uncoveredErrorCount: open, warningCount: warnings },
-    ...{ scriptCount: scripts.length, rollbackReadiness: rollbackOf(scripts) },
+    ...{ scriptCount: scripts.length, rollbackReadiness: buildRollback(scripts) },
   };
 }
 
-async function packageOf(
+async function loadPackage(
   { releasePackageId: id, releasePackage: document }: Static<typeof PrevalidationRequest>,
   deps: AdminDeps,
 ): Promise<Document> {
@@ -145,7 +145,7 @@ function packageWithout({ packageId, metadata, entries, ...record }: Static<type
   return { metadata, spec: { packageId, source: { environment, revision, etag }, targets, entries } };
 }
 
-async function findingsOf(
+async function listFindings(
   document: Document,
   scripts: readonly Script[],
   holdings: Holdings,
@@ -285,7 +285,7 @@ function elsewhere({ targetEnvironment }: { targetEnvironment: string }): Findin
   );
 }
 
-function dependentsOf(errors: readonly Finding[], { artifacts }: Holdings) {
+function listDependents(errors: readonly Finding[], { artifacts }: Holdings) {
   const reasons = new Map(errors.map((one) => [one.affectedSemanticId, one.message]));
   return artifacts
     .filter(({ parent }) => parent !== null && reasons.has(parent))
@@ -295,7 +295,7 @@ function dependentsOf(errors: readonly Finding[], { artifacts }: Holdings) {
     }));
 }
 
-function rollbackOf(scripts: readonly Script[]): Static<typeof Prevalidation>['rollbackReadiness'] {
+function buildRollback(scripts: readonly Script[]): Static<typeof Prevalidation>['rollbackReadiness'] {
   const scriptIds = scripts.map(({ scriptId }) => scriptId);
   const none = { requiresManualAction: false, requiresSnapshot: false, scriptIds };
   if (scripts.length === 0)

@@ -139,7 +139,7 @@ const concernsHolders = (kind: string) => kind !== RATE_LIMIT_KIND && givesRight
 
 /** Throws `forbidden` for a page that the key is not for. */
 function countEmbedded(request: CountedRequest, keys: EmbedKeys): void {
-  const origin = request.header('origin') ?? originOf(request.header('referer'));
+  const origin = request.header('origin') ?? findOrigin(request.header('referer'));
   const { principal, operation, path } = request;
   const use = { principal, operation, origin, layer: LAYER.exec(path)?.[1] };
   try {
@@ -154,6 +154,6 @@ function countEmbedded(request: CountedRequest, keys: EmbedKeys): void {
 /** The collection in a path. */
 const LAYER = /\/(?:collections|tiles)\/([^/]+)/;
 
-function originOf(url: string | undefined): string | undefined {
+function findOrigin(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 }

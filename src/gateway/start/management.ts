@@ -177,7 +177,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
-    storeOf: (id, first) => storeFileOf(catalog.current.byId(id), first),
+    storeOf: (id, first) => findStoreFile(catalog.current.byId(id), first),
     mayReplace(id, principal) {
       const replaced = catalog.current.byId(id);
       return replaced === undefined || isUnrestricted(options.access(principal, replaced, 'write'));
@@ -428,7 +428,7 @@ function sharedTurns({ config, state, cluster }: ManagementOptions): SharedTurns
 }
 
 /** The file of a store that has the table of a collection; see `ImportDeps.storeOf`. */
-function storeFileOf(collection: Collection | undefined, first: string): string | undefined {
+function findStoreFile(collection: Collection | undefined, first: string): string | undefined {
   if (!hasFeatures(collection) || collection.stac || collection.source.path === undefined) return undefined;
   if (!existsSync(dirname(first))) return undefined;
   const path = realpathSync(collection.source.path);

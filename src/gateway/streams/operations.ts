@@ -172,7 +172,7 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   const policy = word('onSlow', x.params.onSlow, SLOW_POLICIES);
   const format = word('format', x.params.format, ['json', BINARY] as const);
   const compress = word('compress', x.params.compress, ['true', 'false'] as const);
-  const beginning = resumption({ mode: x.params.mode, cursor: cursorOf(x) });
+  const beginning = resumption({ mode: x.params.mode, cursor: findCursor(x) });
   const begin = (session: Session) => {
     if (policy) session.policy = policy;
     if (!interest) return;
@@ -213,7 +213,7 @@ function askedOf({ params: p }: Exchange<typeof params>): AskedInterest {
   };
 }
 
-function cursorOf({ params: p }: Exchange<typeof params>): number | undefined {
+function findCursor({ params: p }: Exchange<typeof params>): number | undefined {
   const text = p.cursor ?? p.lastEventId;
   if (text === undefined) return undefined;
   if (!/^\d{1,16}$/.test(text)) throw badParameter('cursor', 'must be an integer of at least 0');

@@ -237,10 +237,10 @@ function withSlowViews(
 ): DiscoveredDatabase {
   const slow = new Set(slowIn(found));
   if (slow.size === 0 || !former) return found;
-  const nameOf = ({ source: { schema, table, geometryColumn } }: VectorLayerInfo) =>
+  const findName = ({ source: { schema, table, geometryColumn } }: VectorLayerInfo) =>
     [`${schema}.${table}`, `${schema}.${table}.${geometryColumn}`].find((name) => slow.has(name));
-  const views = former.layers.filter((layer) => nameOf(layer) !== undefined);
-  const names = new Set(views.map(nameOf));
+  const views = former.layers.filter((layer) => findName(layer) !== undefined);
+  const names = new Set(views.map(findName));
   const problems = found.problems.filter(({ layer, isSlow }) => !isSlow || !names.has(layer));
   return { ...found, layers: [...found.layers, ...views], problems };
 }

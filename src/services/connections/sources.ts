@@ -29,14 +29,14 @@ const CONFIGURATION = 'configuration';
  * is the same in all processes and after each start.
  */
 export function sourceConnections(sources: readonly string[], at: number): Map<string, SourceConnection> {
-  const connections = sources.map((source) => connectionOf(source, at));
+  const connections = sources.map((source) => buildConnection(source, at));
   return new Map(connections.map((one) => [one.stored.id, one]));
 }
 
-function connectionOf(source: string, at: number): SourceConnection {
+function buildConnection(source: string, at: number): SourceConnection {
   const place = isPath(source) ? resolve(source) : source;
   const shown = publicPlace(place);
-  const id = uuidOf(shown);
+  const id = getUuid(shown);
   return {
     place,
     stored: {
@@ -67,12 +67,12 @@ type SourceAddress = Pick<
 >;
 
 function databaseAt(place: string): SourceAddress {
-  const address = addressOf(place);
+  const address = parseAddress(place);
   return { name: `${address.databaseName}@${address.host}`, provider: 'PostGIS', ...address };
 }
 
 /** Of what libpq reads and this does not (several hosts, sockets), the host is told as it stands there. */
-function addressOf(place: string) {
+function parseAddress(place: string) {
   const [, user = '', host = '', port, name = '', query = ''] =
     /^\w+:\/\/(?:([^@/?]*)@)?(\[[^\]]*\]|[^:/?]*)(?::([^/?]*))?(?:\/([^?]*))?(?:\?(.*))?$/s.exec(place) ?? [];
   const parameters = new URLSearchParams(query);
@@ -114,7 +114,7 @@ export async function sourceFinder(
   sources: Iterable<SourceConnection>,
 ): Promise<(file: string) => SourceConnection | undefined> {
   const roots = await Promise.all(
-    [...sources].map(async (source) => ({ source, root: await rootOf(source) })),
+    [...sources].map(async (source) => ({ source, root: await loadRoot(source) })),
   );
   // Of folders within each other the inner one.
   const inner = roots.toSorted((a, b) => b.root.length - a.root.length);
@@ -124,13 +124,13 @@ export async function sourceFinder(
   };
 }
 
-async function rootOf({ place }: SourceConnection): Promise<string> {
+async function loadRoot({ place }: SourceConnection): Promise<string> {
   if (isPath(place)) return realpath(place).catch(() => place);
-  return publicPlace(isDatabase(place) ? place : urlOf(place));
+  return publicPlace(isDatabase(place) ? place : buildUrl(place));
 }
 
 /** A source that has no address is read by nobody. */
-function urlOf(source: string): string {
+function buildUrl(source: string): string {
   try {
     return resolveSourceUrl(source);
   } catch {
@@ -139,7 +139,7 @@ function urlOf(source: string): string {
 }
 
 /** A UUID (version 8, RFC 9562, 5.8) of a text. */
-function uuidOf(text: string): string {
+function getUuid(text: string): string {
   const bytes = createHash('sha256').update(text).digest().subarray(0, 16);
   bytes[6] = (bytes[6]! & 0x0f) | 0x80;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;

@@ -149,7 +149,7 @@ export class Merges {
     const task = {
       ...{ staging, stagingTable, isText, visible, writable, target: collection.source },
       ...{ spool: this.#spoolOf(context.id), report: this.#reportOf(context.id) },
-      request: requestOf(request),
+      request: buildRequest(request),
     };
     const checked = await withCount(
       (count) => tell(CHECKED * (1 - 1000 / (1000 + count))),
@@ -171,7 +171,12 @@ export class Merges {
     const { principal } = rows.merge;
     const merge = {
       ...bounds,
-      ...{ spool: this.#spoolOf(id), report: this.#reportOf(id), token: id, request: requestOf(rows.merge) },
+      ...{
+        spool: this.#spoolOf(id),
+        report: this.#reportOf(id),
+        token: id,
+        request: buildRequest(rows.merge),
+      },
       origin: {
         collection: collection.id,
         layerId: collection.layerId,
@@ -216,7 +221,7 @@ interface MergeRun {
   bounds: EditBounds;
 }
 
-const requestOf = ({ mode, keyField, rejectRows }: MergeInput): MergeRequest => ({
+const buildRequest = ({ mode, keyField, rejectRows }: MergeInput): MergeRequest => ({
   mode,
   ...(keyField === undefined ? {} : { keyField }),
   rejectRows,

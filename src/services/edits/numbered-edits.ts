@@ -31,7 +31,7 @@ export async function keyedOperations(
   if (!isNumbered(layer.source)) return [...operations];
   const { key } = layer.source.numbers!;
   const ids = operations.flatMap((one) => (one.type === 'create' ? [] : [one.id]));
-  const keys = new Map(await pairsOf(x, pools, layer, layer.source.idColumn, ids.map(exactInteger)));
+  const keys = new Map(await listPairs(x, pools, layer, layer.source.idColumn, ids.map(exactInteger)));
   return operations.map((operation) => {
     if (operation.type === 'create') return { ...operation, ...newKey(operation.feature, key.name) };
     const id = keys.get(operation.id) ?? NO_KEY;
@@ -68,7 +68,7 @@ export async function numberedOutcomes(
   const isNew = (i: number) => operations[i]!.type === 'create';
   const keys = outcomes.flatMap((outcome, i) => (outcome.ok && isNew(i) ? [outcome.id] : []));
   // The features are there all the same where their numbers cannot be read.
-  const pairs = await pairsOf(x, pools, layer, layer.source.numbers!.key.name, keys).catch(() => []);
+  const pairs = await listPairs(x, pools, layer, layer.source.numbers!.key.name, keys).catch(() => []);
   const numbers = new Map(pairs.map(([number, key]) => [key, number]));
   return outcomes.map((outcome, i) => {
     const { id } = operations[i]!;
@@ -81,7 +81,7 @@ export async function numberedOutcomes(
 }
 
 /** Numbers and keys of the features that have these numbers, or these keys. */
-async function pairsOf(
+async function listPairs(
   x: TaskContext,
   pools: Pools,
   { source: visible, rule }: VectorCollection,

@@ -170,7 +170,7 @@ export class ImportService {
     this.refuse(input);
     const resources = [`collection:${input.table}`];
     const traced = withTrace(input, options);
-    const { job } = await this.#deps.jobs.submit(kindOf(input), traced, { resources, ...options });
+    const { job } = await this.#deps.jobs.submit(chooseKind(input), traced, { resources, ...options });
     return job;
   }
 
@@ -231,8 +231,8 @@ export class ImportService {
   /** Removes uploads of failed imports that nobody tries again, and those that were cut off. */
   async trim(): Promise<void> {
     await removeStrays(this.#deps.jobs.store, this.uploads);
-    const uploadOf = (input: unknown) => uploadPath(input as ImportInput);
-    for (const kind of KINDS) await trimUploads(this.#deps.jobs.store, kind, uploadOf);
+    const findUpload = (input: unknown) => uploadPath(input as ImportInput);
+    for (const kind of KINDS) await trimUploads(this.#deps.jobs.store, kind, findUpload);
     await this.#deps.merges?.trim();
   }
 
@@ -344,7 +344,7 @@ export class ImportService {
     { sources = [], fetch, precede }: ImportSteps,
   ): Promise<ImportResult> {
     const staging = this.#stagingPath(context.id);
-    const saved = savedOf(context) ?? (await this.#prepare(context, staging, fetch));
+    const saved = findSaved(context) ?? (await this.#prepare(context, staging, fetch));
     const { table, merge } = context.input;
     if (merge) return this.#merge(context, { collection: table, merge, staging }, saved);
     await precede?.();
@@ -352,7 +352,7 @@ export class ImportService {
     // What is loaded can be seen before it is announced.
     if (sources.length > 0) await record();
     // No staging file after it was written: the load of an earlier run has committed.
-    const isLoaded = savedOf(context) !== undefined && !(await exists(staging));
+    const isLoaded = findSaved(context) !== undefined && !(await exists(staging));
     const store = await this.#load(context, staging, saved, isLoaded);
     // What another collection of that name had.
     await this.#deps.forget?.(table.toLowerCase(), context.id);
@@ -534,13 +534,13 @@ export class ImportService {
 
 const takenError = (id: string) => new ApiError('conflict', `There is a collection '${id}' already.`);
 
-function kindOf({ merge }: ImportInput): string {
+function chooseKind({ merge }: ImportInput): string {
   if (!merge) return KIND;
   return merge.principal ? MERGE_KIND : COMMAND_MERGE_KIND;
 }
 
 /** What an earlier run kept once its file was translated; before that, a fetch keeps how far it is. */
-function savedOf({ saved }: JobContext<ImportInput>): ImportCheckpoint | undefined {
+function findSaved({ saved }: JobContext<ImportInput>): ImportCheckpoint | undefined {
   return typeof saved === 'object' && saved !== null && 'layer' in saved
     ? (saved as ImportCheckpoint)
     : undefined;

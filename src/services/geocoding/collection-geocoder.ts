@@ -93,7 +93,7 @@ export class CollectionGeocoder implements Geocoder {
   }
 
   async #find(x: TaskContext, query: PlaceQuery | SuggestQuery): Promise<FeatureCandidate[]> {
-    const words = wordsOf(query);
+    const words = listWords(query);
     if (words.length === 0) return [];
     const names = wordFields(this.fields);
     const conditions = this.#conditions;
@@ -157,7 +157,7 @@ export class CollectionGeocoder implements Geocoder {
 }
 
 /** Words as they were written: the store folds their letters, and those of the data. */
-function wordsOf({ text, parts }: PlaceWords): string[] {
+function listWords({ text, parts }: PlaceWords): string[] {
   const all = [text ?? '', ...Object.values(parts ?? {})].join(' ');
   return [...new Set(all.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])].slice(
     0,

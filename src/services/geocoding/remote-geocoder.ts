@@ -80,7 +80,7 @@ export class RemoteGeocoder implements Geocoder {
   }
 
   async place(x: TaskContext, key: string, language: string | undefined): Promise<Place | undefined> {
-    const [text, magicKey] = keyOf(key);
+    const [text, magicKey] = parseKey(key);
     if (text === undefined) return undefined;
     const { candidates } = await this.#ask(x, 'findAddressCandidates', {
       ...{ SingleLine: text, maxLocations: '1', outFields: '*', outSR: '4326' },
@@ -122,7 +122,7 @@ function ofFilter({ window, countries, types, language }: PlaceFilter): Record<s
   };
 }
 
-function keyOf(key: string): [text?: string, magicKey?: string] {
+function parseKey(key: string): [text?: string, magicKey?: string] {
   try {
     const [text, magicKey] = JSON.parse(key) as unknown[];
     return typeof text === 'string' && typeof magicKey === 'string' ? [text, magicKey] : [];

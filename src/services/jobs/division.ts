@@ -66,7 +66,7 @@ async function results(
       }
       const failure = rows.find((row) => row?.state === 'failed');
       if (failure) throw partFailure(failure);
-      const states = rows.map(stateOf);
+      const states = rows.map(buildState);
       tell(states);
       if (states.every(({ isDone }) => isDone)) return states.map(({ result }) => result);
     }
@@ -114,7 +114,7 @@ class Changes {
   }
 }
 
-function stateOf(row: PartRow | undefined): PartState {
+function buildState(row: PartRow | undefined): PartState {
   const parsed = (text: string | null | undefined) => (text ? readKept(text) : undefined);
   return {
     isDone: row?.state === 'done',

@@ -60,7 +60,7 @@ export async function drawMap(
   const params = { ...request, ...defaultScale(request, addressed[0]?.maps) };
   const settings = mapSettings(addressed[0]?.maps ?? {});
   if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
-  const { collections: narrowedTo, batch } = batchOf(deps, addressed, params);
+  const { collections: narrowedTo, batch } = parseBatch(deps, addressed, params);
   const window = stated ?? mapWindow(narrowedTo, params, resource);
   const window84 = windowIn84(window.bbox, window.crs.proj);
   const collections = await withScenes(deps.pools, narrowedTo, {
@@ -100,7 +100,7 @@ function defaultScale(
 }
 
 /** The temporal mosaic rule: with `datetime`, rasters of the newest acquisition batch only. Throws 402 and 404. */
-function batchOf(
+function parseBatch(
   { licensing }: MapDrawDeps,
   addressed: readonly Collection[],
   params: MapRequest,

@@ -107,7 +107,7 @@ export class Proposals {
         throw new ApiError('conflict', `${PROCESS_LIMITS.proposals} proposals of yours wait already.`);
       if (all.length >= PROCESS_LIMITS.proposalsOfAll)
         throw new ApiError('conflict', `${PROCESS_LIMITS.proposalsOfAll} proposals wait already.`);
-      const { id } = await store.create(PROPOSAL, randomUUID(), bodyOf(draft), owner);
+      const { id } = await store.create(PROPOSAL, randomUUID(), buildBody(draft), owner);
       await store.create(DRAFT, id, draft, owner);
       await store.create(WAITING, id, { owner, digest } satisfies PendingProposal, owner);
       return id;
@@ -225,7 +225,7 @@ const STATUS: Readonly<Record<JobState, ProposalStatus>> = {
   Cancelled: 'Failed',
 };
 
-function bodyOf({ process, execution, principal: { kind, id, name, tenantId } }: ProposalDraft): Body {
+function buildBody({ process, execution, principal: { kind, id, name, tenantId } }: ProposalDraft): Body {
   return {
     process,
     proposer: { kind, id, name, ...(tenantId === undefined ? {} : { tenantId }) },

@@ -146,7 +146,7 @@ export class Processes {
       ...(trace === undefined ? {} : { trace }),
       ...(execution.plan ? { plan: await this.#keepPlan(execution.plan) } : {}),
     };
-    const resources = [processResource(process.id), ...collectionsOf(input)];
+    const resources = [processResource(process.id), ...listCollections(input)];
     let job: JobRow;
     try {
       const submit = {
@@ -178,7 +178,7 @@ export class Processes {
     execution: Pick<Execution, 'values'> & ExecutionSources<SourceValue | SourceReference>,
     principal: Principal,
   ): Promise<CopySourceLayer[]> {
-    const references = sourcesOf(execution);
+    const references = listSources(execution);
     const names = [
       ...references.flatMap((one) => (one.kind === 'collection' ? [one.id] : [])),
       ...readBy(process, execution.values),
@@ -330,7 +330,7 @@ export class Processes {
         if (Date.now() - this.#trimmedAt > TRIM_MS) await this.trim();
       },
       refuseRetry: async (input) =>
-        sourcesOf(input).some(({ kind }) => kind === 'file')
+        listSources(input).some(({ kind }) => kind === 'file')
           ? 'The features that were sent are not there any more: execute the process again.'
           : undefined,
     };
@@ -367,7 +367,7 @@ function mayRead(job: JobRow, principal: Principal): boolean {
 }
 
 /** What an execution reads, in all its steps. */
-function sourcesOf<S>({ sources, plan }: ExecutionSources<S>): S[] {
+function listSources<S>({ sources, plan }: ExecutionSources<S>): S[] {
   return [sources, ...(plan?.steps ?? []).map((step) => step.sources)].flatMap((one) => Object.values(one));
 }
 
@@ -392,8 +392,8 @@ function namedIn({ process, values }: ExecutionInput): readonly string[] {
   return definition ? readBy(definition, values) : [];
 }
 
-function collectionsOf(input: ExecutionInput): string[] {
-  const read = sourcesOf(input).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
+function listCollections(input: ExecutionInput): string[] {
+  const read = listSources(input).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
   const published = Object.values(input.outputs).flatMap(({ publish }) =>
     publish ? [publish.collection] : [],
   );
@@ -411,5 +411,5 @@ async function writeDurably(path: string, content: string | Uint8Array): Promise
 }
 
 async function removeUploads(input: ExecutionInput): Promise<void> {
-  for (const one of sourcesOf(input)) if (one.kind === 'file') await rm(one.path, { force: true });
+  for (const one of listSources(input)) if (one.kind === 'file') await rm(one.path, { force: true });
 }

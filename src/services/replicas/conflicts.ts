@@ -62,7 +62,7 @@ export function updateConflict(
   const changes = fieldChanges(fields, new Set(Object.keys(sent.values)), { base, client, server });
   const moved = !sameGeometry(base?.geometry ?? null, client.geometry);
   return conflict(facts, readObjectId(change.id)!, {
-    type: server ? typeOf(changes, moved || change.geometryChanged) : 'updateDelete',
+    type: server ? chooseType(changes, moved || change.geometryChanged) : 'updateDelete',
     ...{ base, client, server },
     fieldChanges: changes,
     geometryChanged: moved || (server !== null && change.geometryChanged),
@@ -82,7 +82,7 @@ function withStoredDigits({ view }: UploadFacts, sent: SentFeature, base: Featur
 }
 
 /** One of attributes where both sides changed some, or nobody a geometry. */
-function typeOf(changes: readonly FieldChange[], geometryChanged: boolean): ConflictType {
+function chooseType(changes: readonly FieldChange[], geometryChanged: boolean): ConflictType {
   const both =
     changes.some(({ changedOnClient }) => changedOnClient) &&
     changes.some(({ changedOnServer }) => changedOnServer);

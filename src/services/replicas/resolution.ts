@@ -72,7 +72,7 @@ export async function resolveConflict(
 ): Promise<{ conflict: Conflict; effect: Effect }> {
   if (conflict.status === 'resolved') throw conflictError('The conflict is resolved already.');
   const collection = deps.collection(conflict.body.collection);
-  const plan = planOf(conflict, decision, collection);
+  const plan = findPlan(conflict, decision, collection);
   if (!plan) return { conflict: await settle(x, deps, conflict, decision, undefined), effect: 'none' };
   if (conflict.superseded)
     throw conflictError('The client has sent a later edit of the feature: decide about that one.');
@@ -104,7 +104,7 @@ async function settle(
 }
 
 /** Undefined where the data stays as it is. Throws 400 for a decision that does not fit the conflict. */
-function planOf(
+function findPlan(
   conflict: Conflict,
   { action, fieldValues, geometry }: Decision,
   collection: VectorCollection | undefined,

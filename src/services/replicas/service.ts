@@ -293,7 +293,7 @@ export class Replicas {
     for (const { ofLayer, ...upload } of uploads) {
       const ofUpload = await uploadLayer(x, deps, { ...common, ...upload }, ofLayer);
       results.set(upload.view.layerId, ofUpload);
-      auditResource(replica.id, { syncOperationId: syncId, ...countsOf(results) });
+      auditResource(replica.id, { syncOperationId: syncId, ...buildCounts(results) });
       await this.#record(replica, ofUpload);
     }
     return results;
@@ -346,7 +346,7 @@ function isOwn({ owner }: Replica, principal: Principal): boolean {
   return owner === principal.id || permits(principal, '*');
 }
 
-function countsOf(results: ReadonlyMap<number, LayerEditResults>) {
+function buildCounts(results: ReadonlyMap<number, LayerEditResults>) {
   const all = [...results.values()];
   const succeeded = all
     .flatMap(({ addResults, updateResults, deleteResults }) => [

@@ -47,7 +47,7 @@ type NestedNumbers = number | readonly NestedNumbers[];
 function in84(geometry: Geometry | null, crs: string): unknown {
   if (geometry === null || geometry.type === 'GeometryCollection' || crs === CRS84.proj) return geometry;
   const coordinates = geometry.coordinates as NestedNumbers;
-  const points = new Float64Array(positionsOf(coordinates).flatMap(([x, y]) => [x!, y!]));
+  const points = new Float64Array(listPositions(coordinates).flatMap(([x, y]) => [x!, y!]));
   transformPoints(points, crs, CRS84.proj);
   let at = 0;
   const moved = (nested: NestedNumbers): NestedNumbers => {
@@ -61,8 +61,8 @@ function in84(geometry: Geometry | null, crs: string): unknown {
 const isPosition = (nested: NestedNumbers): nested is readonly number[] =>
   Array.isArray(nested) && typeof nested[0] === 'number';
 
-function positionsOf(nested: NestedNumbers): (readonly number[])[] {
-  return isPosition(nested) ? [nested] : (nested as readonly NestedNumbers[]).flatMap(positionsOf);
+function listPositions(nested: NestedNumbers): (readonly number[])[] {
+  return isPosition(nested) ? [nested] : (nested as readonly NestedNumbers[]).flatMap(listPositions);
 }
 
 /** Decimals of coordinates that events certainly did not round: three more would show. */

@@ -89,7 +89,7 @@ export async function uploadLayer(
   upload: ReplicaUpload,
   edits: LayerEdits,
 ): Promise<LayerEditResults> {
-  const entries = entriesOf(edits);
+  const entries = listEntries(edits);
   const conflicts: LayerEditResults['conflicts'] = [];
   let open = entries;
   for (let attempt = 1; open.length > 0; attempt++) {
@@ -106,7 +106,7 @@ export async function uploadLayer(
   return { addResults: of('add'), updateResults: of('update'), deleteResults: of('delete'), conflicts };
 }
 
-function entriesOf({ adds, updates, deletes }: LayerEdits): Entry[] {
+function listEntries({ adds, updates, deletes }: LayerEdits): Entry[] {
   const entry = (kind: Entry['kind'], id: ObjectId | undefined, sent?: SentFeature): Entry => ({
     ...{ kind, id, sent },
     result: { objectId: id ?? null, success: false },
@@ -209,7 +209,7 @@ async function apply(
   const { outcomes } = await deps.edits.run(x, collection, {
     ...bounds,
     ...{ crs, swapAxes: false, precision: replicaPrecision(crs), mode: atomic ? 'atomic' : 'each' },
-    operations: plan.map((entry) => operationOf(entry, look)),
+    operations: plan.map((entry) => buildOperation(entry, look)),
     origin: {
       ...{ collection: collection.id, layerId: view.layerId, actor: userId },
       ...{ protocol: 'FeatureServer', requestId: syncId },
@@ -227,7 +227,7 @@ async function apply(
   return again;
 }
 
-function operationOf({ kind, id, sent }: Entry, { rows }: Look): EditOperation {
+function buildOperation({ kind, id, sent }: Entry, { rows }: Look): EditOperation {
   if (kind === 'add')
     return {
       type: 'create',

@@ -71,7 +71,7 @@ function appearanceTo(
   const { bbox } = listener.interest;
   const before = event.operation !== 'insert' && sees(entry, 0, bbox, scope, passed);
   const after = event.operation !== 'delete' && sees(entry, 1, bbox, scope, passed);
-  const appearance = appearanceOf(event, before, after);
+  const appearance = findAppearance(event, before, after);
   return appearance === 'update' && !showsIn(event, scope) ? undefined : appearance;
 }
 
@@ -89,7 +89,11 @@ function sees(
   return scope.filter === undefined || passed(entry, side, scope.filter);
 }
 
-function appearanceOf({ operation }: FeatureEvent, before: boolean, after: boolean): Appearance | undefined {
+function findAppearance(
+  { operation }: FeatureEvent,
+  before: boolean,
+  after: boolean,
+): Appearance | undefined {
   if (after) return before ? 'update' : 'insert';
   if (!before) return undefined;
   return operation === 'delete' ? 'delete' : 'leave';
@@ -113,7 +117,7 @@ async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<P
     if (filters.size === 0) continue;
     const { collection } = scopes[0]!;
     const question = questions.get(collection.layerId) ?? {
-      schema: schemaOf(collection.rule?.stored ?? collection.source),
+      schema: buildSchema(collection.rule?.stored ?? collection.source),
       filters: new Map<string, number>(),
       images: [],
     };
@@ -151,7 +155,7 @@ function imageAfter({ featureId: id, geometry, attributes = '{}' }: FeatureEvent
   return { id, geometry: geometry ?? null, attributes };
 }
 
-function schemaOf({ idColumn, geometryColumn, fields }: VectorSource): MatchSchema {
+function buildSchema({ idColumn, geometryColumn, fields }: VectorSource): MatchSchema {
   return { idColumn, geometryColumn, fields };
 }
 

@@ -51,13 +51,13 @@ async function send(deliveries: readonly DeliveryRow[], options: DeliveryOptions
     } catch (error) {
       // We are leaving: it is no fault of the receiver.
       if (signal.aborted) return { dispatched };
-      return { dispatched, failed: failureOf(delivery, String((error as Error).message), options) };
+      return { dispatched, failed: readFailure(delivery, String((error as Error).message), options) };
     }
   }
   return { dispatched };
 }
 
-function failureOf(
+function readFailure(
   { id, attempt, event_id }: DeliveryRow,
   error: string,
   { name, log, alerts, firstBackoffMs = FIRST_BACKOFF_MS }: DeliveryOptions,

@@ -70,7 +70,7 @@ interface Runner {
   run(query: CompiledQuery): Promise<{ rows: unknown[] }>;
 }
 
-function runnerOf(db: StateDb): Runner {
+function buildRunner(db: StateDb): Runner {
   return { vocabulary: getVocabulary(db), run: (query) => db.executeQuery(query) };
 }
 
@@ -142,7 +142,7 @@ export class AuditStore {
    */
   async appendMissing(events: readonly AuditEvent[]): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      const runner = runnerOf(trx);
+      const runner = buildRunner(trx);
       const lock = runner.vocabulary.lock('audit');
       if (lock) await runner.run(lock);
       const times = [...new Set(events.map(({ at }) => at))];
@@ -163,7 +163,7 @@ export class AuditStore {
       try {
         const run = (trx: StateDb) =>
           appendAuditRows(
-            runnerOf(trx),
+            buildRunner(trx),
             rows.map(({ event }) => event),
           );
         await this.db.transaction().execute(run);

@@ -148,8 +148,8 @@ export async function withRaster<T>(
   for (let attempts = 1; ; attempts++) {
     let opening = await createOpening(source, at);
     // What is far away is waited for, not decoded: there uses do not follow each other.
-    const lane = turn && !isDistant(source) ? laneOf(opening.key, turn.lane) : undefined;
-    const line = opening.exclusive ?? (lane === undefined ? undefined : lineOf(opening.key, lane));
+    const lane = turn && !isDistant(source) ? findLane(opening.key, turn.lane) : undefined;
+    const line = opening.exclusive ?? (lane === undefined ? undefined : formatLine(opening.key, lane));
     const waits = line !== undefined && getQueueLength(line) > 0;
     const inLine = async (leave: () => void) => {
       // The data may have been replaced during the wait.
@@ -167,11 +167,11 @@ export async function withRaster<T>(
   }
 }
 
-const lineOf = (key: string, lane: HandleLane) => `${key} ${lane}`;
+const formatLine = (key: string, lane: HandleLane) => `${key} ${lane}`;
 
-function laneOf(key: string, lane: HandleLane): HandleLane | undefined {
+function findLane(key: string, lane: HandleLane): HandleLane | undefined {
   const other: HandleLane = lane === 0 ? 1 : 0;
-  return [lane, other].find((one) => getQueueLength(lineOf(key, one)) < LANE_LENGTH);
+  return [lane, other].find((one) => getQueueLength(formatLine(key, one)) < LANE_LENGTH);
 }
 
 async function withHandle<T>(

@@ -49,7 +49,7 @@ async function footprints(collection: string, { source, temporal }: Footprints):
   });
   const parsed = JSON.parse(`[${Buffer.from(features).toString()}]`) as Feature[];
   return parsed.flatMap((feature) => {
-    const item = itemOf(collection, feature, temporal);
+    const item = getItem(collection, feature, temporal);
     return item ? [{ item }] : [];
   });
 }
@@ -61,7 +61,7 @@ interface Feature {
 }
 
 /** A feature as an item; undefined without a position or an instant, which items must have. */
-function itemOf(
+function getItem(
   collection: string,
   { id, geometry, properties }: Feature,
   temporal: string,

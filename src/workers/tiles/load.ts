@@ -141,7 +141,7 @@ function changeStore(store: string, change: (db: Db) => void): null {
 }
 
 function copy(db: Db, task: LoadTask): CopyResult {
-  const occupant = occupantOf(db, task);
+  const occupant = findOccupant(db, task);
   if (occupant && task.replace !== undefined && occupant.token !== task.replaced?.token) return { occupant };
   const staged = describe(db, task);
   const before = makeRoom(db, task);
@@ -161,7 +161,7 @@ function copy(db: Db, task: LoadTask): CopyResult {
 }
 
 /** The table that has the name already. */
-function occupantOf(db: Db, { table }: LoadTask): LoadedTable | undefined {
+function findOccupant(db: Db, { table }: LoadTask): LoadedTable | undefined {
   if (tableNamed(db, table) === undefined) return undefined;
   return { token: newestToken(db, table) };
 }
@@ -184,7 +184,7 @@ function makeRoom(db: Db, task: LoadTask): string | undefined {
 }
 
 /** The ids of the staging table as a column; none if a column has them already. */
-function idColumnOf(
+function buildIdColumn(
   db: Db,
   { stagingTable, idsAsColumn }: LoadTask,
   key: string,
@@ -230,7 +230,7 @@ function describe(db: Db, task: LoadTask): StagingTable {
     m: geometry.m,
     id: id.name,
     columns: [
-      ...idColumnOf(
+      ...buildIdColumn(
         db,
         task,
         id.name,

@@ -26,7 +26,7 @@ export function drawnBy({ layers, properties, shape }: SymbolEntry, zoom: number
       const feature = { type: FEATURE_TYPES[shape], properties };
       return compileStyleProperty(layer, name).evaluate({ zoom }, feature as never) as T;
     };
-    return drawingOf(layer, of);
+    return buildDrawing(layer, of);
   });
 }
 
@@ -61,7 +61,7 @@ const VALUES: { readonly [T in Layer['type']]?: (of: Read) => Values } = {
   },
 };
 
-function drawingOf({ type }: Layer, of: Read): EntrySymbol {
+function buildDrawing({ type }: Layer, of: Read): EntrySymbol {
   return { type, ...VALUES[type]?.(of) };
 }
 

@@ -24,11 +24,11 @@ export function mergeClassLayers(classes: readonly DrawingClass[]): StyleLayer[]
 }
 
 function sameShape(a: readonly SldLayerDraft[], b: readonly SldLayerDraft[]): boolean {
-  return a.length === b.length && a.every((drawing, i) => shapeOf(drawing) === shapeOf(b[i]!));
+  return a.length === b.length && a.every((drawing, i) => formatShape(drawing) === formatShape(b[i]!));
 }
 
 /** All that must be the same for drawings of one layer. */
-function shapeOf({ type, paint, layout = {}, metadata }: SldLayerDraft): string {
+function formatShape({ type, paint, layout = {}, metadata }: SldLayerDraft): string {
   const fixed = Object.entries({ ...paint, ...layout }).map(([name, value]) =>
     BY_FEATURE.test(name) ? name : `${name}=${JSON.stringify(value)}`,
   );

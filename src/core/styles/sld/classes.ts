@@ -48,7 +48,7 @@ export function steps(
     values.push(thresholds.at(-1)!, expressionIn(rest[i + 1]!, context, target));
   }
   ascending('Categorize', thresholds);
-  return { kind: kindOf(target), expr: ['step', input, ...values] };
+  return { kind: chooseKind(target), expr: ['step', input, ...values] };
 }
 
 /** Values between points. */
@@ -66,17 +66,17 @@ export function translateInterpolate(
   if (mode !== 'linear')
     context.report.warn('Interpolate', `The mode ${mode.slice(0, 20)} is drawn as linear.`);
   const to = target === 'any' ? (node.attributes['method'] === 'color' ? 'color' : 'number') : target;
-  const stops = points.map((point) => pointOf(point, context, to));
+  const stops = points.map((point) => parsePoint(point, context, to));
   ascending(
     'Interpolate',
     stops.map(([data]) => data),
   );
   const input = expressionIn(lookup, context, 'number');
   const expr = ['interpolate', ['linear'], input, ...stops.flat()];
-  return withFallback({ kind: kindOf(to), expr }, input, node, to);
+  return withFallback({ kind: chooseKind(to), expr }, input, node, to);
 }
 
-function pointOf(point: XmlElement, context: SldContext, target: TargetKind): [number, Expr] {
+function parsePoint(point: XmlElement, context: SldContext, target: TargetKind): [number, Expr] {
   const [data, value] = [findChild(point, 'Data'), findChild(point, 'Value')];
   if (!data || !value) throw new Untranslatable('InterpolationPoint', 'A point lacks Data or Value.');
   return [constantIn(data), expressionIn(value, context, target)];
@@ -116,7 +116,7 @@ export function createMatch(
     context.report.warn('Recode', 'Other values are transparent: there is no fallbackValue.');
   }
   const expr = ['match', converted(input, 'string'), ...[...labels].flat(), other];
-  return { kind: kindOf(target), expr };
+  return { kind: chooseKind(target), expr };
 }
 
 const NOTHING: Readonly<Record<TargetKind, Expr>> = {
@@ -127,7 +127,7 @@ const NOTHING: Readonly<Record<TargetKind, Expr>> = {
   any: '',
 };
 
-function kindOf(target: TargetKind): 'number' | 'string' | 'boolean' | 'color' | 'unknown' {
+function chooseKind(target: TargetKind): 'number' | 'string' | 'boolean' | 'color' | 'unknown' {
   return target === 'any' ? 'unknown' : target;
 }
 

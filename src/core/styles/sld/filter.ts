@@ -38,12 +38,12 @@ function condition(node: XmlElement, context: SldContext): Expr {
     case 'Not':
       return negated(node, context);
     case 'PropertyIsBetween':
-      return betweenOf(node, context);
+      return parseBetween(node, context);
     case 'PropertyIsLike':
       return like(node, context);
     case 'PropertyIsNull':
     case 'PropertyIsNil':
-      return ['==', context.expression(operandsOf(node, 1)[0]!, 'any'), null];
+      return ['==', context.expression(parseOperands(node, 1)[0]!, 'any'), null];
     case 'Filter':
       return parseSldFilter(node, context);
     default:
@@ -55,21 +55,21 @@ function condition(node: XmlElement, context: SldContext): Expr {
 }
 
 function negated(node: XmlElement, context: SldContext): Expr {
-  const [inner] = operandsOf(node, 1);
+  const [inner] = parseOperands(node, 1);
   if (inner!.name === 'PropertyIsNull') {
-    return ['!=', context.expression(operandsOf(inner!, 1)[0]!, 'any'), null];
+    return ['!=', context.expression(parseOperands(inner!, 1)[0]!, 'any'), null];
   }
   return ['!', condition(inner!, context)];
 }
 
-function operandsOf(node: XmlElement, count: number): XmlElement[] {
+function parseOperands(node: XmlElement, count: number): XmlElement[] {
   const operands = elements(node);
   if (operands.length === count) return operands;
   throw new Untranslatable(node.name, `${node.name} takes ${count} operand${count === 1 ? '' : 's'}.`);
 }
 
 function comparison(operator: string, node: XmlElement, context: SldContext): Expr {
-  const [a, b] = operandsOf(node, 2).map((operand) => context.typed(operand)) as [
+  const [a, b] = parseOperands(node, 2).map((operand) => context.typed(operand)) as [
     SldExpression,
     SldExpression,
   ];
@@ -122,7 +122,7 @@ function against(value: SldExpression, other: SldExpression): Expr {
   return converted(value, other.kind);
 }
 
-function betweenOf(node: XmlElement, context: SldContext): Expr {
+function parseBetween(node: XmlElement, context: SldContext): Expr {
   const value = elements(node).find(({ name }) => name !== 'LowerBoundary' && name !== 'UpperBoundary');
   const bounds = ['LowerBoundary', 'UpperBoundary'].map((name) => findChild(node, name));
   const [low, high] = bounds.map((bound) => bound && (elements(bound)[0] ?? { ...bound, name: 'Literal' }));

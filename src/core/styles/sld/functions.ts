@@ -111,13 +111,13 @@ const FUNCTIONS: ReadonlyMap<string, FunctionSpec> = new Map(
     numberformat: {
       gives: 'string',
       takes: ['string', 'number'],
-      build: (pattern: Expr, value: Expr) => ['number-format', value, digitsOf(pattern)],
+      build: (pattern: Expr, value: Expr) => ['number-format', value, parseDigits(pattern)],
     },
     formatnumber: {
       gives: 'string',
       takes: ['number', 'string'],
       more: true,
-      build: (value: Expr, pattern: Expr) => ['number-format', value, digitsOf(pattern)],
+      build: (value: Expr, pattern: Expr) => ['number-format', value, parseDigits(pattern)],
     },
     isnull: { gives: 'boolean', takes: ['any'], build: (value: Expr) => ['==', value, null] },
     equalto: compare('==', 'string'),
@@ -150,7 +150,7 @@ function sum(a: Expr, b: Expr): Expr {
 }
 
 /** Digits after the point of a pattern like `#,##0.00`. */
-function digitsOf(pattern: Expr): Expr {
+function parseDigits(pattern: Expr): Expr {
   const [, digits = ''] = /\.([0#]*)/.exec(typeof pattern === 'string' ? pattern.slice(0, 100) : '') ?? [];
   const least = digits.replace(/#/g, '').length;
   return { 'min-fraction-digits': Math.min(20, least), 'max-fraction-digits': Math.min(20, digits.length) };
@@ -182,7 +182,7 @@ export function callFunction(
 
 type Special = (args: readonly XmlElement[], context: SldContext, target: TargetKind) => SldExpression;
 
-const kindOf = (target: TargetKind): SldValueKind => (target === 'any' ? 'unknown' : target);
+const buildKind = (target: TargetKind): SldValueKind => (target === 'any' ? 'unknown' : target);
 
 /** Functions whose values are of the kind that the place wants. */
 const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
@@ -213,7 +213,7 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
     ([condition, yes, no], context, target) => {
       if (!condition || !yes || !no) throw new Untranslatable('if_then_else', 'It takes three arguments.');
       const values = [yes, no].map((value) => context.expression(value, target));
-      return { kind: kindOf(target), expr: ['case', context.expression(condition, 'boolean'), ...values] };
+      return { kind: buildKind(target), expr: ['case', context.expression(condition, 'boolean'), ...values] };
     },
   ],
   [
@@ -221,7 +221,7 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
     (args, context, target) => {
       if (args.length === 0) throw new Untranslatable('coalesce', 'It takes arguments.');
       const values = args.map((value) => converted(bare(context.typed(value, target)), target));
-      return { kind: kindOf(target), expr: ['coalesce', ...values] };
+      return { kind: buildKind(target), expr: ['coalesce', ...values] };
     },
   ],
   [
@@ -270,5 +270,5 @@ function interpolateFunction(
     stops.push(at, context.expression(parts[i + 1]!, to));
   }
   const value = context.expression(input, 'number');
-  return { kind: kindOf(to), expr: ['interpolate', ['linear'], value, ...stops] };
+  return { kind: buildKind(to), expr: ['interpolate', ['linear'], value, ...stops] };
 }

@@ -25,7 +25,7 @@ interface LookDraft {
 export function rasterDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const look: LookDraft = { ...channels(symbolizer, context), ...colormap(symbolizer, context) };
   const whole = findChild(symbolizer, 'ContrastEnhancement');
-  const stretch = whole && stretchOf(whole, context);
+  const stretch = whole && readStretch(whole, context);
   if (stretch && !look.colormap) look.rescale = [stretch];
   for (const name of ['OverlapBehavior', 'ImageOutline']) {
     if (findChild(symbolizer, name)) context.report.warn(name, `${name} is left out.`);
@@ -64,14 +64,14 @@ function channels(symbolizer: XmlElement, context: SldContext): LookDraft {
   }
   const stretches = bandNames.map((channel) => {
     const enhancement = findChild(channel, 'ContrastEnhancement');
-    return enhancement && stretchOf(enhancement, context);
+    return enhancement && readStretch(enhancement, context);
   });
   const rescale = stretches.every((one) => one !== undefined) ? { rescale: stretches } : {};
   return { bands: bands as number[], ...rescale };
 }
 
 /** The range that a linear stretch names; programs write it as options of the vendor. */
-function stretchOf(enhancement: XmlElement, context: SldContext): [number, number] | undefined {
+function readStretch(enhancement: XmlElement, context: SldContext): [number, number] | undefined {
   const method = elements(enhancement).find(({ name }) => name === 'Normalize' || name === 'Histogram');
   const gamma = readNumberContent(findChild(enhancement, 'GammaValue'));
   if (gamma !== undefined && gamma !== 1)
@@ -106,7 +106,7 @@ function colormap(symbolizer: XmlElement, context: SldContext): LookDraft {
 
 /** The ColorMap of SLD 1.0, with the types that GeoServer added. */
 function entriesMap(map: XmlElement, context: SldContext): Colormap {
-  const entries = all(map, 'ColorMapEntry').map(entryOf);
+  const entries = all(map, 'ColorMapEntry').map(parseEntry);
   const type = (map.attributes['type'] ?? 'ramp').toLowerCase();
   if (entries.length > LIMITS.colormapEntries) throw tooMany();
   if (entries.length === 0) throw new Untranslatable('ColorMap', 'The colour map is empty.');
@@ -121,7 +121,7 @@ function entriesMap(map: XmlElement, context: SldContext): Colormap {
   return { kind: 'stops', values, colors };
 }
 
-function entryOf(entry: XmlElement): Entry {
+function parseEntry(entry: XmlElement): Entry {
   const { quantity, opacity } = entry.attributes;
   const value = asNumber(quantity);
   if (value === undefined) throw new Untranslatable('ColorMapEntry', 'A quantity is a number.');

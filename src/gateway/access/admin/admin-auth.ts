@@ -82,7 +82,7 @@ export const adminAuth = group(
     report('GET /auth/session', 'Get Admin Auth Session', {
       open: true,
       data: Session,
-      answer: sessionOf,
+      answer: loadSession,
     }),
     action('POST /auth/bearer', 'Issue Console Operator Bearer', {
       description: 'A token for the user of the session that the cookie names. It ends with the session.',
@@ -178,7 +178,7 @@ export const adminAuth = group(
 
 const noUrl = () => undefined;
 
-async function sessionOf({ principal }: Pick<Exchange, 'principal'>, { identity }: AdminDeps) {
+async function loadSession({ principal }: Pick<Exchange, 'principal'>, { identity }: AdminDeps) {
   const { sessionHash, claims = {} } = principal;
   const session = sessionHash === undefined ? undefined : await identity.sessions.find(sessionHash);
   return {

@@ -36,7 +36,7 @@ export function changedProfile(
   before: TrustProfile | undefined,
   input: Static<typeof ProfilePatch>,
 ): TrustProfile {
-  const after = { ...(before ?? NEW_PROFILE), ...membersOf(NEW_PROFILE, input) } as Draft;
+  const after = { ...(before ?? NEW_PROFILE), ...buildMembers(NEW_PROFILE, input) } as Draft;
   const { acceptedIssuerThumbprints: thumbprints, acceptedIssuerSubjects: subjects } = after;
   const anchors = after.customTrustAnchorCertificates;
   requireSound([
@@ -64,14 +64,14 @@ export function changedProfile(
     displayName: after.displayName || after.environmentId,
     chainRevocationMode: 'NoCheck',
     acceptedIssuerThumbprints: thumbprints.map((one) => plainFingerprint(one)!),
-    customTrustAnchorCertificates: anchors.flatMap((one) => readAll(one, 'pem').map(pemOf)),
+    customTrustAnchorCertificates: anchors.flatMap((one) => readAll(one, 'pem').map(formatPem)),
   };
 }
 
 type Draft = Omit<TrustProfile, 'chainRevocationMode'> & { chainRevocationMode: string };
 
 /** Members of a shape that an input has. */
-function membersOf<T extends object>(shape: T, input: object): Partial<T> {
+function buildMembers<T extends object>(shape: T, input: object): Partial<T> {
   const entries = Object.entries(input).filter(([name, value]) => name in shape && value !== undefined);
   return Object.fromEntries(entries) as Partial<T>;
 }
@@ -86,7 +86,7 @@ function anchorProblem(pem: string, n: number): BodyProblem | undefined {
   }
 }
 
-const pemOf = ({ x509 }: ReturnType<typeof readAll>[number]) => x509.toString();
+const formatPem = ({ x509 }: ReturnType<typeof readAll>[number]) => x509.toString();
 
 const NEW_MAPPING: CertificateMapping = {
   ...{ profileId: '', matchType: 'sanUri', matchValue: '', principalId: '', displayName: '' },
@@ -99,8 +99,8 @@ export function changedMapping(
   input: Static<typeof MappingBody> & { readonly profileId: string },
 ): CertificateMapping {
   const { notBefore, notAfter, ...members } = input;
-  const times = { ...timeOf('notBefore', notBefore), ...timeOf('notAfter', notAfter) };
-  const after = { ...(before ?? NEW_MAPPING), ...membersOf(NEW_MAPPING, members), ...times };
+  const times = { ...buildTime('notBefore', notBefore), ...buildTime('notAfter', notAfter) };
+  const after = { ...(before ?? NEW_MAPPING), ...buildMembers(NEW_MAPPING, members), ...times };
   const value = plainIdentity(after.matchType, after.matchValue);
   const isOrdered = after.notBefore === null || after.notAfter === null || after.notBefore < after.notAfter;
   requireSound([
@@ -112,7 +112,7 @@ export function changedMapping(
   return { ...after, matchValue, displayName: after.displayName || after.principalId };
 }
 
-function timeOf(name: 'notBefore' | 'notAfter', text: string | null | undefined) {
+function buildTime(name: 'notBefore' | 'notAfter', text: string | null | undefined) {
   if (text === undefined) return {};
   return { [name]: text === null ? null : Date.parse(text) };
 }
@@ -163,12 +163,12 @@ export function requireRights(
   { rules }: Pick<AdminDeps, 'rules'>,
 ): void {
   for (const { body } of mappings) {
-    requireHeld(principal, labelsOf(body, rules.current));
+    requireHeld(principal, listLabels(body, rules.current));
     requireBound(principal, body, rules.current);
   }
 }
 
-function labelsOf({ principalId, roles, tenantId }: CertificateMapping, rules: RuleSet): readonly string[] {
+function listLabels({ principalId, roles, tenantId }: CertificateMapping, rules: RuleSet): readonly string[] {
   const tenant = tenantId === null ? [] : [`tenant:${tenantId}`];
   return [...roleLabels(roles), ...rules.labelsOf(roles), `claim:sub=${principalId}`, ...tenant];
 }

@@ -40,13 +40,13 @@ export const identity = group({ tag: 'Identity', scope: 'identity', envelope: 'w
     data: Test,
     errors: [404],
     async answer({ params: { providerType } }, { identity: { providers } }) {
-      const isOfType = (one: StoredProvider) => typeOf(one).toLowerCase() === providerType.toLowerCase();
+      const isOfType = (one: StoredProvider) => chooseType(one).toLowerCase() === providerType.toLowerCase();
       const provider = (await providers.list()).find(isOfType);
       if (!provider) throw notFound('identity provider', providerType);
       const start = performance.now();
       const { isReachable, discoveryUrl, issuer, message } = await providers.check(provider);
       return {
-        ...{ providerType: typeOf(provider), isReachable, discoveryUrl, issuer: issuer ?? null },
+        ...{ providerType: chooseType(provider), isReachable, discoveryUrl, issuer: issuer ?? null },
         responseTimeMs: performance.now() - start,
         errorMessage: isReachable ? null : message,
       };
@@ -57,12 +57,12 @@ export const identity = group({ tag: 'Identity', scope: 'identity', envelope: 'w
 function view(provider: StoredProvider) {
   const { name, enabled, authority } = provider.body;
   return {
-    ...{ type: typeOf(provider), displayName: name, enabled, isConfigurationValid: true, authority },
+    ...{ type: chooseType(provider), displayName: name, enabled, isConfigurationValid: true, authority },
     ...{ callbackPath: '/account/callback', scopes: ['openid', 'profile', 'email'] },
   };
 }
 
-function typeOf({ body }: StoredProvider): IdentityType {
+function chooseType({ body }: StoredProvider): IdentityType {
   if (new URL(body.authority).hostname === 'accounts.google.com') return 'Google';
   return body.providerType === 'AzureAd' ? 'AzureAd' : 'Generic';
 }

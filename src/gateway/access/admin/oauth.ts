@@ -87,7 +87,7 @@ export const oauth = group(
         list: implement({
           data: Type.Array(Client),
           async answer({ principal }, { identity: { clients } }) {
-            const tenants = await tenantsOf(clients);
+            const tenants = await loadTenants(clients);
             const own = clients
               .list()
               .then((all) => all.filter((one) => isTenantHolder(principal, tenants(one))));
@@ -103,7 +103,7 @@ export const oauth = group(
           location: ({ client }: Static<typeof IssuedClient>) => `/oauth-clients/${client.id}`,
           async answer({ body, principal }, deps) {
             const { clients } = deps.identity;
-            const about = await clientOf(body, deps);
+            const about = await loadClient(body, deps);
             const labels = await clients.labelsOf(about.allowedScopes);
             requireHeld(principal, labels);
             requireBound(principal, buildHolder(labels), deps.rules.current);
@@ -180,7 +180,7 @@ export const oauth = group(
 );
 
 /** Returns what holds the rights of a client, of which its scopes say the tenant. */
-async function tenantsOf(clients: OAuthClients) {
+async function loadTenants(clients: OAuthClients) {
   const labels = new Map((await clients.scopes()).map(({ id, body }) => [id, body.permissions]));
   return ({ body }: StoredClient) =>
     buildHolder(body.allowedScopes.flatMap((scope) => labels.get(scope) ?? []));
@@ -189,11 +189,11 @@ async function tenantsOf(clients: OAuthClients) {
 /** Throws `not-found`, also for a client of another tenant. */
 async function clientFor(id: string, principal: Principal, clients: OAuthClients): Promise<StoredClient> {
   const client = await clients.get(id);
-  requireTenantHolder(principal, (await tenantsOf(clients))(client), 'OAuth client', id);
+  requireTenantHolder(principal, (await loadTenants(clients))(client), 'OAuth client', id);
   return client;
 }
 
-async function clientOf(body: Static<typeof NewClient>, { identity }: AdminDeps) {
+async function loadClient(body: Static<typeof NewClient>, { identity }: AdminDeps) {
   const { name, clientType = 'confidential', expiresAt } = body;
   const allowedScopes = [...new Set(body.allowedScopes ?? [])];
   const redirectUris = [...new Set(body.redirectUris ?? [])];

@@ -73,7 +73,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         async answer({ body: { name, description = null }, principal }, deps) {
           await requireFree(name, undefined, deps);
           const role = { name, description, permissions: [] } satisfies Role;
-          const stored = await rulesOf(deps).create(KIND, randomUUID(), role, formatActor(principal));
+          const stored = await openRules(deps).create(KIND, randomUUID(), role, formatActor(principal));
           await deps.settle();
           return view(stored);
         },
@@ -82,7 +82,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         params: byId,
         data: RoleSchema,
         errors: [404],
-        answer: ({ params }, deps) => roleOf(params.id, deps),
+        answer: ({ params }, deps) => loadRole(params.id, deps),
       }),
       update: implement({
         description: 'A new name is that of another role: users and policies keep the old one.',
@@ -108,7 +108,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         errors: [404, 412],
         async answer(x, deps) {
           await requireOver(x, deps);
-          if (!(await rulesOf(deps).remove(KIND, x.params.id, readIfMatch(x))))
+          if (!(await openRules(deps).remove(KIND, x.params.id, readIfMatch(x))))
             throw notFound(KIND, x.params.id);
           await deps.settle();
           return new Acknowledgement('The role is deleted.');
@@ -124,7 +124,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         params: byId,
         data: Type.Array(GrantSchema),
         errors: [404],
-        answer: async ({ params }, deps) => grantsOf(await roleOf(params.id, deps)),
+        answer: async ({ params }, deps) => listGrants(await loadRole(params.id, deps)),
       }),
       set: implement({
         description: 'Replaces all grants. An operation that this server does not know grants nothing.',
@@ -138,7 +138,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
           requireHeld(x.principal, permissions.flatMap(listPermissionLabels));
           await requireOver(x, deps);
           const changed = await changeRole(x, deps, (role) => ({ ...role, permissions }));
-          return grantsOf(view(changed));
+          return listGrants(view(changed));
         },
       }),
     },
@@ -153,7 +153,7 @@ async function requireOver(
   { params, principal }: { readonly params: { readonly id: string }; readonly principal: Principal },
   deps: AdminDeps,
 ): Promise<void> {
-  const { permissions } = await roleOf(params.id, deps);
+  const { permissions } = await loadRole(params.id, deps);
   requireHeld(principal, permissions.flatMap(listPermissionLabels));
 }
 
@@ -162,7 +162,7 @@ async function changeRole(
   deps: AdminDeps,
   change: (role: Role) => Role,
 ): Promise<StoredDocument<Role>> {
-  const changed = await rulesOf(deps).update(
+  const changed = await openRules(deps).update(
     KIND,
     x.params.id,
     formatActor(x.principal),
@@ -173,9 +173,9 @@ async function changeRole(
   return changed;
 }
 
-const rulesOf = ({ state }: AdminDeps) => state.documents.announcing('access');
+const openRules = ({ state }: AdminDeps) => state.documents.announcing('access');
 
-async function roleOf(id: string, { state }: AdminDeps): Promise<RoleView> {
+async function loadRole(id: string, { state }: AdminDeps): Promise<RoleView> {
   const builtIn = BUILT_IN_ROLES.find((role) => role.id === id);
   if (builtIn) return builtInView(builtIn);
   const stored = await state.documents.get<Role>(KIND, id);
@@ -202,7 +202,7 @@ function grantProblem({ service, layer, operation }: Grant, n: number, { permiss
 }
 
 /** The grants of a role change with the role. */
-const grantsOf = (role: RoleView): RoleView['permissions'] => sameState([...role.permissions], role);
+const listGrants = (role: RoleView): RoleView['permissions'] => sameState([...role.permissions], role);
 
 function view({ id, etag, body, createdAt, updatedAt }: StoredDocument<Role>): RoleView {
   const { name, description, permissions } = body;

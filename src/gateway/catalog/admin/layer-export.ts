@@ -96,7 +96,7 @@ export function layerExport(
       const { id } = layerOf(asked, deps);
       const collection = findCollection(deps.visible(x.principal), id);
       if (!hasFeatures(collection)) throw notFound('feature layer', `${asked.layerId}`);
-      const request = requestOf(asked);
+      const request = readRequest(asked);
       const plan = planExport(collection, request);
       const total = await deps.exports.count(x, plan);
       if (isLong(total)) {
@@ -120,7 +120,7 @@ export function layerExport(
   });
 }
 
-function requestOf({
+function readRequest({
   format,
   where,
   bbox,

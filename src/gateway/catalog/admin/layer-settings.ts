@@ -87,7 +87,7 @@ export const fields = {
       requireFields(body.fields, collection);
       if (changesHidden(body.fields, deps.layers.settingsOf(collection).fields))
         requireWhole([collection], 'read', principal, deps);
-      const named = new Map(body.fields.map((one) => [one.name, settingsOf(one)]));
+      const named = new Map(body.fields.map((one) => [one.name, readSettings(one)]));
       const others = (deps.layers.settingsOf(collection).fields ?? []).filter(({ name }) => !named.has(name));
       const changed = [...others, ...named.values()].filter((one) => Object.keys(one).length > 1);
       await deps.layers.put(
@@ -190,7 +190,7 @@ export const relationships = {
     errors: [400, 404],
     async answer({ params, body, principal }, deps) {
       const collection = requireFeatures(params.layerId, deps);
-      const related = body.relationships.map(relationshipOf);
+      const related = body.relationships.map(readRelationship);
       requireRelationships(related, collection, deps);
       await deps.layers.put(
         collection,
@@ -273,7 +273,7 @@ function fieldsView(collection: VectorCollection, { layers }: AdminDeps): Static
   return { layerId: collection.layerId, fields: views };
 }
 
-function settingsOf({
+function readSettings({
   name,
   alias,
   hidden,
@@ -325,7 +325,7 @@ function requireFilter(permanent: Parameters<typeof permanentRows>[0], collectio
   }
 }
 
-function relationshipOf(input: Static<typeof RelationshipInput>): Relationship {
+function readRelationship(input: Static<typeof RelationshipInput>): Relationship {
   const { id, description, cardinality, role, esriRelationshipId, ...rest } = input;
   return {
     id: id ?? randomUUID(),

@@ -117,10 +117,10 @@ export const publishedLayerOperations = group(
         const connection = await connections.get(params.id);
         if (connections.isRemote(connection)) {
           const publisher = { right: copyRight(principal, deps.rules.current), by: formatActor(principal) };
-          return copyView(await layerCopies.publish(connection, createNewCopy(layerOf(body)), publisher));
+          return copyView(await layerCopies.publish(connection, createNewCopy(readLayer(body)), publisher));
         }
         const permit = (sources: readonly CopySourceLayer[]) => requireSources(sources, principal, deps);
-        return view(await layers.publish(connection, layerOf(body), formatActor(principal), permit));
+        return view(await layers.publish(connection, readLayer(body), formatActor(principal), permit));
       },
     }),
     action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
@@ -183,7 +183,7 @@ export const publishedLayerOperations = group(
             body,
             copyReport(await layerCopies.validate(connection, body, body.layerName)),
           );
-        const tableReport = await layers.validate(connection, choiceOf(body), body.layerName);
+        const tableReport = await layers.validate(connection, readChoice(body), body.layerName);
         return validationView(body, tableReport);
       },
     }),
@@ -288,7 +288,7 @@ const TYPES =
   /^(Point|LineString|Polygon|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection|Geometry)(ZM|Z|M)?$/i;
 
 /** An empty list of fields is the same as none. */
-function choiceOf(body: Static<typeof Validate>): TableChoice {
+function readChoice(body: Static<typeof Validate>): TableChoice {
   const { schema, table, geometryColumn, primaryKey, srid, geometryType, fields = [] } = body;
   requireSound([
     geometryType === undefined || TYPES.test(geometryType)
@@ -305,12 +305,12 @@ function choiceOf(body: Static<typeof Validate>): TableChoice {
   };
 }
 
-function layerOf(body: Publish): NewLayer {
+function readLayer(body: Publish): NewLayer {
   const { table, layerName = table, serviceName = SERVICE, enabled = true } = body;
   const { description, license, licenseUrl, attribution, publisher, sourceUrl } = body;
   requireSound([addressProblem('licenseUrl', licenseUrl), addressProblem('sourceUrl', sourceUrl)]);
   return {
-    ...{ choice: choiceOf(body), layerName, serviceName, enabled },
+    ...{ choice: readChoice(body), layerName, serviceName, enabled },
     ...{ description: description ?? null, license: license ?? null, licenseUrl: licenseUrl ?? null },
     ...{ attribution: attribution ?? null, publisher: publisher ?? null, sourceUrl: sourceUrl ?? null },
   };
@@ -327,13 +327,13 @@ function view({ id, body }: StoredLayer): PublishedLayerBody {
   const { geometryType, idColumn, fields } = info.source;
   return {
     ...{ layerId, layerName, schema: choice.schema, table: choice.table, collectionId: id, description },
-    ...{ geometryType, srid: sridOf(info.source), primaryKey: idColumn, fieldCount: fields.length + 1 },
+    ...{ geometryType, srid: findSrid(info.source), primaryKey: idColumn, fieldCount: fields.length + 1 },
     ...{ enabled, serviceName, license, licenseUrl, attribution, publisher, sourceUrl, owner: 'api' },
   };
 }
 
 /** The SRID that is stated counts where the stored geometries have none. */
-function sridOf(source: object): number | null {
+function findSrid(source: object): number | null {
   const { srid, statedSrid } = source as { srid?: number; statedSrid?: number };
   return statedSrid ?? srid ?? null;
 }

@@ -82,19 +82,19 @@ export function readConnectionTarget(
 ): Target {
   const { provider: word = 'PostGIS', region } = body;
   const provider = OWN_PROVIDERS.find((one) => one.toLowerCase() === word.toLowerCase());
-  if (provider === 'AwsS3') return bucketOf(body, deps);
+  if (provider === 'AwsS3') return readBucket(body, deps);
   requireSound([
     provider ? undefined : problem('provider', `must be one of ${OWN_PROVIDERS.join(', ')}`),
     region === undefined ? undefined : problem('region', 'is of buckets of S3 alone'),
   ]);
-  if (provider === 'AzureBlob') return { provider, ...containerOf(body, deps) };
-  if (provider && isServiceKind(provider)) return { provider, ...serviceOf(body, deps) };
-  return { provider: 'PostGIS', ...addressOf(body, deps) };
+  if (provider === 'AzureBlob') return { provider, ...readContainer(body, deps) };
+  if (provider && isServiceKind(provider)) return { provider, ...readService(body, deps) };
+  return { provider: 'PostGIS', ...readAddress(body, deps) };
 }
 
-function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, deps: AdminDeps): Target {
+function readBucket(body: AddressBody & Pick<NewConnection, 'region'>, deps: AdminDeps): Target {
   const { databaseName, username, region } = body;
-  const address = remoteOf(
+  const address = readRemote(
     body,
     [
       isBucket(databaseName) ? undefined : problem('databaseName', 'must be the name of a bucket'),
@@ -105,7 +105,7 @@ function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, deps: Admin
   return { provider: 'AwsS3', ...address, ...(region === undefined ? {} : { region }) };
 }
 
-function containerOf(body: AddressBody, deps: AdminDeps): Address {
+function readContainer(body: AddressBody, deps: AdminDeps): Address {
   const { databaseName, username, password = '' } = body;
   const problems = [
     isContainer(databaseName) ? undefined : problem('databaseName', 'must be the name of a container'),
@@ -114,12 +114,12 @@ function containerOf(body: AddressBody, deps: AdminDeps): Address {
       ? undefined
       : problem('password', 'must be an account key (base64)'),
   ];
-  return remoteOf(body, problems, deps);
+  return readRemote(body, problems, deps);
 }
 
-function serviceOf(body: AddressBody, deps: AdminDeps): Address {
+function readService(body: AddressBody, deps: AdminDeps): Address {
   const wrongPath = pathProblem(body.databaseName);
-  const address = remoteOf(
+  const address = readRemote(
     body,
     [
       wrongPath === undefined ? undefined : problem('databaseName', wrongPath),
@@ -134,7 +134,7 @@ function serviceOf(body: AddressBody, deps: AdminDeps): Address {
 }
 
 /** What is read over HTTP. */
-function remoteOf(
+function readRemote(
   body: AddressBody,
   problems: Parameters<typeof requireSound>[0],
   { connections }: AdminDeps,
@@ -154,7 +154,7 @@ function remoteOf(
 }
 
 /** Throws 400 that names all that is wrong. */
-function addressOf(body: AddressBody, { connections }: AdminDeps): Address {
+function readAddress(body: AddressBody, { connections }: AdminDeps): Address {
   const { host, port = 5432, databaseName, username } = body;
   const { sslMode } = chooseSslMode(body, 'Require');
   const unallowed = hostProblem({ host, port }, connections.settings.allow);

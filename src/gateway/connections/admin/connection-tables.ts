@@ -58,11 +58,11 @@ export function serviceTables({ layers }: RemoteService): TableView[] {
     },
     ...{ geometryType: layer.geometryType ?? null, srid: layer.srid ?? null },
     ...{ estimatedRows: layer.featureCount ?? null, comment: layer.description ?? null },
-    columns: columnsOf(layer),
+    columns: listColumns(layer),
   }));
 }
 
-function columnsOf({ fields = [] }: RemoteLayer): TableView['columns'] {
+function listColumns({ fields = [] }: RemoteLayer): TableView['columns'] {
   return fields.map(({ name, type = '', length = null, nullable = true }) => ({
     ...{ name, dataType: type, isNullable: nullable, isPrimaryKey: type === 'esriFieldTypeOID' },
     maxLength: length,
@@ -84,8 +84,8 @@ export async function tablesWithin(
   const configured = (await sourceLayers.list(connectionId)).flatMap(({ collection: layer }) =>
     hasFeatures(layer) ? [{ ...layer.source, layer }] : [],
   );
-  const nameOf = ({ schema = '', table }: Partial<TableName>) => JSON.stringify([schema, table]);
+  const formatName = ({ schema = '', table }: Partial<TableName>) => JSON.stringify([schema, table]);
   const withheld = [...published, ...configured].filter(({ layer }) => !isLayerInScope(principal, layer));
-  const names = new Set(withheld.map(nameOf));
-  return tables.filter((one) => !names.has(nameOf(one)));
+  const names = new Set(withheld.map(formatName));
+  return tables.filter((one) => !names.has(formatName(one)));
 }

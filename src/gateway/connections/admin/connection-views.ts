@@ -59,7 +59,7 @@ export function summary(
   const { name, description, host, port, databaseName, username, sslMode, isActive } = body;
   const view: Static<typeof SummarySchema> = {
     ...{ connectionId: id, name, description, host, port, databaseName, username },
-    ...{ sslRequired: requiresSsl(sslMode), sslMode, storageType: storageTypeOf(body), isActive },
+    ...{ sslRequired: requiresSsl(sslMode), sslMode, storageType: chooseStorageType(body), isActive },
     healthStatus: check === undefined ? 'unknown' : check.isHealthy ? 'healthy' : 'unhealthy',
     lastHealthCheck: optionalTimestamp(check?.testedAt ?? null),
     ...{ createdAt: timestamp(createdAt), createdBy, provider: getConnectionProvider(body) },
@@ -69,7 +69,7 @@ export function summary(
 }
 
 /** The server itself keeps the files of a folder; databases, stores and services are kept elsewhere. */
-const storageTypeOf = (body: StoredConnection['body']): 'managed' | 'external' =>
+const chooseStorageType = (body: StoredConnection['body']): 'managed' | 'external' =>
   getConnectionProvider(body) === 'Local' ? 'managed' : 'external';
 
 export function detail(

@@ -159,7 +159,7 @@ export const connections = group(
         const provider = getConnectionProvider(connection.body);
         if (isServiceKind(provider)) return { tables: serviceTables(await connections.service(connection)) };
         if (isBucketProvider(provider) && !connections.isSource(connection)) {
-          const { objects, next } = await connections.objects(connection, queryOf(params));
+          const { objects, next } = await connections.objects(connection, buildQuery(params));
           const tables = objectTables(connection, objects);
           return { tables, ...(next === undefined ? {} : { nextCursor: next }) };
         }
@@ -227,7 +227,7 @@ export const connections = group(
 
 const TABLES_MS = 30_000;
 
-function queryOf(params: {
+function buildQuery(params: {
   prefix: string | undefined;
   cursor: string | undefined;
   limit: number;

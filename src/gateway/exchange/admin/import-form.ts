@@ -108,7 +108,7 @@ export function parseImportForm(
   const caller = withoutSession(principal);
   return {
     table: form.tableName,
-    title: titleOf(fileName),
+    title: formatTitle(fileName),
     ...(form.merge ? { merge: { ...form.merge, principal: caller } } : { targetCrs: form.targetCrs }),
     ...(form.sourceCrs === undefined ? {} : { sourceCrs: form.sourceCrs }),
     ...(form.overwriteExisting ? { replace: true, principal: caller } : {}),
@@ -116,7 +116,7 @@ export function parseImportForm(
 }
 
 /** The client's name for the file: the one on disk says nothing to people. */
-function titleOf(fileName: string): string {
+function formatTitle(fileName: string): string {
   return getFileStem(fileName).replace(/\p{C}/gu, '').slice(0, 200);
 }
 

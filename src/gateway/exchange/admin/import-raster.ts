@@ -218,9 +218,9 @@ function leniently(bytes: unknown): unknown {
 
 async function update(x: Exchange<typeof byId>, deps: AdminDeps): Promise<Reply> {
   const { imports } = deps.rasters;
-  let change: ReturnType<typeof changeOf>;
+  let change: ReturnType<typeof readChange>;
   try {
-    change = changeOf(x.body);
+    change = readChange(x.body);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
     return { status: 400, mediaType: 'application/json', body: JSON.stringify(error.message) };
@@ -239,10 +239,10 @@ async function update(x: Exchange<typeof byId>, deps: AdminDeps): Promise<Reply>
 }
 
 /** Members in any case; null keeps, and an empty text clears. */
-function changeOf(body: unknown): { name?: string; description?: string | null; acquired?: string | null } {
+function readChange(body: unknown): { name?: string; description?: string | null; acquired?: string | null } {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw refused('The body is no JSON object.');
-  const change: ReturnType<typeof changeOf> = {};
+  const change: ReturnType<typeof readChange> = {};
   for (const [member, value] of Object.entries(body)) {
     const property = Object.keys(Update.properties).find(
       (name) => name.toLowerCase() === member.toLowerCase(),

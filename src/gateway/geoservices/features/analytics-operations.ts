@@ -79,13 +79,13 @@ function h3Operations(deps: AnalyticsDeps): Operation[] {
     summary: 'How many features lie in the cells of H3',
     async run(x, path, members) {
       if (members['kRingDistance']) throw badParameter('kRingDistance', 'is not supported');
-      const format = formatOf(members);
-      const analysis = await requestH3Cells(subjectOf(deps, x, path, { format, isFree: true }), {
+      const format = formatFormat(members);
+      const analysis = await requestH3Cells(buildSubject(deps, x, path, { format, isFree: true }), {
         resolution: integerWithin('resolution', readTextMember(members, 'resolution', MAX_TEXT), 0, 15),
         where: readTextMember(members, 'where', MAX_TEXT),
         outStatistics: readTextMember(members, 'outStatistics', MAX_TEXT),
       });
-      return replyOf(analysis, format);
+      return buildReply(analysis, format);
     },
   });
 }
@@ -111,17 +111,17 @@ function posted<S extends TObject>(
     path: `${LAYER}/${name}`,
     summary,
     async run(x) {
-      const format = formatOf(x.body as Members);
-      return replyOf(await run(subjectOf(deps, x, x.params as Path, { format }), x.body), format);
+      const format = formatFormat(x.body as Members);
+      return buildReply(await run(buildSubject(deps, x, x.params as Path, { format }), x.body), format);
     },
   });
 }
 
-const formatOf = (members: Members) =>
+const formatFormat = (members: Members) =>
   readChoiceMember<Format>(members, 'f', { values: FORMATS, fallback: 'json' });
 
 /** Throws 402, but not for H3, and 404. */
-function subjectOf(
+function buildSubject(
   deps: AnalyticsDeps,
   x: Exchange,
   { serviceId, layerId }: Path,
@@ -133,7 +133,7 @@ function subjectOf(
   return { deps, x, view: numberedView(view), asFeatureSet: format !== 'geojson' };
 }
 
-function replyOf(analysis: Analysis, format: Format): Reply {
+function buildReply(analysis: Analysis, format: Format): Reply {
   if (format === 'geojson') return analyticsReply(analysis);
   const { features, fields, geometryType, inputTruncated, resultTruncated } =
     analysis.result as FeatureSetResult;

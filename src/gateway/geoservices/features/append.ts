@@ -172,13 +172,13 @@ async function planAppend(
   }
   // Who may not edit is told nothing about what is there.
   layerTarget(x, deps, layer);
-  const keys = keysOf(features, key);
+  const keys = listKeys(features, key);
   const ids = await storedIds(x, deps, layer, { key: key.name, keys });
   const idAt = (i: number) => ids.get(canonicalKey(keys[i]!));
   const adds = features.filter((_, i) => idAt(i) === undefined);
   const updates = features.flatMap((feature, i) => {
     const id = idAt(i);
-    return id === undefined ? [] : [changeOf(feature, { idColumn: layer.source.idColumn, id, options })];
+    return id === undefined ? [] : [readChange(feature, { idColumn: layer.source.idColumn, id, options })];
   });
   const edits = { adds: options.inserts ? adds : [], updates: options.updates ? updates : [] };
   const plan = readEdits(x, deps, layer, edits);
@@ -195,7 +195,7 @@ function mapped(feature: Members, mapping: FieldMapping): Members {
   return { attributes: Object.fromEntries(own), geometry: feature['geometry'] };
 }
 
-function changeOf(
+function readChange(
   { attributes, geometry }: Members,
   { idColumn, id, options }: { idColumn: string; id: ObjectId; options: AppendOptions },
 ): Members {
@@ -204,7 +204,7 @@ function changeOf(
 }
 
 /** Throws 400 for features without a key, and for two with the same. */
-function keysOf(features: readonly Members[], key: MatchingField): AppendKey[] {
+function listKeys(features: readonly Members[], key: MatchingField): AppendKey[] {
   const keys = features.map(({ attributes }) => {
     const value = keyValue((attributes as Members)[key.name], key);
     if (value === undefined) throw badParameter('edits', `has a feature without its key, ${key.name}`);

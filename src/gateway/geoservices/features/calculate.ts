@@ -96,14 +96,14 @@ function assignments(layer: VectorCollection, members: Members) {
     const sql = readTextMember(one, 'sqlExpression', MAX_TEXT);
     if (sql !== undefined && 'value' in one)
       throw badParameter(PARAMETER, `has both a value and an expression for ${field.name}`);
-    if (sql !== undefined) expressions[field.name] = operandOf(layer, field, sql);
+    if (sql !== undefined) expressions[field.name] = parseOperand(layer, field, sql);
     else if ('value' in one) Object.assign(values, literal(layer, field, one['value']));
     else throw badParameter(PARAMETER, `has neither value nor sqlExpression for ${field.name}`);
   }
   return { values, expressions };
 }
 
-function operandOf(layer: VectorCollection, { name, type }: Field, sql: string): Operand {
+function parseOperand(layer: VectorCollection, { name, type }: Field, sql: string): Operand {
   const { source } = layer;
   const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(layer) };
   const { operand, kind } = parseValueExpression(PARAMETER, sql, schema, { now: Date.now() });

@@ -37,7 +37,7 @@ export function serviceQueryOperations(deps: QueryDeps): Operation[] {
       if (!['json', 'pjson'].includes(format.toLowerCase())) throw badParameter('f', 'must be json or pjson');
       const parts: Uint8Array[] = [];
       let bytes = 0;
-      for (const { layerId, ...own } of layersOf(members)) {
+      for (const { layerId, ...own } of readLayers(members)) {
         const address = { service: path['serviceId']!, layerId, parameter: 'layerDefs' };
         const layer = requireLayer(deps, x.principal, address);
         const request = queryRequest(layer, { ...members, ...own, f: 'json' });
@@ -66,7 +66,7 @@ interface LayerQuery {
 }
 
 /** A list of objects with `layerId`, `where` and `outFields`, or conditions by the numbers. Throws 400 naming `layerDefs`. */
-function layersOf(members: Members): LayerQuery[] {
+function readLayers(members: Members): LayerQuery[] {
   const text = members['layerDefs'];
   if (text === undefined || text === '') throw badParameter('layerDefs', 'is missing');
   const isList = Array.isArray(text) || (typeof text === 'string' && text.trimStart().startsWith('['));

@@ -86,12 +86,12 @@ export interface CandidateFormat {
 export function candidatesDocument(candidates: readonly Candidate[], writing: CandidateFormat) {
   return {
     spatialReference: createSpatialReference(writing.crs),
-    candidates: candidates.map((one) => candidateOf(one, writing)).filter(isThere),
+    candidates: candidates.map((one) => buildCandidate(one, writing)).filter(isThere),
   };
 }
 
-function candidateOf({ place, score }: Candidate, { locator, crs, fields }: CandidateFormat) {
-  const all = fields === undefined ? {} : attributesOf(place, score, locator);
+function buildCandidate({ place, score }: Candidate, { locator, crs, fields }: CandidateFormat) {
+  const all = fields === undefined ? {} : buildAttributes(place, score, locator);
   const attributes =
     fields instanceof Set
       ? Object.fromEntries(Object.entries(all).filter(([name]) => fields.has(name.toLowerCase())))
@@ -99,7 +99,7 @@ function candidateOf({ place, score }: Candidate, { locator, crs, fields }: Cand
   return { address: place.label, location: pointIn(place, crs), score, attributes };
 }
 
-function attributesOf(place: Place, score: number, locator: string) {
+function buildAttributes(place: Place, score: number, locator: string) {
   return {
     Loc_name: locator,
     Status: 'M',
@@ -108,7 +108,7 @@ function attributesOf(place: Place, score: number, locator: string) {
     LongLabel: place.label,
     Addr_type: placeType(place),
     Type: place.type,
-    ...partsOf(place),
+    ...buildParts(place),
     LangCode: place.language,
     Rank: place.rank,
     X: place.x,
@@ -116,7 +116,7 @@ function attributesOf(place: Place, score: number, locator: string) {
   };
 }
 
-function partsOf(place: Place) {
+function buildParts(place: Place) {
   const { name, houseNumber, street, neighborhood, city, subregion, region, postal } = place;
   return {
     PlaceName: name,
@@ -168,7 +168,7 @@ export function batchDocument(
       const [best, second] = candidates;
       if (!best)
         return { address: '', score: 0, attributes: { ResultID: id, Status: 'U', Score: 0, Match_addr: '' } };
-      const one = candidateOf(best, { locator, crs, fields: '*' });
+      const one = buildCandidate(best, { locator, crs, fields: '*' });
       const Status = second && second.score === best.score ? 'T' : 'M';
       return { ...one, attributes: { ResultID: id, ...one.attributes, Status } };
     }),

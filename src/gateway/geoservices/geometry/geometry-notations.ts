@@ -46,8 +46,8 @@ export const NOTATION_OPERATIONS: readonly GeometryServerOperation[] = [
 
 async function toStrings(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
-  const geometries = listMember(members, 'coordinates').map(pointOf);
-  const notation = notationOf(members);
+  const geometries = listMember(members, 'coordinates').map(readPoint);
+  const notation = readNotation(members);
   const result = await compute({ verb: 'write', notation, geometries, ...createPlaneOptions(crs) });
   return { strings: result.strings! };
 }
@@ -57,7 +57,7 @@ async function fromStrings(compute: Compute, members: Members) {
   const strings = listMember(members, 'strings');
   if (!strings.every((one) => typeof one === 'string' && one.length <= MAX_TEXT))
     throw badParameter('strings', `must be text of ${MAX_TEXT} characters at most`);
-  const notation = notationOf(members);
+  const notation = readNotation(members);
   const result = await compute({
     verb: 'read',
     strings: strings as string[],
@@ -82,7 +82,7 @@ const MODES: Record<NotationName, readonly [string, ...string[]]> = {
   ...{ GeoRef: ['default'], DMS: ['default'], DDM: ['default'], DD: ['default'] },
 };
 
-function notationOf(members: Members): Notation {
+function readNotation(members: Members): Notation {
   const name = readChoiceMember(members, 'conversionType', { values: NOTATIONS, fallback: 'MGRS' });
   const [fallback, ...others] = MODES[name];
   // What other notations have for modes says nothing here.
@@ -108,7 +108,7 @@ function listMember(members: Members, name: string): unknown[] {
   return list;
 }
 
-function pointOf(value: unknown): Point {
+function readPoint(value: unknown): Point {
   const [x, y] = Array.isArray(value) ? (value as unknown[]) : [];
   if (!Number.isFinite(x) || !Number.isFinite(y)) throw badParameter('coordinates', 'must be [[x,y],…]');
   return { type: 'Point', coordinates: [x as number, y as number] };

@@ -50,21 +50,25 @@ export function requireReference(members: Members, name: string): Crs {
 
 /** Metres of a unit of length; undefined where none is named. */
 export function readLengthUnit(members: Members, name: string): number | undefined {
-  return oneOf(UNITS, members[name], name);
+  return chooseOne(UNITS, members[name], name);
 }
 
 /** Square metres of a unit of area: its name, or `{"areaUnit": name}`. */
 export function readAreaUnit(members: Members, name: string): number | undefined {
   const value = members[name];
   const read = typeof value === 'string' && /^\s*\{/.test(value) ? parseLenientJson(name, value) : value;
-  return oneOf(
+  return chooseOne(
     AREAS,
     typeof read === 'object' && read !== null ? requireObject(name, read)['areaUnit'] : read,
     name,
   );
 }
 
-function oneOf(units: Readonly<Record<string, number>>, value: unknown, name: string): number | undefined {
+function chooseOne(
+  units: Readonly<Record<string, number>>,
+  value: unknown,
+  name: string,
+): number | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const key = String(value).trim().toLowerCase();
   if (!Object.hasOwn(units, key)) throw badParameter(name, 'is not a unit that is supported');
@@ -135,7 +139,7 @@ function textual(name: string, text: string): unknown {
 /** Rings that are not closed are closed; those against the winding of Esri are exteriors where none is around them. */
 function oneGeometry(name: string, value: unknown, heights: boolean): Geometry {
   try {
-    const geometry = parseEsriGeometry(ringsOf(value), heights && hasHeights(value));
+    const geometry = parseEsriGeometry(readRings(value), heights && hasHeights(value));
     if (geometry) return geometry;
   } catch (error) {
     if (!(error instanceof GeoServicesGeometryError)) throw error;
@@ -150,7 +154,7 @@ function hasHeights(value: unknown): boolean {
 }
 
 /** An envelope as the area that it is. */
-function ringsOf(value: unknown): unknown {
+function readRings(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('xmin' in value)) return value;
   const { xmin, ymin, xmax, ymax } = value as unknown as Record<string, number>;
   return {

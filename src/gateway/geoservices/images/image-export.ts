@@ -111,7 +111,7 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
     throw badParameter('compressionQuality', 'must be from 1 to 100');
   const encoding = format === 'tiff' ? 'geotiff' : format === 'lerc' ? 'lerc' : undefined;
   const version = readChoiceMember(members, 'lercVersion', { values: ['1', '2'], fallback: '2' });
-  const bands = bandsOf(collection, members);
+  const bands = listBands(collection, members);
   if (!encoding && bands !== undefined && bands.length !== 1 && bands.length !== 3)
     throw badParameter('bandIds', 'must be one band or three for a picture');
   return {
@@ -119,24 +119,24 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
     collection: ruled(collection, members),
     window: imageWindow(members, { own, whole, settings: windowSettings(collection.maps) }),
     format: MAP_EXPORT_FORMATS[format === 'lerc' ? 'tiff' : format],
-    tolerance: decimalOf(members, 'compressionTolerance') ?? 0,
+    tolerance: readDecimal(members, 'compressionTolerance') ?? 0,
     ...(version === '1' ? { lercVersion: 1 as const } : {}),
     ...{ encoding, bands, resampling, quality },
-    nodata: decimalOf(members, 'noData'),
+    nodata: readDecimal(members, 'noData'),
     datetime: timeRange(readTextMember(members, 'time', MAX_TEXT)),
     rendering: parseRenderingRule(collection, members),
   };
 }
 
 /** Counted from 1. */
-function bandsOf({ bands }: RasterCollection, members: Members): number[] | undefined {
+function listBands({ bands }: RasterCollection, members: Members): number[] | undefined {
   const ids = readIntegersMember(members, 'bandIds', MAX_TEXT);
   if (ids?.some((id) => id >= bands.length))
     throw badParameter('bandIds', `must be bands of 0 to ${bands.length - 1}`);
   return ids?.map((id) => id + 1);
 }
 
-function decimalOf(members: Members, name: 'noData' | 'compressionTolerance'): number | undefined {
+function readDecimal(members: Members, name: 'noData' | 'compressionTolerance'): number | undefined {
   const text = readTextMember(members, name, MAX_TEXT);
   if (text === undefined) return undefined;
   const value = Number(text);

@@ -172,19 +172,19 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
 }
 
 /** The corners of a geometry of points or lines; the middle of any other. */
-function positionsOf({ literal, middle }: PlaceGeometry): readonly PlacePosition[] {
+function listPositions({ literal, middle }: PlaceGeometry): readonly PlacePosition[] {
   if (!('type' in literal)) return [middle];
   if (literal.type === 'MultiPoint') return literal.coordinates as [number, number][];
   if (literal.type === 'MultiLineString') return literal.coordinates.flat() as [number, number][];
   return [middle];
 }
 
-const timeOf = (members: Members) => timeRange(readTextMember(members, 'time', MAX_TEXT));
+const readTime = (members: Members) => timeRange(readTextMember(members, 'time', MAX_TEXT));
 
 async function identify(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
   const place = placeGeometry(members, layerCrs(collection));
-  const [[east, north]] = positionsOf(place) as [PlacePosition];
-  const choice = { at: [east, north] as const, crs: place.crs, datetime: timeOf(members) };
+  const [[east, north]] = listPositions(place) as [PlacePosition];
+  const choice = { at: [east, north] as const, crs: place.crs, datetime: readTime(members) };
   const value = await readPixel(x, deps.pools, ruled(collection, members), choice);
   return {
     ...{ objectId: 0, name: 'Pixel', value: value ?? 'NoData' },
@@ -195,7 +195,7 @@ async function identify(x: Exchange, deps: TilesDeps, collection: RasterCollecti
 
 async function samples(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
   const place = placeGeometry(members, layerCrs(collection));
-  const [positions, { crs }, datetime] = [positionsOf(place), place, timeOf(members)];
+  const [positions, { crs }, datetime] = [listPositions(place), place, readTime(members)];
   if (positions.length > MAX_SAMPLES) throw badParameter('geometry', `has more than ${MAX_SAMPLES} points`);
   const source = ruled(collection, members);
   const all: object[] = [];
@@ -216,7 +216,7 @@ function catalog(collection: RasterCollection, members: Members) {
   if (where && !/^\s*1\s*=\s*1\s*$/.test(readTextMember(members, 'where', MAX_TEXT)!))
     throw badParameter('where', 'must be 1=1 of image services');
   const ids = readIntegersMember(members, 'objectIds', MAX_TEXT);
-  const time = timeOf(members);
+  const time = readTime(members);
   const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = time ?? {};
   const items = listGranules(collection)
     .map((granule, i) => ({ granule, id: i + 1 }))

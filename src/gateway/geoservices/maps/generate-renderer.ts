@@ -87,13 +87,13 @@ function uniqueValueRenderer(
     type: 'uniqueValue',
     ...{ field1, field2, field3, fieldDelimiter: delimiter },
     uniqueValueInfos: rows.map((values, i) => {
-      const value = values.slice(0, groupBy.length).map(textOf).join(delimiter);
+      const value = values.slice(0, groupBy.length).map(formatText).join(delimiter);
       return { value, count: Number(values.at(-1)), label: value, description: '', symbol: colors[i] };
     }),
   };
 }
 
-function textOf(value: FeatureRow['values'][number]): string {
+function formatText(value: FeatureRow['values'][number]): string {
   if (value === null) return NULL;
   return typeof value === 'boolean' ? String(Number(value)) : String(value);
 }

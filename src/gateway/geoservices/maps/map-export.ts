@@ -76,7 +76,7 @@ export function exportOperations(deps: MapDeps): Operation[] {
       requireSupported(members);
       const request = exportRequest(all, members, deps.visible(x.principal));
       if (request.answer === 'image') return drawLayers(x, deps, request);
-      return jsonReply(documentOf(x, request, members), request.answer);
+      return jsonReply(buildDocument(x, request, members), request.answer);
     },
   });
 }
@@ -148,7 +148,7 @@ export async function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerMapRe
 }
 
 /** Where the picture is, and what it shows: clients load it then. */
-function documentOf(x: Exchange, { window, dpi }: ExportRequest, members: Members) {
+function buildDocument(x: Exchange, { window, dpi }: ExportRequest, members: Members) {
   const { bbox, crs, width, height } = window;
   const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs.proj).metresPerUnit;
   return {

@@ -53,7 +53,7 @@ export async function identified(
   members: Members,
   pretty = false,
 ): Promise<MapLayerResults[]> {
-  const place = placeOf(members);
+  const place = readPlace(members);
   const query = {
     ...{ geometry: place.geometry, geometryType: place.type, inSR: place.sr, outSR: place.sr },
     returnGeometry: readFlagMember(members, 'returnGeometry', true),
@@ -85,7 +85,7 @@ interface Place {
   readonly datetime: TimeRange | undefined;
 }
 
-function placeOf(members: Members): Place {
+function readPlace(members: Members): Place {
   const { literal, middle, crs } = placeGeometry(members, MAP_CRS);
   const place = {
     ...{ middle, crs, sr: members['sr'] || { wkid: crs.epsg } },

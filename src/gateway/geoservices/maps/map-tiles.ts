@@ -46,7 +46,7 @@ export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
       serviceId,
       level: pathInteger('level', 'Zoom level.'),
       row: pathInteger('row', 'Row, 0 at the top.'),
-      column: columnOf(tiles.ending),
+      column: parseColumn(tiles.ending),
     },
     openQuery: true,
     responses: { 200: { description: 'The tile', content: { [format.mediaType]: null } } },
@@ -82,7 +82,7 @@ export function serviceTile(
   return replyWithTile(x, deps, plan);
 }
 
-function columnOf(ending: ServiceTiles['ending']): Param<number> {
+function parseColumn(ending: ServiceTiles['ending']): Param<number> {
   const column = pathInteger('column', ending ? `Column, perhaps with ${ending}.` : 'Column.');
   if (ending === undefined) return column;
   return {

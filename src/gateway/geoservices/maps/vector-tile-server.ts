@@ -37,7 +37,7 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
       ...{ about: about('styles'), name, path: `${PATH}/${path}`, pathParams: { serviceId }, params: {} },
       summary: 'Style of a vector tile service',
       run: (x, { serviceId: service }, members) =>
-        jsonReply(styleOf(layersOf(deps, x.principal, service!)), documentFormat(members)),
+        jsonReply(buildStyle(listLayers(deps, x.principal, service!)), documentFormat(members)),
     });
   return [
     ...readingOperation({
@@ -45,7 +45,10 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
       params: {},
       summary: 'A vector tile service',
       run: (x, { serviceId: service }, members) =>
-        jsonReply(serviceDocument(service!, layersOf(deps, x.principal, service!)), documentFormat(members)),
+        jsonReply(
+          serviceDocument(service!, listLayers(deps, x.principal, service!)),
+          documentFormat(members),
+        ),
     }),
     ...style('resources/styles', 'vectorTileStyles'),
     ...style('resources/styles/root.json', 'vectorTileStyle'),
@@ -62,7 +65,7 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
     }),
     tileOperation(deps, {
       ...{ id: 'vectorTile', server: SERVER, format: MVT_FORMAT, ending: '.pbf' },
-      layersOf: (principal, id) => layersOf(deps, principal, id),
+      layersOf: (principal, id) => listLayers(deps, principal, id),
     }),
   ];
 }
@@ -73,7 +76,7 @@ export function vectorTileServices({ vectors }: CatalogSnapshot): string[] {
 }
 
 /** Throws 404 for a service that does not exist for this principal, 401. */
-function layersOf(deps: TilesDeps, principal: Principal, service: string): VectorCollection[] {
+function listLayers(deps: TilesDeps, principal: Principal, service: string): VectorCollection[] {
   requireVisibleService(deps, principal, service);
   return deps
     .visible(principal)
@@ -104,7 +107,7 @@ function serviceDocument(name: string, layers: readonly VectorCollection[]) {
 }
 
 /** One MapLibre style in the order of the MapServer, bottom first, whose addresses are relative to its own. */
-function styleOf(layers: readonly VectorCollection[]) {
+function buildStyle(layers: readonly VectorCollection[]) {
   const { layers: drawn } = datasetStyle(topFirst(layers).reverse(), '');
   return {
     version: 8,

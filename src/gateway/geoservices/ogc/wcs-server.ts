@@ -116,8 +116,8 @@ async function coverage(
   const reply = await coverageReply(result);
   if (!isMultipart) return reply;
   return multipartReply(reply, (reference) => {
-    const bandOf = (number: number) => collection.bands.find(({ band }) => band === number)!;
-    const bands = request.bands?.map(bandOf) ?? collection.bands;
+    const buildBand = (number: number) => collection.bands.find(({ band }) => band === number)!;
+    const bands = request.bands?.map(buildBand) ?? collection.bands;
     return writeGmlCoverage(encodeCoverageId(collection), describeGrid(x, request, result), bands, reference);
   });
 }

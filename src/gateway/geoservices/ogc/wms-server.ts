@@ -116,17 +116,17 @@ function requireDefaultStyles(pairs: Members, name: string): void {
     throw badParameter(name, 'must be default, or empty');
 }
 
-function windowOf(layers: readonly DrawnLayer[], pairs: Members, version: WmsVersion): MapWindow {
+function readWindow(layers: readonly DrawnLayer[], pairs: Members, version: WmsVersion): MapWindow {
   const { maxImageWidth, maxImageHeight } = mapSettings(layers[0]?.maps ?? {});
   const name = version === '1.3.0' ? 'CRS' : 'SRS';
   const crs = crsNamed(name, pairs[name]);
-  const bbox = boxOf(pairs, crs, version);
+  const bbox = readBox(pairs, crs, version);
   const width = readPixelCount(pairs, 'WIDTH', [1, maxImageWidth]);
   return { bbox, crs, width, height: readPixelCount(pairs, 'HEIGHT', [1, maxImageHeight]) };
 }
 
 /** In the axis order of the CRS since 1.3.0. */
-function boxOf(pairs: Members, crs: Crs, version: WmsVersion): Box {
+function readBox(pairs: Members, crs: Crs, version: WmsVersion): Box {
   const numbers = (readTextMember(pairs, 'BBOX', MAX_TEXT) ?? '')
     .split(',')
     .map((side) => (side.trim() ? Number(side) : NaN));
@@ -152,7 +152,7 @@ function map(
   if (hex === undefined) throw badParameter('BGCOLOR', 'must be 0xRRGGBB');
   const transparent = readFlagMember(pairs, 'TRANSPARENT', false);
   return drawLayers(x, deps, {
-    ...{ layers: layers.reverse(), filters: new Map(), window: windowOf(layers, pairs, version) },
+    ...{ layers: layers.reverse(), filters: new Map(), window: readWindow(layers, pairs, version) },
     format: FORMATS[requireFormat(pairs, 'FORMAT', WMS_FORMATS) as keyof typeof FORMATS],
     ...{ dpi: 96, transparent, time: undefined },
     ...(transparent ? {} : { bgcolor: `#${hex}` }),
@@ -168,7 +168,7 @@ async function featureInfo(
 ): Promise<Reply> {
   const layers = layersNamed(numberedLayers(all), pairs, 'QUERY_LAYERS', deps.visible(x.principal)).reverse();
   const format = requireFormat(pairs, 'INFO_FORMAT', INFO_FORMATS);
-  const { bbox, crs, width, height } = windowOf(layers, pairs, version);
+  const { bbox, crs, width, height } = readWindow(layers, pairs, version);
   const [column, row] = version === '1.3.0' ? ['I', 'J'] : ['X', 'Y'];
   const [i, j] = [
     readPixelCount(pairs, column!, [0, width - 1]),

@@ -79,26 +79,26 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
     }),
     ...submission(deps, 'execute', 'Execute a task, and wait for it', async (x, process, members) => {
       const job = await submit(x, deps, process, members);
-      const end = await endOf(job, x, deps);
+      const end = await loadEnd(job, x, deps);
       if (isOpen(end)) return continuedReply(x, process, end, members);
       if (end.state !== 'Succeeded')
         throw new ApiError('unprocessable', end.failure_message ?? 'The task was cancelled.');
-      const names = outputsOf(process, end);
+      const names = listOutputs(process, end);
       const results = [];
       for (const name of names) results.push(await resultText(x, deps, { job, process, name, members }));
-      const messages = JSON.stringify((await processes.log(end)).map(messageOf));
+      const messages = JSON.stringify((await processes.log(end)).map(buildMessage));
       return textReply(`{"results":[${results.join(',')}],"messages":${messages}}`);
     }),
     ...submission(deps, 'submitJob', 'Submit a job', async (x, process, members) => {
       const job = await submit(x, deps, process, members);
-      return jsonReply({ jobId: job.id, jobStatus: statusOf(job) }, documentFormat(members));
+      return jsonReply({ jobId: job.id, jobStatus: chooseStatus(job) }, documentFormat(members));
     }),
     ...readingOperation({
       ...{ about: about('job'), name: 'gpJob', path: JOB, pathParams: { task, jobId }, params: {} },
       summary: 'How a job is',
       async run(x, path, members) {
-        const { job, process } = await jobOf(x, deps, path);
-        const messages = (await processes.log(job)).map(messageOf);
+        const { job, process } = await loadJob(x, deps, path);
+        const messages = (await processes.log(job)).map(buildMessage);
         return jsonReply(jobDocument(job, process, messages), documentFormat(members));
       },
     }),
@@ -107,7 +107,7 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
       ...{ pathParams: { task, jobId, parameter }, params: {} },
       summary: 'A result of a job',
       async run(x, path, members) {
-        const { job, process } = await jobOf(x, deps, path);
+        const { job, process } = await loadJob(x, deps, path);
         const name = path['parameter']!;
         if (!Object.hasOwn(process.outputs, name)) throw notFound('output', name.slice(0, 100));
         return textReply(await resultText(x, deps, { job, process, name, members }));
@@ -116,9 +116,9 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
     ...changing({
       ...{ verb: 'cancel', path: `${JOB}/cancel`, params: { task, jobId }, summary: 'Cancel a job' },
       async run(x) {
-        const { job } = await jobOf(x, deps, x.params as unknown as Record<string, string>);
+        const { job } = await loadJob(x, deps, x.params as unknown as Record<string, string>);
         const end = await processes.dismiss(job.id, x.principal);
-        return jsonReply({ jobId: end.id, jobStatus: statusOf(end) }, documentFormat(mergeParameters(x)));
+        return jsonReply({ jobId: end.id, jobStatus: chooseStatus(end) }, documentFormat(mergeParameters(x)));
       },
     }),
   ];
@@ -128,7 +128,11 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
  * The job once it has ended, or as it is when the server stops: then it continues after the next start. It is dismissed
  * when it takes too long, and when the client leaves, unless the client can repeat the request. Throws `deadline-exceeded`.
  */
-async function endOf(job: JobRow, x: Exchange, { processes, waitFor, isStopping }: GpDeps): Promise<JobRow> {
+async function loadEnd(
+  job: JobRow,
+  x: Exchange,
+  { processes, waitFor, isStopping }: GpDeps,
+): Promise<JobRow> {
   const end = await waitFor(
     job,
     EXECUTE_MS,
@@ -149,7 +153,7 @@ const isOpen = ({ state }: JobRow) => state === 'Queued' || state === 'Running';
 /** The reply to `execute` when the server stops before the job has ended: the document of `submitJob`. */
 function continuedReply(x: Exchange, { id }: ProcessDefinition, job: JobRow, members: Members): Reply {
   const location = `${x.baseUrl}${ROOT}/${encodeURIComponent(id)}/jobs/${job.id}`;
-  const document = { jobId: job.id, jobStatus: statusOf(job) };
+  const document = { jobId: job.id, jobStatus: chooseStatus(job) };
   return { ...jsonReply(document, documentFormat(members)), status: 201, headers: { location } };
 }
 
@@ -236,7 +240,7 @@ function submit(
 }
 
 /** A job of the task that the path names. */
-async function jobOf(x: Exchange, { processes }: GpDeps, path: Readonly<Record<string, string>>) {
+async function loadJob(x: Exchange, { processes }: GpDeps, path: Readonly<Record<string, string>>) {
   if (!permits(x.principal, PROCESS_PERMISSIONS.read)) throw missing(x.principal, PROCESS_PERMISSIONS.read);
   const process = processes.get(path['task']!);
   const job = await processes.job(path['jobId']!, x.principal);
@@ -252,16 +256,16 @@ const STATUS: Readonly<Record<JobState, string>> = {
   Cancelled: 'esriJobCancelled',
 };
 
-function statusOf({ state, cancel_requested_at: dismissedAt }: JobRow): string {
+function chooseStatus({ state, cancel_requested_at: dismissedAt }: JobRow): string {
   return state === 'Running' && dismissedAt !== null ? 'esriJobCancelling' : STATUS[state];
 }
 
 function jobDocument(job: JobRow, process: ProcessDefinition, messages: object[]) {
-  const names = job.state === 'Succeeded' ? outputsOf(process, job) : [];
+  const names = job.state === 'Succeeded' ? listOutputs(process, job) : [];
   const results = names.map((name) => [name, { paramUrl: `results/${name}` }] as const);
   const failure = { type: 'esriJobMessageTypeError', description: job.failure_message };
   return {
-    ...{ jobId: job.id, jobStatus: statusOf(job) },
+    ...{ jobId: job.id, jobStatus: chooseStatus(job) },
     ...(names.length === 0 ? {} : { results: Object.fromEntries(results) }),
     inputs: {},
     messages: job.failure_message === null || messages.length > 0 ? messages : [failure],
@@ -269,13 +273,13 @@ function jobDocument(job: JobRow, process: ProcessDefinition, messages: object[]
 }
 
 /** Names of the outputs that a job has. */
-function outputsOf({ outputs }: ProcessDefinition, { result_json: json }: JobRow): string[] {
+function listOutputs({ outputs }: ProcessDefinition, { result_json: json }: JobRow): string[] {
   const { values, files } = JSON.parse(json!) as ProcessResult;
   return Object.keys(outputs).filter((name) => Object.hasOwn(values, name) || Object.hasOwn(files, name));
 }
 
 const MESSAGE_TYPES: Readonly<Record<string, string>> = { warning: 'Warning', error: 'Error' };
 
-function messageOf({ level, message }: JobLogRow) {
+function buildMessage({ level, message }: JobLogRow) {
   return { type: `esriJobMessageType${MESSAGE_TYPES[level] ?? 'Informative'}`, description: message };
 }

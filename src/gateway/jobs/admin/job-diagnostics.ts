@@ -70,7 +70,7 @@ export async function readJobDiagnostics(
   { jobs }: AdminDeps,
 ): Promise<Static<typeof JobDiagnostics>> {
   const [events, steps, artifacts, retryRefusal] = await Promise.all([
-    eventsOf(job.id, query, jobs.store),
+    loadEvents(job.id, query, jobs.store),
     jobs.store.steps(job.id),
     jobs.store.artifactCounts([job.id]),
     jobs.retryRefusal(job),
@@ -91,16 +91,16 @@ export async function readJobDiagnostics(
       ...{ state: 'available', availableCount: artifacts.get(job.id) ?? 0 },
       ...{ expiredCount: 0, unavailableCount: 0 },
     },
-    failure: failureOf(job, steps, retryRefusal),
+    failure: buildFailure(job, steps, retryRefusal),
   };
 }
 
-async function eventsOf(
+async function loadEvents(
   jobId: string,
   { limit, cursor }: EventQuery,
   store: AdminDeps['jobs']['store'],
 ): Promise<Static<typeof JobDiagnostics>['events']> {
-  const after = cursor === undefined ? undefined : positionOf(cursor);
+  const after = cursor === undefined ? undefined : computePosition(cursor);
   const [rows, totalCount] = await Promise.all([
     after === undefined ? store.lastLogs(jobId, limit) : store.logs(jobId, after, limit + 1),
     store.logCount(jobId),
@@ -117,7 +117,7 @@ async function eventsOf(
 }
 
 /** The number of the event that a cursor is behind. */
-function positionOf(cursor: string): number {
+function computePosition(cursor: string): number {
   if (cursor === START) return 0;
   const [after] = readCursor(CURSOR, cursor) ?? [];
   if (typeof after !== 'number')
@@ -133,7 +133,7 @@ function eventView({ id, at, level, message, phase }: JobLogRow): Static<typeof 
   return { cursor, type: `job.${level}`, level, phase, message, occurredAt: timestamp(at) };
 }
 
-function failureOf(
+function buildFailure(
   { id, state, failure_message: message, phase, attempt }: JobRow,
   steps: readonly JobStepRow[],
   retryRefusal: string | undefined,

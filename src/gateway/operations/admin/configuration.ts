@@ -131,7 +131,7 @@ export const configuration = group({ tag: 'Configuration', scope: 'configuration
 ]);
 
 /** Last word of a path. */
-function nameOf({ path }: Setting): string {
+function formatName({ path }: Setting): string {
   return path.slice(path.lastIndexOf('.') + 1);
 }
 
@@ -169,7 +169,7 @@ function model({ config, server }: AdminDeps) {
 
 function property(setting: Setting) {
   return {
-    name: nameOf(setting),
+    name: formatName(setting),
     path: setting.path,
     type: setting.type,
     description: setting.description,
@@ -220,7 +220,7 @@ function documented({ settings }: ConfigDocument) {
     typeName: typeName(sectionName),
     description: `Settings below ${sectionName}.`,
     properties: members.map((setting) => ({
-      name: nameOf(setting),
+      name: formatName(setting),
       type: setting.type,
       description: setting.description,
       defaultValue: shownDefault(setting),

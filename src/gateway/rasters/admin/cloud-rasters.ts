@@ -64,7 +64,7 @@ export const cloudRasters = group(
       view: View,
       body: Register,
       of: ({ rasters }) => rasters.cloud,
-      registrationOf,
+      registrationOf: loadRegistration,
       describe: view,
     }),
     action('POST /cloud-rasters/{id}/refresh', 'Refresh Cloud Raster Metadata', {
@@ -76,7 +76,7 @@ export const cloudRasters = group(
   ],
 );
 
-async function registrationOf(body: Static<typeof Register>, { connections }: AdminDeps) {
+async function loadRegistration(body: Static<typeof Register>, { connections }: AdminDeps) {
   const { provider, createLayer = false, description, connection, ...rest } = body;
   if (provider === 'Local')
     throw new ApiError(

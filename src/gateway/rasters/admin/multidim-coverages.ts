@@ -74,7 +74,7 @@ export const multidimCoverages = group(
       view: View,
       body: Register,
       of: ({ rasters }) => rasters.multidim,
-      registrationOf,
+      registrationOf: parseRegistration,
       describe: view,
     }),
     report('GET /multidim-coverages/jobs/{jobId}', 'Get Multidimensional Coverage Scan Job', {
@@ -100,7 +100,7 @@ export const multidimCoverages = group(
   ],
 );
 
-function registrationOf({
+function parseRegistration({
   createLayer = false,
   description,
   variables = [],

@@ -60,7 +60,7 @@ export const zarrStores = group(
       view: View,
       body: Register,
       of: ({ rasters }) => rasters.zarr,
-      registrationOf,
+      registrationOf: readRegistration,
       describe: view,
     }),
     action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
@@ -72,7 +72,7 @@ export const zarrStores = group(
   ],
 );
 
-function registrationOf({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
+function readRegistration({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
   requireKey('rootPath', rootPath);
   const provider = body.provider as StorageProvider;
   return { ...body, provider, key: rootPath, createLayer, description: description || null };

@@ -81,7 +81,7 @@ export const tileJobOperations = group(
           data: Type.Object({ JobId: S, StatusUrl: S, CancelUrl: S, Message: S }),
           errors: [400, 503],
           async answer({ body, principal, operation, correlationId }, deps) {
-            const input = inputOf(body, deps, principal);
+            const input = parseInput(body, deps, principal);
             const { id } = await deps.tileJobs.submit(input, principal, {
               ...buildCaller(principal, operation),
               correlationId,
@@ -157,12 +157,12 @@ function conflictIsBadRequest(error: unknown): never {
   throw error;
 }
 
-function inputOf(body: StartBody, deps: AdminDeps, principal: Principal): TileJobInput {
+function parseInput(body: StartBody, deps: AdminDeps, principal: Principal): TileJobInput {
   const { operation } = body;
   requireTarget(body);
   if (body.style !== undefined && body.style !== 'default')
     throw new ApiError('invalid-request', 'The only style is default.');
-  const collections = collectionsOf(body, deps, principal);
+  const collections = listCollections(body, deps, principal);
   const { minZoom = Math.min(USUAL_ZOOMS.minZoom, body.maxZoom ?? 0) } = body;
   const { maxZoom = Math.max(USUAL_ZOOMS.maxZoom, minZoom) } = body;
   if (minZoom > maxZoom) throw new ApiError('invalid-request', 'minZoom must not be above maxZoom.');
@@ -176,7 +176,7 @@ function inputOf(body: StartBody, deps: AdminDeps, principal: Principal): TileJo
     container: (body.container ?? 'pmtiles') as WrittenContainer,
     ...(body.layerId === undefined ? {} : { layerId: body.layerId }),
     ...(body.serviceId === undefined ? {} : { serviceId: body.serviceId }),
-    ...(body.bbox === undefined ? {} : { bbox: boxOf(body.bbox) }),
+    ...(body.bbox === undefined ? {} : { bbox: computeBox(body.bbox) }),
     ...(body.maxTiles === undefined ? {} : { maxTiles: body.maxTiles }),
     ...(body.concurrency === undefined ? {} : { concurrency: body.concurrency }),
     ...(body.generationId === undefined ? {} : { generationId: body.generationId }),
@@ -192,7 +192,7 @@ function requireTarget({ operation, layerId, serviceId }: StartBody): void {
 }
 
 /** A service is the collection of that identifier; the whole dataset has no identifier of its own. */
-function collectionsOf(
+function listCollections(
   { layerId, serviceId }: StartBody,
   { tileJobs, visible }: AdminDeps,
   principal: Principal,
@@ -221,7 +221,7 @@ function collectionsOf(
 }
 
 /** West may be above east: across the antimeridian. */
-function boxOf(numbers: number[]): Box {
+function computeBox(numbers: number[]): Box {
   const [west, south, east, north] = numbers as [number, number, number, number];
   const inside = Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90;
   if (!inside || south > north)

@@ -125,10 +125,10 @@ export class SourceReader {
     const change = this.#changes?.get(path);
     if (former && change === undefined) {
       const isCompared = this.#comparesFiles || this.#isOwn(path);
-      const isSame = () => !former.contents.dependsOnOthers && former.tag === tagOf(file, deps);
+      const isSame = () => !former.contents.dependsOnOthers && former.tag === buildTag(file, deps);
       if (!isCompared || isSame()) return former.contents;
     }
-    const tag = tagOf(file, deps);
+    const tag = buildTag(file, deps);
     if (former && change instanceof Set && isTableFile(path) && former.contents.collections.length > 0) {
       const found = await this.#readTables(former.contents, path, [...change], deps);
       if (found.collections.length > 0) return this.#keep(path, found, tag);
@@ -212,7 +212,7 @@ const isTableFile = (path: string) => TABLES.has(extname(path).toLowerCase());
 const BESIDE_RASTERS = ['.ovr', '.msk', '.aux.xml'];
 
 /** Changes with a file and with what is stated of it. Empty for a file that is not there. */
-function tagOf({ path, version }: SourceFile, deps: PublishDeps): string {
+function buildTag({ path, version }: SourceFile, deps: PublishDeps): string {
   try {
     const beside = RASTER.has(extname(path).toLowerCase())
       ? fileState(

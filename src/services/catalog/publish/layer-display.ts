@@ -269,11 +269,11 @@ export function layerCollection(
     ...(serviceName === SERVICE ? {} : { service: serviceName }),
     title: layerName,
     description: description ?? collection.description,
-    about: aboutOf(body),
+    about: buildAbout(body),
   };
 }
 
-function aboutOf(layer: PublishedLayer): LayerAbout {
+function buildAbout(layer: PublishedLayer): LayerAbout {
   const { license, licenseUrl, attribution, publisher, sourceUrl } = layer;
   const words = Object.entries({ license, licenseUrl, attribution, publisher, sourceUrl });
   return Object.fromEntries(words.filter(([, text]) => text !== null && text !== ''));

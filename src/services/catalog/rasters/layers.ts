@@ -59,24 +59,24 @@ function joined(
   dataDir: string,
   quarantined: QuarantineEntry[],
 ): ((id: string, layerId: number) => RasterCollection) | undefined {
-  const parts: MosaicPart[] = hasCoverage(present) ? [partOf(present)] : [];
+  const parts: MosaicPart[] = hasCoverage(present) ? [buildPart(present)] : [];
   const used: RegisteredRaster[] = [];
   for (const member of members) {
     const part = readable(member, dataDir);
     const problem =
-      present && !hasCoverage(present) ? 'Its layer holds no rasters.' : problemOf(part, parts[0]?.raster);
+      present && !hasCoverage(present) ? 'Its layer holds no rasters.' : findProblem(part, parts[0]?.raster);
     if (problem !== undefined)
       quarantined.push({ path: part?.path ?? member.place, layer: member.name, reason: problem });
     else if (part?.raster) {
-      parts.push({ id: `${member.id}`, raster: part.raster, ...acquiredOf(member, part.raster) });
+      parts.push({ id: `${member.id}`, raster: part.raster, ...readAcquisition(member, part.raster) });
       used.push(member);
     }
   }
   if (used.length === 0) return undefined;
-  return collectionOf(present as RasterCollection | undefined, used, parts);
+  return buildCollection(present as RasterCollection | undefined, used, parts);
 }
 
-function collectionOf(
+function buildCollection(
   present: RasterCollection | undefined,
   used: readonly RegisteredRaster[],
   parts: readonly MosaicPart[],
@@ -101,11 +101,11 @@ function collectionOf(
   };
 }
 
-function partOf({ id, raster }: RasterCollection): MosaicPart {
+function buildPart({ id, raster }: RasterCollection): MosaicPart {
   return { id, raster, ...(raster.acquired === undefined ? {} : { acquired: raster.acquired }) };
 }
 
-function acquiredOf({ acquired }: RegisteredRaster, raster: RasterInfo): { acquired?: string } {
+function readAcquisition({ acquired }: RegisteredRaster, raster: RasterInfo): { acquired?: string } {
   const instant = acquired ?? raster.acquired;
   return instant === undefined ? {} : { acquired: instant };
 }
@@ -126,7 +126,7 @@ function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Re
   return existsSync(path) ? { raster: { ...raster, source: { kind: 'file', path } }, path } : { path };
 }
 
-function problemOf(part: Readable | undefined, first: RasterInfo | undefined): string | undefined {
+function findProblem(part: Readable | undefined, first: RasterInfo | undefined): string | undefined {
   if (!part) return undefined;
   if (!part.raster) return 'The imported file is gone.';
   return first && mismatch(first, part.raster);

@@ -98,12 +98,12 @@ export class MigrationBatches {
     const isOver = job.state !== 'Queued' && job.state !== 'Running';
     const ids = Object.values(saved.children).flatMap((child) => ('jobId' in child ? [child.jobId] : []));
     const jobs = await this.#deps.jobs.store.outcomes(ids);
-    const children = batch.layers.map((layer, i) => viewOf(layer, saved.children[i], jobs, isOver));
+    const children = batch.layers.map((layer, i) => buildView(layer, saved.children[i], jobs, isOver));
     return { job, batch, relationshipsApplied: saved.relationshipsApplied, children };
   }
 }
 
-function viewOf(
+function buildView(
   layer: BatchLayer,
   child: Child | undefined,
   jobs: ReadonlyMap<string, JobOutcomeRow>,
@@ -116,10 +116,10 @@ function viewOf(
   if (!('jobId' in child)) return { layer, state: child.state, note: child.reason, jobId: null };
   const job = jobs.get(child.jobId);
   if (!job) throw notFound('job', child.jobId);
-  return { layer, jobId: child.jobId, ...outcomeOf(job) };
+  return { layer, jobId: child.jobId, ...parseOutcome(job) };
 }
 
-function outcomeOf({
+function parseOutcome({
   state,
   failure_message,
   warnings_json,

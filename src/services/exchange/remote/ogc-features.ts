@@ -56,13 +56,13 @@ export function ogcFeatures(pools: Pick<Pools, 'run'>, secrets: SecretSource): R
     title: 'Import a collection of OGC API Features',
     goesOn: true,
     async fetch(context, folder) {
-      const headers = await headersOf(context.input.remote, secrets);
+      const headers = await loadHeaders(context.input.remote, secrets);
       return new ItemsReader(pools, headers, context, folder).run().catch(throwFault);
     },
   };
 }
 
-async function headersOf(
+async function loadHeaders(
   { serviceUrl, credentials = {} }: OgcFeaturesSource,
   secrets: SecretSource,
 ): Promise<Readonly<Record<string, string>>> {

@@ -46,13 +46,13 @@ export function wfs(
     title: 'Import a feature type of a WFS',
     goesOn: true,
     async fetch(context, folder) {
-      const headers = await headersOf(context.input.remote, sealing, secrets);
+      const headers = await readHeaders(context.input.remote, sealing, secrets);
       return new WfsReader(pools, headers, context, folder).run();
     },
   };
 }
 
-async function headersOf(
+async function readHeaders(
   { serviceUrl, sealedHeaders, credentials = {}, requestMs }: WfsSource,
   sealing: StateCipher,
   secrets: SecretSource,

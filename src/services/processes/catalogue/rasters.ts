@@ -21,7 +21,10 @@ const zFactor = defineNumberInput('Z factor', 'Heights are multiplied by it.', {
 });
 
 /** Metres of a unit along a meridian, for heights in metres; what GDAL takes for degrees. */
-const scaleOf = ({ crs }: RasterFacts) => ['-s', String(crs.isGeographic ? 111_120 : 1 / crs.metresPerUnit)];
+const buildScale = ({ crs }: RasterFacts) => [
+  '-s',
+  String(crs.isGeographic ? 111_120 : 1 / crs.metresPerUnit),
+];
 
 /** What the usual refraction of light leaves, 6/7. */
 const CURVATURE = 0.857_14;
@@ -52,7 +55,7 @@ const hillshade = rasterProcess({
         '-alt',
         String(getNumberInput(values, 'altitude', 45)),
       ],
-      ...['-z', String(getNumberInput(values, 'zFactor', 1)), ...scaleOf(facts)],
+      ...['-z', String(getNumberInput(values, 'zFactor', 1)), ...buildScale(facts)],
     ],
   }),
 });
@@ -71,7 +74,7 @@ const slope = rasterProcess({
   },
   plan(values, facts) {
     // GDAL knows no factor for heights here: horizontal lengths are divided by it.
-    const [flag, scale] = scaleOf(facts);
+    const [flag, scale] = buildScale(facts);
     const units = values['units'] === 'percent' ? ['-p'] : [];
     return {
       ...{ kind: 'terrain', mode: 'slope' },

@@ -141,7 +141,7 @@ export class StacImagery {
       const { sample, scene } = await this.#sample(source, search);
       const sampleStamp = sceneStamp([scene]);
       // Pixels do not move when scenes come and go.
-      if (before && typesOf(before.sample) === typesOf(sample)) return { ...before, sampleStamp };
+      if (before && formatTypes(before.sample) === formatTypes(sample)) return { ...before, sampleStamp };
       return { sample, sampleStamp, bands: await this.#bands({ source, search, sample }) };
     } catch (error) {
       if (!before) throw error;
@@ -193,11 +193,11 @@ export class StacImagery {
   }
 }
 
-const typesOf = ({ bands }: Pick<RasterInfo, 'bands'>) => bands.map(({ type }) => type).join();
+const formatTypes = ({ bands }: Pick<RasterInfo, 'bands'>) => bands.map(({ type }) => type).join();
 
 /** Whether what is published is to be another. */
 function isOther(before: Imagery, now: Imagery): boolean {
-  if (typesOf(before.sample) !== typesOf(now.sample)) return true;
+  if (formatTypes(before.sample) !== formatTypes(now.sample)) return true;
   // Scenes for windows are searched for then.
   return now.source.search === 'static' && sceneStamp(before.search.scenes) !== sceneStamp(now.search.scenes);
 }

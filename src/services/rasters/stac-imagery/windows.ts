@@ -48,7 +48,7 @@ export async function withItsScenes<C extends RasterCollection>(
   const cells = time === null ? [] : listCoveringCells(window84 ?? area, area);
   const searches = cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined));
   const scenes = await waitFor(Promise.all(searches), signal);
-  const unique = ranked(scenes).filter((scene) => isInTimeRange({ acquired: instantOf(scene) }, range));
+  const unique = ranked(scenes).filter((scene) => isInTimeRange({ acquired: findInstant(scene) }, range));
   const { search: _, order, ...mosaic } = raster.source as RasterMosaic;
   const visible = { ...mosaic, members: sceneMembers(source, unique) };
   return {
@@ -86,7 +86,7 @@ export function searchTime(
 }
 
 /** Milliseconds since 1970; undefined where nothing tells. */
-function instantOf({ acquired }: Scene): number | undefined {
+function findInstant({ acquired }: Scene): number | undefined {
   const instant = Date.parse(acquired ?? '');
   return Number.isNaN(instant) ? undefined : instant;
 }

@@ -73,20 +73,20 @@ export async function startCaching({
     const all: CacheScope[] = [{ kind: 'all' }];
     for (const scope of scopes === 'all' ? all : (scopes as CacheScope[])) await evictTiles(scope, parts);
   });
-  const originOf = (note: CacheNote) =>
+  const findOrigin = (note: CacheNote) =>
     'change' in note ? parts.catalog().byId(note.collection)?.origin : undefined;
   const servers = config.redis.url
     ? new (await import('./redis-notes.js')).RedisNotes(
         config.redis.url,
         `${hostname()}:${dataDir}`,
         ({ note, origin }) => {
-          if (originOf(note) === origin) hear(note);
+          if (findOrigin(note) === origin) hear(note);
         },
       )
     : undefined;
   const tellAll = (note: CacheNote) => {
     tell(note);
-    servers?.tell(note, originOf(note));
+    servers?.tell(note, findOrigin(note));
   };
   return {
     tiles,

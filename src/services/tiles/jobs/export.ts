@@ -50,7 +50,7 @@ interface ExportCheckpoint {
 export async function exportTiles(work: TileWork, options: TileExportOptions): Promise<ExportResult> {
   const { pools, signal } = options;
   checkContainer(options.container, work);
-  const draft = draftOf(work, options);
+  const draft = buildDraft(work, options);
   const { cursor } = await pools.run('archive.open', { draft }, { signal });
   const saved = cursor === undefined ? undefined : (JSON.parse(cursor) as ExportCheckpoint);
   const progress = new TileProgress(work.total, saved?.tally, options.progress);
@@ -61,7 +61,7 @@ export async function exportTiles(work: TileWork, options: TileExportOptions): P
   return { tally: progress.tally, archive, failures: progress.failures, cut };
 }
 
-function draftOf(work: TileWork, { output, container }: TileExportOptions): ArchiveDraft {
+function buildDraft(work: TileWork, { output, container }: TileExportOptions): ArchiveDraft {
   const { concurrency, ...what } = work.selection;
   const plan = createHash('sha256')
     .update(JSON.stringify([what, work.area]))

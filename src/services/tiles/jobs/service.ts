@@ -117,7 +117,7 @@ export class TileJobs {
       if (input.operation === 'publish') this.#requireOwnName(input);
     }
     const resources = input.collections.map((id) => `collection:${id}`);
-    const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
+    const { job } = await this.#deps.jobs.submit(chooseKind(input), input, { resources, ...options });
     await this.#noteQueue();
     return job;
   }
@@ -442,7 +442,7 @@ const CONTAINERS = ['pmtiles', 'mbtiles'] as const;
 /** The collection that a published archive becomes. */
 const publishedId = (input: TileJobInput) => createCollectionId(parse(publishedName(input)).name);
 
-function kindOf({ operation }: TileJobInput): TileJobKind {
+function chooseKind({ operation }: TileJobInput): TileJobKind {
   if (operation === 'publish') return 'tiles.publish';
   return operation === 'archive' ? 'tiles.archive' : 'tiles.cache';
 }

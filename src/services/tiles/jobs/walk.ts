@@ -59,7 +59,7 @@ async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
     return;
   }
   const parts = split(block, options);
-  const occupied = await options.occupied?.(parts.map((part) => boxOf(part, options)));
+  const occupied = await options.occupied?.(parts.map((part) => computeBox(part, options)));
   for (const [i, part] of parts.entries()) {
     if (occupied?.[i] === false) {
       const skipped = countRangeTiles(options.ranges.flatMap((range) => clipped(part, range)));
@@ -114,7 +114,7 @@ export function clipped({ level, row, column }: Block, range: TileRange): TileRa
 }
 
 /** Extent of what of a block lies in the ranges. */
-function boxOf(block: Block, { set, zoom, ranges }: Walk): Box {
+function computeBox(block: Block, { set, zoom, ranges }: Walk): Box {
   const parts = ranges.flatMap((range) => clipped(block, range));
   const first = tileBox(
     set,

@@ -16,7 +16,7 @@ export interface CsvLayout extends CsvText {
 
 export async function readCsvLayout(path: string): Promise<CsvLayout> {
   const text = await detectCsvFormat(path);
-  const { columns, records } = await headOf(text);
+  const { columns, records } = await loadHead(text);
   const samples = columns.map((_, i) => records.find((record) => record[i])?.[i] ?? '');
   const geometry = findCsvGeometry(columns, samples);
   const likely = columns.filter((_, i) => isWithCommas(records.map((record) => record[i] ?? '')));
@@ -30,7 +30,7 @@ export function isPlain({ encoding, geometry, commas }: CsvLayout): boolean {
   return encoding === 'utf-8' && isKnown && commas.length === 0;
 }
 
-async function headOf(text: CsvText): Promise<{ columns: string[]; records: string[][] }> {
+async function loadHead(text: CsvText): Promise<{ columns: string[]; records: string[][] }> {
   const records: string[][] = [];
   for await (const record of readCsvRecords(text)) {
     if (records.push(record) > SAMPLE) break;

@@ -19,10 +19,10 @@ export async function writeNormal(
   path: string,
   exactness: ValueReadOptions = {},
 ): Promise<void> {
-  await pipeline(Readable.from(linesOf(reading, exactness)), createWriteStream(path, { flags: 'wx' }));
+  await pipeline(Readable.from(listLines(reading, exactness)), createWriteStream(path, { flags: 'wx' }));
 }
 
-async function* linesOf(reading: CsvLayout, { keepsValues }: ValueReadOptions): AsyncGenerator<string> {
+async function* listLines(reading: CsvLayout, { keepsValues }: ValueReadOptions): AsyncGenerator<string> {
   const { columns, commas, geometry } = reading;
   const decimals = commas.map((column) => columns.indexOf(column));
   const place = geometry && 'column' in geometry ? columns.indexOf(geometry.column) : -1;
@@ -32,7 +32,7 @@ async function* linesOf(reading: CsvLayout, { keepsValues }: ValueReadOptions): 
     const text = isHead ? PLACE_COLUMN : places?.map((i) => record[i] ?? '').join(', ');
     if (!isHead) {
       for (const i of decimals) if (record[i]) record[i] = record[i].replace(',', '.').trim();
-      if (record[place]) record[place] = wktOf(record[place]);
+      if (record[place]) record[place] = parseWkt(record[place]);
     }
     isHead = false;
     if (keepsValues && text !== undefined) {
@@ -61,7 +61,7 @@ function findPlaces({ columns, geometry }: CsvLayout): number[] | undefined {
   return names.map((name) => columns.indexOf(name));
 }
 
-function wktOf(value: string): string {
+function parseWkt(value: string): string {
   if (value.trimStart().startsWith('{')) return wktOfGeoJson(value);
   const point = parseLatitudeLongitude(value);
   return point ? `POINT(${point.join(' ')})` : value;

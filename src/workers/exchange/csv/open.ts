@@ -25,15 +25,15 @@ export async function openCsv(path: string, exactness: ValueReadOptions): Promis
 async function openReading(path: string, reading: CsvLayout, exactness: ValueReadOptions): Promise<Dataset> {
   // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
   if (isPlain(reading) && !exactness.keepsValues)
-    return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));
+    return gdal.drivers.get('CSV').open(path, 'r', collectOptions(reading));
   return openInScratch('csv', async (folder) => {
     const copy = join(folder, basename(path));
     await writeNormal(reading, copy, exactness);
-    return gdal.drivers.get('CSV').open(copy, 'r', optionsOf(reading));
+    return gdal.drivers.get('CSV').open(copy, 'r', collectOptions(reading));
   });
 }
 
-function optionsOf({ geometry }: CsvLayout): Record<string, string> {
+function collectOptions({ geometry }: CsvLayout): Record<string, string> {
   const options = { AUTODETECT_TYPE: 'NO', KEEP_GEOM_COLUMNS: 'NO' };
   if (!geometry) return options;
   if (geometry.encoding !== 'coordinates') return { ...options, GEOM_POSSIBLE_NAMES: geometry.column };

@@ -92,10 +92,10 @@ export async function describeLayer(task: GeoServicesTask, asking: RemoteAccess)
     isTable,
     hasAttachments: layer['hasAttachments'] === true,
     objectIdField,
-    fields: fields.filter(isReadable).flatMap(fieldOf),
+    fields: fields.filter(isReadable).flatMap(readField),
     unreadable: others.flatMap((field) => string(field['name']) ?? []),
     drawingInfo: isObject(layer['drawingInfo']) ? layer['drawingInfo'] : undefined,
-    relationships: listJsonObjects(layer['relationships']).map(relationshipOf),
+    relationships: listJsonObjects(layer['relationships']).map(readRelationship),
     srid:
       parseWkid(layer['sourceSpatialReference']) ?? parseWkid(object(layer['extent'])['spatialReference']),
     maxRecordCount: Math.max(1, readJsonInteger(layer['maxRecordCount']) ?? PAGE),
@@ -103,7 +103,7 @@ export async function describeLayer(task: GeoServicesTask, asking: RemoteAccess)
   };
 }
 
-function fieldOf(field: RemoteJson): GeoServicesField[] {
+function readField(field: RemoteJson): GeoServicesField[] {
   const name = string(field['name']);
   if (name === undefined) return [];
   const type = FIELD_TYPES[String(field['type'])]!;
@@ -117,7 +117,7 @@ const CARDINALITIES: Readonly<Record<string, GeoServicesRelationship['cardinalit
   esriRelCardinalityManyToMany: 'many-to-many',
 };
 
-function relationshipOf(one: RemoteJson): GeoServicesRelationship {
+function readRelationship(one: RemoteJson): GeoServicesRelationship {
   const id = readJsonInteger(one['id']) ?? -1;
   return {
     id,
@@ -150,7 +150,7 @@ export async function appendGeoServicesPage(
   task: GeoServicesPageTask,
   asking: RemoteAccess,
 ): Promise<{ offset: number; count: number }> {
-  const ids = await idsOf(task);
+  const ids = await readIds(task);
   const features = new Map<bigint, FeatureJson>();
   // A server that gives less than it was asked for, whatever it says of limits, is asked for the rest.
   for (let rest = [...ids]; rest.length > 0; ) {
@@ -172,7 +172,7 @@ export async function appendGeoServicesPage(
   return { offset, count };
 }
 
-async function idsOf({ idsPath, from, count }: GeoServicesPageTask): Promise<BigInt64Array> {
+async function readIds({ idsPath, from, count }: GeoServicesPageTask): Promise<BigInt64Array> {
   const ids = new BigInt64Array(count);
   const file = await open(idsPath);
   try {
@@ -214,7 +214,7 @@ async function query(
       throw refused(
         `a page has the feature ${id ?? 'without an id'}, which was not asked for, or has it twice`,
       );
-    return [id, featureOf(feature, id, task)];
+    return [id, parseFeature(feature, id, task)];
   });
 }
 
@@ -226,14 +226,15 @@ function requireReference(page: RemoteJson, srid: number): void {
     throw refused('it does not say which coordinate reference system it answers in');
 }
 
-function featureOf(
+function parseFeature(
   feature: RemoteJson,
   id: bigint,
   { columns, hasZ, isTable }: GeoServicesPageTask,
 ): FeatureJson {
   const attributes = object(feature['attributes']);
   const properties: Record<string, unknown> = {};
-  for (const { name, field, type } of columns) properties[name] = attributeOf(attributes[field], type, field);
+  for (const { name, field, type } of columns)
+    properties[name] = readAttribute(attributes[field], type, field);
   return {
     id: String(id),
     geometry: JSON.stringify(isTable ? null : parseRemoteGeometry(feature['geometry'], hasZ)),
@@ -241,11 +242,11 @@ function featureOf(
   };
 }
 
-function attributeOf(value: unknown, type: FieldType, field: string): unknown {
+function readAttribute(value: unknown, type: FieldType, field: string): unknown {
   if (value === null || value === undefined) return null;
   if (type === 'string') return typeof value === 'string' ? value : stringifyExactly(value);
   if (type === 'date') return String(value);
-  if (type === 'date-time') return instantOf(value, field);
+  if (type === 'date-time') return formatInstant(value, field);
   // NaN and infinity are texts.
   if (typeof value === 'string' && /^(NaN|-?Infinity)$/i.test(value)) return null;
   if (Number.isSafeInteger(value)) return value;
@@ -259,7 +260,7 @@ function attributeOf(value: unknown, type: FieldType, field: string): unknown {
 }
 
 /** Dates are milliseconds since 1970, or text. */
-function instantOf(value: unknown, field: string): string {
+function formatInstant(value: unknown, field: string): string {
   const isNumber = typeof value === 'number' || isExactNumber(value);
   const time = isNumber ? writeEpochTime(value) : toUtcTime(String(value));
   if (time === undefined) throw refused(`the value of ${field} is no date`);

@@ -47,8 +47,8 @@ export function get(
   maxBytes: number = EXCHANGE_LIMITS.remotePageBytes,
 ): Promise<RemoteAnswer> {
   return ask(request, asking, async (response) => {
-    const bytes = await bodyOf(response, maxBytes);
-    return { status: response.statusCode ?? 0, mediaType: mediaTypeOf(response) ?? '', bytes };
+    const bytes = await buildBody(response, maxBytes);
+    return { status: response.statusCode ?? 0, mediaType: findMediaType(response) ?? '', bytes };
   });
 }
 
@@ -135,7 +135,7 @@ function refuseRedirection({ statusCode = 0, headers }: IncomingMessage): void {
     throw refused('the host compresses what was asked for as it is');
 }
 
-async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function buildBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of response as AsyncIterable<Buffer>) {
@@ -170,7 +170,7 @@ async function write(
     signal,
   });
   requireWhole(response, bytes);
-  return { bytes, mediaType: mediaTypeOf(response) };
+  return { bytes, mediaType: findMediaType(response) };
 }
 
 /** A connection that ends early is no whole answer, whoever ended it. */
@@ -180,7 +180,7 @@ function requireWhole(response: IncomingMessage, size: number): void {
     throw new TaskFailure('store-unavailable', 'The answer of the remote server ended early.');
 }
 
-function mediaTypeOf({ headers }: IncomingMessage): string | undefined {
+function findMediaType({ headers }: IncomingMessage): string | undefined {
   return (
     /^[^;]*/
       .exec(headers['content-type'] ?? '')?.[0]

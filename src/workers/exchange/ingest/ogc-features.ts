@@ -56,7 +56,8 @@ async function canFilter(task: ItemsPlanTask, asking: RemoteAccess): Promise<boo
 /** Body of task `ingest.itemsPage`: appends one page of features to a file. */
 export async function readItemsPage(task: ItemsPageTask, asking: RemoteAccess): Promise<RemoteItemsPage> {
   const answer = await get({ ...task, headers: { ...task.headers, accept: GEOJSON } }, asking);
-  if (answer.status === 400) return { ...NOTHING, offset: task.offset, refusal: refusalOf(answer.bytes) };
+  if (answer.status === 400)
+    return { ...NOTHING, offset: task.offset, refusal: describeRefusal(answer.bytes) };
   wellAnswered(answer, task.url);
   if (!/json/.test(answer.mediaType))
     return { ...NOTHING, offset: task.offset, mediaType: answer.mediaType || 'no media type' };
@@ -78,7 +79,7 @@ export async function readItemsPage(task: ItemsPageTask, asking: RemoteAccess): 
 
 const NOTHING = { count: 0, returned: 0, ids: [], matched: undefined };
 
-function refusalOf(bytes: Buffer): string {
+function describeRefusal(bytes: Buffer): string {
   try {
     const { detail, description, title, message } = parseObject(bytes);
     return (string(detail) ?? string(description) ?? string(message) ?? string(title) ?? 'no reason').slice(

@@ -62,7 +62,7 @@ async function write(
   for (const feature of features) {
     const { id } = feature;
     if (id !== undefined && id !== 'null') ids.push(id);
-    block += `${lineOf(feature)}\n`;
+    block += `${formatLine(feature)}\n`;
     count++;
     if (block.length >= BLOCK) await flush();
   }
@@ -104,7 +104,7 @@ async function textBetween(path: string, begin: number, end: number): Promise<st
 }
 
 /** Only what a feature consists of: links, boxes and a CRS of its own are the page's business. */
-function lineOf({ id, geometry, properties }: FeatureJson): string {
+function formatLine({ id, geometry, properties }: FeatureJson): string {
   const key = id !== undefined && /^["\d-]/.test(id) ? `"id":${id},` : '';
   return `{"type":"Feature",${key}"geometry":${compactJson(geometry)},"properties":${compactJson(properties)}}`;
 }

@@ -82,13 +82,13 @@ async function planOne({ task, read, root, version }: PlanInput): Promise<Covera
   for (const id of selectIds(ids, task.ids)) {
     const about = { SERVICE: 'WCS', VERSION: version, COVERAGE: id };
     const { root: described } = await read(requestUrl(task.url, { ...about, REQUEST: 'DescribeCoverage' }));
-    coverages.push(coverageOf(id, children(described, 'CoverageOffering')[0] ?? {}, task.url, about));
+    coverages.push(readCoverage(id, children(described, 'CoverageOffering')[0] ?? {}, task.url, about));
   }
   return { version, coverages };
 }
 
 /** A request of 1.0 names the window and the size: those that the server describes. */
-function coverageOf(
+function readCoverage(
   id: string,
   offering: XmlNode,
   url: string,
@@ -119,13 +119,13 @@ function coverageOf(
     id,
     title: findXmlText(offering, 'label'),
     description: findXmlText(offering, 'description'),
-    bands: bandsOf(offering),
+    bands: readBands(offering),
     crs,
     url: requestUrl(url, { ...about, REQUEST: 'GetCoverage', FORMAT: format, ...window }),
   };
 }
 
-function bandsOf(offering: XmlNode): string[] {
+function readBands(offering: XmlNode): string[] {
   const axes = children(getXmlChild(offering, 'rangeSet', 'RangeSet'), 'axisDescription');
   const values = axes.flatMap((axis) =>
     children(getXmlChild(axis, 'AxisDescription', 'values'), 'singleValue'),

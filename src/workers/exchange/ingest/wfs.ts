@@ -120,7 +120,7 @@ function requireDegrees(features: readonly RemoteJson[]): void {
 export async function downloadGml(task: WfsGmlTask, asking: RemoteAccess): Promise<WfsGml> {
   const url = featureUrl(task, paging(task));
   await download({ ...task, url, path: task.path, maxBytes: EXCHANGE_LIMITS.remotePageBytes }, asking);
-  const head = await headOf(task.path);
+  const head = await readHead(task.path);
   if (/<(?:\w+:)?(?:ServiceExceptionReport|ExceptionReport)\b/.test(head))
     throw refused(reasonIn(await readFile(task.path), 'a report of exceptions'));
   const [, root = ''] = /<((?:\w+:)?FeatureCollection\b[^>]*)>/.exec(head) ?? [];
@@ -136,7 +136,7 @@ export async function downloadGml(task: WfsGmlTask, asking: RemoteAccess): Promi
   };
 }
 
-async function headOf(path: string): Promise<string> {
+async function readHead(path: string): Promise<string> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(65_536), 0, 65_536, 0);

@@ -74,13 +74,13 @@ function tileSet(layer: XmlNode, link: XmlNode, { matrixSets, operation }: Offer
     matrixSet,
     title: findXmlText(layer, 'Title'),
     description: findXmlText(layer, 'Abstract'),
-    extent84: extentOf(getXmlChild(layer, 'WGS84BoundingBox')) ?? WEB_MERCATOR_BOUNDS,
+    extent84: readExtent(getXmlChild(layer, 'WGS84BoundingBox')) ?? WEB_MERCATOR_BOUNDS,
     styles: children(layer, 'Style').flatMap((style) => findXmlText(style, 'Identifier') ?? []),
     formats: children(layer, 'Format').flatMap((format) => findXmlText(format) ?? []),
   };
-  const templates = templatesOf(layer, about.formats, { id, matrixSet, operation });
+  const templates = readTemplates(layer, about.formats, { id, matrixSet, operation });
   try {
-    const levels = levelsOf(matrixSets.get(matrixSet) ?? {}, limitsOf(link), about.extent84);
+    const levels = parseLevels(matrixSets.get(matrixSet) ?? {}, readLimits(link), about.extent84);
     return { ...about, templates, levels };
   } catch (error) {
     if (!(error instanceof TaskFailure)) throw error;
@@ -88,7 +88,7 @@ function tileSet(layer: XmlNode, link: XmlNode, { matrixSets, operation }: Offer
   }
 }
 
-function extentOf(box: XmlNode): Box | undefined {
+function readExtent(box: XmlNode): Box | undefined {
   const corners = ['LowerCorner', 'UpperCorner'].map(
     (corner) => findXmlText(box, corner)?.trim().split(/\s+/) ?? [],
   );
@@ -102,7 +102,7 @@ interface Place {
 }
 
 /** Resource URLs where the layer has them, else requests with parameters. */
-function templatesOf(layer: XmlNode, formats: readonly string[], { id, matrixSet, operation }: Place) {
+function readTemplates(layer: XmlNode, formats: readonly string[], { id, matrixSet, operation }: Place) {
   const resources = children(layer, 'ResourceURL').filter(
     (one) => findXmlAttribute(one, 'resourceType') === 'tile',
   );
@@ -146,7 +146,7 @@ function kvpUrl(root: XmlNode): string | undefined {
 
 type Limits = ReadonlyMap<string, Omit<RemoteLevel, 'matrix' | 'zoom'>>;
 
-function limitsOf(link: XmlNode): Limits {
+function readLimits(link: XmlNode): Limits {
   const entries = children(getXmlChild(link, 'TileMatrixSetLimits'), 'TileMatrixLimits').map((one) => {
     const number = (name: string) => Number(findXmlText(one, name));
     const limits = {
@@ -158,7 +158,7 @@ function limitsOf(link: XmlNode): Limits {
   return new Map(entries.filter(([, limits]) => Object.values(limits).every(Number.isSafeInteger)));
 }
 
-function levelsOf(set: XmlNode, limits: Limits, extent84: Box): RemoteLevel[] {
+function parseLevels(set: XmlNode, limits: Limits, extent84: Box): RemoteLevel[] {
   const wkid = parseSrid(findXmlText(set, 'SupportedCRS'));
   const matrices = children(set, 'TileMatrix');
   return matrices

@@ -133,13 +133,13 @@ async function describeLayer(layer: Layer, format: string): Promise<OgrLayerInfo
     hasZ: hasZ(layer.geomType),
     featureCount,
     crs: readDatasetCrs(layer)?.text ?? null,
-    fields: layer.fields.map(fieldOf),
+    fields: layer.fields.map(buildField),
   };
-  const extent = featureCount > 0 ? extentOf(layer) : undefined;
+  const extent = featureCount > 0 ? findExtent(layer) : undefined;
   return extent ? { ...info, extent } : info;
 }
 
-function extentOf(layer: Layer): Box | undefined {
+function findExtent(layer: Layer): Box | undefined {
   try {
     const { minX, minY, maxX, maxY } = layer.getExtent(true);
     return [minX, minY, maxX, maxY].every(Number.isFinite) ? [minX, minY, maxX, maxY] : undefined;
@@ -199,7 +199,7 @@ const FIELD_TYPES: Record<string, FieldType> = {
   binary: 'binary',
 };
 
-function fieldOf(field: FieldDefn): Field {
+function buildField(field: FieldDefn): Field {
   // List types become JSON text in a GeoPackage.
   return { name: field.name, type: FIELD_TYPES[field.type.toLowerCase()] ?? 'json', nullable: true };
 }

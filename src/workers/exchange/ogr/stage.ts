@@ -41,7 +41,7 @@ export async function stage(
   }
   const source = await openVector(task.path, task);
   try {
-    const layers = await candidatesOf(source);
+    const layers = await listCandidates(source);
     const staged = await stageLayer(
       task,
       layers,
@@ -71,18 +71,18 @@ async function keepFeatures(
   return writeStagedFeatures(task, { path, crs, maxFeatures, count }, part, onProgress);
 }
 
-async function candidatesOf(source: Dataset): Promise<Candidate[]> {
+async function listCandidates(source: Dataset): Promise<Candidate[]> {
   try {
     const format = source.driver.description;
     const layers: Candidate[] = [];
-    for (const layer of await source.layers) layers.push(await candidateOf(layer, format));
+    for (const layer of await source.layers) layers.push(await loadCandidate(layer, format));
     return layers;
   } catch (error) {
     throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
   }
 }
 
-async function candidateOf(layer: Layer, format: string): Promise<Candidate> {
+async function loadCandidate(layer: Layer, format: string): Promise<Candidate> {
   const count = await layer.features.countAsync(false);
   return {
     name: layer.name,

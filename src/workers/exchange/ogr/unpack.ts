@@ -149,13 +149,13 @@ export async function checkArchive(path: string, mostBytes: number): Promise<voi
 function dataSets(entries: readonly Entry[], every: boolean): Map<string, DataSet> {
   const sets = new Map<string, DataSet>();
   const folders = new Map<string, string>();
-  const folderOf = (key: string) => {
+  const buildFolder = (key: string) => {
     if (!every) return '';
     if (!folders.has(key)) folders.set(key, `${folders.size}/`);
     return folders.get(key)!;
   };
   const add = (key: string, plainMain: string, plainName: string, entry: Entry) => {
-    const folder = folderOf(key);
+    const folder = buildFolder(key);
     const [main, name] = [folder + plainMain, folder + plainName];
     const set = sets.get(key) ?? { main, members: new Map() };
     sets.set(key, set);

@@ -59,7 +59,7 @@ function hulls(
   labels: Int32Array,
   at: (name: string) => number,
 ): Omit<AnalyticsResult, 'inputTruncated'> {
-  const members = membersOf(labels);
+  const members = listMembers(labels);
   const order = [...members.keys()].sort((a, b) => members[b]!.length - members[a]!.length || a - b);
   const largest = order.slice(0, FEATURE_LIMITS.clusters).sort((a, b) => a - b);
   const shapes = hullShapes(
@@ -79,7 +79,7 @@ function hulls(
 }
 
 /** The features of each cluster; noise is in none. */
-function membersOf(labels: Int32Array): number[][] {
+function listMembers(labels: Int32Array): number[][] {
   const members: number[][] = [];
   labels.forEach((label, i) => {
     if (label >= 0) (members[label] ??= []).push(i);

@@ -118,18 +118,18 @@ export class VectorPool {
     const reserved = Math.max(1, Math.floor(connections * RESERVED_PART));
     const perThread = Math.max(1, Math.floor((connections - reserved) / threads));
     const { remoteHosts = [], overviews, retention = USUAL_RETENTION, dataDir } = options;
-    const dataOf =
+    const buildData =
       (perDatabase: number, niceness: number) =>
       (counts: ConnectionCounts): VectorThreadData => ({
         connections: perDatabase,
         counts: counts.shared,
         ...{ remoteHosts, overviews, retention, niceness, dataDir },
       });
-    const common = dataOf(perThread, WORKER_NICENESS);
+    const common = buildData(perThread, WORKER_NICENESS);
     const ofOverviews = new ConnectionCounts();
     this.#overviews = new OverviewQueue(common(ofOverviews));
     this.#threads = Array.from({ length: threads }, () => new Thread(perThread, common));
-    this.#reserved = new Thread(reserved, dataOf(reserved, KEYED_NICENESS));
+    this.#reserved = new Thread(reserved, buildData(reserved, KEYED_NICENESS));
     this.#counts = [ofOverviews, this.#reserved.counts, ...this.#threads.map(({ counts }) => counts)];
   }
 
@@ -170,7 +170,7 @@ export class VectorPool {
       options.stop?.removeEventListener('abort', stop);
     };
     const { tables } = this.#laneOf(lane);
-    const table = tableOf(lane, input);
+    const table = chooseTable(lane, input);
     let heavy: boolean | undefined;
     const task: WaitingTask = {
       name,
@@ -292,7 +292,7 @@ export class VectorPool {
     const end = task.table === '' ? undefined : tables.began(task.table);
     let isWhole = false;
     try {
-      const answer = (await pool.run(message, { transferList: memoryOf(task) })) as TaskResponse;
+      const answer = (await pool.run(message, { transferList: buildMemory(task) })) as TaskResponse;
       isWhole = answer.ok;
       if (name === 'vector.tile' && answer.ok) this.#noteHeavy(input as VectorTileTask, answer.value);
       task.settle(answer);
@@ -332,7 +332,7 @@ export class VectorPool {
 }
 
 /** The table of a database whose statement a task is. */
-function tableOf(lane: LaneName, input: unknown): string {
+function chooseTable(lane: LaneName, input: unknown): string {
   if (lane === FILES) return '';
   const { source, layers } = input as { source?: VectorSource; layers?: VectorTileTask['layers'] };
   const [table, ...others] = layers ? layers.map((layer) => layer.source) : source ? [source] : [];
@@ -340,7 +340,7 @@ function tableOf(lane: LaneName, input: unknown): string {
 }
 
 /** Memory that moves to the thread with a task. */
-function memoryOf({ name, input }: WaitingTask): ArrayBuffer[] {
+function buildMemory({ name, input }: WaitingTask): ArrayBuffer[] {
   return name === 'vector.body' ? (input as TaskInput<'vector.body'>).parts.map(({ buffer }) => buffer) : [];
 }
 

@@ -76,7 +76,7 @@ export function trace(
       gdal.contourGenerateAsync({
         ...{ src, dst: layer, interval: process.interval, offset: process.base },
         ...{ elevField: 0, progress_cb: onProgress },
-        ...nodataOf(dataset, band),
+        ...buildNodata(dataset, band),
       }),
     );
   const mask = src.getMaskBand();
@@ -102,7 +102,7 @@ async function warpArguments(
   ];
 }
 
-function nodataOf(dataset: Dataset, band: number): { nodata?: number } {
+function buildNodata(dataset: Dataset, band: number): { nodata?: number } {
   const nodata = dataset.bands.get(band).noDataValue;
   return nodata === null || Number.isNaN(nodata) ? {} : { nodata };
 }

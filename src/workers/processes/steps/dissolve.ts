@@ -23,7 +23,7 @@ interface DissolveGroup {
 export async function dissolveFeatures(run: ProcessRun, process: Dissolve): Promise<number> {
   const { input, output } = run.task;
   const { source, fields } = input;
-  const groups = await groupsOf(run, process);
+  const groups = await listGroups(run, process);
   const type = (name: string) => findField(source, name)!.type;
   const attributes = distinct([
     ...process.by.map((name) => ({ name, type: type(name) })),
@@ -51,7 +51,7 @@ export async function dissolveFeatures(run: ProcessRun, process: Dissolve): Prom
   }
 }
 
-async function groupsOf(
+async function listGroups(
   run: ProcessRun,
   { by, statistics, operation }: Dissolve,
 ): Promise<Iterable<DissolveGroup>> {
@@ -61,7 +61,7 @@ async function groupsOf(
   let bytes = 0;
   for await (const rows of run.rows(input)) {
     const batches = new Map<DissolveGroup, (Uint8Array | null)[]>();
-    const geometries = operation ? resultsOf(run, rows, operation) : listGeometries(rows);
+    const geometries = operation ? listResults(run, rows, operation) : listGeometries(rows);
     for (const [i, row] of rows.entries()) {
       const geometry = geometries[i];
       if (geometry === undefined) continue;
@@ -91,7 +91,7 @@ async function groupsOf(
 }
 
 /** Undefined where there is none: the fault is told. */
-function resultsOf(run: ProcessRun, rows: readonly FeatureRow[], operation: GeometryOperation) {
+function listResults(run: ProcessRun, rows: readonly FeatureRow[], operation: GeometryOperation) {
   const { crs } = run.task.input.source;
   const results = processGeometries(listGeometries(rows), operation, { crs, target: crs, srsId: 0 });
   return results.map((result, i) => run.take(result, rows[i]!.id));

@@ -58,8 +58,8 @@ const opened = keptOpen<OpenFile>(
 /** Header and metadata of an archive (PMTiles version 3): a file, or a URL within the allow-list. */
 export async function inspectPMTiles(path: string): Promise<ArchiveInfo> {
   if (isRemote(path))
-    return withRemote(path, async (reader, revision) => ({ ...(await infoOf(path, reader)), revision }));
-  return guarded(async () => infoOf(path, await fileReader(path)));
+    return withRemote(path, async (reader, revision) => ({ ...(await loadInfo(path, reader)), revision }));
+  return guarded(async () => loadInfo(path, await fileReader(path)));
 }
 
 /** Gives tiles as they are stored; length 0 where there is none. */
@@ -90,7 +90,7 @@ async function fileReader(path: string): Promise<PMTilesReader> {
   return file.reader;
 }
 
-async function infoOf(path: string, reader: PMTilesReader): Promise<ArchiveInfo> {
+async function loadInfo(path: string, reader: PMTilesReader): Promise<ArchiveInfo> {
   const { format, minZoom, maxZoom, bounds } = reader.header;
   const metadata = await reader.metadata();
   return {

@@ -39,7 +39,7 @@ export async function withRemote<T>(
   read: (reader: PMTilesReader, revision: string) => Promise<T>,
 ): Promise<T> {
   for (let again = true; ; again = false) {
-    const opening = readerOf(url);
+    const opening = readReader(url);
     try {
       const reader = await opening;
       return await read(reader, (reader.source as RemoteSource).revision!);
@@ -51,7 +51,7 @@ export async function withRemote<T>(
   }
 }
 
-function readerOf(url: string): Promise<PMTilesReader> {
+function readReader(url: string): Promise<PMTilesReader> {
   const reader = readers.get(url);
   if (reader) return reader;
   const opening = PMTilesReader.open(new RemoteSource(url));

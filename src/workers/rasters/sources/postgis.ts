@@ -21,8 +21,8 @@ const servers = new Map<string, Server>();
 export async function postgisOpening(source: PostgisRaster): Promise<RasterOpener> {
   const server = servers.get(source.database) ?? { failures: 0 };
   servers.set(source.database, server);
-  const name = connectionOf(source, server.failures);
-  const origin = createHash('sha1').update(connectionOf(source, 0)).digest('hex');
+  const name = formatConnection(source, server.failures);
+  const origin = createHash('sha1').update(formatConnection(source, 0)).digest('hex');
   const stamp = `${server.failures} ${Math.floor(Date.now() / FRESH_MS)}`;
   return {
     key: origin,
@@ -55,7 +55,7 @@ async function openColumn(name: string, server: Server): Promise<OpenRaster> {
 }
 
 /** GDAL's connection string: words with values in quotes, for which it knows no escapes. */
-function connectionOf({ database, schema, table, column }: PostgisRaster, failures: number): string {
+function formatConnection({ database, schema, table, column }: PostgisRaster, failures: number): string {
   const application = { application_name: `graticule-${failures}` };
   const words = { ...connectionWords(database), ...application, schema, table, column, mode: '2' };
   for (const [name, value] of Object.entries(words)) {

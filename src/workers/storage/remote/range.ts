@@ -144,12 +144,12 @@ async function read(response: IncomingMessage, range: RemoteRange): Promise<Rang
   const expected = Math.min(range.length, size - range.offset);
   if (Number(first) !== range.offset || Number(last) !== range.offset + expected - 1)
     throw refused('the host answers another range');
-  const data = await bodyOf(response, expected);
+  const data = await buildBody(response, expected);
   const revision = headers.etag ?? headers['last-modified'] ?? String(size);
   return { answer: { data, size, revision } };
 }
 
-async function bodyOf(response: IncomingMessage, expected: number): Promise<Uint8Array> {
+async function buildBody(response: IncomingMessage, expected: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(expected);
   let read = 0;
   for await (const part of response as AsyncIterable<Buffer>) {

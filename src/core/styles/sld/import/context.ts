@@ -27,7 +27,7 @@ export class SldContext {
     private readonly read: (node: XmlElement, context: SldContext, target: TargetKind) => SldExpression,
   ) {
     const fields = target.fields ?? [];
-    this.#kinds = new Map(fields.map(({ name, type }) => [name, kindOf(type)]));
+    this.#kinds = new Map(fields.map(({ name, type }) => [name, convertType(type)]));
     this.#folded = new Map(fields.map(({ name }) => [name.toLowerCase(), name]));
   }
 
@@ -66,7 +66,7 @@ export class SldContext {
   }
 }
 
-function kindOf(type: Field['type']): SldValueKind {
+function convertType(type: Field['type']): SldValueKind {
   switch (type) {
     case 'integer':
     case 'number':

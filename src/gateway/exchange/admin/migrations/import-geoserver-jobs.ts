@@ -155,7 +155,7 @@ async function start(x: StartExchange, deps: AdminDeps) {
     );
   if (!body.dryRun && !body.applyMode)
     throw createMemberError('applyMode', 'must be true where dryRun is not');
-  const request = requestOf(x, deps.connections.settings.secrets);
+  const request = buildRequest(x, deps.connections.settings.secrets);
   // Which layers are replaced turns out when the other server has been asked.
   if (request.overwrite) requireWhole(deps.catalog().collections, 'write', x.principal, deps);
   const { id } = await deps.geoServerMigrations.start(request, createSubmitOptions(x));
@@ -184,13 +184,13 @@ function requireThisServer({ body, baseUrl }: StartExchange): void {
 }
 
 /** Throws 400 naming the member. */
-function requestOf({ body, principal }: StartExchange, secrets: readonly string[]): MigrationRequest {
+function buildRequest({ body, principal }: StartExchange, secrets: readonly string[]): MigrationRequest {
   const timeoutSeconds = body.requestTimeoutSeconds ?? 120;
   const { url: restUrl } = restRequest('geoServerRestUrl', body.geoServerRestUrl, { timeoutSeconds });
   const options = body.importOptions ?? {};
   return {
     restUrl,
-    credentials: credentialsOf(body, secrets),
+    credentials: readCredentials(body, secrets),
     requestMs: timeoutSeconds * 1000,
     maxRetries: body.maxRetries ?? 3,
     ...(body.workspaceNames ? { workspaces: body.workspaceNames } : {}),
@@ -213,7 +213,7 @@ function requestOf({ body, principal }: StartExchange, secrets: readonly string[
   };
 }
 
-function credentialsOf(
+function readCredentials(
   { username, password, passwordSecretReference: reference }: StartBody,
   secrets: readonly string[],
 ): SecretReferences {

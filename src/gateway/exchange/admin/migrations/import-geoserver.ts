@@ -108,7 +108,7 @@ async function discover(
     buildTimestamp: catalog.buildTimestamp ?? null,
     discoveredAt: timestamp(Date.now()),
     workspaces: [...catalog.workspaces],
-    ...viewsOf(catalog),
+    ...buildViews(catalog),
     serviceEndpoints: catalog.endpoints.map(({ service, url, isEnabled, title }) => ({
       ...{ service, url, enabled: isEnabled, title: title ?? null },
     })),
@@ -118,7 +118,7 @@ async function discover(
   };
 }
 
-function viewsOf({ stores, layers, groups, styles, gridsets, tileLayers }: GeoServerCatalog) {
+function buildViews({ stores, layers, groups, styles, gridsets, tileLayers }: GeoServerCatalog) {
   const storeViews = (kind: 'data' | 'coverage') =>
     stores
       .filter((store) => store.kind === kind)

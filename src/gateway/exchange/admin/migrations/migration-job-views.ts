@@ -148,8 +148,8 @@ export function migrationView(view: MigrationView, deps: AdminDeps): MigrationJo
     progress: progressView(view),
     dryRun: request.dryRun,
     sourceVersion: plan?.version ?? null,
-    layers: layersOf(view, deps),
-    layerGroups: groupsOf(view),
+    layers: listLayers(view, deps),
+    layerGroups: listGroups(view),
     // Absent of a plan that an earlier version made.
     tileGrids: (plan?.tileGrids ?? []).map(tileGridView),
     unsupported: (plan?.unsupported ?? []).map(leftView),
@@ -191,7 +191,7 @@ const PHASES: Readonly<Record<string, number>> = {
   validate: 6,
 };
 
-function statusOf({ state, phase }: JobRow): number {
+function countStatus({ state, phase }: JobRow): number {
   return state === 'Running' ? (PHASES[phase ?? ''] ?? 1) : ENDS[state];
 }
 
@@ -200,7 +200,7 @@ function progressView({ job, request, layers }: MigrationView): MigrationJob['pr
     layers.filter((one) => one !== undefined && states.includes(one.state)).length;
   return {
     jobId: job.id,
-    status: statusOf(job),
+    status: countStatus(job),
     currentPhase: job.phase,
     sourceGeoServerUrl: request.restUrl,
     startedAt: timestamp(job.started_at ?? job.created_at),
@@ -214,7 +214,7 @@ function progressView({ job, request, layers }: MigrationView): MigrationJob['pr
   };
 }
 
-function layersOf({ plan, layers }: MigrationView, { catalog }: AdminDeps): MigrationJob['layers'] {
+function listLayers({ plan, layers }: MigrationView, { catalog }: AdminDeps): MigrationJob['layers'] {
   return (plan?.layers ?? []).map((layer, ordinal) => {
     const progress = layers[ordinal];
     const isThere = progress?.state === 'imported';
@@ -235,7 +235,7 @@ function layersOf({ plan, layers }: MigrationView, { catalog }: AdminDeps): Migr
 }
 
 /** Layers that were not imported are in no group, even where there are others of their names. */
-function groupsOf({ plan, layers }: MigrationView): MigrationJob['layerGroups'] {
+function listGroups({ plan, layers }: MigrationView): MigrationJob['layerGroups'] {
   if (!plan) return [];
   const absent = new Set(
     plan.layers.flatMap(({ collection }, ordinal) => {

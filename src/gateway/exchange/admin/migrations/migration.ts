@@ -59,7 +59,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
       204: { description: 'There is none.' },
     },
     async reply(_x, { state }) {
-      const latest = (await evidenceOf(state.documents)).at(0);
+      const latest = (await listEvidence(state.documents)).at(0);
       return latest ? json(latest) : { status: 204 };
     },
   }),
@@ -72,7 +72,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
     data: EvidencePage,
     errors: [400],
     async answer({ params: { sourceFamily, size, limit } }, { state }) {
-      const all = (await evidenceOf(state.documents)).filter(
+      const all = (await listEvidence(state.documents)).filter(
         (one) => isAsked(sourceFamily, one.sourceFamily) && isAsked(size, one.fixtureSize),
       );
       const items = all.slice(0, limit);
@@ -142,7 +142,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
     data: MigrationRunBody,
     errors: [400, 404, 409, 413],
     async answer({ params: { runId }, body, principal }, { state }) {
-      const pack = packOf(body);
+      const pack = findPack(body);
       return changed(
         state.documents,
         runId,
@@ -251,7 +251,7 @@ export const performanceEvidence = group({ tag: 'Migration', scope: 'migration',
 const isAsked = (asked: string | undefined, value: string) =>
   asked === undefined || asked.toLowerCase() === value.toLowerCase();
 
-async function evidenceOf(documents: DocumentStore): Promise<EvidenceRecord[]> {
+async function listEvidence(documents: DocumentStore): Promise<EvidenceRecord[]> {
   const all = await documents.list<EvidenceRecord>(PERFORMANCE);
   return all.map(({ body }) => body).sort((a, b) => Date.parse(b.generatedAt) - Date.parse(a.generatedAt));
 }
@@ -299,7 +299,7 @@ function requireRunning(run: RunRecord): RunRecord {
   return run;
 }
 
-function packOf({ evidencePackBody: text, evidencePackFingerprint: said }: RunEndRecord): Pack | undefined {
+function findPack({ evidencePackBody: text, evidencePackFingerprint: said }: RunEndRecord): Pack | undefined {
   if (text === undefined || text === null) return undefined;
   const fingerprint = computeFingerprint(text);
   requireSound([

@@ -71,13 +71,13 @@ export function planLayerGroups(
         ...{ id: group.id, service: createUniqueName(formatTargetName(group, request), names) },
         ...{ title: group.title ?? null, abstract: group.abstract ?? null },
         collections: plans.map(({ collection }) => collection),
-        warnings: warningsOf(group, members, plans),
+        warnings: listWarnings(group, members, plans),
       },
     ];
   });
 }
 
-function warningsOf(
+function listWarnings(
   { members, mode }: GeoServerGroup,
   { layers, isWhole }: Members,
   plans: readonly Member[],

@@ -146,7 +146,7 @@ export class GeoServerMigrations {
       for (const warning of await settleGroups(this.#deps.words, state, context.signal))
         await context.warn(warning);
     });
-    const counts = await countsOf(context, state);
+    const counts = await loadCounts(context, state);
     const evidence = await context.step('validate', 'Comparing the layers with their source', () =>
       new MigrationValidation(this.#deps, context, state, this.#folderOf(context.id)).run(request),
     );
@@ -211,7 +211,7 @@ async function tellUnsupported(context: JobContext<MigrationRequest>, plan: Migr
 }
 
 /** Throws `unprocessable` when all layers failed, or there was none. */
-async function countsOf(
+async function loadCounts(
   context: JobContext<MigrationRequest>,
   state: MigrationState,
 ): Promise<MigrationCounts> {

@@ -39,7 +39,7 @@ export async function readGeoServer(
   asking: RemoteAccess,
 ): Promise<GeoServerCatalog> {
   const reading = new GeoServerReader(request, asking);
-  const about = aboutOf(await reading.first(['about', 'version']));
+  const about = parseAbout(await reading.first(['about', 'version']));
   const walk = new Walk(reading, request.url, withStyles);
   const workspaces = await walk.workspaces();
   const stores = await walk.stores(workspaces);
@@ -58,7 +58,9 @@ export async function readGeoServer(
   };
 }
 
-function aboutOf(document: RemoteJson): Pick<GeoServerCatalog, 'version' | 'gitRevision' | 'buildTimestamp'> {
+function parseAbout(
+  document: RemoteJson,
+): Pick<GeoServerCatalog, 'version' | 'gitRevision' | 'buildTimestamp'> {
   const product = listRestObjects(document, 'about', 'resource').find(
     (one) => parseRestString(one['@name'])?.toLowerCase() === 'geoserver',
   );

@@ -51,7 +51,7 @@ export class Documents {
         `${host} answers with more than ${EXCHANGE_LIMITS.stacSearchBytes} bytes.`,
       );
     if (answer.status === 400 || answer.status === 422)
-      throw refused(`${host} does not take the search: ${reasonOf(answer.bytes)}`);
+      throw refused(`${host} does not take the search: ${describeReason(answer.bytes)}`);
     wellAnswered(answer, url);
     if (!/json/.test(answer.mediaType))
       throw refused(
@@ -61,7 +61,7 @@ export class Documents {
   }
 }
 
-function reasonOf(bytes: Buffer): string {
+function describeReason(bytes: Buffer): string {
   try {
     const { detail, description, message, title } = parseObject(bytes);
     const reason = [detail, description, message, title].find((one) => one !== undefined);

@@ -35,8 +35,8 @@ export async function searchScenes(task: SceneSearchTask, asking: RemoteAccess):
 
 async function search(task: SceneSearchTask, asking: RemoteAccess): Promise<SceneSearch> {
   const documents = new Documents(task, asking);
-  const landing = await landingOf(documents);
-  const extent = task.isDescribed ? await extentOf(documents, landing) : undefined;
+  const landing = await readLanding(documents);
+  const extent = task.isDescribed ? await findExtent(documents, landing) : undefined;
   const taken = new Scenes(task, asking);
   const requests = new Set<string>();
   const first = searchRequest(landing, task);
@@ -62,7 +62,7 @@ async function search(task: SceneSearchTask, asking: RemoteAccess): Promise<Scen
 /** Landing pages change rarely. */
 const landings = new LRUCache<string, StacPage>({ max: 100, ttl: 600_000 });
 
-async function landingOf(documents: Documents): Promise<StacPage> {
+async function readLanding(documents: Documents): Promise<StacPage> {
   const { url } = documents.task;
   const before = landings.get(url);
   if (before) return before;
@@ -72,7 +72,7 @@ async function landingOf(documents: Documents): Promise<StacPage> {
 }
 
 /** Around the collections; undefined where one does not say where it lies. */
-async function extentOf(documents: Documents, { document, url }: StacPage): Promise<Box | undefined> {
+async function findExtent(documents: Documents, { document, url }: StacPage): Promise<Box | undefined> {
   const data = parseLinks(document, url).find(({ rel }) => rel === 'data')?.href;
   if (data === undefined) return undefined;
   let extent: Box | undefined;
@@ -103,21 +103,21 @@ function searchRequest({ document, url }: StacPage, { query, maxScenes }: SceneS
   const link = searches.find((one) => !isPost(one)) ?? searches[0];
   const [target] = link ? parseLinks({ links: [link] }, url) : [];
   if (!link || !target) throw refused('it has no link to a search: it is no STAC API');
-  const conforms = conformanceOf(document);
+  const conforms = readConformance(document);
   const filter = query.filter === undefined ? {} : filterParameters(query.filter, isPost(link), conforms);
-  const parameters = { ...parametersOf(query, maxScenes, conforms), ...filter };
+  const parameters = { ...collectParameters(query, maxScenes, conforms), ...filter };
   if (isPost(link)) return { url: target.href, body: parameters };
   const to = new URL(target.href);
-  for (const [name, value] of Object.entries(parameters)) to.searchParams.set(name, textOf(value));
+  for (const [name, value] of Object.entries(parameters)) to.searchParams.set(name, formatText(value));
   return { url: to.href };
 }
 
-function conformanceOf({ conformsTo }: RemoteJson): (end: RegExp) => boolean {
+function readConformance({ conformsTo }: RemoteJson): (end: RegExp) => boolean {
   const classes = Array.isArray(conformsTo) ? conformsTo.map(String) : [];
   return (end) => classes.some((one) => end.test(one));
 }
 
-function parametersOf(
+function collectParameters(
   { collections, bbox, datetime, prefers }: SceneQuery,
   maxScenes: number,
   conforms: (end: RegExp) => boolean,
@@ -142,7 +142,7 @@ const sorting = (text: string): SortTerm[] => [
 ];
 
 /** As GET has it. */
-function textOf(value: unknown): string {
+function formatText(value: unknown): string {
   if (!Array.isArray(value)) return String(value);
   return value.map((one) => (isObject(one) ? sortText(one as unknown as SortTerm) : String(one))).join(',');
 }

@@ -68,7 +68,7 @@ function passing(source: GeoPackageSource, filter: Expression | undefined, count
 /** The first value is the time at which SQLite stops. */
 function writeConditions(source: GeoPackageSource, conditions: readonly Expression[]): Query {
   const writer = new GeoPackageFilterWriter(source);
-  const parts = conditions.flatMap((condition) => conditionsOf(source, condition, writer));
+  const parts = conditions.flatMap((condition) => listConditions(source, condition, writer));
   // Nothing else can stop SQLite, and a thread that computes for nobody is missed by all.
   parts.unshift({ sql: 'gr_before(?)', values: [0] });
   const query = sql`SELECT ${rowAndId(source)} FROM ${quote(source.table)} t WHERE ${balanced(parts, 'AND')}`;
@@ -86,7 +86,7 @@ function rowsInBoxes(
   return { ...matchingRows(source, boxes), rowsAlone: true };
 }
 
-function conditionsOf(
+function listConditions(
   source: GeoPackageSource,
   condition: Expression,
   writer: GeoPackageFilterWriter,

@@ -57,15 +57,15 @@ export async function numberKeys(target: VectorSource, cancellation?: Cancellati
   const source = target as PostgisSource;
   const name = `${source.database} ${source.numbers!.table}`;
   for (;;) {
-    const snapshot = await withConnection(source.database, snapshotOf, { cancellation });
+    const snapshot = await withConnection(source.database, loadSnapshot, { cancellation });
     if (!isDue(numberings.get(name), snapshot, performance.now())) return;
     const flight = flights.get(name);
     if (!flight) return fly(name, look(source, { name, snapshot }, cancellation));
-    await endOf(flight, cancellation);
+    await awaitEnd(flight, cancellation);
   }
 }
 
-async function snapshotOf(connection: PostgresConnection): Promise<string> {
+async function loadSnapshot(connection: PostgresConnection): Promise<string> {
   const [[snapshot]] = (await connection.query('SELECT txid_current_snapshot()::text')) as [[string]];
   return snapshot;
 }
@@ -88,7 +88,7 @@ async function fly(name: string, look: Promise<void>): Promise<void> {
 }
 
 /** Waits without a connection. Throws `cancelled`. */
-async function endOf(flight: Promise<void>, cancellation: Cancellation | undefined): Promise<void> {
+async function awaitEnd(flight: Promise<void>, cancellation: Cancellation | undefined): Promise<void> {
   let unwatch: (() => void) | undefined;
   const departure = new Promise<void>((resolve) => {
     unwatch = cancellation?.onRequest(resolve);

@@ -54,10 +54,10 @@ export function databaseTables(
   { database }: Input<'vector.tables'>,
   cancellation?: Cancellation,
 ): Promise<DatabaseTables> {
-  return withConnection(database, tablesOf, { cancellation });
+  return withConnection(database, loadTables, { cancellation });
 }
 
-async function tablesOf(connection: PostgresConnection): Promise<DatabaseTables> {
+async function loadTables(connection: PostgresConnection): Promise<DatabaseTables> {
   const postgis = await postgisVersion(connection);
   const columns = groupRows(await connection.query(COLUMNS), column);
   const geometries =

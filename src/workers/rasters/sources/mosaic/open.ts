@@ -35,13 +35,13 @@ export async function mosaicOpening(
   if (bandTypes && grid) return openingOfReadable(source, { grid, bandTypes }, openingOf);
   const openings = await Promise.all(members.map((member) => openingOf(member.source)));
   return {
-    ...identityOf(source, openings),
+    ...buildIdentity(source, openings),
     open: () => openMosaic(source, openings),
     outcome: (error) => findPartOutcome(openings, error),
   };
 }
 
-function identityOf({ grid, merge }: RasterMosaic, openings: readonly RasterOpener[]) {
+function buildIdentity({ grid, merge }: RasterMosaic, openings: readonly RasterOpener[]) {
   const hash = (texts: string[]) => createHash('sha1').update(texts.join('\0')).digest('hex');
   return {
     key: `mosaic ${hash([...openings.map(({ key }) => key), JSON.stringify([grid, merge])])}`,
@@ -64,7 +64,7 @@ async function openingOfReadable(
   );
   const openings = members.map(({ opening }) => opening);
   return {
-    ...identityOf(source, openings),
+    ...buildIdentity(source, openings),
     lost,
     open: () =>
       openVrt(

@@ -27,11 +27,11 @@ export interface ReadableMembers {
 
 const faults = boundedCache<string, TaskFailure>(20_000, { ttl: DAMAGED_MS });
 
-const keyOf = ({ source }: MosaicMember) => JSON.stringify(source);
+const buildKey = ({ source }: MosaicMember) => JSON.stringify(source);
 
 /** Whose host is away is no fault of the member: who reads it knows how long it is left alone. */
 function leaveOut(member: MosaicMember, failure: TaskFailure): void {
-  if (!isAway(failure)) faults.set(keyOf(member), failure);
+  if (!isAway(failure)) faults.set(buildKey(member), failure);
 }
 
 const isAway = ({ code }: TaskFailure) => code === 'store-unavailable';
@@ -47,7 +47,7 @@ export async function readableMembers(
     RASTER_LIMITS.sceneRequests,
     async (member): Promise<ReadableMember | TaskFailure> => {
       try {
-        const fault = faults.get(keyOf(member));
+        const fault = faults.get(buildKey(member));
         if (fault) return fault;
         const opening = await openingOf(member.source);
         const facts = await readMemberFacts(member, opening, crs);

@@ -49,7 +49,7 @@ export async function drawingProbe(
   collection: StyledCollection,
   files: PictureFiles,
 ): Promise<Probe> {
-  const window = windowOf(collection.extent84);
+  const window = findWindow(collection.extent84);
   if (!window) return createProbe('drawing', 'skipped', 'The collection has no extent in degrees.');
   try {
     await downloadMap(pools, context, source, window, files.source);
@@ -59,7 +59,7 @@ export async function drawingProbe(
     });
     await writeFile(files.target, data);
     const task = { path: files.source, target: data };
-    return verdictOf(await pools.run('raster.compare', task, { signal: context.signal }));
+    return buildVerdict(await pools.run('raster.compare', task, { signal: context.signal }));
   } catch (error) {
     if (!isSourceFailure(error)) throw error;
     for (const path of [files.source, files.target]) await rm(path, { force: true });
@@ -73,7 +73,7 @@ interface Window {
   readonly height: number;
 }
 
-function windowOf(extent: Box | undefined): Window | undefined {
+function findWindow(extent: Box | undefined): Window | undefined {
   if (!extent || extent[0] > extent[2]) return undefined;
   const [west, south, east, north] = extent;
   const [low, high] = [Math.max(south, -LATITUDE), Math.min(north, LATITUDE)];
@@ -109,7 +109,7 @@ async function downloadMap(
   throw new TaskFailure('source-unreadable', `it answers ${mediaType ?? 'without a media type'}.`);
 }
 
-function verdictOf({ meanDifference, differingShare, sourceInk, targetInk }: PictureComparison): Probe {
+function buildVerdict({ meanDifference, differingShare, sourceInk, targetInk }: PictureComparison): Probe {
   const rounded = (share: number) => Math.round(share * 10_000) / 10_000;
   const facts = {
     ...{ meanDifference: rounded(meanDifference), differingShare: rounded(differingShare) },
