@@ -62,7 +62,10 @@ function mergingParts({ catalog, pools, dataDir, config, state }: LocalCatalog) 
   const edits = new Edits(pools, () => {});
   const merges = new Merges({ pools, edits, dataDir, catalog: () => catalog });
   const imports = new ImportService({
-    ...{ pools, jobs, dataDir, merges },
+    pools,
+    jobs,
+    dataDir,
+    merges,
     publish: async () => void notifyServer(dataDir),
     isPublished: (id) => catalog.byId(id) !== undefined,
   });

@@ -84,7 +84,8 @@ const TYPES: Readonly<Record<FieldType, string>> = {
 
 /** Clients older than `esriFieldTypeBigInteger` read integers that fit 32 bits. */
 const NARROW: Readonly<Record<string, string>> = {
-  ...{ integer8: 'esriFieldTypeSmallInteger', integer16: 'esriFieldTypeSmallInteger' },
+  integer8: 'esriFieldTypeSmallInteger',
+  integer16: 'esriFieldTypeSmallInteger',
   integer32: 'esriFieldTypeInteger',
   number32: 'esriFieldTypeSingle',
 };
@@ -107,7 +108,10 @@ export function esriFields({ idColumn, fields }: EsriLayer): EsriField[] {
 export function createEsriField(field: Field): EsriField {
   const { name, title = name, type, nullable, maxLength } = field;
   return {
-    ...{ name, type: NARROW[`${type}${field.bits}`] ?? TYPES[type], alias: title, nullable },
+    name,
+    type: NARROW[`${type}${field.bits}`] ?? TYPES[type],
+    alias: title,
+    nullable,
     editable: !field.generated && !field.isMasked,
     ...(maxLength === undefined ? {} : { length: maxLength }),
   };

@@ -85,8 +85,14 @@ export function stacSource(address: string): StacSource {
     wrong('items', `must be at most ${STAC_LIMITS.stacWindowScenes} where search is window`);
   return {
     ...rest,
-    ...{ address, collections, assets, merge, search, credentials },
-    ...{ maxScenes: items ?? usual, refreshMs: refresh * 1000 },
+    address,
+    collections,
+    assets,
+    merge,
+    search,
+    credentials,
+    maxScenes: items ?? usual,
+    refreshMs: refresh * 1000,
     url: `${url.origin}${url.pathname}`,
     name: name ?? [...collections, ...assets].join('-'),
   };

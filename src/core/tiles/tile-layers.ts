@@ -84,7 +84,9 @@ class EncodedLayer implements MvtLayer {
 function readContent(bytes: Uint8Array): Content {
   const digits = new Map<number, string>();
   const content = {
-    ...{ keys: [] as string[], values: [] as AttributeValue[], digits },
+    keys: [] as string[],
+    values: [] as AttributeValue[],
+    digits,
     features: [] as TileFeature[],
   };
   return new PbfReader(bytes).readFields((field, into, pbf) => {

@@ -53,7 +53,8 @@ type PresentedCertificate = { readonly header: string; readonly chain: string } 
 /** Certificates that requests come with, from TLS of ours or from a proxy that is believed, and never from anybody else. */
 export class ClientCertificates {
   readonly #callers = new LRUCache<string, Caller>({
-    ...{ max: MAX_CALLERS, maxSize: MAX_TEXT },
+    max: MAX_CALLERS,
+    maxSize: MAX_TEXT,
     sizeCalculation: ({ principal }) => 1 + (principal.certificates ?? []).join('').length,
   });
 

@@ -37,12 +37,20 @@ const about = (verb: string) => common('FeatureServer', verb);
 export function catalogueOperations(deps: CatalogueDeps): Operation[] {
   return [
     ...readingOperation({
-      ...{ about: about('info'), name: 'info', path: '/rest/info', pathParams: {}, params: {} },
+      about: about('info'),
+      name: 'info',
+      path: '/rest/info',
+      pathParams: {},
+      params: {},
       summary: 'About the server',
       run: (x, _path, members) => jsonReply(infoDocument(x.baseUrl), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('services'), name: 'services', path: ROOT, pathParams: {}, params: {} },
+      about: about('services'),
+      name: 'services',
+      path: ROOT,
+      pathParams: {},
+      params: {},
       summary: 'Services',
       async run(x, _path, members) {
         const services = await servicesFor(deps, x.principal);
@@ -51,8 +59,11 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('services'), name: 'utilities', path: `${ROOT}/${UTILITIES}` },
-      ...{ pathParams: {}, params: {} },
+      about: about('services'),
+      name: 'utilities',
+      path: `${ROOT}/${UTILITIES}`,
+      pathParams: {},
+      params: {},
       summary: 'Services of the folder of utilities',
       run: (_x, _path, members) =>
         jsonReply(
@@ -61,8 +72,11 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         ),
     }),
     ...readingOperation({
-      ...{ about: about('service'), name: 'service', path: `${ROOT}/{serviceId}/${SERVER}` },
-      ...{ pathParams: { serviceId }, params: {} },
+      about: about('service'),
+      name: 'service',
+      path: `${ROOT}/{serviceId}/${SERVER}`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'A feature service',
       run(x, path, members) {
         const name = path['serviceId']!;
@@ -79,8 +93,11 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('layers'), name: 'layers', path: `${ROOT}/{serviceId}/${SERVER}/layers` },
-      ...{ pathParams: { serviceId }, params: {} },
+      about: about('layers'),
+      name: 'layers',
+      path: `${ROOT}/{serviceId}/${SERVER}/layers`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'All layers of a feature service',
       run(x, path, members) {
         const name = path['serviceId']!;
@@ -94,8 +111,11 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('layer'), name: 'layer', path: `${ROOT}/{serviceId}/${SERVER}/{layerId}` },
-      ...{ pathParams: { serviceId, layerId }, params: {} },
+      about: about('layer'),
+      name: 'layer',
+      path: `${ROOT}/{serviceId}/${SERVER}/{layerId}`,
+      pathParams: { serviceId, layerId },
+      params: {},
       summary: 'A layer of a feature service',
       run(x, path, members) {
         const service = path['serviceId']!;

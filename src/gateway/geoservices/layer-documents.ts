@@ -17,8 +17,11 @@ export const CURRENT_VERSION = 11.2;
 
 const EDITING = ['Create', 'Delete', 'Query', 'Update', 'Editing'].join();
 const EDITABLE = {
-  ...{ allowGeometryUpdates: true, supportsRollbackOnFailureParameter: true, supportsCalculate: true },
-  ...{ supportsAppend: true, supportedAppendFormats: 'featureCollection' },
+  allowGeometryUpdates: true,
+  supportsRollbackOnFailureParameter: true,
+  supportsCalculate: true,
+  supportsAppend: true,
+  supportedAppendFormats: 'featureCollection',
 };
 
 /** What clients may do: query, and edit where they may change features. */
@@ -74,7 +77,8 @@ function layerEntry(layer: VectorCollection) {
     parentLayerId: -1,
     defaultVisibility: true,
     subLayerIds: null,
-    ...{ minScale: 0, maxScale: 0 },
+    minScale: 0,
+    maxScale: 0,
     type: geometryType === undefined ? 'Table' : 'Feature Layer',
     ...(geometryType === undefined ? {} : { geometryType }),
   };
@@ -95,7 +99,8 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
     copyrightText: layer.about?.attribution ?? '',
     displayField: displayField(layer),
     defaultVisibility: true,
-    ...{ minScale: 0, maxScale: 0 },
+    minScale: 0,
+    maxScale: 0,
     ...(geometryType === undefined
       ? {}
       : {
@@ -176,9 +181,13 @@ function buildTimeInfo({ source: { fields } }: VectorCollection) {
   if (startTimeField === null && endTimeField === null) return {};
   return {
     timeInfo: {
-      ...{ startTimeField, endTimeField, trackIdField: null },
-      ...{ timeExtent: null, timeReference: { timeZone: 'UTC', respectsDaylightSaving: false } },
-      ...{ timeInterval: 0, timeIntervalUnits: 'esriTimeUnitsUnknown' },
+      startTimeField,
+      endTimeField,
+      trackIdField: null,
+      timeExtent: null,
+      timeReference: { timeZone: 'UTC', respectsDaylightSaving: false },
+      timeInterval: 0,
+      timeIntervalUnits: 'esriTimeUnitsUnknown',
     },
   };
 }
@@ -260,7 +269,7 @@ export function boxIn(box: Box, from: Crs, to: Crs): Box {
 }
 
 export function envelopeObject([xmin, ymin, xmax, ymax]: readonly number[], crs: Crs) {
-  return { ...{ xmin, ymin, xmax, ymax }, spatialReference: createSpatialReference(crs) };
+  return { xmin, ymin, xmax, ymax, spatialReference: createSpatialReference(crs) };
 }
 
 export const chooseEsriUnits = ({ geographic }: Crs) => (geographic ? 'esriDecimalDegrees' : 'esriMeters');

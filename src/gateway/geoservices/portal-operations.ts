@@ -45,31 +45,40 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
     (await servicesFor(deps, x.principal)).flatMap((service) => findItem(x.baseUrl, service) ?? []);
   return [
     ...readingOperation({
-      ...{ about: about('portal'), name: 'portal', path: ROOT, pathParams: {}, params: {} },
+      about: about('portal'),
+      name: 'portal',
+      path: ROOT,
+      pathParams: {},
+      params: {},
       summary: 'Version of the portal',
       run: (_x, _path, members) =>
         jsonReply({ currentVersion: String(CURRENT_VERSION) }, documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('info'), name: 'sharingInfo', path: `${ROOT}/info`, pathParams: {}, params: {} },
+      about: about('info'),
+      name: 'sharingInfo',
+      path: `${ROOT}/info`,
+      pathParams: {},
+      params: {},
       summary: 'About the portal',
       run: (x, _path, members) => jsonReply(infoDocument(x.baseUrl), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{
-        about: about('self'),
-        name: 'portalSelf',
-        path: `${ROOT}/portals/self`,
-        pathParams: {},
-        params: {},
-      },
+      about: about('self'),
+      name: 'portalSelf',
+      path: `${ROOT}/portals/self`,
+      pathParams: {},
+      params: {},
       summary: 'The portal, and who asks',
       run: async (x, _path, members) =>
         jsonReply(portalDocument(x, await servicesFor(deps, x.principal)), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('user'), name: 'portalUser', path: `${ROOT}/community/self` },
-      ...{ pathParams: {}, params: {} },
+      about: about('user'),
+      name: 'portalUser',
+      path: `${ROOT}/community/self`,
+      pathParams: {},
+      params: {},
       summary: 'Who asks',
       run(x, _path, members) {
         const user = buildUser(x.principal);
@@ -78,8 +87,11 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('users'), name: 'portalUserByName', path: `${ROOT}/community/users/{username}` },
-      ...{ pathParams: { username: pathString('username', 'Name of who asks.') }, params: {} },
+      about: about('users'),
+      name: 'portalUserByName',
+      path: `${ROOT}/community/users/{username}`,
+      pathParams: { username: pathString('username', 'Name of who asks.') },
+      params: {},
       summary: 'Who asks, by name: of others nothing is told',
       run(x, { username }, members) {
         const user = buildUser(x.principal);
@@ -88,14 +100,21 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('search'), name: 'portalSearch', path: `${ROOT}/search`, pathParams: {}, params: {} },
+      about: about('search'),
+      name: 'portalSearch',
+      path: `${ROOT}/search`,
+      pathParams: {},
+      params: {},
       summary: 'Services that a search finds',
       run: async (x, _path, members) =>
         jsonReply(searchPage(await listItems(x), members), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('item'), name: 'portalItem', path: `${ROOT}/content/items/{itemId}` },
-      ...{ pathParams: { itemId }, params: {} },
+      about: about('item'),
+      name: 'portalItem',
+      path: `${ROOT}/content/items/{itemId}`,
+      pathParams: { itemId },
+      params: {},
       summary: 'An item: a service',
       async run(x, path, members) {
         const item = (await listItems(x)).find(({ id }) => id === path['itemId']);
@@ -148,9 +167,18 @@ function portalDocument({ baseUrl, principal }: Exchange, services: readonly Ser
   const { host } = new URL(baseUrl);
   const user = buildUser(principal);
   return {
-    ...{ id: OWNER, name: 'Graticule', isPortal: true, portalMode: 'singletenant', access: 'public' },
-    ...{ portalHostname: host, portalName: 'Graticule', allSSL: baseUrl.startsWith('https:') },
-    ...{ supportsOAuth: false, supportsHostedServices: false, culture: 'en', units: 'metric' },
+    id: OWNER,
+    name: 'Graticule',
+    isPortal: true,
+    portalMode: 'singletenant',
+    access: 'public',
+    portalHostname: host,
+    portalName: 'Graticule',
+    allSSL: baseUrl.startsWith('https:'),
+    supportsOAuth: false,
+    supportsHostedServices: false,
+    culture: 'en',
+    units: 'metric',
     helperServices: helperServices(baseUrl, services),
     ...(user ? { user } : {}),
   };
@@ -162,8 +190,11 @@ function helperServices(baseUrl: string, services: readonly ServiceEntry[]) {
   return {
     geometry: { url: buildAddress(baseUrl, GEOMETRY_SERVICE) },
     geocode: locators.map((service) => ({
-      ...{ url: buildAddress(baseUrl, service), name: service.name },
-      ...{ singleLineFieldName: 'SingleLine', suggest: true, batch: true },
+      url: buildAddress(baseUrl, service),
+      name: service.name,
+      singleLineFieldName: 'SingleLine',
+      suggest: true,
+      batch: true,
     })),
   };
 }

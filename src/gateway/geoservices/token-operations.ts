@@ -28,7 +28,8 @@ export function tokenOperation(deps: TokenDeps): Operation {
   return defineOperation({
     ...common('Sharing', 'generateToken'),
     // Whoever asks is nobody yet.
-    ...{ ownCredentials: true, audited: true },
+    ownCredentials: true,
+    audited: true,
     method: 'POST',
     id: 'geoservices.generateToken',
     path: TOKEN_PATH,

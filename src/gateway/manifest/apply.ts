@@ -66,7 +66,9 @@ export async function listResources(deps: AdminDeps): Promise<Resource[]> {
 }
 
 const resource = ({ kind }: ManifestKind, { name, spec }: Entry): Resource => ({
-  ...{ apiVersion: API_VERSION, kind, metadata: { name } },
+  apiVersion: API_VERSION,
+  kind,
+  metadata: { name },
   spec: sorted(spec) as object,
 });
 
@@ -228,10 +230,6 @@ async function requireMeaning(
   principal: Principal,
   deps: AdminDeps,
 ): Promise<void> {
-  const roles = new Set(asked.filter(({ kind }) => kind === 'Role').map(({ metadata }) => metadata.name));
-  const { rules } = deps;
-  const role = (name: string) =>
-    rules.current.role(name) ?? (roles.has(name) ? { name, description: null, permissions: [] } : undefined);
   const stored = await deps.connections.list();
   const connections = new Map(stored.map((one) => [one.body.name, one]));
   const collections = new Map<string, Collection>();
@@ -239,7 +237,9 @@ async function requireMeaning(
   const targets: Targets = {
     services,
     switchedOff: listDisabledCollections(asked),
-    ...{ rules: { current: { role } }, principal, connections, collections },
+    principal,
+    connections,
+    collections,
     catalog: catalogWith(deps.catalog(), collections),
   };
   const places = collectPlaces(asked);

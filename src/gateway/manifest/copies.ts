@@ -24,7 +24,10 @@ import { createObjectError, type Entry, type ManifestKind } from './kind.js';
 const Place = Type.String({ minLength: 1, maxLength: 1024 });
 const CopySpec = Type.Object(
   {
-    ...{ connection: NAME_SCHEMA, layerName: NAME_SCHEMA, schema: Place, table: Place },
+    connection: NAME_SCHEMA,
+    layerName: NAME_SCHEMA,
+    schema: Place,
+    table: Place,
     srid: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
     layerId: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Its number, where that is free and the layer has no other.' }),

@@ -150,8 +150,11 @@ function buildResult(steps: readonly ManifestStep[], dryRun: boolean): Static<ty
       skipped: count('skipped'),
     },
     entries: steps.map(({ action: what, kind, name, owner, before, after, isUnchecked }) => ({
-      ...{ action: what, resource: { kind: kind.kind, name }, owner },
-      ...{ before: before ?? null, after: after ?? null },
+      action: what,
+      resource: { kind: kind.kind, name },
+      owner,
+      before: before ?? null,
+      after: after ?? null,
       message: `${kind.kind} ${name} ${dryRun ? 'would be' : 'is'} ${what}${dryRun && isUnchecked ? UNCHECKED : ''}`,
     })),
   };

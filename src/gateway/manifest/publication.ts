@@ -124,8 +124,10 @@ const NEW = { version: 0, etag: '', createdAt: 0, createdBy: null, updatedAt: 0,
 
 const Choice = Type.Object(
   {
-    ...{ schema: Identifier, table: Identifier },
-    ...{ geometryColumn: Type.Optional(Identifier), key: Type.Optional(Identifier) },
+    schema: Identifier,
+    table: Identifier,
+    geometryColumn: Type.Optional(Identifier),
+    key: Type.Optional(Identifier),
     srid: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
     geometryType: Type.Optional(Type.String({ maxLength: 40 })),
     fields: Type.Optional(Type.Array(Identifier, { maxItems: 1600 })),
@@ -135,9 +137,16 @@ const Choice = Type.Object(
 
 const LayerSpec = Type.Object(
   {
-    ...{ connection: NAME_SCHEMA, layerName: NAME_SCHEMA, serviceName: NAME_SCHEMA, enabled: Type.Boolean() },
-    ...{ description: OptionalText, license: OptionalText, licenseUrl: OptionalText },
-    ...{ attribution: OptionalText, publisher: OptionalText, sourceUrl: OptionalText },
+    connection: NAME_SCHEMA,
+    layerName: NAME_SCHEMA,
+    serviceName: NAME_SCHEMA,
+    enabled: Type.Boolean(),
+    description: OptionalText,
+    license: OptionalText,
+    licenseUrl: OptionalText,
+    attribution: OptionalText,
+    publisher: OptionalText,
+    sourceUrl: OptionalText,
     choice: Choice,
     layerId: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Its number, where that is free and the layer has no other.' }),

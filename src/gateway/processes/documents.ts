@@ -15,7 +15,11 @@ function processSummary(x: Exchange, process: ProcessDefinition) {
   const { id, title, description, keywords } = process;
   const path = processPath(id);
   return {
-    ...{ id, title, description, keywords, version: PROCESS_VERSION },
+    id,
+    title,
+    description,
+    keywords,
+    version: PROCESS_VERSION,
     // `Prefer: wait` returns results instead of the job. Without it executions are asynchronous.
     jobControlOptions: ['async-execute', 'sync-execute', 'dismiss'],
     outputTransmission: TRANSMISSION,
@@ -83,7 +87,10 @@ export function parseJobStates(codes: readonly string[]): JobState[] {
 export function statusInfo(x: Pick<Exchange, 'baseUrl'>, job: JobRow) {
   const { process } = JSON.parse(job.input_json) as ExecutionInput;
   return {
-    ...{ processID: process, type: 'process', jobID: job.id, status: STATUS[buildState(job)] },
+    processID: process,
+    type: 'process',
+    jobID: job.id,
+    status: STATUS[buildState(job)],
     message: formatMessage(job),
     created: timestamp(job.created_at),
     ...(job.started_at === null ? {} : { started: timestamp(job.started_at) }),
@@ -102,12 +109,10 @@ function buildState({ state, cancel_requested_at: dismissedAt }: JobRow): JobSta
 function jobLinks(x: Pick<Exchange, 'baseUrl'>, job: JobRow, process: string): Link[] {
   const path = jobPath(job.id);
   const results: Link = {
-    ...{
-      href: `${x.baseUrl}${path}/results`,
-      rel: `${REL}/results`,
-      type: 'application/json',
-      title: 'Results',
-    },
+    href: `${x.baseUrl}${path}/results`,
+    rel: `${REL}/results`,
+    type: 'application/json',
+    title: 'Results',
   };
   return [
     { href: `${x.baseUrl}${path}`, rel: 'self', type: 'application/json', title: 'This job' },

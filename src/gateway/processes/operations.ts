@@ -97,11 +97,15 @@ export function processesOperations(deps: ProcessesApiDeps): Operation[] {
       links: ({ baseUrl }) => [
         {
           href: `${baseUrl}${PROCESSES_PATH}/processes`,
-          ...{ rel: `${REL}/processes`, type: 'application/json', title: 'Processes' },
+          rel: `${REL}/processes`,
+          type: 'application/json',
+          title: 'Processes',
         },
         {
           href: `${baseUrl}${PROCESSES_PATH}/jobs`,
-          ...{ rel: `${REL}/job-list`, type: 'application/json', title: 'Jobs' },
+          rel: `${REL}/job-list`,
+          type: 'application/json',
+          title: 'Jobs',
         },
       ],
       landingPage: pages.buildLandingPage,
@@ -200,7 +204,9 @@ function executeOperation(deps: ProcessesApiDeps): Operation {
       const inputs = resolveRasters(x.body.inputs ?? {}, collections);
       const execution = readExecution(process, { ...x.body, inputs }, x.baseUrl);
       const job = await processes.execute(process, execution, x.principal, {
-        ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: x.params.priority },
+        correlationId: x.correlationId,
+        baseUrl: x.baseUrl,
+        priority: x.params.priority,
         trace: formatTraceparent((x.span as RequestSpan | undefined)?.span),
       });
       const { wait } = x.params.prefer;

@@ -83,13 +83,16 @@ export function pageOutputs(job: JobRow, baseUrl: string): JobOutput[] {
   const { files, collections, values } = readKept(job.result_json!) as ProcessResult;
   const results = `${baseUrl}${jobPath(job.id)}/results`;
   const outputs = Object.entries(files).map(([name, { mediaType, bytes, features }]) => ({
-    ...{ name, href: `${results}/${name}` },
+    name,
+    href: `${results}/${name}`,
     title: features === undefined ? `${mediaType}, ${bytes} bytes` : `${features} features`,
     isDrawn: features !== undefined && bytes <= LIMITS.processBodyBytes,
   }));
   const tables = Object.entries(collections).map(([name, id]) => ({
-    ...{ name: `collection ${id}`, href: `${baseUrl}${FEATURES_PATH}/collections/${id}` },
-    ...{ title: `${name}, published`, isDrawn: false },
+    name: `collection ${id}`,
+    href: `${baseUrl}${FEATURES_PATH}/collections/${id}`,
+    title: `${name}, published`,
+    isDrawn: false,
   }));
   const others = { name: 'all values', href: results, title: 'the document', isDrawn: false };
   return [...outputs, ...tables, ...(Object.keys(values).length > 0 ? [others] : [])];
@@ -108,7 +111,8 @@ function reference(
   if (collection !== undefined)
     return {
       href: `${baseUrl}${isPlain ? COVERAGES_PATH : FEATURES_PATH}/collections/${collection}`,
-      ...{ type: 'application/json', title: `Collection ${collection}` },
+      type: 'application/json',
+      title: `Collection ${collection}`,
     };
   const mode = outputs[name]?.transmissionMode ?? (isPlain ? 'reference' : 'value');
   if (mode === 'value') return undefined;

@@ -38,16 +38,24 @@ export function describeRelease({ id, body, createdAt, updatedAt }: StoredDocume
   const { packageId, targetEnvironment } = request;
   const next = GATES.find((gate) => !gates[gate]);
   return {
-    ...{ operationId: id, packageId, targetEnvironment, status, currentStep: currentStep(body) },
+    operationId: id,
+    packageId,
+    targetEnvironment,
+    status,
+    currentStep: currentStep(body),
     currentPhase: status === 'AwaitingApproval' ? (next ?? null) : null,
-    ...{ containerGateApproved: gates.container !== undefined, dataGateApproved: gates.data !== undefined },
-    ...{ containerOperationId: null, metadataOperationId: null },
+    containerGateApproved: gates.container !== undefined,
+    dataGateApproved: gates.data !== undefined,
+    containerOperationId: null,
+    metadataOperationId: null,
     rollbackReady: isApplied && status !== 'RolledBack',
-    ...{ steps: listSteps(body), artifacts: listArtifacts(body) },
+    steps: listSteps(body),
+    artifacts: listArtifacts(body),
     blockers: [...body.blockers],
     warnings: [...body.warnings, ...(rollback && !isApplied ? ['Nothing had been applied here.'] : [])],
     errorMessage: body.errorMessage,
-    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
     completedAt: optionalTimestamp(rollback?.at ?? (isApplied ? gates.metadata!.at : null)),
   };
 }
@@ -72,8 +80,11 @@ function listSteps(body: Body): Step[] {
   return [
     { step: 'Preflight', status: 'Succeeded', ...automatic, detail: null },
     {
-      ...{ step: 'ContainerRollout', status: waits(gates.container !== undefined, true), ...gated },
-      ...{ isReversible: false, detail: words('container') },
+      step: 'ContainerRollout',
+      status: waits(gates.container !== undefined, true),
+      ...gated,
+      isReversible: false,
+      detail: words('container'),
     },
     { step: 'Backup', status: done(isApplied), ...automatic, detail: 'Objects as they were before.' },
     { step: 'MetadataAndSchema', status: metadata, ...gated, detail: words('data', 'metadata') },
@@ -81,7 +92,10 @@ function listSteps(body: Body): Step[] {
     ...(rollback
       ? [
           {
-            ...{ step: 'RollingBack', status: 'Succeeded' as const, ...automatic, isReversible: false },
+            step: 'RollingBack',
+            status: 'Succeeded' as const,
+            ...automatic,
+            isReversible: false,
             detail: approvalText('Rolled back', rollback),
           },
         ]
@@ -102,7 +116,9 @@ function listArtifacts({ request }: Body): View['artifacts'] {
   const { containerTargetId, currentImage, desiredImage, resourceSemanticId, newFieldName } = request;
   return [
     {
-      ...{ kind: 'ContainerImage', title: containerTargetId, current: currentImage ?? null },
+      kind: 'ContainerImage',
+      title: containerTargetId,
+      current: currentImage ?? null,
       desired: desiredImage,
     },
     { kind: 'DatabaseSchema', title: resourceSemanticId, current: null, desired: newFieldName },

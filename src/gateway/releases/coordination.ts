@@ -41,8 +41,14 @@ export async function createCoordinated(
   const stored = await packageFor(request, deps);
   const warnings = [...(await requireResourceField(request, stored, deps)), ...notRun(request)];
   const body: Body = {
-    ...{ request, status: 'AwaitingApproval', gates: {}, isApplied: false, blockers: [], warnings },
-    ...{ errorMessage: null, rollback: null },
+    request,
+    status: 'AwaitingApproval',
+    gates: {},
+    isApplied: false,
+    blockers: [],
+    warnings,
+    errorMessage: null,
+    rollback: null,
   };
   const operation = await deps.state.documents.together([OPERATION], async (store) => {
     const all = await store.list<Body>(OPERATION);
@@ -99,7 +105,10 @@ async function applied(
   change(body);
   const stored = await requirePackage(body.request.packageId, deps);
   const done = (before: Body): Body => ({
-    ...{ ...change(before), status: 'Succeeded', blockers: [], isApplied: true },
+    ...change(before),
+    status: 'Succeeded',
+    blockers: [],
+    isApplied: true,
   });
   const record = ({ documents }: Stores) =>
     documents.update<Body>(OPERATION, id, formatActor(principal), done);

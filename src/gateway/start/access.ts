@@ -72,7 +72,8 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     () => authenticator,
   );
   const authenticator: Authenticator = createAuthenticator(state, {
-    ...{ settle, attempts },
+    settle,
+    attempts,
     tokens: parts.tokens,
     isProvider: (key) => parts.providers.isEnabled(key),
     rules: () => rules.current,
@@ -115,7 +116,10 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     identity: { ...parts, sessions: authenticator.sessions },
     certificates,
     presentRights: new PresentRights({
-      ...{ apiKeys: state.apiKeys, users: state.users, clients: parts.clients, embedKeys },
+      apiKeys: state.apiKeys,
+      users: state.users,
+      clients: parts.clients,
+      embedKeys,
       certificates: certificates.trust,
       isProvider: (key) => parts.providers.isEnabled(key),
       rules: () => rules.current,

@@ -115,8 +115,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
       find: (id) => catalog.published.byId(id),
       identify: (collection) => identities.of(collection),
     },
-    ...{ path: join(dataDir, MARKER_FILE), sealing },
-    ...{ documents: state.documents, collections: state.collections },
+    path: join(dataDir, MARKER_FILE),
+    sealing,
+    documents: state.documents,
+    collections: state.collections,
     onError: (error) => log.write('access.marker.failed', exception(error)),
   });
   const catalog = new Catalog({
@@ -140,7 +142,8 @@ export async function startData(foundation: Foundation): Promise<Data> {
   });
   const current = () => catalog.current;
   const rules = new AccessRules(state.documents, cluster.announcements, sealing, {
-    ...{ marker, defaultAccess: DEFAULT_ACCESS[config.access.default] },
+    marker,
+    defaultAccess: DEFAULT_ACCESS[config.access.default],
   });
   const secondNames = new SecondNames({
     documents: state.documents.announcing('access'),
@@ -188,7 +191,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const events = await startDataEvents(foundation, { catalog, visible, versions, caching });
   const allowed = new AllowedHosts(config.remote.allow);
   const attachmentParts = {
-    ...{ store: state.attachments, storage, pools, catalog: current },
+    store: state.attachments,
+    storage,
+    pools,
+    catalog: current,
     folder: storage.folder === undefined || config.state.url === '' ? '' : folderName(dataDir),
   };
   const edits = new Edits(
@@ -240,17 +246,22 @@ export async function startData(foundation: Foundation): Promise<Data> {
     layers,
     edits,
     geocoding: new Geocoding({
-      ...{ pools, dataDir, settings: config.geocoding },
+      pools,
+      dataDir,
+      settings: config.geocoding,
       visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
     }),
     sweepAttachments: () => sweepAttachments(attachmentParts),
     attachments: new Attachments({
       ...attachmentParts,
-      ...{ access, edits },
+      access,
+      edits,
       visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
     }),
     replicas: new Replicas({
-      ...{ pools, access, edits },
+      pools,
+      access,
+      edits,
       catalog: current,
       visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
       feed: events.feed,
@@ -342,7 +353,10 @@ function publishing(
   const settle = async () => void (await cluster.settle());
   const keys = new SecretKeys(documents, new StateCipher(config.security.stateKey));
   const connections = new Connections({
-    ...{ documents, keys, settings: config.connections, settle },
+    documents,
+    keys,
+    settings: config.connections,
+    settle,
     sources: () => (catalog.current.generation > 0 ? catalog.sources : config.data.sources),
     ping: (database) => pools.run('vector.ping', { database }, { deadlineMs: PING_MS }),
     listObjects: (store, query) => pools.run('ingest.objects', { store, ...query, timeoutMs: PING_MS }),
@@ -356,18 +370,27 @@ function publishing(
     },
   });
   const sourceLayers = new SourceLayers({
-    ...{ documents, rasters, connections },
+    documents,
+    rasters,
+    connections,
     ownFolders: OWN_FOLDERS.map((folder) => join(dataDir, folder)),
     catalog: () => catalog.current,
   });
   const publishedLayers = new PublishedLayers({
-    ...{ documents, collections, connections, pools, settle, derivations },
+    documents,
+    collections,
+    connections,
+    pools,
+    settle,
+    derivations,
     sources: sourceLayers,
     forget: (id) => attachments.forgetAll(id),
     catalog: () => catalog.current,
   });
   const display = new LayerDisplay({
-    ...{ documents, connections, pools },
+    documents,
+    connections,
+    pools,
     announcements: cluster.announcements,
     show: (shown) => catalog.layLayers(shown),
     connect: (urls) => databases.connect(urls),

@@ -36,7 +36,9 @@ export function startIdentity(
   const fetch = providerFetch(new AllowedHosts(config.remote.allow));
   const providers = new OidcProviders(documents, sealing, fetch, settle);
   const tokens = new Bearers({
-    ...{ keys: signing, clients, users },
+    keys: signing,
+    clients,
+    users,
     sessions: {
       find: (hash) => authenticator().sessions.find(hash),
       end: (hash) => authenticator().sessions.end(hash),
@@ -47,7 +49,10 @@ export function startIdentity(
     foreign: new ProviderTokens(providers, () => authenticator().users, rules),
   });
   const signIns = new SignIns({
-    ...{ providers, documents, sealing, rules },
+    providers,
+    documents,
+    sealing,
+    rules,
     users: () => authenticator().users,
     sessions: () => authenticator().sessions,
   });

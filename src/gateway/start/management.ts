@@ -167,12 +167,16 @@ export function startManagement(options: ManagementOptions): Management {
     await cluster.settle();
   };
   const merges = new Merges({
-    ...{ pools, edits: options.edits, dataDir: options.dataDir, catalog: () => catalog.current },
+    pools,
+    edits: options.edits,
+    dataDir: options.dataDir,
+    catalog: () => catalog.current,
     callers: { visible: options.visible, access: options.access },
   });
   const readMs = config.jobs.importSeconds * 1000;
   const imports = new ImportService({
-    ...{ pools, readMs },
+    pools,
+    readMs,
     jobs,
     dataDir: options.dataDir,
     publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
@@ -204,7 +208,9 @@ export function startManagement(options: ManagementOptions): Management {
   );
   const settings = new GeoServicesSettings(options.layers, options.styles, () => catalog.current);
   const attachmentImport = new AttachmentImport({
-    ...{ pools, attachments: options.attachments, store: state.attachments },
+    pools,
+    attachments: options.attachments,
+    store: state.attachments,
     catalog: () => catalog.current,
   });
   imports.addRemote(geoServices(pools, secrets, settings, attachmentImport));
@@ -212,15 +218,22 @@ export function startManagement(options: ManagementOptions): Management {
   const { cache, tiles, visible } = options;
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
   const processes = new Processes({
-    ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
-    ...{ storage: options.storage, reload: publish, derivations },
+    pools,
+    jobs,
+    imports,
+    visible,
+    dataDir: options.dataDir,
+    storage: options.storage,
+    reload: publish,
+    derivations,
     approval: config.processes.approval,
     propose: (draft) => proposals.propose(draft),
     spoolBytes: config.processes.spool,
     pushDown: config.processes.pushDown,
     memoryBytes: config.processes.memory,
     callbacks: new Callbacks({
-      ...{ jobs, allowed: new AllowedHosts(config.remote.allow) },
+      jobs,
+      allowed: new AllowedHosts(config.remote.allow),
       documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },
     }),
   });
@@ -232,7 +245,11 @@ export function startManagement(options: ManagementOptions): Management {
       if (!permits(principal, PROCESS_PERMISSIONS.execute))
         throw new ApiError('forbidden', `${principal.name} may not execute processes any more.`);
       return processes.execute(processes.get(process), execution, principal, {
-        ...{ ...draft, id, idempotencyKey: id, isApproved: true, trace: undefined },
+        ...draft,
+        id,
+        idempotencyKey: id,
+        isApproved: true,
+        trace: undefined,
       });
     },
   });
@@ -243,7 +260,8 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     storage: options.storage,
     catalog: () => catalog.current,
-    ...{ visible, derivations },
+    visible,
+    derivations,
     cacheReach: tiles.reach,
     warm: async (request) => warmTile({ tiles, pools }, request),
     drop: async (layerId) =>
@@ -259,11 +277,15 @@ export function startManagement(options: ManagementOptions): Management {
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
   const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing });
   const shownLayers = new LayerFinder({
-    ...{ documents: state.documents, rasters: state.rasters, collections: state.collections, derivations },
+    documents: state.documents,
+    rasters: state.rasters,
+    collections: state.collections,
+    derivations,
     catalog: () => catalog.current,
   });
   const rasters = manageRasters({
-    ...{ state, readMs },
+    state,
+    readMs,
     catalog: () => catalog.current,
     dataDir: options.dataDir,
     storage: options.storage,
@@ -273,7 +295,8 @@ export function startManagement(options: ManagementOptions): Management {
     urlOf: objectUrl(process.env),
     storeOf: connections.storeFinder,
     folders: () => catalog.sources,
-    ...{ shownLayers, derivations },
+    shownLayers,
+    derivations,
   });
   const coverageImports = new CoverageImports({
     pools,
@@ -282,7 +305,13 @@ export function startManagement(options: ManagementOptions): Management {
     catalog: () => catalog.current,
   });
   const layerCopies = new LayerCopies({
-    ...{ connections, pools, jobs, imports, layers: options.layers, shownLayers, derivations },
+    connections,
+    pools,
+    jobs,
+    imports,
+    layers: options.layers,
+    shownLayers,
+    derivations,
     documents: state.documents,
     collections: state.collections,
     catalog: () => catalog.current,
@@ -316,12 +345,16 @@ export function startManagement(options: ManagementOptions): Management {
     rasters,
     coverageImports,
     migrationBatches: new MigrationBatches({
-      ...{ jobs, imports },
+      jobs,
+      imports,
       relationships: new BatchRelationships(options.layers, () => catalog.current),
     }),
     replicas: options.replicas,
     geoServerMigrations: new GeoServerMigrations({
-      ...{ pools, jobs, imports, coverages: coverageImports },
+      pools,
+      jobs,
+      imports,
+      coverages: coverageImports,
       dataDir: options.dataDir,
       catalog: () => catalog.current,
       words: new LayerWords(
@@ -414,7 +447,11 @@ export function startManagement(options: ManagementOptions): Management {
     return jobs.stop();
   };
   return {
-    ...{ operations, processes, waitFor, start, close },
+    operations,
+    processes,
+    waitFor,
+    start,
+    close,
     endWaits: () => jobs.endWaits(),
     isStopping: () => jobs.isStopping,
   };

@@ -103,7 +103,12 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         z: pathInteger('z', 'Zoom level.'),
         x: pathInteger('x', 'Column.'),
         y: row,
-        ...{ datetime, subset, filter, filterLang, filterCrs, properties },
+        datetime,
+        subset,
+        filter,
+        filterLang,
+        filterCrs,
+        properties,
         ...lookParams,
       },
       // Maps of the web ask for whatever is in view: nothing there is no failure.

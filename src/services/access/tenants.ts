@@ -107,8 +107,12 @@ export class Tenants {
     by: string,
   ): Promise<StoredDocument<Tenant>> {
     const tenant: Tenant = {
-      ...{ displayName: displayName ?? tenantId, plan: plan ?? null, status: 'Active' },
-      ...{ suspendedAt: null, deletedAt: null, ...(layers ? { layers } : {}) },
+      displayName: displayName ?? tenantId,
+      plan: plan ?? null,
+      status: 'Active',
+      suspendedAt: null,
+      deletedAt: null,
+      ...(layers ? { layers } : {}),
       ...(requestsPerDay === undefined ? {} : { requestsPerDay }),
     };
     const stored = await this.#rules().create(TENANT_KIND, tenantId, tenant, by);

@@ -269,7 +269,10 @@ export class Attachments {
     const bounds = this.#boundsOf(x.principal, visible, collection);
     const operation = { type: 'update', id: String(objectId), feature: {} } as const;
     const { outcomes } = await edits.run(x, collection, {
-      ...{ ...bounds, crs: CRS84.proj, swapAxes: false, mode: 'each' },
+      ...bounds,
+      crs: CRS84.proj,
+      swapAxes: false,
+      mode: 'each',
       operations: await keyedOperations(x, pools, visible, [operation]),
       origin: buildOrigin(x.principal, x.correlationId, { collection: collection.id, layerId }),
     });

@@ -409,7 +409,8 @@ export class Catalog {
   watch(changed: (paths: readonly string[]) => void): void {
     this.#changed = changed;
     this.#watcher = new SourceWatcher({
-      ...{ changed, dataDir: this.#deps.dataDir },
+      changed,
+      dataDir: this.#deps.dataDir,
       sources: () => this.sources,
       isKnown: (path) => this.#files.isKnown(path),
       findUnread: (sources) =>

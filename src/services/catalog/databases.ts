@@ -222,7 +222,12 @@ export class Databases {
 function newState(): DatabaseState {
   const times = { checkedAt: 0, downSince: 0 };
   return {
-    ...{ up: true, reason: '', awaited: false, ...times, isSlow: false, isLookedAt: false },
+    up: true,
+    reason: '',
+    awaited: false,
+    ...times,
+    isSlow: false,
+    isLookedAt: false,
     slowViews: new Set(),
   };
 }

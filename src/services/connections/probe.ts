@@ -56,10 +56,15 @@ function attempts(mode: SslMode): SslMode[] {
 
 function clientConfig({ host, port, databaseName, username }: Address, password: string): ClientConfig {
   return {
-    ...{ host, port, database: databaseName, user: username },
+    host,
+    port,
+    database: databaseName,
+    user: username,
     // As text an empty one would be looked for in the environment of the server.
     password: () => password,
-    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: STATEMENT_MS, statement_timeout: STATEMENT_MS },
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: STATEMENT_MS,
+    statement_timeout: STATEMENT_MS,
     application_name: 'graticule',
   };
 }

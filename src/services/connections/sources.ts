@@ -40,12 +40,20 @@ function buildConnection(source: string, at: number): SourceConnection {
   return {
     place,
     stored: {
-      ...{ id, version: 1, etag: id, createdAt: at, createdBy: CONFIGURATION, updatedAt: at },
+      id,
+      version: 1,
+      etag: id,
+      createdAt: at,
+      createdBy: CONFIGURATION,
+      updatedAt: at,
       updatedBy: CONFIGURATION,
       body: {
         ...(isDatabase(place) ? databaseAt(shown) : isPath(place) ? filesAt(place) : objectAt(shown)),
         description: `Source of the configuration: ${shown}`,
-        ...{ isActive: true, password: null, secretReference: null, secretType: null },
+        isActive: true,
+        password: null,
+        secretReference: null,
+        secretType: null,
       },
     },
   };
@@ -90,8 +98,13 @@ function parseAddress(place: string) {
 /** No host is asked for files: their path stands where databases have a name. */
 function filesAt(path: string): SourceAddress {
   return {
-    ...{ name: path, provider: 'Local', host: '', port: 0 },
-    ...{ databaseName: path, username: '', sslMode: 'Disable' },
+    name: path,
+    provider: 'Local',
+    host: '',
+    port: 0,
+    databaseName: path,
+    username: '',
+    sslMode: 'Disable',
   };
 }
 
@@ -103,8 +116,12 @@ function objectAt(url: string): SourceAddress {
     /^([\w+]+):\/\/(\[[^\]]*\]|[^:/]*)(?::(\d+))?(.*)$/s.exec(url) ?? [];
   const isPlain = /^(stac\+)?http$/i.test(scheme);
   return {
-    ...{ name: url, provider: STORES[scheme.toLowerCase()] ?? 'Web', host },
-    ...{ port: Number(port ?? (isPlain ? 80 : 443)), databaseName: path.replace(/^\//, ''), username: '' },
+    name: url,
+    provider: STORES[scheme.toLowerCase()] ?? 'Web',
+    host,
+    port: Number(port ?? (isPlain ? 80 : 443)),
+    databaseName: path.replace(/^\//, ''),
+    username: '',
     sslMode: isPlain ? 'Disable' : 'VerifyFull',
   };
 }

@@ -147,8 +147,14 @@ export class Merges {
     const { staging, stagingTable, isText, merge: request } = rows;
     const { visible, writable } = bounds;
     const task = {
-      ...{ staging, stagingTable, isText, visible, writable, target: collection.source },
-      ...{ spool: this.#spoolOf(context.id), report: this.#reportOf(context.id) },
+      staging,
+      stagingTable,
+      isText,
+      visible,
+      writable,
+      target: collection.source,
+      spool: this.#spoolOf(context.id),
+      report: this.#reportOf(context.id),
       request: buildRequest(request),
     };
     const checked = await withCount(
@@ -171,12 +177,10 @@ export class Merges {
     const { principal } = rows.merge;
     const merge = {
       ...bounds,
-      ...{
-        spool: this.#spoolOf(id),
-        report: this.#reportOf(id),
-        token: id,
-        request: buildRequest(rows.merge),
-      },
+      spool: this.#spoolOf(id),
+      report: this.#reportOf(id),
+      token: id,
+      request: buildRequest(rows.merge),
       origin: {
         collection: collection.id,
         layerId: collection.layerId,
@@ -199,8 +203,11 @@ export class Merges {
     const state = await stat(path).catch(() => undefined);
     if (!state) return;
     await context.artifact({
-      ...{ label: 'rejected-rows.ndjson', kind: 'rejected-rows', content_type: REJECTED_ROWS_TYPE },
-      ...{ size_bytes: state.size, location: path },
+      label: 'rejected-rows.ndjson',
+      kind: 'rejected-rows',
+      content_type: REJECTED_ROWS_TYPE,
+      size_bytes: state.size,
+      location: path,
     });
   }
 

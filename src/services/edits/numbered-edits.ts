@@ -94,9 +94,16 @@ async function listPairs(
   for (let from = 0; from < values.length; from += LIMITS.batchOperations) {
     const page = values.slice(from, from + LIMITS.batchOperations);
     const { features } = await runTask(x, pools, 'vector.items', {
-      ...{ source, filter: equalsAny(column, page), fields: [name], skipGeometry: true },
-      ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
-      ...{ limit: page.length, offset: 0 },
+      source,
+      filter: equalsAny(column, page),
+      fields: [name],
+      skipGeometry: true,
+      format: 'geojson',
+      crs: CRS84.proj,
+      swapAxes: false,
+      precision: 7,
+      limit: page.length,
+      offset: 0,
     });
     for (const { id, properties } of featureTexts(features))
       pairs.push([id, (JSON.parse(properties) as Record<string, string>)[name]!]);

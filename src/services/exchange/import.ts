@@ -190,8 +190,14 @@ export class ImportService {
     const { staging, stagingTable, collection: id, title, features, token = context.id } = table;
     await makeFolder(dirname(this.#store));
     const task = {
-      ...{ staging, stagingTable, keepsStaging: true, table: id, title, token },
-      ...{ store: this.#store, maxTables: EXCHANGE_LIMITS.storeTables },
+      staging,
+      stagingTable,
+      keepsStaging: true,
+      table: id,
+      title,
+      token,
+      store: this.#store,
+      maxTables: EXCHANGE_LIMITS.storeTables,
     };
     const loaded = await this.#deps.pools.run('vector.load', task, { signal: context.signal });
     if ('occupant' in loaded) throw takenError(id);
@@ -447,7 +453,11 @@ export class ImportService {
     await makeFolder(this.#staging);
     await removeDatabase(staging);
     const task = {
-      ...{ path, isUnpacked, output: staging, table: STAGING_TABLE, limitMs: this.#readMs },
+      path,
+      isUnpacked,
+      output: staging,
+      table: STAGING_TABLE,
+      limitMs: this.#readMs,
       ...(layer === undefined ? {} : { layer }),
       ...(sourceCrs ? { sourceCrs } : {}),
       ...(targetCrs ? { targetCrs } : {}),

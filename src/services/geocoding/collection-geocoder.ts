@@ -148,7 +148,9 @@ export class CollectionGeocoder implements Geocoder {
       ...({ source, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 } as const),
       filter,
       fields: [...new Set(Object.values(this.fields))],
-      ...{ limit: GEOCODING_LIMITS.geocodeRows, offset: 0, maxBytes: LIMITS.geoServicesBytes },
+      limit: GEOCODING_LIMITS.geocodeRows,
+      offset: 0,
+      maxBytes: LIMITS.geoServicesBytes,
     };
     const input = { items, fields: this.fields, query, ...(at ? { at } : {}) };
     const { layerId } = this.collection;

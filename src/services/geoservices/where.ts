@@ -132,10 +132,10 @@ const quoteString = (literal: string) => literal.replaceAll('\\', '\\\\');
 
 /** The pattern whose escape is a backslash. */
 function parsePattern(literal: string, quotedMark: string): string {
-  const buildText = (quoted: string) => Array.from(quoted.slice(1, -1).replaceAll("''", "'"));
-  const [mark, ...more] = buildText(quotedMark);
+  const splitText = (quoted: string) => Array.from(quoted.slice(1, -1).replaceAll("''", "'"));
+  const [mark, ...more] = splitText(quotedMark);
   if (mark === undefined || more.length > 0) throw new Cql2Error('ESCAPE takes one character');
-  const characters = buildText(literal);
+  const characters = splitText(literal);
   let pattern = '';
   for (let i = 0; i < characters.length; i++) {
     const isEscape = characters[i] === mark;

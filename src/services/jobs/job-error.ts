@@ -68,8 +68,13 @@ export function failureError(
   cause?: unknown,
 ): ApiError {
   const errors: Readonly<Record<Blame, ErrorCode>> = {
-    ...{ conflict: 'conflict', forbidden: 'forbidden', input, size },
-    ...{ storage: 'insufficient-storage', passing: 'unavailable', server: 'internal' },
+    conflict: 'conflict',
+    forbidden: 'forbidden',
+    input,
+    size,
+    storage: 'insufficient-storage',
+    passing: 'unavailable',
+    server: 'internal',
   };
   return new ApiError(errors[chooseBlame(code)], message, cause === undefined ? {} : { cause });
 }

@@ -208,7 +208,10 @@ export class Proposals {
   async #view({ id, body, createdAt, updatedAt }: StoredDocument<Body>): Promise<Proposal> {
     const job = body.status === 'Executing' ? await this.#deps.jobs.get(body.jobId) : undefined;
     return {
-      ...{ ...body, id, createdAt, updatedAt },
+      ...body,
+      id,
+      createdAt,
+      updatedAt,
       status: job ? STATUS[job.state] : body.status,
       jobId: job?.id,
       ...(job ? { updatedAt: Math.max(updatedAt, job.updated_at) } : {}),
@@ -232,7 +235,10 @@ function buildBody({ process, execution, principal: { kind, id, name, tenantId }
     collections: Object.values(execution.outputs).flatMap(({ publish }) =>
       publish ? [publish.collection] : [],
     ),
-    ...{ jobId: randomUUID(), status: 'AwaitingApproval', resolution: null, blockingReasons: [] },
+    jobId: randomUUID(),
+    status: 'AwaitingApproval',
+    resolution: null,
+    blockingReasons: [],
   };
 }
 

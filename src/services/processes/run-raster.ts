@@ -28,7 +28,10 @@ export async function runRaster(
   const path = join(folder, `${work.output}.${isRaster ? 'tif' : 'gpkg'}`);
   const band = (values['band'] as number | undefined) ?? 1;
   const task = {
-    ...{ process: work.plan(values, facts), band, output: path, maxBytes: deps.memoryBytes },
+    process: work.plan(values, facts),
+    band,
+    output: path,
+    maxBytes: deps.memoryBytes,
     sources: rasters.map(({ source }) => source),
     ...(features === undefined ? {} : { features }),
   };

@@ -47,7 +47,10 @@ async function writeTiles(
   const tiles = sources.tiles(selection, input.principal);
   const count = counting();
   const { tally, archive, failures } = await exportTiles(tiles, {
-    ...{ pools, signal, output, container: selection.container },
+    pools,
+    signal,
+    output,
+    container: selection.container,
     concurrency: tileConcurrency(pools),
     room: yielding(pools, signal),
     make: (request) => makeTile({ signal, timing: () => {} }, pools, request),

@@ -87,11 +87,14 @@ export class Processes {
     this.#folder = join(resolve(deps.dataDir), 'processes');
     this.#uploads = join(this.#folder, 'sent');
     this.#sources = new ProcessSources({
-      ...{ pools: deps.pools, visible: deps.visible },
+      pools: deps.pools,
+      visible: deps.visible,
       resultFile: async (jobId, output, principal) => (await this.file(jobId, output, principal)).path,
     });
     this.#refusals = new Refusals({
-      ...{ sources: this.#sources, imports: deps.imports, storage: deps.storage },
+      sources: this.#sources,
+      imports: deps.imports,
+      storage: deps.storage,
       result: (jobId, output, principal) => this.file(jobId, output, principal),
     });
     deps.jobs.register(this.#kind());
@@ -141,7 +144,12 @@ export class Processes {
       ? await this.#layersOf(process, execution, caller)
       : undefined;
     const input: ExecutionInput = {
-      ...{ process: process.id, values, outputs, response, derivedFrom, principal: caller },
+      process: process.id,
+      values,
+      outputs,
+      response,
+      derivedFrom,
+      principal: caller,
       sources: await this.#keep(execution.sources),
       ...(trace === undefined ? {} : { trace }),
       ...(execution.plan ? { plan: await this.#keepPlan(execution.plan) } : {}),
@@ -150,7 +158,9 @@ export class Processes {
     let job: JobRow;
     try {
       const submit = {
-        ...{ ...buildCaller(principal, { permission: PROCESS_PERMISSIONS.execute }), resources, ...options },
+        ...buildCaller(principal, { permission: PROCESS_PERMISSIONS.execute }),
+        resources,
+        ...options,
         priority: priorityFor(principal, priority),
       };
       job = (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
@@ -320,7 +330,12 @@ export class Processes {
       ofFolder: true,
       run: (context) =>
         executeProcess(context, this.#folderOf(context.id), {
-          ...{ pools, imports, sources: this.#sources, spoolBytes, memoryBytes, pushDown },
+          pools,
+          imports,
+          sources: this.#sources,
+          spoolBytes,
+          memoryBytes,
+          pushDown,
           publish: (job, result) => publishResult(job, result, this.#folderOf(job.id), this.#deps),
         }),
       cleanup: async (input, id, { state }) => {

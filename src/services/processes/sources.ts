@@ -267,7 +267,10 @@ export class ProcessSources {
   /** Makes a table of a file of any format that is imported. */
   async #translate(path: string, output: string, what: string, signal: AbortSignal): Promise<StagedFile> {
     const task = {
-      ...{ path, output, table: REMOTE_TABLE, isUnpacked: false },
+      path,
+      output,
+      table: REMOTE_TABLE,
+      isUnpacked: false,
       limitMs: LIMITS.importReadMs,
     };
     const stage = await this.deps.pools.run('ogr.stage', task, { signal });

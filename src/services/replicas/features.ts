@@ -53,9 +53,13 @@ function buildTask({ visible, filter }: ReplicaLayerView, crs: Crs): ItemsTask {
     source: rule?.stored ?? source,
     ...(rule ? { fields: source.fields.map(({ name }) => name) } : {}),
     filter,
-    ...{ format: 'geojson', crs: crs.proj, swapAxes: false },
+    format: 'geojson',
+    crs: crs.proj,
+    swapAxes: false,
     precision: replicaPrecision(crs.proj),
-    ...{ limit: PAGE, offset: 0, maxBytes: PAGE_BYTES },
+    limit: PAGE,
+    offset: 0,
+    maxBytes: PAGE_BYTES,
   };
 }
 

@@ -108,7 +108,9 @@ export async function uploadLayer(
 
 function listEntries({ adds, updates, deletes }: LayerEdits): Entry[] {
   const entry = (kind: Entry['kind'], id: ObjectId | undefined, sent?: SentFeature): Entry => ({
-    ...{ kind, id, sent },
+    kind,
+    id,
+    sent,
     result: { objectId: id ?? null, success: false },
   });
   return [
@@ -140,7 +142,9 @@ async function lookAt(
   const to = await feedEnd.reach(x, [view.collection]);
   const all = await netChanges(feed, {
     from: new Map([[view.layerId, generation]]),
-    ...{ to, own, collections: [view.collection.id] },
+    to,
+    own,
+    collections: [view.collection.id],
   });
   const changes = all.get(view.layerId)!;
   const touched = ids.flatMap((id) => changes.get(id) ?? []);
@@ -208,11 +212,17 @@ async function apply(
   const { collection } = view;
   const { outcomes } = await deps.edits.run(x, collection, {
     ...bounds,
-    ...{ crs, swapAxes: false, precision: replicaPrecision(crs), mode: atomic ? 'atomic' : 'each' },
+    crs,
+    swapAxes: false,
+    precision: replicaPrecision(crs),
+    mode: atomic ? 'atomic' : 'each',
     operations: plan.map((entry) => buildOperation(entry, look)),
     origin: {
-      ...{ collection: collection.id, layerId: view.layerId, actor: userId },
-      ...{ protocol: 'FeatureServer', requestId: syncId },
+      collection: collection.id,
+      layerId: view.layerId,
+      actor: userId,
+      protocol: 'FeatureServer',
+      requestId: syncId,
     },
   });
   const isMoved = outcomes.some((outcome) => !outcome.ok && outcome.reason === 'changed');

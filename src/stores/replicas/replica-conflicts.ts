@@ -210,9 +210,16 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
   const row = await db
     .insertInto('replica_conflicts')
     .values({
-      ...{ id: randomUUID(), replica_id: replicaId, layer_id: layerId, object_id: column, digest },
-      ...{ superseded: 0, outcome_unknown: 0, status: body.settled ? 'resolved' : 'pending' },
-      ...{ detected_at: now, body_json: keepJson(body) },
+      id: randomUUID(),
+      replica_id: replicaId,
+      layer_id: layerId,
+      object_id: column,
+      digest,
+      superseded: 0,
+      outcome_unknown: 0,
+      status: body.settled ? 'resolved' : 'pending',
+      detected_at: now,
+      body_json: keepJson(body),
       resolution_json: resolution && JSON.stringify(resolution),
     })
     .returningAll()

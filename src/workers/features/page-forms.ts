@@ -51,7 +51,9 @@ interface Feature {
 function mapResults(features: Uint8Array, form: MapResultsForm): string {
   const { layerId, layerName, displayField, titles, geometryType, spatialReference, search, pretty } = form;
   const result = ({ attributes, geometry }: Feature) => ({
-    ...{ layerId, layerName, displayFieldName: displayField },
+    layerId,
+    layerName,
+    displayFieldName: displayField,
     value: formatText(attributes[displayField]),
     attributes: Object.fromEntries(
       Object.entries(attributes).map(([name, value]) => [titles[name] ?? name, formatText(value)]),

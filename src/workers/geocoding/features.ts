@@ -60,7 +60,12 @@ function listPlaces(feature: Feature, i: number, fields: Task['input']['fields']
   const rank = Number(read('rank'));
   const row = {
     ...text,
-    ...{ id: i, address: read('address'), language: '', names: '{}', x: point[0], y: point[1] },
+    id: i,
+    address: read('address'),
+    language: '',
+    names: '{}',
+    x: point[0],
+    y: point[1],
     rank: Number.isFinite(rank) ? rank : 0,
   } as PlaceRow;
   return [{ key: String(feature.id), row }];

@@ -144,7 +144,9 @@ export function buildPlace(row: PlaceRow, language: string | undefined): Place {
     // An address is as the data has it, unless a name in another language takes part.
     label: row.address !== '' && name === undefined ? row.address : formatPlaceLabel(shown),
     language: name === undefined ? row.language : language!,
-    ...{ x: row.x, y: row.y, rank: row.rank },
+    x: row.x,
+    y: row.y,
+    rank: row.rank,
   };
 }
 

@@ -32,7 +32,9 @@ export function parsePlaceRow(
     address: values.address ?? '',
     language: values.language?.toLowerCase() ?? '',
     names: JSON.stringify(names),
-    ...{ x, y, rank },
+    x,
+    y,
+    rank,
   } as NewPlace;
   const { own, area } = buildSearchText(row);
   return own === '' && area === '' ? 'it has neither a name nor an address' : row;

@@ -92,7 +92,10 @@ export class ProcessRun {
 
   result(features: number) {
     return {
-      ...{ features, read: this.#read, faults: this.#faults, faultList: this.#faultList },
+      features,
+      read: this.#read,
+      faults: this.#faults,
+      faultList: this.#faultList,
       rounded: [...this.#rounded],
     };
   }

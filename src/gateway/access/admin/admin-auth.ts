@@ -35,13 +35,14 @@ const AuthConfig = Type.Object({
   oidcEnabled: Type.Boolean(),
   providers: Type.Array(Type.Object({ key: Type.String(), displayName: Type.String() })),
   clientCertificates: Type.Object({
-    ...{
-      mode: Type.Enum([...CERTIFICATE_MODES]),
-      environmentId: Type.String(),
-      requiredForAdmin: Type.Boolean(),
-    },
-    ...{ requiredForNative: Type.Boolean(), forwardedCertificateEnabled: Type.Boolean() },
-    ...{ supportedTransports: Names, acceptedIssuerSubjects: Names, acceptedIssuerThumbprints: Names },
+    mode: Type.Enum([...CERTIFICATE_MODES]),
+    environmentId: Type.String(),
+    requiredForAdmin: Type.Boolean(),
+    requiredForNative: Type.Boolean(),
+    forwardedCertificateEnabled: Type.Boolean(),
+    supportedTransports: Names,
+    acceptedIssuerSubjects: Names,
+    acceptedIssuerThumbprints: Names,
     expirationWarningThresholdDays: Type.Union([Type.Integer(), Type.Null()]),
   }),
 });
@@ -114,7 +115,9 @@ export const adminAuth = group(
         // Who is signed out here is signed out, whether the provider answers or not.
         const logoutUrl = key === undefined ? undefined : await signIns.logoutUrl(key, baseUrl).catch(noUrl);
         return {
-          ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
+          status: 200,
+          mediaType: 'application/json',
+          cacheControl: 'no-store',
           body: JSON.stringify({ logoutUrl: logoutUrl ?? null }),
           headers: { 'set-cookie': endedSession(baseUrl) },
         };
@@ -135,7 +138,9 @@ export const adminAuth = group(
       async reply({ params, baseUrl }, { identity: { signIns } }) {
         const { authorizeUrl, pending } = await signIns.begin(params.providerKey, baseUrl);
         return {
-          ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
+          status: 200,
+          mediaType: 'application/json',
+          cacheControl: 'no-store',
           body: JSON.stringify({ authorizeUrl }),
           headers: { 'set-cookie': pendingCookie(baseUrl, pending) },
         };
@@ -196,7 +201,9 @@ function certificatesView({ settings, current }: CertificateTrust) {
   const isRequired = mode === 'RequiredForEnvironment';
   const days = bodies.map(({ expirationWarningThresholdDays }) => expirationWarningThresholdDays);
   return {
-    ...{ mode, environmentId, requiredForAdmin: isRequired || mode === 'RequiredForAdmin' },
+    mode,
+    environmentId,
+    requiredForAdmin: isRequired || mode === 'RequiredForAdmin',
     requiredForNative: isRequired || mode === 'RequiredForNative',
     forwardedCertificateEnabled: mode !== 'Disabled' && header !== '',
     supportedTransports: ['https'],

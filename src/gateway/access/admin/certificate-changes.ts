@@ -24,11 +24,19 @@ import type { MappingBody, ProfilePatch, RevocationBody } from './certificate-bo
 /** Changes of whom client certificates are believed to be; what no schema can say of them is checked here. */
 
 const NEW_PROFILE: TrustProfile = {
-  ...{ environmentId: '', displayName: '', enabled: true },
-  ...{ acceptedIssuerThumbprints: [], acceptedIssuerSubjects: [] },
-  ...{ allowedSanTypes: ['sanUri', 'sanEmail', 'sanDns'], allowSubjectFallback: false },
-  ...{ requireClientAuthenticationEku: true, requireChainTrust: false, chainRevocationMode: 'NoCheck' },
-  ...{ expirationWarningThresholdDays: 30, rotationGracePeriodDays: 0, customTrustAnchorCertificates: [] },
+  environmentId: '',
+  displayName: '',
+  enabled: true,
+  acceptedIssuerThumbprints: [],
+  acceptedIssuerSubjects: [],
+  allowedSanTypes: ['sanUri', 'sanEmail', 'sanDns'],
+  allowSubjectFallback: false,
+  requireClientAuthenticationEku: true,
+  requireChainTrust: false,
+  chainRevocationMode: 'NoCheck',
+  expirationWarningThresholdDays: 30,
+  rotationGracePeriodDays: 0,
+  customTrustAnchorCertificates: [],
 };
 
 /** Throws 400 that names what is wrong. */
@@ -89,8 +97,17 @@ function anchorProblem(pem: string, n: number): BodyProblem | undefined {
 const formatPem = ({ x509 }: ReturnType<typeof readAll>[number]) => x509.toString();
 
 const NEW_MAPPING: CertificateMapping = {
-  ...{ profileId: '', matchType: 'sanUri', matchValue: '', principalId: '', displayName: '' },
-  ...{ roles: [], tenantId: null, environmentScopes: [], enabled: true, notBefore: null, notAfter: null },
+  profileId: '',
+  matchType: 'sanUri',
+  matchValue: '',
+  principalId: '',
+  displayName: '',
+  roles: [],
+  tenantId: null,
+  environmentScopes: [],
+  enabled: true,
+  notBefore: null,
+  notAfter: null,
 };
 
 /** Throws 400 that names what is wrong. */
@@ -147,9 +164,15 @@ export function newRevocation(
       : problem('fingerprintSha256', 'is missing, and so are issuer and serialNumber in its place'),
   ]);
   return {
-    ...{ profileId, revocationId: revocationId ?? randomUUID(), fingerprintSha256: fingerprint ?? null },
-    ...{ issuer: issuer ?? null, serialNumber: serial ?? null, reason: reason || 'unspecified' },
-    ...{ revokedAt: Date.now(), actor: by, enabled: true },
+    profileId,
+    revocationId: revocationId ?? randomUUID(),
+    fingerprintSha256: fingerprint ?? null,
+    issuer: issuer ?? null,
+    serialNumber: serial ?? null,
+    reason: reason || 'unspecified',
+    revokedAt: Date.now(),
+    actor: by,
+    enabled: true,
   };
 }
 

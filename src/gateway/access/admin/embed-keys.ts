@@ -185,8 +185,13 @@ function view(key: StoredEmbedKey, lastUsedAt: number | null = null): Static<typ
   const { id, etag, body, createdAt, createdBy, updatedAt } = key;
   const { name, prefix, scope } = body;
   const members = {
-    ...{ id, name, keyPrefix: prefix, scope: scope as Static<typeof ScopeSchema>, status: keyStatus(body) },
-    ...{ createdBy, ...formatKeyTimes({ ...body, createdAt, updatedAt, lastUsedAt }) },
+    id,
+    name,
+    keyPrefix: prefix,
+    scope: scope as Static<typeof ScopeSchema>,
+    status: keyStatus(body),
+    createdBy,
+    ...formatKeyTimes({ ...body, createdAt, updatedAt, lastUsedAt }),
   };
   return tagged(members, etag);
 }

@@ -13,16 +13,24 @@ const Providers = Type.Object({
   enabled: Type.Boolean(),
   providers: Type.Array(
     Type.Object({
-      ...{ type: Type.Enum([...TYPES]), displayName: Type.String(), enabled: Type.Boolean() },
-      ...{ isConfigurationValid: Type.Boolean(), authority: OptionalStringSchema },
-      ...{ callbackPath: OptionalStringSchema, scopes: Type.Array(Type.String()) },
+      type: Type.Enum([...TYPES]),
+      displayName: Type.String(),
+      enabled: Type.Boolean(),
+      isConfigurationValid: Type.Boolean(),
+      authority: OptionalStringSchema,
+      callbackPath: OptionalStringSchema,
+      scopes: Type.Array(Type.String()),
     }),
   ),
 });
 
 const Test = Type.Object({
-  ...{ providerType: Type.String(), isReachable: Type.Boolean(), discoveryUrl: OptionalStringSchema },
-  ...{ issuer: OptionalStringSchema, responseTimeMs: Type.Number(), errorMessage: OptionalStringSchema },
+  providerType: Type.String(),
+  isReachable: Type.Boolean(),
+  discoveryUrl: OptionalStringSchema,
+  issuer: OptionalStringSchema,
+  responseTimeMs: Type.Number(),
+  errorMessage: OptionalStringSchema,
 });
 
 /** Configured identity providers, by their types. */
@@ -46,7 +54,10 @@ export const identity = group({ tag: 'Identity', scope: 'identity', envelope: 'w
       const start = performance.now();
       const { isReachable, discoveryUrl, issuer, message } = await providers.check(provider);
       return {
-        ...{ providerType: chooseType(provider), isReachable, discoveryUrl, issuer: issuer ?? null },
+        providerType: chooseType(provider),
+        isReachable,
+        discoveryUrl,
+        issuer: issuer ?? null,
         responseTimeMs: performance.now() - start,
         errorMessage: isReachable ? null : message,
       };
@@ -57,8 +68,13 @@ export const identity = group({ tag: 'Identity', scope: 'identity', envelope: 'w
 function view(provider: StoredProvider) {
   const { name, enabled, authority } = provider.body;
   return {
-    ...{ type: chooseType(provider), displayName: name, enabled, isConfigurationValid: true, authority },
-    ...{ callbackPath: '/account/callback', scopes: ['openid', 'profile', 'email'] },
+    type: chooseType(provider),
+    displayName: name,
+    enabled,
+    isConfigurationValid: true,
+    authority,
+    callbackPath: '/account/callback',
+    scopes: ['openid', 'profile', 'email'],
   };
 }
 

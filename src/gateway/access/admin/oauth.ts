@@ -34,13 +34,20 @@ const SCOPE_NAME = '^[\\x21\\x23-\\x5B\\x5D-\\x7E]{1,100}$';
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 200 });
 
 const Client = Type.Object({
-  ...{ id: Type.String({ format: 'uuid' }), clientId: Type.String(), name: Type.String() },
+  id: Type.String({ format: 'uuid' }),
+  clientId: Type.String(),
+  name: Type.String(),
   clientType: Type.Enum(['confidential', 'public']),
-  ...{ allowedGrantTypes: Names, allowedScopes: Names, redirectUris: Names },
+  allowedGrantTypes: Names,
+  allowedScopes: Names,
+  redirectUris: Names,
   secretPrefix: OptionalStringSchema,
   status: KeyStatus,
-  ...{ createdAt: TimestampSchema, createdBy: OptionalStringSchema, updatedAt: TimestampSchema },
-  ...{ expiresAt: OptionalTimestampSchema, lastUsedAt: OptionalTimestampSchema },
+  createdAt: TimestampSchema,
+  createdBy: OptionalStringSchema,
+  updatedAt: TimestampSchema,
+  expiresAt: OptionalTimestampSchema,
+  lastUsedAt: OptionalTimestampSchema,
 });
 
 const NewClient = Type.Object({
@@ -236,11 +243,19 @@ function isRedirect(text: string): boolean {
 function clientView(client: StoredClient, usedAt: number | null = null): Static<typeof Client> {
   const { id, etag, body, createdAt, createdBy, updatedAt } = client;
   const view = {
-    ...{ id, clientId: id, name: body.name, clientType: body.clientType },
-    ...{ allowedGrantTypes: [...body.allowedGrantTypes], allowedScopes: [...body.allowedScopes] },
-    ...{ redirectUris: [...body.redirectUris], secretPrefix: body.secretPrefix },
-    ...{ status: keyStatus(body), createdAt: timestamp(createdAt), createdBy },
-    ...{ updatedAt: timestamp(updatedAt), expiresAt: optionalTimestamp(body.expiresAt) },
+    id,
+    clientId: id,
+    name: body.name,
+    clientType: body.clientType,
+    allowedGrantTypes: [...body.allowedGrantTypes],
+    allowedScopes: [...body.allowedScopes],
+    redirectUris: [...body.redirectUris],
+    secretPrefix: body.secretPrefix,
+    status: keyStatus(body),
+    createdAt: timestamp(createdAt),
+    createdBy,
+    updatedAt: timestamp(updatedAt),
+    expiresAt: optionalTimestamp(body.expiresAt),
     lastUsedAt: optionalTimestamp(usedAt),
   };
   return tagged(view, etag);

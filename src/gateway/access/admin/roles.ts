@@ -207,8 +207,13 @@ const listGrants = (role: RoleView): RoleView['permissions'] => sameState([...ro
 function view({ id, etag, body, createdAt, updatedAt }: StoredDocument<Role>): RoleView {
   const { name, description, permissions } = body;
   const role = {
-    ...{ roleId: id, name, description, isBuiltIn: false, permissions: [...permissions] },
-    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+    roleId: id,
+    name,
+    description,
+    isBuiltIn: false,
+    permissions: [...permissions],
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
   };
   return tagged(role, etag);
 }
@@ -216,7 +221,12 @@ function view({ id, etag, body, createdAt, updatedAt }: StoredDocument<Role>): R
 function builtInView({ id, name, description, permissions }: BuiltInRole): RoleView {
   const since = timestamp(0);
   return {
-    ...{ roleId: id, name, description, isBuiltIn: true, permissions: [...permissions] },
-    ...{ createdAt: since, updatedAt: since },
+    roleId: id,
+    name,
+    description,
+    isBuiltIn: true,
+    permissions: [...permissions],
+    createdAt: since,
+    updatedAt: since,
   };
 }

@@ -56,12 +56,20 @@ async function grantReply(
   const now = Math.floor(Date.now() / 1000);
   const scope = scopes.join(' ');
   const token = await signing.sign({
-    ...{ iss: issuer, sub: client.id, client_id: client.id, scope, jti: crypto.randomUUID() },
-    ...{ iat: now, exp: now + LIMITS.clientTokenSeconds },
+    iss: issuer,
+    sub: client.id,
+    client_id: client.id,
+    scope,
+    jti: crypto.randomUUID(),
+    iat: now,
+    exp: now + LIMITS.clientTokenSeconds,
   });
   await clients.used(client.id);
   return reply(200, {
-    ...{ access_token: token, token_type: 'Bearer', expires_in: LIMITS.clientTokenSeconds, scope },
+    access_token: token,
+    token_type: 'Bearer',
+    expires_in: LIMITS.clientTokenSeconds,
+    scope,
   });
 }
 
@@ -106,7 +114,10 @@ function refusal(error: TokenError, description: string): Reply {
 
 function reply(status: number, document: unknown): Reply {
   return {
-    ...{ status, mediaType: 'application/json', body: JSON.stringify(document), cacheControl: 'no-store' },
+    status,
+    mediaType: 'application/json',
+    body: JSON.stringify(document),
+    cacheControl: 'no-store',
     headers: { pragma: 'no-cache' },
   };
 }

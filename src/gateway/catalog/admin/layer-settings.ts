@@ -261,7 +261,12 @@ function fieldsView(collection: VectorCollection, { layers }: AdminDeps): Static
   const views = collection.source.fields.map(({ name, type, title, range, generated = false }) => {
     const { hidden = false, domain, order = null } = settings.get(name) ?? {};
     return {
-      ...{ name, type, alias: title ?? null, hidden, editable: !generated, order },
+      name,
+      type,
+      alias: title ?? null,
+      hidden,
+      editable: !generated,
+      order,
       domain:
         domain?.type === 'codedValue'
           ? { ...domain, codedValues: [...domain.codedValues] }

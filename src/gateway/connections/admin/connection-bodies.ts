@@ -42,8 +42,11 @@ const CHANGEABLE = {
 };
 const Region = Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,40}$' }));
 export const NewConnection = Type.Object({
-  ...{ name: Name, host: Type.String({ minLength: 1, maxLength: 253 }) },
-  ...{ databaseName: Place, username: User, port: Type.Optional(Port) },
+  name: Name,
+  host: Type.String({ minLength: 1, maxLength: 253 }),
+  databaseName: Place,
+  username: User,
+  port: Type.Optional(Port),
   provider: Type.Optional(
     Type.String({
       description:
@@ -57,13 +60,12 @@ export const NewConnection = Type.Object({
 });
 export const ConnectionPatch = Type.Object({
   host: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
-  ...{ port: Type.Optional(Port), databaseName: Type.Optional(Place) },
-  ...{
-    username: Type.Optional(User),
-    region: Region,
-    ...CHANGEABLE,
-    isActive: Type.Optional(Type.Boolean()),
-  },
+  port: Type.Optional(Port),
+  databaseName: Type.Optional(Place),
+  username: Type.Optional(User),
+  region: Region,
+  ...CHANGEABLE,
+  isActive: Type.Optional(Type.Boolean()),
 });
 export type NewConnection = Static<typeof NewConnection>;
 export type ConnectionPatch = Static<typeof ConnectionPatch>;

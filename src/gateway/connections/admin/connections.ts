@@ -198,7 +198,9 @@ export const connections = group(
     report('POST /connections/encryption/validate', 'Validate Encryption Service', {
       description: 'Opens the password of each connection.',
       data: Type.Object({
-        ...{ isValid: Type.Boolean(), currentKeyVersion: I, validatedAt: TimestampSchema },
+        isValid: Type.Boolean(),
+        currentKeyVersion: I,
+        validatedAt: TimestampSchema,
         message: Type.String(),
       }),
       errors: [400],
@@ -210,13 +212,17 @@ export const connections = group(
     action('POST /connections/encryption/rotate-key', 'Rotate Encryption Key', {
       description: 'Makes a new key and wraps the keys of all passwords anew, while they are used.',
       data: Type.Object({
-        ...{ previousKeyVersion: I, newKeyVersion: I, rotatedAt: TimestampSchema, message: Type.String() },
+        previousKeyVersion: I,
+        newKeyVersion: I,
+        rotatedAt: TimestampSchema,
+        message: Type.String(),
       }),
       errors: [400],
       async answer({ principal }, { connections }) {
         const { before, after, secrets } = await connections.passwords.rotate(formatActor(principal));
         return {
-          ...{ previousKeyVersion: before, newKeyVersion: after.version },
+          previousKeyVersion: before,
+          newKeyVersion: after.version,
           rotatedAt: timestamp(after.createdAt),
           message: `${secrets} passwords are under key ${after.version}.`,
         };

@@ -26,7 +26,11 @@ const I = Type.Integer();
 /** What became of the rows of a file that went into a collection that was there. */
 export const MergeSchema = Type.Object({
   mode: S,
-  ...{ inserted: I, updated: I, unchanged: I, deleted: I, rejected: I },
+  inserted: I,
+  updated: I,
+  unchanged: I,
+  deleted: I,
+  rejected: I,
   rejections: Type.Array(
     Type.Object({
       row: I,

@@ -138,7 +138,11 @@ export const importRasterRows: readonly OperationRow[] = [
 
 /** The members of an imported raster that requests change. */
 const changeable = ({ id, name, description, acquired, modifiedAt }: ImportedRaster) => ({
-  ...{ id, name, description, acquired, modifiedAt },
+  id,
+  name,
+  description,
+  acquired,
+  modifiedAt,
 });
 
 async function currentRaster({ params }: Exchange<typeof byId>, { rasters }: AdminDeps) {

@@ -134,7 +134,9 @@ async function run(x: WmtsExchange, deps: AdminDeps): Promise<Reply> {
     manifest: {
       serviceUrl: body.serviceUrl,
       tileSets: views.map(({ layerIdentifier, tileMatrixSetIdentifier, targetTileCacheId }) => ({
-        ...{ layerIdentifier, tileMatrixSetIdentifier, targetTileCacheId },
+        layerIdentifier,
+        tileMatrixSetIdentifier,
+        targetTileCacheId,
       })),
     },
     duration: timeSpan(Date.now() - began),
@@ -190,7 +192,9 @@ async function buildView(
     code: 'ok',
     minZoom: levels[0]?.zoom ?? 0,
     maxZoom: levels.at(-1)?.zoom ?? 0,
-    ...{ tilesPersisted: 0, tilesFailed: 0, tilesAlreadyPresent: 0 },
+    tilesPersisted: 0,
+    tilesFailed: 0,
+    tilesAlreadyPresent: 0,
     targetTileCacheId: name,
     warnings: [],
   };
@@ -278,7 +282,12 @@ async function exportSet(
   const { title, description, extent84 } = set;
   const { id } = await deps.wmtsImports.submit(
     {
-      ...{ name, title, description, extent84, levels, template },
+      name,
+      title,
+      description,
+      extent84,
+      levels,
+      template,
       format: FORMATS[tileFormat]!,
       requestMs: requestMs(x.body),
       sealedHeaders: deps.sealing.seal('{}'),

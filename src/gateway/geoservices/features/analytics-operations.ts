@@ -49,28 +49,32 @@ export function layerAnalyticsOperations(deps: AnalyticsDeps): Operation[] {
       run: requestClusters,
     }),
     posted(deps, {
-      ...{ name: 'spatialJoin', summary: 'Features with what they meet in another layer' },
-      ...{ schema: SpatialJoinBody, run: requestSpatialJoin },
+      name: 'spatialJoin',
+      summary: 'Features with what they meet in another layer',
+      schema: SpatialJoinBody,
+      run: requestSpatialJoin,
     }),
     posted(deps, {
-      ...{ name: 'queryBufferAggregate', summary: 'Buffers of features, dissolved by groups' },
-      ...{ schema: BufferAggregateBody, run: requestBufferAggregate },
+      name: 'queryBufferAggregate',
+      summary: 'Buffers of features, dissolved by groups',
+      schema: BufferAggregateBody,
+      run: requestBufferAggregate,
     }),
     posted(deps, {
-      ...{ name: 'queryDensity', summary: 'How many features lie in the cells of a grid' },
-      ...{ schema: DensityBody, run: requestDensity },
+      name: 'queryDensity',
+      summary: 'How many features lie in the cells of a grid',
+      schema: DensityBody,
+      run: requestDensity,
     }),
   ];
 }
 
 function h3Operations(deps: AnalyticsDeps): Operation[] {
   return readingOperation({
-    ...{
-      about: common(SERVER, 'queryH3'),
-      name: 'queryH3',
-      path: `${LAYER}/queryH3`,
-      pathParams: layerParams,
-    },
+    about: common(SERVER, 'queryH3'),
+    name: 'queryH3',
+    path: `${LAYER}/queryH3`,
+    pathParams: layerParams,
     params: {
       resolution: member('resolution', 'Of the cells: 0 to 15.'),
       where: member('where', 'A condition in SQL.'),

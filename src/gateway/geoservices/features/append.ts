@@ -56,12 +56,10 @@ export function appendOperations(deps: EditDeps): Operation[] {
   const about = { ...common('FeatureServer', 'append'), method: 'POST', audited: true } as const;
   return [
     defineOperation({
-      ...{
-        ...about,
-        body: editForm,
-        params: { serviceId, layerId: layerNumberParam, geometryLoss },
-        repeatable: true,
-      },
+      ...about,
+      body: editForm,
+      params: { serviceId, layerId: layerNumberParam, geometryLoss },
+      repeatable: true,
       id: 'geoservices.append',
       path: `${SERVICE}/{layerId}/append`,
       summary: 'Append features to a layer',
@@ -79,7 +77,10 @@ export function appendOperations(deps: EditDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...{ ...about, body: editForm, params: { serviceId }, repeatable: true },
+      ...about,
+      body: editForm,
+      params: { serviceId },
+      repeatable: true,
       id: 'geoservices.appendToService',
       path: `${SERVICE}/append`,
       summary: 'Append features to layers of a service',
@@ -228,7 +229,8 @@ async function storedIds(
     ...task,
     filter: and(query.filter, equalsAny(key, keys)),
     fields: key === idColumn ? [] : [key],
-    ...{ limit: LIMITS.batchOperations + 1, offset: 0 },
+    limit: LIMITS.batchOperations + 1,
+    offset: 0,
   });
   const ids = new Map<string, ObjectId>();
   for (const { attributes } of featuresIn(page.features)) {
@@ -258,7 +260,9 @@ function failed({ edits }: Plan, error: unknown): AppendResult {
   const isTold = error instanceof TaskFailure || error instanceof ApiError;
   const description = isTold ? error.message : 'The edits failed unexpectedly.';
   return {
-    ...{ numFeaturesAppended: 0, numFeaturesUpdated: 0, numFeaturesFailed: countEdits(edits.edits) },
+    numFeaturesAppended: 0,
+    numFeaturesUpdated: 0,
+    numFeaturesFailed: countEdits(edits.edits),
     error: { code: 1000, description },
   };
 }

@@ -18,8 +18,11 @@ import { type Members, naming, readChoiceMember, readFlagMember, readObjectMembe
 export const TIMES: ReadonlySet<Field['type']> = new Set(['date', 'date-time']);
 const DAY = 86_400_000;
 const LENGTHS: Partial<Record<CalendarUnit, number>> = {
-  ...{ second: 1000, minute: 60_000, hour: 3_600_000 },
-  ...{ day: DAY, week: 7 * DAY },
+  second: 1000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: DAY,
+  week: 7 * DAY,
 };
 /** Milliseconds of the end of the year 9999. */
 const MAX_TIME = 253_402_300_800_000;
@@ -68,8 +71,13 @@ export function readCalendarCut(members: Members, zone: string): CalendarCut {
   const unit = formatUnit(members['unit']);
   const number = members['number'] === undefined ? 1 : readBinCount(members, 'number');
   return {
-    ...{ kind: 'calendar', unit, number, zone, offset: readBinShift(members) },
-    ...{ firstDayOfWeek: SUNDAY, isWhole: true },
+    kind: 'calendar',
+    unit,
+    number,
+    zone,
+    offset: readBinShift(members),
+    firstDayOfWeek: SUNDAY,
+    isWhole: true,
   };
 }
 

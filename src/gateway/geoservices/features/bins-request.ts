@@ -136,7 +136,9 @@ function readRequest(
     columns,
     task: {
       ...readFeatureQuery(layer, members),
-      ...{ field: field.name, cut, statistics: outputs.map(({ statistic }) => statistic) },
+      field: field.name,
+      cut,
+      statistics: outputs.map(({ statistic }) => statistic),
       ...(split ? { splitBy: split.field.name } : {}),
     },
   };

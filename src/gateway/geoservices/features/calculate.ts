@@ -45,13 +45,11 @@ const KINDS: Readonly<Partial<Record<FieldType, readonly string[]>>> = {
 export function calculateOperation(deps: EditDeps): Operation {
   return defineOperation({
     ...common('FeatureServer', 'calculate'),
-    ...{
-      method: 'POST',
-      audited: true,
-      body: editForm,
-      params: { serviceId, layerId: layerNumberParam },
-      repeatable: true,
-    },
+    method: 'POST',
+    audited: true,
+    body: editForm,
+    params: { serviceId, layerId: layerNumberParam },
+    repeatable: true,
     id: 'geoservices.calculate',
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/calculate`,
     summary: 'Set fields to values that are computed',
@@ -64,7 +62,10 @@ export function calculateOperation(deps: EditDeps): Operation {
       readChoiceMember(members, 'sqlFormat', { values: ['none', 'standard'], fallback: 'standard' });
       const filter = parseQueryFilter(layer, members);
       const { outcomes } = await deps.edits.run(x, collection, {
-        ...{ ...task, ...coordinatesIn(layerCrs(layer), 'x-y'), mode: 'atomic', operations: [] },
+        ...task,
+        ...coordinatesIn(layerCrs(layer), 'x-y'),
+        mode: 'atomic',
+        operations: [],
         calculation: {
           ...assignments(layer, members),
           filter,

@@ -33,8 +33,12 @@ export function readQuantization(members: Members, crs: Crs, decimals: number): 
   const upperLeft = corner === 'upperLeft';
   const scale = mode === 'edit' ? computeStep(crs, decimals) : readTolerance(parameters, extent, crs);
   return {
-    ...{ x: extent?.[0] ?? 0, y: extent?.[upperLeft ? 3 : 1] ?? 0 },
-    ...{ scale, zScale: Z_SCALE, upperLeft, view: mode === 'view' },
+    x: extent?.[0] ?? 0,
+    y: extent?.[upperLeft ? 3 : 1] ?? 0,
+    scale,
+    zScale: Z_SCALE,
+    upperLeft,
+    view: mode === 'view',
   };
 }
 

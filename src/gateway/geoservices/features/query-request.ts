@@ -75,7 +75,10 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
   const extentOnly = readFlagMember(members, 'returnExtentOnly', false);
   if (extentOnly && format === 'pbf') throw badParameter('f', 'has no pbf of an extent');
   return {
-    ...{ format, query, crs, fields },
+    format,
+    query,
+    crs,
+    fields,
     answer: buildAnswer(readFlagMember(members, 'returnIdsOnly', false), countOnly, extentOnly),
     counts: countOnly,
     wholeOnly: !readFlagMember(members, 'returnExceededLimitFeatures', true),

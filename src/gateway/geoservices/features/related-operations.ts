@@ -60,9 +60,11 @@ const params = {
 /** Features of other layers that belong to those of a layer. */
 export function relatedOperations(deps: QueryDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('FeatureServer', 'queryRelatedRecords'), name: 'queryRelatedRecords' },
+    about: common('FeatureServer', 'queryRelatedRecords'),
+    name: 'queryRelatedRecords',
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/queryRelatedRecords`,
-    ...{ pathParams: path, params },
+    pathParams: path,
+    params,
     summary: 'Features that belong to those of a layer',
     async run(x, { serviceId, layerId }, members) {
       const format = documentFormat(members);

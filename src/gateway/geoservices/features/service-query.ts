@@ -16,21 +16,32 @@ const { outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset } 
 const { resultRecordCount, returnCountOnly, returnIdsOnly } = featureParams;
 const params = {
   layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
-  ...{ geometry, geometryType, inSR, spatialRel, distance, units, time },
-  ...{ outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset },
-  ...{ resultRecordCount, returnCountOnly, returnIdsOnly },
+  geometry,
+  geometryType,
+  inSR,
+  spatialRel,
+  distance,
+  units,
+  time,
+  outSR,
+  returnGeometry,
+  returnZ,
+  geometryPrecision,
+  maxAllowableOffset,
+  resultRecordCount,
+  returnCountOnly,
+  returnIdsOnly,
 };
 const MAX_TEXT = 8000;
 
 /** Features of several layers in one answer: `query` of a service. */
 export function serviceQueryOperations(deps: QueryDeps): Operation[] {
   return readingOperation({
-    ...{
-      about: common(SERVER, 'query'),
-      name: 'serviceQuery',
-      path: `/rest/services/{serviceId}/${SERVER}/query`,
-    },
-    ...{ pathParams: { serviceId }, params },
+    about: common(SERVER, 'query'),
+    name: 'serviceQuery',
+    path: `/rest/services/{serviceId}/${SERVER}/query`,
+    pathParams: { serviceId },
+    params,
     summary: 'Features of layers of a service',
     async run(x, path, members) {
       const format = readTextMember(members, 'f', MAX_TEXT) ?? 'json';

@@ -134,8 +134,15 @@ function readSort(members: Members, names: readonly string[], columns: readonly 
 }
 
 const WORDS: Readonly<Record<string, GroupStatisticType>> = {
-  ...{ count: 'count', sum: 'sum', min: 'min', max: 'max', avg: 'avg', stddev: 'stddev', var: 'var' },
-  ...{ percentile_cont: 'percentile_cont', percentile_disc: 'percentile_disc' },
+  count: 'count',
+  sum: 'sum',
+  min: 'min',
+  max: 'max',
+  avg: 'avg',
+  stddev: 'stddev',
+  var: 'var',
+  percentile_cont: 'percentile_cont',
+  percentile_disc: 'percentile_disc',
 };
 
 /** Names that clients may give: they are told again, and never become a part of SQL. */

@@ -18,7 +18,8 @@ import { groupFields, listComparableFields } from './statistics-request.js';
 export function topFeatureOperations(deps: QueryDeps): Operation[] {
   return readingOperation({
     about: common(SERVER, 'queryTopFeatures'),
-    ...{ name: 'queryTopFeatures', pathParams: layerParams },
+    name: 'queryTopFeatures',
+    pathParams: layerParams,
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/queryTopFeatures`,
     params: {
       ...featureParams,

@@ -32,7 +32,10 @@ const ADDRESS_FIELDS = ['Address', 'Neighborhood', 'City', 'Subregion', 'Region'
 export function geocodeDocument(name: string | undefined, { window, languages }: GeocoderFacts) {
   const spatialReference = createSpatialReference(CRS84);
   const field = (one: string, type: FieldType, length?: number) => ({
-    ...{ name: one, type, alias: one, required: false },
+    name: one,
+    type,
+    alias: one,
+    required: false,
     ...(length === undefined ? {} : { length }),
   });
   return {
@@ -47,7 +50,10 @@ export function geocodeDocument(name: string | undefined, { window, languages }:
     ...(window
       ? {
           extent: {
-            ...{ xmin: window.west, ymin: window.south, xmax: window.east, ymax: window.north },
+            xmin: window.west,
+            ymin: window.south,
+            xmax: window.east,
+            ymax: window.north,
             spatialReference,
           },
         }

@@ -27,8 +27,14 @@ import {
 
 /** Names of the parts of an address, in lower case, by the members of requests in lower case. */
 const PARTS: Readonly<Record<string, keyof NonNullable<PlaceWords['parts']>>> = {
-  ...{ address: 'address', neighborhood: 'neighborhood', city: 'city', subregion: 'subregion' },
-  ...{ region: 'region', postal: 'postal', countrycode: 'countryCode', country: 'country' },
+  address: 'address',
+  neighborhood: 'neighborhood',
+  city: 'city',
+  subregion: 'subregion',
+  region: 'region',
+  postal: 'postal',
+  countrycode: 'countryCode',
+  country: 'country',
 };
 
 const ONE_LINE = ['singleline', 'single line input'];

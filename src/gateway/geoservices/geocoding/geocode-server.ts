@@ -149,7 +149,9 @@ async function suggestions(x: Exchange, geocoder: Geocoder, members: Members) {
   const list = await geocoder.suggest(x, suggestRequest(members));
   return {
     suggestions: list.map(({ text, key }) => ({
-      ...{ text, magicKey: magicKey(geocoder.name, key), isCollection: false },
+      text,
+      magicKey: magicKey(geocoder.name, key),
+      isCollection: false,
     })),
   };
 }

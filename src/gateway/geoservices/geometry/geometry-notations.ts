@@ -72,14 +72,25 @@ async function fromStrings(compute: Compute, members: Members) {
 const MAX_TEXT = 100;
 const MAX_DIGITS = 10;
 const DIGITS: Record<NotationName, number> = {
-  ...{ MGRS: 5, USNG: 8, UTM: 0, GeoRef: 5 },
-  ...{ GARS: 0, DMS: 2, DDM: 4, DD: 6 },
+  MGRS: 5,
+  USNG: 8,
+  UTM: 0,
+  GeoRef: 5,
+  GARS: 0,
+  DMS: 2,
+  DDM: 4,
+  DD: 6,
 };
 const MGRS_MODES = ['mgrsDefault', 'mgrsNewStyle', 'mgrsNewWith180InZone01'] as const;
 const MODES: Record<NotationName, readonly [string, ...string[]]> = {
-  ...{ MGRS: MGRS_MODES, USNG: MGRS_MODES, UTM: ['utmDefault', 'utmNorthSouth'] },
+  MGRS: MGRS_MODES,
+  USNG: MGRS_MODES,
+  UTM: ['utmDefault', 'utmNorthSouth'],
   GARS: ['garsDefault', 'garsLowerLeft', 'garsCenter'],
-  ...{ GeoRef: ['default'], DMS: ['default'], DDM: ['default'], DD: ['default'] },
+  GeoRef: ['default'],
+  DMS: ['default'],
+  DDM: ['default'],
+  DD: ['default'],
 };
 
 function readNotation(members: Members): Notation {
@@ -93,7 +104,8 @@ function readNotation(members: Members): Notation {
   const digits = readIntegerMember(members, 'numOfDigits') ?? DIGITS[name];
   if (digits > MAX_DIGITS) throw badParameter('numOfDigits', `must be at most ${MAX_DIGITS}`);
   return {
-    ...{ name, digits },
+    name,
+    digits,
     rounds: readFlagMember(members, 'rounding', true),
     spaces: readFlagMember(members, 'addSpaces', name !== 'MGRS'),
     seamInZone1: mode === 'mgrsNewWith180InZone01',

@@ -16,16 +16,30 @@ import { type Members, requireObject } from '../members.js';
 /** Metres of units of length, by their codes and the names that Esri gives them. */
 const UNITS: Readonly<Record<string, number>> = {
   ...METRES_OF_UNITS,
-  ...{ 9001: 1, esrimeters: 1, 9036: 1000, esrikilometers: 1000, 9002: 0.3048, esrifeet: 0.3048 },
-  ...{ 9003: 1200 / 3937, esrisrunit_surveyfoot: 1200 / 3937, 9093: 1609.344, esrimiles: 1609.344 },
-  ...{ 9030: 1852, esrinauticalmiles: 1852 },
+  9001: 1,
+  esrimeters: 1,
+  9036: 1000,
+  esrikilometers: 1000,
+  9002: 0.3048,
+  esrifeet: 0.3048,
+  9003: 1200 / 3937,
+  esrisrunit_surveyfoot: 1200 / 3937,
+  9093: 1609.344,
+  esrimiles: 1609.344,
+  9030: 1852,
+  esrinauticalmiles: 1852,
 };
 
 /** Square metres of units of area. */
 const AREAS: Readonly<Record<string, number>> = {
-  ...{ esrisquaremeters: 1, esrisquarekilometers: 1e6, esrihectares: 1e4, esriares: 100 },
-  ...{ esrisquarefeet: 0.3048 ** 2, esrisquareyards: 0.9144 ** 2, esriacres: 4046.8564224 },
-  ...{ esrisquaremiles: 1609.344 ** 2 },
+  esrisquaremeters: 1,
+  esrisquarekilometers: 1e6,
+  esrihectares: 1e4,
+  esriares: 100,
+  esrisquarefeet: 0.3048 ** 2,
+  esrisquareyards: 0.9144 ** 2,
+  esriacres: 4046.8564224,
+  esrisquaremiles: 1609.344 ** 2,
 };
 
 /** A spatial reference by its number, or spelled out: `{"wkt": …}`, `{"wkt2": …}`. Undefined when absent. */

@@ -58,7 +58,9 @@ const params = {
 /** Pictures and values of image services. */
 export function exportImageOperations(deps: MapDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('ImageServer', 'exportImage', 'ImageServer'), name: 'exportImage', params },
+    about: common('ImageServer', 'exportImage', 'ImageServer'),
+    name: 'exportImage',
+    params,
     path: '/rest/services/{serviceId}/ImageServer/exportImage',
     pathParams: { serviceId: pathString('serviceId', 'Identifier of a collection of rasters.') },
     summary: 'A picture of an image service',
@@ -121,7 +123,10 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
     format: MAP_EXPORT_FORMATS[format === 'lerc' ? 'tiff' : format],
     tolerance: readDecimal(members, 'compressionTolerance') ?? 0,
     ...(version === '1' ? { lercVersion: 1 as const } : {}),
-    ...{ encoding, bands, resampling, quality },
+    encoding,
+    bands,
+    resampling,
+    quality,
     nodata: readDecimal(members, 'noData'),
     datetime: timeRange(readTextMember(members, 'time', MAX_TEXT)),
     rendering: parseRenderingRule(collection, members),
@@ -184,8 +189,16 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
   const { bbox, crs, width, height } = window;
   try {
     const { result } = await readCoverage(x, pools, collection, {
-      ...{ datetime, place: { bbox, bboxCrs: crs }, crs, bands, resampling },
-      ...{ scaling: { size: [width, height] }, isWhole: true, format: encoding!, tolerance, lercVersion },
+      datetime,
+      place: { bbox, bboxCrs: crs },
+      crs,
+      bands,
+      resampling,
+      scaling: { size: [width, height] },
+      isWhole: true,
+      format: encoding!,
+      tolerance,
+      lercVersion,
     });
     return await coverageReply(result);
   } catch (error) {

@@ -70,7 +70,9 @@ function imageView({ id, granule, center }: FoundImage, crs: Crs): object {
   transformPoints(point, CRS84.proj, crs.proj);
   const [x, y] = point;
   return {
-    ...{ id, name: granule.id, acquisitionDate: granule.acquired ?? null },
+    id,
+    name: granule.id,
+    acquisitionDate: granule.acquired ?? null,
     center: { x, y, spatialReference: createSpatialReference(crs) },
   };
 }

@@ -55,7 +55,9 @@ export async function countsWithin(
   const { source, at } = await findSource(x, deps.pools, ruled(collection, members), { datetime, place });
   const area = { bbox, crs: crs.proj, maxPixels: GEOSERVICES_LIMITS.histogramPixels };
   return counted(x, deps, collection, {
-    ...{ source, ...(at ? { at } : {}), ...(bands ? { bands } : {}) },
+    source,
+    ...(at ? { at } : {}),
+    ...(bands ? { bands } : {}),
     area: { ...area, ...(polygons ? { polygons } : {}), ...(pixel ? { pixel } : {}) },
   });
 }

@@ -73,7 +73,9 @@ function buildGeometry({ literal }: PlaceGeometry): Geometry {
 
 async function middle(x: Exchange, { pools }: Deps, place: PlaceGeometry) {
   const result = await runTask(x, pools, 'process.geometry', {
-    ...{ verb: 'each', operations: [{ name: 'centroid' }], geometries: [buildGeometry(place)] },
+    verb: 'each',
+    operations: [{ name: 'centroid' }],
+    geometries: [buildGeometry(place)],
     ...createPlaneOptions(place.crs),
   });
   const [point] = result.geometries;
@@ -97,8 +99,12 @@ async function distance(
   const [lon, lat] = transformed(from);
   const target = `+proj=aeqd +lat_0=${lat} +lon_0=${lon} +datum=WGS84 +units=m +type=crs`;
   const result = await runTask(x, pools, 'process.geometry', {
-    ...{ verb: 'each', operations: [{ name: 'none' }], geometries: [buildGeometry(to)] },
-    ...{ from: to.crs.proj, plane: to.crs.proj, target },
+    verb: 'each',
+    operations: [{ name: 'none' }],
+    geometries: [buildGeometry(to)],
+    from: to.crs.proj,
+    plane: to.crs.proj,
+    target,
   });
   const point = result.geometries[0] as Point | null | undefined;
   if (!point) throw badParameter('toGeometry', 'lies nowhere on Earth');
@@ -122,8 +128,12 @@ async function area(x: Exchange, { pools }: Deps, from: PlaceGeometry, members: 
   const geometry = buildGeometry(from);
   if (!geometry.type.endsWith('Polygon')) throw badParameter('fromGeometry', 'must be an area');
   const { measures } = await runTask(x, pools, 'process.geometry', {
-    ...{ verb: 'measure', ground: true, geometries: [geometry] },
-    ...{ from: from.crs.proj, plane: CRS84.proj, target: CRS84.proj },
+    verb: 'measure',
+    ground: true,
+    geometries: [geometry],
+    from: from.crs.proj,
+    plane: CRS84.proj,
+    target: CRS84.proj,
   });
   const [{ area: squareMetres, perimeter }] = measures as [(typeof measures)[number]];
   const unit = readAreaUnit(members, 'areaUnit');
@@ -138,6 +148,8 @@ function readLength(members: Members, metres: number) {
 
 /** How exact it is nobody knows: that is a matter of the image. */
 const value = (number: number, unit: string) => ({
-  ...{ value: number, displayValue: `${number.toFixed(2)} ${unit.replace(/^esri(DU)?/, '')}` },
-  ...{ uncertainty: null, unit },
+  value: number,
+  displayValue: `${number.toFixed(2)} ${unit.replace(/^esri(DU)?/, '')}`,
+  uncertainty: null,
+  unit,
 });

@@ -69,8 +69,11 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
   ) =>
     [PATH, ROOT].flatMap((base) =>
       readingOperation({
-        ...{ about: about(path || 'service'), name: base === ROOT ? `${name}OfRoot` : name },
-        ...{ path: path ? `${base}/${path}` : base, params, summary },
+        about: about(path || 'service'),
+        name: base === ROOT ? `${name}OfRoot` : name,
+        path: path ? `${base}/${path}` : base,
+        params,
+        summary,
         pathParams: base === ROOT ? {} : { serviceId },
         async run(x, { serviceId: id }, members) {
           const format = documentFormat(members);
@@ -109,13 +112,14 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
       'Rasters of an image service',
       (_x, one, members) => catalog(one, members),
       {
-        ...{
-          objectIds: member('objectIds', 'Numbers of rasters, from 1.'),
-          outSR: member('outSR', 'Spatial reference.'),
-        },
-        ...{ time: place.time, returnGeometry: member('returnGeometry', 'true when absent.') },
-        ...{ returnCountOnly: member('returnCountOnly', ''), returnIdsOnly: member('returnIdsOnly', '') },
-        ...{ resultOffset: member('resultOffset', ''), resultRecordCount: member('resultRecordCount', '') },
+        objectIds: member('objectIds', 'Numbers of rasters, from 1.'),
+        outSR: member('outSR', 'Spatial reference.'),
+        time: place.time,
+        returnGeometry: member('returnGeometry', 'true when absent.'),
+        returnCountOnly: member('returnCountOnly', ''),
+        returnIdsOnly: member('returnIdsOnly', ''),
+        resultOffset: member('resultOffset', ''),
+        resultRecordCount: member('resultRecordCount', ''),
       },
     ),
     ...document('imageHistograms', 'histograms', 'Histograms of bands', (x, one) =>
@@ -165,7 +169,9 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
     ...exportImageOperations(deps),
     wcsOperation(deps),
     tileOperation(deps, {
-      ...{ id: 'tileImageServer', server: SERVER, format: PNG_FORMAT },
+      id: 'tileImageServer',
+      server: SERVER,
+      format: PNG_FORMAT,
       layersOf: (principal, id) => [requireImage(deps, principal, id)],
     }),
   ];
@@ -187,9 +193,13 @@ async function identify(x: Exchange, deps: TilesDeps, collection: RasterCollecti
   const choice = { at: [east, north] as const, crs: place.crs, datetime: readTime(members) };
   const value = await readPixel(x, deps.pools, ruled(collection, members), choice);
   return {
-    ...{ objectId: 0, name: 'Pixel', value: value ?? 'NoData' },
+    objectId: 0,
+    name: 'Pixel',
+    value: value ?? 'NoData',
     location: { x: east, y: north, spatialReference: createSpatialReference(place.crs) },
-    ...{ properties: null, catalogItems: null, catalogItemVisibilities: [] },
+    properties: null,
+    catalogItems: null,
+    catalogItemVisibilities: [],
   };
 }
 
@@ -237,7 +247,9 @@ function catalog(collection: RasterCollection, members: Members) {
   const page = items.slice(offset, offset + limit);
   const shape = readFlagMember(members, 'returnGeometry', true) ? crs : undefined;
   return {
-    ...{ objectIdFieldName: 'OBJECTID', fields: FIELDS, geometryType: 'esriGeometryPolygon' },
+    objectIdFieldName: 'OBJECTID',
+    fields: FIELDS,
+    geometryType: 'esriGeometryPolygon',
     spatialReference: createSpatialReference(crs),
     ...(offset + page.length < items.length ? { exceededTransferLimit: true } : {}),
     features: page.map(({ granule, id }) => catalogItem(granule, id, shape)),

@@ -67,7 +67,9 @@ const UNSUPPORTED = ['rotation', 'layerTimeOptions', 'mapScale', 'gdbVersion', '
 /** Maps of the layers of a service. */
 export function exportOperations(deps: MapDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('MapServer', 'export', 'MapServer'), name: 'mapExport', params },
+    about: common('MapServer', 'export', 'MapServer'),
+    name: 'mapExport',
+    params,
     path: '/rest/services/{serviceId}/MapServer/export',
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'A map of a service',
@@ -130,10 +132,22 @@ function exportRequest(
 
 /** What the parameters of OGC API Maps would say that are none here. */
 export const NO_MAP_PARAMS = {
-  ...{ bbox: undefined, bboxCrs: undefined, crs: undefined, width: undefined, height: undefined },
-  ...{ scaleDenominator: undefined, mmPerPixel: undefined, scale: undefined, quality: undefined },
-  ...{ datetime: undefined, bgcolor: undefined, expression: undefined, rescale: undefined },
-  ...{ colormap: undefined, bands: undefined, nodata: undefined },
+  bbox: undefined,
+  bboxCrs: undefined,
+  crs: undefined,
+  width: undefined,
+  height: undefined,
+  scaleDenominator: undefined,
+  mmPerPixel: undefined,
+  scale: undefined,
+  quality: undefined,
+  datetime: undefined,
+  bgcolor: undefined,
+  expression: undefined,
+  rescale: undefined,
+  colormap: undefined,
+  bands: undefined,
+  nodata: undefined,
 };
 
 /** A picture of layers, the one on top first. */
@@ -153,7 +167,10 @@ function buildDocument(x: Exchange, { window, dpi }: ExportRequest, members: Mem
   const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs.proj).metresPerUnit;
   return {
     href: exportAddress(x, members),
-    ...{ width, height, extent: envelopeObject(bbox, crs), scale: resolutionToScale(metres, dpi) },
+    width,
+    height,
+    extent: envelopeObject(bbox, crs),
+    scale: resolutionToScale(metres, dpi),
   };
 }
 

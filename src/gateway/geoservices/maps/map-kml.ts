@@ -31,7 +31,10 @@ const params = {
 
 export function kmlOperations(deps: MapDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('MapServer', 'generateKml', 'MapServer'), name: 'mapKml', path: PATH, params },
+    about: common('MapServer', 'generateKml', 'MapServer'),
+    name: 'mapKml',
+    path: PATH,
+    params,
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'A map as KML',
     run(x, path, members) {
@@ -95,8 +98,14 @@ function formatSize([west, south, east, north]: Box): string {
 function overlay(x: Exchange, layers: readonly DrawnLayer[], box: Box): string {
   const map = x.path.slice(0, -'/generateKml'.length);
   const query = new URLSearchParams({
-    ...{ f: 'image', format: 'png32', transparent: 'true', size: formatSize(box) },
-    ...{ bbox: box.join(','), bboxSR: '4326', imageSR: '4326', layers: `show:${showing(layers)}` },
+    f: 'image',
+    format: 'png32',
+    transparent: 'true',
+    size: formatSize(box),
+    bbox: box.join(','),
+    bboxSR: '4326',
+    imageSR: '4326',
+    layers: `show:${showing(layers)}`,
   });
   const [west, south, east, north] = box;
   const sides = { north, south, east, west };

@@ -54,14 +54,21 @@ function documentOperations(deps: MapDeps): Operation[] {
     listMapLayers(deps, x.principal, path['serviceId']!);
   return [
     ...readingOperation({
-      ...{ about: about('service'), name: 'mapService', path: PATH, pathParams: { serviceId }, params: {} },
+      about: about('service'),
+      name: 'mapService',
+      path: PATH,
+      pathParams: { serviceId },
+      params: {},
       summary: 'A map service',
       run: (x, path, members) =>
         jsonReply(mapServiceDocument(path['serviceId']!, listLayers(x, path)), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('layers'), name: 'mapLayers', path: `${PATH}/layers` },
-      ...{ pathParams: { serviceId }, params: {} },
+      about: about('layers'),
+      name: 'mapLayers',
+      path: `${PATH}/layers`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'All layers of a map service',
       run(x, path, members) {
         const layers = listLayers(x, path).map((one) => mapLayerDocument(one, deps.visible(x.principal)));
@@ -69,8 +76,11 @@ function documentOperations(deps: MapDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('legend'), name: 'mapLegend', path: `${PATH}/legend` },
-      ...{ pathParams: { serviceId }, params: {} },
+      about: about('legend'),
+      name: 'mapLegend',
+      path: `${PATH}/legend`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'Legend of a map service',
       async run(x, path, members) {
         const layers = [];
@@ -79,8 +89,11 @@ function documentOperations(deps: MapDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('layer'), name: 'mapLayer', path: `${PATH}/{layerId}` },
-      ...{ pathParams: { serviceId, layerId }, params: {} },
+      about: about('layer'),
+      name: 'mapLayer',
+      path: `${PATH}/{layerId}`,
+      pathParams: { serviceId, layerId },
+      params: {},
       summary: 'A layer of a map service',
       run(x, path, members) {
         const layer = requireMapLayer(

@@ -38,7 +38,11 @@ export interface ServiceTiles {
 export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
   const { server, format } = tiles;
   return defineOperation({
-    ...{ surface: 'geoservices', protocol: server, permission: 'public', method: 'GET', tag: server },
+    surface: 'geoservices',
+    protocol: server,
+    permission: 'public',
+    method: 'GET',
+    tag: server,
     id: `geoservices.${tiles.id}`,
     path: `/rest/services/{serviceId}/${server}/tile/{level}/{row}/{column}`,
     summary: 'A tile of a service',
@@ -98,6 +102,10 @@ function parseColumn(ending: ServiceTiles['ending']): Param<number> {
 
 /** A tile of which nothing is left out. */
 const WHOLE_TILE = {
-  ...{ datetime: undefined, subset: undefined, filter: undefined, filterLang: 'cql2-text' as const },
-  ...{ filterCrs: undefined, properties: undefined },
+  datetime: undefined,
+  subset: undefined,
+  filter: undefined,
+  filterLang: 'cql2-text' as const,
+  filterCrs: undefined,
+  properties: undefined,
 };

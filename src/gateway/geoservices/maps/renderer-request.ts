@@ -71,7 +71,8 @@ function breaksRequest(layer: VectorCollection, members: Members, definition: Me
   if (!Number.isInteger(count) || count < 1 || count > LIMITS.classes)
     throw bad(`breakCount must be a whole number from 1 to ${LIMITS.classes}`);
   return {
-    ...{ type: 'classBreaks', methodName },
+    type: 'classBreaks',
+    methodName,
     symbols: listSymbols(layer, definition, 'Viridis'),
     task: {
       ...readFeatureQuery(layer, members),
@@ -108,12 +109,16 @@ function valuesRequest(layer: VectorCollection, members: Members, definition: Me
   if (typeof delimiter !== 'string' || delimiter.length > MAX_DELIMITER)
     throw bad(`fieldDelimiter must be text of ${MAX_DELIMITER} characters at most`);
   return {
-    ...{ type: 'uniqueValue', delimiter },
+    type: 'uniqueValue',
+    delimiter,
     symbols: listSymbols(layer, definition, 'CartoBold'),
     task: {
       ...readFeatureQuery(layer, members),
-      ...{ groupBy, statistics: [{ type: 'count', field: layer.source.idColumn }] },
-      ...{ sort: [], limit: GEOSERVICES_LIMITS.geoServicesRecords, offset: 0 },
+      groupBy,
+      statistics: [{ type: 'count', field: layer.source.idColumn }],
+      sort: [],
+      limit: GEOSERVICES_LIMITS.geoServicesRecords,
+      offset: 0,
     },
   };
 }

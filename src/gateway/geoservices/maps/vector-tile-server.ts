@@ -34,14 +34,21 @@ export interface VectorTileDeps extends TilesDeps {
 export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
   const style = (path: string, name: string) =>
     readingOperation({
-      ...{ about: about('styles'), name, path: `${PATH}/${path}`, pathParams: { serviceId }, params: {} },
+      about: about('styles'),
+      name,
+      path: `${PATH}/${path}`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'Style of a vector tile service',
       run: (x, { serviceId: service }, members) =>
         jsonReply(buildStyle(listLayers(deps, x.principal, service!)), documentFormat(members)),
     });
   return [
     ...readingOperation({
-      ...{ about: about('service'), name: 'vectorTileService', path: PATH, pathParams: { serviceId } },
+      about: about('service'),
+      name: 'vectorTileService',
+      path: PATH,
+      pathParams: { serviceId },
       params: {},
       summary: 'A vector tile service',
       run: (x, { serviceId: service }, members) =>
@@ -54,8 +61,13 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
     ...style('resources/styles/root.json', 'vectorTileStyle'),
     ...symbolOperations(deps.symbols, {
       about: {
-        ...{ surface: 'geoservices', protocol: SERVER, permission: 'public', method: 'GET', tag: SERVER },
-        ...{ openQuery: true, failure: byStatus(inBandFailure(SERVER, 'resources')) },
+        surface: 'geoservices',
+        protocol: SERVER,
+        permission: 'public',
+        method: 'GET',
+        tag: SERVER,
+        openQuery: true,
+        failure: byStatus(inBandFailure(SERVER, 'resources')),
       },
       ids: 'geoservices',
       path: `${PATH}/resources`,
@@ -64,7 +76,10 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
       require: (x) => requireVisibleService(deps, x.principal, (x.params as { serviceId: string }).serviceId),
     }),
     tileOperation(deps, {
-      ...{ id: 'vectorTile', server: SERVER, format: MVT_FORMAT, ending: '.pbf' },
+      id: 'vectorTile',
+      server: SERVER,
+      format: MVT_FORMAT,
+      ending: '.pbf',
       layersOf: (principal, id) => listLayers(deps, principal, id),
     }),
   ];
@@ -97,8 +112,12 @@ function serviceDocument(name: string, layers: readonly VectorCollection[]) {
     tiles: ['tile/{z}/{y}/{x}.pbf'],
     defaultStyles: 'resources/styles',
     spatialReference: createSpatialReference(WEB_MERCATOR),
-    ...{ initialExtent: extent, fullExtent: extent },
-    ...{ minScale: scales[0], maxScale: scales.at(-1), minLOD: 0, maxLOD: scales.length - 1 },
+    initialExtent: extent,
+    fullExtent: extent,
+    minScale: scales[0],
+    maxScale: scales.at(-1),
+    minLOD: 0,
+    maxLOD: scales.length - 1,
     tileInfo: info,
     maxzoom: scales.length - 1,
     exportTilesAllowed: false,

@@ -42,8 +42,14 @@ const MULTIPART = 'multipart/related';
 /** Image services as WCS 2.0.1, each with one coverage. */
 export function wcsOperation(deps: MapDeps): Operation {
   return defineOperation({
-    ...{ surface: 'geoservices', protocol: 'WCS-2.0.1', permission: 'public', method: 'GET' },
-    ...{ openQuery: true, takesToken: true, tag: 'ImageServer', id: 'geoservices.wcs' },
+    surface: 'geoservices',
+    protocol: 'WCS-2.0.1',
+    permission: 'public',
+    method: 'GET',
+    openQuery: true,
+    takesToken: true,
+    tag: 'ImageServer',
+    id: 'geoservices.wcs',
     summary: 'An image service as WCS',
     path: '/rest/services/{serviceId}/ImageServer/WCSServer',
     params: {

@@ -39,8 +39,10 @@ import {
 
 const MAX_TEXT = 8000;
 const FORMATS = {
-  ...{ 'image/png': PNG_FORMAT, 'image/jpeg': JPEG_FORMAT },
-  ...{ 'image/webp': WEBP_FORMAT, 'image/tiff': TIFF_FORMAT },
+  'image/png': PNG_FORMAT,
+  'image/jpeg': JPEG_FORMAT,
+  'image/webp': WEBP_FORMAT,
+  'image/tiff': TIFF_FORMAT,
 };
 /** Pixels around a place in which features count. */
 const TOLERANCE = '3';
@@ -48,14 +50,15 @@ const TOLERANCE = '3';
 /** Map services as WMS 1.3.0 and 1.1.1; layers have their numbers as names. */
 export function wmsOperation(deps: MapDeps): Operation {
   return defineOperation({
-    ...{
-      surface: 'geoservices',
-      protocol: 'MapServer',
-      permission: 'public',
-      method: 'GET',
-      tag: 'MapServer',
-    },
-    ...{ openQuery: true, takesToken: true, id: 'geoservices.wms', summary: 'A map service as WMS' },
+    surface: 'geoservices',
+    protocol: 'MapServer',
+    permission: 'public',
+    method: 'GET',
+    tag: 'MapServer',
+    openQuery: true,
+    takesToken: true,
+    id: 'geoservices.wms',
+    summary: 'A map service as WMS',
     path: '/rest/services/{serviceId}/MapServer/WMSServer',
     params: { serviceId: pathString('serviceId', 'Name of a service.') },
     responses: {
@@ -152,9 +155,13 @@ function map(
   if (hex === undefined) throw badParameter('BGCOLOR', 'must be 0xRRGGBB');
   const transparent = readFlagMember(pairs, 'TRANSPARENT', false);
   return drawLayers(x, deps, {
-    ...{ layers: layers.reverse(), filters: new Map(), window: readWindow(layers, pairs, version) },
+    layers: layers.reverse(),
+    filters: new Map(),
+    window: readWindow(layers, pairs, version),
     format: FORMATS[requireFormat(pairs, 'FORMAT', WMS_FORMATS) as keyof typeof FORMATS],
-    ...{ dpi: 96, transparent, time: undefined },
+    dpi: 96,
+    transparent,
+    time: undefined,
     ...(transparent ? {} : { bgcolor: `#${hex}` }),
   });
 }
@@ -184,13 +191,14 @@ async function featureInfo(
     deps,
     { layers, filters: new Map() },
     {
-      ...{ geometry: at.join(), geometryType: 'esriGeometryPoint', sr: `${crs.epsg}`, tolerance: TOLERANCE },
-      ...{
-        mapExtent: bbox.join(),
-        imageDisplay: `${width},${height},96`,
-        layers: 'all',
-        returnGeometry: false,
-      },
+      geometry: at.join(),
+      geometryType: 'esriGeometryPoint',
+      sr: `${crs.epsg}`,
+      tolerance: TOLERANCE,
+      mapExtent: bbox.join(),
+      imageDisplay: `${width},${height},96`,
+      layers: 'all',
+      returnGeometry: false,
     },
   );
   return infoReply(format, byLayer(JSON.parse(`[${joinResults(results)}]`), most));
@@ -219,7 +227,10 @@ function infoReply(mediaType: string, results: readonly Result[]): Reply {
 function infoText(mediaType: string, results: readonly Result[]): string {
   if (mediaType === 'application/json') {
     const features = results.map(({ layerName, attributes: properties }) => ({
-      ...{ type: 'Feature', geometry: null, layerName, properties },
+      type: 'Feature',
+      geometry: null,
+      layerName,
+      properties,
     }));
     return JSON.stringify({ type: 'FeatureCollection', features });
   }

@@ -42,7 +42,11 @@ const isList = (definition: Definition) => 'isRasterList' in definition && defin
 /** A task as its document tells it. */
 export function taskDocument({ id, title, description, keywords, inputs, outputs }: ProcessDefinition) {
   return {
-    ...{ name: id, displayName: title, description, category: keywords[0] ?? '', helpUrl: '' },
+    name: id,
+    displayName: title,
+    description,
+    category: keywords[0] ?? '',
+    helpUrl: '',
     executionType: 'esriExecutionTypeAsynchronous',
     parameters: [
       ...Object.entries(inputs).map(([name, input]) => ({
@@ -60,9 +64,14 @@ export function taskDocument({ id, title, description, keywords, inputs, outputs
 function buildParameter(name: string, definition: Definition, direction: 'Input' | 'Output') {
   const { enum: choices, default: usual = null } = definition.schema as Schema;
   return {
-    ...{ name, dataType: getGpDataType(definition), displayName: definition.title },
-    ...{ description: definition.description, direction: `esriGPParameterDirection${direction}` },
-    ...{ defaultValue: usual, dependency: '', category: '' },
+    name,
+    dataType: getGpDataType(definition),
+    displayName: definition.title,
+    description: definition.description,
+    direction: `esriGPParameterDirection${direction}`,
+    defaultValue: usual,
+    dependency: '',
+    category: '',
     ...(choices ? { choiceList: choices } : {}),
   };
 }

@@ -66,13 +66,21 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
   const { processes } = deps;
   return [
     ...readingOperation({
-      ...{ about: about('service'), name: 'gpService', path: ROOT, pathParams: {}, params: {} },
+      about: about('service'),
+      name: 'gpService',
+      path: ROOT,
+      pathParams: {},
+      params: {},
       summary: 'The geoprocessing service',
       run: (_x, _path, members) =>
         jsonReply(serviceDocument(processes.list.map(({ id }) => id)), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('task'), name: 'gpTask', path: TASK, pathParams: { task }, params: {} },
+      about: about('task'),
+      name: 'gpTask',
+      path: TASK,
+      pathParams: { task },
+      params: {},
       summary: 'A geoprocessing task',
       run: (_x, path, members) =>
         jsonReply(taskDocument(processes.get(path['task']!)), documentFormat(members)),
@@ -94,7 +102,11 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
       return jsonReply({ jobId: job.id, jobStatus: chooseStatus(job) }, documentFormat(members));
     }),
     ...readingOperation({
-      ...{ about: about('job'), name: 'gpJob', path: JOB, pathParams: { task, jobId }, params: {} },
+      about: about('job'),
+      name: 'gpJob',
+      path: JOB,
+      pathParams: { task, jobId },
+      params: {},
       summary: 'How a job is',
       async run(x, path, members) {
         const { job, process } = await loadJob(x, deps, path);
@@ -103,8 +115,11 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('result'), name: 'gpResult', path: `${JOB}/results/{parameter}` },
-      ...{ pathParams: { task, jobId, parameter }, params: {} },
+      about: about('result'),
+      name: 'gpResult',
+      path: `${JOB}/results/{parameter}`,
+      pathParams: { task, jobId, parameter },
+      params: {},
       summary: 'A result of a job',
       async run(x, path, members) {
         const { job, process } = await loadJob(x, deps, path);
@@ -114,7 +129,10 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
       },
     }),
     ...changing({
-      ...{ verb: 'cancel', path: `${JOB}/cancel`, params: { task, jobId }, summary: 'Cancel a job' },
+      verb: 'cancel',
+      path: `${JOB}/cancel`,
+      params: { task, jobId },
+      summary: 'Cancel a job',
       async run(x) {
         const { job } = await loadJob(x, deps, x.params as unknown as Record<string, string>);
         const end = await processes.dismiss(job.id, x.principal);
@@ -158,9 +176,13 @@ function continuedReply(x: Exchange, { id }: ProcessDefinition, job: JobRow, mem
 }
 
 const serviceDocument = (tasks: readonly string[]) => ({
-  ...{ currentVersion: CURRENT_VERSION, serviceDescription: 'The processes of this server.', tasks },
-  ...{ executionType: 'esriExecutionTypeAsynchronous', resultMapServerName: '' },
-  ...{ maximumRecords: GEOSERVICES_LIMITS.geoServicesRecordsMax, capabilities: '' },
+  currentVersion: CURRENT_VERSION,
+  serviceDescription: 'The processes of this server.',
+  tasks,
+  executionType: 'esriExecutionTypeAsynchronous',
+  resultMapServerName: '',
+  maximumRecords: GEOSERVICES_LIMITS.geoServicesRecordsMax,
+  capabilities: '',
 });
 
 type Run = (x: Exchange, process: ProcessDefinition, members: Members) => Promise<Reply>;
@@ -168,7 +190,10 @@ type Run = (x: Exchange, process: ProcessDefinition, members: Members) => Promis
 /** Something that begins a job. */
 function submission(deps: GpDeps, verb: string, summary: string, run: Run): Operation[] {
   return changing({
-    ...{ verb, summary, path: `${TASK}/${verb}`, params: { task } },
+    verb,
+    summary,
+    path: `${TASK}/${verb}`,
+    params: { task },
     run(x) {
       const { task: id } = x.params as unknown as { task: string };
       return run(x, deps.processes.get(id), mergeParameters(x));
@@ -188,7 +213,10 @@ interface Change {
 function changing({ verb, path, params, summary, run }: Change): Operation[] {
   const spec = {
     ...about(verb),
-    ...{ path, summary, audited: true, params },
+    path,
+    summary,
+    audited: true,
+    params,
     run(x: Exchange) {
       requirePermission(x, PROCESS_PERMISSIONS.execute);
       return run(x);
@@ -234,7 +262,9 @@ function submit(
   const inputs = resolveRasters(sent, visible(x.principal).collections);
   const execution = readExecution(process, { inputs }, x.baseUrl);
   return processes.execute(process, execution, x.principal, {
-    ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: 'Normal' },
+    correlationId: x.correlationId,
+    baseUrl: x.baseUrl,
+    priority: 'Normal',
     trace: formatTraceparent((x.span as RequestSpan | undefined)?.span),
   });
 }
@@ -265,7 +295,8 @@ function jobDocument(job: JobRow, process: ProcessDefinition, messages: object[]
   const results = names.map((name) => [name, { paramUrl: `results/${name}` }] as const);
   const failure = { type: 'esriJobMessageTypeError', description: job.failure_message };
   return {
-    ...{ jobId: job.id, jobStatus: chooseStatus(job) },
+    jobId: job.id,
+    jobStatus: chooseStatus(job),
     ...(names.length === 0 ? {} : { results: Object.fromEntries(results) }),
     inputs: {},
     messages: job.failure_message === null || messages.length > 0 ? messages : [failure],

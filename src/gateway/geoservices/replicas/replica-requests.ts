@@ -226,7 +226,8 @@ export function syncRequest(
   for (const layerId of edits.keys())
     if (!uploading.has(layerId)) throw badParameter('edits', `layer ${layerId} is not to be uploaded`);
   return {
-    ...{ layers, edits },
+    layers,
+    edits,
     atomic: readFlagMember(members, 'rollbackOnFailure', false),
     close: readFlagMember(members, 'closeReplica', false),
   };

@@ -175,7 +175,10 @@ function sealed(reply: Reply, request: RepeatableRequest): string | null {
     return null;
   const parts: ReplyParts = {
     status,
-    ...{ mediaType, headers, etag, cacheControl },
+    mediaType,
+    headers,
+    etag,
+    cacheControl,
     body: body === undefined ? undefined : Buffer.from(body as string).toString('base64'),
   };
   const text = JSON.stringify(parts);

@@ -88,8 +88,10 @@ export async function readJobDiagnostics(
     },
     events,
     artifacts: {
-      ...{ state: 'available', availableCount: artifacts.get(job.id) ?? 0 },
-      ...{ expiredCount: 0, unavailableCount: 0 },
+      state: 'available',
+      availableCount: artifacts.get(job.id) ?? 0,
+      expiredCount: 0,
+      unavailableCount: 0,
     },
     failure: buildFailure(job, steps, retryRefusal),
   };
@@ -108,7 +110,10 @@ async function loadEvents(
   const shown = rows.slice(0, limit);
   const hasMore = rows.length > shown.length;
   return {
-    ...{ state: 'available', items: shown.map(eventView), totalCount, limit },
+    state: 'available',
+    items: shown.map(eventView),
+    totalCount,
+    limit,
     truncated: shown.length < totalCount,
     firstCursor: shown[0] ? encodeCursor(CURSOR, [shown[0].id - 1]) : null,
     nextCursor: hasMore ? encodeCursor(CURSOR, [shown.at(-1)!.id]) : null,
@@ -142,7 +147,9 @@ function buildFailure(
   const failed = steps.find((step) => step.attempt === attempt && step.status === 'Failed');
   return {
     classification: state === 'Cancelled' ? 'cancelled' : 'execution_failed',
-    ...{ message, phase: failed?.phase ?? phase, stepOrdinal: failed?.ordinal ?? null },
+    message,
+    phase: failed?.phase ?? phase,
+    stepOrdinal: failed?.ordinal ?? null,
     recovery: retryRefusal ?? `Retry the job: POST /api/v1/admin/jobs/${id}/retry.`,
   };
 }

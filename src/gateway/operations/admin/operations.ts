@@ -91,7 +91,7 @@ export const activeOperations = group(
         const { id } = requireJob(await deps.jobs.get(params.operationId), principal, isInTenant);
         const job = await deps.jobs.cancel(id);
         const message = cancelMessage(job, 'operation');
-        return { OperationId: job.id, Type: computeType(job, deps), Message: message };
+        return { OperationId: job.id, Type: convertType(job, deps), Message: message };
       },
     }),
   ],
@@ -120,14 +120,14 @@ async function active(type: number | undefined, { tenantId: tenant }: Principal,
   const rows = await deps.jobs.store.list({ states: ['Queued', 'Running'], tenant, limit: MOST });
   const items = rows.map((job) => ({
     operationId: job.id,
-    type: computeType(job, deps),
+    type: convertType(job, deps),
     ...progressView(job),
   }));
   return type === undefined ? items : items.filter((item) => item.type === type);
 }
 
 /** Kinds that this version does not know count as orchestration. */
-function computeType(job: JobRow, deps: AdminDeps): number {
+function convertType(job: JobRow, deps: AdminDeps): number {
   return deps.jobs.kindOf(job.kind)?.operationType ?? TYPES.indexOf('Orchestration');
 }
 

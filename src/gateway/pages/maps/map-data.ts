@@ -128,7 +128,8 @@ function vectorLayer(collection: VectorCollection, baseUrl: string): VectorLayer
   const geometry = mapGeometry(collection.source.geometryType);
   return {
     ...common(collection, baseUrl, 'mlt'),
-    ...{ kind: 'vector', encoding: 'mlt' },
+    kind: 'vector',
+    encoding: 'mlt',
     sourceLayers: [collection.id],
     geometry,
     style: pageStyle(collection),
@@ -146,7 +147,8 @@ function archiveLayer(collection: ArchiveCollection, baseUrl: string): MapLayerD
   if (!isVectorArchive(format)) return { ...shared, kind: 'raster' };
   return {
     ...shared,
-    ...{ kind: 'vector', encoding: format },
+    kind: 'vector',
+    encoding: format,
     sourceLayers: collection.vectorLayers.map(({ id }) => id),
     geometry: 'mixed',
     style: pageStyle(collection),

@@ -135,7 +135,10 @@ function suggestions(collections: readonly Collection[]): Markup {
 
 function boxMap(baseUrl: string): Markup {
   const data: MapData = {
-    ...{ baseUrl, bounds: null, layers: [], features: null },
+    baseUrl,
+    bounds: null,
+    layers: [],
+    features: null,
     basemap: basemapData(baseUrl),
   };
   return mapFrame({ data, label: 'Map to draw a box on' });

@@ -112,12 +112,18 @@ export const proposals = group(
 function buildSummary(proposal: Proposal) {
   const { id: proposalId, process, proposer, collections, status, createdAt, updatedAt } = proposal;
   return {
-    ...{ proposalId, kind: KIND, status },
+    proposalId,
+    kind: KIND,
+    status,
     riskLevel: collections.length > 0 ? 'Medium' : 'Low',
     summary: `Execute ${process} for ${proposer.name}`,
     actionDiscriminator: process,
-    ...{ findingId: null, autonomyRule: null, requestedBy: formatActor(proposer), requestedByAgent: null },
-    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+    findingId: null,
+    autonomyRule: null,
+    requestedBy: formatActor(proposer),
+    requestedByAgent: null,
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
   };
 }
 
@@ -129,8 +135,10 @@ function buildDetail(proposal: Proposal & { readonly draft: ProposalDraft }) {
     dryRun: listReads(draft),
     warnings: [],
     blockingReasons,
-    ...{ guardrailTier: null, executionOperationId: jobId ?? null },
-    ...{ resolvedBy: resolution?.by ?? null, resolvedAt: optionalTimestamp(resolution?.at ?? null) },
+    guardrailTier: null,
+    executionOperationId: jobId ?? null,
+    resolvedBy: resolution?.by ?? null,
+    resolvedAt: optionalTimestamp(resolution?.at ?? null),
     resolutionReason: resolution?.reason ?? null,
   };
 }

@@ -44,7 +44,8 @@ const Register = Type.Object({
   objectKey: Type.String({ minLength: 1 }),
   connection: Type.Optional(
     Type.String({
-      ...{ minLength: 1, maxLength: 256 },
+      minLength: 1,
+      maxLength: 256,
       description: 'Id or name of the connection that the bucket is read by; else the environment says it.',
     }),
   ),
@@ -123,7 +124,9 @@ function view(raster: CloudRaster): Static<typeof View> {
     layerId,
     name,
     description,
-    ...{ provider: about.provider, bucket: about.bucket, objectKey: about.objectKey },
+    provider: about.provider,
+    bucket: about.bucket,
+    objectKey: about.objectKey,
     connection: about.connectionId ?? null,
     width: info?.width ?? null,
     height: info?.height ?? null,

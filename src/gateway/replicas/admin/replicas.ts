@@ -89,7 +89,8 @@ export const replicas = group(
         const replica = await requireReplica(x, deps);
         const list = await deps.state.replicaConflicts.list(replica.id, params.status);
         return {
-          ...{ serviceId: replica.service, replicaId: replica.id },
+          serviceId: replica.service,
+          replicaId: replica.id,
           ...(params.status === undefined ? {} : { statusFilter: params.status }),
           conflicts: list.map((conflict) => conflictSummary(replica, conflict)),
         };
@@ -170,7 +171,10 @@ function readDecision(body: Static<typeof ResolveBody>): Decision {
 function buildSummary(replica: Replica): Static<typeof ReplicaSummary> {
   const { id, name, service, layers, syncModel, createdAt, syncedAt } = replica;
   return {
-    ...{ replicaId: id, replicaName: name, serviceId: service, syncModel },
+    replicaId: id,
+    replicaName: name,
+    serviceId: service,
+    syncModel,
     layerIds: layers.map(({ layerId }) => layerId),
     status: isExpired(replica) ? 'expired' : 'active',
     createdAt: timestamp(createdAt),

@@ -82,8 +82,11 @@ export class SigningKeys {
         return importJWK(key.body.publicKey, ALGORITHM);
       },
       {
-        ...{ algorithms: [ALGORITHM], audience: AUDIENCE, typ: TOKEN_TYPE },
-        ...{ requiredClaims: ['sub', 'exp', 'iat'], currentDate: new Date(this.now()) },
+        algorithms: [ALGORITHM],
+        audience: AUDIENCE,
+        typ: TOKEN_TYPE,
+        requiredClaims: ['sub', 'exp', 'iat'],
+        currentDate: new Date(this.now()),
       },
     );
     return payload;

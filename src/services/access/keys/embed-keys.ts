@@ -137,8 +137,12 @@ export class EmbedKeys {
     const scope = this.#byId.get(principal.id)?.body.scope;
     if (!scope) return;
     const use: EmbedUse = {
-      ...{ integration: scope.integrationId ?? '', tenant: scope.tenantId ?? '', origin: origin ?? '' },
-      ...{ service: SERVICE, layer: layer ?? '', eventType: event },
+      integration: scope.integrationId ?? '',
+      tenant: scope.tenantId ?? '',
+      origin: origin ?? '',
+      service: SERVICE,
+      layer: layer ?? '',
+      eventType: event,
     };
     this.#uses.add(JSON.stringify(use));
     if (event !== 'policyDenial') this.#lastUses.add(principal.id);
@@ -186,7 +190,11 @@ function buildPrincipal({ id, body }: StoredEmbedKey): Principal {
   const { allowedContentIds: layers, tenantId } = scope;
   const { rateLimitRequestsPerWindow: requests, rateLimitWindowSeconds: seconds } = scope;
   return {
-    ...{ kind: 'embed-key', id, name, roles: [], claims: {} },
+    kind: 'embed-key',
+    id,
+    name,
+    roles: [],
+    claims: {},
     // Anybody can copy the key from the page: it reads what callers without credentials read, of its layers.
     permissions: [],
     ...(layers.length > 0 ? { layers } : {}),

@@ -31,7 +31,10 @@ export async function providedUser(
   const name = findText(claims['preferred_username']) ?? email ?? sub;
   const typed = name.replace(NOT_OF_NAMES, '').slice(0, 100) || 'user';
   return users.provided({
-    ...{ providerId: id, subject: sub, name: typed, displayName: findText(claims['name']) ?? typed },
+    providerId: id,
+    subject: sub,
+    name: typed,
+    displayName: findText(claims['name']) ?? typed,
     email: email !== undefined && EMAIL.test(email) ? email : null,
     roles: listRoles(body, claims, rules),
     tenantId: body.tenantClaim === null ? undefined : (readValues(at(claims, body.tenantClaim))[0] ?? null),

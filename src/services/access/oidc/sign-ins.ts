@@ -58,7 +58,10 @@ export class SignIns {
     const state = `${provider.id}.${client.randomState()}`;
     const nonce = client.randomNonce();
     const url = client.buildAuthorizationUrl(configuration, {
-      ...{ redirect_uri: baseUrl + CALLBACK, scope: SCOPES, state, nonce },
+      redirect_uri: baseUrl + CALLBACK,
+      scope: SCOPES,
+      state,
+      nonce,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     });

@@ -106,7 +106,8 @@ export class LayerDisplay {
       (url): ConnectionUrl => ({ stored, url }),
       // Its layers are there, and answer that the database does not.
       (error: unknown): ConnectionUrl => ({
-        ...{ stored, url: connections.publicUrlOf(stored) },
+        stored,
+        url: connections.publicUrlOf(stored),
         problem: (error as Error).message,
       }),
     );

@@ -10,6 +10,8 @@ import { ZarrStores } from './zarr.js';
 
 export interface ManagedRastersDeps extends RegisteredDeps, GridDeps {
   jobs: JobEngine;
+  /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
+  readMs?: number;
   storage: Storage;
   storeOf: StoreOf;
 }

@@ -161,8 +161,11 @@ export class Exports {
     const { size: bytes } = await stat(path);
     const name = createExportFileName(plan);
     await context.artifact({
-      ...{ label: name, kind: 'layer-export', content_type: mediaType },
-      ...{ size_bytes: bytes, location: path },
+      label: name,
+      kind: 'layer-export',
+      content_type: mediaType,
+      size_bytes: bytes,
+      location: path,
     });
     return { path, name, mediaType, bytes, features };
   }

@@ -77,11 +77,11 @@ function buildScan(
   return {
     sourceKind: 'arcgis-geoservices-rest',
     source: {
-      ...{
-        baseUrl: origin + pathname.replace(/\/$/, ''),
-        displayName: services.length === 1 ? services[0]!.name : host,
-      },
-      ...{ product: 'GeoServices REST', version: null, build: null },
+      baseUrl: origin + pathname.replace(/\/$/, ''),
+      displayName: services.length === 1 ? services[0]!.name : host,
+      product: 'GeoServices REST',
+      version: null,
+      build: null,
       serviceType: services.length === 1 ? services[0]!.url.replace(/^.*\//, '') : 'Catalog',
     },
     containers: services.map(buildContainer),
@@ -123,15 +123,22 @@ function buildResource({ url }: RemoteService, layer: RemoteLayer): InventoryRes
     hasAttachments: layer.hasAttachments ?? null,
     capabilities: layer.featureCount === undefined ? [] : ['features'],
     fields: (layer.fields ?? []).map(({ name, type, alias, nullable }) => ({
-      ...{ name, fieldType: type ?? 'unknown', alias: alias ?? null, nullable: nullable ?? null },
-      ...{ domainType: null, domainName: null, domainValues: [] },
+      name,
+      fieldType: type ?? 'unknown',
+      alias: alias ?? null,
+      nullable: nullable ?? null,
+      domainType: null,
+      domainName: null,
+      domainValues: [],
     })),
     spatialReferences:
       srid === undefined
         ? []
         : [
             {
-              ...{ role: 'storage', sourceValue: String(srid), srid },
+              role: 'storage',
+              sourceValue: String(srid),
+              srid,
               crsUri: `http://www.opengis.net/def/crs/EPSG/0/${srid}`,
             },
           ],

@@ -156,7 +156,8 @@ class Run {
     await withFile(path, async () => {
       const { bytes } = await this.#ask('ingest.download', {
         ...buildDownload(this.job.request, `${objectId}/attachments/${id}`),
-        ...{ path, maxBytes: LIMITS.attachmentBytes },
+        path,
+        maxBytes: LIMITS.attachmentBytes,
       });
       this.#bytes += bytes;
       // A failure that is told with the status 200 is a document of another length.
@@ -176,8 +177,14 @@ class Run {
       {
         source: whole(collection).source,
         filter: equalsAny(key, objectIds.map(exactInteger)),
-        ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
-        ...{ fields: [key], skipGeometry: true, limit: objectIds.length, offset: 0 },
+        format: 'geojson',
+        crs: CRS84.proj,
+        swapAxes: false,
+        precision: 7,
+        fields: [key],
+        skipGeometry: true,
+        limit: objectIds.length,
+        offset: 0,
       },
       { signal: context.signal },
     );

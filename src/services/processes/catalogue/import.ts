@@ -98,7 +98,8 @@ function readImport(values: Readonly<Record<string, unknown>>): FileImport {
   const { file, fileName, collection, title, layer, sourceSrid, targetSrid } =
     values as unknown as ImportValues;
   return {
-    ...{ url: file.href, table: collection },
+    url: file.href,
+    table: collection,
     ...(fileName === undefined ? {} : { fileName }),
     ...(title === undefined ? {} : { title }),
     ...(layer === undefined ? {} : { layer }),

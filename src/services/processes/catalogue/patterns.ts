@@ -53,7 +53,8 @@ const grid: ProcessDefinition = {
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => ({
     process: {
-      ...{ kind: 'grid', shape: shapeOf(values) },
+      kind: 'grid',
+      shape: shapeOf(values),
       side: positive('cellSize', lengthInCrs(values, 'cellSize', facts)),
     },
     fields: [],

@@ -51,7 +51,8 @@ const algebra = rasterProcess({
   },
   allBands: true,
   plan: (values) => ({
-    ...{ kind: 'algebra', oneBand: false },
+    kind: 'algebra',
+    oneBand: false,
     expressions: parseExpressions(String(values['expression'])),
     resampling: getResampling(values),
   }),
@@ -96,7 +97,8 @@ const change = rasterProcess({
     resampling: resamplingInput,
   },
   plan: (values) => ({
-    ...{ kind: 'algebra', oneBand: true },
+    kind: 'algebra',
+    oneBand: true,
     expressions: parseBandMath(
       formatChange(
         (values['method'] as (typeof METHODS)[number]) ?? 'difference',

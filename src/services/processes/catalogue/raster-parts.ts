@@ -105,7 +105,10 @@ export function rasterProcess({
 }: RasterSpec): ProcessDefinition {
   const { name, definition } = buildOutput(output);
   return {
-    ...{ id, title, description, keywords: ['raster'] },
+    id,
+    title,
+    description,
+    keywords: ['raster'],
     inputs: {
       ...rasters,
       ...(allBands ? {} : { band: bandInput }),

@@ -47,7 +47,8 @@ const hillshade = rasterProcess({
     zFactor,
   },
   plan: (values, facts) => ({
-    ...{ kind: 'terrain', mode: 'hillshade' },
+    kind: 'terrain',
+    mode: 'hillshade',
     options: [
       ...[
         '-az',
@@ -77,7 +78,8 @@ const slope = rasterProcess({
     const [flag, scale] = buildScale(facts);
     const units = values['units'] === 'percent' ? ['-p'] : [];
     return {
-      ...{ kind: 'terrain', mode: 'slope' },
+      kind: 'terrain',
+      mode: 'slope',
       options: [...units, flag!, String(Number(scale) / getNumberInput(values, 'zFactor', 1))],
     };
   },
@@ -134,7 +136,9 @@ const viewshed = rasterProcess({
       throw badParameter('/inputs/raster', 'must be in a projected CRS: reproject it before');
     const maxDistance = values['maxDistance'] as number | undefined;
     return {
-      ...{ kind: 'viewshed', x: getNumberInput(values, 'observerX'), y: getNumberInput(values, 'observerY') },
+      kind: 'viewshed',
+      x: getNumberInput(values, 'observerX'),
+      y: getNumberInput(values, 'observerY'),
       observerHeight: getNumberInput(values, 'observerHeight', 2),
       targetHeight: getNumberInput(values, 'targetHeight'),
       ...(maxDistance === undefined ? {} : { maxDistance }),

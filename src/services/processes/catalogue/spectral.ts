@@ -54,7 +54,9 @@ export const spectralIndex = rasterProcess({
   },
   allBands: true,
   plan: (values) => ({
-    ...{ kind: 'algebra', oneBand: false, resampling: 'nearest' },
+    kind: 'algebra',
+    oneBand: false,
+    resampling: 'nearest',
     expressions: parseBandMath(formatExpression(values)),
   }),
 });

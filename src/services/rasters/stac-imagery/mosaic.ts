@@ -27,7 +27,8 @@ export function sceneRaster(
 ): RemoteRaster | BandStack {
   const parts = hrefs.map(
     (href): RemoteRaster => ({
-      ...{ kind: 'remote', url: resolveSourceUrl(href) },
+      kind: 'remote',
+      url: resolveSourceUrl(href),
       // An API could name what only this server may read.
       ...(credentials !== 'environment' && { isAnonymous: true }),
     }),
@@ -79,9 +80,16 @@ export function sceneMosaic(imagery: Imagery): RasterInfo {
     .at(-1);
   const { blockSize, overviewCount } = sample;
   return {
-    ...{ bands: [...bands], blockSize, overviewCount, ...grid, driver: 'mosaic' },
+    bands: [...bands],
+    blockSize,
+    overviewCount,
+    ...grid,
+    driver: 'mosaic',
     source: {
-      ...{ kind: 'mosaic' as const, members, grid, byRange: true as const },
+      kind: 'mosaic' as const,
+      members,
+      grid,
+      byRange: true as const,
       ...(isWindow && { search: source }),
       ...chooseReading(source, sample),
     },
@@ -108,7 +116,7 @@ function computeArea({ source, search, sample }: Imagery): Box {
 /** The scenes of a search as members, in the order in which they are drawn. */
 export function sceneMembers(source: StacSource, scenes: readonly Scene[]): MosaicMember[] {
   const ids = collectIds(source, scenes);
-  return inDrawingOrder(scenes, source.merge).flatMap((scene) => buildMember(source, scene, ids));
+  return inDrawingOrder(scenes, source.merge).flatMap((scene) => buildMembers(source, scene, ids));
 }
 
 /** Ids of members: those of the scenes, with their collections where several have one. */
@@ -169,7 +177,7 @@ function inDrawingOrder(scenes: readonly Scene[], merge: SceneMerge): readonly S
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** None for an address that nobody can read. */
-function buildMember(source: StacSource, scene: Scene, ids: ReadonlyMap<Scene, string>): MosaicMember[] {
+function buildMembers(source: StacSource, scene: Scene, ids: ReadonlyMap<Scene, string>): MosaicMember[] {
   const { bbox, acquired, self, cloudCover } = scene;
   try {
     return [

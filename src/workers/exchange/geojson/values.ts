@@ -87,7 +87,8 @@ export class PropertyFacts {
     if (before === undefined && this.#facts.size >= MAX_NAMES) return;
     // Where one text is no time, none matters.
     const isKnown = before !== undefined && before & TEXT && value.first === QUOTE;
-    const facts = (before ?? 0) | (isKnown ? buildLength(value) : countFacts(value) | buildLength(value));
+    const facts =
+      (before ?? 0) | (isKnown ? computeLength(value) : encodeFacts(value) | computeLength(value));
     if (facts !== before) this.#facts.set(name, facts);
   }
 
@@ -192,9 +193,9 @@ function findForm(facts: number): Form | undefined {
 }
 
 /** The quotes of a string do not count. */
-const buildLength = ({ length }: ScannedValue) => (length > MAX_DBF_TEXT + 2 ? LONG_TEXT : 0);
+const computeLength = ({ length }: ScannedValue) => (length > MAX_DBF_TEXT + 2 ? LONG_TEXT : 0);
 
-function countFacts(value: ScannedValue): number {
+function encodeFacts(value: ScannedValue): number {
   const { first } = value;
   if (first === QUOTE) return value.length > MAX_TIME_LENGTH ? TEXT : factsOfText(value.text());
   if (first === MINUS || (first >= ZERO && first <= NINE)) return factsOfNumber(value.text());

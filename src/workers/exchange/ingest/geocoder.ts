@@ -76,10 +76,23 @@ function findPlace(label: string, { x, y }: RemoteJson, attributes: RemoteJson):
   const of = (...names: string[]) =>
     names.map((name) => text(attributes, name)).find((one) => one !== '') ?? '';
   return {
-    ...{ id: 0, label, x, y, rank: 0, language: of('LangCode'), name: of('PlaceName') },
-    ...{ houseNumber: of('AddNum'), street: of('StName'), neighborhood: of('Nbrhd', 'Neighborhood') },
-    ...{ city: of('City'), subregion: of('Subregion'), region: of('Region'), postal: of('Postal') },
-    ...{ country: of('CntryName'), countryCode: of('Country', 'CountryCode'), type: of('Type', 'Addr_type') },
+    id: 0,
+    label,
+    x,
+    y,
+    rank: 0,
+    language: of('LangCode'),
+    name: of('PlaceName'),
+    houseNumber: of('AddNum'),
+    street: of('StName'),
+    neighborhood: of('Nbrhd', 'Neighborhood'),
+    city: of('City'),
+    subregion: of('Subregion'),
+    region: of('Region'),
+    postal: of('Postal'),
+    country: of('CntryName'),
+    countryCode: of('Country', 'CountryCode'),
+    type: of('Type', 'Addr_type'),
   };
 }
 

@@ -198,8 +198,11 @@ async function query(
       ...(isTable
         ? { returnGeometry: 'false' }
         : {
-            ...{ returnGeometry: 'true', returnZ: String(hasZ), returnM: 'false' },
-            ...{ returnTrueCurves: 'false', outSR: String(srid) },
+            returnGeometry: 'true',
+            returnZ: String(hasZ),
+            returnM: 'false',
+            returnTrueCurves: 'false',
+            outSR: String(srid),
           }),
     },
     asking,

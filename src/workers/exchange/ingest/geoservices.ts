@@ -55,12 +55,12 @@ async function layerByResource(
   const [own = entry] = parseServiceLayer(await read(path), srid);
   const isOfFeatures = own.layerType === 'Feature Layer' || own.layerType === 'Table';
   if (!isOfFeatures) return own;
-  const featureCount = await findCount(path, read);
+  const featureCount = await fetchCount(path, read);
   return featureCount === undefined ? own : { ...own, featureCount };
 }
 
 /** Undefined for a layer that cannot be queried. */
-async function findCount(path: string, read: Read): Promise<number | undefined> {
+async function fetchCount(path: string, read: Read): Promise<number | undefined> {
   try {
     const { count } = await read(`${path}/query`, { where: '1=1', returnCountOnly: 'true' });
     return readJsonInteger(count);

@@ -49,7 +49,10 @@ export function downloadObject({ store, key, ...task }: ObjectTask, asking: Remo
 
 function buildQuery({ prefix, cursor, limit }: ListObjectsTask): Record<string, string> {
   return {
-    ...{ 'list-type': '2', 'encoding-type': 'url', 'max-keys': String(limit), prefix },
+    'list-type': '2',
+    'encoding-type': 'url',
+    'max-keys': String(limit),
+    prefix,
     ...(cursor === undefined ? {} : { 'continuation-token': cursor }),
   };
 }

@@ -150,8 +150,10 @@ function readLimits(link: XmlNode): Limits {
   const entries = children(getXmlChild(link, 'TileMatrixSetLimits'), 'TileMatrixLimits').map((one) => {
     const number = (name: string) => Number(findXmlText(one, name));
     const limits = {
-      ...{ minRow: number('MinTileRow'), maxRow: number('MaxTileRow') },
-      ...{ minColumn: number('MinTileCol'), maxColumn: number('MaxTileCol') },
+      minRow: number('MinTileRow'),
+      maxRow: number('MaxTileRow'),
+      minColumn: number('MinTileCol'),
+      maxColumn: number('MaxTileCol'),
     };
     return [findXmlText(one, 'TileMatrix') ?? '', limits] as const;
   });
@@ -184,8 +186,10 @@ function covering(zoom: number, [west, south, east, north]: Box) {
   const row = (latitude: number) =>
     ((1 - Math.asinh(Math.tan((latitude * Math.PI) / 180)) / Math.PI) / 2) * side;
   return {
-    ...{ minRow: Math.floor(row(north) + 1e-9), maxRow: Math.ceil(row(south) - 1e-9) - 1 },
-    ...{ minColumn: Math.floor(column(west) + 1e-9), maxColumn: Math.ceil(column(east) - 1e-9) - 1 },
+    minRow: Math.floor(row(north) + 1e-9),
+    maxRow: Math.ceil(row(south) - 1e-9) - 1,
+    minColumn: Math.floor(column(west) + 1e-9),
+    maxColumn: Math.ceil(column(east) - 1e-9) - 1,
   };
 }
 
@@ -195,12 +199,10 @@ function within(level: RemoteLevel): RemoteLevel {
   const { minRow, maxRow, minColumn, maxColumn } = level;
   return {
     ...level,
-    ...{
-      minRow: clamp(minRow),
-      maxRow: clamp(maxRow),
-      minColumn: clamp(minColumn),
-      maxColumn: clamp(maxColumn),
-    },
+    minRow: clamp(minRow),
+    maxRow: clamp(maxRow),
+    minColumn: clamp(minColumn),
+    maxColumn: clamp(maxColumn),
   };
 }
 

@@ -111,8 +111,15 @@ function* readColumns(source: GeoPackageSource): Generator<FileRow> {
   let row = 0;
   for (let more = true; more; ) {
     const page = items({
-      ...{ source, filter: undefined, format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT },
-      ...{ limit: PAGE, offset: 0, maxBytes: PAGE_BYTES },
+      source,
+      filter: undefined,
+      format: 'geojson',
+      crs: source.crs,
+      swapAxes: false,
+      precision: EXACT,
+      limit: PAGE,
+      offset: 0,
+      maxBytes: PAGE_BYTES,
       ...(after ? { after } : {}),
     });
     for (const { id, geometry, properties } of featureTexts(page.features)) {

@@ -35,7 +35,10 @@ export async function stage(
   await requireNewFile(task.output);
   if (isParquet(task.path)) {
     const layers = (await inspectParquet(task.path)).map(({ name, hasGeometry, crs, featureCount }) => ({
-      ...{ name, isSpatial: hasGeometry !== false, hasCrs: crs !== null, features: featureCount },
+      name,
+      isSpatial: hasGeometry !== false,
+      hasCrs: crs !== null,
+      features: featureCount,
     }));
     return stageLayer(task, layers, (layer) => translate({ ...task, layer, maxFeatures }, part, onProgress));
   }
@@ -107,7 +110,9 @@ async function stageLayer(
     throw new TaskFailure('too-large', `The file has more than ${EXCHANGE_LIMITS.importFeatures} features.`);
   const all = idNote === undefined ? notes : [idNote, ...notes];
   return {
-    ...{ layer: layer.name, features, spatialLayers: spatial.length },
+    layer: layer.name,
+    features,
+    spatialLayers: spatial.length,
     ...(all.length > 0 ? { notes: all } : {}),
     ...(keepsIds ? { keepsIds } : {}),
   };

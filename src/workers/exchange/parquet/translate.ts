@@ -207,8 +207,15 @@ async function readColumn(
   { rowStart, rowEnd }: Group,
 ): Promise<DecodedArray> {
   const values = await parquetReadColumn({
-    ...{ file: buffer, metadata, columns: [column], rowStart, rowEnd, compressors },
-    ...{ parsers: PARSERS, utf8: false, geoparquet: false },
+    file: buffer,
+    metadata,
+    columns: [column],
+    rowStart,
+    rowEnd,
+    compressors,
+    parsers: PARSERS,
+    utf8: false,
+    geoparquet: false,
   });
   if (values.length !== rowEnd - rowStart)
     throw new TaskFailure('source-unreadable', `The column ${column} of the Parquet file is not whole.`);

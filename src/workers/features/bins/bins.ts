@@ -76,7 +76,9 @@ async function listBins(
       groupBy: [{ field: task.field, limits }],
       statistics: task.statistics,
       having: IN_BINS,
-      ...{ sort: [], limit: limits.length, offset: 0 },
+      sort: [],
+      limit: limits.length,
+      offset: 0,
     },
     cancellation,
   );
@@ -104,7 +106,7 @@ async function findRange(
     cancellation,
   );
   const [least = null, greatest = null] = rows[0] ?? [];
-  return least === null || greatest === null ? undefined : [buildLimit(least), buildLimit(greatest)];
+  return least === null || greatest === null ? undefined : [computeLimit(least), computeLimit(greatest)];
 }
 
 /** Throws for bins of integers beyond 2^53 that have fewer values between their ends. */
@@ -122,7 +124,7 @@ function requireApart(
 }
 
 /** Instants are text, and so are decimals that a double does not hold. */
-function buildLimit(value: NonNullable<Value>): AnyNumber {
+function computeLimit(value: NonNullable<Value>): AnyNumber {
   if (typeof value === 'bigint') return exactInteger(value);
   const number = typeof value === 'string' ? readNumber(value) : Number(value);
   return number ?? Date.parse(String(value));

@@ -57,7 +57,7 @@ export async function classBreaks(
 }
 
 /** A number of a store: integers beyond 2^53 are `bigint`s, decimals that a double does not hold are text. */
-function buildNumber(value: FeatureRow['values'][number]): AnyNumber {
+function toNumber(value: FeatureRow['values'][number]): AnyNumber {
   if (typeof value === 'number') return value;
   return readNumber(String(value)) ?? exactNumber(String(value));
 }
@@ -71,7 +71,7 @@ async function findSpread({ field }: ClassBreaksTask, ask: Ask): Promise<Spread 
   const [least, most, mean, deviation] = rows[0].map(Number) as [number, number, number, number];
   if (!Number.isFinite(least) || !Number.isFinite(most))
     throw new TaskFailure('invalid-input', `'${field}' has values that are not finite.`);
-  return { least: buildNumber(rows[0][0]!), most: buildNumber(rows[0][1]!), mean, deviation };
+  return { least: toNumber(rows[0][0]!), most: toNumber(rows[0][1]!), mean, deviation };
 }
 
 /** A limit among large integers: the integer that a double is, not the one of its shortest digits. */
@@ -155,7 +155,8 @@ const tooManyClasses = () =>
 async function quantiles({ field, count }: ClassBreaksTask, ask: Ask): Promise<number[]> {
   const statistics = innerPlaces(count).map(
     (i): GroupStatistic => ({
-      ...{ type: 'percentile_cont', field },
+      type: 'percentile_cont',
+      field,
       percentile: { fraction: i / count, descending: false },
     }),
   );
@@ -201,7 +202,7 @@ async function listValues(
   return rows
     .filter(([value]) => value !== null)
     .map(([value, count]) => {
-      const most = buildNumber(value!);
+      const most = toNumber(value!);
       return { mean: distance(most), count: Number(count), most };
     });
 }
@@ -229,5 +230,5 @@ async function listClusters(
   return all
     .map(({ values: [mean, count, most] }) => ({ mean: Number(mean), count: Number(count), most: most! }))
     .filter(({ count }) => count > 0)
-    .map((cluster) => ({ ...cluster, most: buildNumber(cluster.most) }));
+    .map((cluster) => ({ ...cluster, most: toNumber(cluster.most) }));
 }

@@ -123,7 +123,11 @@ export class VectorPool {
       (counts: ConnectionCounts): VectorThreadData => ({
         connections: perDatabase,
         counts: counts.shared,
-        ...{ remoteHosts, overviews, retention, niceness, dataDir },
+        remoteHosts,
+        overviews,
+        retention,
+        niceness,
+        dataDir,
       });
     const common = buildData(perThread, WORKER_NICENESS);
     const ofOverviews = new ConnectionCounts();

@@ -111,7 +111,10 @@ function listSegments(line: readonly Position[], guide: number): Segment[] {
         minY: Math.min(from[1]!, to[1]!),
         maxX: Math.max(from[0]!, to[0]!),
         maxY: Math.max(from[1]!, to[1]!),
-        ...{ from, to, guide, index },
+        from,
+        to,
+        guide,
+        index,
       },
     ];
   });

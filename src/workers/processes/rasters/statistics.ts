@@ -19,8 +19,14 @@ export async function computeBandStatistics({ bands, rasterSize }: Dataset, onPr
     );
     const { min, max, mean, stdDev } = moments.statistics() ?? NOTHING;
     all.push({
-      ...{ band, count: moments.count, missing: pixels - moments.count },
-      ...{ min, max, mean, stddev: stdDev, sum: mean === null ? null : mean * moments.count },
+      band,
+      count: moments.count,
+      missing: pixels - moments.count,
+      min,
+      max,
+      mean,
+      stddev: stdDev,
+      sum: mean === null ? null : mean * moments.count,
     });
   }
   return all;

@@ -179,7 +179,8 @@ export function* splitPixelBox(box: PixelBox): Generator<PixelBox> {
   for (let row = box.row; row < bottom; row = next(row)) {
     for (let column = box.column; column < right; column = next(column))
       yield {
-        ...{ column, row },
+        column,
+        row,
         width: Math.min(right, next(column)) - column,
         height: Math.min(bottom, next(row)) - row,
       };
@@ -192,7 +193,8 @@ export const countPixels = ({ width, height }: PixelBox) => width * height;
 export function mergePixelBoxes(a: PixelBox, b: PixelBox): PixelBox {
   const [column, row] = [Math.min(a.column, b.column), Math.min(a.row, b.row)];
   return {
-    ...{ column, row },
+    column,
+    row,
     width: Math.max(a.column + a.width, b.column + b.width) - column,
     height: Math.max(a.row + a.height, b.row + b.height) - row,
   };

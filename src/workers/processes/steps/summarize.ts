@@ -56,7 +56,8 @@ async function loadGroups(
     for (const { values } of rows) {
       const own = by.map((name) => values[place.get(name)!]!);
       const group = groups.of(own, () => ({
-        ...{ values: own, statistics: new StatisticsGroup(statistics) },
+        values: own,
+        statistics: new StatisticsGroup(statistics),
         numbers: percentiles.map(() => []),
       }));
       group.statistics.add((field) => values[place.get(field)!]!);

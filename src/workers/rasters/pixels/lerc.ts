@@ -61,7 +61,9 @@ interface Values {
 }
 
 const asFloats = ({ values, isValid, isWhole }: Values): Values => ({
-  ...{ type: 'Float32', isValid, isWhole },
+  type: 'Float32',
+  isValid,
+  isWhole,
   values: Float32Array.from(values, (value, i) => (isValid(value, i) ? value : NO_DATA)),
 });
 

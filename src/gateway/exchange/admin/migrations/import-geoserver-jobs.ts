@@ -66,14 +66,18 @@ const Body = Type.Object({
   overwriteExisting: Type.Optional(Type.Boolean({ default: false })),
   batchSize: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: 1000, default: 10 },
+      minimum: 1,
+      maximum: 1000,
+      default: 10,
       description: `Layers that are under way at a time, of which at most ${EXCHANGE_LIMITS.batchJobs} are.`,
     }),
   ),
   maxRetries: Type.Optional(Type.Integer({ minimum: 0, maximum: 10, default: 3 })),
   requestTimeoutSeconds: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: 3600, default: 120 },
+      minimum: 1,
+      maximum: 3600,
+      default: 120,
       description: 'Of each request; the REST API is read within it as a whole.',
     }),
   ),

@@ -255,7 +255,7 @@ const PHASES: Readonly<Record<string, number>> = {
   settle: 7,
 };
 
-function countStatus(
+function convertStatus(
   { state, phase, warnings_json }: JobRow,
   reading: GeoServicesReport | undefined,
 ): number {
@@ -283,7 +283,7 @@ function buildView(job: JobRow, { catalog }: AdminDeps): Static<typeof Job> {
   const layerId = collection?.layerId ?? null;
   return {
     jobId: job.id,
-    status: countStatus(job, reading),
+    status: convertStatus(job, reading),
     sourceKind: 'arcgis-geoservices-rest',
     sourceServiceUrl: remote.serviceUrl,
     sourceUrl: `${remote.serviceUrl}/${remote.layerId}`,

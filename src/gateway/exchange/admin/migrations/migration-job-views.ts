@@ -191,7 +191,7 @@ const PHASES: Readonly<Record<string, number>> = {
   validate: 6,
 };
 
-function countStatus({ state, phase }: JobRow): number {
+function convertStatus({ state, phase }: JobRow): number {
   return state === 'Running' ? (PHASES[phase ?? ''] ?? 1) : ENDS[state];
 }
 
@@ -200,7 +200,7 @@ function progressView({ job, request, layers }: MigrationView): MigrationJob['pr
     layers.filter((one) => one !== undefined && states.includes(one.state)).length;
   return {
     jobId: job.id,
-    status: countStatus(job),
+    status: convertStatus(job),
     currentPhase: job.phase,
     sourceGeoServerUrl: request.restUrl,
     startedAt: timestamp(job.started_at ?? job.created_at),
@@ -253,13 +253,11 @@ function groupView({ id, service, title, collections, warnings }: GroupPlan) {
   const query = `collections=${collections.map(encodeURIComponent).join(',')}`;
   const isEmpty = collections.length === 0;
   return {
-    ...{
-      sourceGroup: id,
-      serviceName: service,
-      title,
-      collectionIds: [...collections],
-      warnings: [...warnings],
-    },
+    sourceGroup: id,
+    serviceName: service,
+    title,
+    collectionIds: [...collections],
+    warnings: [...warnings],
     map: isEmpty ? null : `/ogc/maps/map?${query}`,
     style: isEmpty ? null : `/ogc/maps/styles/default?${query}`,
   };
@@ -267,8 +265,10 @@ function groupView({ id, service, title, collections, warnings }: GroupPlan) {
 
 function tileGridView({ gridset, tileMatrixSet, collections, warnings }: TileGridPlan) {
   return {
-    ...{ sourceGridset: gridset, tileMatrixSetId: tileMatrixSet },
-    ...{ collectionIds: [...collections], warnings: [...warnings] },
+    sourceGridset: gridset,
+    tileMatrixSetId: tileMatrixSet,
+    collectionIds: [...collections],
+    warnings: [...warnings],
   };
 }
 

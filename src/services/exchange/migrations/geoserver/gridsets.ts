@@ -145,7 +145,10 @@ function buildDefinition(gridset: GeoServerGridset, ids: Set<string>) {
         scaleDenominator: Number(((level.cellSize * unit) / PIXEL_METRES).toPrecision(15)),
         cellSize: level.cellSize,
         pointOfOrigin: toAxisOrder(crs, origin),
-        ...{ tileWidth, tileHeight, matrixWidth: columns, matrixHeight: rows },
+        tileWidth,
+        tileHeight,
+        matrixWidth: columns,
+        matrixHeight: rows,
       };
     }),
   };

@@ -68,8 +68,10 @@ export function planLayerGroups(
     if (plans.length === 0) return [];
     return [
       {
-        ...{ id: group.id, service: createUniqueName(formatTargetName(group, request), names) },
-        ...{ title: group.title ?? null, abstract: group.abstract ?? null },
+        id: group.id,
+        service: createUniqueName(formatTargetName(group, request), names),
+        title: group.title ?? null,
+        abstract: group.abstract ?? null,
         collections: plans.map(({ collection }) => collection),
         warnings: listWarnings(group, members, plans),
       },

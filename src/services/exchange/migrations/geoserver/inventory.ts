@@ -44,8 +44,13 @@ export function buildInventory(
       ...catalog.layers.map((layer) => withGridsets(buildResource(layer, assessment), catalog)),
       ...catalog.groups.map(({ id, workspace, name, title, abstract, members }) => ({
         ...EMPTY_RESOURCE,
-        ...{ id: `group:${id}`, containerId: containerId(workspace), kind: 'layerGroup', name },
-        ...{ title: title ?? null, description: abstract ?? null, capabilities: ['map'] },
+        id: `group:${id}`,
+        containerId: containerId(workspace),
+        kind: 'layerGroup',
+        name,
+        title: title ?? null,
+        description: abstract ?? null,
+        capabilities: ['map'],
         styleIds: members.flatMap(({ style }) => style ?? []),
         externalDependencyIds: listGridsets(id, catalog),
         compatibility: assessment.groups.get(id) ?? NOT_ASSESSED,
@@ -77,7 +82,11 @@ function listContainers({
     'The workspace is isolated: its services alone show it.',
   );
   const own = workspaces.map(({ name, isDefault, isIsolated }) => ({
-    ...{ id: containerId(name), kind: 'workspace', name, ...about, isDefault },
+    id: containerId(name),
+    kind: 'workspace',
+    name,
+    ...about,
+    isDefault,
     compatibility: isIsolated ? isolated : compatible('Its layers are taken over one by one.'),
   }));
   const isInNone = ({ workspace }: { workspace: string | undefined }) => workspace === undefined;
@@ -98,8 +107,14 @@ const withGridsets = (resource: InventoryResource, catalog: GeoServerCatalog): I
 });
 
 const EMPTY_RESOURCE = {
-  ...{ title: null, description: null, geometryType: null, featureCount: null, hasAttachments: null },
-  ...{ fields: [], spatialReferences: [], externalDependencyIds: [] },
+  title: null,
+  description: null,
+  geometryType: null,
+  featureCount: null,
+  hasAttachments: null,
+  fields: [],
+  spatialReferences: [],
+  externalDependencyIds: [],
 };
 
 function buildResource(layer: GeoServerLayer, { layers }: GeoServerAssessment): InventoryResource {
@@ -143,8 +158,13 @@ function buildResource(layer: GeoServerLayer, { layers }: GeoServerAssessment): 
 
 function listFields({ resource }: GeoServerLayer): InventoryField[] {
   return (resource?.attributes ?? []).map(({ name, binding, isNullable }) => ({
-    ...{ name, fieldType: binding?.replace(/^.*\./, '') ?? 'unknown', alias: null, nullable: isNullable },
-    ...{ domainType: null, domainName: null, domainValues: [] },
+    name,
+    fieldType: binding?.replace(/^.*\./, '') ?? 'unknown',
+    alias: null,
+    nullable: isNullable,
+    domainType: null,
+    domainName: null,
+    domainValues: [],
   }));
 }
 
@@ -169,7 +189,13 @@ function buildStyle(
     .filter((layer) => layer.defaultStyle === id || layer.styles.includes(id))
     .map((layer) => layer.id);
   return {
-    ...{ id, containerId: containerId(workspace), kind: 'style', name, format, metadata, resourceIds },
+    id,
+    containerId: containerId(workspace),
+    kind: 'style',
+    name,
+    format,
+    metadata,
+    resourceIds,
     externalDependencyIds: [],
     compatibility: styles.get(id) ?? NOT_ASSESSED,
   };
@@ -209,7 +235,9 @@ function buildGridset(
     dependencyType: 'tileMatrixSet',
     address: null,
     metadata: {
-      ...{ tileWidth: `${tileWidth}`, tileHeight: `${tileHeight}`, levelCount: `${levels.length}` },
+      tileWidth: `${tileWidth}`,
+      tileHeight: `${tileHeight}`,
+      levelCount: `${levels.length}`,
       ...(tileMatrixSet === null ? {} : { tileMatrixSetId: tileMatrixSet }),
       ...(configuration === null ? {} : { configuration }),
     },

@@ -105,9 +105,16 @@ export class LayerImports {
     const { credentials, requestMs, maxRetries, targetCrs, overwrite, principal } = this.context.input;
     const { name, version, geoJson, srid } = notes.type!;
     const remote: WfsSource = {
-      ...{ serviceUrl: notes.serviceUrl, version, typeName: name, geoJson, srid },
+      serviceUrl: notes.serviceUrl,
+      version,
+      typeName: name,
+      geoJson,
+      srid,
       title: (notes.title ?? notes.name).slice(0, 200),
-      ...{ pageSize: PAGE, requestMs, credentials, maxRetries },
+      pageSize: PAGE,
+      requestMs,
+      credentials,
+      maxRetries,
     };
     const input: RemoteInput<WfsSource> = {
       table: layer.collection,
@@ -130,7 +137,8 @@ export class LayerImports {
         `There is a collection '${layer.collection}' already; coverages replace none.`,
       );
     const task = {
-      ...{ ...request, url: notes.serviceUrl },
+      ...request,
+      url: notes.serviceUrl,
       protocol: 'wcs' as const,
       ids: [coverageId(notes)],
     };
@@ -187,7 +195,9 @@ export function describeLayerProgress(job: JobRow): LayerProgress {
     case 'Succeeded': {
       const { features } = JSON.parse(job.result_json!) as Partial<ImportResult>;
       return {
-        ...{ state: 'imported', jobId, notes: noted(warnings) },
+        state: 'imported',
+        jobId,
+        notes: noted(warnings),
         ...(features === undefined ? {} : { features }),
       };
     }

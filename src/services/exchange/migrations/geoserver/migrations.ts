@@ -158,8 +158,11 @@ export class GeoServerMigrations {
   async #tellOf(context: JobContext<MigrationRequest>, { bytes, path }: EvidencePack): Promise<void> {
     if ((await this.#deps.jobs.store.artifacts(context.id)).length > 0) return;
     await context.artifact({
-      ...{ label: PACK, kind: 'migration-evidence', content_type: PACK_TYPE },
-      ...{ size_bytes: bytes, location: path },
+      label: PACK,
+      kind: 'migration-evidence',
+      content_type: PACK_TYPE,
+      size_bytes: bytes,
+      location: path,
     });
   }
 

@@ -170,7 +170,10 @@ function unsupportedStyles(layers: readonly LayerPlan[], { styles }: GeoServerAs
     if (verdict === undefined)
       return [
         {
-          ...{ kind: 'style' as const, id, code: 'style-missing', manualSteps: [] },
+          kind: 'style' as const,
+          id,
+          code: 'style-missing',
+          manualSteps: [],
           reason: 'The style could not be read.',
         },
       ];
@@ -199,7 +202,9 @@ function listReviews(
     return styles
       .filter((style) => !otherStyles.includes(style))
       .map((style) => ({
-        ...{ kind: 'style' as const, id: style, code: 'alternative-style' },
+        kind: 'style' as const,
+        id: style,
+        code: 'alternative-style',
         reason: `It is one more style of ${id}, and is not taken over.`,
         manualSteps: [
           'Begin the migration with importStyles, or put it as the style of a second layer of the same data.',

@@ -25,7 +25,13 @@ export function filterParameters(filter: string, isPost: boolean, conforms: Conf
 
 /** Operators of the query extension. */
 const OPERATORS: Record<string, string> = {
-  ...{ '=': 'eq', '<>': 'neq', '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte', in: 'in' },
+  '=': 'eq',
+  '<>': 'neq',
+  '<': 'lt',
+  '<=': 'lte',
+  '>': 'gt',
+  '>=': 'gte',
+  in: 'in',
 };
 /** The same comparison from the other side. */
 const TURNED: Record<string, string> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '=': '=', '<>': '<>' };

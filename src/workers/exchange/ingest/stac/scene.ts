@@ -40,7 +40,10 @@ export function parseScene(
   const cloudCover = properties['eo:cloud_cover'];
   const epsg = parseEpsg(properties, object(object(item['assets'])[assets[0]!]));
   return {
-    ...{ id, collection, bbox, hrefs },
+    id,
+    collection,
+    bbox,
+    hrefs,
     ...(acquired === undefined ? {} : { acquired }),
     ...(typeof cloudCover === 'number' && cloudCover >= 0 && cloudCover <= 100 ? { cloudCover } : {}),
     ...(self === undefined ? {} : { self }),

@@ -54,7 +54,9 @@ export function columns({ filter, ...query }: RowsQuery): SqliteColumns | undefi
   const source = query.source as GeoPackageSource;
   if (!passesAll(filter) || source.rowColumn || !hasIntegerIds(source)) return undefined;
   return {
-    ...{ path: source.path, table: quote(source.table), id: quoteIdColumn(source) },
+    path: source.path,
+    table: quote(source.table),
+    id: quoteIdColumn(source),
     geometry: `t.${quote(source.geometryColumn)}`,
     values: listFields(source, query).map(shownColumn),
   };

@@ -99,7 +99,9 @@ function tableInfo(
 ): TableInfo {
   const [first] = geometries;
   return {
-    ...{ schema, table, kind: KINDS[kind]! },
+    schema,
+    table,
+    kind: KINDS[kind]!,
     geometryColumn: first?.name ?? null,
     geometryType: first?.type ?? null,
     srid: first ? first.srid || null : null,

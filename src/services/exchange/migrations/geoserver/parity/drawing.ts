@@ -55,7 +55,10 @@ export async function drawingProbe(
     await downloadMap(pools, context, source, window, files.source);
     const { data } = await renderImage({ signal: context.signal, timing: () => {} }, pools, {
       ...window,
-      ...{ collections: [collection], crs: MERCATOR, background: '#ffffff', format: 'png' },
+      collections: [collection],
+      crs: MERCATOR,
+      background: '#ffffff',
+      format: 'png',
     });
     await writeFile(files.target, data);
     const task = { path: files.source, target: data };
@@ -96,9 +99,19 @@ async function downloadMap(
 ): Promise<void> {
   const url = new URL(mapUrl);
   const parameters = {
-    ...{ SERVICE: 'WMS', VERSION: '1.1.1', REQUEST: 'GetMap', LAYERS: name, STYLES: '', SRS: MERCATOR },
-    ...{ BBOX: bbox.join(','), WIDTH: String(width), HEIGHT: String(height), FORMAT: 'image/png' },
-    ...{ TRANSPARENT: 'FALSE', BGCOLOR: '0xFFFFFF', EXCEPTIONS: 'application/vnd.ogc.se_xml' },
+    SERVICE: 'WMS',
+    VERSION: '1.1.1',
+    REQUEST: 'GetMap',
+    LAYERS: name,
+    STYLES: '',
+    SRS: MERCATOR,
+    BBOX: bbox.join(','),
+    WIDTH: String(width),
+    HEIGHT: String(height),
+    FORMAT: 'image/png',
+    TRANSPARENT: 'FALSE',
+    BGCOLOR: '0xFFFFFF',
+    EXCEPTIONS: 'application/vnd.ogc.se_xml',
   };
   for (const [parameter, value] of Object.entries(parameters)) url.searchParams.set(parameter, value);
   await rm(path, { force: true });
@@ -112,8 +125,10 @@ async function downloadMap(
 function buildVerdict({ meanDifference, differingShare, sourceInk, targetInk }: PictureComparison): Probe {
   const rounded = (share: number) => Math.round(share * 10_000) / 10_000;
   const facts = {
-    ...{ meanDifference: rounded(meanDifference), differingShare: rounded(differingShare) },
-    ...{ sourceInk: rounded(sourceInk), targetInk: rounded(targetInk) },
+    meanDifference: rounded(meanDifference),
+    differingShare: rounded(differingShare),
+    sourceInk: rounded(sourceInk),
+    targetInk: rounded(targetInk),
   };
   if ((sourceInk === 0) !== (targetInk === 0))
     return createProbe('drawing', 'warn', 'One of both pictures shows nothing.', facts);
