@@ -251,7 +251,7 @@ export const SOAKS = {
   ],
   'test/exchange/migrations/geoserver-migration.test.ts': MIGRATIONS,
   'test/exchange/migrations/geoserver-parity.test.ts': MIGRATIONS,
-  'test/exchange/remote/killed.test.ts': [
+  'test/exchange/remote/kill.test.ts': [
     'src/services/exchange/import.ts',
     'src/services/exchange/import-staging.ts',
     'src/services/jobs',

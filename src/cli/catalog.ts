@@ -5,7 +5,7 @@ import type { Pools } from '../core/tasks/tasks.js';
 import { Catalog } from '../services/catalog/catalog.js';
 import { Databases } from '../services/catalog/databases.js';
 import { dataSettings } from '../services/catalog/publish/settings.js';
-import { registeredIn } from '../services/catalog/rasters/registered.js';
+import { registeredIn } from '../services/catalog/rasters/registered-rasters.js';
 import { StacImagery } from '../services/rasters/stac-imagery/searches.js';
 import { remoteHosts } from '../services/storage/hosts.js';
 import { openStorage } from '../services/storage/open.js';

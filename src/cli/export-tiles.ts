@@ -29,7 +29,7 @@ const PER_THREAD = 2;
  */
 export async function exportTileArchive(ids: string, options: ExportTilesOptions): Promise<void> {
   const output = resolve(options.tiles);
-  const container = containerOf(options.tiles);
+  const container = parseContainer(options.tiles);
   if (existsSync(output)) throw new CommandError(`${options.tiles} exists already`);
   const zooms = readZooms(options.zooms);
   const bbox = parseBoxOption(options.bbox);
@@ -57,7 +57,7 @@ export async function exportTileArchive(ids: string, options: ExportTilesOptions
   }
 }
 
-function containerOf(file: string): WrittenContainer {
+function parseContainer(file: string): WrittenContainer {
   const container = WRITTEN_CONTAINERS.get(extname(file).toLowerCase());
   if (container) return container;
   const endings = [...WRITTEN_CONTAINERS.keys()].join(' ');

@@ -27,7 +27,7 @@ export interface ImportOptions extends MergeOptions {
 export async function runFileImport(file: string, options: ImportOptions): Promise<void> {
   const path = resolve(file);
   if (!existsSync(path)) throw new CommandError(`there is no file ${file}`);
-  const refusal = refusalOf(path);
+  const refusal = findRefusal(path);
   if (refusal !== undefined) throw new CommandError(`${file} cannot be imported: ${refusal}`);
   if (options.into !== undefined) return mergeFile(path, options.into, options);
   if (options.mode ?? options.key ?? options.rejectRows)
@@ -65,7 +65,7 @@ export async function runFileImport(file: string, options: ImportOptions): Promi
 }
 
 /** Why a file cannot be imported, as its name tells. Others are looked into. */
-function refusalOf(path: string): string | undefined {
+function findRefusal(path: string): string | undefined {
   const reason = reasonNotRead(path);
   if (reason !== undefined) return reason;
   const extension = extname(path).toLowerCase();

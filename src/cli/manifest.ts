@@ -19,7 +19,7 @@ interface Entry {
 
 type Owner = 'api' | 'configuration' | 'manifest';
 
-interface Applied {
+interface ApplyReport {
   summary: Record<Entry['action'], number>;
   entries: Entry[];
 }
@@ -78,10 +78,10 @@ export async function applyManifest(file: string, options: ManifestOptions): Pro
   tell(await apply(file, false, options), '');
 }
 
-function apply(file: string, dryRun: boolean, options: ManifestOptions): Promise<Applied> {
+function apply(file: string, dryRun: boolean, options: ManifestOptions): Promise<ApplyReport> {
   const { prune = false } = options;
   const document = documentIn(file);
-  return ask<Applied>('POST', `${PATH}/apply`, { ...document, dryRun, prune }, options);
+  return ask<ApplyReport>('POST', `${PATH}/apply`, { ...document, dryRun, prune }, options);
 }
 
 function documentIn(file: string): object {
@@ -114,7 +114,7 @@ function toYaml(value: unknown): unknown {
   );
 }
 
-function tell({ summary, entries }: Applied, tense: string): void {
+function tell({ summary, entries }: ApplyReport, tense: string): void {
   for (const { action, resource, owner, before, after } of entries) {
     if (action === 'skipped') continue;
     const whose = owner === 'api' ? ' (made over the API)' : '';

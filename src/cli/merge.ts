@@ -26,7 +26,7 @@ interface FileOptions extends MergeOptions {
 /** `graticule import FILE --into COLLECTION`: takes the rows of a file over into a collection, as a durable job. */
 export async function mergeFile(file: string, into: string, options: FileOptions): Promise<void> {
   const { crs, ...catalogOptions } = options;
-  const merge = requestOf(options);
+  const merge = parseRequest(options);
   await withCatalog(catalogOptions, async (local) => {
     const { jobs, imports } = mergingParts(local);
     jobs.start();
@@ -35,7 +35,7 @@ export async function mergeFile(file: string, into: string, options: FileOptions
       const { id } = await imports.submit(input, { owner: COMMAND_LINE });
       const job = await followJob(jobs, id);
       notifyServer(local.dataDir);
-      process.stdout.write(summaryOf(JSON.parse(job.result_json!) as ImportResult));
+      process.stdout.write(formatSummary(JSON.parse(job.result_json!) as ImportResult));
     } catch (error) {
       if (error instanceof ApiError) throw new CommandError(error.message);
       throw error;
@@ -45,7 +45,7 @@ export async function mergeFile(file: string, into: string, options: FileOptions
   });
 }
 
-function requestOf({ mode: name = 'append', key, rejectRows = false }: MergeOptions): MergeRequest {
+function parseRequest({ mode: name = 'append', key, rejectRows = false }: MergeOptions): MergeRequest {
   const mode = MERGE_MODES.find((one) => one === name);
   if (!mode) throw new CommandError(`--mode must be one of ${MERGE_MODES.join(', ')}`);
   if ((mode === 'upsert') !== (key !== undefined))
@@ -62,14 +62,17 @@ function mergingParts({ catalog, pools, dataDir, config, state }: LocalCatalog) 
   const edits = new Edits(pools, () => {});
   const merges = new Merges({ pools, edits, dataDir, catalog: () => catalog });
   const imports = new ImportService({
-    ...{ pools, jobs, dataDir, merges },
+    pools,
+    jobs,
+    dataDir,
+    merges,
     publish: async () => void notifyServer(dataDir),
     isPublished: (id) => catalog.byId(id) !== undefined,
   });
   return { jobs, imports };
 }
 
-function summaryOf({ table, merge }: ImportResult): string {
+function formatSummary({ table, merge }: ImportResult): string {
   const { inserted, updated, unchanged, deleted, rejected, rejections } = merge!;
   const rows = rejections.map(({ row, reasons }) => {
     const texts = reasons.map(({ name, detail }) => `${name} ${detail}`.trim());

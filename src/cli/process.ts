@@ -46,8 +46,8 @@ export async function runProcessCommand(name: string | undefined, options: Proce
   const description = (await (await sendTo(options, path)).json()) as Description;
   if (options.describe) return describe(description);
   const body = {
-    inputs: await inputsOf(description, options.input ?? []),
-    ...outputsOf(description, options),
+    inputs: await readInputs(description, options.input ?? []),
+    ...buildOutputs(description, options),
   };
   const response = await sendTo(options, `${path}/execution`, { method: 'POST', body });
   const { jobID } = (await response.json()) as Status;
@@ -82,7 +82,7 @@ function isLayer({ schema: { anyOf = [] } }: Input): boolean {
   return anyOf.some(({ properties = {} }) => 'collection' in properties);
 }
 
-async function inputsOf(
+async function readInputs(
   { id, inputs }: Description,
   pairs: readonly string[],
 ): Promise<Record<string, unknown>> {
@@ -105,14 +105,14 @@ async function readValue(text: string, layer: boolean): Promise<unknown> {
     const content = await readFile(text.slice(1), 'utf8').catch((error: Error) => {
       throw new CommandError(`${text.slice(1)} cannot be read: ${error.message}`);
     });
-    return layer ? content : jsonOf(content);
+    return layer ? content : parseJson(content);
   }
-  if (/^[[{]/.test(text)) return jsonOf(text);
+  if (/^[[{]/.test(text)) return parseJson(text);
   if (!layer) return text;
   return /^https?:/.test(text) ? { href: text } : { collection: text };
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -120,7 +120,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function outputsOf({ id, outputs }: Description, { publish }: ProcessOptions): object {
+function buildOutputs({ id, outputs }: Description, { publish }: ProcessOptions): object {
   if (publish === undefined) return {};
   const [name] = Object.keys(outputs);
   if (name === undefined) throw new CommandError(`${id} has no output that is named before it runs`);
@@ -155,7 +155,7 @@ async function follow(jobId: string, options: ProcessOptions): Promise<void> {
 async function writeResults(jobId: string, { outputs }: Description, options: ProcessOptions): Promise<void> {
   const path = `${PROCESSES}/jobs/${jobId}/results`;
   const { output: file } = options;
-  const { body } = await sendTo(options, path + partOf(outputs, file), { accept: '*/*' });
+  const { body } = await sendTo(options, path + formatPart(outputs, file), { accept: '*/*' });
   if (!body) return;
   const bytes = Readable.fromWeb(body as import('node:stream/web').ReadableStream);
   if (file !== undefined) {
@@ -168,7 +168,7 @@ async function writeResults(jobId: string, { outputs }: Description, options: Pr
 }
 
 /** Into a file goes the output itself, where the process has one that is a file; else the document of all. */
-function partOf(outputs: Description['outputs'], file: string | undefined): string {
+function formatPart(outputs: Description['outputs'], file: string | undefined): string {
   const [output, ...others] = Object.entries(outputs);
   if (file === undefined || !output || others.length > 0) return '';
   const [name, { schema }] = output;

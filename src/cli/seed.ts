@@ -65,7 +65,7 @@ async function follow(jobs: JobStore, id: string): Promise<JobRow> {
     for (;;) {
       const row = await jobs.get(id);
       if (!row) throw new Error('the job is gone');
-      const { tally, rate = 0 } = stateOf(row);
+      const { tally, rate = 0 } = parseState(row);
       const fraction = row.state === 'Succeeded' ? 1 : (row.fraction ?? 0);
       bar.update(Math.round(fraction * 100), { tiles: tally?.tiles ?? 0, rate });
       if (row.state !== 'Queued' && row.state !== 'Running') return row;
@@ -77,13 +77,13 @@ async function follow(jobs: JobStore, id: string): Promise<JobRow> {
   }
 }
 
-function stateOf({ result_json, checkpoint_json }: JobRow): TileJobState {
+function parseState({ result_json, checkpoint_json }: JobRow): TileJobState {
   return JSON.parse(result_json ?? checkpoint_json ?? '{}') as TileJobState;
 }
 
 function conclude(job: JobRow): void {
   if (job.state === 'Succeeded') {
-    process.stdout.write(`the cache holds ${stateOf(job).tally?.tiles ?? 0} tiles more\n`);
+    process.stdout.write(`the cache holds ${parseState(job).tally?.tiles ?? 0} tiles more\n`);
     return;
   }
   process.stderr.write(`the job ${job.state.toLowerCase()}: ${job.failure_message ?? 'no reason given'}\n`);

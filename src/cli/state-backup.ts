@@ -105,7 +105,7 @@ async function beginEpoch(db: StateDb): Promise<void> {
 
 function requireState(file: string): void {
   if (!existsSync(file)) throw new RestoreError(`There is no file ${file}.`);
-  const flaw = flawOf(file);
+  const flaw = findFlaw(file);
   if (flaw !== undefined) throw new RestoreError(`${file} is no state of a server, or damaged: ${flaw}.`);
 }
 
@@ -129,7 +129,7 @@ function copyDatabase(path: string, file: string): void {
 }
 
 /** What is wrong with a file as a state; undefined when nothing is. */
-function flawOf(file: string): string | undefined {
+function findFlaw(file: string): string | undefined {
   try {
     const db = new Database(file, { readonly: true });
     try {

@@ -19,7 +19,7 @@ const FILE = 'file';
 
 /** `graticule state move --to URL`: copies the state of servers that are stopped into another database, which is empty. */
 export async function moveTo({ to, ...options }: StateOptions & { to: string }): Promise<void> {
-  const config = configOf(options);
+  const config = loadConfig(options);
   if (to !== FILE && !(isDatabase(to) && URL.canParse(to)))
     throw new CommandError(`--to must be '${FILE}' or a URL of PostgreSQL`);
   const target = to === FILE ? '' : to;
@@ -33,9 +33,9 @@ export async function moveTo({ to, ...options }: StateOptions & { to: string }):
           process.stdout.write(`  ${table} ${rows}\n`),
         );
         const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-        process.stdout.write(`${rows} rows are in ${placeOf(config, target)}, read back and compared\n`);
+        process.stdout.write(`${rows} rows are in ${formatPlace(config, target)}, read back and compared\n`);
         process.stdout.write(
-          `${placeOf(config, config.state.url)} stays as it was: set state.url to ${target === '' ? "''" : 'the other database'} before servers start again\n`,
+          `${formatPlace(config, config.state.url)} stays as it was: set state.url to ${target === '' ? "''" : 'the other database'} before servers start again\n`,
         );
       } finally {
         await other.destroy();
@@ -48,15 +48,15 @@ export async function moveTo({ to, ...options }: StateOptions & { to: string }):
 
 /** `graticule state backup FILE`: writes the state of a data folder into a file, while it is served or not. */
 export function backUp(file: string, options: StateOptions): void {
-  const { path } = fileOf(configOf(options));
+  const { path } = findStateFile(loadConfig(options));
   asCommand(() => backUpState(path, resolve(file)));
   process.stdout.write(`the state is in ${file}\n`);
 }
 
 /** `graticule state restore FILE`: puts a backup in place of the state of a data folder whose server is stopped. */
 export async function restore(file: string, options: StateOptions): Promise<void> {
-  const config = configOf(options);
-  const { path } = fileOf(config);
+  const config = loadConfig(options);
+  const { path } = findStateFile(config);
   await ofStoppedServer(config, async () => {
     const before = await restoreState(resolve(file), path);
     process.stdout.write(`${path} is that of ${file}\n`);
@@ -64,11 +64,11 @@ export async function restore(file: string, options: StateOptions): Promise<void
   });
 }
 
-function configOf(options: StateOptions): Config {
+function loadConfig(options: StateOptions): Config {
   return resolveConfig({ 'data.directory': options.dataDir }, options.config).config;
 }
 
-function fileOf({ data, state }: Config): { path: string } {
+function findStateFile({ data, state }: Config): { path: string } {
   if (state.url !== '')
     throw new CommandError(
       'the state is in PostgreSQL: its own tools back it up (pg_dump -n graticule_state)',
@@ -76,7 +76,7 @@ function fileOf({ data, state }: Config): { path: string } {
   return { path: join(resolve(data.directory), STATE_FILE) };
 }
 
-function placeOf({ data }: Config, url: string): string {
+function formatPlace({ data }: Config, url: string): string {
   return url === '' ? join(resolve(data.directory), STATE_FILE) : withoutPassword(url);
 }
 

@@ -63,7 +63,7 @@ class Follower {
       if (!response.ok || !response.body) return;
       this.#backoff.reset();
       this.options.onState?.('open');
-      for await (const text of framesOf(response.body)) if (!this.#receive(JSON.parse(text))) return;
+      for await (const text of listFrames(response.body)) if (!this.#receive(JSON.parse(text))) return;
     } finally {
       this.stop.signal.removeEventListener('abort', cut);
       cut();
@@ -118,7 +118,7 @@ class Follower {
 }
 
 /** The data of server-sent events (HTML, 9.2.6); the server writes each in one line. */
-async function* framesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* listFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body) {

@@ -50,7 +50,7 @@ export class FeatureMirror {
         this.#next = new Map();
         return;
       case 'snapshot-feature':
-        this.#next?.set(formatFeatureKey(frame), featureOf(frame));
+        this.#next?.set(formatFeatureKey(frame), buildFeature(frame));
         return;
       case 'snapshot':
         this.#seen = frame.cursor;
@@ -72,7 +72,7 @@ export class FeatureMirror {
     this.#seen = change.cursor;
     const features = this.#next ?? this.#features;
     if (change.operation === 'delete') features.delete(formatFeatureKey(change));
-    else features.set(formatFeatureKey(change), featureOf(change));
+    else features.set(formatFeatureKey(change), buildFeature(change));
   }
 }
 
@@ -85,7 +85,7 @@ export function formatFeatureKey({ layerId, featureId }: { layerId: number; feat
   return `${layerId}/${featureId}`;
 }
 
-function featureOf(frame: FeatureChange | SnapshotFeature): MirroredFeature {
+function buildFeature(frame: FeatureChange | SnapshotFeature): MirroredFeature {
   const { layerId, featureId, geometry = null, attributes = {} } = frame;
   return { type: 'Feature', id: featureId, layerId, geometry, properties: attributes };
 }

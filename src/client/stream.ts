@@ -46,7 +46,7 @@ export interface Subscription {
   unsubscribe(): void;
 }
 
-interface Followed extends Subscription {
+interface ActiveSubscription extends Subscription {
   readonly interest: Interest;
   readonly handlers: SubscriptionHandlers;
   readonly progress: SubscriptionProgress;
@@ -60,7 +60,7 @@ export class FeatureStream {
   readonly #url: string;
   readonly #options: StreamOptions;
   readonly #backoff: Backoff;
-  readonly #subscriptions = new Map<string, Followed>();
+  readonly #subscriptions = new Map<string, ActiveSubscription>();
   #socket: SocketLike | undefined;
   #state: StreamState = 'connecting';
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -91,7 +91,7 @@ export class FeatureStream {
   subscribe(interest: Interest, handlers: SubscriptionHandlers): Subscription {
     const id = `s${++this.#numbers}`;
     const progress = new SubscriptionProgress(interest.mode ?? 'delta', interest.cursor);
-    const followed: Followed = {
+    const followed: ActiveSubscription = {
       id,
       interest,
       handlers,
@@ -201,7 +201,7 @@ export class FeatureStream {
     followed.handlers.onFrame(frame);
   }
 
-  #ask({ id, interest, progress }: Followed): void {
+  #ask({ id, interest, progress }: ActiveSubscription): void {
     progress.request();
     this.#send({ ...interest, type: 'subscribe', subscriptionId: id, cursor: progress.resume });
   }

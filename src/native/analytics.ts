@@ -37,7 +37,7 @@ interface NativeAnalytics {
   bufferUnion(blobs: Blobs, from: string, metres: number): string;
   createJoin(leftCrs: string, rightCrs: string, predicate: string, metres: number): NativeJoin;
   addToJoin(join: NativeJoin, right: Blobs): void;
-  matchJoin(join: NativeJoin, left: Blobs, maxPairs: number): Joined;
+  matchJoin(join: NativeJoin, left: Blobs, maxPairs: number): JoinPairs;
 }
 
 const addon = () => nativeAddon() as NativeAnalytics;
@@ -138,7 +138,7 @@ export interface JoinSide {
   crs: string;
 }
 
-export interface Joined {
+export interface JoinPairs {
   /** Indices, left and right by turns, in ascending order. */
   pairs: Uint32Array;
   /** How many left geometries were looked at: all, unless the join ended before the last one. */
@@ -166,7 +166,7 @@ export class JoinIndex {
    * Pairs of which the predicate is true. Ends after the left geometry that reaches `maxPairs`, or 20 times as many pairs
    * whose envelopes meet.
    */
-  match(left: Blobs, maxPairs: number): Joined {
+  match(left: Blobs, maxPairs: number): JoinPairs {
     return addon().matchJoin(this.#join, left, maxPairs);
   }
 }
@@ -178,7 +178,7 @@ export function joinGeometrySets(
   predicate: JoinPredicate,
   metres: number,
   maxPairs: number,
-): Joined {
+): JoinPairs {
   const index = new JoinIndex(predicate, { left: left.crs, right: right.crs }, metres);
   return index.add(right.blobs).match(left.blobs, maxPairs);
 }

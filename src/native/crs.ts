@@ -15,7 +15,7 @@ const byCode = new Map<number, Crs | null>();
 export function findEpsgCrs(epsg: number): Crs | undefined {
   const before = byCode.get(epsg);
   if (before !== undefined) return before ?? undefined;
-  const facts = factsOf(epsg);
+  const facts = findFacts(epsg);
   const crs: Crs | null = facts
     ? { uri: `http://www.opengis.net/def/crs/EPSG/0/${epsg}`, proj: `EPSG:${epsg}`, epsg, ...facts }
     : null;
@@ -23,7 +23,7 @@ export function findEpsgCrs(epsg: number): Crs | undefined {
   return crs ?? undefined;
 }
 
-function factsOf(epsg: number): CrsFacts | undefined {
+function findFacts(epsg: number): CrsFacts | undefined {
   try {
     const { isGeographic, axisSwapped } = describeCrs(`EPSG:${epsg}`);
     return { geographic: isGeographic, northFirst: axisSwapped };

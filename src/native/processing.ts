@@ -9,7 +9,7 @@ import { nativeAddon } from './built.js';
 export type Blobs = readonly (Uint8Array | null)[];
 
 /** A blob; null for an empty or no geometry; the reason, as text, why there is none. */
-export type Processed = Uint8Array | null | string;
+export type GeometryResult = Uint8Array | null | string;
 
 interface Union {
   readonly brand: 'union';
@@ -19,12 +19,18 @@ interface NativeOverlay {
   readonly brand: 'overlay';
 }
 
-interface NativeProcessing {
-  processGeometries(blobs: Blobs, operation: string, crs: string, target: string, srsId: number): Processed[];
+interface NativeProcessor {
+  processGeometries(
+    blobs: Blobs,
+    operation: string,
+    crs: string,
+    target: string,
+    srsId: number,
+  ): GeometryResult[];
   processCollection(blobs: Blobs, operation: string, srsId: number): Uint8Array[];
   createOverlay(): NativeOverlay;
   addToOverlay(overlay: NativeOverlay, right: Blobs): (string | null)[];
-  overlayGeometries(overlay: NativeOverlay, left: Blobs, mode: OverlayMode, srsId: number): Processed[];
+  overlayGeometries(overlay: NativeOverlay, left: Blobs, mode: OverlayMode, srsId: number): GeometryResult[];
   intersectGeometries(
     overlay: NativeOverlay,
     left: Blobs,
@@ -32,7 +38,7 @@ interface NativeProcessing {
     maxPairs: number,
     maxBytes: number,
   ): Intersections;
-  snapGeometries(overlay: NativeOverlay, left: Blobs, tolerance: number, srsId: number): Processed[];
+  snapGeometries(overlay: NativeOverlay, left: Blobs, tolerance: number, srsId: number): GeometryResult[];
   geometryParts(blobs: Blobs, srsId: number): { owners: Uint32Array; parts: Uint8Array[] };
   createUnion(): Union;
   addToUnion(union: Union, blobs: Blobs): void;
@@ -54,7 +60,7 @@ export interface IntersectionBounds {
   maxBytes?: number;
 }
 
-const addon = () => nativeAddon() as NativeProcessing;
+const addon = () => nativeAddon() as NativeProcessor;
 
 /** The CRS of geometries, and the one that results are in. */
 export interface Planes {
@@ -69,7 +75,7 @@ export function processGeometries(
   blobs: Blobs,
   operation: GeometryOperation,
   { crs, target, srsId }: Planes,
-): Processed[] {
+): GeometryResult[] {
   return addon().processGeometries(blobs, JSON.stringify(operation), crs, target, srsId);
 }
 
@@ -92,7 +98,7 @@ export class OverlayIndex {
   }
 
   /** What is left of each left geometry inside (`clip`) or outside (`subtract`) of all right ones. */
-  cut(left: Blobs, mode: OverlayMode, srsId: number): Processed[] {
+  cut(left: Blobs, mode: OverlayMode, srsId: number): GeometryResult[] {
     return addon().overlayGeometries(this.#overlay, left, mode, srsId);
   }
 
@@ -103,7 +109,7 @@ export class OverlayIndex {
   }
 
   /** Each left geometry with its vertices and segments moved onto vertices of right ones within a distance. */
-  snap(left: Blobs, tolerance: number, srsId: number): Processed[] {
+  snap(left: Blobs, tolerance: number, srsId: number): GeometryResult[] {
     return addon().snapGeometries(this.#overlay, left, tolerance, srsId);
   }
 }

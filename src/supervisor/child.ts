@@ -24,7 +24,7 @@ export interface ChildHandlers {
   onOrphaned?: () => void;
 }
 
-export interface Supervised {
+export interface SupervisorLink {
   /** True when a supervisor is there. */
   readonly supervised: boolean;
   /** Reports that this process serves. */
@@ -50,7 +50,7 @@ const PREPARING_MS = 5000;
  * Joins the supervisor that forked this process. The process ends with the supervisor, however that one ends.
  * SIGINT of a terminal reaches the whole process group: under a supervisor it is ignored here, and `drain` follows.
  */
-export function joinSupervisor(handlers: ChildHandlers): Supervised {
+export function joinSupervisor(handlers: ChildHandlers): SupervisorLink {
   const supervised = process.send !== undefined;
   const send = (message: ToSupervisor, done: (sent: boolean) => void = () => {}): boolean => {
     const open = supervised && process.connected;

@@ -5,13 +5,13 @@ import type { SlotChild } from './slot.js';
 
 export type ReloadOutcome = { ok: true } | { ok: false; reason: string };
 
-type Prepared = Extract<ToSupervisor, { type: 'prepared' | 'preparing' }>;
+type PrepareMessage = Extract<ToSupervisor, { type: 'prepared' | 'preparing' }>;
 
 /** How long a gateway may read one source. */
 const PREPARE_TIMEOUT_MS = 60_000;
 
 /** What a gateway answers while it prepares a round. */
-interface Waiting {
+interface RoundWaiter {
   /** It read some more. */
   goOn(): void;
   end(outcome: ReloadOutcome): void;
@@ -19,7 +19,7 @@ interface Waiting {
 
 export class Reloader {
   #round = 0;
-  #waiting = new Map<SlotChild, Waiting>();
+  #waiting = new Map<SlotChild, RoundWaiter>();
   #current: Promise<ReloadOutcome> | null = null;
   #next: { outcome: Promise<ReloadOutcome>; changes: ReloadScope | undefined } | null = null;
 
@@ -47,7 +47,7 @@ export class Reloader {
     return outcome;
   }
 
-  receive(message: Prepared, child: SlotChild): void {
+  receive(message: PrepareMessage, child: SlotChild): void {
     if (message.round !== this.#round) return;
     const waiting = this.#waiting.get(child);
     if (message.type === 'preparing') waiting?.goOn();

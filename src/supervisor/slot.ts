@@ -23,10 +23,10 @@ export interface SlotOptions {
   maxFailedStarts: number;
   /** Returns false to go on with restarts all the same. */
   onGiveUp?(message: string): boolean;
-  timing: SlotTiming;
+  timing: SlotDelays;
 }
 
-export interface SlotTiming {
+export interface SlotDelays {
   /** Delay before the first restart; doubles with each failure. */
   firstRestartMs: number;
   lastRestartMs: number;
@@ -40,7 +40,7 @@ export interface SlotTiming {
   drainMs: number;
 }
 
-export const DEFAULT_TIMING: SlotTiming = {
+export const DEFAULT_TIMING: SlotDelays = {
   firstRestartMs: 200,
   lastRestartMs: 30_000,
   servedRestartMs: 1000,

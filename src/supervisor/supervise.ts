@@ -7,7 +7,7 @@ import type { LogEventName } from '../core/kit/log-events.js';
 import { passLines } from './engine-output.js';
 import { EXIT_CONFIGURATION, type ReloadScope, type ToSupervisor } from './messages.js';
 import { Reloader, type ReloadOutcome } from './reload.js';
-import { DEFAULT_TIMING, Slot, type SlotChild, type SlotTiming } from './slot.js';
+import { DEFAULT_TIMING, Slot, type SlotChild, type SlotDelays } from './slot.js';
 
 export interface SuperviseOptions {
   gateways: number;
@@ -24,7 +24,7 @@ export interface SuperviseOptions {
   /** Names of environment variables that the engines, which run native code on foreign data, must not see. */
   engineHidden?: readonly string[];
   log(event: LogEventName, message: string): void;
-  timing?: Partial<SlotTiming>;
+  timing?: Partial<SlotDelays>;
   /** Called once every gateway and every engine serves. */
   onReady?(): void;
 }

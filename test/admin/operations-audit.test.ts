@@ -4,7 +4,7 @@ import { startServer, type TestServer } from '../support/server.js';
 import type { OperationCase } from './support/audit-case.js';
 import { CASES } from './support/audit-cases.js';
 import { inOtherCase, type Schema, withNulls } from './support/audit-schema.js';
-import { type Answer, AuditWorld, BASE, type Sending } from './support/audit-world.js';
+import { type Answer, AuditWorld, BASE, type CallOptions } from './support/audit-world.js';
 
 /**
  * Every operation of the management API as drivers call it: valid, invalid, members in another case, nulls, a stale tag,
@@ -86,7 +86,7 @@ class Caller {
     return query === '' ? path : `${path}?${query}`;
   }
 
-  async call(path: string, sending: Sending = {}): Promise<Answer> {
+  async call(path: string, sending: CallOptions = {}): Promise<Answer> {
     const { body, bytes, headers } = this.about;
     const content = bytes ? { bytes: bytes() } : body ? { body: await body(w) } : {};
     return w.send(this.method, path, { ...content, ...sending, headers: { ...headers, ...sending.headers } });

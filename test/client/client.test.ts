@@ -11,7 +11,7 @@ import {
   type Gap,
 } from '../../src/client/index.js';
 
-type Asked = Record<string, unknown>;
+type ClientMessage = Record<string, unknown>;
 
 const change = (sequence: number, cursor: number, featureId: string, operation = 'insert') => ({
   type: 'feature-change',
@@ -50,8 +50,8 @@ const mirrored = (mirror: FeatureMirror) =>
   Object.fromEntries([...mirror.features].map(([key, { properties }]) => [key, properties['cursor']]));
 
 /** A server that plays one script per connection: what it sends to whom subscribes, until it drops the connection. */
-class Scripted {
-  readonly asked: Asked[] = [];
+class ScriptedServer {
+  readonly asked: ClientMessage[] = [];
   /** Sent before anything is asked. */
   atConnect: object | undefined;
   readonly #server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
@@ -63,7 +63,7 @@ class Scripted {
       socket.send(JSON.stringify({ type: 'status', status: 'connected', cursor: 100 }));
       if (this.atConnect) socket.send(JSON.stringify(this.atConnect));
       socket.on('message', (data) => {
-        const frame = JSON.parse(String(data)) as Asked;
+        const frame = JSON.parse(String(data)) as ClientMessage;
         this.asked.push(frame);
         if (frame['type'] !== 'subscribe') return;
         const { subscriptionId, cursor = 100 } = frame;
@@ -96,8 +96,8 @@ afterEach(() => {
   for (const clean of cleanups.splice(0)) clean();
 });
 
-async function follow(scripts: object[][], interest: Asked) {
-  const server = await new Scripted(scripts).listening();
+async function follow(scripts: object[][], interest: ClientMessage) {
+  const server = await new ScriptedServer(scripts).listening();
   const stream = new FeatureStream(server.url, {
     open: (url) => new WebSocket(url),
     firstMs: 1,
@@ -209,7 +209,7 @@ describe('FeatureStream', () => {
   });
 
   it('connects again when nothing comes any more', async () => {
-    const server = await new Scripted([[], []]).listening();
+    const server = await new ScriptedServer([[], []]).listening();
     const options = { open: (url: string) => new WebSocket(url), firstMs: 1, silenceMs: 20 };
     const stream = new FeatureStream(server.url, options);
     cleanups.push(

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Sealing } from '../../src/services/access/keys/sealing.js';
 import { parseKeyVersion, SecretKeys } from '../../src/services/access/keys/secret-keys.js';
+import { StateCipher } from '../../src/services/access/keys/state-cipher.js';
 import { temporaryState } from '../support/state.js';
 
 let t: Awaited<ReturnType<typeof temporaryState>>;
@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => t.close());
 
-const keys = (passphrase = 'a key') => new SecretKeys(t.state.documents, new Sealing(passphrase));
+const keys = (passphrase = 'a key') => new SecretKeys(t.state.documents, new StateCipher(passphrase));
 
 it('are opened by every process, before and after a rotation that ended half-way', async () => {
   const [one, other] = [keys(), keys()];

@@ -11,7 +11,7 @@ import { MANIFEST_KINDS } from '../../src/gateway/manifest/kinds.js';
 import { supportTable } from '../../src/gateway/operations/admin/support-table.js';
 import { adminOperations, GROUPS } from '../../src/gateway/start/management-groups.js';
 import { permits } from '../../src/services/access/permissions.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { NO_AUDIT } from '../support/no-audit.js';
 import { wrongSchemas } from './documents.js';
 import { contractOperations, OPEN } from './operations.js';
 

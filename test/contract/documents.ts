@@ -39,7 +39,7 @@ const VALUES: Record<string, (path: string) => string> = {
   resolution: () => '1',
 };
 
-export interface Described {
+export interface OperationDescription {
   document: Json;
   path: string;
   method: string;
@@ -56,7 +56,7 @@ export async function readDocuments({ url, adminKey }: SharedServer): Promise<Ma
   return documents;
 }
 
-export function* operationsOf(documents: Map<string, Json>): Generator<Described> {
+export function* operationsOf(documents: Map<string, Json>): Generator<OperationDescription> {
   for (const document of documents.values())
     for (const [path, methods] of Object.entries<Json>(document.paths))
       for (const [method, operation] of Object.entries<Json>(methods))
@@ -70,7 +70,7 @@ export function filled(path: string, values: Record<string, string> = {}): strin
 }
 
 /** The query that an operation cannot do without. */
-export function requiredQuery({ operation, path }: Described): URLSearchParams {
+export function requiredQuery({ operation, path }: OperationDescription): URLSearchParams {
   const needed = (operation.parameters ?? []).filter((one: Json) => one.in === 'query' && one.required);
   return new URLSearchParams(needed.map(({ name }: { name: string }) => [name, VALUES[name]?.(path) ?? '1']));
 }
@@ -78,7 +78,7 @@ export function requiredQuery({ operation, path }: Described): URLSearchParams {
 export const withQuery = (path: string, query: URLSearchParams) =>
   query.size > 0 ? `${path}?${query}` : path;
 
-export interface Asked {
+export interface OperationRequest {
   headers?: Record<string, string>;
   body?: string | Uint8Array;
 }
@@ -150,9 +150,9 @@ export function wrongSchemas(described: Json): string[] {
 /** What a request tells of the document's truth; undefined when all is well. */
 export async function fault(
   { url, adminKey }: SharedServer,
-  { document, path, method, operation }: Described,
+  { document, path, method, operation }: OperationDescription,
   target: string,
-  { headers = {}, body }: Asked = {},
+  { headers = {}, body }: OperationRequest = {},
 ): Promise<string | undefined> {
   const response = await fetch(`${url}${target}`, {
     method,

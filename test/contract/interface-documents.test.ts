@@ -3,12 +3,12 @@ import { keepConnections } from '../support/connections.js';
 import { type SharedServer, sharedServer } from '../support/shared-server.js';
 import { isFullRun } from '../support/soak.js';
 import {
-  type Described,
   DOCUMENTS,
   fault,
   faults,
   filled,
   type Json,
+  type OperationDescription,
   operationsOf,
   readDocuments,
   requiredQuery,
@@ -57,11 +57,11 @@ beforeAll(async () => {
   documents = await readDocuments(server);
 });
 
-function* reads(): Generator<Described> {
+function* reads(): Generator<OperationDescription> {
   for (const described of operationsOf(documents)) if (described.method === 'GET') yield described;
 }
 
-function* asked(requests: Iterable<[Described, string, Record<string, string>?]>) {
+function* asked(requests: Iterable<[OperationDescription, string, Record<string, string>?]>) {
   for (const [described, target, headers = {}] of requests)
     yield () => fault(server, described, target, { headers });
 }
@@ -81,7 +81,7 @@ describe('reads, as the documents describe them', () => {
   });
 
   it('answer what they say when they are asked rightly', async () => {
-    const requests = function* (): Generator<[Described, string]> {
+    const requests = function* (): Generator<[OperationDescription, string]> {
       for (const described of reads())
         yield [described, withQuery(filled(described.path), requiredQuery(described))];
     };
@@ -89,7 +89,7 @@ describe('reads, as the documents describe them', () => {
   });
 
   it('answer what they say to every value of every parameter', async () => {
-    const requests = function* (): Generator<[Described, string]> {
+    const requests = function* (): Generator<[OperationDescription, string]> {
       for (const described of reads()) {
         const { operation, path } = described;
         for (const { name, in: place, schema } of operation.parameters ?? [])
@@ -113,7 +113,7 @@ describe('reads, as the documents describe them', () => {
       { 'if-none-match': '*' },
       { range: 'bytes=5-1' },
     ];
-    const requests = function* (): Generator<[Described, string, Record<string, string>]> {
+    const requests = function* (): Generator<[OperationDescription, string, Record<string, string>]> {
       for (const described of reads())
         for (const headers of some(strange, 1))
           yield [described, withQuery(filled(described.path), requiredQuery(described)), headers];

@@ -7,12 +7,12 @@ import { startServer, type TestServer } from '../support/server.js';
 import { isFullRun, repetitions } from '../support/soak.js';
 import { cut, example, formOf, NONSENSE, pick, type Random, spoilt } from './bodies.js';
 import {
-  type Asked,
-  type Described,
   fault,
   faults,
   filled,
   type Json,
+  type OperationDescription,
+  type OperationRequest,
   operationsOf,
   readDocuments,
   requiredQuery,
@@ -35,8 +35,8 @@ let turn = 0;
 const nonsense = () => (IS_FULL ? NONSENSE : [0, 1, 2].map(() => NONSENSE[turn++ % NONSENSE.length]!));
 
 let server: TestServer;
-let operations: Described[];
-let writes: Described[];
+let operations: OperationDescription[];
+let writes: OperationDescription[];
 let ids: Record<string, string>;
 let features: string[];
 
@@ -107,7 +107,7 @@ async function makeThings(): Promise<Record<string, string>> {
 }
 
 /** A path with ids of things that exist; now and then of none. */
-function targetOf(described: Described, random: Random): string {
+function targetOf(described: OperationDescription, random: Random): string {
   const { path } = described;
   const below = Object.entries(ids).find(([prefix]) => path.startsWith(`${prefix}/{`));
   const strange = random() < 0.1;
@@ -121,7 +121,7 @@ function targetOf(described: Described, random: Random): string {
 }
 
 /** The requests that an operation is tried with. */
-function* requestsFor(described: Described, random: Random): Generator<Asked> {
+function* requestsFor(described: OperationDescription, random: Random): Generator<OperationRequest> {
   const content: Record<string, Json> = described.operation.requestBody?.content ?? {};
   const media = Object.entries(content);
   yield {};
@@ -131,7 +131,7 @@ function* requestsFor(described: Described, random: Random): Generator<Asked> {
     return;
   }
   for (const [type, { schema }] of media) {
-    const ask = (value: unknown): Asked => written(type, value, random);
+    const ask = (value: unknown): OperationRequest => written(type, value, random);
     for (let i = 0; i < FITTING; i++) yield ask(example(schema, random));
     for (let i = 0; i < SPOILT; i++) yield ask(spoilt(example(schema, random), random));
     for (const right of rightBodies(described.path)) {
@@ -148,7 +148,7 @@ function* requestsFor(described: Described, random: Random): Generator<Asked> {
     yield { headers: { 'content-type': media[0]![0], 'idempotency-key': key }, body };
 }
 
-function written(type: string, value: unknown, random: Random): Asked {
+function written(type: string, value: unknown, random: Random): OperationRequest {
   if (type !== 'multipart/form-data') {
     const body = typeof value === 'string' && !type.includes('json') ? value : (JSON.stringify(value) ?? '');
     return { headers: { 'content-type': type }, body };
@@ -166,7 +166,7 @@ function seedOf(text: string): number {
   return seed;
 }
 
-function* requests(those: (described: Described) => boolean) {
+function* requests(those: (described: OperationDescription) => boolean) {
   for (const described of writes.filter(those)) {
     const random = randomNumbers(seedOf(described.operation.operationId));
     for (const asked of requestsFor(described, random)) {
@@ -177,7 +177,7 @@ function* requests(those: (described: Described) => boolean) {
 }
 
 describe('writes, as the documents describe them', () => {
-  const isBuilt = ({ operation }: Described) => !operation['x-not-implemented'];
+  const isBuilt = ({ operation }: OperationDescription) => !operation['x-not-implemented'];
 
   it('are all there, and things to write about', () => {
     expect(writes.filter(isBuilt).length).toBeGreaterThan(40);

@@ -13,7 +13,7 @@ import { eventually } from './support/http.js';
 
 /** What only faults bring into the scrape, and the file that makes such faults. */
 const OF_FAULTS: Record<string, string> = {
-  svc_application_errors_total: 'test/http/unexpected.test.ts',
+  svc_application_errors_total: 'test/http/unexpected-errors.test.ts',
   'svc.streaming.slow_consumer_drops_total': 'test/streams/slow.test.ts',
 };
 

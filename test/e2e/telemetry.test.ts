@@ -54,7 +54,7 @@ const TRACED = {
     'Graticule.Rasters',
   ],
 } as const;
-interface Parted {
+interface TraceParts {
   path: string;
   /** Spans below the request, with attributes that they have; those of several of one name. */
   spans: Readonly<Record<string, object | readonly object[]>>;
@@ -75,7 +75,7 @@ const AREA = JSON.stringify({
 });
 
 /** Requests that have spans for their parts, by the names of their traces; those with a body are of an administrator. */
-const PARTED: Readonly<Record<string, Parted>> = {
+const PARTED: Readonly<Record<string, TraceParts>> = {
   export: {
     path: '/rest/services/default/MapServer/export?bbox=0,40,20,50&size=64,64&f=image',
     spans: { 'svc.mapserver.export': {}, 'svc.map.render': {} },

@@ -9,7 +9,7 @@ import {
   square,
   startEditor,
 } from './support.js';
-import { unchangedSuite } from './unchanged.js';
+import { unchangedSuite } from './unchanged-rows.js';
 
 /** What editing over HTTP must do, whatever the store is. */
 export function editSuite(name: string, open: () => Promise<EditableStore>): void {

@@ -24,13 +24,13 @@ const collection = (...properties: string[]) =>
     )
     .join(',')}]}`;
 
-interface Staged extends TranslateResult {
+interface StagedTable extends TranslateResult {
   types: Record<string, string>;
   /** Values as text, by column. */
   rows: Record<string, string | null>[];
 }
 
-async function stage(text: string, options: Partial<TranslateTask> = {}): Promise<Staged> {
+async function stage(text: string, options: Partial<TranslateTask> = {}): Promise<StagedTable> {
   const path = join(folder, `f${++count}.json`);
   writeFileSync(path, text);
   const output = `${path}.gpkg`;
@@ -43,7 +43,7 @@ async function stage(text: string, options: Partial<TranslateTask> = {}): Promis
     }[];
     const fields = columns.slice(2);
     const list = fields.map(({ name }) => `CAST("${name}" AS TEXT) AS "${name}"`).join(', ');
-    const rows = db.prepare(`SELECT ${list} FROM t ORDER BY fid`).all() as Staged['rows'];
+    const rows = db.prepare(`SELECT ${list} FROM t ORDER BY fid`).all() as StagedTable['rows'];
     return { ...result, types: Object.fromEntries(fields.map(({ name, type }) => [name, type])), rows };
   } finally {
     db.close();

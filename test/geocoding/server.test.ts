@@ -4,7 +4,7 @@ import { importTowns } from './support.js';
 
 /** A GeocodeServer over HTTP, as clients of GeoServices ask it. */
 
-interface Located {
+interface CandidateDocument {
   address: string;
   location: { x: number; y: number };
   score: number;
@@ -15,8 +15,8 @@ interface Located {
 interface Answer {
   services: unknown;
   spatialReference: unknown;
-  candidates: Located[];
-  locations: Located[];
+  candidates: CandidateDocument[];
+  locations: CandidateDocument[];
   suggestions: { text: string; magicKey: string }[];
   error: { code: number; message: string };
 }

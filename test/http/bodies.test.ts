@@ -11,11 +11,11 @@ import { LIMITS } from '../../src/core/kit/limits.js';
 import type { TaskInput } from '../../src/core/tasks/tasks.js';
 import { JsonBoundsError, parseJsonText, requireBounds } from '../../src/core/values/json-bounds.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../src/gateway/http/requests/forwarding.js';
+import { ForwardedHeaders } from '../../src/gateway/http/requests/forwarded-headers.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { createLog } from '../../src/services/telemetry/log.js';
 import { raw } from '../e2e/support/http.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { NO_AUDIT } from '../support/no-audit.js';
 import { errorLines, gateways } from '../support/processes.js';
 import { startServerProcess, type TestServer } from '../support/server.js';
 
@@ -162,7 +162,11 @@ describe('where a body is parsed', () => {
       audit: NO_AUDIT,
     });
     const log = createLog({ level: 'Fatal', pretty: false, process: 'test' } as never);
-    const forwarding = new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' });
+    const forwarding = new ForwardedHeaders({
+      publicUrl: undefined,
+      trustProxy: [],
+      fallbackHost: 'localhost',
+    });
     server = new HttpServer({ dispatcher, log, vendor: 'test', forwarding });
     url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}/echo`;
   });

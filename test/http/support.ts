@@ -1,9 +1,9 @@
 import type { Operation } from '../../src/core/http/operation.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../src/gateway/http/requests/forwarding.js';
+import { ForwardedHeaders } from '../../src/gateway/http/requests/forwarded-headers.js';
 import { HttpServer, type HttpServerOptions } from '../../src/gateway/http/server.js';
 import type { Log } from '../../src/services/telemetry/log.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { NO_AUDIT } from '../support/no-audit.js';
 
 const nothing = () => {};
 
@@ -21,6 +21,10 @@ export function serverOf(
     once: (_request, work) => work(),
   });
   const log: Log = { process: 'test', request: nothing, copyTo: nothing, flush: nothing, write };
-  const forwarding = new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' });
+  const forwarding = new ForwardedHeaders({
+    publicUrl: undefined,
+    trustProxy: [],
+    fallbackHost: 'localhost',
+  });
   return new HttpServer({ dispatcher, log, vendor: 'test', forwarding, ...(pages && { pages }) });
 }

@@ -31,7 +31,7 @@ const DOORS = [
   'src/workers/tiles/store/link.ts',
   'src/workers/engine/settings.ts',
   'src/workers/engine/rooms.ts',
-  'src/workers/storage/remote/allowed.ts',
+  'src/workers/storage/remote/allowed-hosts.ts',
   'src/workers/styles/symbols/font-files.ts',
 ];
 

@@ -22,7 +22,7 @@ const LEFT = [
   "src/core/styles/document.ts: kind === 'vector'",
   "src/services/catalog/collection-search.ts: kind === 'raster'",
   "src/services/catalog/collection-search.ts: kind === 'vector'",
-  "src/services/catalog/rasters/gridded.ts: source.kind === 'gridded'",
+  "src/services/catalog/rasters/grid-scan.ts: source.kind === 'gridded'",
 ];
 
 it('nobody asks for the kind of a collection or a source outside of its own room', () => {

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { expect, it } from 'vitest';
 import { sources } from './imports.mjs';
 
@@ -36,6 +38,15 @@ const SAME: Readonly<Record<string, string>> = {
 /** Functions with `Of` in their names are verbs all the same. */
 const VERBS: ReadonlySet<string> = new Set(['computeZoneOffset']);
 
+/** Nouns that end as participles do. */
+const NOUNS: ReadonlySet<string> = new Set([
+  ...['coding', 'crossing', 'drawing', 'encoding', 'feed', 'finding', 'framing', 'geocoding'],
+  ...['geoprocessing', 'grouping', 'hardening', 'licensing', 'listing', 'mapping', 'processing', 'ranking'],
+  ...['recording', 'rendering', 'resampling', 'ring', 'scaling', 'seed', 'setting', 'staging', 'streaming'],
+  ...['thing', 'tiling', 'viewshed'],
+]);
+const PARTICIPLE = /(?:ed|ing)$/;
+
 const EXPORT =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm;
 
@@ -65,4 +76,25 @@ it('exported functions are verbs, not the Of of something', () => {
       .map((name) => `${path}: ${name}`),
   );
   expect(wrong).toEqual([]);
+});
+
+it('types and files have nouns for names, not participles', () => {
+  const types = /^(?:export )?(?:declare )?(?:abstract )?(?:class|interface|type|enum) (\w+(?:ed|ing))\b/gm;
+  const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).map((path) => `test/${path}`);
+  const tests = files.filter((path) => path.endsWith('.ts'));
+  const texts = new Map([...sources(), ...tests.map((path) => [path, readFileSync(path, 'utf8')] as const)]);
+  const found = [...texts].flatMap(([path, text]) => [
+    ...[...text.matchAll(types)].map(([, name]) => ({ path, name: name! })),
+    ...(PARTICIPLE.test(basename(path, '.ts').replace(/\.test$/, ''))
+      ? [{ path, name: basename(path, '.ts').replace(/\.test$/, '') }]
+      : []),
+  ]);
+  const used = new Set<string>();
+  const wrong = found.filter(({ name }) => {
+    const word = /[A-Z]?[a-z]+$/.exec(name)![0].toLowerCase();
+    used.add(word);
+    return !NOUNS.has(word);
+  });
+  expect(wrong.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
+  expect([...NOUNS].filter((noun) => !used.has(noun))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import type { Principal } from '../../src/core/http/operation.js';
 import type { AdminDeps } from '../../src/gateway/admin/deps.js';
 import type { ManifestStep } from '../../src/gateway/manifest/apply.js';
 import { carryOut } from '../../src/gateway/manifest/carry-out.js';
-import { connection } from '../../src/gateway/manifest/publishing.js';
+import { connection } from '../../src/gateway/manifest/publication.js';
 import { CONNECTION_KIND, type Connection } from '../../src/services/connections/connection.js';
 import { openState, type State } from '../../src/stores/state/state.js';
 import { scratchDirectory } from '../engine/support.js';

@@ -49,14 +49,14 @@ function visits() {
   return { type: 'FeatureCollection', features };
 }
 
-interface Opening {
+interface PageOptions {
   width?: number;
   height?: number;
   colorScheme?: 'light' | 'dark';
   javaScriptEnabled?: boolean;
 }
 
-async function open(path: string, options: Opening = {}): Promise<Page> {
+async function open(path: string, options: PageOptions = {}): Promise<Page> {
   const { width = 1280, height = 800, ...rest } = options;
   watched = await watchedPage(browser, server.url, { viewport: { width, height }, ...rest });
   const { page } = watched;

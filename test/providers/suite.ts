@@ -5,7 +5,7 @@ import { tileBox, WEB_MERCATOR_QUAD } from '../../src/core/tiles/tile-matrix.js'
 import { getFeatureStore } from '../../src/workers/providers/store.js';
 import { decode } from '../native/support.js';
 import { COLUMNS, THINGS, type Thing } from './data.js';
-import { described, served } from './served.js';
+import { described, served } from './layer-server.js';
 
 /** What every store does, over the surfaces that serve it. Expected is what plain JavaScript finds in the data. */
 export function storeSuite(name: string, layer: () => Promise<Pick<VectorLayerInfo, 'source'>>): void {

@@ -8,7 +8,7 @@ import { EPOCH_SIZE, type FeedEntry } from '../../src/core/streams/events.js';
 import { defaultStyle } from '../../src/core/styles/default-style.js';
 import type { Pools } from '../../src/core/tasks/tasks.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../src/gateway/http/requests/forwarding.js';
+import { ForwardedHeaders } from '../../src/gateway/http/requests/forwarded-headers.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { streamingOperations } from '../../src/gateway/streams/operations.js';
 import type { AccessPolicy } from '../../src/services/access/access.js';
@@ -22,7 +22,7 @@ import { closeWriters } from '../../src/workers/providers/geopackage/edits/write
 import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { getFeatureStore } from '../../src/workers/providers/store.js';
 import { geoPackageStore } from '../edits/support.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { NO_AUDIT } from '../support/no-audit.js';
 import { StreamClient } from './support.js';
 
 export interface StreamSetup {
@@ -118,7 +118,7 @@ export async function streams({
     dispatcher,
     log: createLog({ level: 'Fatal', pretty: false, process: 'test' }),
     vendor: 'test',
-    forwarding: new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
+    forwarding: new ForwardedHeaders({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
   });
   const port = await server.listen('127.0.0.1', 0);
   const url = `http://127.0.0.1:${port}/api/v1/streaming/features`;

@@ -7,7 +7,7 @@ import Database from '../../src/native/sqlite.js';
 import { RUN_VARIABLE } from './run.js';
 
 /** A tile of an archive; the row is counted from the top. */
-export interface Stored {
+export interface TileRecord {
   zoom: number;
   row: number;
   column: number;
@@ -46,7 +46,7 @@ function runOgr2ogr(path: string, maxZoom: number): void {
 export function writeMBTiles(
   path: string,
   metadata: Record<string, string>,
-  tiles: readonly (Omit<Stored, 'data'> & { data: unknown })[],
+  tiles: readonly (Omit<TileRecord, 'data'> & { data: unknown })[],
   schema = 'CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data, UNIQUE (zoom_level, tile_column, tile_row))',
 ): void {
   const db = new Database(path);
@@ -62,7 +62,7 @@ export function writeMBTiles(
  * Every tile of an MBTiles file, rows turned so that 0 is at the top. GDAL also writes some beyond the edge of
  * the world, for the buffer of features there; they have no address and are left out.
  */
-export function tilesOf(path: string): Stored[] {
+export function tilesOf(path: string): TileRecord[] {
   const db = new Database(path, { readonly: true });
   const sql = `SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles
     WHERE min(tile_column, tile_row) >= 0 AND max(tile_column, tile_row) < (1 << zoom_level)`;
@@ -104,7 +104,7 @@ export const PACK: Readonly<Record<number, (bytes: Buffer) => Buffer>> = {
 };
 
 /** Writes a PMTiles archive, version 3, clustered: tiles in the order of their ids. */
-export function writePMTiles(path: string, tiles: readonly Stored[], options: PMTilesOptions = {}): void {
+export function writePMTiles(path: string, tiles: readonly TileRecord[], options: PMTilesOptions = {}): void {
   const { internalCompression = 2, leafSize, metadata = {} } = options;
   const packed = (bytes: Buffer) => PACK[internalCompression]?.(bytes) ?? bytes;
   const { entries, data } = layOut(tiles);
@@ -129,7 +129,7 @@ export function writePMTiles(path: string, tiles: readonly Stored[], options: PM
   writeFileSync(path, Buffer.concat([header(tiles, entries.length, sections, options), ...sections]));
 }
 
-function layOut(tiles: readonly Stored[]): { entries: Entry[]; data: Buffer } {
+function layOut(tiles: readonly TileRecord[]): { entries: Entry[]; data: Buffer } {
   const sorted = tiles
     .map((tile) => ({ id: zxyToTileId(tile.zoom, tile.column, tile.row), data: tile.data }))
     .sort((a, b) => a.id - b.id);
@@ -167,7 +167,7 @@ function varint(value: number): number[] {
 }
 
 function header(
-  tiles: readonly Stored[],
+  tiles: readonly TileRecord[],
   entryCount: number,
   sections: readonly Buffer[],
   options: PMTilesOptions,

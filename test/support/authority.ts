@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A certificate with its key, as files and as text. */
-export interface Issued {
+export interface IssuedCertificate {
   readonly name: string;
   readonly cert: string;
   readonly key: string;
@@ -18,7 +18,7 @@ export interface Wish {
   extensions?: readonly string[];
   /** When it begins and ends, in days from now. */
   days?: readonly [number, number];
-  by?: Issued;
+  by?: IssuedCertificate;
 }
 
 export const FOR_CLIENTS = 'extendedKeyUsage=clientAuth';
@@ -26,7 +26,7 @@ export const AUTHORITY = 'basicConstraints=critical,CA:TRUE';
 
 /** Makes certificates with OpenSSL. */
 export interface Authority {
-  issue(name: string, wish?: Wish): Issued;
+  issue(name: string, wish?: Wish): IssuedCertificate;
   close(): void;
 }
 

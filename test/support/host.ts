@@ -15,7 +15,7 @@ import type { Gateway } from '../../src/gateway/start/gateway.js';
 import { readConfig, serveGateway } from '../../src/gateway/start/serve.js';
 import { remoteHosts } from '../../src/services/storage/hosts.js';
 import { createLog, type Log } from '../../src/services/telemetry/log.js';
-import { type ChildHandlers, type Supervised, takeMessages } from '../../src/supervisor/child.js';
+import { type ChildHandlers, type SupervisorLink, takeMessages } from '../../src/supervisor/child.js';
 import type { ReloadScope, ToChild } from '../../src/supervisor/messages.js';
 import { Reloader } from '../../src/supervisor/reload.js';
 import type { SlotChild } from '../../src/supervisor/slot.js';
@@ -118,7 +118,7 @@ class ReloadLoop {
     else this.log?.write('reload.failed', {}, `reload: the old configuration stays: ${outcome.reason}`);
   }
 
-  join(handlers: Omit<ChildHandlers, 'onDrain'>): Supervised {
+  join(handlers: Omit<ChildHandlers, 'onDrain'>): SupervisorLink {
     this.#receive = takeMessages({ ...handlers, onDrain() {} }, (message) => {
       if (message.type === 'prepared' || message.type === 'preparing')
         this.#reloader.receive(message, this.#child);
@@ -129,7 +129,7 @@ class ReloadLoop {
       ready() {},
       requestReload: this.reload,
       tellOthers: (_note, done) => done(true),
-    } as Supervised;
+    } as SupervisorLink;
   }
 }
 

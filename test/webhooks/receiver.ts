@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Received {
+export interface Delivery {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -15,9 +15,9 @@ export const SECRET = 'a secret of the receiver';
 export interface TestReceiver {
   url: string;
   /** Everything that was sent, refused or not. */
-  received: Received[];
+  received: Delivery[];
   /** Decides the next answers; 204 when absent. */
-  answer: ((response: ServerResponse, request: Received) => void) | undefined;
+  answer: ((response: ServerResponse, request: Delivery) => void) | undefined;
   close(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function startReceiver(address = '127.0.0.1'): Promise<TestReceiver
 }
 
 /** Whether a request carries the signature of its body under the secret. */
-export function isSigned({ headers, body }: Received): boolean {
+export function isSigned({ headers, body }: Delivery): boolean {
   const time = headers['x-svc-event-timestamp'];
   const expected = createHmac('sha256', SECRET).update(`${time}.${body}`).digest('hex');
   return headers['x-svc-signature'] === `sha256=${expected}`;

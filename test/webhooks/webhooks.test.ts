@@ -12,7 +12,7 @@ import { startWebhooks, type Webhooks } from '../../src/services/webhooks/index.
 import type { State } from '../../src/stores/state/state.js';
 import { isFullRun } from '../support/soak.js';
 import { describeStates, type TemporaryState } from '../support/state.js';
-import { isSigned, type Received, SECRET, startReceiver, type TestReceiver, until } from './receiver.js';
+import { type Delivery, isSigned, SECRET, startReceiver, type TestReceiver, until } from './receiver.js';
 
 /** A brief run has all of it with SQLite, but no long wait, and with PostgreSQL what one process tells another. */
 const IS_FULL = isFullRun(import.meta.url);
@@ -82,7 +82,7 @@ describeStates('webhooks', (open, database) => {
     await feed.catchUp();
     return events.map(({ eventId }) => eventId);
   }
-  const idOf = ({ headers }: Received) => headers['x-svc-event-id'] as string;
+  const idOf = ({ headers }: Delivery) => headers['x-svc-event-id'] as string;
   const ids = () => receiver.received.map(idOf);
   const sink = () =>
     state.jobs.db.selectFrom('sinks').select('owner').where('name', '=', 'hook').executeTakeFirst();

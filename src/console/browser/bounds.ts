@@ -34,9 +34,9 @@ function extendByGeometry(box: Bounds, geometry: Geometry): void {
   }
 }
 
-type Nested = Position | Nested[];
+type NestedPositions = Position | NestedPositions[];
 
-function extendByPositions(box: Bounds, positions: Nested): void {
+function extendByPositions(box: Bounds, positions: NestedPositions): void {
   const [x, y] = positions;
   if (typeof x === 'number' && typeof y === 'number') {
     box[0] = Math.min(box[0], x);
@@ -44,7 +44,7 @@ function extendByPositions(box: Bounds, positions: Nested): void {
     box[2] = Math.max(box[2], x);
     box[3] = Math.max(box[3], y);
   } else {
-    for (const part of positions as Nested[]) extendByPositions(box, part);
+    for (const part of positions as NestedPositions[]) extendByPositions(box, part);
   }
 }
 

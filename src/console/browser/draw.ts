@@ -128,7 +128,7 @@ function symbols({ baseUrl, layers }: MapData): { glyphs: string; sprite?: strin
     : { glyphs };
 }
 
-interface Filling {
+interface MapContents {
   data: MapData;
   colors: MapColors;
   controls: MapControls;
@@ -136,7 +136,7 @@ interface Filling {
   iconPrefix: string;
 }
 
-function fill(map: MapLibreMap, element: HTMLElement, filling: Filling): void {
+function fill(map: MapLibreMap, element: HTMLElement, filling: MapContents): void {
   const { data, colors, controls, features, iconPrefix } = filling;
   addGraticule(map, colors);
   const ids = addLayers(map, data, colors);
@@ -168,7 +168,7 @@ function markFirstPicture(map: MapLibreMap): void {
 }
 
 function addGraticule(map: MapLibreMap, colors: MapColors): void {
-  map.addSource('graticule', { type: 'geojson', data: graticule(cameraOf(map)) });
+  map.addSource('graticule', { type: 'geojson', data: graticule(readCamera(map)) });
   map.addLayer(
     {
       id: 'graticule',
@@ -178,10 +178,13 @@ function addGraticule(map: MapLibreMap, colors: MapColors): void {
     },
     findGroundLayer(map),
   );
-  map.on('moveend', () => void map.getSource<GeoJSONSource>('graticule')?.setData(graticule(cameraOf(map))));
+  map.on(
+    'moveend',
+    () => void map.getSource<GeoJSONSource>('graticule')?.setData(graticule(readCamera(map))),
+  );
 }
 
-function cameraOf(map: MapLibreMap): MapView {
+function readCamera(map: MapLibreMap): MapView {
   const bounds = map.getBounds();
   return {
     west: bounds.getWest(),

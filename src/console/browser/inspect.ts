@@ -86,7 +86,7 @@ class Highlight {
   }
 
   #set(feature: MapGeoJSONFeature | undefined, hover: boolean): void {
-    const id = idOf(feature);
+    const id = findId(feature);
     if (feature === undefined || id === undefined) return;
     const { source, sourceLayer } = feature;
     this.map.setFeatureState({ id, source, ...(sourceLayer ? { sourceLayer } : {}) }, { hover });
@@ -94,14 +94,14 @@ class Highlight {
 }
 
 function same(a: MapGeoJSONFeature | undefined, b: MapGeoJSONFeature | undefined): boolean {
-  return a?.source === b?.source && idOf(a) === idOf(b) && idOf(a) !== undefined;
+  return a?.source === b?.source && findId(a) === findId(b) && findId(a) !== undefined;
 }
 
 /** Numbers beyond what others hold are of a type that JSON has not. */
 const withoutBigInts = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 /** MapLibre Tiles of features without an id have NaN there. */
-function idOf(feature: MapGeoJSONFeature | undefined): string | number | undefined {
+function findId(feature: MapGeoJSONFeature | undefined): string | number | undefined {
   return Number.isNaN(feature?.id) ? undefined : feature?.id;
 }
 
@@ -109,7 +109,7 @@ function idOf(feature: MapGeoJSONFeature | undefined): string | number | undefin
 function distinct(features: readonly MapGeoJSONFeature[]): MapGeoJSONFeature[] {
   const keys = new Set<string>();
   return features.filter((feature) => {
-    const key = `${feature.source} ${idOf(feature) ?? JSON.stringify(feature.properties, withoutBigInts)}`;
+    const key = `${feature.source} ${findId(feature) ?? JSON.stringify(feature.properties, withoutBigInts)}`;
     if (keys.has(key)) return false;
     keys.add(key);
     return true;
@@ -134,7 +134,7 @@ function featureCard(
   const { properties } = feature;
   const title = template.title === null ? '' : filledTitle(template.title, properties);
   const card = titledCard(title.trim() || layer.title, propertyList(labelled(template, properties)));
-  const id = idOf(feature);
+  const id = findId(feature);
   if (layer.kind === 'vector' && layer.items && id !== undefined) {
     const link = document.createElement('a');
     link.href = onThisOrigin(`${layer.items}/${encodeURIComponent(String(id))}?f=html`, baseUrl);
@@ -152,13 +152,13 @@ export function propertyList(properties: Readonly<Record<string, unknown>>): HTM
     const term = document.createElement('dt');
     term.append(isolated(name));
     const description = document.createElement('dd');
-    description.append(isolated(textOf(value)));
+    description.append(isolated(formatText(value)));
     list.append(term, description);
   }
   return list;
 }
 
-function textOf(value: unknown): string {
+function formatText(value: unknown): string {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }

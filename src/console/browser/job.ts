@@ -25,7 +25,7 @@ async function start(element: HTMLElement, data: JobData): Promise<void> {
 async function follow(element: HTMLElement, { job }: JobData): Promise<void> {
   for (let ms = FIRST_MS; ; ms = Math.min(LONGEST_MS, ms * 1.2)) {
     await new Promise((resolve) => setTimeout(resolve, ms));
-    const status = await statusOf(job);
+    const status = await findStatus(job);
     if (!status) continue;
     if (status.status !== 'accepted' && status.status !== 'running') return location.reload();
     document.querySelector('[data-job-status]')!.textContent = status.status;
@@ -35,7 +35,7 @@ async function follow(element: HTMLElement, { job }: JobData): Promise<void> {
 }
 
 /** Undefined where the server does not answer now. */
-async function statusOf(job: string): Promise<Status | undefined> {
+async function findStatus(job: string): Promise<Status | undefined> {
   const response = await fetch(job, { headers: { accept: 'application/json' } }).catch(() => undefined);
   return response?.ok ? ((await response.json()) as Status) : undefined;
 }

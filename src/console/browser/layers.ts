@@ -117,7 +117,7 @@ function iconsRenamed(layer: StyleLayer, prefix: string): StyleLayer {
 const prefixed = (value: unknown, prefix: string) =>
   typeof value === 'string' ? prefix + value : ['concat', prefix, value];
 
-interface Styled {
+interface StyleSource {
   source: string;
   sourceLayer?: string;
   style: readonly StyleLayer[];
@@ -125,7 +125,7 @@ interface Styled {
 }
 
 /** The layers of a style over one source, which mark the feature under the pointer. Returns their ids, bottom first. */
-export function addStyled(map: MapLibreMap, { source, sourceLayer, style, colors }: Styled): string[] {
+export function addStyled(map: MapLibreMap, { source, sourceLayer, style, colors }: StyleSource): string[] {
   const name = `${source}/${sourceLayer ?? ''}`;
   const base = { source, ...(sourceLayer === undefined ? {} : { 'source-layer': sourceLayer }) };
   const own = style.map((layer) => ({

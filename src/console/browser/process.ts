@@ -35,7 +35,7 @@ async function execute(form: HTMLFormElement, data: ProcessData): Promise<void> 
   const response = await fetch(data.execution, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json', prefer: 'respond-async' },
-    body: JSON.stringify(bodyOf(form, data)),
+    body: JSON.stringify(readBody(form, data)),
   }).catch((error: Error) => new Response(JSON.stringify({ detail: error.message }), { status: 503 }));
   const answer = (await response.json().catch(() => ({}))) as Problem & { jobID?: string };
   if (response.ok && answer.jobID !== undefined)
@@ -64,24 +64,24 @@ function faultText(
   return [texts.length > 0 ? texts.join('; ') : (detail ?? `The server answered ${status}.`)];
 }
 
-function bodyOf(form: HTMLFormElement, data: ProcessData): object {
+function readBody(form: HTMLFormElement, data: ProcessData): object {
   const inputs: Record<string, unknown> = {};
   for (const [name, type] of Object.entries(data.inputs)) {
-    const text = textOf(form, name);
+    const text = readText(form, name);
     if (text === '') continue;
-    if (type === 'layer' || type === 'raster') inputs[name] = layerOf(form, name, text, data);
-    else inputs[name] = type === 'json' ? jsonOf(text) : text;
+    if (type === 'layer' || type === 'raster') inputs[name] = readLayer(form, name, text, data);
+    else inputs[name] = type === 'json' ? parseJson(text) : text;
   }
-  const collection = textOf(form, ':publish');
+  const collection = readText(form, ':publish');
   if (collection === '' || data.output === null) return { inputs };
   return { inputs, outputs: { [data.output]: { publish: { collection } } } };
 }
 
 /** A collection, perhaps with a filter and a box, or an address. */
-function layerOf(form: HTMLFormElement, name: string, text: string, { geometries }: ProcessData): unknown {
+function readLayer(form: HTMLFormElement, name: string, text: string, { geometries }: ProcessData): unknown {
   if (/^https?:/i.test(text)) return { href: text };
-  const filter = textOf(form, `${name}:filter`);
-  const box = textOf(form, `${name}:box`);
+  const filter = readText(form, `${name}:filter`);
+  const box = readText(form, `${name}:box`);
   const geometry = (geometries[text] ?? 'geom').replaceAll('"', '""');
   const parts = [
     ...(filter === '' ? [] : [box === '' ? filter : `(${filter})`]),
@@ -91,7 +91,7 @@ function layerOf(form: HTMLFormElement, name: string, text: string, { geometries
 }
 
 /** What is no JSON is sent as the text that it is; the server says what is wrong with it. */
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -103,6 +103,6 @@ function fieldNamed(form: HTMLFormElement, name: string): HTMLInputElement | nul
   return form.elements.namedItem(name) as HTMLInputElement | null;
 }
 
-function textOf(form: HTMLFormElement, name: string): string {
+function readText(form: HTMLFormElement, name: string): string {
   return fieldNamed(form, name)?.value.trim() ?? '';
 }

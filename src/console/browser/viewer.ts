@@ -44,7 +44,7 @@ function control(map: MapLibreMap, page: MapData, ids: LayerIds, draw: DrawLayer
     time.restore(link.time);
   };
   const write = () => {
-    lastHash = writePermalink({ view: cameraOf(map), layers: list.state(), time: time.state() });
+    lastHash = writePermalink({ view: readCamera(map), layers: list.state(), time: time.state() });
     if (!samePermalink(lastHash, location.hash)) history.replaceState(null, '', lastHash);
   };
   apply(true);
@@ -58,7 +58,7 @@ function control(map: MapLibreMap, page: MapData, ids: LayerIds, draw: DrawLayer
   return new ShownLayers({ map, data, viewer, ids, draw, list, time });
 }
 
-function cameraOf(map: MapLibreMap) {
+function readCamera(map: MapLibreMap) {
   const { lng, lat } = map.getCenter();
   return { center: [lng, lat] as [number, number], zoom: map.getZoom() };
 }

@@ -149,7 +149,7 @@ function builtIn(
 
 /** The permission labels that a grant gives (`services/access/permissions.ts`). */
 export function listPermissionLabels({ service, layer, operation }: Grant): readonly string[] {
-  const place = placeOf(service, layer);
+  const place = formatPlace(service, layer);
   if (operation !== ANY) return [isDataOperation(operation) ? `${operation}:${place}` : operation];
   return service === ANY && layer === ANY ? [ANY] : DATA_OPERATIONS.map((one) => `${one}:${place}`);
 }
@@ -160,7 +160,7 @@ export function isDataOperation(operation: string): operation is (typeof DATA_OP
   return operation === 'read' || operation === 'write';
 }
 
-function placeOf(service: string, layer: string): string {
+function formatPlace(service: string, layer: string): string {
   if (layer !== ANY) return `${service === ANY ? SERVICE : service}/${layer}`;
   return service;
 }

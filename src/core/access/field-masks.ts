@@ -70,8 +70,8 @@ export function truncatedLength(length: number, type: FieldType): number {
 export function maskedValue(value: unknown, { type, mask }: Pick<Field, 'type' | 'mask'>): unknown {
   if (!mask) return value;
   if (mask.treatment === 'null' || value === null || value === undefined) return null;
-  const text = textOf(value, type);
-  if (mask.treatment === 'hash') return hashOf(text, mask);
+  const text = formatText(value, type);
+  if (mask.treatment === 'hash') return computeHash(text, mask);
   return [...text].slice(0, truncatedLength(mask.length, type)).join('');
 }
 
@@ -81,12 +81,12 @@ export function maskedJson(json: JsonText, field: Pick<Field, 'type' | 'mask'>):
   return JSON.stringify(maskedValue(isNumberText(json) ? json : JSON.parse(json), field));
 }
 
-function hashOf(text: string, { key }: Extract<Mask, { treatment: 'hash' }>): string {
+function computeHash(text: string, { key }: Extract<Mask, { treatment: 'hash' }>): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(text).digest('hex').slice(0, HASH_DIGITS);
 }
 
 /** The text that stands for a value: one for each value, whatever store it comes from. */
-function textOf(value: unknown, type: FieldType): string {
+function formatText(value: unknown, type: FieldType): string {
   if (type === 'boolean') return String(Boolean(Number(value)));
   if (type === 'number' || type === 'integer') return numberText(value);
   if (type === 'date-time') return instantText(String(value));

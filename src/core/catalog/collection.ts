@@ -181,7 +181,7 @@ export function hasTilesAt(collection: Collection, level: number): boolean {
 }
 
 /** A source that could not be published, and why. */
-export interface Quarantined {
+export interface QuarantineEntry {
   readonly path: string;
   readonly layer?: string;
   readonly reason: string;
@@ -210,7 +210,7 @@ export class CatalogSnapshot {
 
   constructor(
     readonly collections: readonly Collection[],
-    readonly quarantined: readonly Quarantined[],
+    readonly quarantined: readonly QuarantineEntry[],
     /** Counts reloads; shown to operators. */
     readonly generation: number,
     readonly matrixSets: MatrixSets = BUILT_IN_SETS,

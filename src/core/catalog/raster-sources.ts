@@ -93,8 +93,8 @@ export const findSceneSearch = (source: RasterSource): StacSource | undefined =>
 export function withOldestOnTop(source: RasterMosaic): RasterMosaic {
   const undated = source.members.filter(({ acquired }) => acquired === undefined);
   const dated = source.members.filter(({ acquired }) => acquired !== undefined).toReversed();
-  const instantOf = ({ acquired }: MosaicMember) => Date.parse(acquired!);
-  dated.sort((a, b) => instantOf(b) - instantOf(a));
+  const parseInstant = ({ acquired }: MosaicMember) => Date.parse(acquired!);
+  dated.sort((a, b) => parseInstant(b) - parseInstant(a));
   const { search, order: _, ...rest } = source;
   return { ...rest, members: [...undated, ...dated], ...(search && { search, order: 'oldest' }) };
 }

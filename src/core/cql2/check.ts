@@ -106,7 +106,7 @@ class Checker {
   #interval([start, end]: readonly [IntervalEnd, IntervalEnd]): Operand {
     const ends = [this.#intervalEnd(start), this.#intervalEnd(end)] as const;
     const [from, to] = ends;
-    if (typeof from === 'string' && typeof to === 'string' && startOf(from) > endOf(to))
+    if (typeof from === 'string' && typeof to === 'string' && parseStart(from) > parseEnd(to))
       throw new Cql2Error(`the interval from ${from} to ${to} ends before it begins`);
     return { interval: ends };
   }
@@ -248,10 +248,11 @@ function instant(text: string, kind: 'date' | 'timestamp'): Operand {
 }
 
 /** Milliseconds since 1970. NaN, which is neither before nor after anything, for an open end. */
-const startOf = (end: string) => Date.parse(end);
+const parseStart = (end: string) => Date.parse(end);
 
-/** As `startOf`; a date lasts until its midnight. */
-const endOf = (end: string) => Date.parse(end.includes('T') || end === '..' ? end : `${end}T23:59:59.999Z`);
+/** As `parseStart`; a date lasts until its midnight. */
+const parseEnd = (end: string) =>
+  Date.parse(end.includes('T') || end === '..' ? end : `${end}T23:59:59.999Z`);
 
 /** A string that says a date or timestamp as such. */
 function asInstant(arg: Operand): Operand {

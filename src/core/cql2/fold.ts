@@ -27,14 +27,14 @@ export function getFoldTable(name: FoldName): Fold {
 /** Text with a fold applied, as the stores apply it. */
 export function folded(text: string, name: FoldName): string {
   const { several } = getFoldTable(name);
-  const letters = lettersOf(name);
+  const letters = getLetters(name);
   const single = Array.from(text, (letter) => letters.get(letter) ?? letter).join('');
   return several.reduce((result, [letter, replacement]) => result.replaceAll(letter, replacement), single);
 }
 
 const maps = new Map<FoldName, Map<string, string>>();
 
-function lettersOf(name: FoldName): Map<string, string> {
+function getLetters(name: FoldName): Map<string, string> {
   let letters = maps.get(name);
   if (!letters) {
     const { from, to } = getFoldTable(name);
@@ -47,10 +47,10 @@ function lettersOf(name: FoldName): Map<string, string> {
 
 const MAKERS: Record<FoldName, () => Fold> = {
   // Simple case folding of Unicode, and the sharp s. The dotless i stays what it is outside of Turkish.
-  casei: () => tableOf((letter) => (letter === 'ı' ? letter : lower(upper(letter))), [['ß', 'ss']]),
-  accenti: () => tableOf(withoutAccents, LIGATURES),
-  upper: () => tableOf(upper, []),
-  lower: () => tableOf(lower, []),
+  casei: () => buildTable((letter) => (letter === 'ı' ? letter : lower(upper(letter))), [['ß', 'ss']]),
+  accenti: () => buildTable(withoutAccents, LIGATURES),
+  upper: () => buildTable(upper, []),
+  lower: () => buildTable(lower, []),
 };
 
 /** Letters beyond this have neither case nor accents. */
@@ -63,7 +63,7 @@ const LAST_LETTER = 0x1e943;
 const FREQUENT = ' abcdefghijklmnopqrstuvwxyz0123456789';
 const COMMON = 0x17f;
 
-function tableOf(change: (letter: string) => string, several: Fold['several']): Fold {
+function buildTable(change: (letter: string) => string, several: Fold['several']): Fold {
   const pairs: [string, string][] = [];
   const removed: string[] = [];
   for (let code = 0x20; code <= LAST_LETTER; code++) {

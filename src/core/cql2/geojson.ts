@@ -42,7 +42,7 @@ function copyGeometry(
 }
 
 function memberGeometries(value: unknown, pointer: string, budget: Budget): Geometry[] {
-  return arrayOf(value, pointer, budget).map((member, i) => {
+  return parseArray(value, pointer, budget).map((member, i) => {
     if (typeof member !== 'object' || member === null)
       throw new Cql2Error('expected a geometry', { pointer: `${pointer}/${i}` });
     return copyGeometry(member as Record<string, unknown>, `${pointer}/${i}`, budget, true);
@@ -54,12 +54,12 @@ function copyArrays(value: unknown, levels: number, pointer: string, budget: Bud
     spend(budget, 1);
     return readPosition(value, pointer);
   }
-  return arrayOf(value, pointer, budget).map((member, i) =>
+  return parseArray(value, pointer, budget).map((member, i) =>
     copyArrays(member, levels - 1, `${pointer}/${i}`, budget),
   );
 }
 
-function arrayOf(value: unknown, pointer: string, budget: Budget): unknown[] {
+function parseArray(value: unknown, pointer: string, budget: Budget): unknown[] {
   if (!Array.isArray(value) || value.length === 0)
     throw new Cql2Error('expected a filled array', { pointer });
   if (value.length > budget.left) spend(budget, value.length);

@@ -23,8 +23,8 @@ export function mergeComparisons(call: Call, schema: FilterSchema): Call {
   const parts = call.args.flatMap((arg) => nested(arg, call.op));
   const groups = new Map<string, { first: Operand; comparisons: Comparison[] }>();
   const keys = parts.map((part) => {
-    const comparison = comparisonOf(part, call.op, form.op);
-    const key = comparison && keyOf(comparison, schema);
+    const comparison = findComparison(part, call.op, form.op);
+    const key = comparison && getKey(comparison, schema);
     if (!comparison || key === undefined) return undefined;
     const group = groups.get(key);
     if (group) group.comparisons.push(comparison);
@@ -47,7 +47,7 @@ export function mergeComparisons(call: Call, schema: FilterSchema): Call {
 const nested = (arg: Operand, op: string): readonly Operand[] =>
   typeof arg === 'object' && isCall(arg) && arg.op === op ? arg.args : [arg];
 
-function comparisonOf(part: Operand, op: string, comparison: string): Comparison | undefined {
+function findComparison(part: Operand, op: string, comparison: string): Comparison | undefined {
   if (typeof part !== 'object' || !isCall(part)) return undefined;
   const inner = op === 'and' && part.op === 'not' ? part.args[0]! : part;
   if (typeof inner === 'object' && isCall(inner) && inner.op === 'in' && (op === 'or' || inner !== part)) {
@@ -69,7 +69,7 @@ function isConstant(operand: Operand): boolean {
 }
 
 /** Names what may share a list: the same property, or the same folds of one, compared with constants of its own kind. */
-function keyOf({ value, constants }: Comparison, schema: FilterSchema): string | undefined {
+function getKey({ value, constants }: Comparison, schema: FilterSchema): string | undefined {
   const kind = computeOperandKind(value, schema);
   if (kind !== 'string' && kind !== 'number') return undefined;
   if (!isFold(value) || constants.some((constant) => computeOperandKind(constant, schema) !== kind))

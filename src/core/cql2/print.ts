@@ -142,18 +142,18 @@ function wellKnownText(geometry: Geometry): string {
   return `${type.toUpperCase()}${z}${type === 'Point' ? `(${position(coordinates)})` : nested(coordinates, type === 'MultiPoint')}`;
 }
 
-type Nested = Position | Nested[];
+type NestedPositions = Position | NestedPositions[];
 
-function firstPosition(value: Nested): Position {
-  return typeof value[0] === 'number' ? (value as Position) : firstPosition(value[0] as Nested);
+function firstPosition(value: NestedPositions): Position {
+  return typeof value[0] === 'number' ? (value as Position) : firstPosition(value[0] as NestedPositions);
 }
 
-function nested(value: Nested, pointsEnclosed: boolean): string {
+function nested(value: NestedPositions, pointsEnclosed: boolean): string {
   if (typeof value[0] === 'number') {
     const text = position(value as Position);
     return pointsEnclosed ? `(${text})` : text;
   }
-  return `(${(value as Nested[]).map((member) => nested(member, pointsEnclosed)).join(', ')})`;
+  return `(${(value as NestedPositions[]).map((member) => nested(member, pointsEnclosed)).join(', ')})`;
 }
 
 const position = (numbers: Position) => numbers.join(' ');

@@ -14,7 +14,7 @@ export function compareWhole(call: Call, schema: FilterSchema): Call {
   const [a, b, c] = args as [Operand, Operand, Operand];
   if (op === 'between') {
     if (!isInteger(a, schema)) return call;
-    return { op, args: [a, isFraction(b) ? floorOf(b, 1n) : b, isFraction(c) ? floorOf(c) : c] };
+    return { op, args: [a, isFraction(b) ? computeFloor(b, 1n) : b, isFraction(c) ? computeFloor(c) : c] };
   }
   if (op === 'in') {
     if (!isInteger(a, schema) || !isArray(b) || !b.some(isFraction)) return call;
@@ -28,7 +28,7 @@ export function compareWhole(call: Call, schema: FilterSchema): Call {
 function compared(op: string, property: Operand, fraction: AnyNumber): Call {
   if (op === '=') return unequal(property);
   if (op === '<>') return { op: '=', args: [property, property] };
-  return { op: op.startsWith('<') ? '<=' : '>', args: [property, floorOf(fraction)] };
+  return { op: op.startsWith('<') ? '<=' : '>', args: [property, computeFloor(fraction)] };
 }
 
 /** Compares a property with itself: false, or unknown where the property is null. */
@@ -46,7 +46,7 @@ const isFraction = (operand: Operand): operand is AnyNumber =>
   isNumber(operand) && typeof operand !== 'number' && FRACTION.test(formatDecimal(operand));
 
 /** The largest integer that is not larger, and so many more. */
-function floorOf(fraction: AnyNumber, more = 0n): AnyNumber {
+function computeFloor(fraction: AnyNumber, more = 0n): AnyNumber {
   const [, whole] = FRACTION.exec(formatDecimal(fraction))!;
   return exactInteger(BigInt(whole!) - (whole!.startsWith('-') ? 1n : 0n) + more);
 }

@@ -46,7 +46,7 @@ export const isAroundEarth = (box: Box | undefined): boolean => box?.[0] === -18
 function crossingBox(box: Box, geometry: string | undefined): Box | undefined {
   if (!geometry || !isAroundEarth(box)) return undefined;
   const [, south, , north] = box;
-  const parts = partsOf(JSON.parse(geometry));
+  const parts = listParts(JSON.parse(geometry));
   const [eastern, western] = [parts.filter(([w]) => w >= 0), parts.filter(([, , e]) => e <= 0)];
   if (eastern.length + western.length < parts.length) return undefined;
   return [Math.min(...eastern.map(([w]) => w)), south, Math.max(...western.map(([, , e]) => e)), north];
@@ -55,8 +55,8 @@ function crossingBox(box: Box, geometry: string | undefined): Box | undefined {
 type Part = { type: string; coordinates?: unknown[]; geometries?: Part[] };
 
 /** Boxes of the parts of a geometry. */
-function partsOf({ type, coordinates = [], geometries }: Part): Box[] {
-  if (geometries) return geometries.flatMap(partsOf);
+function listParts({ type, coordinates = [], geometries }: Part): Box[] {
+  if (geometries) return geometries.flatMap(listParts);
   const parts: unknown[] = type.startsWith('Multi') ? coordinates : [coordinates];
   return parts.flatMap((part) => {
     // A point has its numbers right here.

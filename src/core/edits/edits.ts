@@ -25,7 +25,7 @@ export interface FeatureInput {
  */
 export type GeometryLoss = 'arcs' | 'surface' | 'measures' | 'unreadable';
 
-interface Addressed {
+interface EditAddress {
   id: string;
   /** The edit happens only while the stored row has this name (see `ItemResult.row`). */
   row?: string;
@@ -39,18 +39,18 @@ interface CreateOperation {
 }
 
 /** What the feature does not name becomes null, or the column's default. */
-interface ReplaceOperation extends Addressed {
+interface ReplaceOperation extends EditAddress {
   type: 'replace';
   feature: FeatureInput;
 }
 
 /** JSON merge patch (RFC 7396): what the feature does not name stays. */
-interface UpdateOperation extends Addressed {
+interface UpdateOperation extends EditAddress {
   type: 'update';
   feature: FeatureInput;
 }
 
-interface DeleteOperation extends Addressed {
+interface DeleteOperation extends EditAddress {
   type: 'delete';
 }
 

@@ -24,7 +24,7 @@ const PROPERTIES = ',"properties":';
 
 /** Takes a feature apart without parsing it: inside an id quotes are escaped, and a geometry holds no such text. */
 export function featureText(bytes: Uint8Array): FeatureText {
-  return partsOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+  return parseParts(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
 }
 
 /** The same of each feature of a page, which are separated by commas. */
@@ -37,12 +37,12 @@ export function featureTexts(bytes: Uint8Array): FeatureText[] {
     const byte = page[i];
     if (byte === QUOTE) i = findStringEnd(page, i + 1);
     else if (byte === OPEN && depth++ === 0) begin = i;
-    else if (byte === CLOSE && --depth === 0) features.push(partsOf(page.toString('utf8', begin, i + 1)));
+    else if (byte === CLOSE && --depth === 0) features.push(parseParts(page.toString('utf8', begin, i + 1)));
   }
   return features;
 }
 
-function partsOf(text: string): FeatureText {
+function parseParts(text: string): FeatureText {
   const geometry = text.indexOf(GEOMETRY);
   const properties = text.indexOf(PROPERTIES, geometry);
   const id = text.slice(text.indexOf(ID) + ID.length, geometry);

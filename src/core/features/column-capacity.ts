@@ -13,11 +13,11 @@ const MAX_QUOTED = 60;
  */
 export function findMisfit(value: FieldValue, field: Field): string | undefined {
   if (value === null) return undefined;
-  const misfit = misfitOf(value, field);
+  const misfit = describeMisfit(value, field);
   return misfit === undefined ? undefined : `${misfit}; received ${String(value).slice(0, MAX_QUOTED)}`;
 }
 
-function misfitOf(value: FieldValue, field: Field): string | undefined {
+function describeMisfit(value: FieldValue, field: Field): string | undefined {
   if (field.type === 'integer') return outsideIntegers(value, field);
   if (field.type === 'number') return outsideFloats(value, field) ?? outsideDecimals(value, field);
   if (typeof value !== 'string') return undefined;
@@ -54,7 +54,7 @@ function outsideDecimals(value: FieldValue, field: Field): string | undefined {
   const numeric = readNumeric(field);
   if (!numeric) return undefined;
   const { precision, scale } = numeric;
-  const { first, last } = placesOf(String(value));
+  const { first, last } = parsePlaces(String(value));
   if (last < -scale)
     return scale < 0
       ? `must be a multiple of 1${'0'.repeat(-scale)}, the scale of its column`
@@ -65,7 +65,7 @@ function outsideDecimals(value: FieldValue, field: Field): string | undefined {
 }
 
 /** Powers of ten of the first and the last digit of a number that are not 0. */
-function placesOf(number: string): { first: number; last: number } {
+function parsePlaces(number: string): { first: number; last: number } {
   const [, whole = '', fraction = '', exponent = '0'] =
     /^-?(\d+)(?:\.(\d+))?(?:e(-?\d+))?$/.exec(canonicalDigits(number)) ?? [];
   const digits = `${whole}${fraction}`;

@@ -53,7 +53,7 @@ export function createValueFields(features: readonly SentAttributes[]): ValueFie
   for (const { attributes } of features)
     for (const [name, value] of Object.entries(attributes ?? {})) {
       if (value === null) continue;
-      const [before, type] = [types.get(name), typeOf(value)];
+      const [before, type] = [types.get(name), chooseType(value)];
       types.set(name, before === undefined || before === type ? type : widest(before, type));
     }
   return [...types].map(([name, type]) => ({ name, type, alias: name }));
@@ -61,7 +61,7 @@ export function createValueFields(features: readonly SentAttributes[]): ValueFie
 
 const widest = (a: string, b: string) => (a === TEXT || b === TEXT ? TEXT : DOUBLE);
 
-function typeOf(value: unknown): string {
+function chooseType(value: unknown): string {
   if (typeof value !== 'number') return TEXT;
   return Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? INTEGER : DOUBLE;
 }

@@ -224,7 +224,9 @@ function readArray(json: JsonText, field: Field): Read {
   if (!elements) return wrong('must be an array');
   const { name, items: type = 'json', bits, sqlType } = field;
   const item: Field = {
-    ...{ name, type, nullable: true },
+    name,
+    type,
+    nullable: true,
     ...(bits !== undefined && { bits }),
     ...(sqlType !== undefined && { sqlType: sqlType.replace(/(?:\[\])+$/, '') }),
   };

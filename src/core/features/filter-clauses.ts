@@ -87,12 +87,12 @@ export function clauseExpression(clause: Clause, type: ClauseType): Expression {
   const property = { property: clause.field };
   if (op === 'isNull') return { op, args: [property] };
   if (op === 'isNotNull') return { op: 'not', args: [{ op: 'isNull', args: [property] }] };
-  if (op === 'box') return { op: 's_intersects', args: [property, { bbox: boxOf(values) }] };
+  if (op === 'box') return { op: 's_intersects', args: [property, { bbox: parseBox(values) }] };
   const fold = (operand: Operand): Operand =>
     clause.casei && type === 'string' ? { op: 'casei', args: [operand] } : operand;
   const subject = fold(property);
   const [first, second] = values;
-  const literal = (value: string | undefined) => fold(literalOf(value ?? '', type));
+  const literal = (value: string | undefined) => fold(parseLiteral(value ?? '', type));
   switch (op) {
     case 'between':
       return { op, args: [subject, literal(first), literal(second)] };
@@ -127,31 +127,31 @@ function plainPattern(text = ''): string {
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d+)?)?Z?$/;
 
-function literalOf(value: string, type: ClauseType): Operand {
+function parseLiteral(value: string, type: ClauseType): Operand {
   switch (type) {
     case 'integer':
     case 'number':
-      return numberOf(value);
+      return parseNumber(value);
     case 'boolean':
       return value === 'true';
     case 'date':
       if (!DATE.test(value) || Number.isNaN(Date.parse(value))) throw new ClauseProblem('Give a date.');
       return { date: value };
     case 'date-time':
-      return { timestamp: timestampOf(value) };
+      return { timestamp: parseTimestamp(value) };
     default:
       return value;
   }
 }
 
-function numberOf(text: string): AnyNumber {
+function parseNumber(text: string): AnyNumber {
   const value = readNumber(text.trim());
   if (value === undefined) throw new ClauseProblem('Give a number.');
   return value;
 }
 
 /** Forms leave out the zone, which is UTC, and seconds that are zero. */
-function timestampOf(text: string): string {
+function parseTimestamp(text: string): string {
   const [, minutes, seconds = ':00'] = TIME.exec(text) ?? [];
   const timestamp = `${minutes}${seconds}Z`;
   if (minutes === undefined || Number.isNaN(Date.parse(timestamp)))
@@ -159,8 +159,8 @@ function timestampOf(text: string): string {
   return timestamp;
 }
 
-function boxOf(values: readonly string[]): number[] {
-  const box = values.map((value) => toDouble(numberOf(value)));
+function parseBox(values: readonly string[]): number[] {
+  const box = values.map((value) => toDouble(parseNumber(value)));
   const [west, south, east, north] = box;
   if (box.length !== 4 || south! > north!) throw new ClauseProblem('North must not be less than south.');
   if (Math.abs(south!) > 90 || Math.abs(north!) > 90 || Math.abs(west!) > 180 || Math.abs(east!) > 180)

@@ -6,13 +6,13 @@ import { LOSS_KINDS, type Losses, type LossKind } from './features.js';
 const MAX_NAMED = 10;
 
 /** A sentence that ends with names of properties; none where there are no names. */
-function noteOf(sentence: string, names: readonly string[]): string[] {
+function writeNote(sentence: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
   return [`${sentence}: ${names.slice(0, MAX_NAMED).join(', ')}${more}.`];
 }
 
-const noteAs = (sentence: string) => (names: readonly string[]) => noteOf(sentence, names);
+const noteAs = (sentence: string) => (names: readonly string[]) => writeNote(sentence, names);
 
 export const noteTextNumbers = noteAs(
   'Numbers that a column of numbers cannot hold: the values of these properties are text',
@@ -48,7 +48,7 @@ export function noteLosses({ notFinite, geometries }: Losses): string[] {
   const counts = Object.entries(notFinite).map(([name, count]) => `${name} (${count})`);
   const kinds = LOSS_KINDS.filter((kind) => geometries[kind] !== undefined);
   return [
-    ...noteOf(
+    ...writeNote(
       'Values that are infinite or not a number (NaN) are null in these properties, with the number of values',
       counts,
     ),

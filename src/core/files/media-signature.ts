@@ -41,25 +41,67 @@ const SIGNATURE_TYPES: ReadonlySet<string> = new Set(SIGNATURES.map(([mediaType]
 
 /** What else one media type is called. */
 const ALIASES: Readonly<Record<string, string>> = {
-  ...{ 'image/jpg': 'image/jpeg', 'image/pjpeg': 'image/jpeg', 'image/x-png': 'image/png' },
-  ...{ 'image/x-ms-bmp': 'image/bmp', 'image/heif': 'image/heic', 'application/x-pdf': 'application/pdf' },
-  ...{ 'application/x-zip-compressed': ZIP, 'application/x-gzip': 'application/gzip', 'text/xml': XML },
-  ...{ 'audio/x-wav': 'audio/wav', 'audio/wave': 'audio/wav', 'audio/mp3': 'audio/mpeg' },
-  ...{ 'video/avi': 'video/x-msvideo', 'video/ogg': 'audio/ogg', 'application/ogg': 'audio/ogg' },
-  ...{ 'video/quicktime': 'video/mp4', 'audio/mp4': 'video/mp4', 'audio/x-m4a': 'video/mp4' },
-  ...{ 'video/3gpp': 'video/mp4', 'audio/webm': 'video/webm', 'video/x-matroska': 'video/webm' },
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/x-png': 'image/png',
+  'image/x-ms-bmp': 'image/bmp',
+  'image/heif': 'image/heic',
+  'application/x-pdf': 'application/pdf',
+  'application/x-zip-compressed': ZIP,
+  'application/x-gzip': 'application/gzip',
+  'text/xml': XML,
+  'audio/x-wav': 'audio/wav',
+  'audio/wave': 'audio/wav',
+  'audio/mp3': 'audio/mpeg',
+  'video/avi': 'video/x-msvideo',
+  'video/ogg': 'audio/ogg',
+  'application/ogg': 'audio/ogg',
+  'video/quicktime': 'video/mp4',
+  'audio/mp4': 'video/mp4',
+  'audio/x-m4a': 'video/mp4',
+  'video/3gpp': 'video/mp4',
+  'audio/webm': 'video/webm',
+  'video/x-matroska': 'video/webm',
 };
 
 /** Media types by the endings of names. */
 const ENDINGS: Readonly<Record<string, string>> = {
-  ...{ png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp' },
-  ...{ tif: 'image/tiff', tiff: 'image/tiff', bmp: 'image/bmp', heic: 'image/heic', avif: 'image/avif' },
-  ...{ pdf: 'application/pdf', zip: ZIP, gz: 'application/gzip', '7z': 'application/x-7z-compressed' },
-  ...{ mp4: 'video/mp4', mov: 'video/mp4', m4a: 'video/mp4', mp3: 'audio/mpeg', wav: 'audio/wav' },
-  ...{ avi: 'video/x-msvideo', ogg: 'audio/ogg', flac: 'audio/flac', webm: 'video/webm' },
-  ...{ txt: TEXT, csv: 'text/csv', json: 'application/json', geojson: 'application/geo+json', xml: XML },
-  ...{ html: 'text/html', htm: 'text/html', xhtml: 'text/html', svg: 'image/svg+xml', js: 'text/javascript' },
-  ...{ doc: 'application/msword', xls: 'application/vnd.ms-excel', ppt: 'application/vnd.ms-powerpoint' },
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  tif: 'image/tiff',
+  tiff: 'image/tiff',
+  bmp: 'image/bmp',
+  heic: 'image/heic',
+  avif: 'image/avif',
+  pdf: 'application/pdf',
+  zip: ZIP,
+  gz: 'application/gzip',
+  '7z': 'application/x-7z-compressed',
+  mp4: 'video/mp4',
+  mov: 'video/mp4',
+  m4a: 'video/mp4',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  avi: 'video/x-msvideo',
+  ogg: 'audio/ogg',
+  flac: 'audio/flac',
+  webm: 'video/webm',
+  txt: TEXT,
+  csv: 'text/csv',
+  json: 'application/json',
+  geojson: 'application/geo+json',
+  xml: XML,
+  html: 'text/html',
+  htm: 'text/html',
+  xhtml: 'text/html',
+  svg: 'image/svg+xml',
+  js: 'text/javascript',
+  doc: 'application/msword',
+  xls: 'application/vnd.ms-excel',
+  ppt: 'application/vnd.ms-powerpoint',
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
@@ -81,7 +123,7 @@ export function checkedMediaType(
   head: Uint8Array,
   { mediaType, name }: FileWords,
 ): { mediaType: string } | { problem: string } {
-  const bytes = signatureOf(head);
+  const bytes = findSignature(head);
   if (ACTIVE.has(bytes)) return { problem: `is ${bytes}, which is not taken` };
   const ending = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const words = [normal(mediaType), ENDINGS[ending] && normal(ENDINGS[ending])];
@@ -124,7 +166,7 @@ function agrees(word: string, bytes: string): boolean {
   return bytes === OCTETS && isPlain && !isNarrower(word, ZIP) && !isNarrower(word, OLE);
 }
 
-function signatureOf(head: Uint8Array): string {
+function findSignature(head: Uint8Array): string {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(32, head.byteLength)).toString('latin1');
   const hit = SIGNATURES.find(([, at, bytes]) => start.startsWith(bytes, at));
   // Two letters, with which texts may begin.

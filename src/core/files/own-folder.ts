@@ -18,20 +18,20 @@ export const ownFolders = (): ReadonlySet<string> => folders;
  */
 export function makeFolderSync(path: string, mode?: number): void {
   requireDataFolder(path);
-  mkdirSync(path, optionsOf(mode));
+  mkdirSync(path, buildOptions(mode));
 }
 
 /** See `makeFolderSync`. */
 export async function makeFolder(path: string, mode?: number): Promise<void> {
   requireDataFolder(path);
-  await mkdir(path, optionsOf(mode));
+  await mkdir(path, buildOptions(mode));
 }
 
 function requireDataFolder(path: string): void {
   for (const folder of folders) if (isInFolder(path, folder)) statSync(folder);
 }
 
-const optionsOf = (mode: number | undefined) => ({
+const buildOptions = (mode: number | undefined) => ({
   recursive: true,
   ...(mode === undefined ? {} : { mode }),
 });

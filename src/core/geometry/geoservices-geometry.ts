@@ -21,13 +21,13 @@ export function parseEsriGeometry(value: unknown, hasZ: boolean): Geometry | nul
   if ('curvePaths' in geometry || 'curveRings' in geometry) throw wrong('a geometry has curves');
   // The third number is a measure where a geometry says so.
   const size = hasZ && geometry['hasZ'] !== false ? 3 : 2;
-  const read = (at: unknown) => positionOf(at, size);
-  const part = (least: number) => (list: unknown) => partOf(list, least, read);
-  if ('points' in geometry) return multi('MultiPoint', listOf(geometry['points']).map(read));
+  const read = (at: unknown) => parsePosition(at, size);
+  const part = (least: number) => (list: unknown) => parsePart(list, least, read);
+  if ('points' in geometry) return multi('MultiPoint', requireList(geometry['points']).map(read));
   if ('paths' in geometry) return multi('MultiLineString', parts(geometry['paths']).map(part(2)));
   if ('rings' in geometry)
     return multi('MultiPolygon', buildPolygons(parts(geometry['rings']).map(part(3)).map(closeRing)));
-  return pointOf(geometry, read);
+  return parsePoint(geometry, read);
 }
 
 type Multi = 'MultiPoint' | 'MultiLineString' | 'MultiPolygon';
@@ -36,7 +36,7 @@ const multi = (type: Multi, coordinates: unknown[]) =>
   coordinates.length === 0 ? null : ({ type, coordinates } as Geometry);
 
 /** An empty point has no x, or NaN. */
-function pointOf({ x, y, z }: Json, read: (at: unknown) => Position): Geometry | null {
+function parsePoint({ x, y, z }: Json, read: (at: unknown) => Position): Geometry | null {
   if (x === null || x === undefined || x === 'NaN') return null;
   return {
     type: 'Point',
@@ -44,7 +44,7 @@ function pointOf({ x, y, z }: Json, read: (at: unknown) => Position): Geometry |
   };
 }
 
-function positionOf(value: unknown, size: number): Position {
+function parsePosition(value: unknown, size: number): Position {
   if (!Array.isArray(value)) throw wrong('a position is no list of numbers');
   const [x, y, z] = value as unknown[];
   if (!Number.isFinite(x) || !Number.isFinite(y)) throw wrong('a position is no list of numbers');
@@ -53,16 +53,17 @@ function positionOf(value: unknown, size: number): Position {
     : [x as number, y as number];
 }
 
-function listOf(value: unknown): unknown[] {
+function requireList(value: unknown): unknown[] {
   if (!Array.isArray(value)) throw wrong('a geometry has no list of positions');
   return value;
 }
 
 /** Empty parts say nothing. */
-const parts = (value: unknown) => listOf(value).filter((part) => !Array.isArray(part) || part.length > 0);
+const parts = (value: unknown) =>
+  requireList(value).filter((part) => !Array.isArray(part) || part.length > 0);
 
-function partOf(value: unknown, least: number, read: (at: unknown) => Position): Position[] {
-  const list = listOf(value);
+function parsePart(value: unknown, least: number, read: (at: unknown) => Position): Position[] {
+  const list = requireList(value);
   if (list.length < least) throw wrong('a part of a geometry has too few positions');
   return list.map(read);
 }
@@ -95,26 +96,29 @@ export function esriGeometryType(type: string): EsriGeometryType | undefined {
 
 /** A GeoJSON geometry as GeoServices JSON. Throws `GeoServicesGeometryError` for collections, which it cannot say. */
 export function createEsriGeometry(geometry: Geometry, wkid: number): Record<string, unknown> {
-  return { ...shapeOf(geometry), spatialReference: { wkid } };
+  return { ...buildShape(geometry), spatialReference: { wkid } };
 }
 
-function shapeOf(geometry: Geometry): Record<string, unknown> {
+function buildShape(geometry: Geometry): Record<string, unknown> {
   switch (geometry.type) {
     case 'Point': {
       const [x, y, z] = geometry.coordinates;
       return { x, y, ...(z === undefined ? {} : { z }) };
     }
     case 'MultiPoint':
-      return { ...dimensionOf(geometry.coordinates[0]), points: geometry.coordinates };
+      return { ...describeDimension(geometry.coordinates[0]), points: geometry.coordinates };
     case 'LineString':
-      return { ...dimensionOf(geometry.coordinates[0]), paths: [geometry.coordinates] };
+      return { ...describeDimension(geometry.coordinates[0]), paths: [geometry.coordinates] };
     case 'MultiLineString':
-      return { ...dimensionOf(geometry.coordinates[0]?.[0]), paths: geometry.coordinates };
+      return { ...describeDimension(geometry.coordinates[0]?.[0]), paths: geometry.coordinates };
     case 'Polygon':
-      return { ...dimensionOf(geometry.coordinates[0]?.[0]), rings: exteriorFirst(geometry.coordinates) };
+      return {
+        ...describeDimension(geometry.coordinates[0]?.[0]),
+        rings: exteriorFirst(geometry.coordinates),
+      };
     case 'MultiPolygon':
       return {
-        ...dimensionOf(geometry.coordinates[0]?.[0]?.[0]),
+        ...describeDimension(geometry.coordinates[0]?.[0]?.[0]),
         rings: geometry.coordinates.flatMap(exteriorFirst),
       };
     default:
@@ -122,4 +126,4 @@ function shapeOf(geometry: Geometry): Record<string, unknown> {
   }
 }
 
-const dimensionOf = (position: Position | undefined) => (position?.length === 3 ? { hasZ: true } : {});
+const describeDimension = (position: Position | undefined) => (position?.length === 3 ? { hasZ: true } : {});

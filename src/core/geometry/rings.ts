@@ -10,11 +10,11 @@ const TRIES = 8;
 export function buildPolygons(rings: readonly Position[][]): Position[][][] {
   const exteriors = rings
     .filter((ring) => area(ring) <= 0)
-    .map((ring) => ({ size: -area(ring), box: boxOf(ring), rings: [ring] }));
+    .map((ring) => ({ size: -area(ring), box: computeBox(ring), rings: [ring] }));
   const bySize = [...exteriors].sort((a, b) => a.size - b.size);
   const polygons = exteriors.map((one) => one.rings);
   for (const hole of rings.filter((ring) => area(ring) > 0)) {
-    const [size, box, corners] = [area(hole), boxOf(hole), hole.slice(0, TRIES)];
+    const [size, box, corners] = [area(hole), computeBox(hole), hole.slice(0, TRIES)];
     const around = bySize.find(
       (one) => one.size >= size && holds(one.box, box) && corners.some((at) => contains(one.rings[0]!, at)),
     );
@@ -24,7 +24,7 @@ export function buildPolygons(rings: readonly Position[][]): Position[][][] {
   return polygons;
 }
 
-function boxOf(ring: readonly Position[]): Box {
+function computeBox(ring: readonly Position[]): Box {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [x, y] of ring as [number, number][]) {
     west = Math.min(west, x);

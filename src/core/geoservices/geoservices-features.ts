@@ -56,14 +56,14 @@ function esriValueIn(json: JsonText, type: FieldType): unknown {
 /** Instants and days are milliseconds since 1970, booleans 0 and 1, and what GeoServices have no type for is its JSON text. */
 export function esriValue(value: unknown, type: FieldType): unknown {
   if (value === null || value === undefined) return null;
-  if (type === 'date-time' || type === 'date') return millisecondsOf(value);
+  if (type === 'date-time' || type === 'date') return readMilliseconds(value);
   if (type === 'boolean') return value ? 1 : 0;
   if (isExactNumber(value)) return value;
   return typeof value === 'object' ? stringifyExactly(value) : value;
 }
 
 /** Values of GeoPackages that are not dates stay as they are: null would be a change when it comes back. */
-function millisecondsOf(value: unknown): unknown {
+function readMilliseconds(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   const milliseconds = Date.parse(value);
   return Number.isNaN(milliseconds) ? value : milliseconds;
@@ -84,7 +84,8 @@ const TYPES: Readonly<Record<FieldType, string>> = {
 
 /** Clients older than `esriFieldTypeBigInteger` read integers that fit 32 bits. */
 const NARROW: Readonly<Record<string, string>> = {
-  ...{ integer8: 'esriFieldTypeSmallInteger', integer16: 'esriFieldTypeSmallInteger' },
+  integer8: 'esriFieldTypeSmallInteger',
+  integer16: 'esriFieldTypeSmallInteger',
   integer32: 'esriFieldTypeInteger',
   number32: 'esriFieldTypeSingle',
 };
@@ -107,7 +108,10 @@ export function esriFields({ idColumn, fields }: EsriLayer): EsriField[] {
 export function createEsriField(field: Field): EsriField {
   const { name, title = name, type, nullable, maxLength } = field;
   return {
-    ...{ name, type: NARROW[`${type}${field.bits}`] ?? TYPES[type], alias: title, nullable },
+    name,
+    type: NARROW[`${type}${field.bits}`] ?? TYPES[type],
+    alias: title,
+    nullable,
     editable: !field.generated && !field.isMasked,
     ...(maxLength === undefined ? {} : { length: maxLength }),
   };

@@ -7,7 +7,7 @@ import {
   utf8,
 } from '../values/json.js';
 import {
-  type BodyReading,
+  type BodyReadOptions,
   type JsonBounds,
   JsonBoundsError,
   parseBounded,
@@ -33,7 +33,7 @@ export class BodyError extends Error {
 }
 
 /** Reads a body. Throws a `BodyError`. */
-export function readBody(bytes: Uint8Array, reading: BodyReading): unknown {
+export function readBody(bytes: Uint8Array, reading: BodyReadOptions): unknown {
   try {
     return valueIn(bytes, reading);
   } catch (error) {
@@ -45,16 +45,16 @@ export function readBody(bytes: Uint8Array, reading: BodyReading): unknown {
   }
 }
 
-function valueIn(bytes: Uint8Array, reading: BodyReading): unknown {
+function valueIn(bytes: Uint8Array, reading: BodyReadOptions): unknown {
   const { form, boundary, bounds, jsonMembers } = reading;
   switch (form) {
     case 'bytes':
       return bytes;
     case 'form':
       requireFewFields(bytes);
-      return withJson(formFields(pairsOf(utf8(bytes)), bounds, jsonMembers ?? []), reading);
+      return withJson(formFields(listPairs(utf8(bytes)), bounds, jsonMembers ?? []), reading);
     case 'multipart':
-      return withJson(formFields(partsOf(bytes, boundary), bounds, jsonMembers ?? []), reading);
+      return withJson(formFields(readParts(bytes, boundary), bounds, jsonMembers ?? []), reading);
     case 'features':
       requireBounds(bytes, bounds);
       return parseFeatures(bytes);
@@ -64,7 +64,7 @@ function valueIn(bytes: Uint8Array, reading: BodyReading): unknown {
   }
 }
 
-function jsonIn(text: string, { exactMembers = [], refusesRounding }: BodyReading): unknown {
+function jsonIn(text: string, { exactMembers = [], refusesRounding }: BodyReadOptions): unknown {
   if (!refusesRounding || !mayHoldExactNumbers(text)) return parseJsonExactly(text, exactMembers);
   // Says what is wrong with a text that is not JSON.
   JSON.parse(text);
@@ -104,7 +104,10 @@ function requireFewFields(bytes: Uint8Array): void {
 
 const tooManyFields = () => new BodyError(`The form has more than ${HTTP_LIMITS.formFields} fields.`, true);
 
-function* partsOf(bytes: Uint8Array, boundary: string | undefined): Generator<[name: string, text: string]> {
+function* readParts(
+  bytes: Uint8Array,
+  boundary: string | undefined,
+): Generator<[name: string, text: string]> {
   if (boundary === undefined) throw new BodyError('The multipart form has no boundary.', false);
   try {
     yield* multipartFields(bytes, boundary);
@@ -114,7 +117,7 @@ function* partsOf(bytes: Uint8Array, boundary: string | undefined): Generator<[n
 }
 
 /** Names and values as URLSearchParams has them (WHATWG URL, 5.1), in a third of its time. */
-function* pairsOf(text: string): Generator<[name: string, value: string]> {
+function* listPairs(text: string): Generator<[name: string, value: string]> {
   for (const part of text.split('&')) {
     if (part === '') continue;
     const at = part.indexOf('=');
@@ -137,18 +140,18 @@ const isNumbers = (text: string) => /^[-\d,\s]*$/.test(text);
 
 const isJson = (text: string) => /^\s*[[{]/.test(text);
 
-function withJson(body: unknown, reading: BodyReading): unknown {
+function withJson(body: unknown, reading: BodyReadOptions): unknown {
   const { jsonMembers: names = [] } = reading;
   if (names.length === 0 || typeof body !== 'object' || body === null) return body;
   const members = body as Record<string, unknown>;
   for (const name of names) {
     const text = Object.hasOwn(members, name) ? members[name] : undefined;
-    if (typeof text === 'string' && isJson(text)) members[name] = memberOf(name, text, reading);
+    if (typeof text === 'string' && isJson(text)) members[name] = parseMember(name, text, reading);
   }
   return members;
 }
 
-function memberOf(name: string, text: string, { bounds, exactMembers = [] }: BodyReading): unknown {
+function parseMember(name: string, text: string, { bounds, exactMembers = [] }: BodyReadOptions): unknown {
   try {
     return parseBounded(text, bounds, exactIn(name, exactMembers));
   } catch (error) {

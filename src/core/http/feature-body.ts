@@ -16,7 +16,7 @@ export function parseFeatures(json: Uint8Array): unknown {
   const body = JSON.parse(text) as unknown;
   if (!isObject(body)) return body;
   const members = membersIn(text)!;
-  const features = [[body, members] as const, ...entriesOf(body, members)];
+  const features = [[body, members] as const, ...listEntries(body, members)];
   for (const [feature] of features) {
     const { geometry } = feature;
     if (geometry === undefined || geometry === null) continue;
@@ -40,7 +40,7 @@ function keepTexts(feature: Record<string, unknown>, texts: Members): void {
 }
 
 /** Features of the operations of a batch, with their members as text. */
-function entriesOf(
+function listEntries(
   { operations }: Record<string, unknown>,
   members: Members,
 ): [feature: Record<string, unknown>, members: Members][] {

@@ -250,7 +250,7 @@ export interface BodySpec<S extends TSchema = TSchema> {
   readonly required: boolean;
   /** How the bytes are read; `json` when absent. Forms are read as such by their media type. */
   readonly form?: 'json' | 'features' | 'bytes';
-  /** Members whose text may be JSON: see `BodyReading`. */
+  /** Members whose text may be JSON: see `BodyReadOptions`. */
   readonly jsonMembers?: readonly string[];
   /** Members whose numbers keep their digits: see `parseJsonExactly`. */
   readonly exactMembers?: readonly string[];

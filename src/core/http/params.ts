@@ -263,7 +263,8 @@ export const bboxParam: Param<Box | undefined> = {
     'minx,miny,maxx,maxy or minx,miny,minz,maxx,maxy,maxz in the CRS of bbox-crs (CRS84 by default; axis order as the CRS defines it).',
   schema: Type.Array(Type.Number(), {
     // Tests of the standard look for both beside the exact numbers.
-    ...{ minItems: 4, maxItems: 6 },
+    minItems: 4,
+    maxItems: 6,
     oneOf: [
       { minItems: 4, maxItems: 4 },
       { minItems: 6, maxItems: 6 },
@@ -328,7 +329,8 @@ function parseInstant(raw: string): Moments {
 
 function rangeBetween(from: Moments | undefined, to: Moments | undefined): TimeRange {
   return {
-    ...{ start: from?.first, end: to?.last },
+    start: from?.first,
+    end: to?.last,
     ...(from?.firstMicros ? { startMicros: from.firstMicros } : {}),
     ...(to?.lastMicros ? { endMicros: to.lastMicros } : {}),
   };

@@ -16,13 +16,13 @@ export class Networks {
   add(entry: string): void {
     const parts = subnet(entry);
     if (!parts) throw new RangeError(`${entry} is neither an IP address nor a network`);
-    this.#list.addSubnet(parts.address, parts.bits, familyOf(parts.address));
+    this.#list.addSubnet(parts.address, parts.bits, chooseFamily(parts.address));
   }
 
   /** Whether an address is in the set. An IPv4 address that IPv6 maps counts as itself. */
   has(address: string): boolean {
     const plain = unmapped(address);
-    return isIP(plain) !== 0 && this.#list.check(plain, familyOf(plain));
+    return isIP(plain) !== 0 && this.#list.check(plain, chooseFamily(plain));
   }
 }
 
@@ -38,7 +38,7 @@ export function unmapped(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
 }
 
-const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+const chooseFamily = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /** The address, or the network of 64 bits that an IPv6 client has to itself. */
 export function computeClientNetwork(address: string): string {

@@ -36,7 +36,7 @@ const rescale: Param<[number, number][] | undefined> = {
   schema: Type.Array(Type.Number(), { minItems: 2, maxItems: 6 }),
   parse(raw) {
     if (raw === undefined) return undefined;
-    const numbers = raw.split(',').map(numberOf);
+    const numbers = raw.split(',').map(parseNumber);
     if ((numbers.length !== 2 && numbers.length !== 6) || !numbers.every(Number.isFinite))
       throw badParameter('rescale', 'must be min,max or three such pairs');
     const pairs = numbers.flatMap((min, i) =>
@@ -58,7 +58,7 @@ const colormap: Param<Colormap | undefined> = {
     if (colors) return { kind: 'ramp', colors };
     if (!/^\s*[[{]/.test(raw))
       throw badParameter('colormap', `must be one of ${RAMP_NAMES.join(', ')}, or JSON`);
-    return colormapOf(raw);
+    return parseColormap(raw);
   },
 };
 
@@ -85,7 +85,7 @@ const nodata: Param<number | undefined> = {
   schema: Type.String(),
   parse(raw) {
     if (raw === undefined) return undefined;
-    const value = /^nan$/i.test(raw) ? Number.NaN : numberOf(raw);
+    const value = /^nan$/i.test(raw) ? Number.NaN : parseNumber(raw);
     if (Number.isNaN(value) && !/^nan$/i.test(raw)) throw badParameter('nodata', 'must be a number or nan');
     return value;
   },
@@ -103,7 +103,7 @@ export interface AskedLook {
 }
 
 /** NaN for what is no finite number. */
-function numberOf(text: string): number {
+function parseNumber(text: string): number {
   return /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) ? finite(Number(text)) : Number.NaN;
 }
 
@@ -114,7 +114,7 @@ function wrong(detail: string): never {
 }
 
 /** An object of colours by value, an array of `[value, colour]` or of `[[low, high], colour]`, or one of colours. */
-function colormapOf(raw: string): Colormap {
+function parseColormap(raw: string): Colormap {
   let json: unknown;
   try {
     json = parseJsonText(raw);
@@ -126,7 +126,7 @@ function colormapOf(raw: string): Colormap {
   if (entries.length === 0 || entries.length > LIMITS.colormapEntries)
     wrong(`must have 1 to ${LIMITS.colormapEntries} colours`);
   if (!isList) {
-    const pairs = (entries as [string, unknown][]).map(([key, color]) => [numberOf(key), color]);
+    const pairs = (entries as [string, unknown][]).map(([key, color]) => [parseNumber(key), color]);
     return { kind: 'values', ...valued(pairs) };
   }
   if (entries.every((entry) => parseColor(entry) !== undefined)) return ramped(entries);
@@ -140,14 +140,14 @@ function colormapOf(raw: string): Colormap {
 
 function ramped(entries: unknown[]): Colormap {
   if (entries.length < 2) wrong('must have two colours at least');
-  return { kind: 'ramp', colors: entries.map(colorOf) };
+  return { kind: 'ramp', colors: entries.map(getColor) };
 }
 
 function valued(entries: readonly unknown[][]): { values: number[]; colors: Color[] } {
   const values = entries.map(([value]) => value as number);
   if (!values.every((value) => typeof value === 'number' && Number.isFinite(value)))
     wrong('must have numbers for values');
-  return { values, colors: entries.map(([, color]) => colorOf(color)) };
+  return { values, colors: entries.map(([, color]) => getColor(color)) };
 }
 
 function intervals(entries: readonly [unknown, unknown][]): Colormap {
@@ -155,9 +155,9 @@ function intervals(entries: readonly [unknown, unknown][]): Colormap {
   const isBound = (value: unknown) => typeof value === 'number' && Number.isFinite(value);
   if (!bounds.every((pair) => pair.length === 2 && pair.every(isBound) && pair[0] < pair[1]))
     wrong('must have intervals of a lower and a higher number');
-  return { kind: 'intervals', bounds, colors: entries.map(([, color]) => colorOf(color)) };
+  return { kind: 'intervals', bounds, colors: entries.map(([, color]) => getColor(color)) };
 }
 
-function colorOf(value: unknown): Color {
+function getColor(value: unknown): Color {
   return parseColor(value) ?? wrong('must have colours as #rrggbb, #rrggbbaa or [red, green, blue, opacity]');
 }

@@ -73,8 +73,8 @@ const SETTINGS = {
 
 /** Throws `invalid-input` for a source that is not sound. */
 export function stacSource(address: string): StacSource {
-  const url = addressOf(address);
-  const { asset, assets = asset, collections, ...said } = settingsOf(url.searchParams);
+  const url = parseAddress(address);
+  const { asset, assets = asset, collections, ...said } = readSettings(url.searchParams);
   if (asset && assets !== asset) wrong('asset', 'does not go with assets');
   if (!assets) wrong('asset', 'or assets must say what is read of the items');
   if (!collections) wrong('collections', 'must say which collections are searched');
@@ -85,14 +85,20 @@ export function stacSource(address: string): StacSource {
     wrong('items', `must be at most ${STAC_LIMITS.stacWindowScenes} where search is window`);
   return {
     ...rest,
-    ...{ address, collections, assets, merge, search, credentials },
-    ...{ maxScenes: items ?? usual, refreshMs: refresh * 1000 },
+    address,
+    collections,
+    assets,
+    merge,
+    search,
+    credentials,
+    maxScenes: items ?? usual,
+    refreshMs: refresh * 1000,
     url: `${url.origin}${url.pathname}`,
     name: name ?? [...collections, ...assets].join('-'),
   };
 }
 
-function addressOf(address: string): URL {
+function parseAddress(address: string): URL {
   const text = address.replace(/^stac\+/i, '');
   if (!URL.canParse(text)) throw new TaskFailure('invalid-input', 'The source is no URL.');
   const url = new URL(text);
@@ -103,7 +109,7 @@ function addressOf(address: string): URL {
 
 type Settings = { [S in Setting]?: Exclude<ReturnType<(typeof SETTINGS)[S]>, never> };
 
-function settingsOf(query: URLSearchParams): Settings {
+function readSettings(query: URLSearchParams): Settings {
   const settings: Record<string, unknown> = {};
   for (const [name, text] of query) {
     const read = Object.hasOwn(SETTINGS, name) ? SETTINGS[name as Setting] : undefined;

@@ -24,7 +24,10 @@ export function findBoundsProblem(value: unknown): StyleProblem | undefined {
   let characters = 0;
   for (let part = open.pop(); part; part = open.pop()) {
     if (part.depth > STYLE_LIMITS.styleDepth)
-      return { path: pointerOf(part), detail: `is nested more than ${STYLE_LIMITS.styleDepth} levels deep` };
+      return {
+        path: formatPointer(part),
+        detail: `is nested more than ${STYLE_LIMITS.styleDepth} levels deep`,
+      };
     if (typeof part.value === 'string') characters += part.value.length;
     if (Array.isArray(part.value)) {
       nodes += part.value.length;
@@ -41,7 +44,10 @@ export function findBoundsProblem(value: unknown): StyleProblem | undefined {
       }
     }
     if (characters > LIMITS.styleCharacters)
-      return { path: pointerOf(part), detail: `there are more than ${LIMITS.styleCharacters} characters` };
+      return {
+        path: formatPointer(part),
+        detail: `there are more than ${LIMITS.styleCharacters} characters`,
+      };
   }
   return undefined;
 }
@@ -51,13 +57,13 @@ function child(parent: Part, name: string | number, value: unknown): Part {
 }
 
 function tooMany(part: Part): StyleProblem {
-  return { path: pointerOf(part), detail: `there are more than ${STYLE_LIMITS.styleNodes} values` };
+  return { path: formatPointer(part), detail: `there are more than ${STYLE_LIMITS.styleNodes} values` };
 }
 
 /** Characters of a name that are shown. */
 const MAX_NAME = 60;
 
-function pointerOf(part: Part): string {
+function formatPointer(part: Part): string {
   const names: string[] = [];
   for (let at: Part | undefined = part; at?.parent; at = at.parent)
     names.push(escapePointerName(`${at.name}`));

@@ -59,7 +59,7 @@ export async function checkStyleBy(
 /** What the style specification and our renderer say against layers. */
 export function layerProblems(layers: readonly Json[]): StyleProblem[] {
   return [
-    ...layers.flatMap((layer, i) => problemsOf(layer, i)),
+    ...layers.flatMap((layer, i) => readProblems(layer, i)),
     ...layers.flatMap((layer, i) => undrawable(layer, `/layers/${i}`)),
   ].slice(0, STYLE_LIMITS.styleErrors);
 }
@@ -145,7 +145,7 @@ function requireUnique(layers: readonly Json[]): void {
 }
 
 /** What the style specification says against a layer. */
-function problemsOf(layer: Json, index: number): StyleProblem[] {
+function readProblems(layer: Json, index: number): StyleProblem[] {
   const type = layer['type'] as string;
   const sources = { [COLLECTION_SOURCE]: { type: getLayerSourceType(type) } };
   const key = `layers[${index}]`;
@@ -157,7 +157,7 @@ function problemsOf(layer: Json, index: number): StyleProblem[] {
       style: { version: 8, sources, layers: [layer] },
       styleSpec: latest,
     }) as { message: string }[];
-    return errors.map(({ message }) => problemOf(message));
+    return errors.map(({ message }) => createProblem(message));
   } catch {
     // The validator trips over some values that it does not expect.
     return [{ path: `/layers/${index}`, detail: 'is no layer of a MapLibre style' }];
@@ -168,7 +168,7 @@ function problemsOf(layer: Json, index: number): StyleProblem[] {
 const MAX_DETAIL = 300;
 
 /** `layers[0].paint.line-width: number expected` with its place as a JSON pointer. */
-function problemOf(message: string): StyleProblem {
+function createProblem(message: string): StyleProblem {
   const [, place = '', detail = message] = /^(\S*?): (.*)$/s.exec(message) ?? [];
   const path = place.split(/[.[\]]+/).filter((name) => name !== '');
   return {

@@ -8,7 +8,7 @@ import type { MapStyle, StyleLayer } from './model.js';
 const PALETTE = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#6a51a3', '#8c6d31'];
 
 /** The same collection always gets the same colour. */
-function colourOf(id: string): string {
+function formatColour(id: string): string {
   let hash = 0;
   for (const char of id) hash = (hash * 31 + char.codePointAt(0)!) >>> 0;
   return PALETTE[hash % PALETTE.length]!;
@@ -20,7 +20,7 @@ const zoomed = (width: number): never =>
 
 /** A look for a vector layer that has no style: quiet fills, clear outlines, visible points. */
 export function defaultStyle(geometryType: GeometryType, id: string): MapStyle {
-  const colour = colourOf(id);
+  const colour = formatColour(id);
   if (geometryType.endsWith('Point')) return { version: 0, layers: [points(colour)] };
   if (geometryType.endsWith('LineString')) return { version: 0, layers: [lines(colour)] };
   if (geometryType.endsWith('Polygon')) return { version: 0, layers: polygons(colour) };

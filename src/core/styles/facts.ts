@@ -21,7 +21,7 @@ const factsByStyle = new WeakMap<MapStyle, StyleFacts>();
 export function styleFacts(style: MapStyle): StyleFacts {
   let facts = factsByStyle.get(style);
   if (!facts) {
-    facts = { names: namesIn(style.layers), reach: reachOf(style) };
+    facts = { names: namesIn(style.layers), reach: computeReach(style) };
     factsByStyle.set(style, facts);
   }
   return facts;
@@ -47,7 +47,7 @@ function namesIn(layers: unknown): ReadonlySet<string> | undefined {
   return any ? undefined : names;
 }
 
-function reachOf({ layers }: MapStyle): number {
+function computeReach({ layers }: MapStyle): number {
   let reach = 0;
   for (const layer of layers) {
     if (LAYER_TYPES[layer.type].isMark) reach = Math.max(reach, SYMBOL_REACH);

@@ -158,7 +158,7 @@ interface Choice {
 }
 
 /** Faces of other scripts in about the same weight. Slanted letters are a custom of Latin, Greek and Cyrillic. */
-function fallbacksOf(weight: string): FontFace[] {
+function listFallbacks(weight: string): FontFace[] {
   const bold = WEIGHTS[weight]! >= WEIGHTS['SemiBold']!;
   const scripts = SCRIPT_NAMES.map((script) => notoFace(script, weight, false));
   return [...scripts, dejaVuFace('DejaVu Sans', bold ? 'Bold' : 'Book'), EAST_ASIAN_FACE];
@@ -168,9 +168,9 @@ const CHOICES: ReadonlyMap<string, Choice> = new Map(choices());
 
 function* choices(): Generator<[key: string, Choice]> {
   for (const weight of WEIGHT_NAMES) {
-    const fallbacks = fallbacksOf(weight);
+    const fallbacks = listFallbacks(weight);
     for (const face of [notoFace(undefined, weight, false), notoFace(undefined, weight, true)]) {
-      for (const name of namesOf(face.name)) yield [faceKey(name), { face, fallbacks }];
+      for (const name of listNames(face.name)) yield [faceKey(name), { face, fallbacks }];
     }
     for (const face of fallbacks.slice(0, SCRIPT_NAMES.length))
       yield [faceKey(face.name), { face, fallbacks }];
@@ -178,15 +178,15 @@ function* choices(): Generator<[key: string, Choice]> {
   for (const family of Object.keys(DEJAVU)) {
     for (const style of Object.keys(DEJAVU[family]!)) {
       const face = dejaVuFace(family, style);
-      const fallbacks = fallbacksOf(style.includes('Bold') ? 'Bold' : 'Regular');
+      const fallbacks = listFallbacks(style.includes('Bold') ? 'Bold' : 'Regular');
       for (const name of [face.name, face.name.replace(/Book$/, 'Regular')])
         yield [faceKey(name), { face, fallbacks }];
     }
   }
-  yield [faceKey(EAST_ASIAN_FACE.name), { face: EAST_ASIAN_FACE, fallbacks: fallbacksOf('Regular') }];
+  yield [faceKey(EAST_ASIAN_FACE.name), { face: EAST_ASIAN_FACE, fallbacks: listFallbacks('Regular') }];
 }
 
-function namesOf(name: string): string[] {
+function listNames(name: string): string[] {
   return [name, ...TAKEN_FOR_NOTO.map((family) => name.replace(SANS, family))];
 }
 

@@ -27,17 +27,17 @@ export function checkedLook(value: unknown): RasterLook {
   if (bands !== undefined && expression !== undefined)
     throw new LookError('expression: does not go with bands');
   return {
-    ...(bands !== undefined && { bands: bandsOf(bands) }),
-    ...(expression !== undefined && { expressions: expressionsOf(expression) }),
+    ...(bands !== undefined && { bands: readBands(bands) }),
+    ...(expression !== undefined && { expressions: parseExpressions(expression) }),
     ...(rescale !== undefined && {
       rescale: list('rescale', rescale, 3).map((pair) => range('rescale', pair)),
     }),
-    ...(colormap !== undefined && { colormap: colormapOf(colormap) }),
+    ...(colormap !== undefined && { colormap: readColormap(colormap) }),
     ...(nodata !== undefined && { nodata: number('nodata', nodata) }),
   };
 }
 
-function bandsOf(value: unknown): number[] {
+function readBands(value: unknown): number[] {
   const bands = list('bands', value, 3).map((band) => number('bands', band));
   if (bands.length !== 1 && bands.length !== 3) throw new LookError('bands: one or three are shown');
   if (!bands.every((band) => Number.isInteger(band) && band >= 1))
@@ -45,7 +45,7 @@ function bandsOf(value: unknown): number[] {
   return bands;
 }
 
-function expressionsOf(value: unknown) {
+function parseExpressions(value: unknown) {
   if (typeof value !== 'string' || value.length > LIMITS.expressionCharacters)
     throw new LookError('expression: text expected');
   try {
@@ -56,9 +56,9 @@ function expressionsOf(value: unknown) {
   }
 }
 
-function colormapOf(value: unknown): Colormap {
+function readColormap(value: unknown): Colormap {
   const { kind, colors, values, bounds } = record('colormap', value);
-  const shades = list('colormap.colors', colors, LIMITS.colormapEntries).map(colorOf);
+  const shades = list('colormap.colors', colors, LIMITS.colormapEntries).map(readColor);
   if (kind === 'ramp') return { kind, colors: shades };
   const places: unknown[] = list(
     `colormap.${kind === 'intervals' ? 'bounds' : 'values'}`,
@@ -76,7 +76,7 @@ function colormapOf(value: unknown): Colormap {
   return { kind, values: numbers, colors: shades };
 }
 
-function colorOf(value: unknown): Color {
+function readColor(value: unknown): Color {
   const parts = list('colormap.colors', value, 4).map((part) => number('colormap.colors', part));
   if (parts.length !== 4 || parts.some((part) => part < 0 || part > 255))
     throw new LookError('colormap.colors: red, green, blue and opacity from 0 to 255');

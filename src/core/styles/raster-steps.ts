@@ -26,24 +26,24 @@ export function rasterSteps(style: MapStyle, zoom: number): readonly RasterStep[
 function stepsAt({ layers }: MapStyle, zoom: number): readonly RasterStep[] | undefined {
   const steps = layers
     .filter((layer) => isVisible(layer, zoom))
-    .map((layer) => stepOf(layer, zoom))
+    .map((layer) => findStep(layer, zoom))
     .filter((step) => step !== undefined);
   const [only] = steps;
   return steps.length === 1 && Object.keys(only!).length === 0 ? undefined : steps;
 }
 
-function stepOf(layer: StyleLayer, zoom: number): RasterStep | undefined {
+function findStep(layer: StyleLayer, zoom: number): RasterStep | undefined {
   switch (layer.type) {
     case 'raster': {
-      const [look, adjustment] = [styleLook(layer), adjustmentOf(layer, zoom)];
+      const [look, adjustment] = [styleLook(layer), findAdjustment(layer, zoom)];
       return { ...(look && { look }), ...(adjustment && { adjustment }) };
     }
     case 'color-relief': {
       const opacity = evaluateAtZoom<number>(layer, 'color-relief-opacity', zoom);
-      return { look: { colormap: reliefOf(layer) }, ...(opacity < 1 && { adjustment: { opacity } }) };
+      return { look: { colormap: buildRelief(layer) }, ...(opacity < 1 && { adjustment: { opacity } }) };
     }
     case 'hillshade':
-      return { hillshade: hillshadeOf(layer, zoom) };
+      return { hillshade: buildHillshade(layer, zoom) };
     default:
       return undefined;
   }
@@ -58,18 +58,18 @@ const ADJUSTMENTS = {
   hueRotate: 'raster-hue-rotate',
 } as const;
 
-function adjustmentOf(layer: StyleLayer, zoom: number): PixelAdjustment | undefined {
+function findAdjustment(layer: StyleLayer, zoom: number): PixelAdjustment | undefined {
   const set = Object.entries(ADJUSTMENTS).filter(([, name]) => sets(layer, name));
   if (set.length === 0) return undefined;
   return Object.fromEntries(set.map(([key, name]) => [key, evaluateAtZoom<number>(layer, name, zoom)]));
 }
 
-function hillshadeOf(layer: StyleLayer, zoom: number): Hillshade {
+function buildHillshade(layer: StyleLayer, zoom: number): Hillshade {
   const first = <T>(name: string): T => {
     const value = evaluateAtZoom<T | { values: T[] }>(layer, name, zoom);
     return typeof value === 'object' && value !== null && 'values' in value ? value.values[0]! : (value as T);
   };
-  const color = (name: string) => colorOf(first<StyleColor>(name));
+  const color = (name: string) => buildColor(first<StyleColor>(name));
   return {
     azimuth: first<number>('hillshade-illumination-direction'),
     exaggeration: evaluateAtZoom<number>(layer, 'hillshade-exaggeration', zoom),
@@ -81,7 +81,7 @@ function hillshadeOf(layer: StyleLayer, zoom: number): Hillshade {
   };
 }
 
-function colorOf(color: StyleColor): Color {
+function buildColor(color: StyleColor): Color {
   const [r, g, b, a] = color.rgb;
   return [Math.round(r * 255), Math.round(g * 255), Math.round(b * 255), Math.round(a * 255)];
 }
@@ -90,12 +90,12 @@ function colorOf(color: StyleColor): Color {
 const BETWEEN = 8;
 
 /** The colours of `color-relief-color`, which depends on the elevation alone, at the numbers that it names. */
-function reliefOf(layer: StyleLayer): Colormap {
+function buildRelief(layer: StyleLayer): Colormap {
   const { paint } = layer as { paint?: Record<string, unknown> };
   const ramp = paint?.['color-relief-color'] as unknown[] | undefined;
   const expression = compileStyleProperty(layer, 'color-relief-color');
   const at = (elevation: number) =>
-    colorOf(expression.evaluate({ zoom: 0, elevation } as never) as unknown as StyleColor);
+    buildColor(expression.evaluate({ zoom: 0, elevation } as never) as unknown as StyleColor);
   const stops = [...new Set(numbersIn(ramp))].sort((a, b) => a - b);
   if (stops.length === 0) return { kind: 'stops', values: [0, 1], colors: [at(0), at(1)] };
   if (ramp?.[0] === 'step') return stepped(stops, at);

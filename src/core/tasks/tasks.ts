@@ -65,7 +65,7 @@ import type {
 } from '../tiles/archives.js';
 import type { TilePackageTasks } from '../tiles/tile-packages.js';
 import type { CsvInspection } from '../values/csv.js';
-import type { BodyReading } from '../values/json-bounds.js';
+import type { BodyReadOptions } from '../values/json-bounds.js';
 import type { TableTasks } from './table-tasks.js';
 import type {
   CaptureResult,
@@ -138,7 +138,7 @@ interface Tasks
   'vector.top': { input: TopTask; output: TopResult };
   'vector.groupCount': { input: GroupCountTask; output: number };
   /** Parses a request body: a large one would hold up the event loop. The memory of the parts moves to the thread. */
-  'vector.body': { input: { parts: Uint8Array<ArrayBuffer>[]; reading: BodyReading }; output: unknown };
+  'vector.body': { input: { parts: Uint8Array<ArrayBuffer>[]; reading: BodyReadOptions }; output: unknown };
   /** Reads a style in SLD: a large one would hold up the event loop. */
   'vector.sld': { input: SldTask; output: SldTaskResult };
   /** What is wrong with the layers of a style, which are JSON. */

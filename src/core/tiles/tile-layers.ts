@@ -84,7 +84,9 @@ class EncodedLayer implements MvtLayer {
 function readContent(bytes: Uint8Array): Content {
   const digits = new Map<number, string>();
   const content = {
-    ...{ keys: [] as string[], values: [] as AttributeValue[], digits },
+    keys: [] as string[],
+    values: [] as AttributeValue[],
+    digits,
     features: [] as TileFeature[],
   };
   return new PbfReader(bytes).readFields((field, into, pbf) => {
@@ -240,7 +242,7 @@ function writeValue(value: AttributeValue, pbf: PbfWriter): void {
 /** Every position of a geometry, in grid units. */
 export function decodePositions(geometry: Uint8Array): [number, number][] {
   let [x, y] = [0, 0];
-  return movesOf(geometry).map(([dx, dy]) => {
+  return readMoves(geometry).map(([dx, dy]) => {
     x += (dx >> 1) ^ -(dx & 1);
     y += (dy >> 1) ^ -(dy & 1);
     return [x, y];
@@ -249,7 +251,7 @@ export function decodePositions(geometry: Uint8Array): [number, number][] {
 
 /** Every position of a line or polygon as a point of its own, as circle layers draw them. */
 export function convertToPoints(geometry: Uint8Array): Uint8Array {
-  const moves = movesOf(geometry);
+  const moves = readMoves(geometry);
   const writer = new PbfWriter();
   writer.writeVarint((moves.length << 3) | 1);
   for (const [dx, dy] of moves) {
@@ -260,7 +262,7 @@ export function convertToPoints(geometry: Uint8Array): Uint8Array {
 }
 
 /** From position to position, zigzag encoded. */
-function movesOf(geometry: Uint8Array): [number, number][] {
+function readMoves(geometry: Uint8Array): [number, number][] {
   const pbf = new PbfReader(geometry);
   const moves: [number, number][] = [];
   while (pbf.pos < pbf.length) {

@@ -1,8 +1,8 @@
 import type { TileMatrixSet } from './tile-matrix/matrix.js';
-import { REGISTERED_SETS } from './tile-matrix/registered.js';
+import { REGISTERED_SETS } from './tile-matrix/registry.js';
 
 export * from './tile-matrix/matrix.js';
-export { WEB_MERCATOR, WEB_MERCATOR_QUAD, WORLD_CRS84_QUAD } from './tile-matrix/registered.js';
+export { WEB_MERCATOR, WEB_MERCATOR_QUAD, WORLD_CRS84_QUAD } from './tile-matrix/registry.js';
 
 /** The sets that tiles can be had in: those that are built in first, then those of the configuration. */
 export class MatrixSets {

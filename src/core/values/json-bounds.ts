@@ -17,7 +17,7 @@ export interface JsonBounds {
 /** How the bytes of a request body become a value. */
 export type BodyForm = 'json' | 'features' | 'form' | 'multipart' | 'bytes';
 
-export interface BodyReading {
+export interface BodyReadOptions {
   /** `features`: geometries stay text (`parseFeatures`); `bytes`: nothing is read of it. */
   readonly form: BodyForm;
   /** Of a `multipart` form. */

@@ -8,7 +8,7 @@ export type JsonText = string;
 
 /** Members of an object by name, as text; the last one of a name counts. Undefined for anything but an object. */
 export function membersIn(json: JsonText): Map<string, JsonText> | undefined {
-  const parts = partsOf(json, '{');
+  const parts = listParts(json, '{');
   if (!parts) return undefined;
   const members = new Map<string, JsonText>();
   for (const part of parts) {
@@ -20,7 +20,7 @@ export function membersIn(json: JsonText): Map<string, JsonText> | undefined {
 }
 
 /** Elements of an array as text. Undefined for anything but an array. */
-export const elementsIn = (json: JsonText): JsonText[] | undefined => partsOf(json, '[');
+export const elementsIn = (json: JsonText): JsonText[] | undefined => listParts(json, '[');
 
 /** The text of each value; numbers may be `ExactNumber`s. What is undefined is omitted. */
 export function jsonTexts(values: Readonly<Record<string, unknown>>): Record<string, JsonText> {
@@ -86,7 +86,7 @@ export function jsonDepth(json: JsonText): number {
 }
 
 /** What stands between the commas of an object or array; undefined where the text is something else. */
-function partsOf(json: string, open: '{' | '['): string[] | undefined {
+function listParts(json: string, open: '{' | '['): string[] | undefined {
   const text = json.trim();
   if (text[0] !== open) return undefined;
   const parts: string[] = [];

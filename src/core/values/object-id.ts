@@ -8,13 +8,13 @@ export type ObjectId = number | bigint;
 
 /** The object id that a client names, as a number, its digits, or an `ExactNumber`; undefined for what is none. */
 export function readObjectId(value: unknown): ObjectId | undefined {
-  if (typeof value === 'bigint') return objectIdOf(String(value));
+  if (typeof value === 'bigint') return findObjectId(String(value));
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : undefined;
-  if (isExactNumber(value)) return objectIdOf(String(value));
-  return typeof value === 'string' ? objectIdOf(value.trim()) : undefined;
+  if (isExactNumber(value)) return findObjectId(String(value));
+  return typeof value === 'string' ? findObjectId(value.trim()) : undefined;
 }
 
-function objectIdOf(text: string): ObjectId | undefined {
+function findObjectId(text: string): ObjectId | undefined {
   const id = /^-?\d{1,20}$/.test(text) ? toInt64(exactInteger(text)) : undefined;
   if (id === undefined) return undefined;
   return Number.isSafeInteger(Number(id)) ? Number(id) : id;

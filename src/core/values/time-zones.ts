@@ -10,7 +10,7 @@ const FORMATS = 50;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Throws `RangeError` for what is no time zone. */
-function formatOf(zone: string): Intl.DateTimeFormat {
+function buildFormat(zone: string): Intl.DateTimeFormat {
   const format =
     formats.get(zone) ?? new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
   // Clients name zones: the first of many is forgotten.
@@ -21,7 +21,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 
 export function isTimeZone(zone: string): boolean {
   try {
-    formatOf(zone);
+    buildFormat(zone);
     return true;
   } catch {
     return false;
@@ -31,7 +31,7 @@ export function isTimeZone(zone: string): boolean {
 /** Milliseconds that local time is ahead of UTC. */
 export function computeZoneOffset(zone: string, instant: number): number {
   if (zone === UTC || !isValidInstant(instant)) return 0;
-  const parts = formatOf(zone).formatToParts(instant);
+  const parts = buildFormat(zone).formatToParts(instant);
   const name = parts.find(({ type }) => type === 'timeZoneName')!.value;
   const [, sign, hours, minutes, seconds = '0'] = /([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(name) ?? [];
   if (sign === undefined) return 0;

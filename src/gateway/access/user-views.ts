@@ -40,8 +40,14 @@ export const roleLabels = (names: readonly string[]) => names.map((name) => `rol
 
 export function userView(user: StoredUser): Static<typeof UserSchema> {
   return {
-    ...{ userId: user.id, displayName: user.displayName, email: user.email, roles: [...user.roles] },
-    ...{ isActive: user.isActive, provisioningSource: user.source, providerId: user.providerId },
-    ...{ createdAt: timestamp(user.createdAt), updatedAt: timestamp(user.updatedAt) },
+    userId: user.id,
+    displayName: user.displayName,
+    email: user.email,
+    roles: [...user.roles],
+    isActive: user.isActive,
+    provisioningSource: user.source,
+    providerId: user.providerId,
+    createdAt: timestamp(user.createdAt),
+    updatedAt: timestamp(user.updatedAt),
   };
 }

@@ -7,7 +7,7 @@ import type { IdentityParts } from '../../services/access/identity/identity-part
 import type { Users } from '../../services/access/identity/users.js';
 import type { ApiKeys } from '../../services/access/keys/api-keys.js';
 import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
-import type { Sealing } from '../../services/access/keys/sealing.js';
+import type { StateCipher } from '../../services/access/keys/state-cipher.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
 import type { AccessRules } from '../../services/access/rules/rules.js';
@@ -16,7 +16,7 @@ import type { AlertStream } from '../../services/alerts/alerts.js';
 import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
-import type { ManagedRasters } from '../../services/catalog/rasters/managed.js';
+import type { ManagedRasters } from '../../services/catalog/rasters/raster-management.js';
 import type { Connections } from '../../services/connections/connections.js';
 import type { LayerCopies } from '../../services/exchange/copies/copies.js';
 import type { Exports } from '../../services/exchange/exports/service.js';
@@ -68,7 +68,7 @@ export interface AdminDeps {
   readonly uploads: Uploads;
   readonly resumableUploads: ResumableUploads;
   /** Of what jobs are to send to other servers. */
-  readonly sealing: Sealing;
+  readonly sealing: StateCipher;
   readonly tileJobs: TileJobs;
   readonly tilePackages: TilePackages;
   readonly tilesets: Tilesets;

@@ -229,10 +229,10 @@ export function createAdminOperations(
   runs: RunServices,
 ): AdminOperation[] {
   const turns = new ResourceTurns();
-  return about.rows.map((one) => operationOf(about, one, deps, runs, turns));
+  return about.rows.map((one) => buildOperation(about, one, deps, runs, turns));
 }
 
-function operationOf(
+function buildOperation(
   about: OperationGroup,
   row: OperationRow,
   deps: AdminDeps,
@@ -268,7 +268,7 @@ function operationOf(
     description,
     params: params ?? {},
     body: body && { exactMembers: EXACT_MEMBERS, ...body, bindsAnyCase: true, refusesRounding: true },
-    responses: { ...responsesOf(implementation, envelope), ...errorDocs(errors ?? []) },
+    responses: { ...collectResponses(implementation, envelope), ...errorDocs(errors ?? []) },
     built: true,
     socket,
     takesSessionOfPrograms,
@@ -293,7 +293,7 @@ function reserved(method: Method, path: string, summary: string) {
   };
 }
 
-function responsesOf(
+function collectResponses(
   implementation: Implementation,
   envelope: Envelope,
 ): Readonly<Record<number, ResponseDoc>> {

@@ -100,7 +100,9 @@ export function ruleTargets<R>(
 
 /** A published table as rules know it. */
 export const ruledLayer = ({ id, body: { layerId, serviceName } }: StoredLayer): RuledLayer => ({
-  ...{ id, layerId, service: serviceName },
+  id,
+  layerId,
+  service: serviceName,
 });
 
 /** As `requireWhole`, for the collections of these ids that an import replaces. Those that are not there are free. */

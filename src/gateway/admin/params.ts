@@ -37,7 +37,11 @@ export function pathEnumeration<T extends string>(
   description: string,
 ): Param<T> {
   return {
-    ...{ name, in: 'path', description, required: true, schema: Type.Enum([...values]) },
+    name,
+    in: 'path',
+    description,
+    required: true,
+    schema: Type.Enum([...values]),
     parse: (raw) => word(name, values, raw ?? ''),
   };
 }

@@ -152,19 +152,19 @@ function answerMaker(
 function showsSame({ rows }: OperationGroup, { path, implementation }: OperationRow): boolean {
   const shows = (one: OperationRow) =>
     one.path === path ||
-    one.path === parentOf(path) ||
-    (parentOf(one.path) === path && one.path.endsWith('}'));
-  const dataOf = (one: Implementation | undefined) => (one && 'answer' in one ? one.data : undefined);
+    one.path === formatParent(path) ||
+    (formatParent(one.path) === path && one.path.endsWith('}'));
+  const findDataSchema = (one: Implementation | undefined) => (one && 'answer' in one ? one.data : undefined);
   return rows.some(
     (one) =>
       one.method === 'GET' &&
       shows(one) &&
       one.implementation !== undefined &&
-      dataOf(one.implementation) === dataOf(implementation),
+      findDataSchema(one.implementation) === findDataSchema(implementation),
   );
 }
 
-const parentOf = (path: string) => path.slice(0, path.lastIndexOf('/'));
+const formatParent = (path: string) => path.slice(0, path.lastIndexOf('/'));
 
 /** The reply to a request whose job outlives it: 201 and where the job is. Throws everything else. */
 function replyOfContinuedJob(error: unknown): Reply {

@@ -110,7 +110,7 @@ function layerProblem(
   if (!hasFeatures(published)) return problem('layer', 'has no features');
   const collection = whole(published);
   if (attribute === null) return suits(collection);
-  const field = fieldOf(collection, attribute);
+  const field = findField(collection, attribute);
   if (!field) return problem('attribute', `is no attribute of '${collection.id}'`);
   const misfit = fits(field);
   return misfit === undefined ? suits(collection) : problem('attribute', misfit);
@@ -127,11 +127,11 @@ function anyLayerProblem(
   const problems = vectors.map(suits);
   const unsuited = problems.includes(undefined) ? undefined : problems[0];
   if (attribute === null) return unsuited;
-  const fields = vectors.flatMap((collection) => fieldOf(collection, attribute) ?? []);
+  const fields = vectors.flatMap((collection) => findField(collection, attribute) ?? []);
   if (fields.length === 0) return problem('attribute', 'is an attribute of no layer');
   const misfit = fields.map(fits).find((one) => one !== undefined);
   return misfit === undefined ? unsuited : problem('attribute', misfit);
 }
 
-const fieldOf = ({ source }: VectorCollection, attribute: string) =>
+const findField = ({ source }: VectorCollection, attribute: string) =>
   source.fields.find(({ name }) => name === attribute);

@@ -69,7 +69,7 @@ export const UploadFormSchema = Type.Object({
 /** `fields` has lower case names. Throws 400 naming the first wrong field. */
 export function parseUploadForm(fields: ReadonlyMap<string, string>): UploadForm {
   const tableName = fields.get('tablename') ?? wrong('TableName', 'is required');
-  const merge = mergeOf(fields);
+  const merge = findMerge(fields);
   if (!merge && !TABLE_NAME.test(tableName)) {
     wrong('TableName', 'must be letters, digits and underscores, at most 60, and not begin with a digit');
   }
@@ -85,7 +85,7 @@ export function parseUploadForm(fields: ReadonlyMap<string, string>): UploadForm
   };
 }
 
-function mergeOf(fields: ReadonlyMap<string, string>): MergeRequest | undefined {
+function findMerge(fields: ReadonlyMap<string, string>): MergeRequest | undefined {
   const text = (fields.get('mode') || 'create').toLowerCase();
   const rejectRows = flag('RejectRows', fields);
   const keyField = fields.get('keyfield') || undefined;

@@ -17,7 +17,7 @@ import { NO_RULES, type RuleSet } from '../../services/access/rules/rules.js';
 import type { StoredUser } from '../../stores/access/users.js';
 import type { State } from '../../stores/state/state.js';
 import { CheckedSecrets, type SecretHolder } from './checked-secrets.js';
-import { type Credentials, type Presented, presented } from './credentials.js';
+import { type CallerCredential, type Credentials, presented } from './credentials.js';
 import { AUTH_LIMITS } from './limits.js';
 
 export interface AuthenticatorOptions {
@@ -193,7 +193,7 @@ class StateAuthenticator implements Authenticator {
 
   /** Basic credentials hold the name and password of a user, or a key as password beside any name. */
   #ofPassword(
-    { name, secret }: Presented & { kind: 'password' },
+    { name, secret }: CallerCredential & { kind: 'password' },
     address: string,
   ): Principal | Promise<Principal> {
     const pairHash = hash('sha256', `${name}\0${secret}`, 'hex');

@@ -20,7 +20,7 @@ export interface Trust {
 /** Secrets of the cache; a valid one is a few hundred bytes here, and those of strangers are never kept. */
 const MAX_SECRETS = 10_000;
 
-interface Checked extends SecretHolder {
+interface KnownHolder extends SecretHolder {
   /** When it was looked up. */
   readonly checkedAt: number;
 }
@@ -32,7 +32,7 @@ interface Question {
 
 /** Secrets that were found valid, by their hashes, and the look-ups of those that come for the first time. */
 export class CheckedSecrets {
-  readonly #checked = boundedCache<string, Checked>(MAX_SECRETS);
+  readonly #checked = boundedCache<string, KnownHolder>(MAX_SECRETS);
   readonly #asking = new Map<string, Question>();
   readonly #trust: Trust;
   readonly #used: (hash: string, principal: Principal) => void;

@@ -19,7 +19,7 @@ export interface CertifiedRequest {
 }
 
 /** Who came with a certificate. */
-export interface Certified {
+export interface CertificateCaller {
   /** Throws what is wrong with the certificate. */
   principal(): Principal;
 }
@@ -48,12 +48,13 @@ interface Caller {
 }
 
 /** What of a request is taken for a certificate. */
-type Presented = { readonly header: string; readonly chain: string } | { readonly pem: string };
+type PresentedCertificate = { readonly header: string; readonly chain: string } | { readonly pem: string };
 
 /** Certificates that requests come with, from TLS of ours or from a proxy that is believed, and never from anybody else. */
 export class ClientCertificates {
   readonly #callers = new LRUCache<string, Caller>({
-    ...{ max: MAX_CALLERS, maxSize: MAX_TEXT },
+    max: MAX_CALLERS,
+    maxSize: MAX_TEXT,
     sizeCalculation: ({ principal }) => 1 + (principal.certificates ?? []).join('').length,
   });
 
@@ -65,7 +66,7 @@ export class ClientCertificates {
   }
 
   /** Who comes with a certificate; undefined for who has none. Throws where one is required and there is no valid one. */
-  of(x: CertifiedRequest): Certified | undefined {
+  of(x: CertifiedRequest): CertificateCaller | undefined {
     const isRequired = requires(this.options.mode, x.operation);
     const presented = this.#presented(x, isRequired);
     if (!presented) {
@@ -76,7 +77,7 @@ export class ClientCertificates {
     return { principal: () => this.#callerOf(presented) };
   }
 
-  #presented(x: CertifiedRequest, isRequired: boolean): Presented | undefined {
+  #presented(x: CertifiedRequest, isRequired: boolean): PresentedCertificate | undefined {
     const { header, fromTls } = this.options;
     const value = header === '' ? undefined : x.header(header.toLowerCase());
     const isForwarded = header !== '' && x.isForwarded;
@@ -103,7 +104,7 @@ export class ClientCertificates {
     return values.join(',');
   }
 
-  #callerOf(presented: Presented): Principal {
+  #callerOf(presented: PresentedCertificate): Principal {
     const now = Date.now();
     const name = hash('sha256', 'pem' in presented ? presented.pem : JSON.stringify(presented), 'hex');
     const caller = this.#callers.get(name);
@@ -113,7 +114,7 @@ export class ClientCertificates {
     return principal;
   }
 
-  #read(presented: Presented): Proof {
+  #read(presented: PresentedCertificate): Proof {
     try {
       if ('pem' in presented) return readProof(presented.pem, 'pem');
       return parseForwardedCertificate(this.options.header as never, presented.header, presented.chain);
@@ -147,10 +148,10 @@ function requireOnce(x: CertifiedRequest, header: string): void {
 /** What tells callers how to sign in is there for those who have not yet. */
 const SIGN_IN = 'Security and admin auth';
 
-type Guarded = CertifiedRequest['operation'];
+type RequestOperation = CertifiedRequest['operation'];
 
 /** Whether an operation is for callers with a certificate alone. */
-function requires(mode: CertificateMode, operation: Guarded): boolean {
+function requires(mode: CertificateMode, operation: RequestOperation): boolean {
   const { surface, tag, permission } = operation;
   const isSignIn = surface === 'admin' && tag === SIGN_IN && permission === 'public';
   if (isSignIn || surface === 'operations') return false;

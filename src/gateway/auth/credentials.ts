@@ -14,7 +14,7 @@ export interface Credentials {
 }
 
 /** What a caller shows of itself. */
-export type Presented =
+export type CallerCredential =
   | { readonly kind: 'key'; readonly secret: string }
   | { readonly kind: 'password'; readonly name: string; readonly secret: string }
   | { readonly kind: 'session'; readonly secret: string }
@@ -35,7 +35,12 @@ export const PLAIN_COOKIE = 'graticule';
  * of a session.
  * Undefined when it carries none. Throws `unauthenticated` for an Authorization header that is none of these.
  */
-export function presented({ apiKey, authorization, cookie, embedKey }: Credentials): Presented | undefined {
+export function presented({
+  apiKey,
+  authorization,
+  cookie,
+  embedKey,
+}: Credentials): CallerCredential | undefined {
   const proof = apiKey
     ? ({ kind: 'key', secret: apiKey } as const)
     : authorization
@@ -50,16 +55,16 @@ export function presented({ apiKey, authorization, cookie, embedKey }: Credentia
   return proof;
 }
 
-function proofOfHeader(header: string): Presented {
+function proofOfHeader(header: string): CallerCredential {
   const cut = header.indexOf(' ');
   const scheme = header.slice(0, Math.max(cut, 0)).toLowerCase();
   const value = header.slice(cut + 1).trim();
   if (scheme === 'bearer' && value) return { kind: TOKEN.test(value) ? 'token' : 'key', secret: value };
-  if (scheme === 'basic' && value) return passwordOf(value);
+  if (scheme === 'basic' && value) return buildPassword(value);
   throw invalidCredentials();
 }
 
-function passwordOf(value: string): Presented {
+function buildPassword(value: string): CallerCredential {
   const pair = Buffer.from(value, 'base64').toString('utf8');
   const colon = pair.indexOf(':');
   const secret = colon < 0 ? '' : pair.slice(colon + 1);
@@ -67,7 +72,7 @@ function passwordOf(value: string): Presented {
   return { kind: 'password', name: pair.slice(0, colon), secret };
 }
 
-function proofOfCookie(header: string): Presented | undefined {
+function proofOfCookie(header: string): CallerCredential | undefined {
   const secret = findCookie(header, SECURE_COOKIE) ?? findCookie(header, PLAIN_COOKIE);
   return secret === undefined ? undefined : { kind: 'session', secret };
 }

@@ -19,7 +19,7 @@ export function parseForwardedCertificate(
 ): Proof {
   switch (header) {
     case 'Client-Cert':
-      return { leaf: readDer(sequenceOf(value)), chain: chainOf(chain) };
+      return { leaf: readDer(parseSequence(value)), chain: buildChain(chain) };
     case 'X-SSL-Client-Cert':
       return readProof(value, 'urlEncodedPem');
     case 'X-Forwarded-Client-Cert':
@@ -28,17 +28,17 @@ export function parseForwardedCertificate(
 }
 
 /** A byte sequence of RFC 8941. */
-function sequenceOf(value: string): string {
+function parseSequence(value: string): string {
   const base64 = /^:([A-Za-z0-9+/=]*):$/.exec(value.trim())?.[1];
   if (base64 === undefined) throw new UnreadableCertificate('it is no byte sequence of RFC 8941');
   return base64;
 }
 
 /** `Client-Cert-Chain` of RFC 9440: a list of byte sequences, without the client's own certificate. */
-function chainOf(value: string): readonly Certificate[] {
+function buildChain(value: string): readonly Certificate[] {
   const members = value.trim() === '' ? [] : value.split(',');
   if (members.length > MAX_CHAIN) throw new UnreadableCertificate('its chain is too long');
-  return members.map((member) => readDer(sequenceOf(member)));
+  return members.map((member) => readDer(parseSequence(member)));
 }
 
 /**
@@ -46,7 +46,7 @@ function chainOf(value: string): readonly Certificate[] {
  * server saw itself.
  */
 function proofOfElement(value: string): Proof {
-  const pairs = new Map(splitOutside(splitOutside(value, ',').at(-1) ?? '', ';').map(pairOf));
+  const pairs = new Map(splitOutside(splitOutside(value, ',').at(-1) ?? '', ';').map(buildPair));
   const certificate = pairs.get('cert');
   if (certificate === undefined) throw new UnreadableCertificate('its last element has no Cert');
   const { leaf, chain } = readProof(certificate, 'urlEncodedPem');
@@ -62,7 +62,7 @@ function splitOutside(text: string, separator: ',' | ';'): string[] {
   return text.match(part) ?? [];
 }
 
-function pairOf(text: string): [string, string] {
+function buildPair(text: string): [string, string] {
   const cut = text.indexOf('=');
   const value = text.slice(cut + 1).trim();
   const plain = value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value;

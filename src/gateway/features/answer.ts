@@ -23,7 +23,7 @@ interface Frame {
 
 /** A page as GeoJSON, GML or CSV: whole when it is short, else part by part as the client takes it. */
 export async function pageReply(x: Exchange, pools: Pools, page: FirstPagePart): Promise<Reply> {
-  const frame = frameOf(x, page);
+  const frame = buildFrame(x, page);
   const reply = {
     status: 200,
     mediaType: x.format.mediaType,
@@ -62,7 +62,7 @@ async function* streamed(
   yield Buffer.from(stamped(x, frame.tail(returned, last)));
 }
 
-function frameOf(x: Exchange, page: FirstPagePart): Frame {
+function buildFrame(x: Exchange, page: FirstPagePart): Frame {
   if (x.format === CSV_FORMAT)
     return { head: csvHeader(page.fields, { guardsFormulas: guardsFormulas(x) }), joint: '', tail: () => '' };
   if (x.format === GML_FORMAT) return { head: gmlHead(x), joint: '', tail: () => GML_TAIL };

@@ -69,11 +69,17 @@ export function gmlSchema(
   <xs:import namespace="${GMLSF}" schemaLocation="${GMLSF_SCHEMA}"/>
   <xs:import namespace="${SF}" schemaLocation="${SF_SCHEMA}"/>
   <xs:import namespace="${CORE}" schemaLocation="${CORE_SCHEMA}"/>
-${collections.map(typeOf).join('')}</xs:schema>
+${collections.map(formatType).join('')}</xs:schema>
 `;
 }
 
-function typeOf({ collection, fields }: { collection: VectorCollection; fields: readonly Field[] }): string {
+function formatType({
+  collection,
+  fields,
+}: {
+  collection: VectorCollection;
+  fields: readonly Field[];
+}): string {
   const name = xmlName(collection.id);
   const { geometryColumn, geometryType } = collection.source;
   const geometry = element(xmlName(geometryColumn), GEOMETRIES[geometryType]);

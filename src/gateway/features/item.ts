@@ -14,7 +14,7 @@ import { CSV_FORMAT, GML_FORMAT, ITEM_FORMATS } from './formats.js';
 import { gmlFeature, parseGmlId } from './gml.js';
 import { itemTag } from './item-tag.js';
 import { createFeatureOutput } from './items.js';
-import { relatedLinks } from './related.js';
+import { relatedLinks } from './relationship-links.js';
 
 /** One feature of a view in the negotiated format; its `gml:id` finds it as well. Throws 404. */
 export async function readItem(

@@ -137,7 +137,8 @@ function otherParameters(x: Exchange): Map<string, string> {
 /** Reads the first part of a page, and counts matches where that is cheap. */
 export async function readFirstPagePart(x: Exchange, pools: Pools, plan: PagePlan): Promise<FirstPagePart> {
   const size = featureSize(plan);
-  const limit = plan.limit * size <= WHOLE_PAGE ? plan.limit : Math.min(plan.limit, partOf(FIRST_PART, size));
+  const limit =
+    plan.limit * size <= WHOLE_PAGE ? plan.limit : Math.min(plan.limit, computeShare(FIRST_PART, size));
   const first = await runTask(x, pools, 'vector.items', {
     ...plan.task,
     ...(plan.before ? { endsBefore: { key: plan.before, limit: plan.limit } } : {}),
@@ -173,7 +174,7 @@ function noteSize(plan: PagePlan, { features, returned }: ItemsResult): void {
 }
 
 /** Features that make about this many bytes. */
-function partOf(bytes: number, size: number): number {
+function computeShare(bytes: number, size: number): number {
   return Math.max(MIN_OF_PART, Math.floor(bytes / size));
 }
 
@@ -211,7 +212,7 @@ function isWindow(filter: Expression | undefined): boolean {
 }
 
 function nextPart(page: FirstPagePart, { last }: ItemsResult, left: number): ItemsTask {
-  const limit = Math.min(left, partOf(FURTHER_PART, featureSize(page)));
+  const limit = Math.min(left, computeShare(FURTHER_PART, featureSize(page)));
   return { ...page.task, limit, offset: 0, after: last! };
 }
 

@@ -37,12 +37,20 @@ const about = (verb: string) => common('FeatureServer', verb);
 export function catalogueOperations(deps: CatalogueDeps): Operation[] {
   return [
     ...readingOperation({
-      ...{ about: about('info'), name: 'info', path: '/rest/info', pathParams: {}, params: {} },
+      about: about('info'),
+      name: 'info',
+      path: '/rest/info',
+      pathParams: {},
+      params: {},
       summary: 'About the server',
       run: (x, _path, members) => jsonReply(infoDocument(x.baseUrl), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('services'), name: 'services', path: ROOT, pathParams: {}, params: {} },
+      about: about('services'),
+      name: 'services',
+      path: ROOT,
+      pathParams: {},
+      params: {},
       summary: 'Services',
       async run(x, _path, members) {
         const services = await servicesFor(deps, x.principal);
@@ -51,8 +59,11 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('services'), name: 'utilities', path: `${ROOT}/${UTILITIES}` },
-      ...{ pathParams: {}, params: {} },
+      about: about('services'),
+      name: 'utilities',
+      path: `${ROOT}/${UTILITIES}`,
+      pathParams: {},
+      params: {},
       summary: 'Services of the folder of utilities',
       run: (_x, _path, members) =>
         jsonReply(
@@ -61,8 +72,11 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
         ),
     }),
     ...readingOperation({
-      ...{ about: about('service'), name: 'service', path: `${ROOT}/{serviceId}/${SERVER}` },
-      ...{ pathParams: { serviceId }, params: {} },
+      about: about('service'),
+      name: 'service',
+      path: `${ROOT}/{serviceId}/${SERVER}`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'A feature service',
       run(x, path, members) {
         const name = path['serviceId']!;
@@ -79,14 +93,17 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('layers'), name: 'layers', path: `${ROOT}/{serviceId}/${SERVER}/layers` },
-      ...{ pathParams: { serviceId }, params: {} },
+      about: about('layers'),
+      name: 'layers',
+      path: `${ROOT}/{serviceId}/${SERVER}/layers`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'All layers of a feature service',
       run(x, path, members) {
         const name = path['serviceId']!;
         requireVisibleService(deps, x.principal, name);
         const documents = listServiceLayers(deps, x.principal, name).map((one) =>
-          documentOf(deps, x.principal, one),
+          buildDocument(deps, x.principal, one),
         );
         const layers = documents.filter(({ type }) => type !== 'Table');
         const tables = documents.filter(({ type }) => type === 'Table');
@@ -94,14 +111,17 @@ export function catalogueOperations(deps: CatalogueDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('layer'), name: 'layer', path: `${ROOT}/{serviceId}/${SERVER}/{layerId}` },
-      ...{ pathParams: { serviceId, layerId }, params: {} },
+      about: about('layer'),
+      name: 'layer',
+      path: `${ROOT}/{serviceId}/${SERVER}/{layerId}`,
+      pathParams: { serviceId, layerId },
+      params: {},
       summary: 'A layer of a feature service',
       run(x, path, members) {
         const service = path['serviceId']!;
         const id = wholeNumber('layerId', path['layerId']);
         const layer = requireLayer(deps, x.principal, { service, layerId: id, parameter: 'layerId' });
-        const document = documentOf(deps, x.principal, layer);
+        const document = buildDocument(deps, x.principal, layer);
         return jsonReply(document, documentFormat(members));
       },
     }),
@@ -127,24 +147,24 @@ export interface ServiceEntry {
 
 /** Services that a principal may read something of. */
 export async function servicesFor(deps: CatalogueDeps, principal: Principal): Promise<ServiceEntry[]> {
-  const entriesOf = (type: string, names: readonly string[]) => names.map((name) => ({ name, type }));
+  const listEntries = (type: string, names: readonly string[]) => names.map((name) => ({ name, type }));
   return [
-    ...entriesOf(SERVER, servicesOf(deps, principal)),
-    ...entriesOf('MapServer', mapServices(deps.visibleMaps(principal))),
-    ...entriesOf('ImageServer', imageServices(deps.visibleImages(principal))),
-    ...entriesOf('VectorTileServer', vectorTileServices(deps.visibleVectorTiles(principal))),
-    ...entriesOf('GeocodeServer', await deps.geocoding.names(principal)),
-    ...entriesOf('GPServer', [GP_SERVICE]),
+    ...listEntries(SERVER, listServices(deps, principal)),
+    ...listEntries('MapServer', mapServices(deps.visibleMaps(principal))),
+    ...listEntries('ImageServer', imageServices(deps.visibleImages(principal))),
+    ...listEntries('VectorTileServer', vectorTileServices(deps.visibleVectorTiles(principal))),
+    ...listEntries('GeocodeServer', await deps.geocoding.names(principal)),
+    ...listEntries('GPServer', [GP_SERVICE]),
   ];
 }
 
 /** Names of services that have a layer for this principal. */
-function servicesOf(deps: CatalogueDeps, principal: Principal): string[] {
+function listServices(deps: CatalogueDeps, principal: Principal): string[] {
   const names = serviceNames(deps.visible(principal).vectors);
   return names.filter((name) => listServiceLayers(deps, principal, name).length > 0);
 }
 
-function documentOf(deps: CatalogueDeps, principal: Principal, layer: VectorCollection) {
+function buildDocument(deps: CatalogueDeps, principal: Principal, layer: VectorCollection) {
   return layerDocument(layer, deps.visible(principal), isEditable(deps, principal, layer));
 }
 

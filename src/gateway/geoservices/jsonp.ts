@@ -7,7 +7,7 @@ const LONGEST = 128;
 
 /** The JSON of an answer by GET as a call of the function that `callback` names: pages load it as a script. */
 export function withCallback({ query }: Pick<Exchange, 'query'>, reply: Reply): Reply {
-  const name = callbackOf(query);
+  const name = findCallback(query);
   if (name === undefined || reply.mediaType !== 'application/json') return reply;
   if (name.length > LONGEST || !NAME.test(name)) {
     const message = 'callback: must be the name of a function';
@@ -27,6 +27,6 @@ export function withCallback({ query }: Pick<Exchange, 'query'>, reply: Reply): 
 }
 
 /** The value of `callback` in a query. */
-function callbackOf(query: string): string | undefined {
+function findCallback(query: string): string | undefined {
   return query.includes('callback=') ? (new URLSearchParams(query).get('callback') ?? undefined) : undefined;
 }

@@ -6,7 +6,7 @@ import { esriFields, findEsriGeometryType } from '../../core/geoservices/geoserv
 import type { Field } from '../../core/sources/vector-source.js';
 import { exportDrawingInfo } from '../../core/styles/drawing-info/export.js';
 import { transformBox } from '../../native/index.js';
-import { findFieldType, getRelationshipFields } from '../../services/catalog/layers/related.js';
+import { findFieldType, getRelationshipFields } from '../../services/catalog/layers/relationship-fields.js';
 import { esriLayer } from '../../services/replicas/layer-view.js';
 import { GEOSERVICES_LIMITS } from './limits.js';
 
@@ -17,12 +17,15 @@ export const CURRENT_VERSION = 11.2;
 
 const EDITING = ['Create', 'Delete', 'Query', 'Update', 'Editing'].join();
 const EDITABLE = {
-  ...{ allowGeometryUpdates: true, supportsRollbackOnFailureParameter: true, supportsCalculate: true },
-  ...{ supportsAppend: true, supportedAppendFormats: 'featureCollection' },
+  allowGeometryUpdates: true,
+  supportsRollbackOnFailureParameter: true,
+  supportsCalculate: true,
+  supportsAppend: true,
+  supportedAppendFormats: 'featureCollection',
 };
 
 /** What clients may do: query, and edit where they may change features. */
-const capabilitiesOf = (isEditable: boolean) => (isEditable ? EDITING : 'Query');
+const chooseCapabilities = (isEditable: boolean) => (isEditable ? EDITING : 'Query');
 
 const QUERY_FORMATS = 'JSON, geoJSON, PBF';
 
@@ -47,7 +50,7 @@ export function serviceDocument(name: string, layers: readonly VectorCollection[
     maxRecordCount: GEOSERVICES_LIMITS.geoServicesRecords,
     supportedQueryFormats: QUERY_FORMATS,
     supportsRelationshipsResource: false,
-    capabilities: capabilitiesOf(isEditable),
+    capabilities: chooseCapabilities(isEditable),
     description: '',
     copyrightText: '',
     spatialReference: createSpatialReference(crs),
@@ -74,7 +77,8 @@ function layerEntry(layer: VectorCollection) {
     parentLayerId: -1,
     defaultVisibility: true,
     subLayerIds: null,
-    ...{ minScale: 0, maxScale: 0 },
+    minScale: 0,
+    maxScale: 0,
     type: geometryType === undefined ? 'Table' : 'Feature Layer',
     ...(geometryType === undefined ? {} : { geometryType }),
   };
@@ -95,7 +99,8 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
     copyrightText: layer.about?.attribution ?? '',
     displayField: displayField(layer),
     defaultVisibility: true,
-    ...{ minScale: 0, maxScale: 0 },
+    minScale: 0,
+    maxScale: 0,
     ...(geometryType === undefined
       ? {}
       : {
@@ -112,19 +117,19 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
     uniqueIdField: { name: esri.idColumn, isSystemMaintained: true },
     globalIdField: '',
     typeIdField: '',
-    fields: fields.map((field) => ({ ...field, domain: domainOf(layer, field.name) })),
-    ...timeInfoOf(layer),
-    relationships: relationshipsOf(layer, catalog),
+    fields: fields.map((field) => ({ ...field, domain: buildDomain(layer, field.name) })),
+    ...buildTimeInfo(layer),
+    relationships: listRelationships(layer, catalog),
     indexes: [],
     types: [],
-    templates: isEditable ? [templateOf(layer)] : [],
+    templates: isEditable ? [buildTemplate(layer)] : [],
     ...(isEditable ? EDITABLE : {}),
     maxRecordCount: GEOSERVICES_LIMITS.geoServicesRecords,
     standardMaxRecordCount: GEOSERVICES_LIMITS.geoServicesRecordsMax,
     tileMaxRecordCount: GEOSERVICES_LIMITS.geoServicesRecordsMax,
     maxRecordCountFactor: GEOSERVICES_LIMITS.geoServicesRecordsMax / GEOSERVICES_LIMITS.geoServicesRecords,
     supportedQueryFormats: QUERY_FORMATS,
-    capabilities: capabilitiesOf(isEditable),
+    capabilities: chooseCapabilities(isEditable),
     supportsStatistics: true,
     supportsAdvancedQueries: true,
     supportsCoordinatesQuantization: true,
@@ -170,15 +175,19 @@ export function layerDocument(layer: VectorCollection, catalog: CatalogSnapshot,
 }
 
 /** The fields that the settings select by; the extent in time is not told: it would have to be read for each document. */
-function timeInfoOf({ source: { fields } }: VectorCollection) {
+function buildTimeInfo({ source: { fields } }: VectorCollection) {
   const named = (bound: Field['bound']) => fields.find((field) => field.bound === bound)?.name ?? null;
   const [startTimeField, endTimeField] = [named('start'), named('end')];
   if (startTimeField === null && endTimeField === null) return {};
   return {
     timeInfo: {
-      ...{ startTimeField, endTimeField, trackIdField: null },
-      ...{ timeExtent: null, timeReference: { timeZone: 'UTC', respectsDaylightSaving: false } },
-      ...{ timeInterval: 0, timeIntervalUnits: 'esriTimeUnitsUnknown' },
+      startTimeField,
+      endTimeField,
+      trackIdField: null,
+      timeExtent: null,
+      timeReference: { timeZone: 'UTC', respectsDaylightSaving: false },
+      timeInterval: 0,
+      timeIntervalUnits: 'esriTimeUnitsUnknown',
     },
   };
 }
@@ -188,17 +197,17 @@ export function relationshipId({ esriRelationshipId }: Relationship, place: numb
   return esriRelationshipId ?? place;
 }
 
-function relationshipsOf(layer: VectorCollection, catalog: CatalogSnapshot) {
+function listRelationships(layer: VectorCollection, catalog: CatalogSnapshot) {
   const all = (layer.relationships ?? []).map((one, place) => ({ one, place }));
   const open = all.filter(
     ({ one }) =>
       findFieldType(getRelationshipFields(one).own, layer) !== undefined &&
       catalog.byLayerId(one.relatedLayerId) !== undefined,
   );
-  return open.map(({ one, place }) => relationshipOf(one, place));
+  return open.map(({ one, place }) => buildRelationship(one, place));
 }
 
-function relationshipOf(relationship: Relationship, place: number) {
+function buildRelationship(relationship: Relationship, place: number) {
   const { name, cardinality, role, relatedLayerId } = relationship;
   return {
     id: relationshipId(relationship, place),
@@ -218,13 +227,13 @@ const CARDINALITIES: Readonly<Record<Relationship['cardinality'], string>> = {
 };
 
 /** What a new feature begins with. */
-function templateOf({ title, source }: VectorCollection) {
+function buildTemplate({ title, source }: VectorCollection) {
   const fields = source.fields.filter(({ generated, isMasked }) => !generated && !isMasked);
   const attributes = Object.fromEntries(fields.map(({ name }) => [name, null]));
-  return { name: title, description: '', prototype: { attributes }, drawingTool: drawingToolOf(source) };
+  return { name: title, description: '', prototype: { attributes }, drawingTool: chooseDrawingTool(source) };
 }
 
-function drawingToolOf({ geometryType }: VectorCollection['source']): string {
+function chooseDrawingTool({ geometryType }: VectorCollection['source']): string {
   if (geometryType.endsWith('Point')) return 'esriFeatureEditToolPoint';
   return geometryType.endsWith('LineString') ? 'esriFeatureEditToolLine' : 'esriFeatureEditToolPolygon';
 }
@@ -235,7 +244,7 @@ export function displayField({ source }: VectorCollection): string {
   return names.find((name) => /name|title/i.test(name)) ?? names[0] ?? source.idColumn;
 }
 
-function domainOf({ source }: VectorCollection, name: string) {
+function buildDomain({ source }: VectorCollection, name: string) {
   const field = source.fields.find((one) => one.name === name);
   if (field?.codedValues) return { type: 'codedValue', name, codedValues: field.codedValues };
   const [min, max] = field?.range ?? [null, null];
@@ -260,7 +269,7 @@ export function boxIn(box: Box, from: Crs, to: Crs): Box {
 }
 
 export function envelopeObject([xmin, ymin, xmax, ymax]: readonly number[], crs: Crs) {
-  return { ...{ xmin, ymin, xmax, ymax }, spatialReference: createSpatialReference(crs) };
+  return { xmin, ymin, xmax, ymax, spatialReference: createSpatialReference(crs) };
 }
 
 export const chooseEsriUnits = ({ geographic }: Crs) => (geographic ? 'esriDecimalDegrees' : 'esriMeters');

@@ -41,64 +41,83 @@ interface Item extends SearchedItem {
 }
 
 export function portalOperations(deps: CatalogueDeps): Operation[] {
-  const itemsOf = async (x: Exchange): Promise<Item[]> =>
-    (await servicesFor(deps, x.principal)).flatMap((service) => itemOf(x.baseUrl, service) ?? []);
+  const listItems = async (x: Exchange): Promise<Item[]> =>
+    (await servicesFor(deps, x.principal)).flatMap((service) => findItem(x.baseUrl, service) ?? []);
   return [
     ...readingOperation({
-      ...{ about: about('portal'), name: 'portal', path: ROOT, pathParams: {}, params: {} },
+      about: about('portal'),
+      name: 'portal',
+      path: ROOT,
+      pathParams: {},
+      params: {},
       summary: 'Version of the portal',
       run: (_x, _path, members) =>
         jsonReply({ currentVersion: String(CURRENT_VERSION) }, documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('info'), name: 'sharingInfo', path: `${ROOT}/info`, pathParams: {}, params: {} },
+      about: about('info'),
+      name: 'sharingInfo',
+      path: `${ROOT}/info`,
+      pathParams: {},
+      params: {},
       summary: 'About the portal',
       run: (x, _path, members) => jsonReply(infoDocument(x.baseUrl), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{
-        about: about('self'),
-        name: 'portalSelf',
-        path: `${ROOT}/portals/self`,
-        pathParams: {},
-        params: {},
-      },
+      about: about('self'),
+      name: 'portalSelf',
+      path: `${ROOT}/portals/self`,
+      pathParams: {},
+      params: {},
       summary: 'The portal, and who asks',
       run: async (x, _path, members) =>
         jsonReply(portalDocument(x, await servicesFor(deps, x.principal)), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('user'), name: 'portalUser', path: `${ROOT}/community/self` },
-      ...{ pathParams: {}, params: {} },
+      about: about('user'),
+      name: 'portalUser',
+      path: `${ROOT}/community/self`,
+      pathParams: {},
+      params: {},
       summary: 'Who asks',
       run(x, _path, members) {
-        const user = userOf(x.principal);
+        const user = buildUser(x.principal);
         if (!user) throw notFound('user', 'self');
         return jsonReply(user, documentFormat(members));
       },
     }),
     ...readingOperation({
-      ...{ about: about('users'), name: 'portalUserByName', path: `${ROOT}/community/users/{username}` },
-      ...{ pathParams: { username: pathString('username', 'Name of who asks.') }, params: {} },
+      about: about('users'),
+      name: 'portalUserByName',
+      path: `${ROOT}/community/users/{username}`,
+      pathParams: { username: pathString('username', 'Name of who asks.') },
+      params: {},
       summary: 'Who asks, by name: of others nothing is told',
       run(x, { username }, members) {
-        const user = userOf(x.principal);
+        const user = buildUser(x.principal);
         if (user?.username !== username) throw notFound('user', username!.slice(0, 100));
         return jsonReply(user, documentFormat(members));
       },
     }),
     ...readingOperation({
-      ...{ about: about('search'), name: 'portalSearch', path: `${ROOT}/search`, pathParams: {}, params: {} },
+      about: about('search'),
+      name: 'portalSearch',
+      path: `${ROOT}/search`,
+      pathParams: {},
+      params: {},
       summary: 'Services that a search finds',
       run: async (x, _path, members) =>
-        jsonReply(searchPage(await itemsOf(x), members), documentFormat(members)),
+        jsonReply(searchPage(await listItems(x), members), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('item'), name: 'portalItem', path: `${ROOT}/content/items/{itemId}` },
-      ...{ pathParams: { itemId }, params: {} },
+      about: about('item'),
+      name: 'portalItem',
+      path: `${ROOT}/content/items/{itemId}`,
+      pathParams: { itemId },
+      params: {},
       summary: 'An item: a service',
       async run(x, path, members) {
-        const item = (await itemsOf(x)).find(({ id }) => id === path['itemId']);
+        const item = (await listItems(x)).find(({ id }) => id === path['itemId']);
         if (!item) throw notFound('item', path['itemId']!.slice(0, 100));
         return jsonReply(item, documentFormat(members));
       },
@@ -106,23 +125,23 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
   ];
 }
 
-function itemOf(baseUrl: string, { name, type }: ServiceEntry): Item | undefined {
+function findItem(baseUrl: string, { name, type }: ServiceEntry): Item | undefined {
   const title = name.split('/').at(-1)!;
   const kind = TYPES[type];
   if (kind === undefined) return undefined;
-  const id = idOf(`${type}/${name}`);
-  const url = addressOf(baseUrl, { name, type });
+  const id = getId(`${type}/${name}`);
+  const url = buildAddress(baseUrl, { name, type });
   return { id, owner: OWNER, name: title, title, type: kind, url };
 }
 
-function addressOf(baseUrl: string, { name, type }: ServiceEntry): string {
+function buildAddress(baseUrl: string, { name, type }: ServiceEntry): string {
   return `${baseUrl}/rest/services/${name.split('/').map(encodeURIComponent).join('/')}/${type}`;
 }
 
 const ids = boundedCache<string, string>(GEOSERVICES_LIMITS.portalItems);
 
 /** Clients take 32 hexadecimal digits for the id of an item. */
-function idOf(service: string): string {
+function getId(service: string): string {
   let id = ids.get(service);
   if (id === undefined) {
     id = createHash('sha256').update(service).digest('hex').slice(0, 32);
@@ -146,11 +165,20 @@ function searchPage(items: readonly Item[], members: Members) {
 
 function portalDocument({ baseUrl, principal }: Exchange, services: readonly ServiceEntry[]) {
   const { host } = new URL(baseUrl);
-  const user = userOf(principal);
+  const user = buildUser(principal);
   return {
-    ...{ id: OWNER, name: 'Graticule', isPortal: true, portalMode: 'singletenant', access: 'public' },
-    ...{ portalHostname: host, portalName: 'Graticule', allSSL: baseUrl.startsWith('https:') },
-    ...{ supportsOAuth: false, supportsHostedServices: false, culture: 'en', units: 'metric' },
+    id: OWNER,
+    name: 'Graticule',
+    isPortal: true,
+    portalMode: 'singletenant',
+    access: 'public',
+    portalHostname: host,
+    portalName: 'Graticule',
+    allSSL: baseUrl.startsWith('https:'),
+    supportsOAuth: false,
+    supportsHostedServices: false,
+    culture: 'en',
+    units: 'metric',
     helperServices: helperServices(baseUrl, services),
     ...(user ? { user } : {}),
   };
@@ -160,16 +188,19 @@ function portalDocument({ baseUrl, principal }: Exchange, services: readonly Ser
 function helperServices(baseUrl: string, services: readonly ServiceEntry[]) {
   const locators = services.filter(({ type }) => type === 'GeocodeServer');
   return {
-    geometry: { url: addressOf(baseUrl, GEOMETRY_SERVICE) },
+    geometry: { url: buildAddress(baseUrl, GEOMETRY_SERVICE) },
     geocode: locators.map((service) => ({
-      ...{ url: addressOf(baseUrl, service), name: service.name },
-      ...{ singleLineFieldName: 'SingleLine', suggest: true, batch: true },
+      url: buildAddress(baseUrl, service),
+      name: service.name,
+      singleLineFieldName: 'SingleLine',
+      suggest: true,
+      batch: true,
     })),
   };
 }
 
 /** Who asks, unless that is nobody. */
-function userOf(principal: Principal) {
+function buildUser(principal: Principal) {
   if (principal.kind === 'anonymous') return undefined;
   const { name, roles = [] } = principal;
   return {

@@ -28,7 +28,8 @@ export function tokenOperation(deps: TokenDeps): Operation {
   return defineOperation({
     ...common('Sharing', 'generateToken'),
     // Whoever asks is nobody yet.
-    ...{ ownCredentials: true, audited: true },
+    ownCredentials: true,
+    audited: true,
     method: 'POST',
     id: 'geoservices.generateToken',
     path: TOKEN_PATH,
@@ -51,7 +52,7 @@ async function tokenReply(x: Exchange, deps: TokenDeps): Promise<Reply> {
   const ssl = x.baseUrl.startsWith('https:');
   // A portal's token in exchange for one of a server of it: they are the same here.
   const before = readTextMember(members, 'token', 8192);
-  const expires = before === undefined ? undefined : await endOf(before, deps);
+  const expires = before === undefined ? undefined : await findEnd(before, deps);
   if (expires !== undefined) return jsonReply({ token: before, expires, ssl }, format);
   const [name, password] = [
     readTextMember(members, 'username', 200),
@@ -63,20 +64,20 @@ async function tokenReply(x: Exchange, deps: TokenDeps): Promise<Reply> {
     return jsonReply({ error: { code: 400, message: 'Unable to generate token.', details } }, format);
   }
   const { session } = await sessions.open({ user });
-  const term = { issuer: x.baseUrl, seconds: minutesOf(members) * 60 };
+  const term = { issuer: x.baseUrl, seconds: readMinutes(members) * 60 };
   const { token, exp } = await signSessionToken(signing, session, term);
   return jsonReply({ token, expires: exp * 1000, ssl }, format);
 }
 
 /** Minutes that the token is asked for; fewer where tokens hold no longer. */
-function minutesOf(members: Members): number {
+function readMinutes(members: Members): number {
   const text = readTextMember(members, 'expiration', 16);
   const minutes = text === undefined ? TOKEN_MINUTES : wholeNumber('expiration', text);
   return Math.min(TOKEN_MINUTES, Math.max(1, minutes));
 }
 
 /** Milliseconds since 1970 at which a token of ours ends; undefined for one that holds no more. */
-async function endOf(token: string, { tokens }: TokenDeps): Promise<number | undefined> {
+async function findEnd(token: string, { tokens }: TokenDeps): Promise<number | undefined> {
   const bearer = await tokens.find(token);
   return bearer && 'user' in bearer && bearer.session !== undefined ? bearer.expiresAt : undefined;
 }

@@ -14,7 +14,7 @@ export interface AuditedRequest {
 }
 
 /** Who is told what requests do. */
-export interface Auditing {
+export interface RequestAuditor {
   /** Runs an audited request and writes its row before the answer. */
   run(request: AuditedRequest, work: () => Promise<Reply>): Promise<Reply>;
   /** A request that was answered 401 or 403 before it ran. */

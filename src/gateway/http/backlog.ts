@@ -1,7 +1,7 @@
 import { HTTP_LIMITS } from '../../core/http/limits.js';
 
 /** A large answer that is on its way to one client. */
-export interface Sending {
+export interface ReplyTransfer {
   /** Bytes that stay in memory until the answer is out. */
   readonly bytes: number;
   /** Ends the connection; the answer is lost. */
@@ -14,7 +14,7 @@ export interface Sending {
  */
 export class Backlog {
   /** The one that made no progress for the longest time comes first. */
-  readonly #sendings = new Set<Sending>();
+  readonly #sendings = new Set<ReplyTransfer>();
   readonly #limit: number;
   #bytes = 0;
 
@@ -27,7 +27,7 @@ export class Backlog {
   }
 
   /** A single answer may exceed the limit; it is cut only for the sake of later ones. */
-  add(sending: Sending): void {
+  add(sending: ReplyTransfer): void {
     this.#sendings.add(sending);
     this.#bytes += sending.bytes;
     for (const oldest of this.#sendings) {
@@ -38,12 +38,12 @@ export class Backlog {
   }
 
   /** The client has read some of it. */
-  progressed(sending: Sending): void {
+  progressed(sending: ReplyTransfer): void {
     if (this.#sendings.delete(sending)) this.#sendings.add(sending);
   }
 
   /** It is out, or its client is gone. Idempotent. */
-  remove(sending: Sending): void {
+  remove(sending: ReplyTransfer): void {
     if (this.#sendings.delete(sending)) this.#bytes -= sending.bytes;
   }
 }

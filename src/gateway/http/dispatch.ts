@@ -8,7 +8,7 @@ import type { Hold } from '../../core/values/presence.js';
 import type { CountedRequest, LimitHeaders } from '../../services/access/rate-limits.js';
 import { loggedPath } from '../../services/telemetry/log.js';
 import { inSpan } from '../../services/telemetry/spans.js';
-import { type Auditing, describeRequest } from './audited-request.js';
+import { describeRequest, type RequestAuditor } from './audited-request.js';
 import { ACCEPT, type HttpExchange, IDEMPOTENCY_KEY, X_API_KEY } from './exchange.js';
 import { Identification, type IdentificationOptions } from './identification.js';
 import { optionsReply } from './options.js';
@@ -24,7 +24,7 @@ export interface DispatchOptions extends IdentificationOptions {
   operations: readonly Operation[];
   /** Where large bodies are parsed. */
   pools: Pick<Pools, 'run'>;
-  audit: Auditing;
+  audit: RequestAuditor;
   /** Why what is written now would be lost; absent or undefined: it is kept. */
   lost?(): string | undefined;
   /** Why a change could not be recorded for want of room; absent or undefined: it can. */
@@ -40,7 +40,7 @@ export interface DispatchOptions extends IdentificationOptions {
 }
 
 /** An operation with everything that can be prepared at start. */
-interface Prepared {
+interface PreparedOperation {
   readonly operation: Operation;
   readonly plan: ParamPlan;
   readonly readBody: BodyReader | undefined;
@@ -51,7 +51,7 @@ interface Prepared {
  * not depend on their headers is worked out once. The parameters are shared, so handlers must not change them.
  */
 interface Target {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedOperation;
   readonly params: HttpExchange['params'];
   /** Value of the `f` parameter. */
   readonly f: string | undefined;
@@ -73,7 +73,7 @@ const MAX_TARGET_LENGTH = 512;
  */
 export class Dispatcher {
   readonly #router: Router;
-  readonly #prepared = new Map<Operation, Prepared>();
+  readonly #prepared = new Map<Operation, PreparedOperation>();
   readonly #targets = boundedCache<string, Target>(MAX_TARGETS);
   readonly #identification: Identification;
   readonly #options: DispatchOptions;
@@ -83,7 +83,7 @@ export class Dispatcher {
     this.#identification = new Identification(options);
     this.#router = new Router(options.operations);
     for (const operation of options.operations) {
-      const readBody = readerOf(operation, options.pools);
+      const readBody = findReader(operation, options.pools);
       this.#prepared.set(operation, { operation, plan: planParams(operation), readBody });
     }
   }
@@ -94,7 +94,7 @@ export class Dispatcher {
   }
 
   dispatch(x: HttpExchange): Reply | Promise<Reply> {
-    const target = x.hasBody ? undefined : this.#targets.get(targetOf(x));
+    const target = x.hasBody ? undefined : this.#targets.get(formatTarget(x));
     if (!target || x.method === 'OPTIONS') return this.#dispatchNew(x);
     x.operation = target.prepared.operation;
     const admitted = this.#enter(x);
@@ -175,7 +175,7 @@ export class Dispatcher {
     return this.#run(x, operation);
   }
 
-  #admit(x: HttpExchange, prepared: Prepared, match: Match): Reply | Promise<Reply> {
+  #admit(x: HttpExchange, prepared: PreparedOperation, match: Match): Reply | Promise<Reply> {
     const { operation, plan } = prepared;
     const query = parseQuery(x.query, plan.repeatable, plan.open);
     query.delete('embed_key');
@@ -217,7 +217,7 @@ export class Dispatcher {
   }
 
   #remember(x: HttpExchange, fresh: Target): Target {
-    const target = targetOf(x);
+    const target = formatTarget(x);
     if (target.length <= MAX_TARGET_LENGTH) this.#targets.set(target, fresh);
     return fresh;
   }
@@ -259,8 +259,8 @@ export class Dispatcher {
       key,
       principal: formatActor(x.principal),
       // Whoever maps a certificate chooses the id of its principal.
-      credential: x.header(X_API_KEY.name) ?? readAuthorization(x) ?? certificateOf(x.principal),
-      target: `${x.method} ${operation.takesToken ? withoutToken(x) : targetOf(x)}${meaning}`,
+      credential: x.header(X_API_KEY.name) ?? readAuthorization(x) ?? formatCertificate(x.principal),
+      target: `${x.method} ${operation.takesToken ? withoutToken(x) : formatTarget(x)}${meaning}`,
       bodyHash: () => x.upload.hash(),
     };
     return this.#options.once(request, async (hold) => {
@@ -287,15 +287,15 @@ function runInSpan(x: HttpExchange, operation: Operation): Reply | Promise<Reply
   });
 }
 
-function readerOf({ body }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {
+function findReader({ body }: Operation, pools: DispatchOptions['pools']): BodyReader | undefined {
   if (!body || body.streamed) return undefined;
   return bodyReader(body, compileOnUse(body.schema), pools);
 }
 
-const certificateOf = ({ kind, claims }: Principal) =>
+const formatCertificate = ({ kind, claims }: Principal) =>
   kind === 'certificate' ? `certificate ${claims?.['certificate']?.[0]}` : '';
 
-function targetOf(x: HttpExchange): string {
+function formatTarget(x: HttpExchange): string {
   return x.query === '' ? x.path : `${x.path}?${x.query}`;
 }
 

@@ -14,7 +14,7 @@ import { requestCaller } from '../../services/access/identity/request-caller.js'
 import type { LimitHeaders } from '../../services/access/rate-limits.js';
 import type { RequestSpan } from '../../services/telemetry/spans.js';
 import { RequestBody } from './requests/body.js';
-import { type Forwarding, peerAddress } from './requests/forwarding.js';
+import { type ForwardedHeaders, peerAddress } from './requests/forwarded-headers.js';
 import { countRequest, requestId, requestIdBytes } from './requests/request-id.js';
 import type { Upgrade } from './socket.js';
 import { clientCertificate, eachHeader, type HttpRequest, type HttpResponse } from './uws.js';
@@ -108,7 +108,7 @@ export class HttpExchange implements Exchange {
     readonly res: HttpResponse,
     req: HttpRequest,
     method: string,
-    readonly forwarding: Forwarding,
+    readonly forwarding: ForwardedHeaders,
     readonly upgrade: Upgrade | undefined = undefined,
   ) {
     this.#req = req;

@@ -2,9 +2,9 @@ import { ApiError } from '../../core/errors/errors.js';
 import { IMPORT_HEADER } from '../../core/exchange/ingest.js';
 import type { Operation, Principal } from '../../core/http/operation.js';
 import { inSpan } from '../../services/telemetry/spans.js';
-import type { Certified, CertifiedRequest } from '../auth/client-certificates.js';
+import type { CertificateCaller, CertifiedRequest } from '../auth/client-certificates.js';
 import { type Credentials, findEmbedKey, isBasic } from '../auth/credentials.js';
-import { type AuditedRequest, type Auditing, describeRequest } from './audited-request.js';
+import { type AuditedRequest, describeRequest, type RequestAuditor } from './audited-request.js';
 import { AUTHORIZATION, COOKIE, type HttpExchange, X_API_KEY } from './exchange.js';
 import {
   type CredentialScheme,
@@ -18,10 +18,10 @@ import {
 export interface IdentificationOptions {
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
   /** Reads client certificates; none are taken when absent. */
-  certificates?: { of(request: CertifiedRequest): Certified | undefined } | undefined;
+  certificates?: { of(request: CertifiedRequest): CertificateCaller | undefined } | undefined;
   /** Whether a principal holds a permission label. */
   permits(principal: Principal, permission: string): boolean;
-  audit: Pick<Auditing, 'refused' | 'signedIn'>;
+  audit: Pick<RequestAuditor, 'refused' | 'signedIn'>;
   /** Requests with this mark come from imports of this very server: what they show of a caller is not read. */
   serverMark?: string;
 }
@@ -64,7 +64,7 @@ export class Identification {
   async #identifyLater(
     x: HttpExchange,
     principal: Promise<Principal>,
-    certified: Certified | undefined,
+    certified: CertificateCaller | undefined,
   ): Promise<void> {
     x.detach();
     const request = describeRequest(x);
@@ -79,7 +79,7 @@ export class Identification {
   /** What a request carries of its own goes before the certificate of its connection. */
   #conclude(
     x: HttpExchange,
-    certified: Certified | undefined,
+    certified: CertificateCaller | undefined,
     isTold: boolean,
     request?: AuditedRequest,
   ): void {

@@ -15,7 +15,7 @@ import { type BrowserPages, browserProblem, browserReply } from './replies/brows
 import { asApiError, problemReply } from './replies/problem.js';
 import { sendToHttps } from './replies/redirect.js';
 import { sendReply } from './replies/reply.js';
-import type { Forwarding } from './requests/forwarding.js';
+import type { ForwardedHeaders } from './requests/forwarded-headers.js';
 import { nameReceived, valueInQuery } from './requests/received-value.js';
 import { acceptSockets, type Upgrade } from './socket.js';
 import { errorOperation, spanAttributes } from './span-attributes.js';
@@ -31,7 +31,7 @@ import {
 
 export interface HttpServerOptions {
   dispatcher: Dispatcher;
-  forwarding: Forwarding;
+  forwarding: ForwardedHeaders;
   log: Log;
   /** Host of problem type URIs. */
   vendor: string;
@@ -251,7 +251,7 @@ export class HttpServer {
     const inBand = operation ? operation.failure?.(error, x) : this.#options.strayFailure?.(x, error);
     metrics.requestErrors
       .cellIn(
-        shareOf(operation, error.status),
+        chooseShare(operation, error.status),
         serviceType(operation),
         errorOperation(operation),
         String(error.status),
@@ -339,7 +339,7 @@ export class HttpServer {
       const endpoint = operation?.path ?? 'unmatched';
       const verb = operation?.method ?? (method.length <= 7 ? method : 'OTHER');
       const code = String(status);
-      const share = shareOf(operation, status);
+      const share = chooseShare(operation, status);
       cells = {
         kind: {
           method: verb,
@@ -379,7 +379,7 @@ function unfinishedError({ operation }: HttpExchange): Failure {
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** Whose label sets a request uses: anonymous requests must not take those of what is served. */
-function shareOf(operation: Operation | undefined, status: number): Share {
+function chooseShare(operation: Operation | undefined, status: number): Share {
   if (operation === undefined || REFUSALS.has(status)) return 'refused';
   if (operation.surface === 'admin') return 'admin';
   return status >= 400 && status < CLIENT_GONE ? 'wrong' : 'rest';

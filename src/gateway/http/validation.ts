@@ -9,11 +9,11 @@ import { once, type SchemaCheck } from '../../core/http/schema-check.js';
 import { LIMITS } from '../../core/kit/limits.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { roundExactNumbers } from '../../core/values/exact-number.js';
-import type { BodyForm, BodyReading, JsonBounds } from '../../core/values/json-bounds.js';
+import type { BodyForm, BodyReadOptions, JsonBounds } from '../../core/values/json-bounds.js';
 import type { HttpExchange } from './exchange.js';
 import { inflateBody, requireContentCoding } from './replies/content-coding.js';
 import { memberBinder } from './requests/bind.js';
-import { ReceivedBytes } from './requests/received.js';
+import { ReceivedBytes } from './requests/received-bytes.js';
 import { turn } from './turns.js';
 
 export type BodyReader = (x: HttpExchange) => Promise<unknown>;
@@ -26,7 +26,7 @@ const FORMS: Readonly<Record<string, BodyForm>> = {
 
 /** Reads, parses and validates bodies of one operation: JSON, or a form where the operation takes one. */
 export function bodyReader(spec: BodySpec, check: SchemaCheck, pools: Pick<Pools, 'run'>): BodyReader {
-  const keyed = boundsOf(spec);
+  const keyed = buildBounds(spec);
   const anonymous = anonymousBounds(keyed);
   const binder = once(() => (spec.bindsAnyCase ? memberBinder(spec.schema) : undefined));
   return async (x) => {
@@ -68,7 +68,7 @@ interface BodyBounds {
   readonly json: JsonBounds;
 }
 
-function boundsOf({ maxBytes = LIMITS.bodyBytes, bounds }: BodySpec): BodyBounds {
+function buildBounds({ maxBytes = LIMITS.bodyBytes, bounds }: BodySpec): BodyBounds {
   const { bodyDepth: depth, bodyValues: values, bodyNames: names } = HTTP_LIMITS;
   return { bytes: maxBytes, json: { depth, values, names, string: maxBytes, ...bounds } };
 }
@@ -107,7 +107,7 @@ async function received(x: HttpExchange, maxBytes: number): Promise<Uint8Array<A
 /** Large bodies are parsed by a worker, which takes their memory over. */
 async function parse(
   parts: Uint8Array<ArrayBuffer>[],
-  reading: BodyReading,
+  reading: BodyReadOptions,
   x: HttpExchange,
   pools: Pick<Pools, 'run'>,
 ): Promise<unknown> {

@@ -43,7 +43,7 @@ export interface ManifestStep {
 }
 
 /** What was applied last, by kind and name: the fingerprints of its objects. */
-export interface Applied {
+export interface AppliedState {
   readonly objects: Readonly<Record<string, string>>;
 }
 export const APPLIED_KIND = 'manifest';
@@ -66,40 +66,42 @@ export async function listResources(deps: KindDeps): Promise<Resource[]> {
 }
 
 const resource = ({ kind }: ManifestKind, { name, spec }: Entry): Resource => ({
-  ...{ apiVersion: API_VERSION, kind, metadata: { name } },
+  apiVersion: API_VERSION,
+  kind,
+  metadata: { name },
   spec: sorted(spec) as object,
 });
 
 /** An object, and where it is changed. */
-export interface Owned {
+export interface OwnedObject {
   readonly kind: string;
   readonly name: string;
   readonly owner: Owner;
 }
 
 /** All objects and who owns each: what a manifest made or changed last is its own. */
-export async function owners(deps: KindDeps, current: readonly Resource[]): Promise<Owned[]> {
+export async function owners(deps: KindDeps, current: readonly Resource[]): Promise<OwnedObject[]> {
   const [applied, configured] = await Promise.all([lastApplied(deps), configuration(deps)]);
   const others = current.map(
-    ({ kind, metadata: { name } }): Owned => ({
+    ({ kind, metadata: { name } }): OwnedObject => ({
       kind,
       name,
-      owner: ownerOf(formatObjectKey(kind, name), applied),
+      owner: chooseOwner(formatObjectKey(kind, name), applied),
     }),
   );
   return [...configured, ...others];
 }
 
-const ownerOf = (key: string, applied: Applied['objects'] | null): Owner =>
+const chooseOwner = (key: string, applied: AppliedState['objects'] | null): Owner =>
   applied && Object.hasOwn(applied, key) ? 'manifest' : 'api';
 
 /** Objects of the configuration. */
-async function configuration(deps: KindDeps): Promise<Owned[]> {
+async function configuration(deps: KindDeps): Promise<OwnedObject[]> {
   const lists = await Promise.all(
     MANIFEST_KINDS.map(async ({ kind, configured }) =>
       ((await configured?.(deps)) ?? [])
         .sort()
-        .map((name): Owned => ({ kind, name, owner: 'configuration' })),
+        .map((name): OwnedObject => ({ kind, name, owner: 'configuration' })),
     ),
   );
   return lists.flat();
@@ -124,8 +126,8 @@ export async function drifted(
 }
 
 /** Fingerprints of what was applied last, by kind and name; null before the first time. */
-export async function lastApplied({ state }: Services<'state'>): Promise<Applied['objects'] | null> {
-  return (await state.documents.get<Applied>(APPLIED_KIND, APPLIED))?.body.objects ?? null;
+export async function lastApplied({ state }: Services<'state'>): Promise<AppliedState['objects'] | null> {
+  return (await state.documents.get<AppliedState>(APPLIED_KIND, APPLIED))?.body.objects ?? null;
 }
 
 interface Scope {
@@ -152,13 +154,13 @@ export async function planChanges(
     const isSame =
       old !== undefined && computeSpecFingerprint(kind, old) === computeSpecFingerprint(kind, spec);
     const action = isSame ? 'skipped' : old === undefined ? 'created' : 'updated';
-    const owner = old === undefined ? null : ownerOf(formatObjectKey(kind, name), applied);
+    const owner = old === undefined ? null : chooseOwner(formatObjectKey(kind, name), applied);
     return { action, kind: kinds.get(kind)!, name, owner, before: old, after: spec, place };
   });
   const former = prune ? Object.keys(applied ?? {}) : [];
   const removed = gone([...former, ...remove], asked, before).map((step) => ({
     ...step,
-    owner: ownerOf(formatObjectKey(step.kind.kind, step.name), applied),
+    owner: chooseOwner(formatObjectKey(step.kind.kind, step.name), applied),
     place: undefined,
   }));
   const all = inOrder([...steps, ...removed]);
@@ -196,7 +198,7 @@ function inOrder(steps: readonly ManifestStep[]): ManifestStep[] {
 
 /** Throws 400 for what the schemas do not take. */
 function requireForm(asked: readonly Resource[]): void {
-  const places = placesOf(asked);
+  const places = collectPlaces(asked);
   const errors: FieldError[] = asked.flatMap(({ kind, metadata, spec, apiVersion }, n) => {
     const check = checks.get(kind);
     if (!check) return [problem(`resources/${n}/kind`, `is none of ${[...kinds.keys()].join(', ')}`)];
@@ -212,7 +214,7 @@ function requireForm(asked: readonly Resource[]): void {
 }
 
 /** Where objects stand first, by kind and name. */
-function placesOf(asked: readonly Resource[]): ReadonlyMap<string, number> {
+function collectPlaces(asked: readonly Resource[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [n, { kind, metadata }] of asked.entries()) {
     const key = formatObjectKey(kind, metadata.name);
@@ -228,10 +230,6 @@ async function requireMeaning(
   principal: Principal,
   deps: KindDeps,
 ): Promise<void> {
-  const roles = new Set(asked.filter(({ kind }) => kind === 'Role').map(({ metadata }) => metadata.name));
-  const { rules } = deps;
-  const role = (name: string) =>
-    rules.current.role(name) ?? (roles.has(name) ? { name, description: null, permissions: [] } : undefined);
   const stored = await deps.connections.list();
   const connections = new Map(stored.map((one) => [one.body.name, one]));
   const collections = new Map<string, Collection>();
@@ -239,10 +237,12 @@ async function requireMeaning(
   const targets: Targets = {
     services,
     switchedOff: listDisabledCollections(asked),
-    ...{ rules: { current: { role } }, principal, connections, collections },
+    principal,
+    connections,
+    collections,
     catalog: catalogWith(deps.catalog(), collections),
   };
-  const places = placesOf(asked);
+  const places = collectPlaces(asked);
   const configured = new Set((await configuration(deps)).map((one) => formatObjectKey(one.kind, one.name)));
   const makes = namesToMake(steps, services, deps.catalog());
   const errors: FieldError[] = [];

@@ -10,7 +10,7 @@ import { nameSources } from '../connections/admin/connection-sources.js';
 import {
   APPLIED,
   APPLIED_KIND,
-  type Applied,
+  type AppliedState,
   computeSpecFingerprint,
   formatObjectKey,
   type ManifestStep,
@@ -18,7 +18,7 @@ import {
   type Resource,
 } from './apply.js';
 import { KIND_SERVICES, type KindDeps, type Stores } from './kind.js';
-import { connection } from './publishing.js';
+import { connection } from './publication.js';
 
 /** Services that carrying out a manifest takes. */
 export const APPLY_SERVICES = [...KIND_SERVICES, 'rasters', 'settle'] as const;
@@ -29,7 +29,7 @@ interface Also {
   /** Uses nothing but these stores: they are locked. When it throws, nothing is written. */
   record?(stores: Stores): Promise<unknown>;
   /** What counts as applied from then on; the objects of the steps when absent. */
-  readonly applied?: Applied['objects'] | null;
+  readonly applied?: AppliedState['objects'] | null;
   /** Parent of the spans of the steps. */
   readonly span?: unknown;
 }
@@ -84,7 +84,7 @@ async function connect(
     for (const { name, prepared } of changes) {
       const after = prepared as StoredConnection;
       await put(name, after, stores);
-      etags.set(name, await etagOf(after.id, stores));
+      etags.set(name, await findEtag(after.id, stores));
     }
     return etags;
   });
@@ -94,14 +94,14 @@ async function connect(
     // Each alone: one that somebody publishes layers from by now stays, and holds up no other.
     undos.push(() =>
       deps.state.atomically(async (stores) => {
-        if ((await etagOf(id, stores)) === ours.get(name)) await put(name, former, stores);
+        if ((await findEtag(id, stores)) === ours.get(name)) await put(name, former, stores);
       }),
     );
   }
   await deps.settle();
 }
 
-async function etagOf(id: string, { documents }: Stores): Promise<string | undefined> {
+async function findEtag(id: string, { documents }: Stores): Promise<string | undefined> {
   return (await documents.get<Connection>(CONNECTION_KIND, id))?.etag;
 }
 
@@ -139,7 +139,7 @@ async function write(
   steps: readonly ManifestStep[],
   principal: Principal,
   deps: KindDeps & Services<'settle'>,
-  { record, applied: objects = objectsOf(steps), span }: Also,
+  { record, applied: objects = collectObjects(steps), span }: Also,
 ): Promise<void> {
   const by = formatActor(principal);
   const removals = steps.filter(({ action }) => action === 'deleted');
@@ -162,7 +162,7 @@ const nodeSpan = (kind: string, action: string) => ({
   attributes: { 'svc.operation': `${kind} ${action}` },
 });
 
-function objectsOf(steps: readonly ManifestStep[]): Applied['objects'] {
+function collectObjects(steps: readonly ManifestStep[]): AppliedState['objects'] {
   return Object.fromEntries(
     steps.flatMap(({ kind, name, after }) =>
       after ? [[formatObjectKey(kind.kind, name), computeSpecFingerprint(kind.kind, after)] as const] : [],

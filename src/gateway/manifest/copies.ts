@@ -24,7 +24,10 @@ import { createObjectError, type Entry, type ManifestKind } from './kind.js';
 const Place = Type.String({ minLength: 1, maxLength: 1024 });
 const CopySpec = Type.Object(
   {
-    ...{ connection: NAME_SCHEMA, layerName: NAME_SCHEMA, schema: Place, table: Place },
+    connection: NAME_SCHEMA,
+    layerName: NAME_SCHEMA,
+    schema: Place,
+    table: Place,
     srid: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
     layerId: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Its number, where that is free and the layer has no other.' }),
@@ -73,7 +76,7 @@ export const layerCopy: ManifestKind = {
       );
     const choice = { connectionId: source.id, schema, table, layerName, srid: srid ?? null };
     const before = await deps.layerCopies.find(name);
-    const isThere = before !== undefined && isDraftOf(before, choice);
+    const isThere = before !== undefined && isCopyDraft(before, choice);
     const right = copyRight(targets.principal, deps.rules.current);
     await deps.layerCopies.sourcesOf(name, source, choice, right);
     if (!isThere) await requireReadable(source, choice, deps);
@@ -111,7 +114,7 @@ export const layerCopy: ManifestKind = {
 type Choice = Pick<LayerCopy, 'connectionId' | 'layerName' | 'schema' | 'srid' | 'table'>;
 
 /** Whether there is a copy of that name and nobody's, of the same choice. Throws `invalid-body` for any other. */
-function isDraftOf({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCopy, choice: Choice): boolean {
+function isCopyDraft({ stored: { body }, isDraft, isMade, isUnderWay }: FoundCopy, choice: Choice): boolean {
   if (isUnderWay)
     throw createObjectError(
       problem(

@@ -36,7 +36,7 @@ import {
 import { requireMask, requireRowPolicy } from '../admin/rule-checks.js';
 import { layerCopy } from './copies.js';
 import { createObjectError, type ManifestKind } from './kind.js';
-import { connection, publishedLayer } from './publishing.js';
+import { connection, publishedLayer } from './publication.js';
 import {
   AccessSpec,
   FieldMaskSpec,

@@ -132,7 +132,7 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
       specAppliesDone.cell().inc();
       specNodes.cell().inc(steps.length);
       specDuration.cell().observe(performance.now() - start);
-      return resultOf(steps, dryRun);
+      return buildResult(steps, dryRun);
     },
   }),
 ]);
@@ -142,7 +142,7 @@ const APPLY_SPAN = { name: 'svc.spec.apply', attributes: {} };
 
 const UNCHECKED = ', and is checked when what it names is there';
 
-function resultOf(steps: readonly ManifestStep[], dryRun: boolean): Static<typeof ApplyResult> {
+function buildResult(steps: readonly ManifestStep[], dryRun: boolean): Static<typeof ApplyResult> {
   const count = (kind: ManifestStep['action']) => steps.filter((step) => step.action === kind).length;
   return {
     dryRun,
@@ -153,8 +153,11 @@ function resultOf(steps: readonly ManifestStep[], dryRun: boolean): Static<typeo
       skipped: count('skipped'),
     },
     entries: steps.map(({ action: what, kind, name, owner, before, after, isUnchecked }) => ({
-      ...{ action: what, resource: { kind: kind.kind, name }, owner },
-      ...{ before: before ?? null, after: after ?? null },
+      action: what,
+      resource: { kind: kind.kind, name },
+      owner,
+      before: before ?? null,
+      after: after ?? null,
       message: `${kind.kind} ${name} ${dryRun ? 'would be' : 'is'} ${what}${dryRun && isUnchecked ? UNCHECKED : ''}`,
     })),
   };

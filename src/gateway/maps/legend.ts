@@ -5,13 +5,13 @@ import { JSON_FORMAT, PNG_FORMAT, SVG_FORMAT } from '../../core/http/media.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../core/http/operation.js';
 import { defineIntegerParam, pathString } from '../../core/http/params.js';
 import { LEGEND_ZOOM, type LegendEntry, legendEntries } from '../../core/maps/legend/entries.js';
-import { drawnBy } from '../../core/maps/legend/evaluated.js';
+import { drawnBy } from '../../core/maps/legend/entry-symbols.js';
 import { legendIcons, legendSvg } from '../../core/maps/legend/svg.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { runTask } from '../../services/kit/run-task.js';
 import { inStyle } from '../../services/maps/draw.js';
-import { legendPng, type Styled } from '../../services/maps/legend.js';
-import { DEFAULT_STYLE } from '../../services/styles/named.js';
+import { type LegendCollection, legendPng } from '../../services/maps/legend.js';
+import { DEFAULT_STYLE } from '../../services/styles/style-choice.js';
 import type { SurfaceDeps } from '../surface/common.js';
 import { MAP_OPERATION, MAPS_PATH, mapCollectionParam } from './params.js';
 
@@ -86,7 +86,7 @@ export function legendOperations(deps: SurfaceDeps): Operation[] {
 async function legendReply(
   x: Exchange,
   { pools }: SurfaceDeps,
-  collection: Styled,
+  collection: LegendCollection,
   { zoom, scale }: { zoom: number; scale: number },
 ): Promise<Reply> {
   const entries = legendEntries(collection, zoom);
@@ -103,7 +103,7 @@ async function legendReply(
 async function legendBody(
   x: Exchange,
   pools: Pools,
-  collection: Styled,
+  collection: LegendCollection,
   entries: readonly LegendEntry[],
   { zoom, scale }: { zoom: number; scale: number },
 ): Promise<string | Uint8Array> {
@@ -115,7 +115,11 @@ async function legendBody(
 }
 
 /** Lines with what their symbols are made of: colours as CSS, lengths in pixels. */
-function legendDocument({ id, layerId, title }: Styled, entries: readonly LegendEntry[], zoom: number) {
+function legendDocument(
+  { id, layerId, title }: LegendCollection,
+  entries: readonly LegendEntry[],
+  zoom: number,
+) {
   return {
     collection: id,
     layerId,

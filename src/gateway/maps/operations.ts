@@ -149,7 +149,10 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
     ...viewerOperations(deps),
     ...symbolOperations(deps.symbols, {
       about: { ...MAP_OPERATION, tag: 'Fonts and icons' },
-      ...{ ids: 'maps', path: MAPS_PATH, params: {}, sprite: 'default' },
+      ids: 'maps',
+      path: MAPS_PATH,
+      params: {},
+      sprite: 'default',
     }),
   );
   return operations;

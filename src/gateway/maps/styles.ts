@@ -17,7 +17,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { styleDocument } from '../../core/styles/document.js';
 import type { SldDiagnostic } from '../../core/styles/sld/report.js';
 import { collectionStyle, datasetStyle } from '../../services/styles/client-style.js';
-import { DEFAULT_STYLE, styled } from '../../services/styles/named.js';
+import { DEFAULT_STYLE, styled } from '../../services/styles/style-choice.js';
 import { writeSld } from '../../services/styles/translations.js';
 import * as pages from '../pages/index.js';
 import {
@@ -111,7 +111,7 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       responses: DOCUMENT,
       run(x) {
         const collection = stylable(findNumbered(visible(x.principal), x.params.collectionId));
-        const document = stylesDocument(x, pathOf(collection), entriesOf(collection), STYLE_FORMATS);
+        const document = stylesDocument(x, buildPath(collection), listEntries(collection), STYLE_FORMATS);
         return documentReply(x, document, () => pages.buildDocumentPage(x, 'Styles', document));
       },
     }),
@@ -127,14 +127,14 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       responses: STYLESHEET,
       run(x) {
         const collection = stylable(findNumbered(visible(x.principal), x.params.collectionId));
-        const entry = entriesOf(collection).find(({ id }) => id === x.params.styleId);
+        const entry = listEntries(collection).find(({ id }) => id === x.params.styleId);
         if (!entry) throw notFound('style', x.params.styleId.slice(0, 100));
         const look = styled(collection, entry.id)!;
         if (x.format === MAPBOX_STYLE_FORMAT)
           return sheet(x, JSON.stringify(collectionStyle(look, x.baseUrl)));
         if (x.format === SLD_FORMAT) return sheet(x, writeSld(look, styleDocument(look)).text);
         const diagnostics = collection.styles?.find(({ id }) => id === entry.id)?.diagnostics ?? [];
-        return metadataReply(x, pathOf(collection), { ...entry, diagnostics: diagnostics }, STYLE_FORMATS);
+        return metadataReply(x, buildPath(collection), { ...entry, diagnostics: diagnostics }, STYLE_FORMATS);
       },
     }),
   ];
@@ -147,11 +147,11 @@ function stylable(collection: Collection): Stylable {
   return collection;
 }
 
-function pathOf({ layerId }: Collection): string {
+function buildPath({ layerId }: Collection): string {
   return `${MAPS_PATH}/collections/${layerId}`;
 }
 
-function entriesOf({ title, styles = [] }: Stylable): StyleEntry[] {
+function listEntries({ title, styles = [] }: Stylable): StyleEntry[] {
   return [{ id: DEFAULT_STYLE, title }, ...styles.map((one) => ({ id: one.id, title: one.title }))];
 }
 

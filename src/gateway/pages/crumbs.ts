@@ -47,13 +47,13 @@ export function buildCrumbs(
     at += `/${segment}`;
     const name = plainText(segment);
     const title = own(titles, name) ?? own(SEGMENTS, name) ?? name;
-    crumbs.push({ title, href: `${baseUrl}${pageOf(at)}` });
+    crumbs.push({ title, href: `${baseUrl}${choosePage(at)}` });
   }
   return crumbs;
 }
 
 /** Maps have no pages of collections; those of tiles know them by the same numbers. */
-function pageOf(path: string): string {
+function choosePage(path: string): string {
   return path.replace(/^\/ogc\/maps\/(collections(\/[^/]*)?)$/, '/ogc/tiles/$1');
 }
 

@@ -39,11 +39,11 @@ export function directoryLinks(baseUrl: string, path: string, document: unknown)
   });
   const server = path.split('/').at(-1)!;
   return [
-    ...listOf(folders).map((name) => linkTo(`${baseUrl}${ROOT}/${encodeURIComponent(name)}`, name)),
-    ...listOf(services).map((one) =>
+    ...toList(folders).map((name) => linkTo(`${baseUrl}${ROOT}/${encodeURIComponent(name)}`, name)),
+    ...toList(services).map((one) =>
       linkTo(`${baseUrl}${ROOT}/${namePath(one.name)}/${one.type}`, `${one.name} (${one.type})`),
     ),
-    ...[...listOf(layers), ...listOf(tables)]
+    ...[...toList(layers), ...toList(tables)]
       .filter(({ id }) => /(?:Feature|Map)Server$/.test(path) && Number.isInteger(id))
       .map(({ id, name }) => linkTo(`${here}/${id}`, `${name} (${id})`)),
     ...Object.entries(Object.hasOwn(RESOURCES, server) ? RESOURCES[server]! : {}).map(([title, name]) =>
@@ -61,7 +61,7 @@ export function findDirectoryLayerTitle(path: string, name: unknown): string | u
   return isLayer && typeof name === 'string' && name !== '' ? name : undefined;
 }
 
-const listOf = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
+const toList = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArray(value) ? value : []);
 
 /** Services in folders have the name of the folder before theirs. */
 const namePath = (name: string) => name.split('/').map(encodeURIComponent).join('/');

@@ -35,12 +35,12 @@ export function renderDocumentPage(input: DocumentPage): string {
 ${description ? html`<p class="lead"><bdi>${description}</bdi></p>` : undefined}
 ${representationLine(links)}
 ${renderSection('Links', linkList(selectResourceLinks(links)))}
-${renderSection('Document', new Drawing().members(document, hidden))}`;
+${renderSection('Document', new ValueRenderer().members(document, hidden))}`;
   return page({ ...input, body, alternates: links });
 }
 
 /** Draws nested values until its budget is used up, so that no document makes an endless page. */
-class Drawing {
+class ValueRenderer {
   #left = MAX_NODES;
   #tables = 0;
 
@@ -77,7 +77,7 @@ class Drawing {
     const parts = values.slice(0, MAX_PARTS);
     const rest = omitted(values.length);
     if (parts.every(isNumber)) return html`<code>${parts.join(', ')}</code>${rest}`;
-    const names = columnsOf(parts);
+    const names = listColumns(parts);
     if (names) return html`${this.#table(parts as readonly Record<string, unknown>[], names)}${rest}`;
     return html`<ul class="plain">${parts.map((part) => html`<li>${this.#value(part, depth + 1)}</li>`)}</ul>${rest}`;
   }
@@ -109,7 +109,7 @@ function isLinks(value: unknown): value is PageLink[] {
 }
 
 /** Member names of a list of flat objects that are all alike: such a list reads best as a table. */
-function columnsOf(values: readonly unknown[]): string[] | undefined {
+function listColumns(values: readonly unknown[]): string[] | undefined {
   const [first] = values;
   if (values.length < 2 || !isJsonObject(first)) return undefined;
   const names = Object.keys(first);

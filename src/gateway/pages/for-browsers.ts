@@ -31,8 +31,8 @@ export function jsonPage({ baseUrl, path, query, format, json }: JsonPage): stri
   return renderDocumentPage({
     baseUrl,
     crumbs: buildCrumbs(baseUrl, path),
-    title: textOf(title) ?? textOf(id) ?? findDirectoryLayerTitle(path, name) ?? nameOf(path),
-    description: textOf(description),
+    title: findText(title) ?? findText(id) ?? findDirectoryLayerTitle(path, name) ?? formatName(path),
+    description: findText(description),
     document,
     links: [
       own,
@@ -57,7 +57,7 @@ function longPage(baseUrl: string, path: string, href: string, length: number): 
 }
 
 /** `/stac/search` is called Search. */
-function nameOf(path: string): string {
+function formatName(path: string): string {
   const last = path.split('/').filter(Boolean).at(-1) ?? path;
   return `${last.charAt(0).toUpperCase()}${last.slice(1).replaceAll('-', ' ')}`;
 }
@@ -66,7 +66,7 @@ function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-function textOf(value: unknown): string | undefined {
+function findText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 

@@ -4,7 +4,7 @@ import type { RowFeature } from '../../core/features/item-rows.js';
 import type { FoundCollection } from '../../services/catalog/collection-search.js';
 import * as listPages from './catalog/collections.js';
 import type { Finder } from './catalog/finder.js';
-import * as landingPages from './catalog/landing.js';
+import * as landingPages from './catalog/landing-page.js';
 import { buildCrumbs } from './crumbs.js';
 import * as documentPages from './document.js';
 import * as collectionPages from './features/collection.js';
@@ -75,7 +75,7 @@ export function buildCollectionsPage(
   document: CollectionsDocument,
   finder: Finder,
 ): string {
-  const entries = document.collections.map((collection, i) => entryOf(x, collection, finder.hits[i]!));
+  const entries = document.collections.map((collection, i) => buildEntry(x, collection, finder.hits[i]!));
   return listPages.renderCollectionsPage({
     baseUrl: x.baseUrl,
     crumbs: buildCrumbs(x.baseUrl, x.path),
@@ -85,7 +85,7 @@ export function buildCollectionsPage(
   });
 }
 
-function entryOf(
+function buildEntry(
   x: HtmlPageRequest,
   { id, links }: CardDocument,
   { collection, name }: FoundCollection,
@@ -104,7 +104,7 @@ export function buildCollectionPage(
   return collectionPages.renderCollectionPage({
     sizes,
     baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
     collection,
     links: document.links,
   });
@@ -123,11 +123,11 @@ export interface FeaturesPage {
   readonly before?: unknown;
 }
 
-const itemsHrefOf = ({ baseUrl, path }: HtmlPageRequest) => `${baseUrl}${path.replace(/\/$/, '')}`;
+const buildItemsHref = ({ baseUrl, path }: HtmlPageRequest) => `${baseUrl}${path.replace(/\/$/, '')}`;
 
 /** How the features of a page of items become the rows of its table. */
 export const itemRowsForm = (x: HtmlPageRequest, collection: VectorCollection) =>
-  itemsPages.rowsForm(collection, itemsHrefOf(x));
+  itemsPages.rowsForm(collection, buildItemsHref(x));
 
 /** Parameters that the form of a page of items has fields for, or that say where the page is. */
 const FORM: ReadonlySet<string> = new Set(['f', 'bbox', 'filter', 'limit', 'offset', 'token']);
@@ -138,11 +138,11 @@ export function buildItemsPage(
   { returned, rows }: Pick<itemsPages.ItemsPageInput, 'returned' | 'rows'>,
 ): string {
   const { collection, links, numberMatched, limit, offset } = page;
-  const itemsHref = itemsHrefOf(x);
+  const itemsHref = buildItemsHref(x);
   const query = new URLSearchParams(x.query);
   return itemsPages.renderItemsPage({
     baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
     collection,
     returned,
     rows,
@@ -165,7 +165,7 @@ export function buildItemPage(
 ): string {
   return itemPages.renderItemPage({
     baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
     collection,
     feature,
     links: feature.links ?? [],
@@ -180,7 +180,7 @@ export function buildStatisticsPage(
 ): string {
   return pageOfStatistics({
     baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
     collection,
     statistics: document,
     links: document.links,
@@ -194,7 +194,7 @@ export function buildPositionPage(
 ): string {
   return pageOfPosition({
     baseUrl: x.baseUrl,
-    crumbs: buildCrumbs(x.baseUrl, x.path, titleOf(collection)),
+    crumbs: buildCrumbs(x.baseUrl, x.path, buildTitle(collection)),
     collection,
     values,
     query: x.query,
@@ -239,6 +239,6 @@ function withJson(x: HtmlPageRequest, links: readonly PageLink[]): readonly Page
   return [...links, { href: `${x.baseUrl}${x.path}?${query}`, rel: 'alternate', type: 'application/json' }];
 }
 
-function titleOf(collection: Collection): Record<string, string> {
+function buildTitle(collection: Collection): Record<string, string> {
   return { [collection.id]: collection.title };
 }

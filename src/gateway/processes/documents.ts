@@ -15,7 +15,11 @@ function processSummary(x: Exchange, process: ProcessDefinition) {
   const { id, title, description, keywords } = process;
   const path = processPath(id);
   return {
-    ...{ id, title, description, keywords, version: PROCESS_VERSION },
+    id,
+    title,
+    description,
+    keywords,
+    version: PROCESS_VERSION,
     // `Prefer: wait` returns results instead of the job. Without it executions are asynchronous.
     jobControlOptions: ['async-execute', 'sync-execute', 'dismiss'],
     outputTransmission: TRANSMISSION,
@@ -83,8 +87,11 @@ export function parseJobStates(codes: readonly string[]): JobState[] {
 export function statusInfo(x: Pick<Exchange, 'baseUrl'>, job: JobRow) {
   const { process } = JSON.parse(job.input_json) as ExecutionInput;
   return {
-    ...{ processID: process, type: 'process', jobID: job.id, status: STATUS[stateOf(job)] },
-    message: messageOf(job),
+    processID: process,
+    type: 'process',
+    jobID: job.id,
+    status: STATUS[buildState(job)],
+    message: formatMessage(job),
     created: timestamp(job.created_at),
     ...(job.started_at === null ? {} : { started: timestamp(job.started_at) }),
     ...(job.completed_at === null ? {} : { finished: timestamp(job.completed_at) }),
@@ -95,19 +102,17 @@ export function statusInfo(x: Pick<Exchange, 'baseUrl'>, job: JobRow) {
 }
 
 /** A job that runs stops at its next safe point; it is dismissed from the request on all the same. */
-function stateOf({ state, cancel_requested_at: dismissedAt }: JobRow): JobState {
+function buildState({ state, cancel_requested_at: dismissedAt }: JobRow): JobState {
   return state === 'Running' && dismissedAt !== null ? 'Cancelled' : state;
 }
 
 function jobLinks(x: Pick<Exchange, 'baseUrl'>, job: JobRow, process: string): Link[] {
   const path = jobPath(job.id);
   const results: Link = {
-    ...{
-      href: `${x.baseUrl}${path}/results`,
-      rel: `${REL}/results`,
-      type: 'application/json',
-      title: 'Results',
-    },
+    href: `${x.baseUrl}${path}/results`,
+    rel: `${REL}/results`,
+    type: 'application/json',
+    title: 'Results',
   };
   return [
     { href: `${x.baseUrl}${path}`, rel: 'self', type: 'application/json', title: 'This job' },
@@ -121,7 +126,7 @@ function jobLinks(x: Pick<Exchange, 'baseUrl'>, job: JobRow, process: string): L
   ];
 }
 
-function messageOf({ state, phase, failure_message: failure, warnings_json: warnings }: JobRow): string {
+function formatMessage({ state, phase, failure_message: failure, warnings_json: warnings }: JobRow): string {
   if (state === 'Failed') return failure ?? 'The job failed.';
   if (state === 'Cancelled') return 'The job was dismissed.';
   if (state === 'Queued') return 'The job waits.';

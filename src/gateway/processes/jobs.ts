@@ -160,7 +160,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
         const job = await processes.job(x.params.jobId, x.principal);
         const document = statusInfo(x, job);
         // Only pages show these.
-        const parts = x.format === HTML_FORMAT ? await partsOf(x, deps, job) : { log: [], outputs: [] };
+        const parts = x.format === HTML_FORMAT ? await loadParts(x, deps, job) : { log: [], outputs: [] };
         return documentReply(x, document, () => jobPage(x, document, parts));
       },
     }),
@@ -231,7 +231,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
   ];
 }
 
-async function partsOf(x: Exchange, { processes }: JobDeps, job: JobRow): Promise<JobPageParts> {
+async function loadParts(x: Exchange, { processes }: JobDeps, job: JobRow): Promise<JobPageParts> {
   const log = await processes.log(job);
   const isReady = job.state === 'Succeeded' && job.owner === formatActor(x.principal);
   return { log, outputs: isReady ? pageOutputs(job, x.baseUrl) : [] };

@@ -97,11 +97,15 @@ export function processesOperations(deps: ProcessesApiDeps): Operation[] {
       links: ({ baseUrl }) => [
         {
           href: `${baseUrl}${PROCESSES_PATH}/processes`,
-          ...{ rel: `${REL}/processes`, type: 'application/json', title: 'Processes' },
+          rel: `${REL}/processes`,
+          type: 'application/json',
+          title: 'Processes',
         },
         {
           href: `${baseUrl}${PROCESSES_PATH}/jobs`,
-          ...{ rel: `${REL}/job-list`, type: 'application/json', title: 'Jobs' },
+          rel: `${REL}/job-list`,
+          type: 'application/json',
+          title: 'Jobs',
         },
       ],
       landingPage: pages.buildLandingPage,
@@ -143,7 +147,7 @@ export function processesOperations(deps: ProcessesApiDeps): Operation[] {
         const process = processes.get(x.params.processId);
         const document = processDocument(x, process);
         const { collections } = deps.visible(x.principal);
-        const form = { collections, publishable: publishableOf(process) };
+        const form = { collections, publishable: findPublishableOutput(process) };
         return documentReply(x, document, () => processPage(x, document, form));
       },
     }),
@@ -154,7 +158,7 @@ export function processesOperations(deps: ProcessesApiDeps): Operation[] {
 }
 
 /** The output that may become a collection. */
-function publishableOf({ outputs }: ProcessDefinition): string | undefined {
+function findPublishableOutput({ outputs }: ProcessDefinition): string | undefined {
   const isPublishable = ({ isFeatures, isRaster, isTiles }: OutputDefinition) =>
     isFeatures || isRaster || isTiles;
   return Object.entries(outputs).find(([, output]) => isPublishable(output))?.[0];
@@ -200,14 +204,16 @@ function executeOperation(deps: ProcessesApiDeps): Operation {
       const inputs = resolveRasters(x.body.inputs ?? {}, collections);
       const execution = readExecution(process, { ...x.body, inputs }, x.baseUrl);
       const job = await processes.execute(process, execution, x.principal, {
-        ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: x.params.priority },
+        correlationId: x.correlationId,
+        baseUrl: x.baseUrl,
+        priority: x.params.priority,
         trace: formatTraceparent((x.span as RequestSpan | undefined)?.span),
       });
       const { wait } = x.params.prefer;
       const end = wait > 0 ? await deps.waitFor(job, wait * 1000) : job;
       if (end.state === 'Succeeded') {
         const reply = await createResultsReply(x, deps, job.id);
-        const headers = { ...reply.headers, ...warningsOf(end), 'preference-applied': `wait=${wait}` };
+        const headers = { ...reply.headers, ...collectWarnings(end), 'preference-applied': `wait=${wait}` };
         return { ...reply, headers };
       }
       const headers = { location: `${x.baseUrl}${jobPath(job.id)}`, 'preference-applied': 'respond-async' };
@@ -218,15 +224,15 @@ function executeOperation(deps: ProcessesApiDeps): Operation {
 }
 
 /** The warnings of a job as a header, for clients that do not read its status. */
-function warningsOf({ warnings_json: json }: JobRow): Record<string, string> {
+function collectWarnings({ warnings_json: json }: JobRow): Record<string, string> {
   const warnings = JSON.parse(json) as string[];
-  return warnings.length === 0 ? {} : { 'graticule-warnings': headerOf(warnings) };
+  return warnings.length === 0 ? {} : { 'graticule-warnings': formatHeader(warnings) };
 }
 
 /** Characters of a header that proxies pass. */
 const MAX_HEADER = 4000;
 
-function headerOf(warnings: readonly string[]): string {
+function formatHeader(warnings: readonly string[]): string {
   const all = asciiJson(warnings);
   if (all.length <= MAX_HEADER) return all;
   return asciiJson([`The job has ${warnings.length} warnings. Read them in its status.`]);

@@ -30,13 +30,13 @@ export async function createResultsReply(x: Exchange, deps: ResultDeps, jobId: s
   const { input, result } = await deps.processes.result(jobId, x.principal);
   if (input.response === 'raw') return rawReply(x, deps, jobId, input, result);
   const members = await documentParts(x, deps, jobId, input, result);
-  return { status: 200, mediaType: 'application/json', cacheControl: 'no-store', body: bodyOf(members) };
+  return { status: 200, mediaType: 'application/json', cacheControl: 'no-store', body: buildBody(members) };
 }
 
 type Part = string | AsyncIterable<Uint8Array>;
 
 /** Names of the outputs that are asked for; all where none is. */
-function outputsOf({ outputs }: ExecutionInput, { values, files }: ProcessResult): string[] {
+function listOutputs({ outputs }: ExecutionInput, { values, files }: ProcessResult): string[] {
   const all = [...Object.keys(values), ...Object.keys(files)];
   const names = Object.keys(outputs);
   return names.length === 0 ? all : all.filter((name) => names.includes(name));
@@ -51,7 +51,7 @@ async function documentParts(
 ): Promise<Part[]> {
   const parts: Part[] = [];
   let bytes = 0;
-  for (const name of outputsOf(input, result)) {
+  for (const name of listOutputs(input, result)) {
     parts.push(`${parts.length === 0 ? '{' : ','}${JSON.stringify(name)}:`);
     const value = Object.hasOwn(result.values, name)
       ? result.values[name]
@@ -61,7 +61,7 @@ async function documentParts(
       const file = await deps.processes.file(jobId, name, x.principal);
       bytes += file.bytes;
       parts.push(JSON.stringify(await inBase64(file, bytes)));
-    } else parts.push(await featuresOf(x, deps, jobId, name));
+    } else parts.push(await loadFeatures(x, deps, jobId, name));
   }
   return parts.length === 0 ? ['{}'] : [...parts, '}'];
 }
@@ -70,7 +70,7 @@ async function documentParts(
 export function resultLinks({ id, input_json, result_json }: JobRow, baseUrl: string) {
   const input = readKept(input_json) as ExecutionInput;
   const result = readKept(result_json!) as ProcessResult;
-  const entries = outputsOf(input, result).map((name) => {
+  const entries = listOutputs(input, result).map((name) => {
     const file = { transmissionMode: 'reference' as const };
     const link = reference({ baseUrl }, id, name, { outputs: { [name]: file } }, result);
     return [name, Object.hasOwn(result.values, name) ? result.values[name] : link] as const;
@@ -83,13 +83,16 @@ export function pageOutputs(job: JobRow, baseUrl: string): JobOutput[] {
   const { files, collections, values } = readKept(job.result_json!) as ProcessResult;
   const results = `${baseUrl}${jobPath(job.id)}/results`;
   const outputs = Object.entries(files).map(([name, { mediaType, bytes, features }]) => ({
-    ...{ name, href: `${results}/${name}` },
+    name,
+    href: `${results}/${name}`,
     title: features === undefined ? `${mediaType}, ${bytes} bytes` : `${features} features`,
     isDrawn: features !== undefined && bytes <= LIMITS.processBodyBytes,
   }));
   const tables = Object.entries(collections).map(([name, id]) => ({
-    ...{ name: `collection ${id}`, href: `${baseUrl}${FEATURES_PATH}/collections/${id}` },
-    ...{ title: `${name}, published`, isDrawn: false },
+    name: `collection ${id}`,
+    href: `${baseUrl}${FEATURES_PATH}/collections/${id}`,
+    title: `${name}, published`,
+    isDrawn: false,
   }));
   const others = { name: 'all values', href: results, title: 'the document', isDrawn: false };
   return [...outputs, ...tables, ...(Object.keys(values).length > 0 ? [others] : [])];
@@ -108,7 +111,8 @@ function reference(
   if (collection !== undefined)
     return {
       href: `${baseUrl}${isPlain ? COVERAGES_PATH : FEATURES_PATH}/collections/${collection}`,
-      ...{ type: 'application/json', title: `Collection ${collection}` },
+      type: 'application/json',
+      title: `Collection ${collection}`,
     };
   const mode = outputs[name]?.transmissionMode ?? (isPlain ? 'reference' : 'value');
   if (mode === 'value') return undefined;
@@ -138,7 +142,7 @@ async function rawReply(
   input: ExecutionInput,
   result: ProcessResult,
 ): Promise<Reply> {
-  const [name, ...others] = outputsOf(input, result);
+  const [name, ...others] = listOutputs(input, result);
   if (name === undefined) return { status: 204 };
   if (others.length > 0) return multipart(x, deps, jobId, [name, ...others], { input, result });
   const link = reference(x, jobId, name, input, result);
@@ -164,10 +168,10 @@ async function multipart(
     const type = link || isValue ? 'application/json' : (plain ?? GEOJSON);
     const place = link ? `Content-Location: ${link.href}\r\n` : '';
     parts.push(`--${boundary}\r\nContent-ID: <${name}>\r\nContent-Type: ${type}\r\n${place}\r\n`);
-    if (!link) parts.push(await partOf(x, deps, { jobId, name, result }));
+    if (!link) parts.push(await loadPart(x, deps, { jobId, name, result }));
     parts.push('\r\n');
   }
-  const body = bodyOf([...parts, `--${boundary}--\r\n`]);
+  const body = buildBody([...parts, `--${boundary}--\r\n`]);
   return {
     status: 200,
     mediaType: `multipart/related; boundary=${boundary}`,
@@ -177,13 +181,13 @@ async function multipart(
 }
 
 /** An output that is written into the answer. */
-async function partOf(
+async function loadPart(
   x: Exchange,
   deps: ResultDeps,
   { jobId, name, result }: { jobId: string; name: string; result: ProcessResult },
 ): Promise<Part> {
   if (Object.hasOwn(result.values, name)) return stringifyExactly(result.values[name]);
-  if (!isPlainFile(result, name)) return featuresOf(x, deps, jobId, name);
+  if (!isPlainFile(result, name)) return loadFeatures(x, deps, jobId, name);
   return createReadStream((await deps.processes.file(jobId, name, x.principal)).path);
 }
 
@@ -197,11 +201,11 @@ export async function outputReply(
 ): Promise<Reply> {
   const file = await deps.processes.file(jobId, output, x.principal);
   if (asFile || file.features === undefined) return fileReply(x, file);
-  const body = await featuresOf(x, deps, jobId, output);
+  const body = await loadFeatures(x, deps, jobId, output);
   return { status: 200, mediaType: GEOJSON, cacheControl: 'no-store', body };
 }
 
-async function featuresOf(
+async function loadFeatures(
   x: Exchange,
   { processes, pools }: ResultDeps,
   jobId: string,
@@ -216,7 +220,7 @@ async function featuresOf(
 }
 
 /** A body of text alone is one; else it goes out part by part. */
-function bodyOf(parts: readonly Part[]): string | AsyncIterable<Uint8Array> {
+function buildBody(parts: readonly Part[]): string | AsyncIterable<Uint8Array> {
   if (parts.every((part) => typeof part === 'string')) return parts.join('');
   return (async function* () {
     for (const part of parts) {

@@ -9,10 +9,10 @@ import { COVERAGES_PATH } from '../../core/http/paths.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { type CoverageParams, coverageRequest } from '../../services/rasters/coverage-request.js';
 import {
-  type CoverageReading,
   type CoverageRequest,
   hasScaling,
   readCoverage,
+  type TimedCoverage,
 } from '../../services/rasters/read.js';
 import { outside } from '../../services/rasters/subset.js';
 import { withQuery } from '../surface/common.js';
@@ -41,7 +41,7 @@ async function read(
   pools: Pools,
   collection: RasterCollection,
   request: CoverageRequest,
-): Promise<CoverageReading> {
+): Promise<TimedCoverage> {
   try {
     return await readCoverage(x, pools, collection, request);
   } catch (error) {

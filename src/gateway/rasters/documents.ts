@@ -80,7 +80,7 @@ export function coverageDocument(x: Exchange, collection: RasterCollection) {
 const GREGORIAN = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian';
 
 function extentDocument({ raster }: RasterCollection) {
-  const instants = instantsOf(raster);
+  const instants = listInstants(raster);
   const [, dx, , , , dy] = raster.geoTransform;
   return {
     spatial: {
@@ -105,7 +105,7 @@ function extentDocument({ raster }: RasterCollection) {
 }
 
 /** Instants of the time axis, or those at which the rasters of a mosaic were taken; oldest first. */
-function instantsOf({ times, acquired, source }: RasterInfo): string[] {
+function listInstants({ times, acquired, source }: RasterInfo): string[] {
   if (times) return times;
   const members = listMosaicMembers(source) ?? [{ acquired }];
   const instants = new Set(members.flatMap((member) => member.acquired ?? []));

@@ -38,16 +38,24 @@ export function describeRelease({ id, body, createdAt, updatedAt }: StoredDocume
   const { packageId, targetEnvironment } = request;
   const next = GATES.find((gate) => !gates[gate]);
   return {
-    ...{ operationId: id, packageId, targetEnvironment, status, currentStep: currentStep(body) },
+    operationId: id,
+    packageId,
+    targetEnvironment,
+    status,
+    currentStep: currentStep(body),
     currentPhase: status === 'AwaitingApproval' ? (next ?? null) : null,
-    ...{ containerGateApproved: gates.container !== undefined, dataGateApproved: gates.data !== undefined },
-    ...{ containerOperationId: null, metadataOperationId: null },
+    containerGateApproved: gates.container !== undefined,
+    dataGateApproved: gates.data !== undefined,
+    containerOperationId: null,
+    metadataOperationId: null,
     rollbackReady: isApplied && status !== 'RolledBack',
-    ...{ steps: stepsOf(body), artifacts: artifactsOf(body) },
+    steps: listSteps(body),
+    artifacts: listArtifacts(body),
     blockers: [...body.blockers],
     warnings: [...body.warnings, ...(rollback && !isApplied ? ['Nothing had been applied here.'] : [])],
     errorMessage: body.errorMessage,
-    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
     completedAt: optionalTimestamp(rollback?.at ?? (isApplied ? gates.metadata!.at : null)),
   };
 }
@@ -59,7 +67,7 @@ function currentStep({ status, gates }: Body): string {
 }
 
 /** Those steps that are taken here. */
-function stepsOf(body: Body): Step[] {
+function listSteps(body: Body): Step[] {
   const { status, gates, isApplied, rollback } = body;
   const isBack = status === 'RolledBack';
   const done = (is: boolean): Step['status'] => (is ? 'Succeeded' : 'Pending');
@@ -72,8 +80,11 @@ function stepsOf(body: Body): Step[] {
   return [
     { step: 'Preflight', status: 'Succeeded', ...automatic, detail: null },
     {
-      ...{ step: 'ContainerRollout', status: waits(gates.container !== undefined, true), ...gated },
-      ...{ isReversible: false, detail: words('container') },
+      step: 'ContainerRollout',
+      status: waits(gates.container !== undefined, true),
+      ...gated,
+      isReversible: false,
+      detail: words('container'),
     },
     { step: 'Backup', status: done(isApplied), ...automatic, detail: 'Objects as they were before.' },
     { step: 'MetadataAndSchema', status: metadata, ...gated, detail: words('data', 'metadata') },
@@ -81,7 +92,10 @@ function stepsOf(body: Body): Step[] {
     ...(rollback
       ? [
           {
-            ...{ step: 'RollingBack', status: 'Succeeded' as const, ...automatic, isReversible: false },
+            step: 'RollingBack',
+            status: 'Succeeded' as const,
+            ...automatic,
+            isReversible: false,
             detail: approvalText('Rolled back', rollback),
           },
         ]
@@ -98,11 +112,13 @@ function sentence(gate: Gate, approval: Approval | undefined): string[] {
 const approvalText = (what: string, { by, at, reason }: Approval) =>
   `${what} by ${by} at ${timestamp(at)}${reason === null ? '' : `: ${reason}`}.`;
 
-function artifactsOf({ request }: Body): View['artifacts'] {
+function listArtifacts({ request }: Body): View['artifacts'] {
   const { containerTargetId, currentImage, desiredImage, resourceSemanticId, newFieldName } = request;
   return [
     {
-      ...{ kind: 'ContainerImage', title: containerTargetId, current: currentImage ?? null },
+      kind: 'ContainerImage',
+      title: containerTargetId,
+      current: currentImage ?? null,
       desired: desiredImage,
     },
     { kind: 'DatabaseSchema', title: resourceSemanticId, current: null, desired: newFieldName },

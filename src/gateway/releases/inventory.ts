@@ -55,14 +55,19 @@ export async function readHoldings(deps: InventoryDeps): Promise<Holdings> {
   const collections = deps.catalog().collections.flatMap((one) => ofCollection(one, published));
   const { environment } = deps.releases;
   const catalog: Artifact = {
-    ...{ semanticId: `Catalog/${environment}`, artifactKind: 'catalog', name: environment, title: null },
-    ...{ type: 'Catalog', parent: null, version: fingerprint(collections.map(({ version }) => version)) },
+    semanticId: `Catalog/${environment}`,
+    artifactKind: 'catalog',
+    name: environment,
+    title: null,
+    type: 'Catalog',
+    parent: null,
+    version: fingerprint(collections.map(({ version }) => version)),
   };
   const artifacts = [catalog, ...collections, ...objects].sort((a, b) =>
     a.semanticId < b.semanticId ? -1 : 1,
   );
   const etag = fingerprint(artifacts.map(({ semanticId, version }) => [semanticId, version]));
-  return { revision: await revisionOf(etag, deps), etag, artifacts };
+  return { revision: await loadRevision(etag, deps), etag, artifacts };
 }
 
 function ofObject(object: Resource): Artifact {
@@ -70,12 +75,19 @@ function ofObject(object: Resource): Artifact {
   const { name } = object.metadata;
   const { title, connection } = spec as { title?: string; connection?: string };
   const parents: Record<string, string | null> = {
-    ...{ Layer: `Collection/${name}`, Style: `Collection/${name}` },
+    Layer: `Collection/${name}`,
+    Style: `Collection/${name}`,
     PublishedLayer: `Connection/${connection}`,
   };
   return {
-    ...{ semanticId: `${kind}/${name}`, artifactKind: KINDS[kind] ?? 'resource', name, type: kind },
-    ...{ title: title ?? null, parent: parents[kind] ?? null, version: fingerprint(spec), object },
+    semanticId: `${kind}/${name}`,
+    artifactKind: KINDS[kind] ?? 'resource',
+    name,
+    type: kind,
+    title: title ?? null,
+    parent: parents[kind] ?? null,
+    version: fingerprint(spec),
+    object,
   };
 }
 
@@ -87,21 +99,33 @@ function ofCollection(collection: Collection, objects: ReadonlySet<string>): Art
   const publication = `PublishedLayer/${id}`;
   return [
     {
-      ...{ semanticId, artifactKind: 'resource', name: id, title: title ?? null, type: 'Collection' },
+      semanticId,
+      artifactKind: 'resource',
+      name: id,
+      title: title ?? null,
+      type: 'Collection',
       parent: objects.has(publication) ? publication : null,
-      ...{ version: fingerprint({ kind, fields: shape }), collection },
+      version: fingerprint({ kind, fields: shape }),
+      collection,
     },
     ...shape.map(
       (field): Artifact => ({
-        ...{ semanticId: `Field/${id}/${field.name}`, artifactKind: 'field', name: field.name, title: null },
-        ...{ type: 'Field', parent: semanticId, version: fingerprint(field), collection, field },
+        semanticId: `Field/${id}/${field.name}`,
+        artifactKind: 'field',
+        name: field.name,
+        title: null,
+        type: 'Field',
+        parent: semanticId,
+        version: fingerprint(field),
+        collection,
+        field,
       }),
     ),
   ];
 }
 
 /** The number of this state: one more than that of the state which was seen before it. */
-async function revisionOf(etag: string, { state }: Services<'state'>): Promise<number> {
+async function loadRevision(etag: string, { state }: Services<'state'>): Promise<number> {
   const last = await state.documents.get<{ etag: string }>(REVISION, CURRENT);
   if (last?.body.etag === etag) return last.version;
   return state.documents.together([REVISION], async (store) => {
@@ -112,7 +136,7 @@ async function revisionOf(etag: string, { state }: Services<'state'>): Promise<n
 }
 
 /** Ids of the policies that name this. */
-function policiesOf({ collection, type }: Artifact, all: readonly Artifact[]): string[] {
+function listPolicies({ collection, type }: Artifact, all: readonly Artifact[]): string[] {
   if (type !== 'Collection' || !collection) return [];
   return all
     .filter(({ artifactKind }) => artifactKind === 'policy')
@@ -125,13 +149,20 @@ function policiesOf({ collection, type }: Artifact, all: readonly Artifact[]): s
 
 export function describeArtifact(one: Artifact, { artifacts, revision }: Holdings) {
   return {
-    ...{ semanticId: one.semanticId, artifactKind: one.artifactKind, name: one.name, namespace: null },
-    ...{ title: one.title, status: 'active' as const },
+    semanticId: one.semanticId,
+    artifactKind: one.artifactKind,
+    name: one.name,
+    namespace: null,
+    title: one.title,
+    status: 'active' as const,
     resourceType: one.artifactKind === 'resource' || one.artifactKind === 'policy' ? one.type : null,
     serviceType: one.artifactKind === 'service' ? one.type : null,
     publicationType: one.artifactKind === 'publication' ? one.type : null,
-    ...{ parentSemanticId: one.parent, policyIds: policiesOf(one, artifacts) },
-    ...{ contentVersionId: one.version, metadataGeneration: revision, provenance: [] },
+    parentSemanticId: one.parent,
+    policyIds: listPolicies(one, artifacts),
+    contentVersionId: one.version,
+    metadataGeneration: revision,
+    provenance: [],
   };
 }
 
@@ -149,7 +180,9 @@ export function describeBinding(
   const spec = object?.spec as { connection?: string; host?: string; choice?: object } | undefined;
   const connection = object?.kind === 'Connection' ? one?.name : spec?.connection;
   return {
-    ...{ semanticId, environment, state: state as 'bound' | 'missing' | 'environment-unavailable' },
+    semanticId,
+    environment,
+    state: state as 'bound' | 'missing' | 'environment-unavailable',
     artifactKind: one?.artifactKind ?? null,
     revision: one ? holdings.revision : null,
     etag: one ? holdings.etag : null,

@@ -18,9 +18,15 @@ const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const words = (maxLength: number) => Type.Optional(Text(maxLength));
 
 const common = {
-  ...{ packageId: Text(256), targetEnvironment: Text(100), resourceSemanticId: Text(520) },
-  ...{ newFieldName: Text(256), newFieldType: words(128), scriptId: words(256) },
-  ...{ dataPopulateWorkloadId: words(256), reason: words(2000), correlationId: words(256) },
+  packageId: Text(256),
+  targetEnvironment: Text(100),
+  resourceSemanticId: Text(520),
+  newFieldName: Text(256),
+  newFieldType: words(128),
+  scriptId: words(256),
+  dataPopulateWorkloadId: words(256),
+  reason: words(2000),
+  correlationId: words(256),
   idempotencyKey: words(256),
 };
 
@@ -31,7 +37,9 @@ export const ReleaseRequestBody = Type.Object({
 
 export const CoordinatedRequest = Type.Object({
   ...common,
-  ...{ containerTargetId: Text(256), desiredImage: Text(1024), currentImage: words(1024) },
+  containerTargetId: Text(256),
+  desiredImage: Text(1024),
+  currentImage: words(1024),
 });
 
 export const Reason = Type.Object({ reason: words(2000) });
@@ -43,21 +51,37 @@ const times = {
 };
 
 export const ReleaseOperation = Type.Object({
-  ...{ operationId: Type.String(), kind: Type.Literal('MetadataRelease'), status: Type.Enum(OP_STATUSES) },
-  ...{ priority: Type.Enum([...JOB_PRIORITIES]), target: Type.Null() },
-  ...{ currentPhase: OptionalStringSchema, observedState: OptionalStringSchema },
-  ...{ providerOperationId: OptionalStringSchema, requestedBy: OptionalStringSchema },
-  ...{ reason: OptionalStringSchema, correlationId: OptionalStringSchema },
-  ...{ blockingReasons: Texts, warnings: Texts, errorMessage: OptionalStringSchema, ...times },
+  operationId: Type.String(),
+  kind: Type.Literal('MetadataRelease'),
+  status: Type.Enum(OP_STATUSES),
+  priority: Type.Enum([...JOB_PRIORITIES]),
+  target: Type.Null(),
+  currentPhase: OptionalStringSchema,
+  observedState: OptionalStringSchema,
+  providerOperationId: OptionalStringSchema,
+  requestedBy: OptionalStringSchema,
+  reason: OptionalStringSchema,
+  correlationId: OptionalStringSchema,
+  blockingReasons: Texts,
+  warnings: Texts,
+  errorMessage: OptionalStringSchema,
+  ...times,
   metadataRelease: Type.Object({
-    ...{ packageId: Type.String(), targetEnvironment: Type.String(), desiredRevision: Type.String() },
+    packageId: Type.String(),
+    targetEnvironment: Type.String(),
+    desiredRevision: Type.String(),
     currentStage: Type.Enum([
       ...['Preflight', 'Backup', 'ScriptMigration', 'MetadataApply', 'ServicePublication', 'Smoke'],
       ...['SloWatch', 'Promotion', 'Complete', 'Failed', 'RollbackRequested'],
     ]),
-    ...{ deployOperationId: OptionalStringSchema, gitOperationId: OptionalStringSchema },
-    ...{ commitSha: OptionalStringSchema, prUrl: OptionalStringSchema },
-    ...{ jobIds: Texts, blockers: Texts, warnings: Texts, evidenceRefs: Type.Array(Type.Object({})) },
+    deployOperationId: OptionalStringSchema,
+    gitOperationId: OptionalStringSchema,
+    commitSha: OptionalStringSchema,
+    prUrl: OptionalStringSchema,
+    jobIds: Texts,
+    blockers: Texts,
+    warnings: Texts,
+    evidenceRefs: Type.Array(Type.Object({})),
     rollbackPlan: Type.Null(),
   }),
 });
@@ -68,23 +92,36 @@ const STEPS = [
 ];
 
 export const CoordinatedOperation = Type.Object({
-  ...{ operationId: Type.String(), packageId: Type.String(), targetEnvironment: Type.String() },
-  ...{ status: Type.Enum(OP_STATUSES), currentStep: Type.Enum(STEPS), currentPhase: OptionalStringSchema },
-  ...{ containerGateApproved: Type.Boolean(), dataGateApproved: Type.Boolean() },
-  ...{ containerOperationId: OptionalStringSchema, metadataOperationId: OptionalStringSchema },
+  operationId: Type.String(),
+  packageId: Type.String(),
+  targetEnvironment: Type.String(),
+  status: Type.Enum(OP_STATUSES),
+  currentStep: Type.Enum(STEPS),
+  currentPhase: OptionalStringSchema,
+  containerGateApproved: Type.Boolean(),
+  dataGateApproved: Type.Boolean(),
+  containerOperationId: OptionalStringSchema,
+  metadataOperationId: OptionalStringSchema,
   rollbackReady: Type.Boolean(),
   steps: Type.Array(
     Type.Object({
       step: Type.Enum(STEPS),
       status: Type.Enum(['Pending', 'AwaitingApproval', 'Running', 'Succeeded', 'Failed', 'RolledBack']),
-      ...{ requiresApproval: Type.Boolean(), isReversible: Type.Boolean(), detail: OptionalStringSchema },
+      requiresApproval: Type.Boolean(),
+      isReversible: Type.Boolean(),
+      detail: OptionalStringSchema,
     }),
   ),
   artifacts: Type.Array(
     Type.Object({
       kind: Type.Enum(['ContainerImage', 'DatabaseSchema', 'Metadata']),
-      ...{ title: Type.String(), current: OptionalStringSchema, desired: Type.String() },
+      title: Type.String(),
+      current: OptionalStringSchema,
+      desired: Type.String(),
     }),
   ),
-  ...{ blockers: Texts, warnings: Texts, errorMessage: OptionalStringSchema, ...times },
+  blockers: Texts,
+  warnings: Texts,
+  errorMessage: OptionalStringSchema,
+  ...times,
 });

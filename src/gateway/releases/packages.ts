@@ -45,11 +45,19 @@ export async function createPackage(
   const name = request.packageKey ?? `release-${id}`;
   const view: Body['view'] = {
     metadata: {
-      ...{ id, name, namespace: request.namespace ?? null, title: request.title ?? null },
-      ...{ description: request.summary ?? null, annotations: {}, metadataGeneration: holdings.revision },
+      id,
+      name,
+      namespace: request.namespace ?? null,
+      title: request.title ?? null,
+      description: request.summary ?? null,
+      annotations: {},
+      metadataGeneration: holdings.revision,
     },
-    ...{ status: 'ready', sourceEnvironment: environment, sourceRevision: holdings.revision },
-    ...{ sourceEtag: holdings.etag, targetEnvironments: request.targetEnvironments ?? [] },
+    status: 'ready',
+    sourceEnvironment: environment,
+    sourceRevision: holdings.revision,
+    sourceEtag: holdings.etag,
+    targetEnvironments: request.targetEnvironments ?? [],
     entries: chosen.map((one) => packageEntry(one, request, holdings, deps)),
     extensions: {},
   };
@@ -83,9 +91,12 @@ function packageEntry(
 ): View['entries'][number] {
   const { semanticId, artifactKind, field, parent, type } = one;
   return {
-    ...{ semanticId, artifactKind, resourceType: type },
+    semanticId,
+    artifactKind,
+    resourceType: type,
     changeClass: request.changeClasses?.[semanticId] ?? null,
-    ...{ status: 'ready', desiredMetadataRevision: holdings.revision },
+    status: 'ready',
+    desiredMetadataRevision: holdings.revision,
     desiredContentVersionId: request.desiredContentVersionId ?? one.version,
     desiredProvenance: request.provenance ?? [],
     dependentSemanticIds: holdings.artifacts
@@ -102,8 +113,11 @@ function packageEntry(
         deps,
       );
       return {
-        ...{ environment, bindingState: state, currentMetadataRevision: revision },
-        ...{ currentContentVersionId: contentVersionId, bindingSummary: resource ?? {} },
+        environment,
+        bindingState: state,
+        currentMetadataRevision: revision,
+        currentContentVersionId: contentVersionId,
+        bindingSummary: resource ?? {},
       };
     }),
   };
@@ -128,7 +142,9 @@ export async function requirePackage(id: string, deps: Services<'state'>): Promi
 }
 
 const history = ({ createdAt, updatedAt, createdBy }: StoredPackage) => ({
-  ...{ createdBy: createdBy ?? 'system', createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+  createdBy: createdBy ?? 'system',
+  createdAt: timestamp(createdAt),
+  updatedAt: timestamp(updatedAt),
 });
 
 export function describeReleasePackage(stored: StoredPackage): View {
@@ -139,9 +155,17 @@ export function summarizePackage(stored: StoredPackage) {
   const { metadata, status, sourceEnvironment, sourceRevision, targetEnvironments, entries } =
     stored.body.view;
   return {
-    ...{ packageId: stored.id, packageKey: metadata.name, namespace: metadata.namespace },
-    ...{ title: metadata.title, summary: metadata.description, status, sourceEnvironment, sourceRevision },
-    ...{ targetEnvironments, entryCount: entries.length, ...history(stored) },
+    packageId: stored.id,
+    packageKey: metadata.name,
+    namespace: metadata.namespace,
+    title: metadata.title,
+    summary: metadata.description,
+    status,
+    sourceEnvironment,
+    sourceRevision,
+    targetEnvironments,
+    entryCount: entries.length,
+    ...history(stored),
   };
 }
 
@@ -161,7 +185,12 @@ export function gitOpsManifest(
   const { resources } = stored.body;
   const digest = computePackageDigest({ metadata, spec }, resources);
   return {
-    ...{ apiVersion: API_VERSION, kind: 'MetadataReleasePackage', metadata, spec },
-    ...{ resources: [...resources], digest, signature: computeSignature(digest, releases.key) },
+    apiVersion: API_VERSION,
+    kind: 'MetadataReleasePackage',
+    metadata,
+    spec,
+    resources: [...resources],
+    digest,
+    signature: computeSignature(digest, releases.key),
   };
 }

@@ -49,36 +49,59 @@ const NullableNumber = Type.Union([Type.Integer(), Type.Null()]);
 const Side = Type.Object({ label: Type.String(), value: NullableText });
 const Kind = Type.Enum([...ARTIFACT_KINDS]);
 const Finding = Type.Object({
-  ...{ code: Type.String(), kind: Type.String(), severity: Type.Enum(['info', 'warning', 'error']) },
-  ...{ message: Type.String(), affectedSemanticId: Type.String(), affectedSemanticKind: Kind },
-  ...{ affectedParentSemanticId: NullableText, displayName: NullableText, expected: Side, actual: Side },
+  code: Type.String(),
+  kind: Type.String(),
+  severity: Type.Enum(['info', 'warning', 'error']),
+  message: Type.String(),
+  affectedSemanticId: Type.String(),
+  affectedSemanticKind: Kind,
+  affectedParentSemanticId: NullableText,
+  displayName: NullableText,
+  expected: Side,
+  actual: Side,
   requiredAction: Type.String(),
   coverageState: Type.Enum(['not-applicable', 'uncovered', 'covered-by-script', 'unknown']),
-  ...{ coveringScriptId: NullableText, coverageNotes: NullableText },
+  coveringScriptId: NullableText,
+  coverageNotes: NullableText,
 });
 type Finding = Static<typeof Finding>;
 
 export const Prevalidation = Type.Object({
   status: Type.Enum(['ready', 'warning', 'blocked', 'unknown']),
-  ...{ canPromote: Type.Boolean(), canCreatePullRequest: Type.Boolean() },
-  ...{ releasePackageId: NullableText, packageKey: NullableText, sourceEnvironment: NullableText },
-  ...{ sourceRevision: NullableNumber, sourceEtag: NullableText, targetEnvironment: Type.String() },
-  ...{ targetRevision: NullableNumber, targetEtag: NullableText, generatedAt: Type.String() },
+  canPromote: Type.Boolean(),
+  canCreatePullRequest: Type.Boolean(),
+  releasePackageId: NullableText,
+  packageKey: NullableText,
+  sourceEnvironment: NullableText,
+  sourceRevision: NullableNumber,
+  sourceEtag: NullableText,
+  targetEnvironment: Type.String(),
+  targetRevision: NullableNumber,
+  targetEtag: NullableText,
+  generatedAt: Type.String(),
   findings: Type.Array(Finding),
   affectedDependents: Type.Array(
     Type.Object({
-      ...{ semanticId: Type.String(), semanticKind: Kind, displayName: NullableText },
-      ...{ relationshipKind: NullableText, viaSemanticId: NullableText },
-      ...{ impactSeverity: Type.Enum(['info', 'warning', 'error']), reason: Type.String() },
+      semanticId: Type.String(),
+      semanticKind: Kind,
+      displayName: NullableText,
+      relationshipKind: NullableText,
+      viaSemanticId: NullableText,
+      impactSeverity: Type.Enum(['info', 'warning', 'error']),
+      reason: Type.String(),
     }),
   ),
-  ...{ coveredErrorCount: Type.Integer(), uncoveredErrorCount: Type.Integer() },
-  ...{ warningCount: Type.Integer(), scriptCount: Type.Integer() },
+  coveredErrorCount: Type.Integer(),
+  uncoveredErrorCount: Type.Integer(),
+  warningCount: Type.Integer(),
+  scriptCount: Type.Integer(),
   rollbackReadiness: Type.Object({
     classification: Type.Enum([
       ...['metadata-only', 'service-revision', 'script-reversible', 'snapshot-required', 'manual'],
     ]),
-    ...{ reason: Type.String(), requiresManualAction: Type.Boolean(), requiresSnapshot: Type.Boolean() },
+    reason: Type.String(),
+    requiresManualAction: Type.Boolean(),
+    requiresSnapshot: Type.Boolean(),
     scriptIds: Type.Array(Type.String()),
   }),
 });
@@ -94,14 +117,14 @@ export async function prevalidation(
   principal: Principal,
   deps: InventoryDeps,
 ): Promise<Static<typeof Prevalidation>> {
-  const document = await packageOf(request, deps);
+  const document = await loadPackage(request, deps);
   const scripts = (request.dataScripts ?? []).filter(
     ({ targetEnvironment = request.targetEnvironment }) => targetEnvironment === request.targetEnvironment,
   );
   const isHere = request.targetEnvironment === deps.releases.environment;
   const holdings = isHere ? await readHoldings(deps) : undefined;
   const findings = holdings
-    ? await findingsOf(document, scripts, holdings, principal, deps)
+    ? await listFindings(document, scripts, holdings, principal, deps)
     : [elsewhere(request)];
   const errors = findings.filter(({ severity }) => severity === 'error');
   const covered = errors.filter(({ coverageState }) => coverageState === 'covered-by-script').length;
@@ -112,17 +135,26 @@ export async function prevalidation(
     status: !holdings ? 'unknown' : open > 0 ? 'blocked' : covered + warnings > 0 ? 'warning' : 'ready',
     canPromote: holdings !== undefined && errors.length === 0,
     canCreatePullRequest: holdings !== undefined && open === 0,
-    ...{ releasePackageId: document.spec.packageId, packageKey: document.metadata.name },
-    ...{ sourceEnvironment: source.environment, sourceRevision: source.revision, sourceEtag: source.etag },
-    ...{ targetEnvironment: request.targetEnvironment, targetRevision: holdings?.revision ?? null },
-    ...{ targetEtag: holdings?.etag ?? null, generatedAt: timestamp(Date.now()), findings },
-    affectedDependents: holdings ? dependentsOf(errors, holdings) : [],
-    ...{ coveredErrorCount: covered, uncoveredErrorCount: open, warningCount: warnings },
-    ...{ scriptCount: scripts.length, rollbackReadiness: rollbackOf(scripts) },
+    releasePackageId: document.spec.packageId,
+    packageKey: document.metadata.name,
+    sourceEnvironment: source.environment,
+    sourceRevision: source.revision,
+    sourceEtag: source.etag,
+    targetEnvironment: request.targetEnvironment,
+    targetRevision: holdings?.revision ?? null,
+    targetEtag: holdings?.etag ?? null,
+    generatedAt: timestamp(Date.now()),
+    findings,
+    affectedDependents: holdings ? listDependents(errors, holdings) : [],
+    coveredErrorCount: covered,
+    uncoveredErrorCount: open,
+    warningCount: warnings,
+    scriptCount: scripts.length,
+    rollbackReadiness: buildRollback(scripts),
   };
 }
 
-async function packageOf(
+async function loadPackage(
   { releasePackageId: id, releasePackage: document }: Static<typeof PrevalidationRequest>,
   deps: Services<'releases' | 'state'>,
 ): Promise<Document> {
@@ -145,7 +177,7 @@ function packageWithout({ packageId, metadata, entries, ...record }: Static<type
   return { metadata, spec: { packageId, source: { environment, revision, etag }, targets, entries } };
 }
 
-async function findingsOf(
+async function listFindings(
   document: Document,
   scripts: readonly Script[],
   holdings: Holdings,
@@ -257,7 +289,9 @@ async function objectFindings(
 }
 
 const about = (kind: Finding['affectedSemanticKind'], id: string) => ({
-  ...{ affectedSemanticId: id, affectedSemanticKind: kind, affectedParentSemanticId: null as string | null },
+  affectedSemanticId: id,
+  affectedSemanticKind: kind,
+  affectedParentSemanticId: null as string | null,
 });
 
 function finding(
@@ -268,9 +302,18 @@ function finding(
 ): Finding {
   const nothing = { label: whom.affectedSemanticId, value: null };
   return {
-    ...{ code: `metadata.compat.${code}`, kind: code, severity: 'error', message, ...whom, requiredAction },
-    ...{ displayName: null, expected: nothing, actual: nothing, coverageState: 'not-applicable' },
-    ...{ coveringScriptId: null, coverageNotes: null },
+    code: `metadata.compat.${code}`,
+    kind: code,
+    severity: 'error',
+    message,
+    ...whom,
+    requiredAction,
+    displayName: null,
+    expected: nothing,
+    actual: nothing,
+    coverageState: 'not-applicable',
+    coveringScriptId: null,
+    coverageNotes: null,
   };
 }
 
@@ -285,28 +328,38 @@ function elsewhere({ targetEnvironment }: { targetEnvironment: string }): Findin
   );
 }
 
-function dependentsOf(errors: readonly Finding[], { artifacts }: Holdings) {
+function listDependents(errors: readonly Finding[], { artifacts }: Holdings) {
   const reasons = new Map(errors.map((one) => [one.affectedSemanticId, one.message]));
   return artifacts
     .filter(({ parent }) => parent !== null && reasons.has(parent))
     .map(({ semanticId, artifactKind, title, parent }) => ({
-      ...{ semanticId, semanticKind: artifactKind, displayName: title, relationshipKind: 'part-of' },
-      ...{ viaSemanticId: parent, impactSeverity: 'error' as const, reason: reasons.get(parent!)! },
+      semanticId,
+      semanticKind: artifactKind,
+      displayName: title,
+      relationshipKind: 'part-of',
+      viaSemanticId: parent,
+      impactSeverity: 'error' as const,
+      reason: reasons.get(parent!)!,
     }));
 }
 
-function rollbackOf(scripts: readonly Script[]): Static<typeof Prevalidation>['rollbackReadiness'] {
+function buildRollback(scripts: readonly Script[]): Static<typeof Prevalidation>['rollbackReadiness'] {
   const scriptIds = scripts.map(({ scriptId }) => scriptId);
   const none = { requiresManualAction: false, requiresSnapshot: false, scriptIds };
   if (scripts.length === 0)
     return { classification: 'metadata-only', reason: 'Only metadata changes.', ...none };
   if (scripts.every(({ reversible }) => reversible))
     return {
-      ...{ classification: 'script-reversible', reason: 'All scripts can be undone.', ...none },
+      classification: 'script-reversible',
+      reason: 'All scripts can be undone.',
+      ...none,
       requiresManualAction: true,
     };
   return {
-    ...{ classification: 'snapshot-required', reason: 'A script cannot be undone.', scriptIds },
-    ...{ requiresManualAction: true, requiresSnapshot: true },
+    classification: 'snapshot-required',
+    reason: 'A script cannot be undone.',
+    scriptIds,
+    requiresManualAction: true,
+    requiresSnapshot: true,
   };
 }

@@ -41,7 +41,7 @@ export async function createReleaseOperation(
 ): Promise<Static<typeof ReleaseOperation>> {
   const id = createOperationId(request, randomUUID());
   const before = await findKeyedOperation<Body>(OPERATION, id, request, deps);
-  if (before) return viewOf(before);
+  if (before) return buildView(before);
   const stored = await packageFor(request, deps);
   const isHere = request.targetEnvironment === deps.releases.environment;
   const warnings = [...(await requireResourceField(request, stored, deps)), ...notRun(request)];
@@ -56,7 +56,7 @@ export async function createReleaseOperation(
     const first = await findKeyedOperation<Body>(OPERATION, id, request, deps);
     if (!first) throw convertPlanError(error, stored.body.resources, 'conflict');
   }
-  return viewOf((await deps.state.documents.get<Body>(OPERATION, id))!);
+  return buildView((await deps.state.documents.get<Body>(OPERATION, id))!);
 }
 
 function carriedOut(id: string, body: Body, stored: StoredPackage, principal: Principal, deps: ApplyDeps) {
@@ -84,27 +84,47 @@ export async function releaseOperation(
 ): Promise<Static<typeof ReleaseOperation>> {
   const stored = await latest<Body>(OPERATION, packageId, deps);
   if (!stored) throw notFound('release operation of the package', packageId.slice(0, 128));
-  return viewOf(stored);
+  return buildView(stored);
 }
 
-function viewOf({ id, body, createdAt, createdBy, updatedAt }: StoredDocument<Body>) {
+function buildView({ id, body, createdAt, createdBy, updatedAt }: StoredDocument<Body>) {
   const { request, desiredRevision, isApplied } = body;
   const { packageId, targetEnvironment } = request;
   const warnings = [...body.warnings];
   const blockers = isApplied ? [] : [waitsThere(request)];
   const stage = isApplied ? ('Complete' as const) : ('MetadataApply' as const);
   return {
-    ...{ operationId: id, kind: 'MetadataRelease' as const, priority: 'Normal' as const, target: null },
+    operationId: id,
+    kind: 'MetadataRelease' as const,
+    priority: 'Normal' as const,
+    target: null,
     status: isApplied ? 'Succeeded' : 'ManualInterventionRequired',
-    ...{ currentPhase: stage, observedState: null, providerOperationId: null, requestedBy: createdBy },
-    ...{ reason: request.reason ?? null, correlationId: request.correlationId ?? null },
-    ...{ blockingReasons: blockers, warnings, errorMessage: null },
-    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+    currentPhase: stage,
+    observedState: null,
+    providerOperationId: null,
+    requestedBy: createdBy,
+    reason: request.reason ?? null,
+    correlationId: request.correlationId ?? null,
+    blockingReasons: blockers,
+    warnings,
+    errorMessage: null,
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
     completedAt: isApplied ? timestamp(updatedAt) : null,
     metadataRelease: {
-      ...{ packageId, targetEnvironment, desiredRevision, currentStage: stage, deployOperationId: id },
-      ...{ gitOperationId: null, commitSha: null, prUrl: null, jobIds: [], blockers, warnings },
-      ...{ evidenceRefs: [], rollbackPlan: null },
+      packageId,
+      targetEnvironment,
+      desiredRevision,
+      currentStage: stage,
+      deployOperationId: id,
+      gitOperationId: null,
+      commitSha: null,
+      prUrl: null,
+      jobIds: [],
+      blockers,
+      warnings,
+      evidenceRefs: [],
+      rollbackPlan: null,
     },
   };
 }

@@ -2,7 +2,7 @@ import { pathString } from '../../core/http/params.js';
 import { createRowBuilders, jsonBody } from '../admin/kit.js';
 import { pathEnumeration } from '../admin/params.js';
 import { APPLY_SERVICES } from '../manifest/carry-out.js';
-import { approve, coordinatedRelease, createCoordinated, rollBack } from './coordinated.js';
+import { approve, coordinatedRelease, createCoordinated, rollBack } from './coordination.js';
 import {
   CoordinatedOperation,
   CoordinatedRequest,

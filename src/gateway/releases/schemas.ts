@@ -31,12 +31,18 @@ export const Inventory = Type.Object({
   generatedAt: TimestampSchema,
   entries: Type.Array(
     Type.Object({
-      ...{ semanticId: Type.String(), artifactKind: Kind, name: Type.String() },
-      ...{ namespace: OptionalStringSchema, title: OptionalStringSchema },
+      semanticId: Type.String(),
+      artifactKind: Kind,
+      name: Type.String(),
+      namespace: OptionalStringSchema,
+      title: OptionalStringSchema,
       status: Type.Enum(['draft', 'active', 'deprecated', 'retired', 'archived']),
-      ...{ resourceType: OptionalStringSchema, serviceType: OptionalStringSchema },
-      ...{ publicationType: OptionalStringSchema, parentSemanticId: OptionalStringSchema },
-      ...{ policyIds: Texts, contentVersionId: OptionalStringSchema },
+      resourceType: OptionalStringSchema,
+      serviceType: OptionalStringSchema,
+      publicationType: OptionalStringSchema,
+      parentSemanticId: OptionalStringSchema,
+      policyIds: Texts,
+      contentVersionId: OptionalStringSchema,
       metadataGeneration: Type.Union([Revision, Type.Null()]),
       provenance: Type.Array(Json),
     }),
@@ -57,14 +63,18 @@ export const Bindings = Type.Object({
   environments: Texts,
   bindings: Type.Array(
     Type.Object({
-      ...{ semanticId: Type.String(), environment: Type.String() },
+      semanticId: Type.String(),
+      environment: Type.String(),
       state: Type.Enum([...BINDING_STATES]),
       artifactKind: Type.Union([Kind, Type.Null()]),
       revision: Type.Union([Revision, Type.Null()]),
-      ...{ etag: OptionalStringSchema, contentVersionId: OptionalStringSchema },
+      etag: OptionalStringSchema,
+      contentVersionId: OptionalStringSchema,
       lastObservedAt: Type.Union([TimestampSchema, Type.Null()]),
       ...parts,
-      ...{ service: OptionalJson, publication: OptionalJson, field: OptionalJson },
+      service: OptionalJson,
+      publication: OptionalJson,
+      field: OptionalJson,
     }),
   ),
 });
@@ -75,7 +85,9 @@ export const PackageRequest = Type.Object({
   targetEnvironments: Type.Optional(Type.Array(ENVIRONMENT, { maxItems: 20, uniqueItems: true })),
   semanticIds: Type.Optional(Type.Array(ID, { minItems: 1, maxItems: 10_000, uniqueItems: true })),
   packageKey: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][\\w.-]{0,127}$' })),
-  ...{ namespace: words(128), title: words(256), summary: words(4000) },
+  namespace: words(128),
+  title: words(256),
+  summary: words(4000),
   desiredRevision: Type.Optional(Revision),
   desiredContentVersionId: words(256),
   changeClasses: Type.Optional(Type.Record(Type.String(), Type.Enum([...CHANGE_CLASSES]))),
@@ -83,16 +95,23 @@ export const PackageRequest = Type.Object({
 });
 
 const head = {
-  ...{ status: Type.Enum([...PACKAGE_STATES]), sourceEnvironment: Type.String(), sourceRevision: Revision },
-  ...{ targetEnvironments: Texts, createdBy: Type.String() },
-  ...{ createdAt: TimestampSchema, updatedAt: TimestampSchema },
+  status: Type.Enum([...PACKAGE_STATES]),
+  sourceEnvironment: Type.String(),
+  sourceRevision: Revision,
+  targetEnvironments: Texts,
+  createdBy: Type.String(),
+  createdAt: TimestampSchema,
+  updatedAt: TimestampSchema,
 };
 
 /** Parts of packages, which come back in requests: all of their members count for the digest. */
 const Metadata = Type.Object(
   {
-    ...{ id: Type.String(), name: Type.String(), namespace: OptionalStringSchema },
-    ...{ title: OptionalStringSchema, description: OptionalStringSchema },
+    id: Type.String(),
+    name: Type.String(),
+    namespace: OptionalStringSchema,
+    title: OptionalStringSchema,
+    description: OptionalStringSchema,
     annotations: Type.Record(Type.String(), Type.String()),
     metadataGeneration: Type.Union([Revision, Type.Null()]),
   },
@@ -112,11 +131,16 @@ const TargetState = Type.Object(
 
 const PackageEntry = Type.Object(
   {
-    ...{ semanticId: Type.String(), artifactKind: Kind, resourceType: OptionalStringSchema },
+    semanticId: Type.String(),
+    artifactKind: Kind,
+    resourceType: OptionalStringSchema,
     changeClass: Type.Union([Type.Enum([...CHANGE_CLASSES]), Type.Null()]),
     status: Type.Enum(['draft', 'ready']),
-    ...{ desiredMetadataRevision: Revision, desiredContentVersionId: OptionalStringSchema },
-    ...{ desiredProvenance: Type.Array(Json), dependentSemanticIds: Texts, sourceField: OptionalJson },
+    desiredMetadataRevision: Revision,
+    desiredContentVersionId: OptionalStringSchema,
+    desiredProvenance: Type.Array(Json),
+    dependentSemanticIds: Texts,
+    sourceField: OptionalJson,
     targetStates: Type.Array(TargetState),
   },
   OPEN_OBJECT,
@@ -134,8 +158,12 @@ export const Package = Type.Object({
 /** A package as `GET /metadata/release-packages/{packageId}` shows it: it has no resources. */
 export const PackageRecord = Type.Object(
   {
-    ...{ packageId: Type.String(), metadata: Metadata, entries: Type.Array(PackageEntry) },
-    ...{ sourceEnvironment: Type.String(), sourceRevision: Revision, sourceEtag: Type.String() },
+    packageId: Type.String(),
+    metadata: Metadata,
+    entries: Type.Array(PackageEntry),
+    sourceEnvironment: Type.String(),
+    sourceRevision: Revision,
+    sourceEtag: Type.String(),
     targetEnvironments: Texts,
   },
   OPEN_OBJECT,
@@ -144,13 +172,19 @@ export const PackageRecord = Type.Object(
 export const PackagePage = Type.Object({
   items: Type.Array(
     Type.Object({
-      ...{ packageId: Type.String(), packageKey: Type.String(), namespace: OptionalStringSchema },
-      ...{ title: OptionalStringSchema, summary: OptionalStringSchema },
+      packageId: Type.String(),
+      packageKey: Type.String(),
+      namespace: OptionalStringSchema,
+      title: OptionalStringSchema,
+      summary: OptionalStringSchema,
       ...head,
       entryCount: Type.Integer(),
     }),
   ),
-  ...{ limit: Type.Integer(), offset: Type.Integer(), count: Type.Integer(), generatedAt: TimestampSchema },
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  count: Type.Integer(),
+  generatedAt: TimestampSchema,
 });
 
 export const GitOpsManifest = Type.Object({
@@ -170,5 +204,6 @@ export const GitOpsManifest = Type.Object({
     OPEN_OBJECT,
   ),
   resources: Type.Array(Json),
-  ...{ digest: Type.String(), signature: OptionalStringSchema },
+  digest: Type.String(),
+  signature: OptionalStringSchema,
 });

@@ -49,7 +49,7 @@ export function assetOperation(deps: StacDeps): Operation {
     async run(x) {
       const { assetKey, itemId: item } = x.params;
       const collection = findCollection(deps.visible(x.principal), x.params.collectionId);
-      const file = readsWhole(collection) ? await fileOf(x, deps, collection, item, assetKey) : undefined;
+      const file = readsWhole(collection) ? await findFile(x, deps, collection, item, assetKey) : undefined;
       if (!file) throw notFound('file of the asset', assetKey.slice(0, 100));
       await requireFile(x, deps, file);
       return fileReply(x, file);
@@ -80,7 +80,7 @@ interface AssetFile extends Partial<Pick<StacFile, 'root'>> {
   mediaType: string;
 }
 
-async function fileOf(
+async function findFile(
   x: Exchange,
   { pools, stac, catalog }: StacDeps,
   collection: Collection,

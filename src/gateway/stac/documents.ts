@@ -66,10 +66,10 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
     // STAC wants a licence, also where nobody says which.
     license: collection.about?.license ?? 'proprietary',
     ...(collection.about?.keywords ? { keywords: collection.about.keywords } : {}),
-    providers: providersOf(x, collection),
+    providers: listProviders(x, collection),
     extent: {
       spatial: { bbox: [collection.extent84 ?? WORLD] },
-      temporal: { interval: [hasCoverage(collection) ? intervalOf(collection) : [null, null]] },
+      temporal: { interval: [hasCoverage(collection) ? findInterval(collection) : [null, null]] },
     },
     ...(hasFeatures(collection) && collection.stac ? ownWords(collection.stac) : {}),
     links: [
@@ -82,11 +82,11 @@ export function stacCollectionDocument(x: Exchange, collection: Collection) {
       ...searchedLinks(collection),
       ...aboutLinks(x.baseUrl, collection),
     ] as Link[],
-    assets: assetsOf(x, collection),
+    assets: buildAssets(x, collection),
   };
 }
 
-function providersOf({ baseUrl }: Exchange, { about = {} }: Collection) {
+function listProviders({ baseUrl }: Exchange, { about = {} }: Collection) {
   const { publisher, sourceUrl } = about;
   const url = sourceUrl ? { url: sourceUrl } : {};
   return [
@@ -128,7 +128,7 @@ const OWN_WORDS: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /** From the first to the last acquisition; open where nothing tells. */
-function intervalOf(collection: RasterCollection): [string | null, string | null] {
+function findInterval(collection: RasterCollection): [string | null, string | null] {
   const instants = listInstants(collection);
   return [instants[0] ?? null, instants.at(-1) ?? null];
 }
@@ -191,7 +191,7 @@ function searchedLinks(collection: Collection): Link[] {
   }));
 }
 
-function assetsOf(x: Exchange, collection: Collection) {
+function buildAssets(x: Exchange, collection: Collection) {
   if (hasStoredTiles(collection)) {
     if (!isServed(collection, 'OgcTiles')) return {};
     const href = `${x.baseUrl}/ogc/tiles/collections/${collection.layerId}/tiles/WebMercatorQuad`;

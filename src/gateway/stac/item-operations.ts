@@ -141,7 +141,9 @@ function askedBy(body: Body): AskedSearch {
   requireLanguage(filter, language);
   const crs = body['filter-crs'];
   return {
-    ...{ limit: Math.min(limit, STAC_LIMITS.stacMax), offset, token: body.token },
+    limit: Math.min(limit, STAC_LIMITS.stacMax),
+    offset,
+    token: body.token,
     ids: listed(body.ids),
     collections: listed(body.collections),
     bbox: bbox && parseBox('bbox', bbox.join(',')),

@@ -118,7 +118,7 @@ function spatialFilter({ bbox, intersects }: AskedSearch): Expression | undefine
   if (intersects === undefined) return undefined;
   const tree = { op: 's_intersects', args: [{ property: GEOMETRY_COLUMN }, intersects] };
   const parsed = parseFilter('intersects', { text: tree, language: 'cql2-json' });
-  return checkFilter('intersects', parsed, schemaOf([], CRS84));
+  return checkFilter('intersects', parsed, buildSchema([], CRS84));
 }
 
 function ownFilter(fields: readonly Field[], query: AskedSearch): Expression | undefined {
@@ -128,7 +128,7 @@ function ownFilter(fields: readonly Field[], query: AskedSearch): Expression | u
   return checkFilter(
     'filter',
     plainNames(tree, names) as Expression,
-    schemaOf(fields, onEarth(query.filterCrs)),
+    buildSchema(fields, onEarth(query.filterCrs)),
   );
 }
 
@@ -137,7 +137,7 @@ function onEarth(filterCrs: Crs = CRS84): Crs {
   return filterCrs;
 }
 
-const schemaOf = (fields: readonly Field[], filterCrs: Crs) => ({
+const buildSchema = (fields: readonly Field[], filterCrs: Crs) => ({
   fields,
   idColumn: HIDDEN.row,
   geometryColumn: GEOMETRY_COLUMN,

@@ -72,7 +72,8 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     () => authenticator,
   );
   const authenticator: Authenticator = createAuthenticator(state, {
-    ...{ settle, attempts },
+    settle,
+    attempts,
     tokens: parts.tokens,
     isProvider: (key) => parts.providers.isEnabled(key),
     rules: () => rules.current,
@@ -115,7 +116,10 @@ export async function startAccess(foundation: Foundation, { events, rules }: Dat
     identity: { ...parts, sessions: authenticator.sessions },
     certificates,
     presentRights: new PresentRights({
-      ...{ apiKeys: state.apiKeys, users: state.users, clients: parts.clients, embedKeys },
+      apiKeys: state.apiKeys,
+      users: state.users,
+      clients: parts.clients,
+      embedKeys,
       certificates: certificates.trust,
       isProvider: (key) => parts.providers.isEnabled(key),
       rules: () => rules.current,
@@ -139,7 +143,7 @@ const concernsHolders = (kind: string) => kind !== RATE_LIMIT_KIND && givesRight
 
 /** Throws `forbidden` for a page that the key is not for. */
 function countEmbedded(request: CountedRequest, keys: EmbedKeys): void {
-  const origin = request.header('origin') ?? originOf(request.header('referer'));
+  const origin = request.header('origin') ?? findOrigin(request.header('referer'));
   const { principal, operation, path } = request;
   const use = { principal, operation, origin, layer: LAYER.exec(path)?.[1] };
   try {
@@ -154,6 +158,6 @@ function countEmbedded(request: CountedRequest, keys: EmbedKeys): void {
 /** The collection in a path. */
 const LAYER = /\/(?:collections|tiles)\/([^/]+)/;
 
-function originOf(url: string | undefined): string | undefined {
+function findOrigin(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 }

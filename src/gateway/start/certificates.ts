@@ -35,7 +35,9 @@ export function startCertificates(
     alerts.notify({ kind: 'certificate-expiring', severity: 'warning', subject: name, message });
   });
   const callers = new ClientCertificates({
-    ...{ mode, header, fromTls: config.server.tls.clientCa !== '' },
+    mode,
+    header,
+    fromTls: config.server.tls.clientCa !== '',
     judge: (proof, now) => trust.judge(proof, now),
     principalOf: (judgement, proof) => admitted(certifiedPrincipal(judgement, proof, rules())),
     expiring: (judgement, proof, now) => watch.look(judgement, proof, now),

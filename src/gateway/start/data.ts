@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { DEFAULT_ACCESS } from '../../core/access/access.js';
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import type { AccessPolicy } from '../../services/access/access.js';
-import { Sealing } from '../../services/access/keys/sealing.js';
 import { SecretKeys } from '../../services/access/keys/secret-keys.js';
+import { StateCipher } from '../../services/access/keys/state-cipher.js';
 import { Derivations } from '../../services/access/rules/derivations.js';
 import { FindingWatch, LossWatch, RenameWatch } from '../../services/access/rules/findings.js';
 import {
@@ -36,8 +36,8 @@ import { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import { readRemote } from '../../services/catalog/publish/remote.js';
 import { SourceIdentities } from '../../services/catalog/publish/source-identities.js';
 import { SourceLayers } from '../../services/catalog/publish/source-layers.js';
-import { findConnectionId } from '../../services/catalog/rasters/connected.js';
-import { registeredIn } from '../../services/catalog/rasters/registered.js';
+import { findConnectionId } from '../../services/catalog/rasters/connection-rasters.js';
+import { registeredIn } from '../../services/catalog/rasters/registered-rasters.js';
 import { findRelatedNotes } from '../../services/catalog/related-layers.js';
 import { SourceRecoveries } from '../../services/catalog/source-recoveries.js';
 import { TableActivity } from '../../services/catalog/table-activity.js';
@@ -56,10 +56,10 @@ import { Styles } from '../../services/styles/index.js';
 import { tellLostStyles } from '../../services/styles/of-files.js';
 import { exception } from '../../services/telemetry/log.js';
 import { rememberLayerLabels } from '../../services/telemetry/task-metrics.js';
-import { type Caching, startCaching } from '../../services/tiles/cache/index.js';
+import { type GatewayCache, startCaching } from '../../services/tiles/cache/index.js';
 import { folderName } from '../../stores/database/private-files.js';
 import { FileLedger } from '../../workers/files/file-ledger.js';
-import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import { ItemReplies } from '../features/item-replies.js';
 import { type Foundation, readRetention } from './foundation.js';
 import { tellQuarantined } from './quarantine.js';
@@ -76,7 +76,7 @@ export interface Data {
   readonly access: AccessPolicy;
   /** The catalog as a principal may read it. */
   readonly visible: VisibleCatalog;
-  readonly caching: Caching;
+  readonly caching: GatewayCache;
   /** Tells when others write to a file. */
   readonly versions: DataVersions;
   readonly items: ItemReplies;
@@ -107,7 +107,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const databases = new Databases(pools, config.postgis.startWaitMs);
   const imagery = new StacImagery(pools);
   const ledger = new FileLedger(dataDir, 0);
-  const sealing = new Sealing(config.security.stateKey);
+  const sealing = new StateCipher(config.security.stateKey);
   const identities = new SourceIdentities(OWN_FOLDERS.map((folder) => join(dataDir, folder)));
   const marker = new MarkerFile({
     published: {
@@ -115,8 +115,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
       find: (id) => catalog.published.byId(id),
       identify: (collection) => identities.of(collection),
     },
-    ...{ path: join(dataDir, MARKER_FILE), sealing },
-    ...{ documents: state.documents, collections: state.collections },
+    path: join(dataDir, MARKER_FILE),
+    sealing,
+    documents: state.documents,
+    collections: state.collections,
     onError: (error) => log.write('access.marker.failed', exception(error)),
   });
   const catalog = new Catalog({
@@ -140,7 +142,8 @@ export async function startData(foundation: Foundation): Promise<Data> {
   });
   const current = () => catalog.current;
   const rules = new AccessRules(state.documents, cluster.announcements, sealing, {
-    ...{ marker, defaultAccess: DEFAULT_ACCESS[config.access.default] },
+    marker,
+    defaultAccess: DEFAULT_ACCESS[config.access.default],
   });
   const secondNames = new SecondNames({
     documents: state.documents.announcing('access'),
@@ -188,7 +191,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const events = await startDataEvents(foundation, { catalog, visible, versions, caching });
   const allowed = new AllowedHosts(config.remote.allow);
   const attachmentParts = {
-    ...{ store: state.attachments, storage, pools, catalog: current },
+    store: state.attachments,
+    storage,
+    pools,
+    catalog: current,
     folder: storage.folder === undefined || config.state.url === '' ? '' : folderName(dataDir),
   };
   const edits = new Edits(
@@ -240,17 +246,22 @@ export async function startData(foundation: Foundation): Promise<Data> {
     layers,
     edits,
     geocoding: new Geocoding({
-      ...{ pools, dataDir, settings: config.geocoding },
+      pools,
+      dataDir,
+      settings: config.geocoding,
       visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
     }),
     sweepAttachments: () => sweepAttachments(attachmentParts),
     attachments: new Attachments({
       ...attachmentParts,
-      ...{ access, edits },
+      access,
+      edits,
       visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
     }),
     replicas: new Replicas({
-      ...{ pools, access, edits },
+      pools,
+      access,
+      edits,
       catalog: current,
       visible: (principal) => visible.of(principal).onEarth.serving('FeatureServer'),
       feed: events.feed,
@@ -340,9 +351,12 @@ function publishing(
 ): Pick<Data, 'connections' | 'sourceLayers' | 'publishedLayers' | 'display'> {
   const { documents, collections, rasters, attachments } = state;
   const settle = async () => void (await cluster.settle());
-  const keys = new SecretKeys(documents, new Sealing(config.security.stateKey));
+  const keys = new SecretKeys(documents, new StateCipher(config.security.stateKey));
   const connections = new Connections({
-    ...{ documents, keys, settings: config.connections, settle },
+    documents,
+    keys,
+    settings: config.connections,
+    settle,
     sources: () => (catalog.current.generation > 0 ? catalog.sources : config.data.sources),
     ping: (database) => pools.run('vector.ping', { database }, { deadlineMs: PING_MS }),
     listObjects: (store, query) => pools.run('ingest.objects', { store, ...query, timeoutMs: PING_MS }),
@@ -356,18 +370,27 @@ function publishing(
     },
   });
   const sourceLayers = new SourceLayers({
-    ...{ documents, rasters, connections },
+    documents,
+    rasters,
+    connections,
     ownFolders: OWN_FOLDERS.map((folder) => join(dataDir, folder)),
     catalog: () => catalog.current,
   });
   const publishedLayers = new PublishedLayers({
-    ...{ documents, collections, connections, pools, settle, derivations },
+    documents,
+    collections,
+    connections,
+    pools,
+    settle,
+    derivations,
     sources: sourceLayers,
     forget: (id) => attachments.forgetAll(id),
     catalog: () => catalog.current,
   });
   const display = new LayerDisplay({
-    ...{ documents, connections, pools },
+    documents,
+    connections,
+    pools,
     announcements: cluster.announcements,
     show: (shown) => catalog.layLayers(shown),
     connect: (urls) => databases.connect(urls),

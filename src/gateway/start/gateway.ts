@@ -14,7 +14,7 @@ import { auditTrail } from '../audit/admin/audit-trail.js';
 import { strayFailure } from '../geoservices/stray-requests.js';
 import { keepCertificate } from '../http/certificate-renewal.js';
 import { Dispatcher } from '../http/dispatch.js';
-import { Forwarding } from '../http/requests/forwarding.js';
+import { ForwardedHeaders } from '../http/requests/forwarded-headers.js';
 import { Idempotency } from '../http/requests/idempotency.js';
 import { HttpServer } from '../http/server.js';
 import { jsonPage, pageHeaders, problemPage } from '../pages/for-browsers.js';
@@ -141,7 +141,7 @@ function sendWebhooks(
   });
 }
 
-async function startServing(foundation: Foundation, served: Omit<Served, 'backlog'>) {
+async function startServing(foundation: Foundation, served: Omit<ServerParts, 'backlog'>) {
   const { dataDir, state, log } = foundation;
   const onError = (error: unknown) => log.write('audit.failed', { Error: String(error) });
   const backlog = new AuditBacklog(dataDir, state.audit, onError);
@@ -150,7 +150,7 @@ async function startServing(foundation: Foundation, served: Omit<Served, 'backlo
   return { backlog, server: serve(foundation, { ...served, backlog }) };
 }
 
-interface Served {
+interface ServerParts {
   operations: readonly Operation[];
   access: AccessServices;
   idempotency: Idempotency;
@@ -159,7 +159,7 @@ interface Served {
 
 function serve(
   { config, cluster, pools, state, log, dataFolder, serverMark }: Foundation,
-  { operations, access, idempotency, backlog }: Served,
+  { operations, access, idempotency, backlog }: ServerParts,
 ): HttpServer {
   const { vendor, publicUrl, trustProxy, port, tls } = config.server;
   // Browsers ask people for a certificate when servers do.
@@ -191,7 +191,7 @@ function serve(
     ...(certificate ? { certificate } : {}),
     strayFailure,
     pages: { headers: pageHeaders(), jsonPage, problemPage },
-    forwarding: new Forwarding({
+    forwarding: new ForwardedHeaders({
       publicUrl: publicUrl || undefined,
       trustProxy,
       fallbackHost: `localhost:${port}`,

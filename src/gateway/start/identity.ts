@@ -4,13 +4,13 @@ import { EndedTokens } from '../../services/access/identity/ended-tokens.js';
 import type { IdentityParts } from '../../services/access/identity/identity-parts.js';
 import { OAuthClients } from '../../services/access/identity/oauth-clients.js';
 import { SigningKeys } from '../../services/access/identity/signing-keys.js';
-import { Sealing } from '../../services/access/keys/sealing.js';
+import { StateCipher } from '../../services/access/keys/state-cipher.js';
 import { providerFetch } from '../../services/access/oidc/provider-fetch.js';
 import { ProviderTokens } from '../../services/access/oidc/provider-tokens.js';
 import { OidcProviders } from '../../services/access/oidc/providers.js';
 import { SignIns } from '../../services/access/oidc/sign-ins.js';
 import type { RuleSet } from '../../services/access/rules/rules.js';
-import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import type { Foundation } from './foundation.js';
 
@@ -29,14 +29,16 @@ export function startIdentity(
 ): Identity {
   const settle = async () => void (await cluster.settle());
   const { documents, users } = state;
-  const sealing = new Sealing(config.security.stateKey);
+  const sealing = new StateCipher(config.security.stateKey);
   const signing = new SigningKeys(documents, sealing, settle);
   const attempts = new Attempts(state.rateBuckets, config.security.passwordAttempts);
   const clients = new OAuthClients(documents, settle, attempts);
   const fetch = providerFetch(new AllowedHosts(config.remote.allow));
   const providers = new OidcProviders(documents, sealing, fetch, settle);
   const tokens = new Bearers({
-    ...{ keys: signing, clients, users },
+    keys: signing,
+    clients,
+    users,
     sessions: {
       find: (hash) => authenticator().sessions.find(hash),
       end: (hash) => authenticator().sessions.end(hash),
@@ -47,7 +49,10 @@ export function startIdentity(
     foreign: new ProviderTokens(providers, () => authenticator().users, rules),
   });
   const signIns = new SignIns({
-    ...{ providers, documents, sealing, rules },
+    providers,
+    documents,
+    sealing,
+    rules,
     users: () => authenticator().users,
     sessions: () => authenticator().sessions,
   });

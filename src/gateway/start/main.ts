@@ -3,7 +3,7 @@ import { DataLostError } from '../../services/kit/data-folder.js';
 import { createLog, exception, type Log } from '../../services/telemetry/log.js';
 import { applicationErrors, watchEventLoop } from '../../services/telemetry/metrics.js';
 import { watchCollections, watchResources } from '../../services/telemetry/process-metrics.js';
-import { joinSupervisor, type Supervised } from '../../supervisor/child.js';
+import { joinSupervisor, type SupervisorLink } from '../../supervisor/child.js';
 import { throwOutside, watchFaults } from '../../supervisor/faults.js';
 import { readGatewayStart } from '../../supervisor/gateway-start.js';
 import { EXIT_TEMPORARY } from '../../supervisor/messages.js';
@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   watchResources();
   let gateway: Gateway | undefined;
   let log: Log | undefined;
-  let supervised: Supervised | undefined;
+  let supervised: SupervisorLink | undefined;
   const first = (process.env.GRATICULE_GATEWAY ?? '1') === '1';
   const bars = first && process.stderr.isTTY ? await conversionBars(process.stderr) : undefined;
   try {

@@ -9,7 +9,7 @@ import type { IdentityParts } from '../../services/access/identity/identity-part
 import type { Users } from '../../services/access/identity/users.js';
 import type { ApiKeys } from '../../services/access/keys/api-keys.js';
 import type { EmbedKeys } from '../../services/access/keys/embed-keys.js';
-import { Sealing } from '../../services/access/keys/sealing.js';
+import { StateCipher } from '../../services/access/keys/state-cipher.js';
 import type { RateLimits } from '../../services/access/rate-limits.js';
 import type { Derivations } from '../../services/access/rules/derivations.js';
 import { listPermissions } from '../../services/access/rules/policy.js';
@@ -25,7 +25,7 @@ import type { SourceChange } from '../../services/catalog/inspections/readings.j
 import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
 import type { SourceLayers } from '../../services/catalog/publish/source-layers.js';
-import { manageRasters } from '../../services/catalog/rasters/managed.js';
+import { manageRasters } from '../../services/catalog/rasters/raster-management.js';
 import type { Cluster } from '../../services/cluster/cluster.js';
 import { createSharedTurns } from '../../services/cluster/turns.js';
 import type { Connections } from '../../services/connections/connections.js';
@@ -73,7 +73,7 @@ import { warmTile } from '../../services/tiles/load.js';
 import { folderName } from '../../stores/database/private-files.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
 import type { State } from '../../stores/state/state.js';
-import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import { createConfigDocument } from '../admin/config-document.js';
 import type { AdminDeps } from '../admin/deps.js';
 import { managementDocument } from '../admin/management-document.js';
@@ -157,12 +157,16 @@ export function startManagement(options: ManagementOptions): Management {
     await cluster.settle();
   };
   const merges = new Merges({
-    ...{ pools, edits: options.edits, dataDir: options.dataDir, catalog: () => catalog.current },
+    pools,
+    edits: options.edits,
+    dataDir: options.dataDir,
+    catalog: () => catalog.current,
     callers: { visible: options.visible, access: options.access },
   });
   const readMs = config.jobs.importSeconds * 1000;
   const imports = new ImportService({
-    ...{ pools, readMs },
+    pools,
+    readMs,
     jobs,
     dataDir: options.dataDir,
     publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
@@ -177,7 +181,7 @@ export function startManagement(options: ManagementOptions): Management {
     withdraw: ({ id, file, source }) => publish(`${id} was removed`, [{ source: file, table: source.table }]),
     merges,
   });
-  const sealing = new Sealing(config.security.stateKey);
+  const sealing = new StateCipher(config.security.stateKey);
   const { connections } = options;
   const secrets: SecretSource = {
     allowed: config.connections.secrets,
@@ -188,7 +192,9 @@ export function startManagement(options: ManagementOptions): Management {
   imports.addRemote(createObjectImport(pools, connections.activeStore));
   const settings = new GeoServicesSettings(options.layers, options.styles, () => catalog.current);
   const attachmentImport = new AttachmentImport({
-    ...{ pools, attachments: options.attachments, store: state.attachments },
+    pools,
+    attachments: options.attachments,
+    store: state.attachments,
     catalog: () => catalog.current,
   });
   imports.addRemote(geoServices(pools, secrets, settings, attachmentImport));
@@ -196,15 +202,22 @@ export function startManagement(options: ManagementOptions): Management {
   const { cache, tiles, visible } = options;
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
   const processes = new Processes({
-    ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
-    ...{ storage: options.storage, reload: publish, derivations },
+    pools,
+    jobs,
+    imports,
+    visible,
+    dataDir: options.dataDir,
+    storage: options.storage,
+    reload: publish,
+    derivations,
     approval: config.processes.approval,
     propose: (draft) => proposals.propose(draft),
     spoolBytes: config.processes.spool,
     pushDown: config.processes.pushDown,
     memoryBytes: config.processes.memory,
     callbacks: new Callbacks({
-      ...{ jobs, allowed: new AllowedHosts(config.remote.allow) },
+      jobs,
+      allowed: new AllowedHosts(config.remote.allow),
       documents: { status: (job, baseUrl) => statusInfo({ baseUrl }, job), results: resultLinks },
     }),
   });
@@ -220,7 +233,8 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     storage: options.storage,
     catalog: () => catalog.current,
-    ...{ visible, derivations },
+    visible,
+    derivations,
     cacheReach: tiles.reach,
     warm: async (request) => warmTile({ tiles, pools }, request),
     drop: async (layerId) =>
@@ -236,11 +250,15 @@ export function startManagement(options: ManagementOptions): Management {
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
   const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing });
   const shownLayers = new LayerFinder({
-    ...{ documents: state.documents, rasters: state.rasters, collections: state.collections, derivations },
+    documents: state.documents,
+    rasters: state.rasters,
+    collections: state.collections,
+    derivations,
     catalog: () => catalog.current,
   });
   const rasters = manageRasters({
-    ...{ state, readMs },
+    state,
+    readMs,
     catalog: () => catalog.current,
     dataDir: options.dataDir,
     storage: options.storage,
@@ -250,7 +268,8 @@ export function startManagement(options: ManagementOptions): Management {
     urlOf: objectUrl(process.env),
     storeOf: connections.storeFinder,
     folders: () => catalog.sources,
-    ...{ shownLayers, derivations },
+    shownLayers,
+    derivations,
   });
   const coverageImports = new CoverageImports({
     pools,
@@ -259,7 +278,13 @@ export function startManagement(options: ManagementOptions): Management {
     catalog: () => catalog.current,
   });
   const layerCopies = new LayerCopies({
-    ...{ connections, pools, jobs, imports, layers: options.layers, shownLayers, derivations },
+    connections,
+    pools,
+    jobs,
+    imports,
+    layers: options.layers,
+    shownLayers,
+    derivations,
     documents: state.documents,
     collections: state.collections,
     catalog: () => catalog.current,
@@ -292,12 +317,16 @@ export function startManagement(options: ManagementOptions): Management {
     rasters,
     coverageImports,
     migrationBatches: new MigrationBatches({
-      ...{ jobs, imports },
+      jobs,
+      imports,
       relationships: new BatchRelationships(options.layers, () => catalog.current),
     }),
     replicas: options.replicas,
     geoServerMigrations: new GeoServerMigrations({
-      ...{ pools, jobs, imports, coverages: coverageImports },
+      pools,
+      jobs,
+      imports,
+      coverages: coverageImports,
       dataDir: options.dataDir,
       catalog: () => catalog.current,
       words: new LayerWords(
@@ -374,7 +403,10 @@ export function startManagement(options: ManagementOptions): Management {
     return jobs.stop();
   };
   return {
-    ...{ operations, processes, start, close },
+    operations,
+    processes,
+    start,
+    close,
     waitFor: (job, ms, signal) => waitForJob(jobs, job, ms, signal),
     endWaits: () => jobs.endWaits(),
     isStopping: () => jobs.isStopping,

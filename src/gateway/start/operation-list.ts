@@ -44,7 +44,7 @@ import { type StreamingDeps, streamingOperations } from '../streams/operations.j
 import { stylesOperations } from '../styles/operations.js';
 import type { TilesDeps } from '../surface/tile-reply.js';
 import { tilesOperations } from '../tiles/operations.js';
-import { measuring } from './measured.js';
+import { measuring } from './measurement.js';
 
 export type AllSurfacesDeps = StreamingDeps &
   Omit<MapsDeps, 'symbols'> &

@@ -14,8 +14,8 @@ export function publishedTable(
   const rows = catalog.collections.map((c) => [
     String(c.layerId),
     c.id,
-    kindOf(c),
-    sizeOf(c),
+    formatKind(c),
+    formatSize(c),
     relativeFile(c.file),
   ]);
   const header = ['layer', 'collection', 'kind', 'size', 'source'];
@@ -57,7 +57,7 @@ export function listWarnings({ collections }: CatalogSnapshot): string[] {
   return collections.flatMap(({ id, warning }) => (warning === undefined ? [] : [`${id}: ${warning}`]));
 }
 
-function kindOf(collection: Collection): string {
+function formatKind(collection: Collection): string {
   return byData<string>(collection, {
     features: ({ source }) => source.geometryType,
     coverage: ({ bands }) => `raster, ${bands.length} band${bands.length === 1 ? '' : 's'}`,
@@ -65,7 +65,7 @@ function kindOf(collection: Collection): string {
   });
 }
 
-function sizeOf(collection: Collection): string {
+function formatSize(collection: Collection): string {
   return byData(collection, {
     features: ({ countEstimated, featureCount }) => `${countEstimated ? '~' : ''}${featureCount} features`,
     coverage: ({ raster }) => `${raster.width} x ${raster.height} px`,

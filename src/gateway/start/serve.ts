@@ -7,7 +7,7 @@ import { DataFolder, DataLostError } from '../../services/kit/data-folder.js';
 import { configuredBasemap } from '../../services/maps/basemap.js';
 import { broadcast } from '../../services/telemetry/event-metrics.js';
 import type { Log } from '../../services/telemetry/log.js';
-import type { ChildHandlers, PreparedReload, Supervised } from '../../supervisor/child.js';
+import type { ChildHandlers, PreparedReload, SupervisorLink } from '../../supervisor/child.js';
 import type { GatewayStart } from '../../supervisor/gateway-start.js';
 import { useBasemap } from '../pages/maps/basemap.js';
 import type { GatewayOptions } from './foundation.js';
@@ -19,7 +19,7 @@ export interface GatewayPlace extends Pick<GatewayOptions, 'runDir' | 'first' | 
   start: GatewayStart;
   env: NodeJS.ProcessEnv;
   /** Reports to the supervisor; the handlers take what it sends. */
-  join(handlers: Omit<ChildHandlers, 'onDrain'>): Supervised;
+  join(handlers: Omit<ChildHandlers, 'onDrain'>): SupervisorLink;
   /** Opens the log that the configuration describes. */
   openLog(config: Config): Log;
   /** Writes what a person at the terminal reads. */
@@ -101,7 +101,7 @@ function formatGreeting({ catalog, firstKey, port }: Gateway, { server, data }: 
   return table;
 }
 
-function watchSources(gateway: Gateway, supervised: Supervised): void {
+function watchSources(gateway: Gateway, supervised: SupervisorLink): void {
   gateway.catalog.watch((paths) => {
     const further = paths.length > 1 ? ` and ${paths.length - 1} more` : '';
     supervised.requestReload(`${paths[0]}${further} changed`, toChanges(paths));
@@ -116,7 +116,7 @@ async function prepareReload(
   gateway: Gateway,
   place: GatewayPlace,
   log: Log,
-  { requestReload }: Pick<Supervised, 'requestReload'>,
+  { requestReload }: Pick<SupervisorLink, 'requestReload'>,
   round: { changes: readonly SourceChange[] | undefined; onProgress: () => void },
 ): Promise<PreparedReload> {
   const { config } = readConfig(place);

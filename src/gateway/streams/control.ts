@@ -92,7 +92,7 @@ function act(session: Session, frame: Control, deps: ControlDeps): void {
 }
 
 function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: ControlDeps): void {
-  const id = idOf(frame, 'invalid-subscription-id');
+  const id = getId(frame, 'invalid-subscription-id');
   if (!session.subscriptions.has(id) && session.subscriptions.size >= STREAM_LIMITS.streamSubscriptions)
     throw new ControlError(
       'subscription-limit-reached',
@@ -123,12 +123,12 @@ function subscribe(session: Session, frame: Control, { hub, visible, mayAll }: C
 }
 
 function unsubscribe(session: Session, frame: Control, { hub }: ControlDeps): void {
-  const id = idOf(frame, 'invalid-unsubscribe');
+  const id = getId(frame, 'invalid-unsubscribe');
   if (!hub.unsubscribe(session, id))
     throw new ControlError('subscription-not-found', 'There is no subscription of this id.', id);
 }
 
-function idOf({ subscriptionId: id }: Control, code: ControlCode): string {
+function getId({ subscriptionId: id }: Control, code: ControlCode): string {
   if (typeof id !== 'string' || id === '' || id.length > LIMITS.subscriptionId || id === DEFAULT_SUBSCRIPTION)
     throw new ControlError(
       code,

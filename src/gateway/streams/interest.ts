@@ -48,7 +48,7 @@ export function readInterest(
   const { serviceId } = params;
   if (serviceId !== undefined && serviceId !== SERVICE_ID)
     throw badParameter('serviceId', `must be '${SERVICE_ID}'`);
-  const layers = layersOf(params.layers, visible);
+  const layers = readLayers(params.layers, visible);
   if (!layers && serviceId === undefined && !mayAll)
     throw new ApiError(
       'unauthenticated',
@@ -61,18 +61,20 @@ export function readInterest(
   )
     ? onlyLayer(layers, visible)
     : undefined;
-  const area = only && areaOf(params.polygon, only);
+  const area = only && parseArea(params.polygon, only);
   return {
     layers,
     ...(serviceId === undefined ? {} : { service: SERVICE_ID }),
-    bbox: area?.bbox ?? boxOf(params.bbox, params.bboxCrs),
-    filter: only && and(area?.filter, filterOf(params, only)),
+    bbox: area?.bbox ?? readBox(params.bbox, params.bboxCrs),
+    filter: only && and(area?.filter, findFilter(params, only)),
     datetime:
-      params.datetime === undefined ? undefined : datetimeParam.parse(textOf('datetime', params.datetime)),
+      params.datetime === undefined
+        ? undefined
+        : datetimeParam.parse(formatText('datetime', params.datetime)),
   };
 }
 
-function layersOf(value: unknown, visible: CatalogSnapshot): number[] | undefined {
+function readLayers(value: unknown, visible: CatalogSnapshot): number[] | undefined {
   if (value === undefined) return undefined;
   const list = Array.isArray(value) ? value : [value];
   if (list.length === 0 || list.length > MAX_LAYERS)
@@ -92,7 +94,7 @@ function onlyLayer(layers: number[] | undefined, visible: CatalogSnapshot): Vect
   return visible.byLayerId(layers[0]!) as VectorCollection;
 }
 
-function boxOf(value: unknown, crs: unknown): Box | undefined {
+function readBox(value: unknown, crs: unknown): Box | undefined {
   if (!BOX_CRS.includes(crs)) throw badParameter('bboxCrs', 'must be EPSG:4326');
   if (value === undefined) return undefined;
   if (!Array.isArray(value) || value.length !== 4 || !value.every(Number.isFinite))
@@ -105,7 +107,7 @@ function boxOf(value: unknown, crs: unknown): Box | undefined {
 }
 
 /** Features that touch the polygon; its box finds them. */
-function areaOf(polygon: unknown, layer: VectorCollection): { bbox: Box; filter: Expression } | undefined {
+function parseArea(polygon: unknown, layer: VectorCollection): { bbox: Box; filter: Expression } | undefined {
   if (polygon === undefined) return undefined;
   const { type, coordinates } = (polygon ?? {}) as { type?: unknown; coordinates?: unknown };
   if (type !== 'Polygon' && type !== 'MultiPolygon')
@@ -124,7 +126,7 @@ function areaOf(polygon: unknown, layer: VectorCollection): { bbox: Box; filter:
   }
 }
 
-function filterOf(
+function findFilter(
   { filter, filterLang = 'cql2-text' }: AskedInterest,
   layer: VectorCollection,
 ): Expression | undefined {
@@ -135,7 +137,7 @@ function filterOf(
     const json = filterLang === 'cql2-json';
     const tree = json
       ? parseJson(typeof filter === 'string' ? parseJsonText(filter, 'all') : filter)
-      : parseText(textOf('filter', filter));
+      : parseText(formatText('filter', filter));
     return check(tree, { ...layer.source, filterCrs: CRS84 });
   } catch (error) {
     if (!(error instanceof Cql2Error || error instanceof SyntaxError || error instanceof JsonBoundsError))
@@ -144,7 +146,7 @@ function filterOf(
   }
 }
 
-function textOf(name: string, value: unknown): string {
+function formatText(name: string, value: unknown): string {
   if (typeof value !== 'string') throw badParameter(name, 'must be text');
   return value;
 }

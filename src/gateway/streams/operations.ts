@@ -160,7 +160,7 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   hub.requirePlace(visitor);
   const mayAll = permits(principal, 'admin:read');
   const visible = () => deps.visible(principal);
-  const interestParams = askedOf(x);
+  const interestParams = readAskedInterest(x);
   const isSubscribed = Object.values(interestParams).some((value) => value !== undefined);
   // A WebSocket may be opened without a subscription; server-sent events cannot ask for one later. Who has no key
   // says in either case what it is about.
@@ -172,7 +172,7 @@ function listen(x: Exchange<typeof params>, deps: StreamingDeps): Reply {
   const policy = word('onSlow', x.params.onSlow, SLOW_POLICIES);
   const format = word('format', x.params.format, ['json', BINARY] as const);
   const compress = word('compress', x.params.compress, ['true', 'false'] as const);
-  const beginning = resumption({ mode: x.params.mode, cursor: cursorOf(x) });
+  const beginning = resumption({ mode: x.params.mode, cursor: findCursor(x) });
   const begin = (session: Session) => {
     if (policy) session.policy = policy;
     if (!interest) return;
@@ -201,7 +201,7 @@ function word<T extends string>(name: string, value: string | undefined, words: 
   throw badParameter(name, `must be one of ${words.join(', ')}`);
 }
 
-function askedOf({ params: p }: Exchange<typeof params>): AskedInterest {
+function readAskedInterest({ params: p }: Exchange<typeof params>): AskedInterest {
   return {
     serviceId: p.serviceId,
     layers: p.layers?.map(Number),
@@ -213,7 +213,7 @@ function askedOf({ params: p }: Exchange<typeof params>): AskedInterest {
   };
 }
 
-function cursorOf({ params: p }: Exchange<typeof params>): number | undefined {
+function findCursor({ params: p }: Exchange<typeof params>): number | undefined {
   const text = p.cursor ?? p.lastEventId;
   if (text === undefined) return undefined;
   if (!/^\d{1,16}$/.test(text)) throw badParameter('cursor', 'must be an integer of at least 0');

@@ -3,9 +3,9 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { utf8 } from '../../core/values/json.js';
 import { JsonBoundsError, parseJsonText } from '../../core/values/json-bounds.js';
 import { changeFrame } from '../../services/streams/frames.js';
-import type { CloseReason, Session, Shared, Transport } from '../../services/streams/session.js';
+import type { CloseReason, FrameSender, Session, Transport } from '../../services/streams/session.js';
 import { type ControlDeps, control, sendError } from './control.js';
-import { packedChange, packedFrame, unpackFrame } from './packed.js';
+import { packedChange, packedFrame, unpackFrame } from './packed-frames.js';
 
 export interface SocketOptions {
   /** Frames are MessagePack maps instead of JSON text. */
@@ -63,7 +63,7 @@ export function streamSocket({ binary, compress, open, deps }: SocketOptions) {
   };
 }
 
-function sharedBy(socket: Socket, binary: boolean): Shared {
+function sharedBy(socket: Socket, binary: boolean): FrameSender {
   return {
     form: binary ? 'MessagePack' : 'JSON',
     frame: binary ? packedChange : changeFrame,

@@ -135,14 +135,14 @@ export function aboutLinks(baseUrl: string, { about = {}, derivedFrom = [] }: Co
     ...(terms ? [{ href: terms, rel: 'license', title: license ?? 'Licence' }] : []),
     ...(sourceUrl ? [{ href: sourceUrl, rel: 'via', title: 'Source of the data' }] : []),
     ...derivedFrom.map((source) => ({
-      href: baseUrl + pathOf(source),
+      href: baseUrl + buildPath(source),
       rel: 'via',
       title: `${source.title}: this collection is a copy of it`,
     })),
   ];
 }
 
-function pathOf(collection: Collection): string {
+function buildPath(collection: Collection): string {
   if (hasFeatures(collection)) return `/ogc/features/collections/${collection.id}`;
   return hasCoverage(collection) ? `/ogc/coverages/collections/${collection.id}` : `/tiles/${collection.id}`;
 }

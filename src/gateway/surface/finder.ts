@@ -86,8 +86,8 @@ export function find(
   collections: readonly Collection[],
 ): Finder {
   const { q, kind, place, sort = 'source', page } = x.params;
-  const boxes = place === undefined ? undefined : boxesOf(place, places);
-  const result = searchCollections(collections, searchOf(x.params, boxes));
+  const boxes = place === undefined ? undefined : listBoxes(place, places);
+  const result = searchCollections(collections, buildSearch(x.params, boxes));
   const last = Math.max(1, Math.ceil(result.length / PAGE));
   const at = Math.min(page, last);
   return {
@@ -103,7 +103,7 @@ export function find(
 }
 
 /** What a search looks for; nothing is in a place that is not known. */
-function searchOf({ q, kind, place, sort = 'source' }: FinderParams, boxes: readonly Box[] | undefined) {
+function buildSearch({ q, kind, place, sort = 'source' }: FinderParams, boxes: readonly Box[] | undefined) {
   return {
     words: splitSearchWords(q),
     kind,
@@ -124,13 +124,13 @@ export function chosenCollections(
   const { q, kind, place, sort, page } = params;
   if (page !== 1) throw badParameter('page', 'is only for the HTML page (f=html): documents list everything');
   if ([q, kind, place, sort].every((term) => term === undefined)) return collections;
-  const boxes = place === undefined ? undefined : boxesOf(place, places);
+  const boxes = place === undefined ? undefined : listBoxes(place, places);
   if (place !== undefined && !boxes)
     throw badParameter(
       'place',
       `'${place.slice(0, 60)}' is not a country or region of Natural Earth. Use one by its name, or west,south,east,north`,
     );
-  return searchCollections(collections, searchOf(params, boxes)).map(({ collection }) => collection);
+  return searchCollections(collections, buildSearch(params, boxes)).map(({ collection }) => collection);
 }
 
 /** The words of a search. */
@@ -138,7 +138,7 @@ export function splitSearchWords(q = ''): string[] {
   return q.split(/\s+/).filter(Boolean).slice(0, MAX_WORDS);
 }
 
-function boxesOf(place: string, places: RegionBoxes): readonly Box[] | undefined {
+function listBoxes(place: string, places: RegionBoxes): readonly Box[] | undefined {
   const numbers = place.split(',').map(Number);
   if (numbers.length === 4 && numbers.every(Number.isFinite)) return [numbers as unknown as Box];
   return places.find(place);

@@ -43,7 +43,7 @@ const range = {
 };
 
 /** The one sprite, at one of its sizes, and which part of it. */
-function spriteOf(title: string) {
+function parseSprite(title: string) {
   return {
     ...pathString(
       'sprite',
@@ -113,7 +113,7 @@ export function symbolOperations(symbols: Symbols, place: SymbolPlace): Operatio
       summary: 'Icons',
       description:
         'Places of the icons, or the picture of all, as the `sprite` of MapLibre styles asks for them.',
-      params: { ...params, sprite: spriteOf(place.sprite) },
+      params: { ...params, sprite: parseSprite(place.sprite) },
       responses: {
         200: { description: 'Index or picture', content: { 'application/json': null, 'image/png': null } },
         404: { description: 'There is no such sprite' },

@@ -49,14 +49,14 @@ export function tileReply(tile: Tile): Reply {
 function newReply(tile: Tile): Reply {
   const { body, mediaType, encoding, tag: etag, lifetime = 'none', names: cacheTags, hasSecondForm } = tile;
   const cacheControl = formatCacheControl(lifetime);
-  const headers = headersOf(tile);
+  const headers = collectHeaders(tile);
   const constant = { block: undefined, secondForm: hasSecondForm ? ('gzip' as const) : undefined };
   if (!body) return { status: 204, cacheControl, cacheTags, constant, headers };
   // One literal, no spread: V8 gives each object made by spreading a hidden class of its own, and then every read misses.
   return { status: 200, mediaType, body, encoding, etag, cacheControl, cacheTags, constant, headers };
 }
 
-function headersOf({ dropped = 0, shown, lost = [] }: Tile): Reply['headers'] {
+function collectHeaders({ dropped = 0, shown, lost = [] }: Tile): Reply['headers'] {
   if (dropped === 0 && !shown && lost.length === 0) return undefined;
   return {
     ...(dropped > 0 ? { 'graticule-dropped-features': String(dropped) } : {}),

@@ -137,7 +137,7 @@ export function tilesetDocument(x: Exchange, set: TileMatrixSet, subject: Tilese
     version: collection?.version,
     attribution: findAttribution(collection),
     centerPoint: extent && centerPoint(set, zooms, extent),
-    layers: collections.flatMap((one) => layersOf(set, one)),
+    layers: collections.flatMap((one) => listLayers(set, one)),
     links: [
       ...formatLinks(x, `${tilesetsPath(subject)}/${set.id}`, tilesetFormats(subject, set), x.query),
       // Its own page is among those above.
@@ -186,7 +186,7 @@ function centerPoint(set: TileMatrixSet, zooms: readonly number[], extent: Box) 
   return { coordinates: computeCentre(extent), crs: CRS84.uri, tileMatrix: id, scaleDenominator, cellSize };
 }
 
-function layersOf(set: TileMatrixSet, collection: Collection): object[] {
+function listLayers(set: TileMatrixSet, collection: Collection): object[] {
   if (hasStoredTiles(collection)) return collection.vectorLayers.map(archivedLayer);
   const zooms = listZooms(set, [collection]);
   const { id, title, description, extent84 } = collection;
@@ -196,7 +196,7 @@ function layersOf(set: TileMatrixSet, collection: Collection): object[] {
       title,
       description: description || undefined,
       dataType: hasFeatures(collection) ? 'vector' : 'coverage',
-      geometryDimension: hasFeatures(collection) ? dimensionOf(collection) : undefined,
+      geometryDimension: hasFeatures(collection) ? findDimension(collection) : undefined,
       minTileMatrix: set.matrices[zooms[0] ?? 0]!.id,
       maxTileMatrix: set.matrices[zooms.at(-1) ?? 0]!.id,
       boundingBox: extent84 && boundingBox(extent84),
@@ -205,7 +205,7 @@ function layersOf(set: TileMatrixSet, collection: Collection): object[] {
   ];
 }
 
-function dimensionOf(collection: VectorCollection): number | undefined {
+function findDimension(collection: VectorCollection): number | undefined {
   const type = collection.source.geometryType;
   if (type.includes('Point')) return 0;
   if (type.includes('Line')) return 1;

@@ -33,7 +33,7 @@ export function tileJson(
   }: { template?: string; format?: Format | undefined } = {},
 ) {
   const { collection, collections } = subject;
-  const { minzoom, maxzoom } = zoomsOf(collections);
+  const { minzoom, maxzoom } = buildZooms(collections);
   const whole = jointExtent(collections);
   const extent = whole && withinMercator(whole);
   const [longitude, latitude] = extent ? computeCentre(extent) : [0, 0];
@@ -52,30 +52,30 @@ export function tileJson(
     bounds: extent && uncrossed(extent),
     center: extent && [longitude, latitude, zoom],
     ...(isVectorFormat(format)
-      ? { encoding: format.name, vector_layers: collections.flatMap(layersOf) }
+      ? { encoding: format.name, vector_layers: collections.flatMap(listLayers) }
       : {}),
   };
 }
 
-function zoomsOf(collections: readonly Collection[]): { minzoom: number; maxzoom: number } {
+function buildZooms(collections: readonly Collection[]): { minzoom: number; maxzoom: number } {
   const ranges = collections.map(tileLevels);
   const minzoom = Math.min(LIMITS.tileZoom, ...ranges.map(({ first }) => first));
   const maxzoom = Math.max(0, ...ranges.map(({ last }) => last));
   return { minzoom: Math.max(0, minzoom), maxzoom: Math.min(LIMITS.tileZoom, maxzoom) };
 }
 
-function layersOf(collection: Collection) {
+function listLayers(collection: Collection) {
   if (hasCoverage(collection)) return [];
-  const { minzoom, maxzoom } = zoomsOf([collection]);
+  const { minzoom, maxzoom } = buildZooms([collection]);
   if (hasStoredTiles(collection))
     return collection.vectorLayers.map((layer) => ({ minzoom, maxzoom, ...layer }));
   const { id, title, description } = collection;
-  return [{ id, description: description || title, fields: fieldsOf(collection), minzoom, maxzoom }];
+  return [{ id, description: description || title, fields: collectFields(collection), minzoom, maxzoom }];
 }
 
 const TYPES: Partial<Record<FieldType, string>> = { integer: 'Number', number: 'Number', boolean: 'Boolean' };
 
-function fieldsOf(collection: VectorCollection): Record<string, string> {
+function collectFields(collection: VectorCollection): Record<string, string> {
   const carried = listTileProperties(collection);
   const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
   return Object.fromEntries(fields.map(({ name, type }) => [name, TYPES[type] ?? 'String']));

@@ -82,12 +82,12 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         404: { description: 'No such collection' },
       },
       run(x) {
-        const collections = collectionsOf(x, deps.visible(x.principal), x.params.layers);
+        const collections = listCollections(x, deps.visible(x.principal), x.params.layers);
         const [collection] = collections.length === 1 ? collections : [];
         const names = collections.map(({ id }) => id).join(',');
-        const format = encodingOf(collections, x.params.encoding);
+        const format = findEncoding(collections, x.params.encoding);
         const ending = format && format !== tileFormats(collections)[0] ? `.${format.name}` : '';
-        const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}${ending}${timeOf(x.query)}`;
+        const template = `${x.baseUrl}${XYZ_PATH}/${names}/{z}/{x}/{y}${ending}${formatTime(x.query)}`;
         const subject = { as: 'data', collections, collection } as const;
         return documentReply(x, tileJson(x, subject, { template, format }), () => '');
       },
@@ -103,7 +103,12 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
         z: pathInteger('z', 'Zoom level.'),
         x: pathInteger('x', 'Column.'),
         y: row,
-        ...{ datetime, subset, filter, filterLang, filterCrs, properties },
+        datetime,
+        subset,
+        filter,
+        filterLang,
+        filterCrs,
+        properties,
         ...lookParams,
       },
       // Maps of the web ask for whatever is in view: nothing there is no failure.
@@ -112,10 +117,10 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
       run(x) {
         const catalog = deps.visible(x.principal);
         const make = () => {
-          const collections = collectionsOf(x, catalog, x.params.layers);
+          const collections = listCollections(x, catalog, x.params.layers);
           const { z, x: column, y } = x.params;
           const at = tileAddress(WEB_MERCATOR_QUAD, String(z), y.y, column);
-          return narrowTile(collections, at, formatOf(collections, y.format), {
+          return narrowTile(collections, at, parseFormat(collections, y.format), {
             ...x.params,
             scale: y.scale,
           });
@@ -127,7 +132,7 @@ export function xyzOperations(deps: TilesDeps): Operation[] {
 }
 
 /** The encoding of vector tiles that is asked for; undefined leaves it to the server. Throws 400 where there are none. */
-function encodingOf(collections: readonly Collection[], name: string | undefined): Format | undefined {
+function findEncoding(collections: readonly Collection[], name: string | undefined): Format | undefined {
   const format = VECTOR_FORMATS.find((one) => one.name === name);
   if (format && !tileFormats(collections).includes(format))
     throw badParameter('encoding', 'is for collections that have vector tiles');
@@ -135,13 +140,13 @@ function encodingOf(collections: readonly Collection[], name: string | undefined
 }
 
 /** The time that tiles are described for is that of their URLs. */
-function timeOf(query: string): string {
+function formatTime(query: string): string {
   const time = query.split('&').find((part) => part.startsWith('datetime='));
   return time ? `?${time}` : '';
 }
 
 /** An archive cannot be put together with others. */
-function collectionsOf(
+function listCollections(
   x: Pick<Exchange, 'baseUrl'>,
   catalog: CatalogSnapshot,
   names: readonly string[],
@@ -149,7 +154,7 @@ function collectionsOf(
   return selectCollections(x, catalog, names, names.length > 1 ? isMade : () => true);
 }
 
-function formatOf(collections: readonly Collection[], extension: Format | undefined): Format {
+function parseFormat(collections: readonly Collection[], extension: Format | undefined): Format {
   const offered = tileFormats(collections);
   const format = extension ?? offered[0]!;
   if (offered.includes(format)) return format;

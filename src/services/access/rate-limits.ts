@@ -79,7 +79,7 @@ export class RateLimits {
   async load(): Promise<void> {
     const stored = await this.#options.documents.list<RateLimitPolicy>(RATE_LIMIT_KIND);
     const before = new Map(this.#limits.map((limit) => [limit.id, limit]));
-    this.#limits = stored.filter(({ body }) => body.enabled).map(limitOf);
+    this.#limits = stored.filter(({ body }) => body.enabled).map(buildLimit);
     for (const limit of this.#limits) {
       const old = before.get(limit.id);
       if (old && !isSameSize(old, limit)) this.#forget(limit);
@@ -111,7 +111,7 @@ export class RateLimits {
     return counted.every(({ purse }) => purse.tokens >= 1) ? spend(counted) : this.#countLater(counted);
   }
 
-  async #countLater(counted: readonly Counted[]): Promise<LimitHeaders> {
+  async #countLater(counted: readonly LimitUse[]): Promise<LimitHeaders> {
     for (;;) {
       // Another request may have spent what this one waited for.
       const lacking = counted.find(({ purse }) => purse.tokens < 1);
@@ -126,10 +126,10 @@ export class RateLimits {
   }
 
   async #take(limit: Limit, subject: string, purse: Purse): Promise<void> {
-    const size = sizeOf(limit);
+    const size = buildSize(limit);
     const share = Math.max(1, Math.floor(size.capacity * SHARE));
     try {
-      const { taken, left } = await this.#options.buckets.take(bucketOf(limit, subject), share, size);
+      const { taken, left } = await this.#options.buckets.take(formatBucket(limit, subject), share, size);
       purse.tokens += taken;
       purse.left = left;
       // Nobody asks before there can be another token.
@@ -184,13 +184,13 @@ export class RateLimits {
 
   async #statusOf(limit: Limit, key: string): Promise<(LimitStatus & { isCounted: boolean }) | undefined> {
     const { buckets } = this.#options;
-    const size = sizeOf(limit);
+    const size = buildSize(limit);
     const subject = this.#subjectNamed(limit.policy, key);
     if (subject === undefined) return undefined;
     const left =
       subject === ANY_SUBJECT
         ? await buckets.leastLeft(`${limit.id} `, size)
-        : await buckets.left(bucketOf(limit, subject), size);
+        : await buckets.left(formatBucket(limit, subject), size);
     // Tokens that this process has taken and not spent are left, too.
     const own = subject === ANY_SUBJECT ? 0 : (this.#purses.peek(`${limit.id} ${subject}`)?.tokens ?? 0);
     return {
@@ -232,7 +232,7 @@ function ownLimit({ id, name, limit }: Principal): Limit | undefined {
 /** As a header may have it. */
 const printable = (text: string) => text.replace(/[^\x20-\x7e]/g, '?');
 
-interface Counted {
+interface LimitUse {
   readonly limit: Limit;
   readonly purse: Purse;
   readonly subject: string;
@@ -243,16 +243,16 @@ function named(key: string, subject: string | undefined): string | undefined {
 }
 
 /** Spends a token of each; tells of the limit of which least is left. */
-function spend(counted: readonly Counted[]): LimitHeaders {
+function spend(counted: readonly LimitUse[]): LimitHeaders {
   for (const { purse } of counted) purse.tokens--;
   const nearest = counted.reduce((a, b) => (share(b) < share(a) ? b : a));
   const { limit, purse } = nearest;
-  return headersOf(limit, purse);
+  return buildHeaders(limit, purse);
 }
 
-const share = ({ limit, purse }: Counted) => (purse.left + purse.tokens) / limit.policy.requestsPerWindow;
+const share = ({ limit, purse }: LimitUse) => (purse.left + purse.tokens) / limit.policy.requestsPerWindow;
 
-function headersOf({ policy }: Limit, { left, tokens }: Purse): LimitHeaders {
+function buildHeaders({ policy }: Limit, { left, tokens }: Purse): LimitHeaders {
   const { requestsPerWindow: most, windowDurationSeconds: window } = policy;
   const name = JSON.stringify(printable(policy.name));
   const remaining = Math.max(0, Math.floor(left + tokens));
@@ -261,17 +261,17 @@ function headersOf({ policy }: Limit, { left, tokens }: Purse): LimitHeaders {
 }
 
 function refusal(limit: Limit, purse: Purse): ApiError {
-  const { policy, state } = headersOf(limit, purse);
+  const { policy, state } = buildHeaders(limit, purse);
   const retryAfter = Math.max(1, Math.ceil((purse.emptyUntil - Date.now()) / 1000));
   return new ApiError('too-many-requests', `The rate limit '${limit.policy.name}' is used up.`, {
     headers: { 'retry-after': String(retryAfter), 'ratelimit-policy': policy, ratelimit: state },
   });
 }
 
-function sizeOf({ policy }: Limit): BucketSize {
+function buildSize({ policy }: Limit): BucketSize {
   return { capacity: policy.requestsPerWindow, windowMs: policy.windowDurationSeconds * 1000 };
 }
 
-const bucketOf = ({ id }: Limit, subject: string) => `${id} ${subject}`;
+const formatBucket = ({ id }: Limit, subject: string) => `${id} ${subject}`;
 
-const limitOf = ({ id, body }: StoredDocument<RateLimitPolicy>): Limit => ({ id, policy: body });
+const buildLimit = ({ id, body }: StoredDocument<RateLimitPolicy>): Limit => ({ id, policy: body });

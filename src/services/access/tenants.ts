@@ -47,7 +47,7 @@ export class Tenants {
   }
 
   async #write(counts: ReadonlyMap<string, number>): Promise<void> {
-    const day = dayOf(Date.now());
+    const day = formatDay(Date.now());
     this.#keep(day, await this.usage.add(day, counts));
   }
 
@@ -60,7 +60,7 @@ export class Tenants {
     const stored = await this.documents.list<Tenant>(TENANT_KIND);
     this.#tenants = new Map(stored.map(({ id, body }) => [id, body]));
     if (!stored.some(({ body }) => body.requestsPerDay !== undefined)) return;
-    const day = dayOf(Date.now());
+    const day = formatDay(Date.now());
     const usages = await this.usage.list(day);
     this.#keep(day, new Map(usages.map(({ tenantId, requests }) => [tenantId, requests])));
   }
@@ -88,7 +88,7 @@ export class Tenants {
 
   #requestsToday(tenantId: string): number {
     const { day, requests } = this.#written;
-    const written = day === dayOf(Date.now()) ? (requests.get(tenantId) ?? 0) : 0;
+    const written = day === formatDay(Date.now()) ? (requests.get(tenantId) ?? 0) : 0;
     return written + this.#requests.unwritten(tenantId);
   }
 
@@ -107,8 +107,12 @@ export class Tenants {
     by: string,
   ): Promise<StoredDocument<Tenant>> {
     const tenant: Tenant = {
-      ...{ displayName: displayName ?? tenantId, plan: plan ?? null, status: 'Active' },
-      ...{ suspendedAt: null, deletedAt: null, ...(layers ? { layers } : {}) },
+      displayName: displayName ?? tenantId,
+      plan: plan ?? null,
+      status: 'Active',
+      suspendedAt: null,
+      deletedAt: null,
+      ...(layers ? { layers } : {}),
       ...(requestsPerDay === undefined ? {} : { requestsPerDay }),
     };
     const stored = await this.#rules().create(TENANT_KIND, tenantId, tenant, by);
@@ -153,7 +157,7 @@ export class Tenants {
 }
 
 /** UTC, `2026-11-24`. */
-const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
+const formatDay = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 function usedUp(most: number): ApiError {
   const seconds = Math.ceil((DAY_MS - (Date.now() % DAY_MS)) / 1000);

@@ -91,7 +91,7 @@ export class AlertStream implements Alerts {
     const subscriber = new AlertSubscriber(socket, principal, clientLabel);
     this.#subscribers.set(subscriber.id, subscriber);
     const message = 'Alerts follow.';
-    subscriber.send(frameOf('status', { status: 'connected', message, subscriberId: subscriber.id }));
+    subscriber.send(formatFrame('status', { status: 'connected', message, subscriberId: subscriber.id }));
     return {
       // Subscribers only listen.
       message: nothing,
@@ -132,7 +132,7 @@ export class AlertStream implements Alerts {
 
   #all(type: 'alert' | 'heartbeat', members: Record<string, unknown>): void {
     if (this.#subscribers.size === 0) return;
-    const frame = frameOf(type, members);
+    const frame = formatFrame(type, members);
     for (const subscriber of this.#subscribers.values()) subscriber.send(frame);
   }
 
@@ -143,6 +143,6 @@ export class AlertStream implements Alerts {
   }
 }
 
-function frameOf(type: string, members: Record<string, unknown>): string {
+function formatFrame(type: string, members: Record<string, unknown>): string {
   return JSON.stringify({ type, timestamp: new Date().toISOString(), ...members });
 }

@@ -23,8 +23,14 @@ export async function featuresThere(
     const { features } = await runTask(x, pools as Pools, 'vector.items', {
       source,
       filter: and(filter, equalsAny(source.idColumn, page.map(exactInteger)))!,
-      ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
-      ...{ fields: [], skipGeometry: true, limit: page.length, offset: 0 },
+      format: 'geojson',
+      crs: CRS84.proj,
+      swapAxes: false,
+      precision: 7,
+      fields: [],
+      skipGeometry: true,
+      limit: page.length,
+      offset: 0,
     });
     for (const { id } of featureTexts(features)) there.add(id);
   }

@@ -32,7 +32,7 @@ export async function withForm<T>(
   work: (form: AttachmentForm) => Promise<T>,
 ): Promise<T> {
   if (/^application\/x-www-form-urlencoded\b/i.test(source.contentType ?? '')) {
-    const fields = fieldsOf(new URLSearchParams(await textOf(source.bytes)));
+    const fields = collectFields(new URLSearchParams(await formatText(source.bytes)));
     await admit(fields);
     return work({ fields, file: undefined });
   }
@@ -41,9 +41,9 @@ export async function withForm<T>(
     const form = await receiveForm(source, {
       directory,
       maxBytes: LIMITS.attachmentBytes,
-      admit: (fields) => admission.begin(fieldsOf(fields)),
+      admit: (fields) => admission.begin(collectFields(fields)),
     });
-    const fields = fieldsOf(form.fields);
+    const fields = collectFields(form.fields);
     if (!form.file) {
       await admit(fields);
       return await work({ fields, file: undefined });
@@ -88,11 +88,11 @@ class Admission {
   }
 }
 
-function fieldsOf(entries: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
+function collectFields(entries: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
   return Object.fromEntries([...entries].map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+async function formatText(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of bytes) {

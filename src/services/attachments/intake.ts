@@ -29,14 +29,14 @@ export async function checkFile(path: string, words: FileWords, parameter: strin
   const characters = [...words.name.replace(UNNAMEABLE, '_').trim()];
   const name = characters.slice(-ATTACHMENT_LIMITS.attachmentName).join('');
   if (name === '') throw badParameter(parameter, 'has no file name');
-  const head = await headOf(path);
+  const head = await readHead(path);
   const type = checkedMediaType(head, words);
   if ('problem' in type) throw badParameter(parameter, type.problem);
   requireSize(type.mediaType, head, parameter);
-  return { path, name, mediaType: type.mediaType, ...(await digestOf(path)) };
+  return { path, name, mediaType: type.mediaType, ...(await loadDigest(path)) };
 }
 
-async function headOf(path: string): Promise<Uint8Array> {
+async function readHead(path: string): Promise<Uint8Array> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD), 0, HEAD, 0);
@@ -57,7 +57,7 @@ function requireSize(mediaType: string, head: Uint8Array, parameter: string): vo
     );
 }
 
-async function digestOf(path: string): Promise<{ digest: string; size: number }> {
+async function loadDigest(path: string): Promise<{ digest: string; size: number }> {
   const hash = createHash('sha256');
   let size = 0;
   for await (const part of createReadStream(path) as AsyncIterable<Buffer>) {

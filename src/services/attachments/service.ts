@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
-import { toNumberedCollection } from '../../core/catalog/numbered.js';
+import { toNumberedCollection } from '../../core/catalog/row-numbers.js';
 import type { Expression } from '../../core/cql2/ast.js';
 import type { EditOrigin } from '../../core/edits/edits.js';
 import { ApiError, badParameter, notFound } from '../../core/errors/errors.js';
@@ -155,7 +155,7 @@ export class Attachments {
     const place = await this.#edit(x, address);
     return this.#keep(file, async (contentKey) => {
       const attachment = { ...place, featureId: String(address.objectId), keywords, contentKey };
-      return this.#taken({ ...attachment, ...wordsOf(file), createdBy: x.principal.id });
+      return this.#taken({ ...attachment, ...buildWords(file), createdBy: x.principal.id });
     });
   }
 
@@ -166,7 +166,7 @@ export class Attachments {
       origin: string;
     },
   ): Promise<Attachment> {
-    return this.#keep(file, (contentKey) => this.#taken({ ...attachment, ...wordsOf(file), contentKey }));
+    return this.#keep(file, (contentKey) => this.#taken({ ...attachment, ...buildWords(file), contentKey }));
   }
 
   /** Other bytes, other keywords, or both. */
@@ -185,7 +185,7 @@ export class Attachments {
       const changed = await this.deps.store.change(
         { collection: feature.id, featureId, id },
         {
-          ...(file ? wordsOf(file) : {}),
+          ...(file ? buildWords(file) : {}),
           ...(contentKey === undefined ? {} : { contentKey }),
           ...(keywords === undefined ? {} : { keywords }),
         },
@@ -269,9 +269,12 @@ export class Attachments {
     const bounds = this.#boundsOf(x.principal, visible, collection);
     const operation = { type: 'update', id: String(objectId), feature: {} } as const;
     const { outcomes } = await edits.run(x, collection, {
-      ...{ ...bounds, crs: CRS84.proj, swapAxes: false, mode: 'each' },
+      ...bounds,
+      crs: CRS84.proj,
+      swapAxes: false,
+      mode: 'each',
       operations: await keyedOperations(x, pools, visible, [operation]),
-      origin: originOf(x.principal, x.correlationId, { collection: collection.id, layerId }),
+      origin: buildOrigin(x.principal, x.correlationId, { collection: collection.id, layerId }),
     });
     const [outcome] = outcomes;
     if (outcome?.ok) return findStore(x, pools, collection);
@@ -280,7 +283,7 @@ export class Attachments {
   }
 }
 
-function originOf(
+function buildOrigin(
   { id: actor }: Principal,
   requestId: string,
   layer: Pick<EditOrigin, 'collection' | 'layerId'>,
@@ -288,4 +291,4 @@ function originOf(
   return { ...layer, protocol: 'FeatureServer', requestId, actor };
 }
 
-const wordsOf = ({ name, mediaType, size }: CheckedFile) => ({ name, mediaType, size });
+const buildWords = ({ name, mediaType, size }: CheckedFile) => ({ name, mediaType, size });

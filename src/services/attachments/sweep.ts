@@ -1,6 +1,6 @@
 import { hasFeatures } from '../../core/catalog/abilities.js';
 import { type CatalogSnapshot, whole } from '../../core/catalog/collection.js';
-import { hasNumbers, toNumberedCollection } from '../../core/catalog/numbered.js';
+import { hasNumbers, toNumberedCollection } from '../../core/catalog/row-numbers.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { AttachmentStore } from '../../stores/attachments/attachments.js';
 import type { Storage } from '../storage/storage.js';

@@ -57,7 +57,7 @@ export interface CatalogFollower {
 
 type StyledCollection = VectorCollection | RasterCollection;
 
-interface Reading {
+interface DataScan {
   readonly settings: DataSettings;
   /** Counts readings in the order in which they began. */
   readonly begun: number;
@@ -94,7 +94,7 @@ export class Catalog {
   readonly #followers: CatalogFollower[] = [];
   #replacedAt = new Date();
   /** What snapshots were read with, and in which order that began. */
-  readonly #readings = new WeakMap<CatalogSnapshot, Reading>();
+  readonly #readings = new WeakMap<CatalogSnapshot, DataScan>();
   #isPrivate: (collection: Collection) => boolean = () => false;
   #settled: (collection: Collection) => Collection = (collection) => collection;
   readonly #sourceReadings = new SourceReadings();
@@ -148,7 +148,7 @@ export class Catalog {
     this.#begun += 1;
     const contents = new Map(changes && this.#readings.get(this.#published)?.contents);
     const reader = new SourceReader(this.#sourceReadings, this.#begun, changes, onProgress);
-    const reading: Reading = { settings, begun: this.#begun, contents, postponed: reader.postponed };
+    const reading: DataScan = { settings, begun: this.#begun, contents, postponed: reader.postponed };
     const { sources, ...rest } = settings;
     const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
     const snapshot = await publishCatalog(
@@ -409,7 +409,8 @@ export class Catalog {
   watch(changed: (paths: readonly string[]) => void): void {
     this.#changed = changed;
     this.#watcher = new SourceWatcher({
-      ...{ changed, dataDir: this.#deps.dataDir },
+      changed,
+      dataDir: this.#deps.dataDir,
       sources: () => this.sources,
       isKnown: (path) => this.#files.isKnown(path),
       findUnread: (sources) =>

@@ -48,10 +48,10 @@ const byTitle: Compare = (a, b) =>
 const COMPARE: Record<CollectionOrder, Compare> = {
   title: byTitle,
   source: (a, b) => byText(a.name.group, b.name.group) || byTitle(a, b),
-  size: (a, b) => sizeOf(b.collection) - sizeOf(a.collection) || byTitle(a, b),
+  size: (a, b) => computeSize(b.collection) - computeSize(a.collection) || byTitle(a, b),
 };
 
-function sizeOf(collection: Collection): number {
+function computeSize(collection: Collection): number {
   if (hasFeatures(collection)) return collection.featureCount ?? 0;
   return hasCoverage(collection) ? collection.raster.width * collection.raster.height : 0;
 }
@@ -76,11 +76,11 @@ function meets({ extent84 }: Collection, boxes: readonly Box[]): boolean {
 
 function hasWords(collection: Collection, { source }: SourceName, words: readonly string[]): boolean {
   if (words.length === 0) return true;
-  const text = plain([...textsOf(collection), source].join('\n'));
+  const text = plain([...listTexts(collection), source].join('\n'));
   return words.every((word) => text.includes(plain(word)));
 }
 
-function textsOf(collection: Collection): string[] {
+function listTexts(collection: Collection): string[] {
   const { id, title, description, kind } = collection;
   const common = [id, title, description, kind];
   const own = byData<string[]>(collection, {

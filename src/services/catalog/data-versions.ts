@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import Database from '../../native/sqlite.js';
 
-interface Watched {
+interface FileWatch {
   readonly db: Database.Database;
   readonly version: Database.Statement;
   readonly inode: string;
@@ -24,7 +24,7 @@ const INODE_MS = 100;
  * write-ahead log and 6 µs without. It is done before the row is read, so an answer is never older than it says.
  */
 export class DataVersions {
-  readonly #files = new Map<string, Watched>();
+  readonly #files = new Map<string, FileWatch>();
   #opened = 0;
 
   constructor(
@@ -49,7 +49,7 @@ export class DataVersions {
     for (const path of [...this.#files.keys()]) this.#forget(path);
   }
 
-  #current(path: string): Watched {
+  #current(path: string): FileWatch {
     const now = performance.now();
     const current = this.#files.get(path);
     if (current && now - current.lookedAt < INODE_MS) return current;

@@ -222,7 +222,12 @@ export class Databases {
 function newState(): DatabaseState {
   const times = { checkedAt: 0, downSince: 0 };
   return {
-    ...{ up: true, reason: '', awaited: false, ...times, isSlow: false, isLookedAt: false },
+    up: true,
+    reason: '',
+    awaited: false,
+    ...times,
+    isSlow: false,
+    isLookedAt: false,
     slowViews: new Set(),
   };
 }
@@ -237,10 +242,10 @@ function withSlowViews(
 ): DiscoveredDatabase {
   const slow = new Set(slowIn(found));
   if (slow.size === 0 || !former) return found;
-  const nameOf = ({ source: { schema, table, geometryColumn } }: VectorLayerInfo) =>
+  const findName = ({ source: { schema, table, geometryColumn } }: VectorLayerInfo) =>
     [`${schema}.${table}`, `${schema}.${table}.${geometryColumn}`].find((name) => slow.has(name));
-  const views = former.layers.filter((layer) => nameOf(layer) !== undefined);
-  const names = new Set(views.map(nameOf));
+  const views = former.layers.filter((layer) => findName(layer) !== undefined);
+  const names = new Set(views.map(findName));
   const problems = found.problems.filter(({ layer, isSlow }) => !isSlow || !names.has(layer));
   return { ...found, layers: [...found.layers, ...views], problems };
 }

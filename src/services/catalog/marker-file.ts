@@ -5,7 +5,7 @@ import type { ChangedCollection } from '../../core/catalog/catalog-change.js';
 import type { LayerSettings } from '../../core/catalog/layer-settings.js';
 import { ApiError } from '../../core/errors/errors.js';
 import type { DocumentStore } from '../../stores/state/documents.js';
-import type { Sealing } from '../access/keys/sealing.js';
+import type { StateCipher } from '../access/keys/state-cipher.js';
 import {
   collectMarks,
   findLost,
@@ -33,7 +33,7 @@ export interface MarkerFileDeps {
   /** Path of the file. */
   readonly path: string;
   readonly documents: DocumentStore;
-  readonly sealing: Sealing;
+  readonly sealing: StateCipher;
   readonly collections: {
     /** Ids of collections by their sources. */
     holders(): Promise<ReadonlyMap<string, string>>;
@@ -79,11 +79,11 @@ export class MarkerFile {
     const { path, sealing, documents, collections, onError } = this.deps;
     this.#state ??= await readIdentity(documents);
     for (const [holder, id] of await collections.holders()) this.learnSource(id, holder);
-    const sourceOf = (id: string) => this.#sources.get(id);
+    const findSource = (id: string) => this.#sources.get(id);
     const ids = await this.#numberedIds(rules);
     const layers = await documents.list<LayerSettings>(LAYER_KIND);
     const settings = new Map(layers.map(({ id, body }) => [id, body]));
-    const { copies, ...named } = collectMarks(rules, settings, (name) => ids.get(name), sourceOf);
+    const { copies, ...named } = collectMarks(rules, settings, (name) => ids.get(name), findSource);
     const before = await readText(path);
     const read = before === undefined ? undefined : readMarker(before, sealing);
     const stored = read?.marker.state === this.#state ? read.marker.layers : [];
@@ -91,14 +91,14 @@ export class MarkerFile {
     const marks = { ...named, layers: named.layers.map((layer) => this.#withIdentities(layer)) };
     // A file that is deleted while the server runs opens nothing.
     const found = before === undefined ? this.#lost : findLost(read, this.#state, marks);
-    const lost = omitOpened(found, rules, sourceOf, (name) => ids.get(name));
+    const lost = omitOpened(found, rules, findSource, (name) => ids.get(name));
     this.#lost = lost;
     const text = writeMarker({ state: this.#state, ...marks, lost }, sealing);
     if (text !== before && (before !== undefined || isFilled(marks) || lost.length > 0))
       // The rules apply without their marker, too.
       await writeDurably(path, text).catch(onError);
     const signature = JSON.stringify([lost, marks.layers.map(({ identities }) => identities)]);
-    return new LostRestrictions(lost, sourceOf, this.#remembered, signature);
+    return new LostRestrictions(lost, findSource, this.#remembered, signature);
   }
 
   #withIdentities(layer: MarkedLayer): MarkedLayer {

@@ -27,11 +27,11 @@ export async function collectionsInFile(catalog: CatalogSnapshot, path: string):
   let index = indexes.get(catalog);
   if (!index) indexes.set(catalog, (index = indexFiles(catalog)));
   const { byPath, byStem } = await index;
-  const found = [...(await namesOf(real, byPath)), ...foldersOf(real)].map((name) => byPath.get(name));
+  const found = [...(await listNames(real, byPath)), ...listFolders(real)].map((name) => byPath.get(name));
   // A published file is not a part of its neighbour.
   const isPublished = found.some((ids) => ids !== undefined);
   if (!isPublished)
-    for (const { stem, isSuffix } of stemsOf(real))
+    for (const { stem, isSuffix } of listStems(real))
       found.push(byPath.get(stem), isSuffix ? undefined : byStem.get(stem));
   return [...new Set(found.flatMap((ids) => [...(ids ?? [])]))];
 }
@@ -71,7 +71,7 @@ function listPaths(collection: Collection): string[] {
 }
 
 /** The file under its own name, and under those published names that are hard links to it. */
-async function namesOf(real: string, byPath: PublishedFiles['byPath']): Promise<string[]> {
+async function listNames(real: string, byPath: PublishedFiles['byPath']): Promise<string[]> {
   const file = await stat(real).catch(() => undefined);
   if (!file || file.nlink < 2) return [real];
   const names = await mapInLanes([...byPath.keys()], PARALLEL, async (name) => {
@@ -81,13 +81,13 @@ async function namesOf(real: string, byPath: PublishedFiles['byPath']): Promise<
   return [real, ...names.filter((name) => name !== undefined)];
 }
 
-function foldersOf(path: string): string[] {
+function listFolders(path: string): string[] {
   const folder = dirname(path);
-  return folder === path ? [] : [folder, ...foldersOf(folder)];
+  return folder === path ? [] : [folder, ...listFolders(folder)];
 }
 
 /** `a.tif.ovr` may belong to `a.tif` or `a`, `a.dbf` to what is called `a`, and `a.gpkg-wal` to `a.gpkg` only. */
-function stemsOf(path: string): { stem: string; isSuffix: boolean }[] {
+function listStems(path: string): { stem: string; isSuffix: boolean }[] {
   const name = basename(path);
   const ends = [...name.matchAll(/[.-]/g)].filter(({ index }) => index > 0);
   return ends.map(({ index, 0: sign }) => ({

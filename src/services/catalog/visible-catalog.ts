@@ -7,7 +7,7 @@ import type {
   AwaitedCollection,
   CatalogSnapshot,
   Collection,
-  Quarantined,
+  QuarantineEntry,
   ReadRule,
   VectorCollection,
 } from '../../core/catalog/collection.js';
@@ -39,8 +39,8 @@ export interface ReadAccess {
 
 /** A policy that never changes. */
 export function fixedReading(policy: AccessPolicy): ReadAccess {
-  const audienceOf = ({ kind, id, permissions }: Principal) => JSON.stringify([kind, id, permissions]);
-  return { policy, version: () => 0, audienceOf };
+  const formatAudience = ({ kind, id, permissions }: Principal) => JSON.stringify([kind, id, permissions]);
+  return { policy, version: () => 0, audienceOf: formatAudience };
 }
 
 /**
@@ -93,7 +93,7 @@ export class VisibleCatalog {
   }
 
   /** A source that could not be read, with the collections of before that a principal may read. Others are refused as if they were there. */
-  #unread(one: Quarantined, principal: Principal, refused: AwaitedCollection[]): Quarantined {
+  #unread(one: QuarantineEntry, principal: Principal, refused: AwaitedCollection[]): QuarantineEntry {
     const { awaited = [] } = one;
     const within = awaited.filter((collection) => isLayerInScope(principal, collection));
     const shown = within.filter((collection) => {
@@ -137,7 +137,7 @@ export function narrowed(
   scope: ReadRule['scope'] = 'caller',
 ): Collection {
   if (!hasFeatures(collection) || (filter === undefined && fields === undefined)) return collection;
-  const name = nameOf([filter ?? null, fields ?? null, ...(masks ? [[...masks]] : [])]);
+  const name = formatName([filter ?? null, fields ?? null, ...(masks ? [[...masks]] : [])]);
   const { source, version, origin, rule } = collection;
   const stored = withMasks(rule?.stored ?? source, masks);
   const rows = and(rule?.rows, filter);
@@ -148,7 +148,7 @@ export function narrowed(
     version: `${version}-${name}`,
     origin: `${origin}-${name}`,
     source: fields ? shownSource(source, fields, masks) : source,
-    ...(fields ? stylesWithout(collection, hiddenOf(collection, fields)) : {}),
+    ...(fields ? stylesWithout(collection, listHiddenFields(collection, fields)) : {}),
     rule: { scope, rows, stored, version: rule?.version ?? version, ...(measure ? { measure } : {}) },
   };
 }
@@ -168,10 +168,10 @@ function shownSource(source: VectorSource, names: readonly string[], masks: Acce
   return { ...source, fields: fields.map(shownField) };
 }
 
-const nameOf = (parts: unknown) =>
+const formatName = (parts: unknown) =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 
-function hiddenOf({ source }: VectorCollection, fields: readonly string[]): string[] {
+function listHiddenFields({ source }: VectorCollection, fields: readonly string[]): string[] {
   return source.fields.map(({ name }) => name).filter((name) => !fields.includes(name));
 }
 
@@ -190,7 +190,7 @@ function withinRows(
     stac: _stac,
     ...rest
   } = collection;
-  const key = `${collection.id} ${collection.version} ${collection.cursor} ${collection.activity ?? ''} ${nameOf(rows)}`;
+  const key = `${collection.id} ${collection.version} ${collection.cursor} ${collection.activity ?? ''} ${formatName(rows)}`;
   const facts = measurements?.factsOf(key);
   const { featureCount, extent84, extent } = facts ?? {};
   return {

@@ -8,7 +8,7 @@ export function hostProblem(
   allow: readonly string[],
 ): string | undefined {
   const plain = host.toLowerCase().replace(/\.$/, '');
-  const ports = allow.flatMap((entry) => portOf(entry.trim().toLowerCase(), plain) ?? []);
+  const ports = allow.flatMap((entry) => parsePort(entry.trim().toLowerCase(), plain) ?? []);
   if (ports.some((at) => at === ANY || Number(at) === port)) return undefined;
   return describeUnlisted('connections.allow', { host, port }, ports);
 }
@@ -17,7 +17,7 @@ export function hostProblem(
 const ANY = '*';
 
 /** The port with which an entry has a host; undefined if it does not have it. */
-function portOf(entry: string, host: string): string | undefined {
+function parsePort(entry: string, host: string): string | undefined {
   if (entry === '*') return ANY;
   if (Networks.isEntry(entry)) return isIP(host) !== 0 && new Networks([entry]).has(host) ? ANY : undefined;
   const [, bracketed, plain, at = ANY] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];

@@ -39,7 +39,7 @@ function getStoreRegion({ host, region }: Pick<StoreAddress, 'host' | 'region'>)
 }
 
 export function createObjectStore(address: StoreAddress, secret: string): ObjectStore {
-  if (address.provider === 'AzureBlob') return containerOf(address, secret);
+  if (address.provider === 'AzureBlob') return buildContainer(address, secret);
   const credentials: S3Credentials = {
     accessKeyId: address.username,
     secretAccessKey: secret,
@@ -49,7 +49,7 @@ export function createObjectStore(address: StoreAddress, secret: string): Object
 }
 
 /** Hosts of Azure begin with the account; others have it in the path. */
-function containerOf(address: StoreAddress, secret: string): ObjectStore {
+function buildContainer(address: StoreAddress, secret: string): ObjectStore {
   const { username: account, host, databaseName: bucket } = address;
   const endpoint = formatEndpoint(address) + (host.startsWith(`${account}.`) ? '' : `/${account}`);
   return { protocol: 'AzureBlob', endpoint, bucket, credentials: { account, accountKey: secret } };

@@ -18,7 +18,8 @@ export class ConnectionPasswords {
     const version = (await keys.versions()).at(-1)?.version ?? 0;
     if (!keys.encrypts)
       return {
-        ...{ isValid: false, version },
+        isValid: false,
+        version,
         message: 'security.stateKey is not set: passwords lie in the state as they are.',
       };
     const secrets = (await this.documents.list<Connection>(CONNECTION_KIND)).flatMap(
@@ -27,7 +28,8 @@ export class ConnectionPasswords {
     const problems = await Promise.all(secrets.map((one) => this.#secretProblem(one)));
     const [problem] = problems.filter((one) => one !== undefined);
     return {
-      ...{ isValid: problem === undefined, version },
+      isValid: problem === undefined,
+      version,
       message: problem ?? `${secrets.length} passwords are encrypted and can be read.`,
     };
   }

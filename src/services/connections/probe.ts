@@ -43,9 +43,9 @@ export async function probeConnection(
   if (forbidden !== undefined) return unhealthy('host-not-allowed', `The host ${forbidden}.`);
   const config = clientConfig(address, password);
   const [first, second] = attempts(address.sslMode);
-  const result = await attempt({ ...config, ssl: await tlsOf(first!, settings) }, address);
+  const result = await attempt({ ...config, ssl: await readTls(first!, settings) }, address);
   if (!second || !/^(tls|certificate)/.test(result.reason)) return result;
-  return attempt({ ...config, ssl: await tlsOf(second, settings) }, address);
+  return attempt({ ...config, ssl: await readTls(second, settings) }, address);
 }
 
 /** Modes of one connection each, in their order. */
@@ -56,15 +56,20 @@ function attempts(mode: SslMode): SslMode[] {
 
 function clientConfig({ host, port, databaseName, username }: Address, password: string): ClientConfig {
   return {
-    ...{ host, port, database: databaseName, user: username },
+    host,
+    port,
+    database: databaseName,
+    user: username,
     // As text an empty one would be looked for in the environment of the server.
     password: () => password,
-    ...{ connectionTimeoutMillis: CONNECT_MS, query_timeout: STATEMENT_MS, statement_timeout: STATEMENT_MS },
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: STATEMENT_MS,
+    statement_timeout: STATEMENT_MS,
     application_name: 'graticule',
   };
 }
 
-async function tlsOf(
+async function readTls(
   mode: SslMode,
   { certificates }: Config['connections'],
 ): Promise<false | ConnectionOptions> {
@@ -81,7 +86,7 @@ async function attempt(config: ClientConfig, address: Address): Promise<Connecti
   client.on('error', () => {});
   try {
     await client.connect();
-    return await healthOf(client);
+    return await loadHealth(client);
   } catch (error) {
     return failure(error as Error & { code?: string }, address);
   } finally {
@@ -102,7 +107,7 @@ const TABLES = `SELECT count(*)::int AS geometries,
     AND NOT EXISTS (SELECT FROM pg_depend d
       WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`;
 
-async function healthOf(client: Client): Promise<ConnectionHealth> {
+async function loadHealth(client: Client): Promise<ConnectionHealth> {
   const { server, postgis, available } = (await client.query(FACTS)).rows[0];
   if (postgis === null)
     return unhealthy(
@@ -145,18 +150,18 @@ const WORDS: readonly [RegExp, ConnectionReason][] = [
 ];
 
 function failure({ code = '', message }: Error & { code?: string }, address: Address): ConnectionHealth {
-  const reason = reasonOf(code, message);
-  return unhealthy(reason, textOf(reason, address, message));
+  const reason = describeReason(code, message);
+  return unhealthy(reason, formatText(reason, address, message));
 }
 
-function reasonOf(code: string, message: string): ConnectionReason {
+function describeReason(code: string, message: string): ConnectionReason {
   if (code === '28000') return /encryption|SSL off/i.test(message) ? 'tls-required' : 'password';
   if (CODES[code]) return CODES[code];
   if (/^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|ERR_OSSL)/.test(code)) return 'certificate';
   return WORDS.find(([words]) => words.test(message))?.[1] ?? 'other';
 }
 
-function textOf(
+function formatText(
   reason: ConnectionReason,
   { host, port, databaseName, username, sslMode }: Address,
   message: string,

@@ -29,23 +29,31 @@ const CONFIGURATION = 'configuration';
  * is the same in all processes and after each start.
  */
 export function sourceConnections(sources: readonly string[], at: number): Map<string, SourceConnection> {
-  const connections = sources.map((source) => connectionOf(source, at));
+  const connections = sources.map((source) => buildConnection(source, at));
   return new Map(connections.map((one) => [one.stored.id, one]));
 }
 
-function connectionOf(source: string, at: number): SourceConnection {
+function buildConnection(source: string, at: number): SourceConnection {
   const place = isPath(source) ? resolve(source) : source;
   const shown = publicPlace(place);
-  const id = uuidOf(shown);
+  const id = getUuid(shown);
   return {
     place,
     stored: {
-      ...{ id, version: 1, etag: id, createdAt: at, createdBy: CONFIGURATION, updatedAt: at },
+      id,
+      version: 1,
+      etag: id,
+      createdAt: at,
+      createdBy: CONFIGURATION,
+      updatedAt: at,
       updatedBy: CONFIGURATION,
       body: {
         ...(isDatabase(place) ? databaseAt(shown) : isPath(place) ? filesAt(place) : objectAt(shown)),
         description: `Source of the configuration: ${shown}`,
-        ...{ isActive: true, password: null, secretReference: null, secretType: null },
+        isActive: true,
+        password: null,
+        secretReference: null,
+        secretType: null,
       },
     },
   };
@@ -67,12 +75,12 @@ type SourceAddress = Pick<
 >;
 
 function databaseAt(place: string): SourceAddress {
-  const address = addressOf(place);
+  const address = parseAddress(place);
   return { name: `${address.databaseName}@${address.host}`, provider: 'PostGIS', ...address };
 }
 
 /** Of what libpq reads and this does not (several hosts, sockets), the host is told as it stands there. */
-function addressOf(place: string) {
+function parseAddress(place: string) {
   const [, user = '', host = '', port, name = '', query = ''] =
     /^\w+:\/\/(?:([^@/?]*)@)?(\[[^\]]*\]|[^:/?]*)(?::([^/?]*))?(?:\/([^?]*))?(?:\?(.*))?$/s.exec(place) ?? [];
   const parameters = new URLSearchParams(query);
@@ -90,8 +98,13 @@ function addressOf(place: string) {
 /** No host is asked for files: their path stands where databases have a name. */
 function filesAt(path: string): SourceAddress {
   return {
-    ...{ name: path, provider: 'Local', host: '', port: 0 },
-    ...{ databaseName: path, username: '', sslMode: 'Disable' },
+    name: path,
+    provider: 'Local',
+    host: '',
+    port: 0,
+    databaseName: path,
+    username: '',
+    sslMode: 'Disable',
   };
 }
 
@@ -103,8 +116,12 @@ function objectAt(url: string): SourceAddress {
     /^([\w+]+):\/\/(\[[^\]]*\]|[^:/]*)(?::(\d+))?(.*)$/s.exec(url) ?? [];
   const isPlain = /^(stac\+)?http$/i.test(scheme);
   return {
-    ...{ name: url, provider: STORES[scheme.toLowerCase()] ?? 'Web', host },
-    ...{ port: Number(port ?? (isPlain ? 80 : 443)), databaseName: path.replace(/^\//, ''), username: '' },
+    name: url,
+    provider: STORES[scheme.toLowerCase()] ?? 'Web',
+    host,
+    port: Number(port ?? (isPlain ? 80 : 443)),
+    databaseName: path.replace(/^\//, ''),
+    username: '',
     sslMode: isPlain ? 'Disable' : 'VerifyFull',
   };
 }
@@ -114,7 +131,7 @@ export async function sourceFinder(
   sources: Iterable<SourceConnection>,
 ): Promise<(file: string) => SourceConnection | undefined> {
   const roots = await Promise.all(
-    [...sources].map(async (source) => ({ source, root: await rootOf(source) })),
+    [...sources].map(async (source) => ({ source, root: await loadRoot(source) })),
   );
   // Of folders within each other the inner one.
   const inner = roots.toSorted((a, b) => b.root.length - a.root.length);
@@ -124,13 +141,13 @@ export async function sourceFinder(
   };
 }
 
-async function rootOf({ place }: SourceConnection): Promise<string> {
+async function loadRoot({ place }: SourceConnection): Promise<string> {
   if (isPath(place)) return realpath(place).catch(() => place);
-  return publicPlace(isDatabase(place) ? place : urlOf(place));
+  return publicPlace(isDatabase(place) ? place : buildUrl(place));
 }
 
 /** A source that has no address is read by nobody. */
-function urlOf(source: string): string {
+function buildUrl(source: string): string {
   try {
     return resolveSourceUrl(source);
   } catch {
@@ -139,7 +156,7 @@ function urlOf(source: string): string {
 }
 
 /** A UUID (version 8, RFC 9562, 5.8) of a text. */
-function uuidOf(text: string): string {
+function getUuid(text: string): string {
   const bytes = createHash('sha256').update(text).digest().subarray(0, 16);
   bytes[6] = (bytes[6]! & 0x0f) | 0x80;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;

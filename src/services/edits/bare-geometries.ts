@@ -21,24 +21,24 @@ export function holdsBareGeometries(path: string): boolean {
  */
 export async function writeAsCsv(path: string, output: string): Promise<void> {
   const isText = extname(path).toLowerCase() === '.wkt';
-  const geometries = isText ? wktOf(path) : wkbOf(path);
-  await pipeline(Readable.from(csvOf(isText ? 'wkt' : 'wkb', geometries)), createWriteStream(output));
+  const geometries = isText ? parseWkt(path) : readWkb(path);
+  await pipeline(Readable.from(parseCsv(isText ? 'wkt' : 'wkb', geometries)), createWriteStream(output));
 }
 
-async function* csvOf(column: string, geometries: AsyncIterable<string>): AsyncGenerator<string> {
+async function* parseCsv(column: string, geometries: AsyncIterable<string>): AsyncGenerator<string> {
   yield `id,${column}\n`;
   let id = 0;
   for await (const geometry of geometries) yield `${++id},"${geometry.replaceAll('"', '""')}"\n`;
   if (id === 0) throw new TaskFailure('source-unreadable', 'The file holds no geometry.');
 }
 
-const linesOf = (path: string) => createInterface({ input: createReadStream(path), crlfDelay: Infinity });
+const buildLines = (path: string) => createInterface({ input: createReadStream(path), crlfDelay: Infinity });
 
 /** A geometry ends where its brackets do, on the line of its name or on a later one. EWKT's SRID is left out. */
-async function* wktOf(path: string): AsyncGenerator<string> {
+async function* parseWkt(path: string): AsyncGenerator<string> {
   let text = '';
   let depth = 0;
-  for await (const line of linesOf(path)) {
+  for await (const line of buildLines(path)) {
     if (text === '' && line.trim() === '') continue;
     text += ` ${line.replace(/^\uFEFF/, '').trim()}`;
     for (const character of line) depth += character === '(' ? 1 : character === ')' ? -1 : 0;
@@ -54,7 +54,7 @@ async function* wktOf(path: string): AsyncGenerator<string> {
   if (text !== '') throw new TaskFailure('source-unreadable', 'The last geometry of the file is cut off.');
 }
 
-async function* wkbOf(path: string): AsyncGenerator<string> {
+async function* readWkb(path: string): AsyncGenerator<string> {
   if (await isBinary(path)) {
     let digits = '';
     for await (const chunk of createReadStream(path)) {
@@ -64,7 +64,7 @@ async function* wkbOf(path: string): AsyncGenerator<string> {
     yield digits;
     return;
   }
-  for await (const line of linesOf(path)) {
+  for await (const line of buildLines(path)) {
     const digits = line.trim().replace(/^(\\x|0x)/i, '');
     requireLength(digits);
     if (digits !== '') yield digits;

@@ -103,7 +103,9 @@ export class Edits {
       const x = { timing: () => {} };
       const task = { ...merge, source };
       const result = await runTask(x, this.pools, 'vector.merge', task, {
-        ...{ toTheEnd: true, begun: true, stop: signal },
+        toTheEnd: true,
+        begun: true,
+        stop: signal,
       });
       if (result.change) this.committed({ collection: collection.id, change: result.change });
       if (merge.request.mode === 'replace') await this.deleted(collection.id);

@@ -142,14 +142,20 @@ export class Merges {
     return editBounds(shown, access(principal, collection, 'write'));
   }
 
-  async #check(context: JobContext, merge: Merging, tell: (part: number) => void): Promise<number> {
+  async #check(context: JobContext, merge: MergeRun, tell: (part: number) => void): Promise<number> {
     const { rows, collection, bounds } = merge;
     const { staging, stagingTable, isText, merge: request } = rows;
     const { visible, writable } = bounds;
     const task = {
-      ...{ staging, stagingTable, isText, visible, writable, target: collection.source },
-      ...{ spool: this.#spoolOf(context.id), report: this.#reportOf(context.id) },
-      request: requestOf(request),
+      staging,
+      stagingTable,
+      isText,
+      visible,
+      writable,
+      target: collection.source,
+      spool: this.#spoolOf(context.id),
+      report: this.#reportOf(context.id),
+      request: buildRequest(request),
     };
     const checked = await withCount(
       (count) => tell(CHECKED * (1 - 1000 / (1000 + count))),
@@ -164,14 +170,17 @@ export class Merges {
 
   #write(
     context: JobContext,
-    { rows, collection, bounds }: Merging,
+    { rows, collection, bounds }: MergeRun,
     tell: (count: number) => void,
   ): Promise<MergeResult> {
     const { id, signal } = context;
     const { principal } = rows.merge;
     const merge = {
       ...bounds,
-      ...{ spool: this.#spoolOf(id), report: this.#reportOf(id), token: id, request: requestOf(rows.merge) },
+      spool: this.#spoolOf(id),
+      report: this.#reportOf(id),
+      token: id,
+      request: buildRequest(rows.merge),
       origin: {
         collection: collection.id,
         layerId: collection.layerId,
@@ -194,8 +203,11 @@ export class Merges {
     const state = await stat(path).catch(() => undefined);
     if (!state) return;
     await context.artifact({
-      ...{ label: 'rejected-rows.ndjson', kind: 'rejected-rows', content_type: REJECTED_ROWS_TYPE },
-      ...{ size_bytes: state.size, location: path },
+      label: 'rejected-rows.ndjson',
+      kind: 'rejected-rows',
+      content_type: REJECTED_ROWS_TYPE,
+      size_bytes: state.size,
+      location: path,
     });
   }
 
@@ -210,13 +222,13 @@ export class Merges {
 
 export const REJECTED_ROWS_TYPE = 'application/x-ndjson';
 
-interface Merging {
+interface MergeRun {
   rows: StagedRows;
   collection: VectorCollection;
   bounds: EditBounds;
 }
 
-const requestOf = ({ mode, keyField, rejectRows }: MergeInput): MergeRequest => ({
+const buildRequest = ({ mode, keyField, rejectRows }: MergeInput): MergeRequest => ({
   mode,
   ...(keyField === undefined ? {} : { keyField }),
   rejectRows,

@@ -1,5 +1,5 @@
 import type { VectorCollection } from '../../core/catalog/collection.js';
-import { isNumbered, numberedSource } from '../../core/catalog/numbered.js';
+import { isNumbered, numberedSource } from '../../core/catalog/row-numbers.js';
 import { equalsAny, type Scalar } from '../../core/cql2/index.js';
 import type { EditOperation, EditOutcome, FeatureInput } from '../../core/edits/edits.js';
 import { featureTexts } from '../../core/edits/feature-text.js';
@@ -31,7 +31,7 @@ export async function keyedOperations(
   if (!isNumbered(layer.source)) return [...operations];
   const { key } = layer.source.numbers!;
   const ids = operations.flatMap((one) => (one.type === 'create' ? [] : [one.id]));
-  const keys = new Map(await pairsOf(x, pools, layer, layer.source.idColumn, ids.map(exactInteger)));
+  const keys = new Map(await listPairs(x, pools, layer, layer.source.idColumn, ids.map(exactInteger)));
   return operations.map((operation) => {
     if (operation.type === 'create') return { ...operation, ...newKey(operation.feature, key.name) };
     const id = keys.get(operation.id) ?? NO_KEY;
@@ -68,7 +68,7 @@ export async function numberedOutcomes(
   const isNew = (i: number) => operations[i]!.type === 'create';
   const keys = outcomes.flatMap((outcome, i) => (outcome.ok && isNew(i) ? [outcome.id] : []));
   // The features are there all the same where their numbers cannot be read.
-  const pairs = await pairsOf(x, pools, layer, layer.source.numbers!.key.name, keys).catch(() => []);
+  const pairs = await listPairs(x, pools, layer, layer.source.numbers!.key.name, keys).catch(() => []);
   const numbers = new Map(pairs.map(([number, key]) => [key, number]));
   return outcomes.map((outcome, i) => {
     const { id } = operations[i]!;
@@ -81,7 +81,7 @@ export async function numberedOutcomes(
 }
 
 /** Numbers and keys of the features that have these numbers, or these keys. */
-async function pairsOf(
+async function listPairs(
   x: TaskContext,
   pools: Pools,
   { source: visible, rule }: VectorCollection,
@@ -94,9 +94,16 @@ async function pairsOf(
   for (let from = 0; from < values.length; from += LIMITS.batchOperations) {
     const page = values.slice(from, from + LIMITS.batchOperations);
     const { features } = await runTask(x, pools, 'vector.items', {
-      ...{ source, filter: equalsAny(column, page), fields: [name], skipGeometry: true },
-      ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
-      ...{ limit: page.length, offset: 0 },
+      source,
+      filter: equalsAny(column, page),
+      fields: [name],
+      skipGeometry: true,
+      format: 'geojson',
+      crs: CRS84.proj,
+      swapAxes: false,
+      precision: 7,
+      limit: page.length,
+      offset: 0,
     });
     for (const { id, properties } of featureTexts(features))
       pairs.push([id, (JSON.parse(properties) as Record<string, string>)[name]!]);

@@ -44,7 +44,9 @@ export async function runEditPlan(
   const operations = listOperations(edits);
   if (operations.length === 0) return [];
   const { outcomes } = await store.run(x, collection, {
-    ...{ ...task, ...coordinatesIn(crs, 'x-y'), mode },
+    ...task,
+    ...coordinatesIn(crs, 'x-y'),
+    mode,
     operations: await keyedOperations(x, pools, visible, operations),
   });
   return numberedOutcomes(x, pools, visible, { operations, outcomes });

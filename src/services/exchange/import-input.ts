@@ -49,7 +49,7 @@ export interface RemoteInput<S = unknown> extends Omit<ImportInput, 'file' | 'la
 }
 
 /** What was fetched of another server, as a file in the folder of its job. */
-export interface Fetched {
+export interface FetchedFile {
   path: string;
   title?: string;
   /** CRS of the coordinates, where it is not that of the format. */
@@ -65,7 +65,7 @@ export interface RemoteKind<S> {
   /** A fetch goes on with what the run before it, which was cut off, has left in the folder. */
   goesOn?: boolean;
   /** Writes a file into a folder that is the job's, and is removed when it ends. May be called again after a crash. */
-  fetch(context: JobContext<RemoteInput<S>>, folder: string): Promise<Fetched>;
+  fetch(context: JobContext<RemoteInput<S>>, folder: string): Promise<FetchedFile>;
   /** What has to be there before the collection is. May be called again. */
   precede?(context: JobContext<RemoteInput<S>>): Promise<void>;
   /** Takes back what preceded a collection that did not come to be. */

@@ -94,27 +94,27 @@ async function describe(
   const shown = (one: OgrLayerInfo) =>
     one.name === getFileStem(file) ? { ...one, name: getFileStem(fileName) } : one;
   return {
-    format: driver === 'ESRIJSON' ? 'EsriJson' : await formatOf(file, path),
-    detectedSrid: sridOf(layer),
+    format: driver === 'ESRIJSON' ? 'EsriJson' : await loadFormat(file, path),
+    detectedSrid: findSrid(layer),
     totalFeatureCount: layer.featureCount,
     availableLayers: layers.map((one) => shown(one).name),
     sampleProperties: JSON.parse(sample) as Record<string, unknown>,
-    warnings: warningsOf(path, shown(layer), layers),
+    warnings: listWarnings(path, shown(layer), layers),
   };
 }
 
-async function formatOf(file: string, path: string): Promise<string> {
+async function loadFormat(file: string, path: string): Promise<string> {
   const format = findImportFormat(holdsBareGeometries(file) ? file : path);
   return format?.name ?? 'Unknown';
 }
 
-function sridOf({ crs }: OgrLayerInfo): number | null {
+function findSrid({ crs }: OgrLayerInfo): number | null {
   if (crs === 'OGC:CRS84') return 4326;
   const [, code] = /^EPSG:(\d+)$/.exec(crs ?? '') ?? [];
   return code === undefined ? null : Number(code);
 }
 
-function warningsOf(path: string, layer: OgrLayerInfo, layers: readonly OgrLayerInfo[]): string[] {
+function listWarnings(path: string, layer: OgrLayerInfo, layers: readonly OgrLayerInfo[]): string[] {
   const spatial = layers.filter(({ hasGeometry }) => hasGeometry !== false);
   return [
     spatial.length === 0 && 'The file has no layer with a geometry: an import would refuse it.',

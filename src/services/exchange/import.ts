@@ -25,7 +25,7 @@ import { keepsUpload, removeStrays, trimUploads } from '../uploads/kept-uploads.
 import { removeUpload } from '../uploads/upload-files.js';
 import { findImportFormat } from './import-formats.js';
 import type {
-  Fetched,
+  FetchedFile,
   ImportedCollection,
   ImportInput,
   ImportResult,
@@ -64,7 +64,7 @@ export interface ImportDeps {
 }
 
 /** Kept once the file is translated; a load that ends removes the staging file. */
-interface Saved {
+interface ImportCheckpoint {
   layer: string;
   format?: string;
   /** All of its columns are texts. */
@@ -85,7 +85,7 @@ interface StageInput extends Omit<ImportInput, 'file' | 'sourceCrs'> {
 /** What an import of a remote source does before its file is there, and before its collection is. */
 interface ImportSteps {
   sources?: readonly CopySourceLayer[] | undefined;
-  fetch?: () => Promise<Fetched>;
+  fetch?: () => Promise<FetchedFile>;
   precede?: () => Promise<void> | undefined;
 }
 
@@ -170,7 +170,7 @@ export class ImportService {
     this.refuse(input);
     const resources = [`collection:${input.table}`];
     const traced = withTrace(input, options);
-    const { job } = await this.#deps.jobs.submit(kindOf(input), traced, { resources, ...options });
+    const { job } = await this.#deps.jobs.submit(chooseKind(input), traced, { resources, ...options });
     return job;
   }
 
@@ -190,8 +190,14 @@ export class ImportService {
     const { staging, stagingTable, collection: id, title, features, token = context.id } = table;
     await makeFolder(dirname(this.#store));
     const task = {
-      ...{ staging, stagingTable, keepsStaging: true, table: id, title, token },
-      ...{ store: this.#store, maxTables: EXCHANGE_LIMITS.storeTables },
+      staging,
+      stagingTable,
+      keepsStaging: true,
+      table: id,
+      title,
+      token,
+      store: this.#store,
+      maxTables: EXCHANGE_LIMITS.storeTables,
     };
     const loaded = await this.#deps.pools.run('vector.load', task, { signal: context.signal });
     if ('occupant' in loaded) throw takenError(id);
@@ -231,8 +237,8 @@ export class ImportService {
   /** Removes uploads of failed imports that nobody tries again, and those that were cut off. */
   async trim(): Promise<void> {
     await removeStrays(this.#deps.jobs.store, this.uploads);
-    const uploadOf = (input: unknown) => uploadPath(input as ImportInput);
-    for (const kind of KINDS) await trimUploads(this.#deps.jobs.store, kind, uploadOf);
+    const findUpload = (input: unknown) => uploadPath(input as ImportInput);
+    for (const kind of KINDS) await trimUploads(this.#deps.jobs.store, kind, findUpload);
     await this.#deps.merges?.trim();
   }
 
@@ -344,7 +350,7 @@ export class ImportService {
     { sources = [], fetch, precede }: ImportSteps,
   ): Promise<ImportResult> {
     const staging = this.#stagingPath(context.id);
-    const saved = savedOf(context) ?? (await this.#prepare(context, staging, fetch));
+    const saved = findSaved(context) ?? (await this.#prepare(context, staging, fetch));
     const { table, merge } = context.input;
     if (merge) return this.#merge(context, { collection: table, merge, staging }, saved);
     await precede?.();
@@ -352,7 +358,7 @@ export class ImportService {
     // What is loaded can be seen before it is announced.
     if (sources.length > 0) await record();
     // No staging file after it was written: the load of an earlier run has committed.
-    const isLoaded = savedOf(context) !== undefined && !(await exists(staging));
+    const isLoaded = findSaved(context) !== undefined && !(await exists(staging));
     const store = await this.#load(context, staging, saved, isLoaded);
     // What another collection of that name had.
     await this.#deps.forget?.(table.toLowerCase(), context.id);
@@ -368,7 +374,7 @@ export class ImportService {
   async #merge(
     context: JobContext<ImportInput>,
     rows: Omit<StagedRows, 'stagingTable' | 'isText'>,
-    { layer, format, untyped = false }: Saved,
+    { layer, format, untyped = false }: ImportCheckpoint,
   ): Promise<ImportResult> {
     const tellPart = (part: number) => tell(context, TRANSLATED + part * (1 - TRANSLATED));
     const staged = { ...rows, stagingTable: STAGING_TABLE, isText: untyped };
@@ -380,8 +386,8 @@ export class ImportService {
   async #prepare(
     context: JobContext<ImportInput>,
     staging: string,
-    fetch?: () => Promise<Fetched>,
-  ): Promise<Saved> {
+    fetch?: () => Promise<FetchedFile>,
+  ): Promise<ImportCheckpoint> {
     if (!context.input.merge) this.#refuseTaken(context.input);
     if (!fetch) return this.#stage(context, await this.#unpack(context), staging, {});
     const { path, ...fetched } = await fetch();
@@ -392,14 +398,14 @@ export class ImportService {
     context: JobContext<ImportInput>,
     path: string,
     staging: string,
-    { title, sourceCrs, report }: Partial<Fetched>,
-  ): Promise<Saved> {
+    { title, sourceCrs, report }: Partial<FetchedFile>,
+  ): Promise<ImportCheckpoint> {
     const { file, ...given } = context.input;
     const input: StageInput = { ...given, sourceCrs: sourceCrs ?? given.sourceCrs, path };
     const { layer, features, driver, keepsIds } = await context.step('translate', 'Reading the file', () =>
       this.#read(context, input, path !== file, staging),
     );
-    const saved: Saved = { layer, title: input.title ?? title ?? layer, features };
+    const saved: ImportCheckpoint = { layer, title: input.title ?? title ?? layer, features };
     if (keepsIds) saved.keepsIds = true;
     if (report !== undefined) saved.report = report;
     else {
@@ -447,7 +453,11 @@ export class ImportService {
     await makeFolder(this.#staging);
     await removeDatabase(staging);
     const task = {
-      ...{ path, isUnpacked, output: staging, table: STAGING_TABLE, limitMs: this.#readMs },
+      path,
+      isUnpacked,
+      output: staging,
+      table: STAGING_TABLE,
+      limitMs: this.#readMs,
       ...(layer === undefined ? {} : { layer }),
       ...(sourceCrs ? { sourceCrs } : {}),
       ...(targetCrs ? { targetCrs } : {}),
@@ -469,7 +479,7 @@ export class ImportService {
   async #load(
     context: JobContext<ImportInput>,
     staging: string,
-    saved: Saved,
+    saved: ImportCheckpoint,
     isLoaded: boolean,
   ): Promise<string> {
     const { id, input, signal } = context;
@@ -534,14 +544,16 @@ export class ImportService {
 
 const takenError = (id: string) => new ApiError('conflict', `There is a collection '${id}' already.`);
 
-function kindOf({ merge }: ImportInput): string {
+function chooseKind({ merge }: ImportInput): string {
   if (!merge) return KIND;
   return merge.principal ? MERGE_KIND : COMMAND_MERGE_KIND;
 }
 
 /** What an earlier run kept once its file was translated; before that, a fetch keeps how far it is. */
-function savedOf({ saved }: JobContext<ImportInput>): Saved | undefined {
-  return typeof saved === 'object' && saved !== null && 'layer' in saved ? (saved as Saved) : undefined;
+function findSaved({ saved }: JobContext<ImportInput>): ImportCheckpoint | undefined {
+  return typeof saved === 'object' && saved !== null && 'layer' in saved
+    ? (saved as ImportCheckpoint)
+    : undefined;
 }
 
 function tell(context: JobContext<ImportInput>, fraction: number): void {

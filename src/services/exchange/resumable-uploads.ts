@@ -131,7 +131,7 @@ export class ResumableUploads {
     for (const id of await this.#ids()) {
       const upload = await this.#read(id).catch(() => undefined);
       // A folder without its record is being made, or was left behind by a crash.
-      const end = upload?.expiresAt ?? (await expiryOf(this.#of(id)));
+      const end = upload?.expiresAt ?? (await loadExpiry(this.#of(id)));
       const isOver = Date.now() > end;
       if (!isOver || (upload?.jobId && (await exists(this.#fileOf(upload))))) continue;
       await rm(this.#of(id), { recursive: true, force: true });
@@ -192,7 +192,7 @@ function isWhole({ offset, length }: ResumableUpload): boolean {
   return offset === length;
 }
 
-async function expiryOf(path: string): Promise<number> {
+async function loadExpiry(path: string): Promise<number> {
   return (await stat(path).catch(() => ({ mtimeMs: 0 }))).mtimeMs + EXCHANGE_LIMITS.resumableUploadMs;
 }
 

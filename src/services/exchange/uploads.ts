@@ -88,7 +88,7 @@ export class Uploads {
       jobId: null,
       submitter,
     };
-    this.#records.set(keyOf(record), { record, stop });
+    this.#records.set(buildKey(record), { record, stop });
     this.#trim();
     return new ImportUpload(record, stop.signal, (id) => this.#rename(record, id));
   }
@@ -96,7 +96,7 @@ export class Uploads {
   /** Those that exist for the caller and have not ended, the newest first. */
   async list(principal: Principal): Promise<UploadView[]> {
     const [records, resumable] = await Promise.all([this.#arrivals(), this.#resumable.list()]);
-    const all = [...records, ...resumable.map(recordOf)].filter(({ submitter }) =>
+    const all = [...records, ...resumable.map(buildRecord)].filter(({ submitter }) =>
       isOwnFile(submitter, principal),
     );
     const views = await Promise.all(all.map((record) => this.#viewOf(record)));
@@ -126,7 +126,7 @@ export class Uploads {
       uploadId === id && isOwnFile(submitter, principal);
     const arrival = (await this.#arrivals()).find(fits);
     if (arrival) return arrival;
-    const record = recordOf(await this.#resumable.find(id));
+    const record = buildRecord(await this.#resumable.find(id));
     if (!fits(record)) throw notFound('upload', id);
     return record;
   }
@@ -149,16 +149,16 @@ export class Uploads {
       });
     if (id === record.uploadId) return;
     const renamed = { ...record, uploadId: id };
-    if (this.#records.has(keyOf(renamed)))
+    if (this.#records.has(buildKey(renamed)))
       throw new ApiError('conflict', `There is an upload '${id}' already.`);
-    const entry = this.#records.get(keyOf(record))!;
-    this.#records.delete(keyOf(record));
+    const entry = this.#records.get(buildKey(record))!;
+    this.#records.delete(buildKey(record));
     record.uploadId = id;
-    this.#records.set(keyOf(record), entry);
+    this.#records.set(buildKey(record), entry);
   }
 
   #stop(upload: UploadName): boolean {
-    const entry = this.#records.get(keyOf(upload));
+    const entry = this.#records.get(buildKey(upload));
     if (!entry || entry.record.completedAt !== null || entry.record.jobId !== null) return false;
     entry.record.cancelled = true;
     entry.stop.abort(new ApiError('conflict', 'The upload was cancelled.'));
@@ -170,12 +170,12 @@ export class Uploads {
       ({ record }) => record.completedAt !== null || record.jobId !== null,
     );
     for (const { record } of ended.slice(0, Math.max(0, this.#records.size - EXCHANGE_LIMITS.uploadRecords)))
-      this.#records.delete(keyOf(record));
+      this.#records.delete(buildKey(record));
   }
 }
 
 /** Ids are those of a caller: nobody learns which ones others use. */
-function keyOf({ uploadId, submitter }: UploadName): string {
+function buildKey({ uploadId, submitter }: UploadName): string {
   return `${submitter.owner} ${uploadId}`;
 }
 
@@ -220,7 +220,7 @@ export class ImportUpload implements UploadWatch {
   }
 }
 
-function recordOf({
+function buildRecord({
   id,
   fileName,
   mediaType,

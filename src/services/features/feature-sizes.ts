@@ -58,7 +58,7 @@ async function measure(pools: Pools, visible: VectorCollection): Promise<Feature
 const CHUNKS = 5;
 const CHUNK = FEATURE_LIMITS.sizeSample / CHUNKS;
 
-interface Measured {
+interface PageSize {
   readonly bytes: number;
   readonly returned: number;
 }
@@ -68,7 +68,7 @@ async function read(
   { id, source, rule }: VectorCollection,
   format: SizedFormat,
   offset: number,
-): Promise<Measured> {
+): Promise<PageSize> {
   const { features, returned } = await runTask(SHARED, pools, 'vector.items', {
     source: rule?.stored ?? source,
     filter: rule?.rows,
@@ -85,10 +85,10 @@ async function read(
   return { bytes: features.length, returned };
 }
 
-function sum(measured: readonly Measured[], member: keyof Measured): number {
+function sum(measured: readonly PageSize[], member: keyof PageSize): number {
   return measured.reduce((total, one) => total + one[member], 0);
 }
 
-function average({ bytes, returned }: Measured): number {
+function average({ bytes, returned }: PageSize): number {
   return bytes / Math.max(1, returned);
 }

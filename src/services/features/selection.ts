@@ -74,14 +74,14 @@ function queryable(view: CollectionView, name: string, text: string): Expression
     throw new ApiError('unknown-parameter', `${name}: ${detail}`, { errors: [{ name, detail }] });
   }
   try {
-    return check(equals(name, scalarOf(field, text)), filterOptions(view));
+    return check(equals(name, buildScalar(field, text)), filterOptions(view));
   } catch (error) {
     if (error instanceof Cql2Error) throw badParameter(name, error.message);
     throw error;
   }
 }
 
-function scalarOf({ name, type }: Field, text: string): Scalar {
+function buildScalar({ name, type }: Field, text: string): Scalar {
   if (type === 'integer' || type === 'number') {
     const value = readNumber(text.trim());
     if (value === undefined) throw badParameter(name, 'must be a number');

@@ -7,7 +7,7 @@ import {
   whole,
 } from '../../core/catalog/collection.js';
 import { findCollection } from '../../core/catalog/find.js';
-import { numberedSource, toNumberedCollection } from '../../core/catalog/numbered.js';
+import { numberedSource, toNumberedCollection } from '../../core/catalog/row-numbers.js';
 import type { CheckOptions, Expression } from '../../core/cql2/index.js';
 import { notFound } from '../../core/errors/errors.js';
 import { type Crs, defaultCrs } from '../../core/geometry/crs.js';
@@ -46,8 +46,13 @@ export function findView(deps: Catalogs, principal: Principal, collectionId: str
   const { fields } = visible.source;
   const source = visible.rule?.stored ?? collection.source;
   return {
-    ...{ collection, visible, source, fields, queryables: plainFields(fields) },
-    ...{ masked: visible.rule !== undefined, rows: visible.rule?.rows },
+    collection,
+    visible,
+    source,
+    fields,
+    queryables: plainFields(fields),
+    masked: visible.rule !== undefined,
+    rows: visible.rule?.rows,
   };
 }
 
@@ -57,8 +62,12 @@ export function numberedView(view: CollectionView): CollectionView {
   const visible = toNumberedCollection(view.visible);
   const { fields } = visible.source;
   return {
-    ...{ ...view, visible, fields, queryables: plainFields(fields) },
-    ...{ collection: toNumberedCollection(view.collection), source: numberedSource(view.source) },
+    ...view,
+    visible,
+    fields,
+    queryables: plainFields(fields),
+    collection: toNumberedCollection(view.collection),
+    source: numberedSource(view.source),
   };
 }
 

@@ -28,7 +28,7 @@ export interface FilterText {
 /** Parses a filter; what may stand in it is for `checkFilter` to say. A wrong one is 400 naming `parameter`. */
 export function parseFilter(parameter: string, { text, language }: FilterText): Expression {
   return named(parameter, () =>
-    language === 'cql2-text' ? parseText(String(text)) : parseJson(jsonOf(text)),
+    language === 'cql2-text' ? parseText(String(text)) : parseJson(getJson(text)),
   );
 }
 
@@ -44,7 +44,7 @@ export function parseCql2Value(
   options: CheckOptions,
 ): ReturnType<typeof checkOperand> {
   return named(parameter, () => {
-    const tree = language === 'cql2-text' ? parseTextOperand(String(text)) : parseJsonOperand(jsonOf(text));
+    const tree = language === 'cql2-text' ? parseTextOperand(String(text)) : parseJsonOperand(getJson(text));
     return checkOperand(tree, options);
   });
 }
@@ -60,7 +60,7 @@ function named<T>(parameter: string, read: () => T): T {
   }
 }
 
-function jsonOf(text: unknown): unknown {
+function getJson(text: unknown): unknown {
   if (typeof text !== 'string') return text;
   try {
     return parseJsonText(text, 'all');

@@ -93,7 +93,7 @@ export class CollectionGeocoder implements Geocoder {
   }
 
   async #find(x: TaskContext, query: PlaceQuery | SuggestQuery): Promise<FeatureCandidate[]> {
-    const words = wordsOf(query);
+    const words = listWords(query);
     if (words.length === 0) return [];
     const names = wordFields(this.fields);
     const conditions = this.#conditions;
@@ -148,7 +148,9 @@ export class CollectionGeocoder implements Geocoder {
       ...({ source, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 } as const),
       filter,
       fields: [...new Set(Object.values(this.fields))],
-      ...{ limit: GEOCODING_LIMITS.geocodeRows, offset: 0, maxBytes: LIMITS.geoServicesBytes },
+      limit: GEOCODING_LIMITS.geocodeRows,
+      offset: 0,
+      maxBytes: LIMITS.geoServicesBytes,
     };
     const input = { items, fields: this.fields, query, ...(at ? { at } : {}) };
     const { layerId } = this.collection;
@@ -157,7 +159,7 @@ export class CollectionGeocoder implements Geocoder {
 }
 
 /** Words as they were written: the store folds their letters, and those of the data. */
-function wordsOf({ text, parts }: PlaceWords): string[] {
+function listWords({ text, parts }: PlaceWords): string[] {
   const all = [text ?? '', ...Object.values(parts ?? {})].join(' ');
   return [...new Set(all.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])].slice(
     0,

@@ -24,7 +24,9 @@ export async function inTime<T>(
   const end = new AbortController();
   const signal = x.signal ? AbortSignal.any([x.signal, end.signal]) : end.signal;
   const answer = work({
-    ...{ signal, span: x.span, timing: (stage, time) => x.timing(stage, time) },
+    signal,
+    span: x.span,
+    timing: (stage, time) => x.timing(stage, time),
     ...(x.hold ? { hold: x.hold } : {}),
     ...(x.caller ? { caller: x.caller } : {}),
   });

@@ -51,14 +51,17 @@ export class RemoteGeocoder implements Geocoder {
       ...(text === undefined ? parts : { SingleLine: text }),
       ...ofFilter(query),
       ...(query.near ? { location: query.near.join(',') } : {}),
-      ...{ maxLocations: String(limit), outFields: '*', outSR: '4326' },
+      maxLocations: String(limit),
+      outFields: '*',
+      outSR: '4326',
     });
     return [candidates.slice(0, limit)];
   }
 
   async suggest(x: TaskContext, query: SuggestQuery): Promise<PlaceSuggestion[]> {
     const { suggestions } = await this.#ask(x, 'suggest', {
-      ...{ text: query.text, maxSuggestions: String(query.limit) },
+      text: query.text,
+      maxSuggestions: String(query.limit),
       ...ofFilter(query),
       ...(query.near ? { location: query.near.join(',') } : {}),
     });
@@ -71,7 +74,9 @@ export class RemoteGeocoder implements Geocoder {
   async reverse(x: TaskContext, query: ReverseQuery): Promise<{ place: Place; metres: number } | undefined> {
     const { types, ...filter } = query;
     const { candidates } = await this.#ask(x, 'reverseGeocode', {
-      ...{ location: query.at.join(','), distance: String(query.distance), outSR: '4326' },
+      location: query.at.join(','),
+      distance: String(query.distance),
+      outSR: '4326',
       ...(types ? { featureTypes: types.join(',') } : {}),
       ...ofFilter(filter),
     });
@@ -80,10 +85,13 @@ export class RemoteGeocoder implements Geocoder {
   }
 
   async place(x: TaskContext, key: string, language: string | undefined): Promise<Place | undefined> {
-    const [text, magicKey] = keyOf(key);
+    const [text, magicKey] = parseKey(key);
     if (text === undefined) return undefined;
     const { candidates } = await this.#ask(x, 'findAddressCandidates', {
-      ...{ SingleLine: text, maxLocations: '1', outFields: '*', outSR: '4326' },
+      SingleLine: text,
+      maxLocations: '1',
+      outFields: '*',
+      outSR: '4326',
       ...(magicKey ? { magicKey } : {}),
       ...(language === undefined ? {} : { langCode: language }),
     });
@@ -122,7 +130,7 @@ function ofFilter({ window, countries, types, language }: PlaceFilter): Record<s
   };
 }
 
-function keyOf(key: string): [text?: string, magicKey?: string] {
+function parseKey(key: string): [text?: string, magicKey?: string] {
   try {
     const [text, magicKey] = JSON.parse(key) as unknown[];
     return typeof text === 'string' && typeof magicKey === 'string' ? [text, magicKey] : [];

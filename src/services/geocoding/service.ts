@@ -24,8 +24,11 @@ const LOCAL = 'local';
 const WORLD = 'World';
 
 const COMMON = {
-  ...{ supportsForwardGeocode: true, supportsReverseGeocode: true, supportsSuggest: true },
-  ...{ supportsStructuredInput: true, requiresAuthentication: false },
+  supportsForwardGeocode: true,
+  supportsReverseGeocode: true,
+  supportsSuggest: true,
+  supportsStructuredInput: true,
+  requiresAuthentication: false,
   maxResultsPerRequest: LIMITS.geocodeCandidates,
 };
 const LOCAL_ABILITIES: GeocoderAbilities = {

@@ -117,7 +117,7 @@ function spatialFilter(
     else if (inSR !== undefined && inSR !== '') crs = spatialReference('inSR', inSR);
     return crs;
   });
-  const metres = metresOf(filter.reach ?? {}, crs);
+  const metres = findMetres(filter.reach ?? {}, crs);
   if (metres !== undefined) {
     if (relation !== 's_intersects')
       throw badParameter('distance', 'goes with esriSpatialRelIntersects alone');
@@ -126,7 +126,7 @@ function spatialFilter(
   const boxOnly = /envelope|index/i.test(spatialRel);
   return {
     op: relation,
-    args: [{ property: schema.geometryColumn }, boxOnly ? envelopeOf(literal) : literal] as Operand[],
+    args: [{ property: schema.geometryColumn }, boxOnly ? getEnvelope(literal) : literal] as Operand[],
   };
 }
 
@@ -134,7 +134,7 @@ function spatialFilter(
 const METRES: Readonly<Record<string, number>> = { ...METRES_OF_UNITS, esrisrunit_usnauticalmile: 1853.248 };
 
 /** Metres; undefined for none, and for 0, which is no distance. */
-function metresOf({ distance, units }: GeoServicesReach, { geographic }: Crs): number | undefined {
+function findMetres({ distance, units }: GeoServicesReach, { geographic }: Crs): number | undefined {
   if (distance === undefined || distance.trim() === '') return undefined;
   const number = Number(distance);
   if (!Number.isFinite(number) || number < 0) throw badParameter('distance', 'must be a number from 0');
@@ -145,7 +145,7 @@ function metresOf({ distance, units }: GeoServicesReach, { geographic }: Crs): n
   return number === 0 ? undefined : number * metres;
 }
 
-function envelopeOf(literal: GeometryLiteral | BoxLiteral): BoxLiteral {
+function getEnvelope(literal: GeometryLiteral | BoxLiteral): BoxLiteral {
   if ('bbox' in literal && !('type' in literal)) return literal;
   const geometry = literal as GeometryLiteral;
   // A geometry of a request has positions.

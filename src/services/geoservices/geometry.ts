@@ -51,7 +51,7 @@ export function geometryLiteral(
   typeName: string | undefined,
   crsOf: (own: unknown) => Crs,
 ): GeometryLiteral | BoxLiteral {
-  const type = typeOf(typeName);
+  const type = findType(typeName);
   if (typeof value === 'string' && !value.trim().startsWith('{')) {
     return fromNumbers(value, type, crsOf(undefined));
   }
@@ -62,14 +62,14 @@ export function geometryLiteral(
   const match = TYPES.find((name) => holds(geometry, name));
   if (!match) throw wrong('has neither x, points, paths, rings nor xmin');
   if (type && type !== match) throw badParameter('geometryType', `does not fit the geometry, a ${match}`);
-  return literalOf(geometry, match, crsOf(geometry['spatialReference']));
+  return readLiteral(geometry, match, crsOf(geometry['spatialReference']));
 }
 
 function wrong(detail: string) {
   return badParameter('geometry', detail);
 }
 
-function typeOf(name: string | undefined): TypeName | undefined {
+function findType(name: string | undefined): TypeName | undefined {
   if (name === undefined || name === '') return undefined;
   const type = TYPES.find((one) => `esriGeometry${one}`.toLowerCase() === name.toLowerCase());
   if (!type)
@@ -123,7 +123,7 @@ function wrapped(xmin: number, xmax: number, half: number): [west: number, east:
   return [turned(xmin), east === -half ? half : east];
 }
 
-function literalOf(
+function readLiteral(
   geometry: Json,
   type: TypeName,
   { proj: crs, ...ofBox }: Crs,

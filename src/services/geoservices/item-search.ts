@@ -33,11 +33,11 @@ const MAX_TERMS = 32;
 
 /** Which items a search (`q` of portals) finds: all its terms hold. Throws 400 for what it does not know. */
 export function itemSearch(q: string): (item: SearchedItem) => boolean {
-  const terms = termsOf(q);
+  const terms = listTerms(q);
   return (item) => terms.every((term) => holds(term, item) !== term.isExcluded);
 }
 
-function termsOf(q: string): Term[] {
+function listTerms(q: string): Term[] {
   const terms: Term[] = [];
   for (const [all, sign, name, quoted, word] of q.matchAll(TERM)) {
     if (all === '(' || all === ')' || word === 'OR' || word === 'NOT')

@@ -8,7 +8,7 @@ const MAX_TIME = 8.64e15;
 export function timeRange(time: string | undefined): TimeRange | undefined {
   if (time === undefined || time.trim() === '') return undefined;
   const parts = time.split(',');
-  const [start, last] = parts.map(instantOf);
+  const [start, last] = parts.map(findInstant);
   // A default would take the open end of `start,null` for an instant that is missing.
   const end = parts.length === 1 ? start : last;
   if (parts.length > 2 || (start !== undefined && end !== undefined && start > end))
@@ -17,7 +17,7 @@ export function timeRange(time: string | undefined): TimeRange | undefined {
   return { start, end, ...(end === undefined ? {} : { endMicros: 999 }) };
 }
 
-function instantOf(text: string): number | undefined {
+function findInstant(text: string): number | undefined {
   const trimmed = text.trim();
   if (trimmed === '' || trimmed.toLowerCase() === 'null') return undefined;
   const value = Number(trimmed);

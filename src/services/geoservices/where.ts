@@ -66,7 +66,7 @@ function ownNames(
   schema: CheckOptions,
   { change = (operand) => operand }: ConditionOptions,
 ): Operand {
-  const nameOf = namesOf(schema);
+  const nameOf = buildNames(schema);
   const own = (operand: Operand): Operand => {
     const changed = change(operand);
     if (typeof changed !== 'object') return changed;
@@ -77,7 +77,7 @@ function ownNames(
 }
 
 /** The name of the schema that a name means: the same, or the only one that differs in case alone. */
-function namesOf({ fields, idColumn, geometryColumn }: CheckOptions): (name: string) => string {
+function buildNames({ fields, idColumn, geometryColumn }: CheckOptions): (name: string) => string {
   const names = [...plainFields(fields).map(({ name }) => name), idColumn, geometryColumn];
   return (name) => {
     if (names.includes(name)) return name;
@@ -118,24 +118,24 @@ function cql2Of(where: string, time: number | undefined): string {
   return where.replace(SQL_TOKENS, (token, ...rest) => {
     const groups = rest.at(-1) as Record<string, string | undefined>;
     const { pattern, mark, national, word, literal, now } = groups;
-    if (pattern !== undefined && mark !== undefined) return `LIKE ${patternOf(pattern, mark)}`;
+    if (pattern !== undefined && mark !== undefined) return `LIKE ${parsePattern(pattern, mark)}`;
     if (token === '!=') return '<>';
-    if (token.startsWith("'")) return stringOf(token);
-    if (national !== undefined) return stringOf(national);
-    if (word !== undefined && literal !== undefined) return literalOf(word, literal);
-    return now === undefined || time === undefined ? token : nowOf(time, now, groups);
+    if (token.startsWith("'")) return quoteString(token);
+    if (national !== undefined) return quoteString(national);
+    if (word !== undefined && literal !== undefined) return formatLiteral(word, literal);
+    return now === undefined || time === undefined ? token : formatNow(time, now, groups);
   });
 }
 
 /** A backslash is a character in SQL, and an escape in CQL2. */
-const stringOf = (literal: string) => literal.replaceAll('\\', '\\\\');
+const quoteString = (literal: string) => literal.replaceAll('\\', '\\\\');
 
 /** The pattern whose escape is a backslash. */
-function patternOf(literal: string, quotedMark: string): string {
-  const textOf = (quoted: string) => Array.from(quoted.slice(1, -1).replaceAll("''", "'"));
-  const [mark, ...more] = textOf(quotedMark);
+function parsePattern(literal: string, quotedMark: string): string {
+  const splitText = (quoted: string) => Array.from(quoted.slice(1, -1).replaceAll("''", "'"));
+  const [mark, ...more] = splitText(quotedMark);
   if (mark === undefined || more.length > 0) throw new Cql2Error('ESCAPE takes one character');
-  const characters = textOf(literal);
+  const characters = splitText(literal);
   let pattern = '';
   for (let i = 0; i < characters.length; i++) {
     const isEscape = characters[i] === mark;
@@ -144,12 +144,12 @@ function patternOf(literal: string, quotedMark: string): string {
       throw new Cql2Error(`after '${mark}' must stand '%', '_' or itself`);
     pattern += isEscape || character === '\\' ? `\\${character}` : character;
   }
-  return stringOf(`'${pattern.replaceAll("'", "''")}'`);
+  return quoteString(`'${pattern.replaceAll("'", "''")}'`);
 }
 
 /** `YYYY-MM-DD HH:MM:SS` is UTC. */
-function literalOf(word: string, literal: string): string {
-  const instant = stringOf(literal).replace(/^'(\S+) (\S+?)Z?'$/, "'$1T$2Z'");
+function formatLiteral(word: string, literal: string): string {
+  const instant = quoteString(literal).replace(/^'(\S+) (\S+?)Z?'$/, "'$1T$2Z'");
   return `${instant.includes('T') ? 'TIMESTAMP' : word.toUpperCase()}(${instant})`;
 }
 
@@ -161,19 +161,19 @@ const MILLISECONDS: Readonly<Record<string, number>> = {
 };
 
 /** The day or the instant that it is now, so much earlier or later. */
-function nowOf(
+function formatNow(
   time: number,
   word: string,
   { sign, span, unit, days }: Record<string, string | undefined>,
 ): string {
-  const length = days === undefined ? lengthOf(span ?? '0', unit ?? 'day') : Number(days) * 86_400_000;
+  const length = days === undefined ? parseLength(span ?? '0', unit ?? 'day') : Number(days) * 86_400_000;
   const text = new Date(time + (sign === '-' ? -length : length)).toISOString();
   const isDay = word.toLowerCase() === 'date' && length % 86_400_000 === 0;
   return isDay ? `DATE('${text.split('T')[0]}')` : `TIMESTAMP('${text}')`;
 }
 
 /** Milliseconds of `7`, or of `1 12:30:00`, whose first part is of the unit: days, or hours. */
-function lengthOf(span: string, unit: string): number {
+function parseLength(span: string, unit: string): number {
   const milliseconds = MILLISECONDS[unit.toLowerCase()]!;
   const [first = '0', ...others] = span.trim().split(/[ :]+/);
   const units = [milliseconds, ...SMALLER.filter((one) => one < milliseconds)];

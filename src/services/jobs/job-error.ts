@@ -68,14 +68,19 @@ export function failureError(
   cause?: unknown,
 ): ApiError {
   const errors: Readonly<Record<Blame, ErrorCode>> = {
-    ...{ conflict: 'conflict', forbidden: 'forbidden', input, size },
-    ...{ storage: 'insufficient-storage', passing: 'unavailable', server: 'internal' },
+    conflict: 'conflict',
+    forbidden: 'forbidden',
+    input,
+    size,
+    storage: 'insufficient-storage',
+    passing: 'unavailable',
+    server: 'internal',
   };
-  return new ApiError(errors[blameOf(code)], message, cause === undefined ? {} : { cause });
+  return new ApiError(errors[chooseBlame(code)], message, cause === undefined ? {} : { cause });
 }
 
 /** Servers that data comes from have codes of their own: `import.timeout`. */
-function blameOf(code: string): Blame {
+function chooseBlame(code: string): Blame {
   const own = code.slice(code.lastIndexOf('.') + 1);
   return BLAMES[own] ?? (own === code ? 'server' : 'input');
 }

@@ -107,8 +107,8 @@ export interface PartContext<I = unknown> {
 export type StopReason = 'cancelled' | 'revoked' | 'deadline' | 'shutdown' | 'lease-lost';
 
 /** Reason of the abort signal of a run. */
-export class JobStopped extends Error {
-  override readonly name = 'JobStopped';
+export class JobStopError extends Error {
+  override readonly name = 'JobStopError';
   constructor(readonly reason: StopReason) {
     super(`The job was stopped: ${reason}.`);
   }

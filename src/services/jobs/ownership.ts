@@ -5,29 +5,29 @@ import type { JobQuery, JobRow } from '../../stores/jobs/jobs.js';
 import { permits } from '../access/permissions.js';
 
 /** What tells whose something is. */
-interface Owned {
+interface Ownership {
   readonly owner: string;
   /** Null and absent: of no tenant. */
   readonly tenant?: string | null | undefined;
 }
 
 /** Whether the caller began it. */
-export function isOwn({ owner }: Owned, principal: Principal): boolean {
+export function isOwn({ owner }: Ownership, principal: Principal): boolean {
   return owner === formatActor(principal);
 }
 
 /** Whether it exists for the caller: a caller of a tenant knows nothing of other tenants. */
-export function isInTenant({ tenant }: Owned, { tenantId }: Principal): boolean {
+export function isInTenant({ tenant }: Ownership, { tenantId }: Principal): boolean {
   return tenantId === undefined || tenant === tenantId;
 }
 
 /** Whether an upload, or a file that a job made, exists for the caller: its owner, and administrators (`*`). */
-export function isOwnFile(one: Owned, principal: Principal): boolean {
+export function isOwnFile(one: Ownership, principal: Principal): boolean {
   return isOwn(one, principal) || (principal.permissions.includes(ANY) && isInTenant(one, principal));
 }
 
 /** Whether an import job exists for the caller: its own, and any for who may look at all jobs. */
-export function isOwnImport(one: Owned, principal: Principal): boolean {
+export function isOwnImport(one: Ownership, principal: Principal): boolean {
   return isOwn(one, principal) || (permits(principal, 'admin:jobs:read') && isInTenant(one, principal));
 }
 
@@ -38,7 +38,7 @@ export function buildImportQuery(principal: Principal): Pick<JobQuery, 'owner' |
 }
 
 /** Whether the caller may end an import: its own one, or any as who manages jobs. */
-export function endsImport(one: Owned, principal: Principal): boolean {
+export function endsImport(one: Ownership, principal: Principal): boolean {
   return isOwn(one, principal) || (permits(principal, 'admin:jobs:write') && isInTenant(one, principal));
 }
 

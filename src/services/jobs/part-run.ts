@@ -2,7 +2,7 @@ import { TaskFailure } from '../../core/errors/failure.js';
 import { readKept } from '../../core/values/json.js';
 import type { JobParts, PartClaim } from '../../stores/jobs/job-parts.js';
 import { describeJobFailure } from './failure.js';
-import { type JobKind, JobStopped, type PartContext, type StopReason } from './kinds.js';
+import { type JobKind, JobStopError, type PartContext, type StopReason } from './kinds.js';
 import { Lease } from './lease.js';
 
 export interface PartRunOptions {
@@ -51,7 +51,7 @@ export class PartRun implements PartContext {
   }
 
   stop(reason: StopReason): void {
-    this.#stop.abort(new JobStopped(reason));
+    this.#stop.abort(new JobStopError(reason));
   }
 
   progress(value: unknown): void {

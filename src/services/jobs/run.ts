@@ -5,13 +5,13 @@ import type { JobParts } from '../../stores/jobs/job-parts.js';
 import type { JobProgress, JobRuns, RunOutcome } from '../../stores/jobs/job-runs.js';
 import type { JobArtifactRow, JobRow } from '../../stores/jobs/jobs.js';
 import type { JobCaller, Submitter } from '../access/identity/submitter.js';
-import { divide } from './divided.js';
+import { divide } from './division.js';
 import { describeJobFailure } from './failure.js';
 import {
   type JobContext,
   type JobKind,
   type JobLogLevel,
-  JobStopped,
+  JobStopError,
   type PartState,
   type StopReason,
 } from './kinds.js';
@@ -88,7 +88,7 @@ export class JobRun implements JobContext {
   }
 
   stop(reason: StopReason): void {
-    this.#stop.abort(new JobStopped(reason));
+    this.#stop.abort(new JobStopError(reason));
   }
 
   /** Runs to an end and records it. Undefined: the job was handed on, or taken away. Never rejects. */
@@ -117,7 +117,7 @@ export class JobRun implements JobContext {
       // Before anything is removed that another instance may work with.
       await this.#writes;
       if (this.#isLost) return 'lease-lost';
-      const reason = this.signal.aborted ? (this.signal.reason as JobStopped).reason : undefined;
+      const reason = this.signal.aborted ? (this.signal.reason as JobStopError).reason : undefined;
       if (reason === 'shutdown' || reason === 'lease-lost') return reason;
       if (reason === 'cancelled') {
         return { state: 'Cancelled', failure: { code: 'cancelled', message: 'Cancelled.' } };
@@ -247,7 +247,7 @@ export class JobRun implements JobContext {
   /** Writes what is told of the work, in order and while it goes on: no work fails for what could not be told. */
   #tell(write: () => Promise<boolean>): void {
     this.#write(write).catch((error: unknown) => {
-      if (!(error instanceof JobStopped)) this.options.onError(error);
+      if (!(error instanceof JobStopError)) this.options.onError(error);
     });
   }
 
@@ -268,6 +268,6 @@ export class JobRun implements JobContext {
     if (await written) return;
     this.#isLost = true;
     this.stop('lease-lost');
-    throw new JobStopped('lease-lost');
+    throw new JobStopError('lease-lost');
   }
 }

@@ -20,12 +20,13 @@ export interface BasemapInUse {
 export function configuredBasemap(pages: { basemap: string; attribution: string }): BasemapInUse {
   const setting = basemapSetting(pages.basemap);
   if (!setting) throw new ConfigError(['pages.basemap is no base map']);
-  const basemap: Basemap = setting.kind === 'file' ? { kind: 'file', style: styleOf(setting.path) } : setting;
-  const origins = urlsOf(basemap).flatMap((url) => parseUrlOrigin(url) ?? []);
+  const basemap: Basemap =
+    setting.kind === 'file' ? { kind: 'file', style: parseStyle(setting.path) } : setting;
+  const origins = listUrls(basemap).flatMap((url) => parseUrlOrigin(url) ?? []);
   return { basemap, attribution: pages.attribution, origins: [...new Set(origins)] };
 }
 
-function styleOf(path: string): StyleSpecification {
+function parseStyle(path: string): StyleSpecification {
   let style: unknown;
   try {
     style = JSON.parse(readFileSync(path, 'utf8'));
@@ -38,7 +39,7 @@ function styleOf(path: string): StyleSpecification {
 }
 
 /** What browsers load for a base map. The parts of a style elsewhere are known to the browser only. */
-function urlsOf(basemap: Basemap): string[] {
+function listUrls(basemap: Basemap): string[] {
   switch (basemap.kind) {
     case 'own':
     case 'none':
@@ -48,11 +49,11 @@ function urlsOf(basemap: Basemap): string[] {
     case 'style':
       return [basemap.href];
     case 'file':
-      return partsOf(basemap.style);
+      return listParts(basemap.style);
   }
 }
 
-function partsOf({ sprite, glyphs, sources }: StyleSpecification): string[] {
+function listParts({ sprite, glyphs, sources }: StyleSpecification): string[] {
   const sprites = typeof sprite === 'string' ? [sprite] : (sprite ?? []).map(({ url }) => url);
   const data = Object.values(sources).flatMap((source) => {
     const { url, tiles = [], data } = source as { url?: string; tiles?: string[]; data?: unknown };

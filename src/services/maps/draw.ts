@@ -10,12 +10,12 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { mapSettings } from '../catalog/layers/map-settings.js';
 import { during } from '../filters/filters.js';
 import type { TaskContext } from '../kit/run-task.js';
-import { type Batched, newestBatch } from '../rasters/choose.js';
+import { type BatchChoice, newestBatch } from '../rasters/choose.js';
 import { rasterLook } from '../rasters/looks.js';
 import { shownTime } from '../rasters/shown-time.js';
 import { type SourceItem, sourceItems, windowIn84 } from '../rasters/source-items.js';
 import { withScenes } from '../rasters/stac-imagery/windows.js';
-import { styled } from '../styles/named.js';
+import { styled } from '../styles/style-choice.js';
 import { type RenderedImage, renderImage } from './render.js';
 import { chooseBackground, dpiToScaleFactor, imageName, type MapRequest, symbolScale } from './request.js';
 import { type MapWindow, mapWindow } from './window.js';
@@ -26,7 +26,7 @@ export interface MapDrawDeps {
 }
 
 /** What of a map its request does not say. */
-export interface Drawing {
+export interface MapContext {
   /** The collection that it is a map of; absent for one of several. */
   readonly resource?: Collection | undefined;
   readonly format: Format;
@@ -55,12 +55,12 @@ export async function drawMap(
   deps: MapDrawDeps,
   addressed: readonly Collection[],
   request: MapRequest,
-  { resource, format, window: stated, filters, nodata }: Drawing,
+  { resource, format, window: stated, filters, nodata }: MapContext,
 ): Promise<DrawnMap> {
   const params = { ...request, ...defaultScale(request, addressed[0]?.maps) };
   const settings = mapSettings(addressed[0]?.maps ?? {});
   if (addressed.length === 0) throw new ApiError('not-found', 'There is no collection that can be drawn.');
-  const { collections: narrowedTo, batch } = batchOf(deps, addressed, params);
+  const { collections: narrowedTo, batch } = parseBatch(deps, addressed, params);
   const window = stated ?? mapWindow(narrowedTo, params, resource);
   const window84 = windowIn84(window.bbox, window.crs.proj);
   const collections = await withScenes(deps.pools, narrowedTo, {
@@ -100,7 +100,11 @@ function defaultScale(
 }
 
 /** The temporal mosaic rule: with `datetime`, rasters of the newest acquisition batch only. Throws 402 and 404. */
-function batchOf({ licensing }: MapDrawDeps, addressed: readonly Collection[], params: MapRequest): Batched {
+function parseBatch(
+  { licensing }: MapDrawDeps,
+  addressed: readonly Collection[],
+  params: MapRequest,
+): BatchChoice {
   if (params.datetime && addressed.some(hasCoverage)) requireEntitlement(licensing, 'raster.temporal-mosaic');
   const batched = newestBatch(addressed, params.datetime);
   if (batched.collections.length > 0) return batched;

@@ -7,7 +7,7 @@ import type { Pools } from '../../core/tasks/tasks.js';
 import { TileLayerWriter } from '../../core/tiles/tile-layers.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
 
-export type Styled = VectorCollection | RasterCollection;
+export type LegendCollection = VectorCollection | RasterCollection;
 
 /** Grid units per pixel. */
 const UNITS = 16;
@@ -56,7 +56,12 @@ export async function symbolPngs(
   const side = height * UNITS;
   const grid: Grid = { side, x: side / SYMBOL, y: UNITS };
   const { tiles = [] } = await runTask(x, pools, 'map.render', {
-    ...{ width: SYMBOL, height, background: 'transparent', zoom, format: 'png', scale: 1 },
+    width: SYMBOL,
+    height,
+    background: 'transparent',
+    zoom,
+    format: 'png',
+    scale: 1,
     layers: entries.map((entry, row) =>
       swatch(entry, { row, height: SYMBOL, area: { x: 2, width: SYMBOL - 4, height: SYMBOL - 6 } }, grid),
     ),

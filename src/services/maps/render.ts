@@ -92,14 +92,14 @@ export async function renderImage(
     hasCoverage(only) &&
     request.background === 'transparent'
   ) {
-    const task = { ...rasterOf(only, request), bbox, crs, width, height, format, quality, cut };
+    const task = { ...parseRaster(only, request), bbox, crs, width, height, format, quality, cut };
     const { layerId } = only;
     return { ...(await runTask(x, pools, 'raster.image', task, { layerId })), vectorBytes: 0 };
   }
   const lost: string[] = [];
   const layers = await Promise.all(
     collections.flatMap((collection) =>
-      windows.map((window, i) => layerOf(x, pools, collection, { ...request, bbox: window }, i, lost)),
+      windows.map((window, i) => findLayer(x, pools, collection, { ...request, bbox: window }, i, lost)),
     ),
   );
   const vectorBytes = layers.reduce(
@@ -111,8 +111,8 @@ export async function renderImage(
     height,
     background: request.background,
     layers: layers.filter((layer) => layer !== undefined),
-    tileExtent: gridOf(request),
-    zoom: zoomOf(request),
+    tileExtent: computeGrid(request),
+    zoom: computeZoom(request),
     scale,
     format,
     quality,
@@ -127,7 +127,7 @@ export async function renderImage(
   return { ...image, vectorBytes, ...(lost.length > 0 && { lost }) };
 }
 
-async function layerOf(
+async function findLayer(
   x: TaskContext,
   pools: Pools,
   collection: Collection,
@@ -139,14 +139,14 @@ async function layerOf(
   if (!hasCoverage(collection))
     throw new ApiError('not-implemented', 'Tile archives cannot be drawn into maps.');
   const { bbox, crs, width, height } = request;
-  const task = { ...rasterOf(collection, request), bbox, crs, width, height, format: 'raw' as const };
+  const task = { ...parseRaster(collection, request), bbox, crs, width, height, format: 'raw' as const };
   const image = await runTask(x, pools, 'raster.image', task, { layerId: collection.layerId });
   lost.push(...(image.lost ?? []));
   return image.empty ? undefined : { kind: 'raster', rgba: image.data };
 }
 
 /** What is read of a collection for an image. Whoever asks has left out the collections that have nothing of the batch. */
-function rasterOf(
+function parseRaster(
   collection: RasterCollection,
   request: ImageRequest,
 ): Pick<RasterImageTask, 'source' | 'at' | 'steps' | 'pixelMetres' | 'ranges'> {
@@ -157,8 +157,8 @@ function rasterOf(
   const window84 = isMosaic ? windowIn84(bbox, crs) : undefined;
   const raster = chooseRaster(collection, { window84, datetime: batch, heights });
   if (!raster) throw new ApiError('not-found', `Nothing of ${collection.id} was acquired at that time.`);
-  const ranges = isMosaic ? rangesOf(collection) : undefined;
-  const steps = look ? [{ look }] : withNodata(rasterSteps(collection.style, zoomOf(request)), nodata);
+  const ranges = isMosaic ? listRanges(collection) : undefined;
+  const steps = look ? [{ look }] : withNodata(rasterSteps(collection.style, computeZoom(request)), nodata);
   return {
     source: raster.source,
     ...(raster.at && { at: raster.at }),
@@ -184,7 +184,7 @@ function pixelMetres({ bbox, crs, width, height }: ImageRequest): [number, numbe
 const DEVIATIONS = 2.5;
 
 /** By band, what is shown from the darkest to the brightest: the members of a mosaic would each have their own. */
-function rangesOf({ bands }: RasterCollection): RasterImageTask['ranges'] {
+function listRanges({ bands }: RasterCollection): RasterImageTask['ranges'] {
   return bands.map(({ statistics }) => {
     if (!statistics || statistics.max <= statistics.min) return null;
     const { min, max, mean, stdDev } = statistics;
@@ -220,8 +220,8 @@ async function vectorLayer(
     ],
     crs: request.crs,
     bbox: request.bbox,
-    extent: gridOf(request),
-    buffer: bufferOf(request, reach),
+    extent: computeGrid(request),
+    buffer: computeBuffer(request, reach),
     simplify: SIMPLIFY,
     encoding: 'identity',
   });
@@ -230,18 +230,18 @@ async function vectorLayer(
 }
 
 /** Grid units along either side: the grid is stretched to the shape of the image. */
-function gridOf({ width, height }: ImageRequest): number {
+function computeGrid({ width, height }: ImageRequest): number {
   return Math.max(width, height) * UNITS_PER_PIXEL;
 }
 
 /** Grid units around the image from which a symbol may reach into it: where they are smallest, there are the most. */
-function bufferOf({ width, height, scale = 1 }: ImageRequest, reach: number): number {
+function computeBuffer({ width, height, scale = 1 }: ImageRequest, reach: number): number {
   const unitsPerPixel = (UNITS_PER_PIXEL * Math.max(width, height)) / Math.min(width, height);
   return Math.min(Math.ceil(Math.max(MARGIN_PIXELS, reach) * scale * unitsPerPixel), MAX_BUFFER);
 }
 
 /** The zoom that expressions of styles see, to a hundredth: from the scale in the middle of the image. */
-function zoomOf({ bbox, crs, width, scale = 1 }: ImageRequest): number {
+function computeZoom({ bbox, crs, width, scale = 1 }: ImageRequest): number {
   const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs).metresPerUnit * scale;
   return Math.round(scaleToZoom(metres / PIXEL_METRES) * 100) / 100;
 }

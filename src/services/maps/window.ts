@@ -44,21 +44,21 @@ export function mapWindow(
     requireReachable({ crs: params.crs, 'bbox-crs': params.bboxCrs }, collection);
   const settings = mapSettings(collections[0]?.maps ?? {});
   const crs = params.crs ?? resource?.storageCrs ?? CRS84;
-  const bbox = boxOf(collections, params, crs, resource);
+  const bbox = computeBox(collections, params, crs, resource);
   const [spanX, spanY] = [bbox[2] - bbox[0], bbox[3] - bbox[1]];
   if (!(spanX > MIN_SIDE && spanY > MIN_SIDE)) throw badParameter('bbox', 'has no area');
   if (!bbox.every((side) => Math.abs(side) <= LIMITS.mapReach))
     throw badParameter('bbox', 'reaches farther than any place on Earth');
   const size =
     params.scaleDenominator === undefined
-      ? sizeOf(params, spanX / spanY, settings)
+      ? readSize(params, spanX / spanY, settings)
       : sizeAtScale(bbox, crs, params.scaleDenominator, params);
   requireSize(size, settings);
   return { bbox, crs, ...size };
 }
 
 /** What is drawn, in the map's CRS. */
-function boxOf(
+function computeBox(
   collections: readonly Collection[],
   params: WindowRequest,
   crs: Crs,
@@ -104,7 +104,7 @@ function requireSize({ width, height }: Size, { maxImageWidth, maxImageHeight }:
   if (height > maxImageHeight) throw badParameter('height', `is above ${maxImageHeight} pixels`);
 }
 
-function sizeOf(params: WindowRequest, aspect: number, settings: MapSettings): Size {
+function readSize(params: WindowRequest, aspect: number, settings: MapSettings): Size {
   const { width, height } = params;
   const wide = (pixels: number) => bounded(pixels, settings.maxImageWidth);
   const high = (pixels: number) => bounded(pixels, settings.maxImageHeight);

@@ -15,7 +15,11 @@ export function executeApproved(
     if (!permits(principal, PROCESS_PERMISSIONS.execute))
       throw new ApiError('forbidden', `${principal.name} may not execute processes any more.`);
     return processes.execute(processes.get(process), execution, principal, {
-      ...{ ...draft, id, idempotencyKey: id, isApproved: true, trace: undefined },
+      ...draft,
+      id,
+      idempotencyKey: id,
+      isApproved: true,
+      trace: undefined,
     });
   };
 }

@@ -5,7 +5,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import { version } from '../../core/kit/version.js';
 import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import type { JobRow } from '../../stores/jobs/jobs.js';
-import type { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import type { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import type { JobEngine } from '../jobs/engine.js';
 import type { JobContext, JobKind } from '../jobs/kinds.js';
 import { post } from '../webhooks/post.js';

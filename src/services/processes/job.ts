@@ -35,8 +35,11 @@ export async function executeProcess(
     const collection = await publishOutput(context, { title, output, file, saved }, deps);
     if (collection !== undefined) collections[output] = collection;
     await context.artifact({
-      ...{ label: output, kind: 'process-output', content_type: file.mediaType },
-      ...{ size_bytes: file.bytes, location: file.path },
+      label: output,
+      kind: 'process-output',
+      content_type: file.mediaType,
+      size_bytes: file.bytes,
+      location: file.path,
     });
   }
   const files = Object.entries(results.files).map(([output, { file }]) => [output, file] as const);
@@ -106,7 +109,12 @@ async function publishOutput(
   const { path, features, mediaType } = file;
   const { derivedFrom: sources = [], principal } = context.input;
   const publication = {
-    ...{ path, mediaType, collection, title, sources, by: formatActor(principal) },
+    path,
+    mediaType,
+    collection,
+    title,
+    sources,
+    by: formatActor(principal),
     ...(features === undefined ? {} : { features }),
   };
   const work = () => publish(partContext(context, `publish ${output}`, saved), publication);

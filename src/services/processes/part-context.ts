@@ -18,7 +18,12 @@ export function partContext<I>(context: JobContext<I>, name: string, saved: Save
 export function derivedContext<I>(context: JobContext<I>, own: Partial<JobContext<I>>): JobContext<I> {
   const { id, input, submitter, attempt, saved, signal } = context;
   return {
-    ...{ id, input, submitter, attempt, saved, signal },
+    id,
+    input,
+    submitter,
+    attempt,
+    saved,
+    signal,
     progress: (fraction) => context.progress(fraction),
     step: (phase, message, work, always) => context.step(phase, message, work, always),
     requireCaller: () => context.requireCaller(),

@@ -35,8 +35,8 @@ export async function estimatePlan(
     const factsOf = createFactsLookup(step.sources, facts, collections.facts);
     const [input, overlay] = [factsOf(work.input), factsOf(work.overlay)];
     const [reads, others] = [
-      await sizeOf(step, work.input, sizes, collections),
-      await sizeOf(step, work.overlay, sizes, collections),
+      await findSize(step, work.input, sizes, collections),
+      await findSize(step, work.overlay, sizes, collections),
     ];
     facts.set(step.stepId, factsAfter(work, step.values, input, overlay));
     sizes.set(step.stepId, sizeAfter(work, step, { input, overlay }, { reads, others }));
@@ -45,7 +45,7 @@ export async function estimatePlan(
   return estimates;
 }
 
-async function sizeOf(
+async function findSize(
   { sources }: Step,
   name: string | undefined,
   sizes: ReadonlyMap<string, Size | undefined>,

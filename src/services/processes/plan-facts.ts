@@ -40,7 +40,10 @@ export function factsAfter(
 function factsWith({ source, crs: before }: FeaturesFacts, fields: Field[], crs?: string): FeaturesFacts {
   return {
     source: {
-      ...{ ...source, ...resultColumns(fields), fields, idType: 'integer' },
+      ...source,
+      ...resultColumns(fields),
+      fields,
+      idType: 'integer',
       ...(crs === undefined ? {} : { crs }),
     },
     fields: fields.map(({ name }) => name),

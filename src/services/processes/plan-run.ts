@@ -39,24 +39,24 @@ export function runJobPlan(
   const ofRequest = parseTraceparent(context.input.trace);
   const work = (inner: Context) => {
     const runInSpan: Run = (step, ...rest) =>
-      withJobSpan(spanOf('execute_step', step), () => run(step, ...rest), inner);
+      withJobSpan(buildSpan('execute_step', step), () => run(step, ...rest), inner);
     const bindInSpan: Bind = (step, results) =>
       withJobSpan(
-        spanOf('resolve_bindings', { id: context.id, input: { process: step.process } }),
+        buildSpan('resolve_bindings', { id: context.id, input: { process: step.process } }),
         async () => bindAll(step, results),
         inner,
       );
     return runSteps(context, plan, folder, deps, { run: runInSpan, bind: bindInSpan });
   };
-  return withJobSpan(spanOf('reconcile_run', context), work, ofRequest);
+  return withJobSpan(buildSpan('reconcile_run', context), work, ofRequest);
 }
 
-interface Spanned {
+interface SpanSubject {
   readonly id: string;
   readonly input: Pick<ExecutionInput, 'process'>;
 }
 
-function spanOf(operation: string, { id, input }: Spanned) {
+function buildSpan(operation: string, { id, input }: SpanSubject) {
   const attributes = { 'svc.job.id': id, 'svc.operation': input.process };
   return { name: `svc.orchestration.${operation}`, attributes };
 }
@@ -84,7 +84,7 @@ async function runSteps(
     const share = { begin: (STEPS * i) / steps.length, length: STEPS / steps.length };
     const sources = await bind(step, results);
     const inner = stepContext(context, step, sources, share);
-    results[step.stepId] = await run(inner, join(folder, folderOf(step)), deps);
+    results[step.stepId] = await run(inner, join(folder, buildFolder(step)), deps);
     // Files are on the disk before the job says that the step has ended.
     for (const { file } of Object.values(results[step.stepId]!.files)) await writeThrough(file.path);
     await requireRoom(folder, deps.spoolBytes);
@@ -135,7 +135,7 @@ function sizeText(size: Size | undefined): string {
 }
 
 /** Names of steps are a client's. */
-const folderOf = ({ stepId }: Step) => `step-${Buffer.from(stepId).toString('hex')}`;
+const buildFolder = ({ stepId }: Step) => `step-${Buffer.from(stepId).toString('hex')}`;
 
 /** What the run before has left, as far as the job knows of it. */
 async function begin({ saved }: JobContext, folder: string): Promise<Results> {
@@ -184,7 +184,7 @@ async function forgetInputs(steps: readonly Step[], last: number, folder: string
 }
 
 function removeStep(step: Step, folder: string): Promise<void> {
-  return rm(join(folder, folderOf(step)), { recursive: true, force: true });
+  return rm(join(folder, buildFolder(step)), { recursive: true, force: true });
 }
 
 async function requireRoom(folder: string, most: number): Promise<void> {

@@ -40,7 +40,7 @@ interface Body {
 }
 
 /** What is known of a proposal while it waits, by the same id: whose it is, and a digest of the draft. */
-interface Waiting {
+interface PendingProposal {
   readonly owner: string;
   readonly digest: string;
 }
@@ -99,7 +99,7 @@ export class Proposals {
     const owner = formatActor(draft.principal);
     return this.#deps.documents.together([PROPOSAL], async (store) => {
       await removeOld(store);
-      const all = await store.list<Waiting>(WAITING);
+      const all = await store.list<PendingProposal>(WAITING);
       const own = all.filter(({ body }) => body.owner === owner);
       const before = own.find(({ body }) => body.digest === digest);
       if (before) return before.id;
@@ -107,9 +107,9 @@ export class Proposals {
         throw new ApiError('conflict', `${PROCESS_LIMITS.proposals} proposals of yours wait already.`);
       if (all.length >= PROCESS_LIMITS.proposalsOfAll)
         throw new ApiError('conflict', `${PROCESS_LIMITS.proposalsOfAll} proposals wait already.`);
-      const { id } = await store.create(PROPOSAL, randomUUID(), bodyOf(draft), owner);
+      const { id } = await store.create(PROPOSAL, randomUUID(), buildBody(draft), owner);
       await store.create(DRAFT, id, draft, owner);
-      await store.create(WAITING, id, { owner, digest } satisfies Waiting, owner);
+      await store.create(WAITING, id, { owner, digest } satisfies PendingProposal, owner);
       return id;
     });
   }
@@ -208,7 +208,10 @@ export class Proposals {
   async #view({ id, body, createdAt, updatedAt }: StoredDocument<Body>): Promise<Proposal> {
     const job = body.status === 'Executing' ? await this.#deps.jobs.get(body.jobId) : undefined;
     return {
-      ...{ ...body, id, createdAt, updatedAt },
+      ...body,
+      id,
+      createdAt,
+      updatedAt,
       status: job ? STATUS[job.state] : body.status,
       jobId: job?.id,
       ...(job ? { updatedAt: Math.max(updatedAt, job.updated_at) } : {}),
@@ -225,14 +228,17 @@ const STATUS: Readonly<Record<JobState, ProposalStatus>> = {
   Cancelled: 'Failed',
 };
 
-function bodyOf({ process, execution, principal: { kind, id, name, tenantId } }: ProposalDraft): Body {
+function buildBody({ process, execution, principal: { kind, id, name, tenantId } }: ProposalDraft): Body {
   return {
     process,
     proposer: { kind, id, name, ...(tenantId === undefined ? {} : { tenantId }) },
     collections: Object.values(execution.outputs).flatMap(({ publish }) =>
       publish ? [publish.collection] : [],
     ),
-    ...{ jobId: randomUUID(), status: 'AwaitingApproval', resolution: null, blockingReasons: [] },
+    jobId: randomUUID(),
+    status: 'AwaitingApproval',
+    resolution: null,
+    blockingReasons: [],
   };
 }
 

@@ -25,7 +25,7 @@ export function planPushDown(
   if (databases.size === 1 && databases.has(undefined)) return undefined;
   if (databases.size > 1) return here('the layers do not lie in the same database');
   if (setting === 'none') return here('the settings say so');
-  const pushDown = statementOf(process, input, overlay, sources);
+  const pushDown = buildStatement(process, input, overlay, sources);
   const isLess = setting === 'all' || takesLess(process);
   return 'statement' in pushDown && !isLess ? here('it takes less work here') : pushDown;
 }
@@ -35,7 +35,7 @@ function takesLess(process: FeatureProcess): boolean {
   return process.kind !== 'map' && !(process.kind === 'join' && process.mode === 'each');
 }
 
-function statementOf(
+function buildStatement(
   process: FeatureProcess,
   input: ProcessFeatures,
   overlay: ProcessFeatures | undefined,

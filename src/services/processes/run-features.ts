@@ -96,7 +96,10 @@ export async function runFeatureProcess(
   const features = { ...input.features, ...(fields ? { fields: [...fields] } : {}) };
   const pushDown = await decidePushDown(context, planPushDown(process, features, overlay?.features, setting));
   const task = {
-    ...{ process, output, pushDown, input: features },
+    process,
+    output,
+    pushDown,
+    input: features,
     ...(overlay ? { overlay: overlay.features } : {}),
   };
   const stop = new AbortController();

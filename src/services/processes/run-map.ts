@@ -60,7 +60,7 @@ export async function runMap(
 ): Promise<ResultFile> {
   const values = context.input.values as unknown as MapValues;
   const content = await context.step('read', 'Reading the inputs', () =>
-    contentOf(context, work, folder, deps),
+    loadContent(context, work, folder, deps),
   );
   const { format = 'pdf' } = values;
   const path = join(folder, `${work.output}.${format}`);
@@ -72,7 +72,7 @@ export async function runMap(
   return { path, mediaType: MAP_PAGE_FORMATS[format], bytes: (await stat(path)).size };
 }
 
-async function contentOf(
+async function loadContent(
   { input: { values, sources: references, principal }, signal }: JobContext<ExecutionInput>,
   { input }: MapWork,
   folder: string,
@@ -104,7 +104,7 @@ async function writePicture(
   { pools }: RunDeps,
 ): Promise<void> {
   const { width = 1024, height = 768 } = values;
-  const window = windowOf(content.collections, values, width / height);
+  const window = computeWindow(content.collections, values, width / height);
   const background = format === 'jpeg' ? '#ffffff' : 'transparent';
   const request = { ...content, ...window, width, height, background, format, wraps: true };
   const { data } = await renderImage(taskContext(signal), pools, request);
@@ -122,9 +122,9 @@ async function writePage(
   const { paper = 'A4', orientation = 'landscape', dpi = 150, title = '', legend: hasLegend = true } = values;
   const isPortrait = orientation === 'portrait';
   const layout = pageLayout({ paper, isPortrait, hasTitle: title !== '', hasLegend });
-  const window = windowOf(content.collections, values, layout.map[2] / layout.map[3]);
+  const window = computeWindow(content.collections, values, layout.map[2] / layout.map[3]);
   const x = taskContext(signal);
-  const size = pixelsOf(layout, dpi);
+  const size = buildPixels(layout, dpi);
   const picture = { ...content, ...window, ...size, background: '#ffffff', format: 'jpeg' as const };
   const { data: map } = await renderImage(x, pools, {
     ...picture,
@@ -132,33 +132,42 @@ async function writePage(
     scale: dpi / 96,
     wraps: true,
   });
-  const legend = hasLegend ? await legendOf(x, pools, content.collections) : [];
+  const legend = hasLegend ? await buildLegend(x, pools, content.collections) : [];
   const [metres] = groundSize(window.bbox, window.crs);
-  const task = { layout, map, title, legend, metres, north: northOf(window), note: noteOf(content), output };
+  const task = {
+    layout,
+    map,
+    title,
+    legend,
+    metres,
+    north: computeNorth(window),
+    note: formatNote(content),
+    output,
+  };
   await pools.run('process.map-page', task, { signal });
 }
 
 const taskContext = (signal: AbortSignal): TaskContext => ({ signal, timing: () => {} });
 
-function pixelsOf({ map: [, , width, height] }: PageLayout, dpi: number) {
+function buildPixels({ map: [, , width, height] }: PageLayout, dpi: number) {
   return { width: Math.round((width / 72) * dpi), height: Math.round((height / 72) * dpi) };
 }
 
 /** The smallest box of that shape (width over height) around what is to be seen. Throws 400 naming the input. */
-function windowOf(
+function computeWindow(
   collections: readonly Drawable[],
   { bbox, crs: name = 'EPSG:3857' }: MapValues,
   shape: number,
 ): Window {
   const crs = resolveCrs('/inputs/crs', name);
-  const [at, box84] = bbox ? ['/inputs/bbox', bbox] : ['/inputs/crs', extentOf(collections)];
+  const [at, box84] = bbox ? ['/inputs/bbox', bbox] : ['/inputs/crs', computeExtent(collections)];
   return { bbox: fitShape(boxInCrs(at, box84, CRS84, crs), shape), crs: crs.proj };
 }
 
 /** Web Mercator ends here, and nobody misses what lies beyond on a map that shows all. */
 const LATITUDES = [-85, 85] as const;
 
-function extentOf(collections: readonly Drawable[]): Box {
+function computeExtent(collections: readonly Drawable[]): Box {
   const boxes = collections.flatMap(({ extent84 }) => (extent84 ? [extent84] : []));
   if (boxes.length === 0)
     throw new ApiError('invalid-parameter', 'It is not known where the layers lie: give a bbox.');
@@ -181,7 +190,7 @@ function fitShape([minx, miny, maxx, maxy]: Box, shape: number): Box {
 }
 
 /** Degrees clockwise from the top of the map to north, in its middle. */
-function northOf({ bbox: [minx, miny, maxx, maxy], crs }: Window): number {
+function computeNorth({ bbox: [minx, miny, maxx, maxy], crs }: Window): number {
   const middle = new Float64Array([(minx + maxx) / 2, (miny + maxy) / 2]);
   transformPoints(middle, crs, 'OGC:CRS84');
   const [longitude, latitude] = middle as unknown as [number, number];
@@ -200,7 +209,7 @@ function northOf({ bbox: [minx, miny, maxx, maxy], crs }: Window): number {
 const POINTS = 0.75;
 const LEGEND_SCALE = 3;
 
-async function legendOf(
+async function buildLegend(
   x: TaskContext,
   pools: RunDeps['pools'],
   collections: readonly Drawable[],
@@ -217,7 +226,7 @@ async function legendOf(
   return parts;
 }
 
-function noteOf({ collections }: MapContent): string {
+function formatNote({ collections }: MapContent): string {
   const credits = collections.map((one) =>
     findAttribution(one)
       ?.replace(/<[^>]*>/g, '')

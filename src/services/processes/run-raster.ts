@@ -28,7 +28,10 @@ export async function runRaster(
   const path = join(folder, `${work.output}.${isRaster ? 'tif' : 'gpkg'}`);
   const band = (values['band'] as number | undefined) ?? 1;
   const task = {
-    ...{ process: work.plan(values, facts), band, output: path, maxBytes: deps.memoryBytes },
+    process: work.plan(values, facts),
+    band,
+    output: path,
+    maxBytes: deps.memoryBytes,
     sources: rasters.map(({ source }) => source),
     ...(features === undefined ? {} : { features }),
   };
@@ -49,14 +52,14 @@ async function resolveRasters(
   { inputs }: RasterWork,
   { sources }: RunDeps,
 ): Promise<RasterInput[]> {
-  const names = inputs.flatMap((input) => namesOf(input, references));
+  const names = inputs.flatMap((input) => listNames(input, references));
   const rasters: RasterInput[] = [];
   for (const name of names) rasters.push(await sources.raster(name, references[name]!, principal, signal));
   return rasters;
 }
 
 /** Members of a list are named as its JSON pointers go on. */
-function namesOf(input: string, references: ExecutionInput['sources']): string[] {
+function listNames(input: string, references: ExecutionInput['sources']): string[] {
   if (Object.hasOwn(references, input)) return [input];
   return Object.keys(references)
     .filter((name) => name.startsWith(`${input}/`))

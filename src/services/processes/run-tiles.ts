@@ -6,7 +6,7 @@ import type { JobContext } from '../jobs/kinds.js';
 import * as metrics from '../telemetry/metrics.js';
 import { exportTiles } from '../tiles/jobs/export.js';
 import { tileConcurrency, yielding } from '../tiles/jobs/make.js';
-import { counting, tellFailures } from '../tiles/jobs/noting.js';
+import { counting, tellFailures } from '../tiles/jobs/tally-notes.js';
 import { makeTile } from '../tiles/make.js';
 import type { InputValues, ProcessDefinition, ProcessWork } from './definition.js';
 import type { ExecutionInput, ResultFile, RunDeps } from './execution.js';
@@ -47,7 +47,10 @@ async function writeTiles(
   const tiles = sources.tiles(selection, input.principal);
   const count = counting();
   const { tally, archive, failures } = await exportTiles(tiles, {
-    ...{ pools, signal, output, container: selection.container },
+    pools,
+    signal,
+    output,
+    container: selection.container,
     concurrency: tileConcurrency(pools),
     room: yielding(pools, signal),
     make: (request) => makeTile({ signal, timing: () => {} }, pools, request),

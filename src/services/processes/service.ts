@@ -87,11 +87,14 @@ export class Processes {
     this.#folder = join(resolve(deps.dataDir), 'processes');
     this.#uploads = join(this.#folder, 'sent');
     this.#sources = new ProcessSources({
-      ...{ pools: deps.pools, visible: deps.visible },
+      pools: deps.pools,
+      visible: deps.visible,
       resultFile: async (jobId, output, principal) => (await this.file(jobId, output, principal)).path,
     });
     this.#refusals = new Refusals({
-      ...{ sources: this.#sources, imports: deps.imports, storage: deps.storage },
+      sources: this.#sources,
+      imports: deps.imports,
+      storage: deps.storage,
       result: (jobId, output, principal) => this.file(jobId, output, principal),
     });
     deps.jobs.register(this.#kind());
@@ -141,16 +144,23 @@ export class Processes {
       ? await this.#layersOf(process, execution, caller)
       : undefined;
     const input: ExecutionInput = {
-      ...{ process: process.id, values, outputs, response, derivedFrom, principal: caller },
+      process: process.id,
+      values,
+      outputs,
+      response,
+      derivedFrom,
+      principal: caller,
       sources: await this.#keep(execution.sources),
       ...(trace === undefined ? {} : { trace }),
       ...(execution.plan ? { plan: await this.#keepPlan(execution.plan) } : {}),
     };
-    const resources = [processResource(process.id), ...collectionsOf(input)];
+    const resources = [processResource(process.id), ...listCollections(input)];
     let job: JobRow;
     try {
       const submit = {
-        ...{ ...buildCaller(principal, { permission: PROCESS_PERMISSIONS.execute }), resources, ...options },
+        ...buildCaller(principal, { permission: PROCESS_PERMISSIONS.execute }),
+        resources,
+        ...options,
         priority: priorityFor(principal, priority),
       };
       job = (await this.#deps.jobs.submit(PROCESS_KIND, input, submit)).job;
@@ -175,10 +185,10 @@ export class Processes {
    */
   async #layersOf(
     process: ProcessDefinition,
-    execution: Pick<Execution, 'values'> & Executed<SourceValue | SourceReference>,
+    execution: Pick<Execution, 'values'> & ExecutionSources<SourceValue | SourceReference>,
     principal: Principal,
   ): Promise<CopySourceLayer[]> {
-    const references = sourcesOf(execution);
+    const references = listSources(execution);
     const names = [
       ...references.flatMap((one) => (one.kind === 'collection' ? [one.id] : [])),
       ...readBy(process, execution.values),
@@ -320,7 +330,12 @@ export class Processes {
       ofFolder: true,
       run: (context) =>
         executeProcess(context, this.#folderOf(context.id), {
-          ...{ pools, imports, sources: this.#sources, spoolBytes, memoryBytes, pushDown },
+          pools,
+          imports,
+          sources: this.#sources,
+          spoolBytes,
+          memoryBytes,
+          pushDown,
           publish: (job, result) => publishResult(job, result, this.#folderOf(job.id), this.#deps),
         }),
       cleanup: async (input, id, { state }) => {
@@ -330,7 +345,7 @@ export class Processes {
         if (Date.now() - this.#trimmedAt > TRIM_MS) await this.trim();
       },
       refuseRetry: async (input) =>
-        sourcesOf(input).some(({ kind }) => kind === 'file')
+        listSources(input).some(({ kind }) => kind === 'file')
           ? 'The features that were sent are not there any more: execute the process again.'
           : undefined,
     };
@@ -367,11 +382,11 @@ function mayRead(job: JobRow, principal: Principal): boolean {
 }
 
 /** What an execution reads, in all its steps. */
-function sourcesOf<S>({ sources, plan }: Executed<S>): S[] {
+function listSources<S>({ sources, plan }: ExecutionSources<S>): S[] {
   return [sources, ...(plan?.steps ?? []).map((step) => step.sources)].flatMap((one) => Object.values(one));
 }
 
-interface Executed<S> {
+interface ExecutionSources<S> {
   readonly sources: Readonly<Record<string, S>>;
   readonly plan?: { readonly steps: readonly { readonly sources: Readonly<Record<string, S>> }[] };
 }
@@ -392,8 +407,8 @@ function namedIn({ process, values }: ExecutionInput): readonly string[] {
   return definition ? readBy(definition, values) : [];
 }
 
-function collectionsOf(input: ExecutionInput): string[] {
-  const read = sourcesOf(input).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
+function listCollections(input: ExecutionInput): string[] {
+  const read = listSources(input).flatMap((one) => (one.kind === 'collection' ? [one.id] : []));
   const published = Object.values(input.outputs).flatMap(({ publish }) =>
     publish ? [publish.collection] : [],
   );
@@ -411,5 +426,5 @@ async function writeDurably(path: string, content: string | Uint8Array): Promise
 }
 
 async function removeUploads(input: ExecutionInput): Promise<void> {
-  for (const one of sourcesOf(input)) if (one.kind === 'file') await rm(one.path, { force: true });
+  for (const one of listSources(input)) if (one.kind === 'file') await rm(one.path, { force: true });
 }

@@ -130,7 +130,9 @@ function collectionReference(
     throw badParameter(`${at}/filter-lang`, 'must be cql2-text or cql2-json');
   const filter = members['filter'];
   return {
-    ...{ kind: 'collection', id: path ? plainText(path[1]!) : name, filterLang: language },
+    kind: 'collection',
+    id: path ? plainText(path[1]!) : name,
+    filterLang: language,
     ...(filter === undefined || filter === '' ? {} : { filter }),
   };
 }

@@ -74,7 +74,7 @@ export interface SourcesDeps {
 export type Drawable = VectorCollection | RasterCollection;
 
 /** The one raster of a collection that a reference names. Throws 400 for one that is not among them. */
-function oneOf(
+function requireSingle(
   { raster: { source }, rasterIds = [] }: RasterCollection,
   { raster }: CollectionReference,
 ): RasterSource {
@@ -94,10 +94,10 @@ export class ProcessSources {
     const collection = this.#named(reference, principal);
     if (!hasFeatures(collection)) throw this.#missing(name, reference, principal, 'features');
     const { source, filter: rows } = readable(collection);
-    const own = filterOf(name, reference, collection);
+    const own = getFilter(name, reference, collection);
     const filter = and(rows, own);
     const count = filter === undefined ? collection.featureCount : undefined;
-    return sourceOf({ source, filter }, collection.source, count);
+    return readSource({ source, filter }, collection.source, count);
   }
 
   /** How much a collection has of what passes the filter; undefined where nothing of it could be measured. */
@@ -129,7 +129,8 @@ export class ProcessSources {
     const collection = this.#named(reference, principal);
     if (!hasCoverage(collection)) throw this.#missing(name, reference, principal, 'rasters');
     const { crs } = collection.raster;
-    const source = reference.raster === undefined ? collection.raster.source : oneOf(collection, reference);
+    const source =
+      reference.raster === undefined ? collection.raster.source : requireSingle(collection, reference);
     return { source, crs, facts: { crs: crsFacts(crs) } };
   }
 
@@ -215,7 +216,7 @@ export class ProcessSources {
   async table(path: string, signal: AbortSignal): Promise<FeaturesSource> {
     const [layer] = await this.deps.pools.run('vector.inspect', { kind: 'geopackage', path }, { signal });
     if (!layer) throw notFound('result', path);
-    return sourceOf({ source: layer.source, filter: undefined }, layer.source, layer.featureCount);
+    return readSource({ source: layer.source, filter: undefined }, layer.source, layer.featureCount);
   }
 
   /** By its number, or by its id, which may look like a number too. */
@@ -266,7 +267,10 @@ export class ProcessSources {
   /** Makes a table of a file of any format that is imported. */
   async #translate(path: string, output: string, what: string, signal: AbortSignal): Promise<StagedFile> {
     const task = {
-      ...{ path, output, table: REMOTE_TABLE, isUnpacked: false },
+      path,
+      output,
+      table: REMOTE_TABLE,
+      isUnpacked: false,
       limitMs: LIMITS.importReadMs,
     };
     const stage = await this.deps.pools.run('ogr.stage', task, { signal });
@@ -292,7 +296,7 @@ const REMOTE_TABLE = 'remote';
  * `shown` is the source as the caller sees it. Masked values are read as they are shown; conditions and calculations would
  * tell the stored ones: for plans there are the other fields alone.
  */
-function sourceOf(
+function readSource(
   query: Pick<ProcessFeatures, 'source' | 'filter'>,
   shown: VectorSource,
   count: number | undefined,
@@ -320,7 +324,7 @@ export function crsFacts(crs: string): FeaturesFacts['crs'] {
   }
 }
 
-function filterOf(
+function getFilter(
   name: string,
   { filter, filterLang: language }: CollectionReference,
   collection: VectorCollection,

@@ -33,8 +33,11 @@ export function classify(tool: TranslatedTool, processes: readonly ProcessDescri
   }));
   if (!process)
     return {
-      ...{ toolName: tool.toolName, classification: 'unsupported', processId: null },
-      ...{ parameterBindings: [], issues: [missingProcess(tool), ...constructs] },
+      toolName: tool.toolName,
+      classification: 'unsupported',
+      processId: null,
+      parameterBindings: [],
+      issues: [missingProcess(tool), ...constructs],
     };
   const issues = [...mappingIssues(tool, process), ...constructs];
   return {

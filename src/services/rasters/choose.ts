@@ -47,9 +47,10 @@ export function chooseRaster(
   const acquired = batch === undefined ? {} : { acquired: new Date(batch).toISOString() };
   if (listMosaicMembers(source)) {
     const members = batch === undefined ? granules : granules.filter((granule) => granule.acquired === batch);
-    return { ...visibleOf(collection, members, window84), ...acquired };
+    return { ...chooseVisible(collection, members, window84), ...acquired };
   }
-  const granule = batch === undefined ? newestOf(granules) : granules.find((one) => one.acquired === batch)!;
+  const granule =
+    batch === undefined ? findNewest(granules) : granules.find((one) => one.acquired === batch)!;
   const level = findLevelIndex(collection, heights);
   const position = {
     ...(granule.time === undefined ? {} : { time: granule.time }),
@@ -61,7 +62,7 @@ export function chooseRaster(
 }
 
 /** Of the members of a mosaic those that touch the window. */
-function visibleOf(
+function chooseVisible(
   collection: RasterCollection,
   members: readonly Granule[],
   window84: Box | undefined,
@@ -92,7 +93,7 @@ function chooseWithin(
   // Nobody knows what searches will find.
   if (members.length === 0 && granules.length > 0) return undefined;
   return {
-    ...visibleOf(collection, members, window84),
+    ...chooseVisible(collection, members, window84),
     ...(newest === undefined ? {} : { acquired: new Date(newest).toISOString() }),
   };
 }
@@ -116,7 +117,7 @@ export function findLevelIndex(
 }
 
 /** Collections of which only one acquisition batch is shown. */
-export interface Batched {
+export interface BatchChoice {
   /** Without the rasters that have nothing of the batch. */
   readonly collections: readonly Collection[];
   /** The instant of the batch, or the range; undefined when there is none to choose. */
@@ -128,7 +129,10 @@ export interface Batched {
  * batch within it. Those of other times, and those of no time beside some that have one and are in batches, too, are not
  * shown. Nothing changes without a range, or when no raster is by range or has an instant.
  */
-export function newestBatch(collections: readonly Collection[], datetime: TimeRange | undefined): Batched {
+export function newestBatch(
+  collections: readonly Collection[],
+  datetime: TimeRange | undefined,
+): BatchChoice {
   if (!datetime) return { collections, batch: undefined };
   const rasters = collections.filter(hasCoverage);
   const ofRange = rasters.filter(({ raster }) => isByRange(raster.source));
@@ -157,7 +161,7 @@ function newestIn(granules: readonly Granule[], { start, end }: TimeRange): numb
 }
 
 /** As the tasks have it: the newest time. */
-function newestOf(granules: readonly Granule[]): Granule {
+function findNewest(granules: readonly Granule[]): Granule {
   return granules.reduce((best, one) =>
     (one.acquired ?? -Infinity) >= (best.acquired ?? -Infinity) ? one : best,
   );

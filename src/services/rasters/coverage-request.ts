@@ -30,12 +30,12 @@ export function coverageRequest(
   format: CoverageRequest['format'],
 ): CoverageRequest {
   const crs = advertisedCrs(collection, 'crs', params.crs) ?? collection.storageCrs;
-  const { bbox, bboxCrs, sliced, ...narrowing } = selectionOf(collection, params);
+  const { bbox, bboxCrs, sliced, ...narrowing } = parseSelection(collection, params);
   return {
     ...narrowing,
     place: bbox && { bbox, bboxCrs },
     crs,
-    bands: bandsOf(collection, params),
+    bands: listBands(collection, params),
     scaling: parseScaling(collection, params, { bbox, bboxCrs, crs, sliced }),
     resampling: params.resampling,
     format,
@@ -43,7 +43,7 @@ export function coverageRequest(
 }
 
 /** What is asked for by `bbox` and `datetime`, or by `subset`. Throws 400 where both speak of the same axis. */
-function selectionOf(collection: RasterCollection, params: CoverageParams) {
+function parseSelection(collection: RasterCollection, params: CoverageParams) {
   const named = params.subset;
   const subset: Subset =
     named === undefined
@@ -56,7 +56,7 @@ function selectionOf(collection: RasterCollection, params: CoverageParams) {
   if (subset.bbox)
     return { bbox: subset.bbox, bboxCrs: params.subsetCrs ?? CRS84, sliced, heights, datetime };
   const bboxCrs = advertisedCrs(collection, 'bbox-crs', params.bboxCrs) ?? CRS84;
-  return { bbox: params.bbox && windowOf(params.bbox, bboxCrs), bboxCrs, sliced, heights, datetime };
+  return { bbox: params.bbox && computeWindow(params.bbox, bboxCrs), bboxCrs, sliced, heights, datetime };
 }
 
 function advertisedCrs(collection: RasterCollection, name: string, choice: Crs | undefined): Crs | undefined {
@@ -64,14 +64,14 @@ function advertisedCrs(collection: RasterCollection, name: string, choice: Crs |
   throw badParameter(name, 'is not offered by this coverage; see its crs list');
 }
 
-function windowOf(box: Box, crs: Crs): Box {
+function computeWindow(box: Box, crs: Crs): Box {
   const bbox = normaliseBox('bbox', box, crs);
   if (bbox[0] === bbox[2] || bbox[1] === bbox[3]) throw badParameter('bbox', 'has no area');
   return bbox;
 }
 
 /** The bands of the answer: those named, in their order, or all but those left out. Undefined for all. */
-function bandsOf(
+function listBands(
   collection: RasterCollection,
   { properties, excludeProperties }: CoverageParams,
 ): number[] | undefined {

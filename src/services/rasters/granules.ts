@@ -45,20 +45,20 @@ function listed({ id, raster }: RasterCollection): Granule[] {
     return members.map((member) => ({
       id: member.id,
       extent84: member.extent84,
-      acquired: instantOf(member.acquired),
+      acquired: findInstant(member.acquired),
       member,
     }));
   }
   if (times && times.length > 0) {
     return times.map((text, time) => {
-      const acquired = instantOf(text);
+      const acquired = findInstant(text);
       return { id: `${id}_${acquired === undefined ? time : compact(acquired)}`, extent84, acquired, time };
     });
   }
-  return [{ id, extent84, acquired: instantOf(raster.acquired) }];
+  return [{ id, extent84, acquired: findInstant(raster.acquired) }];
 }
 
-function instantOf(text: string | undefined): number | undefined {
+function findInstant(text: string | undefined): number | undefined {
   const instant = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(instant) ? undefined : instant;
 }

@@ -9,7 +9,7 @@ import { shownTime } from './shown-time.js';
 import { windowIn84 } from './source-items.js';
 
 /** What narrows a coverage beside its place. */
-export interface Narrowing {
+export interface CoverageSubset {
   readonly datetime?: TimeRange | undefined;
   readonly heights?: AxisRange | undefined;
 }
@@ -28,7 +28,7 @@ export interface ReadSource {
  */
 export function sourceAt(
   collection: RasterCollection,
-  { datetime, heights }: Narrowing,
+  { datetime, heights }: CoverageSubset,
   place: { bbox: Box; bboxCrs: Crs } | undefined,
 ): ReadSource {
   if (datetime) checkSelection(collection, datetime);

@@ -39,7 +39,7 @@ export function buildMosaicInfo(parts: readonly MosaicPart[]): RasterInfo {
     height: Math.max(1, Math.round((extent[3] - extent[1]) / dy)),
   };
   return {
-    source: { kind: 'mosaic', members: sorted.flatMap(partsOf), grid },
+    source: { kind: 'mosaic', members: sorted.flatMap(listParts), grid },
     driver: 'mosaic',
     ...grid,
     epsg: first.epsg,
@@ -56,7 +56,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function partsOf({ id, raster, acquired }: MosaicPart): MosaicMember[] {
+function listParts({ id, raster, acquired }: MosaicPart): MosaicMember[] {
   const { source, extent84 } = raster;
   const members = listMosaicMembers(source);
   if (members) return [...members];

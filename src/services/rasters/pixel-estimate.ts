@@ -26,16 +26,16 @@ export function estimatePixels(
   const inAnswer = resolution && crs.proj !== raster.crs ? project(inRaster, raster.crs, crs.proj) : inRaster;
   const side = (axis: 0 | 1): number => {
     if (size[axis]) return size[axis];
-    if (pixel) return lengthOf(inRaster, axis) / pixel[axis];
-    if (resolution?.[axis] && inAnswer) return lengthOf(inAnswer, axis) / resolution[axis];
+    if (pixel) return computeLength(inRaster, axis) / pixel[axis];
+    if (resolution?.[axis] && inAnswer) return computeLength(inAnswer, axis) / resolution[axis];
     return native[axis]!;
   };
   return Math.round(side(0) * side(1));
 }
 
-const lengthOf = (box: Box, axis: 0 | 1): number => Math.abs(box[axis + 2]! - box[axis]!);
+const computeLength = (box: Box, axis: 0 | 1): number => Math.abs(box[axis + 2]! - box[axis]!);
 const share = (whole: Box, part: Box, axis: 0 | 1): number =>
-  Math.min(1, lengthOf(part, axis) / lengthOf(whole, axis));
+  Math.min(1, computeLength(part, axis) / computeLength(whole, axis));
 
 /** The part of an extent that a box covers; all of it for a box across the antimeridian. */
 function within(extent: Box, from: string, to: string, bbox: Box): Box {

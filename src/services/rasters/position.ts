@@ -45,7 +45,7 @@ export async function valuesByTime(
   const groups = groupsAt(searched, place, datetime);
   const read = groups.slice(-most);
   if (read.length === 0) return undefined;
-  const slices = read.map(({ granules }) => sliceOf(searched, granules));
+  const slices = read.map(({ granules }) => buildSlice(searched, granules));
   const { values, lost } = await runTask(
     x,
     pools,
@@ -98,7 +98,10 @@ function holds([west, south, east, north]: Box, [longitude, latitude]: readonly 
 }
 
 /** A mosaic of the members of one instant, as it is drawn; else the slice of the time axis. */
-function sliceOf({ raster }: RasterCollection, granules: readonly Granule[]): PositionTask['slices'][number] {
+function buildSlice(
+  { raster }: RasterCollection,
+  granules: readonly Granule[],
+): PositionTask['slices'][number] {
   const { source } = raster;
   if (listMosaicMembers(source))
     return {

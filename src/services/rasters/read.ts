@@ -7,7 +7,7 @@ import type { CoverageResult, CoverageTask } from '../../core/rasters/rasters.js
 import type { Pools } from '../../core/tasks/tasks.js';
 import { passingFile } from '../kit/passing-file.js';
 import { runTask, type TaskContext } from '../kit/run-task.js';
-import { computeWindow84, type Narrowing, type ReadSource, sourceAt } from './instant.js';
+import { type CoverageSubset, computeWindow84, type ReadSource, sourceAt } from './instant.js';
 import { estimatePixels } from './pixel-estimate.js';
 import type { Scaling } from './scaling.js';
 import { withItsScenes } from './stac-imagery/windows.js';
@@ -17,7 +17,7 @@ import { withItsScenes } from './stac-imagery/windows.js';
 type TaskMembers = Pick<CoverageTask, 'bands' | 'resampling' | 'isWhole' | 'tolerance' | 'lercVersion'>;
 
 export interface CoverageRequest
-  extends Narrowing,
+  extends CoverageSubset,
     Readonly<{ [K in keyof TaskMembers]: TaskMembers[K] | undefined }> {
   /** Default: the whole coverage. */
   readonly place: { readonly bbox: Box; readonly bboxCrs: Crs } | undefined;
@@ -27,7 +27,7 @@ export interface CoverageRequest
   readonly format: CoverageTask['format'];
 }
 
-export interface CoverageReading {
+export interface TimedCoverage {
   readonly result: CoverageResult;
   /** Instant of the data; undefined for data without a time. */
   readonly time: string | undefined;
@@ -39,7 +39,7 @@ export async function readCoverage(
   pools: Pools,
   collection: RasterCollection,
   { datetime, heights, place, crs, scaling, ...request }: CoverageRequest,
-): Promise<CoverageReading> {
+): Promise<TimedCoverage> {
   const { time, ...source } = await findSource(x, pools, collection, { datetime, heights, place });
   const task: CoverageTask = {
     ...withoutAbsent(request),
@@ -60,7 +60,7 @@ export async function findSource(
   { signal }: Pick<TaskContext, 'signal'>,
   pools: Pools,
   collection: RasterCollection,
-  { place, ...narrowing }: Narrowing & Pick<CoverageRequest, 'place'>,
+  { place, ...narrowing }: CoverageSubset & Pick<CoverageRequest, 'place'>,
 ): Promise<ReadSource> {
   const window84 = computeWindow84(place);
   const { datetime } = narrowing;

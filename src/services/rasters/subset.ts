@@ -41,9 +41,9 @@ export function parseSubset(collection: RasterCollection, raw: string, crs: Crs 
   for (const term of axisTerms('subset', raw)) {
     const word = term.name.toLowerCase();
     const axis = spatialAxis('subset', term.name, crs);
-    if (axis) ranges.set(axis, { name: term.name, ...rangeOf(term.value) });
-    else if (TIME.has(word)) rest = { ...rest, datetime: timeOf(collection, term.value) };
-    else if (isHeight(collection, word)) rest = { ...rest, heights: heightsOf(term.value) };
+    if (axis) ranges.set(axis, { name: term.name, ...parseRange(term.value) });
+    else if (TIME.has(word)) rest = { ...rest, datetime: buildTime(collection, term.value) };
+    else if (isHeight(collection, word)) rest = { ...rest, heights: buildHeights(term.value) };
     else throw badParameter('subset', `'${term.name}' is no axis of this coverage`);
   }
   return { ...rest, ...subsetAxes(collection, ranges, crs) };
@@ -118,7 +118,7 @@ export function coverageExtent(collection: RasterCollection, crs: Crs): Box {
 }
 
 /** `10`, `10:20`, `*:20`. */
-function rangeOf(value: string): { low?: number; high?: number } {
+function parseRange(value: string): { low?: number; high?: number } {
   const parts = value.split(':');
   if (parts.length > 2) throw badParameter('subset', `'${value}' must be a number or low:high`);
   const ends = parts.map((part) => {
@@ -131,8 +131,8 @@ function rangeOf(value: string): { low?: number; high?: number } {
   return { ...(low === undefined ? {} : { low }), ...(high === undefined ? {} : { high }) };
 }
 
-function heightsOf(value: string): AxisRange {
-  const range = rangeOf(value);
+function buildHeights(value: string): AxisRange {
+  const range = parseRange(value);
   if (range.low !== undefined && range.high !== undefined && range.low > range.high)
     throw badParameter('subset', 'ends before it starts');
   return { axis: 'z', ...range };
@@ -141,7 +141,7 @@ function heightsOf(value: string): AxisRange {
 const ENDS = /^\s*(?:"([^"]*)"|(\*)|([^":*]+(?::[^":*]+)*))\s*$/;
 
 /** `"2020-01-01"`, `"2020-01-01":"2020-02-01"`, `"2020-01-01":*`, `*` for the newest. */
-function timeOf(collection: RasterCollection, value: string): TimeRange {
+function buildTime(collection: RasterCollection, value: string): TimeRange {
   const parts = splitTimes(value);
   if (parts.length === 1 && parts[0] === '*') {
     const newest = listInstants(collection).at(-1);

@@ -62,8 +62,10 @@ export function updateConflict(
   const changes = fieldChanges(fields, new Set(Object.keys(sent.values)), { base, client, server });
   const moved = !sameGeometry(base?.geometry ?? null, client.geometry);
   return conflict(facts, readObjectId(change.id)!, {
-    type: server ? typeOf(changes, moved || change.geometryChanged) : 'updateDelete',
-    ...{ base, client, server },
+    type: server ? chooseType(changes, moved || change.geometryChanged) : 'updateDelete',
+    base,
+    client,
+    server,
     fieldChanges: changes,
     geometryChanged: moved || (server !== null && change.geometryChanged),
     edit: { type: 'update', feature: toFeatureInput(sent) },
@@ -82,7 +84,7 @@ function withStoredDigits({ view }: UploadFacts, sent: SentFeature, base: Featur
 }
 
 /** One of attributes where both sides changed some, or nobody a geometry. */
-function typeOf(changes: readonly FieldChange[], geometryChanged: boolean): ConflictType {
+function chooseType(changes: readonly FieldChange[], geometryChanged: boolean): ConflictType {
   const both =
     changes.some(({ changedOnClient }) => changedOnClient) &&
     changes.some(({ changedOnServer }) => changedOnServer);
@@ -94,7 +96,9 @@ export function deletionConflict(facts: UploadFacts, change: NetChange): NewConf
   const [base, server] = [parseImageState(change.before), parseImageState(change.after)];
   return conflict(facts, readObjectId(change.id)!, {
     type: server ? 'deleteUpdate' : 'deleteDelete',
-    ...{ base, server, client: null },
+    base,
+    server,
+    client: null,
     fieldChanges: server
       ? fieldChanges(facts.view.collection.source.fields, new Set(), { base, client: null, server })
       : [],
@@ -116,7 +120,9 @@ export function insertConflict(
   if (meansTheSame(fields, sent, client, server)) return undefined;
   return conflict(facts, sent.id!, {
     type: 'duplicateInsert',
-    ...{ base: null, client, server },
+    base: null,
+    client,
+    server,
     fieldChanges: fieldChanges(fields, new Set(Object.keys(sent.values)), { base: null, client, server }),
     geometryChanged: !sameGeometry(client.geometry, server.geometry),
     edit: { type: 'create', feature: toFeatureInput(sent) },
@@ -138,8 +144,11 @@ function conflict(
     objectId,
     body: {
       ...particulars,
-      ...{ collection: view.collection.id, featureId: String(objectId) },
-      ...{ generation, userId, syncId },
+      collection: view.collection.id,
+      featureId: String(objectId),
+      generation,
+      userId,
+      syncId,
       edit: { ...edit, crs, filter, visible, writable },
     },
   };

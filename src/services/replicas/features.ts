@@ -36,30 +36,34 @@ export async function readReplicaFeatures(
 ): Promise<Map<string, string>> {
   const features = new Map<string, string>();
   if (!ids) {
-    await readPages(x, pools, view, taskOf(view, crs), { crs, budget, features });
+    await readPages(x, pools, view, buildTask(view, crs), { crs, budget, features });
     return features;
   }
   for (let i = 0; i < ids.length; i += PAGE) {
     const ofPage = equalsAny(view.esri.idColumn, ids.slice(i, i + PAGE).map(exactInteger));
-    const task = { ...taskOf(view, crs), filter: and(view.filter, ofPage) };
+    const task = { ...buildTask(view, crs), filter: and(view.filter, ofPage) };
     await readPages(x, pools, view, task, { crs, budget, features });
   }
   return features;
 }
 
-function taskOf({ visible, filter }: ReplicaLayerView, crs: Crs): ItemsTask {
+function buildTask({ visible, filter }: ReplicaLayerView, crs: Crs): ItemsTask {
   const { rule, source } = visible;
   return {
     source: rule?.stored ?? source,
     ...(rule ? { fields: source.fields.map(({ name }) => name) } : {}),
     filter,
-    ...{ format: 'geojson', crs: crs.proj, swapAxes: false },
+    format: 'geojson',
+    crs: crs.proj,
+    swapAxes: false,
     precision: replicaPrecision(crs.proj),
-    ...{ limit: PAGE, offset: 0, maxBytes: PAGE_BYTES },
+    limit: PAGE,
+    offset: 0,
+    maxBytes: PAGE_BYTES,
   };
 }
 
-interface Reading {
+interface ReadState {
   readonly crs: Crs;
   readonly budget: Budget;
   readonly features: Map<string, string>;
@@ -70,13 +74,13 @@ async function readPages(
   pools: Pools,
   { esri, layerId }: ReplicaLayerView,
   task: ItemsTask,
-  { crs, budget, features }: Reading,
+  { crs, budget, features }: ReadState,
 ): Promise<void> {
   let after: PageKey | undefined;
   for (;;) {
     const page = await runTask(x, pools, 'vector.items', { ...task, ...(after ? { after } : {}) });
     for (const text of featureTexts(page.features)) {
-      const json = jsonOf(() => esriFeature(text, esri, crs.epsg), layerId);
+      const json = formatJson(() => esriFeature(text, esri, crs.epsg), layerId);
       budget.bytes -= json.length;
       if (budget.bytes < 0) throw tooLarge();
       features.set(text.id, json);
@@ -86,7 +90,7 @@ async function readPages(
   }
 }
 
-function jsonOf(feature: () => unknown, layerId: number): string {
+function formatJson(feature: () => unknown, layerId: number): string {
   try {
     return stringifyExactly(feature());
   } catch (error) {

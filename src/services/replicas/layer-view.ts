@@ -8,7 +8,7 @@ import {
   type VectorCollection,
   whole,
 } from '../../core/catalog/collection.js';
-import { hasNumbers, toNumberedCollection } from '../../core/catalog/numbered.js';
+import { hasNumbers, toNumberedCollection } from '../../core/catalog/row-numbers.js';
 import { unreadLayer } from '../../core/catalog/unread.js';
 import { and, type Expression } from '../../core/cql2/index.js';
 import { ApiError, badParameter } from '../../core/errors/errors.js';

@@ -72,7 +72,7 @@ export async function resolveConflict(
 ): Promise<{ conflict: Conflict; effect: Effect }> {
   if (conflict.status === 'resolved') throw conflictError('The conflict is resolved already.');
   const collection = deps.collection(conflict.body.collection);
-  const plan = planOf(conflict, decision, collection);
+  const plan = findPlan(conflict, decision, collection);
   if (!plan) return { conflict: await settle(x, deps, conflict, decision, undefined), effect: 'none' };
   if (conflict.superseded)
     throw conflictError('The client has sent a later edit of the feature: decide about that one.');
@@ -104,7 +104,7 @@ async function settle(
 }
 
 /** Undefined where the data stays as it is. Throws 400 for a decision that does not fit the conflict. */
-function planOf(
+function findPlan(
   conflict: Conflict,
   { action, fieldValues, geometry }: Decision,
   collection: VectorCollection | undefined,
@@ -163,7 +163,8 @@ function acceptance({ body, objectId }: Conflict, { source }: VectorCollection):
   }
   return {
     ...common,
-    ...{ operation: { type: 'update', id, feature }, effect },
+    operation: { type: 'update', id, feature },
+    effect,
     fields: new Set(fieldChanges.filter(({ changedOnClient }) => changedOnClient).map(({ field }) => field)),
     geometry: feature.geometry !== undefined,
   };
@@ -178,10 +179,13 @@ function merge({ body, objectId }: Conflict, fieldValues: Readonly<Record<string
   requireFeature(body.server, 'mergeFields');
   const feature = { values: jsonTexts(fieldValues), replacesJson: true } as const;
   return {
-    ...{ operation: { type: 'update', id: String(objectId), feature }, crs: CRS84.proj, bounds: NO_BOUNDS },
+    operation: { type: 'update', id: String(objectId), feature },
+    crs: CRS84.proj,
+    bounds: NO_BOUNDS,
     effect: 'writeFeatureState',
     fields: new Set(Object.keys(fieldValues)),
-    ...{ geometry: false, isClientEdit: false },
+    geometry: false,
+    isClientEdit: false,
   };
 }
 
@@ -191,8 +195,12 @@ function geometryOfClient({ body, objectId }: Conflict): Plan {
   if (feature?.geometry === undefined) throw badParameter('geometry', 'the client sent no geometry');
   return {
     operation: { type: 'update', id: String(objectId), feature: { geometry: feature.geometry } },
-    ...{ crs, bounds: NO_BOUNDS, effect: 'writeFeatureState', fields: new Set<string>() },
-    ...{ geometry: true, isClientEdit: false },
+    crs,
+    bounds: NO_BOUNDS,
+    effect: 'writeFeatureState',
+    fields: new Set<string>(),
+    geometry: true,
+    isClientEdit: false,
   };
 }
 
@@ -237,10 +245,17 @@ async function edit(
   const named = operation.type === 'create' || !row ? operation : { ...operation, row: row.name };
   const { outcomes } = await edits.run(x, collection, {
     ...bounds,
-    ...{ crs, swapAxes: false, precision: replicaPrecision(crs), mode: 'atomic', operations: [named] },
+    crs,
+    swapAxes: false,
+    precision: replicaPrecision(crs),
+    mode: 'atomic',
+    operations: [named],
     origin: {
-      ...{ collection: collection.id, layerId: collection.layerId, protocol: 'Admin' },
-      ...{ requestId: x.correlationId, actor: x.principal.id },
+      collection: collection.id,
+      layerId: collection.layerId,
+      protocol: 'Admin',
+      requestId: x.correlationId,
+      actor: x.principal.id,
     },
   });
   return outcomes[0]!;

@@ -26,7 +26,12 @@ export async function readRow(
   { id, filter }: { id: string; filter: Expression | undefined },
 ): Promise<StoredRow | null> {
   const item = await runTask(x, pools, 'vector.item', {
-    ...{ source, id, format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: PRECISION },
+    source,
+    id,
+    format: 'geojson',
+    crs: CRS84.proj,
+    swapAxes: false,
+    precision: PRECISION,
     filter,
   });
   return item && { name: item.row, state: parseRowState(featureText(item.data)) };

@@ -139,12 +139,16 @@ export class Replicas {
     if (draft.syncModel === 'none') return undefined;
     const { name, service, syncModel, crs, layers } = draft;
     const replica = await this.deps.replicas.add({
-      ...{ name, service, syncModel },
+      name,
+      service,
+      syncModel,
       owner: x.principal.id,
       address: x.caller?.class === 'anonymous' ? x.caller.id : undefined,
       epsg: crs.epsg,
       layers: layers.map(({ collection, filter }) => ({
-        ...{ layerId: collection.layerId, collection: collection.id, generation },
+        layerId: collection.layerId,
+        collection: collection.id,
+        generation,
         filter,
         scope: scopeName(collection),
       })),
@@ -218,7 +222,8 @@ export class Replicas {
       new Map(changes.map(({ layerId, generation }) => [layerId, generation])),
     );
     return parts.map(({ sync: { layerId, generation } }) => ({
-      ...{ layerId, generation },
+      layerId,
+      generation,
       ...changes.find((one) => one.layerId === layerId),
       ...(results.has(layerId) ? { results: results.get(layerId)! } : {}),
     }));
@@ -251,7 +256,9 @@ export class Replicas {
       const to = await this.#feedEnd.reach(x, collections);
       const all = await netChanges(feed, {
         from: new Map(layers.map(({ view, generation }) => [view.layerId, generation])),
-        ...{ to, own, collections: collections.map(({ id }) => id) },
+        to,
+        own,
+        collections: collections.map(({ id }) => id),
       });
       const budget: Budget = { bytes: REPLICA_LIMITS.replicaBytes };
       const parts: LayerChanges[] = [];
@@ -293,7 +300,7 @@ export class Replicas {
     for (const { ofLayer, ...upload } of uploads) {
       const ofUpload = await uploadLayer(x, deps, { ...common, ...upload }, ofLayer);
       results.set(upload.view.layerId, ofUpload);
-      auditResource(replica.id, { syncOperationId: syncId, ...countsOf(results) });
+      auditResource(replica.id, { syncOperationId: syncId, ...buildCounts(results) });
       await this.#record(replica, ofUpload);
     }
     return results;
@@ -346,7 +353,7 @@ function isOwn({ owner }: Replica, principal: Principal): boolean {
   return owner === principal.id || permits(principal, '*');
 }
 
-function countsOf(results: ReadonlyMap<number, LayerEditResults>) {
+function buildCounts(results: ReadonlyMap<number, LayerEditResults>) {
   const all = [...results.values()];
   const succeeded = all
     .flatMap(({ addResults, updateResults, deleteResults }) => [

@@ -41,28 +41,28 @@ export function clientState(base: FeatureState | null, sent: SentFeature, crs: s
   };
 }
 
-type Nested = number | readonly Nested[];
+type NestedNumbers = number | readonly NestedNumbers[];
 
 /** A geometry in CRS84, to compare it and to show it. */
 function in84(geometry: Geometry | null, crs: string): unknown {
   if (geometry === null || geometry.type === 'GeometryCollection' || crs === CRS84.proj) return geometry;
-  const coordinates = geometry.coordinates as Nested;
-  const points = new Float64Array(positionsOf(coordinates).flatMap(([x, y]) => [x!, y!]));
+  const coordinates = geometry.coordinates as NestedNumbers;
+  const points = new Float64Array(listPositions(coordinates).flatMap(([x, y]) => [x!, y!]));
   transformPoints(points, crs, CRS84.proj);
   let at = 0;
-  const moved = (nested: Nested): Nested => {
-    if (!isPosition(nested)) return (nested as readonly Nested[]).map(moved);
+  const moved = (nested: NestedNumbers): NestedNumbers => {
+    if (!isPosition(nested)) return (nested as readonly NestedNumbers[]).map(moved);
     const [x, y] = points.subarray(at, (at += 2));
     return [degrees(x!), degrees(y!), ...nested.slice(2)];
   };
   return { type: geometry.type, coordinates: moved(coordinates) };
 }
 
-const isPosition = (nested: Nested): nested is readonly number[] =>
+const isPosition = (nested: NestedNumbers): nested is readonly number[] =>
   Array.isArray(nested) && typeof nested[0] === 'number';
 
-function positionsOf(nested: Nested): (readonly number[])[] {
-  return isPosition(nested) ? [nested] : (nested as readonly Nested[]).flatMap(positionsOf);
+function listPositions(nested: NestedNumbers): (readonly number[])[] {
+  return isPosition(nested) ? [nested] : (nested as readonly NestedNumbers[]).flatMap(listPositions);
 }
 
 /** Decimals of coordinates that events certainly did not round: three more would show. */
@@ -74,9 +74,9 @@ const SURE_PLACES = 4;
  */
 export function isStoredExactly({ geometryType, crs }: VectorSource, geometry: unknown): boolean {
   if (geometry === null) return true;
-  const { type, coordinates } = geometry as { type: string; coordinates?: Nested };
+  const { type, coordinates } = geometry as { type: string; coordinates?: NestedNumbers };
   if (coordinates === undefined || geometryType === 'Geometry' || geometryType !== type) return false;
-  const isShort = (nested: Nested): boolean =>
+  const isShort = (nested: NestedNumbers): boolean =>
     typeof nested === 'number' ? Number(nested.toFixed(SURE_PLACES)) === nested : nested.every(isShort);
   return DEGREES.has(crs) && isShort(coordinates);
 }
@@ -96,14 +96,14 @@ export function sameGeometry(a: unknown, b: unknown): boolean {
   return one.type === other.type && sameNumbers(one.coordinates, other.coordinates);
 }
 
-function asMulti(geometry: Geometry): { type: string; coordinates: Nested } {
-  const { type, coordinates } = geometry as { type: string; coordinates: Nested };
+function asMulti(geometry: Geometry): { type: string; coordinates: NestedNumbers } {
+  const { type, coordinates } = geometry as { type: string; coordinates: NestedNumbers };
   return type.startsWith('Multi')
     ? { type, coordinates }
     : { type: `Multi${type}`, coordinates: [coordinates] };
 }
 
-function sameNumbers(a: Nested, b: Nested): boolean {
+function sameNumbers(a: NestedNumbers, b: NestedNumbers): boolean {
   if (typeof a === 'number' || typeof b === 'number') return Math.abs(Number(a) - Number(b)) <= TOLERANCE;
   return a.length === b.length && a.every((part, i) => sameNumbers(part, b[i]!));
 }

@@ -89,7 +89,7 @@ export async function uploadLayer(
   upload: ReplicaUpload,
   edits: LayerEdits,
 ): Promise<LayerEditResults> {
-  const entries = entriesOf(edits);
+  const entries = listEntries(edits);
   const conflicts: LayerEditResults['conflicts'] = [];
   let open = entries;
   for (let attempt = 1; open.length > 0; attempt++) {
@@ -106,9 +106,11 @@ export async function uploadLayer(
   return { addResults: of('add'), updateResults: of('update'), deleteResults: of('delete'), conflicts };
 }
 
-function entriesOf({ adds, updates, deletes }: LayerEdits): Entry[] {
+function listEntries({ adds, updates, deletes }: LayerEdits): Entry[] {
   const entry = (kind: Entry['kind'], id: ObjectId | undefined, sent?: SentFeature): Entry => ({
-    ...{ kind, id, sent },
+    kind,
+    id,
+    sent,
     result: { objectId: id ?? null, success: false },
   });
   return [
@@ -140,7 +142,9 @@ async function lookAt(
   const to = await feedEnd.reach(x, [view.collection]);
   const all = await netChanges(feed, {
     from: new Map([[view.layerId, generation]]),
-    ...{ to, own, collections: [view.collection.id] },
+    to,
+    own,
+    collections: [view.collection.id],
   });
   const changes = all.get(view.layerId)!;
   const touched = ids.flatMap((id) => changes.get(id) ?? []);
@@ -208,11 +212,17 @@ async function apply(
   const { collection } = view;
   const { outcomes } = await deps.edits.run(x, collection, {
     ...bounds,
-    ...{ crs, swapAxes: false, precision: replicaPrecision(crs), mode: atomic ? 'atomic' : 'each' },
-    operations: plan.map((entry) => operationOf(entry, look)),
+    crs,
+    swapAxes: false,
+    precision: replicaPrecision(crs),
+    mode: atomic ? 'atomic' : 'each',
+    operations: plan.map((entry) => buildOperation(entry, look)),
     origin: {
-      ...{ collection: collection.id, layerId: view.layerId, actor: userId },
-      ...{ protocol: 'FeatureServer', requestId: syncId },
+      collection: collection.id,
+      layerId: view.layerId,
+      actor: userId,
+      protocol: 'FeatureServer',
+      requestId: syncId,
     },
   });
   const isMoved = outcomes.some((outcome) => !outcome.ok && outcome.reason === 'changed');
@@ -227,7 +237,7 @@ async function apply(
   return again;
 }
 
-function operationOf({ kind, id, sent }: Entry, { rows }: Look): EditOperation {
+function buildOperation({ kind, id, sent }: Entry, { rows }: Look): EditOperation {
   if (kind === 'add')
     return {
       type: 'create',

@@ -31,7 +31,7 @@ export function rasterBands(collection: RasterCollection): object[] {
     ...(noData === null ? {} : { nodata: numberOrName(noData) }),
     ...(unit ? { unit } : {}),
     ...(resolution === undefined ? {} : { spatial_resolution: resolution }),
-    ...(statistics ? { statistics: statisticsOf(statistics) } : {}),
+    ...(statistics ? { statistics: readStatistics(statistics) } : {}),
   }));
 }
 
@@ -46,7 +46,7 @@ export function eoBands({ bands }: RasterCollection): object[] {
   });
 }
 
-function statisticsOf({ min, max, mean, stdDev }: NonNullable<BandInfo['statistics']>) {
+function readStatistics({ min, max, mean, stdDev }: NonNullable<BandInfo['statistics']>) {
   return { minimum: min, maximum: max, mean, stddev: stdDev };
 }
 

@@ -27,10 +27,10 @@ export function computeFootprint({ raster, storageCrs, extent84 }: RasterCollect
       points.push(x0 + c * a + r * b, y0 + c * d + r * e);
     }
   });
-  return ringOf(points, storageCrs.proj) ?? boxOutline(extent84 ?? raster.extent84);
+  return findRing(points, storageCrs.proj) ?? boxOutline(extent84 ?? raster.extent84);
 }
 
-function ringOf(points: readonly number[], crs: string): object | undefined {
+function findRing(points: readonly number[], crs: string): object | undefined {
   const at = Float64Array.from(points);
   try {
     transformPoints(at, crs, 'OGC:CRS84');

@@ -64,11 +64,11 @@ export class StacItems {
   async #follow(catalog: CatalogSnapshot): Promise<ReadonlyMap<string, readonly Field[]>> {
     const { pools, path } = this.#deps;
     const collections = catalog.collections.filter(hasItems);
-    const stamps = Object.fromEntries(collections.map((one) => [one.id, stampOf(one)]));
+    const stamps = Object.fromEntries(collections.map((one) => [one.id, formatStamp(one)]));
     let { stale, fields } = await pools.run('vector.stacState', { path, stamps });
     for (const id of stale) {
       if (this.#hasFailed(id, stamps[id]!)) continue;
-      const part = { collection: id, stamp: stamps[id]!, content: await contentOf(catalog.byId(id)!) };
+      const part = { collection: id, stamp: stamps[id]!, content: await loadContent(catalog.byId(id)!) };
       fields = (await this.#index(part)) ?? fields;
     }
     return new Map(collections.map(({ id }) => [id, fields[id] ?? ITEM_FIELDS]));
@@ -98,13 +98,13 @@ export class StacItems {
 }
 
 /** Changes whenever the items of a collection may. */
-function stampOf(collection: Collection): string {
+function formatStamp(collection: Collection): string {
   return [version(), collection.origin, collection.layerId, getEditCursor(collection), collection.title].join(
     ' ',
   );
 }
 
-async function contentOf(collection: Collection): Promise<StacContent> {
+async function loadContent(collection: Collection): Promise<StacContent> {
   if (hasCoverage(collection)) return { kind: 'items', items: await rasterItems(collection) };
   if (!hasFeatures(collection)) return { kind: 'items', items: [] };
   const { source, stac } = collection;

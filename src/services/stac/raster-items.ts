@@ -83,7 +83,7 @@ async function dataAsset(collection: RasterCollection, granule: Granule): Promis
   const size = path && (await stat(path).catch(() => undefined))?.size;
   if (!path || size === undefined) return {};
   const item = `${STAC_BASE}/stac/collections/${collection.id}/items/${encodeURIComponent(granule.id)}`;
-  const { type, title } = FILES[driverOf(collection, granule)!]!;
+  const { type, title } = FILES[findDriver(collection, granule)!]!;
   const data = {
     href: `${item}/assets/data`,
     type,
@@ -117,7 +117,7 @@ const DRIVERS: Readonly<Record<string, string>> = {
   '.asc': 'AAIGrid',
 };
 
-function driverOf({ raster }: RasterCollection, { member }: Granule): string | undefined {
+function findDriver({ raster }: RasterCollection, { member }: Granule): string | undefined {
   if (!member) return raster.driver;
   return 'path' in member.source ? DRIVERS[extname(member.source.path).toLowerCase()] : undefined;
 }
@@ -125,14 +125,14 @@ function driverOf({ raster }: RasterCollection, { member }: Granule): string | u
 /** The local file of a granule; undefined when clients may not have it as it is. */
 export function findDownloadPath(collection: RasterCollection, granule: Granule): string | undefined {
   const source: RasterSource = granule.member?.source ?? collection.raster.source;
-  const driver = driverOf(collection, granule);
+  const driver = findDriver(collection, granule);
   if (driver === undefined || !FILES[driver]) return undefined;
   return findOwnFile(source);
 }
 
 /** Media type of the data assets of a collection; of one granule when that is given. */
 export function getAssetMediaType(collection: RasterCollection, granule?: Granule): string {
-  const driver = granule ? driverOf(collection, granule) : collection.raster.driver;
+  const driver = granule ? findDriver(collection, granule) : collection.raster.driver;
   return FILES[driver ?? '']?.type ?? 'application/octet-stream';
 }
 

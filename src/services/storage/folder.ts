@@ -31,7 +31,7 @@ export class FolderStorage implements Storage {
   async stat(key: string): Promise<StoredObject | undefined> {
     const file = await open(this.locate(key)).catch(() => undefined);
     try {
-      return file && (await stateOf(file));
+      return file && (await loadState(file));
     } finally {
       await file?.close();
     }
@@ -40,7 +40,7 @@ export class FolderStorage implements Storage {
   async *read(key: string, tag: string, start: number, length: number): AsyncGenerator<Uint8Array> {
     const file = await open(this.locate(key));
     try {
-      if ((await stateOf(file)).tag !== tag) throw changed();
+      if ((await loadState(file)).tag !== tag) throw changed();
       for (let at = 0; at < length; ) {
         const size = Math.min(CHUNK_BYTES, length - at);
         const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(size), 0, size, start + at);
@@ -76,7 +76,7 @@ export class FolderStorage implements Storage {
   }
 }
 
-async function stateOf(file: FileHandle): Promise<StoredObject> {
+async function loadState(file: FileHandle): Promise<StoredObject> {
   const { ino, size, mtimeMs } = await file.stat();
   const tag = createHash('sha1').update(`${ino} ${size} ${mtimeMs}`).digest('base64url').slice(0, 20);
   return { bytes: size, tag };

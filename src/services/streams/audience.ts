@@ -20,7 +20,7 @@ export class Audience<L extends Listener> {
 
   add(listener: L): void {
     const { bbox, layers } = listener.interest;
-    const windows = bbox ? plainBoxes(bbox).map((box) => windowOf(box, listener)) : [];
+    const windows = bbox ? plainBoxes(bbox).map((box) => computeWindow(box, listener)) : [];
     this.#windows.set(listener, windows);
     for (const layer of layers ?? [undefined]) {
       if (bbox) {
@@ -63,6 +63,6 @@ export class Audience<L extends Listener> {
   }
 }
 
-function windowOf<L>([minX, minY, maxX, maxY]: Box, listener: L): Window<L> {
+function computeWindow<L>([minX, minY, maxX, maxY]: Box, listener: L): Window<L> {
   return { minX, minY, maxX, maxY, listener };
 }

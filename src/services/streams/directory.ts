@@ -38,7 +38,7 @@ export class SessionDirectory {
 
   constructor(hub: Hub, peers: Peers) {
     this.#peers = peers;
-    peers.answer(LIST, () => sessionsOf(hub));
+    peers.answer(LIST, () => buildSessions(hub));
     peers.answer(END, (id) => hub.disconnect(String(id)));
   }
 
@@ -58,7 +58,7 @@ export class SessionDirectory {
   }
 }
 
-function sessionsOf(hub: Hub): GatewaySessions {
+function buildSessions(hub: Hub): GatewaySessions {
   const drops = metrics.slowConsumerDrops.samples().reduce((sum, { value }) => sum + value, 0);
   return {
     slowConsumerDrops: drops,
@@ -70,7 +70,7 @@ function sessionsOf(hub: Hub): GatewaySessions {
 function sessionView(session: Session): SessionView {
   const interests = [...session.subscriptions.values()].map(({ interest }) => interest);
   const summary = interests
-    .map(summaryOf)
+    .map(formatSummary)
     .filter((text) => text !== '')
     .join('; ');
   const layers = interests.every((interest) => interest.layers)
@@ -91,7 +91,7 @@ function sessionView(session: Session): SessionView {
   };
 }
 
-function summaryOf({ bbox, filter, datetime }: SubscriberInterest): string {
+function formatSummary({ bbox, filter, datetime }: SubscriberInterest): string {
   const parts = [
     bbox && `bbox ${bbox.join(',')}`,
     filter !== undefined && `filter ${print(filter).slice(0, SUMMARY)}`,

@@ -89,7 +89,7 @@ export class Feed {
   #add(entries: readonly FeedEntry[]): void {
     for (const entry of entries) {
       this.#recent.push(entry);
-      this.#recentBytes += bytesOf(entry);
+      this.#recentBytes += countBytes(entry);
     }
     this.#head = entries[entries.length - 1]!.cursor;
     this.#oldest = Math.max(this.#oldest, this.#head - this.capacity + 1);
@@ -101,7 +101,7 @@ export class Feed {
   #forget(): void {
     if (this.#recent.length <= OUTBOX_EVENTS && this.#recentBytes <= STREAM_LIMITS.feedBytes) return;
     const dropped = this.#recent.splice(0, Math.ceil(this.#recent.length / 2));
-    for (const entry of dropped) this.#recentBytes -= bytesOf(entry);
+    for (const entry of dropped) this.#recentBytes -= countBytes(entry);
   }
 
   /** Whether one can go on after this cursor; undefined when one can. */
@@ -128,7 +128,7 @@ export class Feed {
   }
 }
 
-function bytesOf(entry: FeedEntry): number {
+function countBytes(entry: FeedEntry): number {
   if (entry.kind === 'gap') return 256;
   const { geometry, attributes, geometryBefore, attributesBefore } = entry.event;
   return (

@@ -41,7 +41,7 @@ export class EventListener {
         await this.#listen();
       } catch (error) {
         if (signal.aborted) return;
-        if (this.#failures++ === 0) this.#options.lost(reasonOf(error));
+        if (this.#failures++ === 0) this.#options.lost(describeReason(error));
       } finally {
         this.#connection?.close();
       }
@@ -63,6 +63,6 @@ export class EventListener {
   }
 }
 
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   return isPgError(error) ? `${error.code}: ${error.message}` : String(error);
 }

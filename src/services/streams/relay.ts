@@ -311,7 +311,9 @@ function published(entry: NewEntry, { tables }: Outbox, gaps: readonly number[] 
 const CAPTURED = 'Database';
 
 const gapAt = ({ time, cursor }: FeatureEvent, layers: readonly PublishedTable[]): NewEntry => ({
-  ...{ kind: 'gap', time, outboxCursor: cursor },
+  kind: 'gap',
+  time,
+  outboxCursor: cursor,
   collections: layers.map(({ id }) => id),
 });
 

@@ -62,13 +62,13 @@ export function buildScopes(
 /** Whether nothing that scopes depend on differs. `isExact`: also where the same was made once more. */
 function isSameView(one: VectorCollection, other: VectorCollection, isExact: boolean): boolean {
   if (one.source === other.source && one.rule === other.rule) return true;
-  return isExact && viewOf(one) === viewOf(other);
+  return isExact && buildView(one) === buildView(other);
 }
 
 const views = new WeakMap<VectorCollection, string>();
 
 /** Names all that a scope depends on; computed once for a collection of a catalog. */
-function viewOf(collection: VectorCollection): string {
+function buildView(collection: VectorCollection): string {
   let view = views.get(collection);
   if (view === undefined) {
     const { source, rule } = collection;
@@ -93,7 +93,7 @@ function mayAsk(filter: Expression | undefined, { source }: VectorCollection): b
 export function buildScope({ filter, datetime }: SubscriberInterest, collection: VectorCollection): Scope {
   const { rule, source } = collection;
   const whole = and(rule?.rows, filter, during(source, datetime));
-  const fields = rule && shownOf(source, rule);
+  const fields = rule && findShownFields(source, rule);
   return {
     collection,
     filter: whole === undefined ? undefined : keepJson(whole),
@@ -103,7 +103,7 @@ export function buildScope({ filter, datetime }: SubscriberInterest, collection:
 }
 
 /** Undefined when that is all of them, as they are stored. */
-function shownOf({ fields }: VectorSource, { stored }: ReadRule): Map<string, Field> | undefined {
+function findShownFields({ fields }: VectorSource, { stored }: ReadRule): Map<string, Field> | undefined {
   const isWhole = fields.length === stored.fields.length && plainFields(fields) === fields;
   if (isWhole) return undefined;
   const names = new Set(fields.map(({ name }) => name));

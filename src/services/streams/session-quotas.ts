@@ -43,7 +43,7 @@ export class SessionQuotas {
     const full =
       this.#all >= total || (isAnonymous && this.#anonymous >= total - Math.floor(total * RESERVED));
     if (full) return refused('unavailable', 'There are too many sessions.');
-    const own = this.#counts.get(nameOf(visitor)) ?? 0;
+    const own = this.#counts.get(formatName(visitor)) ?? 0;
     if (own < (isAnonymous ? perAddress : perKey)) return undefined;
     const whose = isAnonymous ? 'address' : 'key';
     return refused('too-many-requests', `There are too many sessions of this ${whose}.`);
@@ -54,7 +54,7 @@ export class SessionQuotas {
     if (characters === 0) return undefined;
     const isAnonymous = visitor.principal.kind === 'anonymous';
     const max = isAnonymous ? STREAM_LIMITS.streamFiltersPerAddress : STREAM_LIMITS.streamFiltersPerKey;
-    if ((this.#filters.get(nameOf(visitor)) ?? 0) + characters <= max) return undefined;
+    if ((this.#filters.get(formatName(visitor)) ?? 0) + characters <= max) return undefined;
     const whose = isAnonymous ? 'this address' : 'this key';
     return refused(
       'too-many-requests',
@@ -64,7 +64,7 @@ export class SessionQuotas {
 
   /** Counts the characters of a filter, or less when it ends. */
   addFilter(visitor: Visitor, characters: number): void {
-    add(this.#filters, nameOf(visitor), characters);
+    add(this.#filters, formatName(visitor), characters);
   }
 
   take(visitor: Visitor): void {
@@ -78,7 +78,7 @@ export class SessionQuotas {
   #count(visitor: Visitor, change: 1 | -1): void {
     this.#all += change;
     if (visitor.principal.kind === 'anonymous') this.#anonymous += change;
-    add(this.#counts, nameOf(visitor), change);
+    add(this.#counts, formatName(visitor), change);
   }
 }
 
@@ -92,6 +92,6 @@ function refused(code: 'unavailable' | 'too-many-requests', detail: string): Api
   return new ApiError(code, detail, { headers: { 'retry-after': RETRY_SECONDS } });
 }
 
-function nameOf({ principal, address }: Visitor): string {
+function formatName({ principal, address }: Visitor): string {
   return principal.kind === 'anonymous' ? `address ${computeClientNetwork(address)}` : `key ${principal.id}`;
 }

@@ -17,7 +17,7 @@ export type CloseReason =
   | 'SourceUnavailable';
 
 /** How clients are told the same at once. */
-export interface Shared {
+export interface FrameSender {
   /** Frames of one form are the same for all who take it. */
   readonly form: string;
   frame(addressee: Addressee, body: string): string | Uint8Array;
@@ -39,7 +39,7 @@ export interface Transport {
    * read as fast: nothing more is sent before `Session.drained`.
    */
   send(frame: string, cursor: number | undefined): boolean;
-  readonly shared?: Shared;
+  readonly shared?: FrameSender;
   /** Sends frames together until the callback ends. */
   together(send: () => void): void;
   close(reason: CloseReason): void;

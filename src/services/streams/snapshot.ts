@@ -50,7 +50,7 @@ export class SnapshotTurns {
   async page(session: Session): Promise<() => void> {
     for (;;) {
       await session.writable();
-      const release = await this.#pages[kindOf(session)].take();
+      const release = await this.#pages[chooseKind(session)].take();
       // Another subscription of the session may have sent meanwhile.
       if (!session.blocked) return release;
       release();
@@ -59,11 +59,11 @@ export class SnapshotTurns {
 
   /** A turn to make one frame of a whole snapshot and to have it read. */
   frame(session: Session): Promise<() => void> {
-    return this.#frames[kindOf(session)].take();
+    return this.#frames[chooseKind(session)].take();
   }
 }
 
-const kindOf = ({ principal }: Session) => (principal.kind === 'anonymous' ? 'anonymous' : 'keyed');
+const chooseKind = ({ principal }: Session) => (principal.kind === 'anonymous' ? 'anonymous' : 'keyed');
 
 /**
  * Sends what the layers of a subscription hold now, at the pace of the client. Ends early when the client leaves. Its
@@ -163,11 +163,11 @@ class PlannedScopes {
     if (now === this.#visible) return;
     this.#visible = now;
     const scopes = buildScopes(this.plan.subscription.interest, now);
-    if (nameOf(scopes) !== nameOf(this.all)) throw new Error('what may be seen has changed');
+    if (formatName(scopes) !== formatName(this.all)) throw new Error('what may be seen has changed');
   }
 }
 
-function nameOf(scopes: ReadonlyMap<number, Scope>): string {
+function formatName(scopes: ReadonlyMap<number, Scope>): string {
   return JSON.stringify([...scopes].map(([layerId, { filter, mask }]) => [layerId, filter, mask]));
 }
 
@@ -185,7 +185,7 @@ class SnapshotRows {
     scopes: ReadonlyMap<number, Scope>,
     private readonly maxBytes: number,
   ) {
-    this.#pages = pagesOf(plan, scopes);
+    this.#pages = listPages(plan, scopes);
   }
 
   async next(): Promise<{ row: FeatureText; scope: Scope }[]> {
@@ -207,7 +207,7 @@ class SnapshotRows {
   }
 }
 
-async function* pagesOf(plan: SnapshotPlan, scopes: ReadonlyMap<number, Scope>) {
+async function* listPages(plan: SnapshotPlan, scopes: ReadonlyMap<number, Scope>) {
   for (const scope of scopes.values()) for await (const page of pages(plan, scope)) yield { ...page, scope };
 }
 

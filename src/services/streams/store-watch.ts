@@ -25,7 +25,7 @@ export class StoreWatch {
     if (stores.length <= MAX_VERSIONED) return this.#changedIn(stores, (path) => this.versions.of(path));
     const first = this.#next < stores.length ? this.#next : 0;
     this.#next = first + STATED_AT_ONCE;
-    return this.#changedIn(stores.slice(first, this.#next), stateOf);
+    return this.#changedIn(stores.slice(first, this.#next), findState);
   }
 
   #changedIn(stores: readonly WatchedStore[], look: (path: string) => number | string | undefined): string[] {
@@ -39,7 +39,7 @@ export class StoreWatch {
 }
 
 /** Changes with the file and its write-ahead log. Undefined where there is no file. */
-function stateOf(path: string): string | undefined {
+function findState(path: string): string | undefined {
   const [file, log] = [path, `${path}-wal`].map((name) =>
     statSync(name, { bigint: true, throwIfNoEntry: false }),
   );

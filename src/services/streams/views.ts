@@ -33,7 +33,7 @@ interface Question {
 }
 
 /** The answer to: does the image before (0) or after (1) the event pass the filter? */
-type Passed = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
+type PassCheck = (entry: FeedEntry, side: 0 | 1, filter: string) => boolean;
 
 /**
  * Who hears of which events, and how, in the order of the events. Filters are asked in a worker, all of a batch at
@@ -65,17 +65,23 @@ function appearanceTo(
   entry: FeedEvent,
   listener: Listener,
   scope: Scope,
-  passed: Passed,
+  passed: PassCheck,
 ): Appearance | undefined {
   const { event } = entry;
   const { bbox } = listener.interest;
   const before = event.operation !== 'insert' && sees(entry, 0, bbox, scope, passed);
   const after = event.operation !== 'delete' && sees(entry, 1, bbox, scope, passed);
-  const appearance = appearanceOf(event, before, after);
+  const appearance = findAppearance(event, before, after);
   return appearance === 'update' && !showsIn(event, scope) ? undefined : appearance;
 }
 
-function sees(entry: FeedEvent, side: 0 | 1, bbox: Box | undefined, scope: Scope, passed: Passed): boolean {
+function sees(
+  entry: FeedEvent,
+  side: 0 | 1,
+  bbox: Box | undefined,
+  scope: Scope,
+  passed: PassCheck,
+): boolean {
   if (bbox) {
     const envelope = side === 0 ? entry.event.envelopeBefore : entry.event.envelopeAfter;
     if (!envelope || !boxesTouch(bbox, envelope)) return false;
@@ -83,7 +89,11 @@ function sees(entry: FeedEvent, side: 0 | 1, bbox: Box | undefined, scope: Scope
   return scope.filter === undefined || passed(entry, side, scope.filter);
 }
 
-function appearanceOf({ operation }: FeatureEvent, before: boolean, after: boolean): Appearance | undefined {
+function findAppearance(
+  { operation }: FeatureEvent,
+  before: boolean,
+  after: boolean,
+): Appearance | undefined {
   if (after) return before ? 'update' : 'insert';
   if (!before) return undefined;
   return operation === 'delete' ? 'delete' : 'leave';
@@ -99,7 +109,7 @@ function showsIn(event: FeatureEvent, { fields }: Scope): boolean {
   );
 }
 
-async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<Passed> {
+async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<PassCheck> {
   const questions = new Map<number, Question>();
   const places = new Map<FeedEntry, number>();
   for (const { entry, scopes } of batch) {
@@ -107,7 +117,7 @@ async function askFilters(batch: readonly Candidates[], pools: Pools): Promise<P
     if (filters.size === 0) continue;
     const { collection } = scopes[0]!;
     const question = questions.get(collection.layerId) ?? {
-      schema: schemaOf(collection.rule?.stored ?? collection.source),
+      schema: buildSchema(collection.rule?.stored ?? collection.source),
       filters: new Map<string, number>(),
       images: [],
     };
@@ -145,7 +155,7 @@ function imageAfter({ featureId: id, geometry, attributes = '{}' }: FeatureEvent
   return { id, geometry: geometry ?? null, attributes };
 }
 
-function schemaOf({ idColumn, geometryColumn, fields }: VectorSource): MatchSchema {
+function buildSchema({ idColumn, geometryColumn, fields }: VectorSource): MatchSchema {
   return { idColumn, geometryColumn, fields };
 }
 

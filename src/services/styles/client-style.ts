@@ -22,7 +22,7 @@ export function collectionStyle(collection: Collection, baseUrl: string): StyleD
     sources: { [collection.id]: styleSource(collection, baseUrl) },
     sprite: placed((own?.sprite as string | undefined) ?? SPRITE, baseUrl),
     glyphs: placed(own?.glyphs ?? GLYPHS, baseUrl),
-    layers: layersOf(collection),
+    layers: listLayers(collection),
   };
 }
 
@@ -36,7 +36,7 @@ export function datasetStyle(collections: readonly Collection[], baseUrl: string
     glyphs: placed(GLYPHS, baseUrl),
     // A background of one collection would cover those below it.
     layers: collections.flatMap((one) =>
-      layersOf(one)
+      listLayers(one)
         .filter(({ type }) => type !== 'background')
         .map((layer) => ({ ...layer, id: `${one.id}/${layer.id}` })),
     ),
@@ -67,7 +67,7 @@ function styleSource(collection: Collection, baseUrl: string): StyleDocument['so
 }
 
 /** Images are drawn here, in the style of their collection: clients only show them. */
-function layersOf(collection: Collection): Layer[] {
+function listLayers(collection: Collection): Layer[] {
   const { id } = collection;
   if (hasFeatures(collection))
     return styleDocument(collection).layers.map((layer) =>

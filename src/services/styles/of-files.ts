@@ -4,7 +4,7 @@ import type { Collection } from '../../core/catalog/collection.js';
 import type { FileStyle, MapStyle, NamedStyle } from '../../core/styles/model.js';
 import { slug } from '../kit/slug.js';
 import type { Log } from '../telemetry/log.js';
-import { DEFAULT_STYLE } from './named.js';
+import { DEFAULT_STYLE } from './style-choice.js';
 
 /** What styles of a file make of a collection. */
 interface StylesOfFile {

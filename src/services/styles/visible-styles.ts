@@ -10,14 +10,14 @@ export function stylesWithout(
   { id, source, style, styles }: VectorCollection,
   hidden: readonly string[],
 ): Pick<VectorCollection, 'style' | 'styles' | 'unreadStyles'> {
-  const own = tellsOf(style, style, hidden) ? defaultStyle(source.geometryType, id) : style;
-  const others = styles?.filter((one) => !tellsOf(one, one.style, hidden));
+  const own = tellsHidden(style, style, hidden) ? defaultStyle(source.geometryType, id) : style;
+  const others = styles?.filter((one) => !tellsHidden(one, one.style, hidden));
   // What is said of a style that was not read may name anything.
   return { style: own, ...(others ? { styles: others } : {}), unreadStyles: [] };
 }
 
 /** Whether it names one of the attributes, or may read any. */
-function tellsOf(part: object, style: MapStyle, hidden: readonly string[]): boolean {
+function tellsHidden(part: object, style: MapStyle, hidden: readonly string[]): boolean {
   if (styleFacts(style).names === undefined) return true;
   let text = texts.get(part);
   if (text === undefined) texts.set(part, (text = JSON.stringify(part)));

@@ -50,11 +50,11 @@ export class ExportWatch {
     this.#failing.add(signal);
     if (!first) return;
     this.#failingSince = performance.now();
-    this.#log.write('telemetry.export.failed', { Signal: signal, Error: reasonOf(error) });
+    this.#log.write('telemetry.export.failed', { Signal: signal, Error: describeReason(error) });
   }
 }
 
-function reasonOf(error: Error | undefined): string {
+function describeReason(error: Error | undefined): string {
   const { message = 'no reason given', code } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
   return code === undefined ? message : `${message} (${code})`;
 }

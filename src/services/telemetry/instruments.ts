@@ -50,7 +50,7 @@ export type Share = keyof typeof LABEL_SHARES;
 
 const noneUsed = (): Record<Share, number> => ({ refused: 0, admin: 0, wrong: 0, rest: 0 });
 const lines = noneUsed();
-const totalOf = (counts: Readonly<Record<Share, number>>) =>
+const sumTotal = (counts: Readonly<Record<Share, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 const OTHER = 'other';
@@ -107,7 +107,7 @@ abstract class Family<Cell> {
     if (share === 'rest' && this.#used.rest < this.ownCells) return false;
     const part = LABEL_SHARES[share];
     const [used, usedLines] =
-      share === 'rest' ? [totalOf(this.#used), totalOf(lines)] : [this.#used[share], lines[share]];
+      share === 'rest' ? [sumTotal(this.#used), sumTotal(lines)] : [this.#used[share], lines[share]];
     return used >= this.maxCells * part || usedLines + this.linesPerCell > MAX_LINES * part;
   }
 

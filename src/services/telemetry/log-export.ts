@@ -66,7 +66,7 @@ export class LogExport implements LogReceiver {
   write(name: LogEventName, properties: Properties, body: string): void {
     const { '@x': stack, '@tr': traceId, '@sp': spanId, ...rest } = properties as Properties & Marks;
     const attributes = { ...rest, Process: this.#process, ...(stack && { 'exception.stacktrace': stack }) };
-    const context = traceId && spanId ? contextOf(traceId, spanId) : ROOT_CONTEXT;
+    const context = traceId && spanId ? buildContext(traceId, spanId) : ROOT_CONTEXT;
     this.#emit(name, LOG_EVENTS[name].level, body, attributes, context);
   }
 
@@ -81,7 +81,7 @@ export class LogExport implements LogReceiver {
       CorrelationId: correlationId,
       Principal: principal.id,
     };
-    const context = at ? contextOf(at.traceId, at.spanId) : ROOT_CONTEXT;
+    const context = at ? buildContext(at.traceId, at.spanId) : ROOT_CONTEXT;
     this.#emit('http.request.completed', getRequestLogLevel(kind), body, attributes, context);
   }
 
@@ -121,6 +121,6 @@ export class LogExport implements LogReceiver {
   }
 }
 
-function contextOf(traceId: string, spanId: string): Context {
+function buildContext(traceId: string, spanId: string): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED });
 }

@@ -107,12 +107,12 @@ export function createLog(options: {
   );
   const logs = { request: logger.isLevelEnabled('info'), probes: logger.isLevelEnabled('trace') };
   const constants = new WeakMap<RequestKind, string>();
-  const constantOf = (kind: RequestKind): string => {
+  const chooseConstant = (kind: RequestKind): string => {
     let text = constants.get(kind);
     if (text === undefined) constants.set(kind, (text = constantMembers(kind, options.process)));
     return text;
   };
-  const lines = new RequestLines(destination, constantOf);
+  const lines = new RequestLines(destination, chooseConstant);
   const timer = setInterval(() => {
     destination.flush();
     lines.setClock();
@@ -126,7 +126,7 @@ export function createLog(options: {
       if (!(kind.quiet ? logs.probes : logs.request)) return;
       copies.receiver?.request(kind, event, durationMs, bytes);
       if (lines.write(kind, event, at, durationMs, bytes)) return;
-      destination.writeAscii(clefLine(constantOf(kind), event, durationMs, bytes));
+      destination.writeAscii(clefLine(chooseConstant(kind), event, durationMs, bytes));
     },
     flush: () => destination.flushSync(),
   };

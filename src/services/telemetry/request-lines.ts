@@ -17,7 +17,7 @@ const MILLISECONDS_AT = 27;
 const NUMBERS = 64;
 
 /** What the lines of one kind of request begin with, the time included. */
-interface Beginning {
+interface LinePrefix {
   readonly bytes: Uint8Array;
   second: number;
   millisecond: number;
@@ -30,9 +30,9 @@ interface Beginning {
 export class RequestLines {
   readonly #writer: LineWriter;
   readonly #membersOf: (kind: RequestKind) => string;
-  readonly #beginnings = new WeakMap<RequestKind, Beginning>();
+  readonly #beginnings = new WeakMap<RequestKind, LinePrefix>();
   #kind: RequestKind | undefined;
-  #beginning: Beginning | undefined;
+  #beginning: LinePrefix | undefined;
   /** The second that is being written, by both clocks. */
   #second = 0;
   #secondText = '';
@@ -108,7 +108,7 @@ export class RequestLines {
     this.#secondText = new Date(this.#second * 1000).toISOString();
   }
 
-  #find(kind: RequestKind): Beginning {
+  #find(kind: RequestKind): LinePrefix {
     let beginning = this.#beginnings.get(kind);
     if (!beginning) {
       const time = new Date(0).toISOString();

@@ -61,14 +61,14 @@ export function inTaskSpan<T>(
   const { name, input } = task;
   const facts: SpanFacts = {
     name: NAMES[name] ?? `svc.${GEOCODING[name] ?? name}`,
-    attributes: attributesOf(task),
+    attributes: collectAttributes(task),
   };
   return withSpan(parent, facts, async (span) => {
     const output = await run({
       traceparent: span.traceparent,
       onWork: ({ startMs, endMs, pid, thread }) =>
         span.record({
-          ...workOf(name, input),
+          ...describeWork(name, input),
           startMs,
           endMs,
           place: { 'process.pid': pid, 'thread.id': thread },
@@ -80,7 +80,7 @@ export function inTaskSpan<T>(
   });
 }
 
-function attributesOf({ name, input, layerId }: TracedTask): Record<string, string> {
+function collectAttributes({ name, input, layerId }: TracedTask): Record<string, string> {
   const names = findLayerNames(input);
   const layer = layerId ?? names?.layerId;
   return {
@@ -92,7 +92,7 @@ function attributesOf({ name, input, layerId }: TracedTask): Record<string, stri
 }
 
 /** The work by its subsystem: its name, and the source that spans of it come from. */
-function workOf(name: TaskName, input: unknown): SpanFacts & { source: string } {
+function describeWork(name: TaskName, input: unknown): SpanFacts & { source: string } {
   const type = findQueryType(name);
   if (type !== undefined)
     return { source: 'Graticule.Stores', name: 'svc.db.query', attributes: { 'db.query.type': type } };

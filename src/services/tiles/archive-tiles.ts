@@ -9,7 +9,7 @@ import { runTask, type TaskContext } from '../kit/run-task.js';
 /** Where tiles are stored. */
 type StoredTiles = Pick<ArchiveCollection, 'file' | 'container'>;
 
-interface Wanted {
+interface TileWaiter {
   readonly at: ArchiveTileAddress;
   readonly x: TaskContext;
   resolve(tile: ArchiveTile): void;
@@ -21,7 +21,7 @@ const MAX_TOGETHER = 64;
 
 /** What is asked of one archive: tiles that wait, and tasks that are on their way. */
 interface Line {
-  requests: Wanted[];
+  requests: TileWaiter[];
   running: number;
 }
 
@@ -40,14 +40,14 @@ export function archiveTile(
   { zoom, row, column }: ArchiveTileAddress,
 ): Promise<ArchiveTile> {
   return new Promise((resolve, reject) => {
-    const request: Wanted = { at: { zoom, row, column }, x, resolve, reject };
+    const request: TileWaiter = { at: { zoom, row, column }, x, resolve, reject };
     // Each takes as long as its host does: none waits for the others.
     if (isRemote(collection.file)) void read(pools, collection, [request]);
     else gather(pools, collection, request);
   });
 }
 
-function gather(pools: Pools, collection: StoredTiles, request: Wanted): void {
+function gather(pools: Pools, collection: StoredTiles, request: TileWaiter): void {
   const byFile = lines.get(pools) ?? new Map<string, Line>();
   lines.set(pools, byFile);
   let line = byFile.get(collection.file);
@@ -71,9 +71,9 @@ async function readNext(pools: Pools, collection: StoredTiles, line: Line): Prom
 async function read(
   pools: Pools,
   { file, container }: StoredTiles,
-  requests: readonly Wanted[],
+  requests: readonly TileWaiter[],
 ): Promise<void> {
-  const [{ x }] = requests as [Wanted];
+  const [{ x }] = requests as [TileWaiter];
   const context: TaskContext = {
     span: x.span,
     timing: (stage, ms) => {
@@ -94,7 +94,10 @@ async function read(
   }
 }
 
-function settle(requests: readonly Wanted[], { data, ends, codings, failures }: ArchiveTilesResult): void {
+function settle(
+  requests: readonly TileWaiter[],
+  { data, ends, codings, failures }: ArchiveTilesResult,
+): void {
   for (const [i, end] of ends.entries()) {
     const { resolve, reject } = requests[i]!;
     const failure = failures[i];

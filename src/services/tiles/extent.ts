@@ -1,7 +1,7 @@
 import type { Box } from '../../core/geometry/box.js';
 import { around, commonBox, plainBoxes } from '../../core/geometry/box.js';
 import type { Crs } from '../../core/geometry/crs.js';
-import { REGISTERED_SETS } from '../../core/tiles/tile-matrix/registered.js';
+import { REGISTERED_SETS } from '../../core/tiles/tile-matrix/registry.js';
 import {
   type MatrixSets,
   type TileLimits,

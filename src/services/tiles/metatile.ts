@@ -32,7 +32,7 @@ const smaller = new LRUCache<string, number>({ max: MAX_REMEMBERED });
 export function computeTileBlock(tile: TileRequest): TileBlock {
   const { at } = tile;
   const place = `${pyramidKey(tile)}/${at.zoom}`;
-  const side = Math.min(sideOf(tile), smaller.get(place) ?? MAX_SIDE);
+  const side = Math.min(computeSide(tile), smaller.get(place) ?? MAX_SIDE);
   const { columns, rows } = matrixSize(at.set, at.zoom);
   const [row, column] = [at.row - (at.row % side), at.column - (at.column % side)];
   const [height, width] = [Math.min(side, rows - row), Math.min(side, columns - column)];
@@ -48,7 +48,7 @@ export function computeTileBlock(tile: TileRequest): TileBlock {
  * save a seventh of the warp for clients that take all tiles, and cost a client of one tile three more (bench
  * cog-tiles).
  */
-function sideOf({ at, collections, scale = 1 }: TileRequest): number {
+function computeSide({ at, collections, scale = 1 }: TileRequest): number {
   const { tileWidth, tileHeight, variableWidths } = at.set.matrices[at.zoom]!;
   if (variableWidths.length > 0) return 1;
   // Warping costs the same for each pixel, and GDAL keeps the blocks that neighbours share.

@@ -110,10 +110,10 @@ export function narrowTile(
     for (const name of ['filter', 'properties'] as const)
       if (params[name]) throw badParameter(name, 'tiles of an archive are served as they are stored');
   }
-  const look = lookOf(collections, format, params);
+  const look = findLook(collections, format, params);
   const selection = tileSelection(collections, params, {
     look,
-    size: sizeOf({ collections, at, format }, params),
+    size: findSize({ collections, at, format }, params),
   });
   const { collections: newest, batch } = newestBatch(collections, params.datetime);
   return { collections: newest, at, format, scale, selection, batch };
@@ -131,7 +131,7 @@ interface SizeChoice {
  * Pixels of an image where the client says so (OGC 20-058, /req/tilesets/tiles-parameters); its box is that of the tile.
  * Throws 400 for what is no image made on request.
  */
-function sizeOf(
+function findSize(
   { at, ...request }: Pick<TileRequest, 'collections' | 'at' | 'format'>,
   { width, height, scaleDenominator, scale = 1 }: Partial<SizeChoice>,
 ): TileSize | undefined {
@@ -151,7 +151,7 @@ function sizeOf(
 }
 
 /** Only images have a look. */
-function lookOf(
+function findLook(
   collections: readonly Collection[],
   format: Format,
   params: Partial<AskedLook>,

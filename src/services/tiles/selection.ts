@@ -55,7 +55,7 @@ export function tileSelection(
     const filter = and(during(source, datetime), above(source, subset), checked);
     if (filter !== undefined) filters.set(id, filter);
   }
-  const heights = heightsOf(collections, subset);
+  const heights = findHeights(collections, subset);
   if (filters.size === 0 && !properties && !look && !heights && !size) return undefined;
   return {
     key: selectionKey([[...filters], sorted(properties), look, heights, size]),
@@ -85,7 +85,10 @@ function above(
 }
 
 /** What the subset means to rasters; undefined when none of them has a vertical axis. */
-function heightsOf(collections: readonly Collection[], subset: AxisRange | undefined): AxisRange | undefined {
+function findHeights(
+  collections: readonly Collection[],
+  subset: AxisRange | undefined,
+): AxisRange | undefined {
   const layered = collections.filter(hasCoverage).filter(({ raster }) => raster.levels !== undefined);
   for (const collection of subset ? layered : []) {
     if (findLevelIndex(collection, subset) === undefined)

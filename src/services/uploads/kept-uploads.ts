@@ -33,7 +33,7 @@ export async function trimUploads(
   let bytes = 0;
   for (const job of await failedJobs(store, kind)) {
     const path = uploadOf(JSON.parse(job.input_json));
-    const size = path === undefined ? undefined : await sizeOf(path);
+    const size = path === undefined ? undefined : await findSize(path);
     if (path === undefined || size === undefined) continue;
     files += 1;
     bytes += size;
@@ -63,7 +63,7 @@ export function failedJobs(store: JobStore, kind: string): Promise<JobRow[]> {
   return store.list({ kinds: [kind], states: ['Failed'], limit: 1000 });
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
+async function findSize(path: string): Promise<number | undefined> {
   return stat(path).then(
     ({ size }) => size,
     () => undefined,

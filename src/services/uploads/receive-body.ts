@@ -26,7 +26,9 @@ export async function receiveBody(
   await makeFolder(directory);
   const path = join(directory, randomUUID() + ending);
   const out = createWriteStream(path, {
-    ...{ flags: 'wx', mode: 0o600, flush: true },
+    flags: 'wx',
+    mode: 0o600,
+    flush: true,
     highWaterMark: LIMITS.uploadBuffer,
   });
   try {

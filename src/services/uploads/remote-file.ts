@@ -63,7 +63,7 @@ export async function fetchFile(
     onBytes?.(bytes);
     return { path, fileName: name, mediaType: '', size: bytes };
   } catch (error) {
-    throw refusalOf(error);
+    throw describeRefusal(error);
   } finally {
     clearInterval(look);
   }
@@ -78,7 +78,7 @@ export function parseSourceUrl(member: string, text: string): URL {
   return url;
 }
 
-function refusalOf(error: unknown): unknown {
+function describeRefusal(error: unknown): unknown {
   if (!(error instanceof TaskFailure)) return error;
   switch (error.code) {
     case 'invalid-input':

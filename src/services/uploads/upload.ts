@@ -41,7 +41,7 @@ export interface UploadRules {
 }
 
 /** A file on disk, which the receiver now owns. */
-interface Received {
+interface UploadedFile {
   path: string;
   /** Name that the client gave, without directories. */
   fileName: string;
@@ -54,11 +54,11 @@ interface Received {
 interface Form {
   /** Field names in lower case: form fields bind case-insensitively. */
   fields: ReadonlyMap<string, string>;
-  file: Received | undefined;
+  file: UploadedFile | undefined;
 }
 
 /** A file and the other fields of its form. */
-export interface Upload extends Received, Pick<Form, 'fields'> {}
+export interface Upload extends UploadedFile, Pick<Form, 'fields'> {}
 
 const LIMITS = { fields: 40, files: 1, parts: 60, fieldSize: 65_536, fieldNameSize: 100, headerPairs: 40 };
 
@@ -88,7 +88,7 @@ async function receive(source: UploadSource, rules: UploadRules): Promise<Form> 
   const form = parser(source.contentType, rules);
   await makeFolder(rules.directory);
   const fields = new Map<string, string>();
-  const writing: Promise<Received | ApiError>[] = [];
+  const writing: Promise<UploadedFile | ApiError>[] = [];
   // Ends the writers when the form ends badly: the parser would leave them waiting for bytes.
   const stop = new AbortController();
   // The first thing that is wrong ends the reading: the rest of a large body is of no use.
@@ -187,10 +187,10 @@ export function getFormatExtension(fileName: string): string {
 
 async function write(
   stream: Readable,
-  { fileName, mediaType }: Pick<Received, 'fileName' | 'mediaType'>,
+  { fileName, mediaType }: Pick<UploadedFile, 'fileName' | 'mediaType'>,
   { directory, extensions, refusalOf, watch }: UploadRules,
   signal: AbortSignal,
-): Promise<Received> {
+): Promise<UploadedFile> {
   const extension = extensions ? getFormatExtension(fileName) : '';
   if (extensions && !extensions.has(extension)) {
     // Nobody reads it: what becomes of it must not go unheard either.
@@ -222,10 +222,10 @@ async function write(
 
 async function accept(
   failure: ApiError | undefined,
-  files: readonly (Received | ApiError)[],
+  files: readonly (UploadedFile | ApiError)[],
   fields: ReadonlyMap<string, string>,
 ): Promise<Form> {
-  const parts = files.filter((file): file is Received => !(file instanceof ApiError));
+  const parts = files.filter((file): file is UploadedFile => !(file instanceof ApiError));
   const [file] = parts;
   if (!failure && files.length === 0) return { file: undefined, fields };
   if (!failure && file && file.size > 0) return { file, fields };

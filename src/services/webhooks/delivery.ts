@@ -3,7 +3,7 @@ import type { DeliveryRow, DeliveryStore, Settlement } from '../../stores/stream
 import type { Alerts } from '../alerts/alerts.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';
-import type { Receiving } from './sink.js';
+import type { DeliveryReceiver } from './sink.js';
 
 /** Deliveries claimed at once: what a crash may send a second time. */
 const BATCH = 20;
@@ -16,7 +16,7 @@ export interface DeliveryOptions {
   name: string;
   /** Names this process. */
   instance: string;
-  receiver: Receiving;
+  receiver: DeliveryReceiver;
   store: DeliveryStore;
   log: Log;
   alerts: Alerts;
@@ -51,13 +51,13 @@ async function send(deliveries: readonly DeliveryRow[], options: DeliveryOptions
     } catch (error) {
       // We are leaving: it is no fault of the receiver.
       if (signal.aborted) return { dispatched };
-      return { dispatched, failed: failureOf(delivery, String((error as Error).message), options) };
+      return { dispatched, failed: readFailure(delivery, String((error as Error).message), options) };
     }
   }
   return { dispatched };
 }
 
-function failureOf(
+function readFailure(
   { id, attempt, event_id }: DeliveryRow,
   error: string,
   { name, log, alerts, firstBackoffMs = FIRST_BACKOFF_MS }: DeliveryOptions,

@@ -3,7 +3,7 @@ import { type Config, ConfigError } from '../../core/config/config.js';
 import type { Webhook } from '../../core/config/config-schema.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import type { DeliveryStore } from '../../stores/streams/deliveries.js';
-import { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import type { Alerts } from '../alerts/alerts.js';
 import type { Feed } from '../streams/feed.js';
 import * as metrics from '../telemetry/event-metrics.js';
@@ -11,9 +11,9 @@ import type { Log } from '../telemetry/log.js';
 import { exception } from '../telemetry/log.js';
 import { PurgeReceiver } from './cdn/purge-receiver.js';
 import { Purges } from './cdn/purges.js';
-import { Matching } from './matching.js';
+import { EventMatcher } from './event-matcher.js';
 import { Receiver } from './receiver.js';
-import { type Receiving, Sink, type WebhookMatcher } from './sink.js';
+import { type DeliveryReceiver, Sink, type WebhookMatcher } from './sink.js';
 
 export interface WebhooksOptions {
   webhooks: readonly Webhook[];
@@ -49,15 +49,15 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
   const allowed = new AllowedHosts(allow);
   const receivers = webhooks.map((webhook) => ({
     name: webhook.name,
-    receiver: new Receiver(webhook, allowed) as Receiving,
-    interest: new Matching(webhook, pools) as WebhookMatcher,
+    receiver: new Receiver(webhook, allowed) as DeliveryReceiver,
+    interest: new EventMatcher(webhook, pools) as WebhookMatcher,
   }));
   if (cdn && cdn.purge.url !== '')
     receivers.push({ name: CDN, receiver: new PurgeReceiver(cdn, allowed), interest: new Purges() });
   const names = receivers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new ConfigError([`events.webhooks: two are called ${twice}`]);
-  const counting = new Counting(options, names, () => wake());
+  const counting = new DeliveryCounter(options, names, () => wake());
   const sinks = receivers.map(
     (receiver) => new Sink({ ...options, ...receiver, ran: () => counting.plan() }),
   );
@@ -76,7 +76,7 @@ export function startWebhooks(options: WebhooksOptions): Webhooks {
 }
 
 /** Counts what waits for receivers, soon after it may have changed. */
-class Counting {
+class DeliveryCounter {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   /** Whether others may have put deliveries back. */

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import type { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import { WEBHOOK_LIMITS } from './limits.js';
 
 const agents = {

@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto';
 import { ConfigError } from '../../core/config/config.js';
 import type { Webhook } from '../../core/config/config-schema.js';
 import { version } from '../../core/kit/version.js';
-import type { AllowedHosts } from '../../workers/storage/remote/allowed.js';
+import type { AllowedHosts } from '../../workers/storage/remote/allowed-hosts.js';
 import { post } from './post.js';
-import type { Receiving } from './sink.js';
+import type { DeliveryReceiver } from './sink.js';
 
 /** Where the events of a webhook are sent. */
-export class Receiver implements Receiving {
+export class Receiver implements DeliveryReceiver {
   readonly #url: URL;
   readonly #secret: string;
   readonly #allowed: AllowedHosts;

@@ -20,14 +20,14 @@ export interface WebhookMatcher {
 }
 
 /** Where deliveries are sent. */
-export interface Receiving {
+export interface DeliveryReceiver {
   /** Rejects unless the receiver has taken it. */
   send(eventId: string, body: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface SinkOptions {
   name: string;
-  receiver: Receiving;
+  receiver: DeliveryReceiver;
   interest: WebhookMatcher;
   store: DeliveryStore;
   feed: Feed;

@@ -47,8 +47,10 @@ export class TenantUsageStore {
       .orderBy('day')
       .execute();
     return rows.map((row) => ({
-      ...{ tenantId: row.tenant_id, day: row.day },
-      ...{ requests: Number(row.requests), countedAt: row.counted_at },
+      tenantId: row.tenant_id,
+      day: row.day,
+      requests: Number(row.requests),
+      countedAt: row.counted_at,
     }));
   }
 }

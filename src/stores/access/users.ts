@@ -112,7 +112,7 @@ export class UserStore {
     auditResource(user.id, { name: user.name, roles: user.roles });
     try {
       await this.db.transaction().execute(async (trx) => {
-        await trx.insertInto('users').values(rowOf(user)).execute();
+        await trx.insertInto('users').values(buildRow(user)).execute();
         await announce(trx, 'access', { kind: 'user', id: user.id });
       });
     } catch (error) {
@@ -127,7 +127,7 @@ export class UserStore {
     return this.db.transaction().execute(async (trx) => {
       const row = await trx
         .updateTable('users')
-        .set({ ...columnsOf(change), updated_at: Date.now() })
+        .set({ ...buildColumns(change), updated_at: Date.now() })
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirst();
@@ -182,7 +182,7 @@ export class UserStore {
   }
 }
 
-function columnsOf(change: UserChange): Updateable<UserTable> {
+function buildColumns(change: UserChange): Updateable<UserTable> {
   const { displayName, email, passwordHash, roles, claims, tenantId, isActive } = change;
   return {
     ...(displayName === undefined ? {} : { display_name: displayName }),
@@ -196,7 +196,7 @@ function columnsOf(change: UserChange): Updateable<UserTable> {
   };
 }
 
-function rowOf(user: StoredUser): UserTable {
+function buildRow(user: StoredUser): UserTable {
   return {
     id: user.id,
     name: user.name.toLowerCase(),

@@ -106,7 +106,7 @@ export class AttachmentStore {
       const before = origin === undefined ? undefined : await ofOrigin(trx, collection, origin);
       if (before) return before;
       if (!(await use(trx, attachment.contentKey))) return 'gone';
-      if ((await countOf(trx, attachment)) >= LIMITS.featureAttachments) return undefined;
+      if ((await loadCount(trx, attachment)) >= LIMITS.featureAttachments) return undefined;
       const now = Date.now();
       const row = await trx
         .insertInto('attachments')
@@ -128,7 +128,7 @@ export class AttachmentStore {
         .returningAll()
         .executeTakeFirstOrThrow();
       auditResource(row.id, { collection, featureId, name: row.name, size: row.size });
-      return attachmentOf(row);
+      return readAttachment(row);
     });
   }
 
@@ -155,7 +155,7 @@ export class AttachmentStore {
         .returningAll()
         .executeTakeFirst();
       if (row) auditResource(row.id, { collection, featureId });
-      return row && attachmentOf(row);
+      return row && readAttachment(row);
     });
   }
 
@@ -163,7 +163,7 @@ export class AttachmentStore {
     let query = this.db.selectFrom('attachments').selectAll().where(isIn(place));
     if (featureIds) query = query.where('feature_id', 'in', featureIds);
     if (after !== undefined) query = query.where('id', '>', after);
-    return (await query.orderBy('id').limit(limit).execute()).map(attachmentOf);
+    return (await query.orderBy('id').limit(limit).execute()).map(readAttachment);
   }
 
   async get(place: AttachedTo, featureId: string, id: number): Promise<Attachment | undefined> {
@@ -174,7 +174,7 @@ export class AttachmentStore {
       .where('feature_id', '=', featureId)
       .where('id', '=', id)
       .executeTakeFirst();
-    return row && attachmentOf(row);
+    return row && readAttachment(row);
   }
 
   async hasOrigin(collection: string, origin: string): Promise<boolean> {
@@ -324,7 +324,7 @@ function isIn({ collection, store }: AttachedTo) {
   };
 }
 
-async function countOf(
+async function loadCount(
   db: StateDb,
   { collection, store, featureId }: Pick<NewAttachment, 'collection' | 'store' | 'featureId'>,
 ): Promise<number> {
@@ -344,10 +344,10 @@ async function ofOrigin(db: StateDb, collection: string, origin: string): Promis
     .where('collection', '=', collection)
     .where('origin', '=', origin)
     .executeTakeFirst();
-  return row && attachmentOf(row);
+  return row && readAttachment(row);
 }
 
-function attachmentOf(row: Selectable<AttachmentTable>): Attachment {
+function readAttachment(row: Selectable<AttachmentTable>): Attachment {
   return {
     id: row.id,
     collection: row.collection,

@@ -34,7 +34,7 @@ export interface AuditVerdict {
   broken?: { id: number; reason: string };
 }
 
-interface Waiting {
+interface PendingEvent {
   event: AuditEvent;
   resolve(): void;
   reject(error: unknown): void;
@@ -70,7 +70,7 @@ interface Runner {
   run(query: CompiledQuery): Promise<{ rows: unknown[] }>;
 }
 
-function runnerOf(db: StateDb): Runner {
+function buildRunner(db: StateDb): Runner {
   return { vocabulary: getVocabulary(db), run: (query) => db.executeQuery(query) };
 }
 
@@ -123,7 +123,7 @@ export async function appendAuditRows(runner: Runner, events: readonly AuditEven
  * before it: a row that is changed or removed behind the server's back breaks the chain from there on.
  */
 export class AuditStore {
-  #waiting: Waiting[] = [];
+  #waiting: PendingEvent[] = [];
   #writing = false;
 
   constructor(readonly db: StateDb) {}
@@ -142,7 +142,7 @@ export class AuditStore {
    */
   async appendMissing(events: readonly AuditEvent[]): Promise<void> {
     await this.db.transaction().execute(async (trx) => {
-      const runner = runnerOf(trx);
+      const runner = buildRunner(trx);
       const lock = runner.vocabulary.lock('audit');
       if (lock) await runner.run(lock);
       const times = [...new Set(events.map(({ at }) => at))];
@@ -163,7 +163,7 @@ export class AuditStore {
       try {
         const run = (trx: StateDb) =>
           appendAuditRows(
-            runnerOf(trx),
+            buildRunner(trx),
             rows.map(({ event }) => event),
           );
         await this.db.transaction().execute(run);

@@ -26,7 +26,7 @@ const CLOSE_MS = 1000;
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 5000;
 
-interface Waiting {
+interface PendingNotification {
   readonly parts: readonly string[];
   readonly done: (sent: boolean) => void;
 }
@@ -38,7 +38,7 @@ interface Waiting {
 export class PostgresChannel {
   readonly #options: ChannelOptions;
   readonly #incomplete = new Map<string, string[]>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: PendingNotification[] = [];
   #client: pg.Client | undefined;
   #sending = false;
   #closed = false;
@@ -55,7 +55,7 @@ export class PostgresChannel {
   send(note: unknown, done: (sent: boolean) => void): void {
     if (!this.#client || this.#waiting.length >= MAX_WAITING) return done(false);
     this.#number += 1;
-    this.#waiting.push({ parts: partsOf(note, this.#options.server, this.#number), done });
+    this.#waiting.push({ parts: readParts(note, this.#options.server, this.#number), done });
     void this.#sendAll(this.#client);
   }
 
@@ -154,7 +154,7 @@ export class PostgresChannel {
   }
 
   #take(payload: string): void {
-    const part = partOf(payload);
+    const part = buildPart(payload);
     if (!part || part.server === this.#options.server) return;
     const { id, count, text } = part;
     if (count === 1) return this.#hear(text);
@@ -179,7 +179,7 @@ export class PostgresChannel {
 }
 
 /** Each part as `server number count part`; a transaction's notifications arrive in their order. */
-function partsOf(note: unknown, server: string, number: number): string[] {
+function readParts(note: unknown, server: string, number: number): string[] {
   const text = JSON.stringify(note).replace(
     /[\u007f-\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -192,7 +192,7 @@ function partsOf(note: unknown, server: string, number: number): string[] {
   );
 }
 
-function partOf(payload: string): { server: string; id: string; count: number; text: string } | undefined {
+function buildPart(payload: string): { server: string; id: string; count: number; text: string } | undefined {
   const end = payload.indexOf('\n');
   const [server, number, count] = payload.slice(0, end).split(' ');
   if (end < 0 || !server || !number) return undefined;

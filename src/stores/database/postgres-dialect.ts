@@ -62,7 +62,7 @@ export class PostgresStateDialect implements Dialect {
       // A transaction whose process is paused, or cut off, ends before the statements that wait for its rows do.
       idle_in_transaction_session_timeout: Math.ceil(bounds.statementMs / 2),
       keepAlive: true,
-      types: { getTypeParser: parserOf },
+      types: { getTypeParser: buildParser },
     });
     // A connection that breaks while nobody uses it: the next statement has another.
     this.#pool.on('error', () => {});
@@ -88,7 +88,7 @@ export class PostgresStateDialect implements Dialect {
 }
 
 /** All integers of the state are below 2^53. */
-function parserOf(oid: number, format?: 'text' | 'binary') {
+function buildParser(oid: number, format?: 'text' | 'binary') {
   if (oid === INT8 || oid === NUMERIC) return Number;
   return pg.types.getTypeParser(oid, format as 'text');
 }

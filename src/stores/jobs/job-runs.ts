@@ -249,7 +249,7 @@ export class JobRuns {
   /** The job at its end; undefined when the lease is lost. Of its parts nothing is left. */
   finish(id: string, outcome: RunOutcome): Promise<JobRow | undefined> {
     return this.db.transaction().execute(async (trx) => {
-      const job = await new JobRuns(trx, this.instance).#update(id, endOf(outcome));
+      const job = await new JobRuns(trx, this.instance).#update(id, buildEnd(outcome));
       if (job) await trx.deleteFrom('job_parts').where('job_id', '=', id).execute();
       await signalOthers(trx, 'jobs');
       return job;
@@ -310,7 +310,7 @@ export class JobRuns {
 const bigint = (value: number) => sql<number>`CAST(${value} AS bigint)`;
 const text = <T extends string | null>(value: T) => sql<T>`CAST(${value} AS text)`;
 
-function endOf({ state, result, failure }: RunOutcome): UpdateObject<StateTables, 'jobs'> {
+function buildEnd({ state, result, failure }: RunOutcome): UpdateObject<StateTables, 'jobs'> {
   const now = Date.now();
   return {
     state,

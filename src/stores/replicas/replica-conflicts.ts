@@ -137,7 +137,7 @@ export class ReplicaConflictStore {
       .orderBy('detected_at')
       .orderBy('id')
       .execute();
-    return rows.map(conflictOf);
+    return rows.map(parseConflict);
   }
 
   async get(replicaId: string, id: string): Promise<Conflict | undefined> {
@@ -147,7 +147,7 @@ export class ReplicaConflictStore {
       .where('id', '=', id)
       .where('replica_id', '=', replicaId)
       .executeTakeFirst();
-    return row && conflictOf(row);
+    return row && parseConflict(row);
   }
 
   /** Says, before it is carried out, that a resolution may have been. */
@@ -175,14 +175,14 @@ export class ReplicaConflictStore {
         .returningAll()
         .executeTakeFirst();
       auditResource(id, { action: resolution.action });
-      return row && conflictOf(row);
+      return row && parseConflict(row);
     });
   }
 }
 
 async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Promise<Conflict> {
   const { layerId, objectId, body } = conflict;
-  const digest = digestOf(body);
+  const digest = computeDigest(body);
   // Databases take a bigint for a number, and keep its digits.
   const column = objectId as number;
   const ofFeature = () =>
@@ -194,7 +194,7 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
       .where('object_id', '=', column)
       .where('status', '<>', 'resolved');
   const same = await ofFeature().where('digest', '=', digest).executeTakeFirst();
-  if (same) return conflictOf(same);
+  if (same) return parseConflict(same);
   await db
     .updateTable('replica_conflicts')
     .set({ superseded: 1 })
@@ -210,23 +210,30 @@ async function addOne(db: StateDb, replicaId: string, conflict: NewConflict): Pr
   const row = await db
     .insertInto('replica_conflicts')
     .values({
-      ...{ id: randomUUID(), replica_id: replicaId, layer_id: layerId, object_id: column, digest },
-      ...{ superseded: 0, outcome_unknown: 0, status: body.settled ? 'resolved' : 'pending' },
-      ...{ detected_at: now, body_json: keepJson(body) },
+      id: randomUUID(),
+      replica_id: replicaId,
+      layer_id: layerId,
+      object_id: column,
+      digest,
+      superseded: 0,
+      outcome_unknown: 0,
+      status: body.settled ? 'resolved' : 'pending',
+      detected_at: now,
+      body_json: keepJson(body),
       resolution_json: resolution && JSON.stringify(resolution),
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  return conflictOf(row);
+  return parseConflict(row);
 }
 
 /** Names what the client asked for, against which state of the server. */
-const digestOf = ({ edit, server, type }: ConflictBody) =>
+const computeDigest = ({ edit, server, type }: ConflictBody) =>
   createHash('sha256')
     .update(keepJson([type, edit.type, edit.feature ?? null, server]))
     .digest('hex');
 
-function conflictOf(row: Selectable<ReplicaConflictTable>): Conflict {
+function parseConflict(row: Selectable<ReplicaConflictTable>): Conflict {
   const body = bodyIn(row.body_json);
   return {
     id: row.id,

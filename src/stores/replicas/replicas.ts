@@ -66,7 +66,7 @@ export class ReplicaStore {
           sync_model: replica.syncModel,
           epsg: replica.epsg,
           layers_json: keepJson(replica.layers),
-          generation: generationOf(replica.layers),
+          generation: computeGeneration(replica.layers),
           created_at: now,
           synced_at: now,
           ended_at: null,
@@ -74,7 +74,7 @@ export class ReplicaStore {
         .returningAll()
         .executeTakeFirstOrThrow();
       auditResource(row.id, { layers: replica.layers.map(({ layerId }) => layerId) });
-      return replicaOf(row);
+      return readReplica(row);
     });
   }
 
@@ -87,7 +87,7 @@ export class ReplicaStore {
       .orderBy('created_at')
       .orderBy('id')
       .execute();
-    return rows.map(replicaOf);
+    return rows.map(readReplica);
   }
 
   async get(service: string, id: string): Promise<Replica | undefined> {
@@ -97,7 +97,7 @@ export class ReplicaStore {
       .where('id', '=', id)
       .where('service', '=', service)
       .executeTakeFirst();
-    return row && replicaOf(row);
+    return row && readReplica(row);
   }
 
   /** Notes that layers were told of changes up to new generations. */
@@ -106,7 +106,7 @@ export class ReplicaStore {
       await acquireLock(trx, 'replica', id);
       const row = await trx.selectFrom('replicas').selectAll().where('id', '=', id).executeTakeFirst();
       if (!row) return;
-      const layers = replicaOf(row).layers.map((layer) => ({
+      const layers = readReplica(row).layers.map((layer) => ({
         ...layer,
         generation: Math.max(layer.generation, generations.get(layer.layerId) ?? 0),
       }));
@@ -114,7 +114,7 @@ export class ReplicaStore {
         .updateTable('replicas')
         .set({
           layers_json: keepJson(layers),
-          generation: generationOf(layers),
+          generation: computeGeneration(layers),
           synced_at: Date.now(),
         })
         .where('id', '=', id)
@@ -201,10 +201,10 @@ async function trim(db: StateDb): Promise<void> {
 }
 
 /** Up to where all layers were told. */
-const generationOf = (layers: readonly ReplicaLayer[]) =>
+const computeGeneration = (layers: readonly ReplicaLayer[]) =>
   Math.min(...layers.map(({ generation }) => generation));
 
-function replicaOf(row: Selectable<ReplicaTable>): Replica {
+function readReplica(row: Selectable<ReplicaTable>): Replica {
   return {
     id: row.id,
     name: row.name,

@@ -49,12 +49,12 @@ const WORDS: readonly [RegExp, string][] = [
 async function runAll(db: StateDb, statements: readonly Statement[]): Promise<void> {
   const { database } = getVocabulary(db);
   for (const statement of statements) {
-    const text = typeof statement === 'string' ? inWordsOf(database, statement) : statement[database];
+    const text = typeof statement === 'string' ? describeDatabase(database, statement) : statement[database];
     if (text !== undefined) await sql.raw(text).execute(db);
   }
 }
 
-function inWordsOf(database: Vocabulary['database'], statement: string): string {
+function describeDatabase(database: Vocabulary['database'], statement: string): string {
   if (database === 'SQLite') return statement;
   return WORDS.reduce((text, [word, other]) => text.replace(word, other), statement);
 }

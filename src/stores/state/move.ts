@@ -125,7 +125,7 @@ async function requireEmpty(db: StateDb): Promise<void> {
 
 async function copyTable(table: Table, source: StateDb, target: StateDb): Promise<number> {
   let count = 0;
-  for await (const rows of pagesOf(table, source)) {
+  for await (const rows of listPages(table, source)) {
     await target.executeQuery(insertion(table, rows, target));
     count += rows.length;
   }
@@ -141,7 +141,7 @@ function insertion(table: Table, rows: readonly Row[], db: StateDb): CompiledQue
 }
 
 /** Rows in the order of their key. Texts are in the order of their bytes in both databases. */
-async function* pagesOf(table: Table, db: StateDb): AsyncGenerator<Row[]> {
+async function* listPages(table: Table, db: StateDb): AsyncGenerator<Row[]> {
   const key = KEYS[table];
   const columns = sql.join(key.map((column) => sql.ref(column)));
   let last: Row | undefined;
@@ -170,7 +170,7 @@ async function compare(source: StateDb, target: StateDb): Promise<void> {
 
 async function digest(table: Table, db: StateDb): Promise<string> {
   const hash = createHash('sha256');
-  for await (const rows of pagesOf(table, db))
+  for await (const rows of listPages(table, db))
     for (const row of rows)
       hash.update(
         JSON.stringify(

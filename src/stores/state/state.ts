@@ -76,7 +76,7 @@ export interface State {
 
 /** Opens the state that a configuration names. */
 export async function openConfiguredState(config: Config): Promise<State> {
-  return storesOf(await openStateDb(config));
+  return buildStores(await openStateDb(config));
 }
 
 /** As `openConfiguredState`, for those who work on all tables alike. */
@@ -93,7 +93,7 @@ export function openStateDb({ data, state }: Pick<Config, 'data' | 'state'>): Pr
  * Rejects when the file is no database, or a newer version changed what this one needs.
  */
 export async function openState(path: string, worker?: URL): Promise<State> {
-  return storesOf(await openFile(path, worker));
+  return buildStores(await openFile(path, worker));
 }
 
 export async function openFile(path: string, worker?: URL): Promise<StateDb> {
@@ -106,7 +106,7 @@ export async function openFile(path: string, worker?: URL): Promise<StateDb> {
  * open one database. Rejects when the database does not answer, or a newer version changed what this one needs.
  */
 export async function openPostgresState(url: string, bounds: PostgresBounds): Promise<State> {
-  return storesOf(await openPostgres(url, bounds));
+  return buildStores(await openPostgres(url, bounds));
 }
 
 export async function openPostgres(url: string, bounds: PostgresBounds): Promise<StateDb> {
@@ -128,7 +128,7 @@ async function migrated(dialect: Dialect, plugins: KyselyPlugin[] = []): Promise
   return db;
 }
 
-function storesOf(db: StateDb): State {
+function buildStores(db: StateDb): State {
   return {
     collections: new CollectionStore(db),
     apiKeys: new ApiKeyStore(db),

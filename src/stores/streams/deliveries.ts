@@ -113,8 +113,14 @@ export class DeliveryStore {
       if (moved.numUpdatedRows === 0n) return false;
       const { now } = getVocabulary(db);
       const rows = deliveries.map(({ eventId, body }) => ({
-        ...{ sink, event_id: eventId, body, attempt: 0, error: null },
-        ...{ state: 'pending' as const, created_at: Date.now(), due_at: now() },
+        sink,
+        event_id: eventId,
+        body,
+        attempt: 0,
+        error: null,
+        state: 'pending' as const,
+        created_at: Date.now(),
+        due_at: now(),
       }));
       for (let i = 0; i < rows.length; i += CHUNK)
         await db

@@ -103,7 +103,7 @@ export class FeedStore {
         .executeTakeFirst();
       if (moved.numUpdatedRows === 0n) return undefined;
       const first = await getVocabulary(db).takeCursors(db, entries.length);
-      const rows = entries.map((entry, i) => rowOf(entry, first + i));
+      const rows = entries.map((entry, i) => buildRow(entry, first + i));
       for (let i = 0; i < rows.length; i += CHUNK)
         await db
           .insertInto('feed')
@@ -133,7 +133,7 @@ export class FeedStore {
       .orderBy('cursor')
       .limit(limit)
       .execute();
-    return rows.map(entryOf);
+    return rows.map(parseEntry);
   }
 
   /**
@@ -146,7 +146,7 @@ export class FeedStore {
       WITH page AS (
         SELECT cursor, length(entry_json) AS size FROM feed
         WHERE cursor > ${after}
-          AND ${entryTime} BETWEEN ${isoOf(from, '')} AND ${isoOf(to, '~')}
+          AND ${entryTime} BETWEEN ${chooseIso(from, '')} AND ${chooseIso(to, '~')}
         ORDER BY cursor LIMIT ${limit + 1}),
       sized AS (
         SELECT cursor, sum(size) OVER (ORDER BY cursor) - size AS before, row_number() OVER (ORDER BY cursor) AS place
@@ -154,7 +154,7 @@ export class FeedStore {
       SELECT feed.*, (SELECT count(*) FROM page) AS total FROM sized JOIN feed USING (cursor)
       WHERE place <= ${limit} AND before < ${STREAM_LIMITS.replayBytes} ORDER BY cursor
     `.execute(this.db);
-    return { entries: rows.map(entryOf), more: rows.length < (rows[0]?.total ?? 0) };
+    return { entries: rows.map(parseEntry), more: rows.length < (rows[0]?.total ?? 0) };
   }
 
   /** Cursor up to which an outbox has been taken over; undefined while nobody has begun. */
@@ -189,16 +189,16 @@ async function boundsIn(db: StateDb): Promise<FeedBounds> {
 }
 
 /** As times are written in events; without one, what sorts before or after all of them. */
-function isoOf(time: number | undefined, without: string): string {
+function chooseIso(time: number | undefined, without: string): string {
   return time === undefined ? without : new Date(time).toISOString();
 }
 
-function rowOf(entry: NewEntry, cursor: number): Insertable<FeedTable> {
+function buildRow(entry: NewEntry, cursor: number): Insertable<FeedTable> {
   const collection = entry.kind === 'event' ? entry.event.collection : null;
   return { cursor, at: Date.now(), collection, entry_json: JSON.stringify(entry) };
 }
 
-function entryOf({ cursor, entry_json }: Selectable<FeedTable>): FeedEntry {
+function parseEntry({ cursor, entry_json }: Selectable<FeedTable>): FeedEntry {
   return { ...(JSON.parse(entry_json) as NewEntry), cursor } as FeedEntry;
 }
 

@@ -12,7 +12,7 @@ const FARTHEST_METRES = 1e8;
 
 /** Coordinates that can be of places on Earth in a CRS, with a margin. In the units of the CRS, x,y ordered. */
 function crsDomain(crs: string): Box {
-  const { isGeographic, metresPerUnit } = unitOf(crs);
+  const { isGeographic, metresPerUnit } = buildUnit(crs);
   if (!isGeographic) {
     const far = FARTHEST_METRES / metresPerUnit;
     return [-far, -far, far, far];
@@ -73,7 +73,7 @@ function isSensible([minx, miny, maxx, maxy]: Box, crs: string): boolean {
 }
 
 /** Of a plan of its own, which PROJ does not place on Earth, the units are taken for metres. */
-function unitOf(crs: string): { isGeographic: boolean; metresPerUnit: number } {
+function buildUnit(crs: string): { isGeographic: boolean; metresPerUnit: number } {
   try {
     const { isGeographic, metresPerUnit } = describeCrs(crs);
     return { isGeographic, metresPerUnit: metresPerUnit > 0 ? metresPerUnit : 1 };
@@ -94,7 +94,7 @@ export function haveAPlace(positions: Float64Array, crs: string): boolean {
     const [x, y] = [positions[i]!, positions[i + 1]!];
     if (!liesWithin([x, y, x, y], domain)) return false;
   }
-  if (unitOf(crs).isGeographic) return true;
+  if (buildUnit(crs).isGeographic) return true;
   const degrees = positions.slice();
   try {
     transformPoints(degrees, crs, 'OGC:CRS84');

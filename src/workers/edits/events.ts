@@ -24,7 +24,7 @@ export function insertion(after: StoredFeature): NewEvent {
   return {
     ...content(after),
     operation: 'insert',
-    envelopeAfter: boxOf(after.geometry84),
+    envelopeAfter: parseBox(after.geometry84),
     changedAttributes: [...membersIn(after.properties)!.keys()],
     geometryChanged: after.geometry !== 'null',
   };
@@ -34,7 +34,7 @@ export function deletion(before: StoredFeature): NewEvent {
   return {
     ...content(before),
     operation: 'delete',
-    envelopeBefore: boxOf(before.geometry84),
+    envelopeBefore: parseBox(before.geometry84),
     changedAttributes: [...membersIn(before.properties)!.keys()],
     geometryChanged: before.geometry !== 'null',
   };
@@ -47,8 +47,8 @@ export function update(before: StoredFeature, after: StoredFeature): NewEvent {
   return {
     ...content(after),
     operation: 'update',
-    envelopeBefore: boxOf(before.geometry84),
-    envelopeAfter: boxOf(after.geometry84),
+    envelopeBefore: parseBox(before.geometry84),
+    envelopeAfter: parseBox(after.geometry84),
     geometryBefore: geometryChanged ? before.geometry84 : undefined,
     attributesBefore: objectText(changed.map((name) => [name, old.get(name) ?? 'null'])),
     changedAttributes: changed,
@@ -61,6 +61,6 @@ function content({ id, geometry84, properties }: StoredFeature) {
 }
 
 /** The box around a GeoJSON geometry; undefined when it has no position. */
-function boxOf(geometry: string): Box | undefined {
+function parseBox(geometry: string): Box | undefined {
   return computeEnvelope(JSON.parse(geometry));
 }

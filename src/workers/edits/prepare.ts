@@ -63,7 +63,8 @@ export function prepareFeature(
   );
   if (read.forbidden.length > maskedValues.size) return forbidden(read.forbidden);
   const ready = {
-    ...{ operation, values: read.values },
+    operation,
+    values: read.values,
     ...(areDeferred && { wrongValues }),
     ...(maskedValues.size > 0 && { maskedValues }),
   };

@@ -26,7 +26,7 @@ export async function runEdits(task: EditTask, begin: () => Promise<EditSession>
   }
   const result = await inTransaction(task, begin, (session) => attemptAll(session, task, prepared));
   if ('refusal' in result) return { outcomes: prepared.map(() => result.refusal) };
-  return { ...result, positions: positionsOf(prepared) };
+  return { ...result, positions: listPositions(prepared) };
 }
 
 function withoutTransaction(
@@ -89,7 +89,7 @@ function absent(): TaskFailure {
   return new TaskFailure('absent', 'The server was away for too long; send the request again.');
 }
 
-function positionsOf(prepared: readonly (PreparedEdit | EditFailure)[]): number[] {
+function listPositions(prepared: readonly (PreparedEdit | EditFailure)[]): number[] {
   return prepared.flatMap((edit) =>
     isFailure(edit) || !edit.geometry ? [] : [positionCount(edit.geometry)],
   );

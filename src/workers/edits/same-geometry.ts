@@ -60,7 +60,7 @@ function areEqual(a: unknown, b: unknown): boolean {
 function haveSameParts(sent: Geometry, shown: Geometry, same: SameNumber): boolean {
   const type = (geometry: Geometry) => geometry.type.replace('Multi', '');
   if (type(sent) !== type(shown) || sent.geometries) return false;
-  const [parts, rest] = [partsOf(sent.coordinates), partsOf(shown.coordinates)];
+  const [parts, rest] = [readParts(sent.coordinates), readParts(shown.coordinates)];
   if (parts.length !== rest.length) return false;
   const isRing = type(sent) === 'Polygon';
   // Most clients keep the order, in which each search ends at once.
@@ -77,11 +77,11 @@ function isEmptySent(sent: string): boolean {
 }
 
 /** The lines or rings of coordinates that nest to any depth; a point is a line of one position. */
-function partsOf(coordinates: unknown): Position[][] {
+function readParts(coordinates: unknown): Position[][] {
   const list = coordinates as readonly unknown[];
   if (typeof list[0] === 'number') return [[list as Position]];
   const [first] = list as readonly (readonly unknown[])[];
-  return typeof first?.[0] === 'number' ? [[...(list as Position[])]] : list.flatMap(partsOf);
+  return typeof first?.[0] === 'number' ? [[...(list as Position[])]] : list.flatMap(readParts);
 }
 
 function isSamePart(

@@ -38,7 +38,11 @@ export function storedFeature(
   const [stored, in84, shown] = texts as [Uint8Array, Uint8Array, Uint8Array?];
   const { id, geometry, properties, loss } = featureText(stored);
   return {
-    ...{ id, row: rowName(stored), geometry, geometry84: featureText(in84).geometry, properties },
+    id,
+    row: rowName(stored),
+    geometry,
+    geometry84: featureText(in84).geometry,
+    properties,
     ...(shown && { shown: featureText(shown).geometry }),
     ...(loss && { loss }),
   };

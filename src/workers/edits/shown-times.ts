@@ -25,22 +25,22 @@ export function isShownTime(now: JsonText, was: JsonText, type: FieldType | unde
 function shownMilliseconds(stored: unknown): number | undefined {
   if (typeof stored === 'number') return stored;
   if (typeof stored !== 'string') return undefined;
-  const milliseconds = dayOf(stored) ?? instantOf(stored) ?? Date.parse(stored);
+  const milliseconds = parseDay(stored) ?? parseInstant(stored) ?? Date.parse(stored);
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
-function dayOf(text: string): number | undefined {
+function parseDay(text: string): number | undefined {
   const [, year, month, day] = DATE.exec(text) ?? [];
   if (year === undefined) return undefined;
   // `Date.UTC` reads years below 100 as those of the twentieth century.
   return new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day));
 }
 
-function instantOf(text: string): number | undefined {
+function parseInstant(text: string): number | undefined {
   const [, day, hours, minutes, seconds, fraction = '', sign, ...zone] = INSTANT.exec(text) ?? [];
   if (day === undefined) return undefined;
   const [zoneHours = 0, zoneMinutes = 0] = zone.map((part) => Number(part ?? 0));
   const ahead = (zoneHours * 60 + zoneMinutes) * (sign === '-' ? -1 : 1);
   const time = (Number(hours) * 60 + Number(minutes) - ahead) * 60 + Number(seconds);
-  return dayOf(day)! + time * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
+  return parseDay(day)! + time * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }

@@ -8,7 +8,7 @@ import { readGeoServer } from '../exchange/ingest/geoserver/catalog.js';
 import { describeService } from '../exchange/ingest/geoservices.js';
 import { listAttachments } from '../exchange/ingest/geoservices-attachments.js';
 import { appendGeoServicesPage, describeLayer, listIds } from '../exchange/ingest/geoservices-features.js';
-import { type Asking, download, nameServer } from '../exchange/ingest/http.js';
+import { download, nameServer, type RemoteAccess } from '../exchange/ingest/http.js';
 import { downloadObject, listObjects } from '../exchange/ingest/objects.js';
 import { planItems, readItemsPage } from '../exchange/ingest/ogc-features.js';
 import { collect, readPageIds } from '../exchange/ingest/pages.js';
@@ -16,7 +16,7 @@ import { describeKind } from '../exchange/ingest/service.js';
 import { searchScenes } from '../exchange/ingest/stac/search.js';
 import { appendRead, countWfs, downloadGml, planWfs, readWfs } from '../exchange/ingest/wfs.js';
 import { fetchTiles, planWmts } from '../exchange/ingest/wmts.js';
-import { AllowedHosts } from '../storage/remote/allowed.js';
+import { AllowedHosts } from '../storage/remote/allowed-hosts.js';
 import { Cancellation } from '../threads/cancellation.js';
 import { runTaskBody } from '../threads/failure.js';
 import type { OneThreadMessage } from '../threads/one-thread.js';
@@ -30,7 +30,7 @@ if (serverMark !== undefined) nameServer(serverMark);
 const TASKS: {
   [N in keyof IngestTasks]: (
     input: IngestTasks[N]['input'],
-    asking: Asking,
+    asking: RemoteAccess,
   ) => Promise<IngestTasks[N]['output']>;
 } = {
   'ingest.stacScenes': searchScenes,

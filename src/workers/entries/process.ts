@@ -28,11 +28,11 @@ boundStatements(ENTRY_LIMITS.processStatementMs, ENTRY_LIMITS.processClientMs);
 lowerPriority(PROCESS_NICENESS);
 
 /** What the host adds to each task. */
-type Counted = Pick<FeatureProcessOrder, 'count'>;
+type FeatureCount = Pick<FeatureProcessOrder, 'count'>;
 
 const TASKS: {
   [N in keyof FeatureProcessTasks]: (
-    input: TaskInput<N> & Counted,
+    input: TaskInput<N> & FeatureCount,
     cancellation: Cancellation,
   ) => TaskOutput<N> | Promise<TaskOutput<N>>;
 } = {

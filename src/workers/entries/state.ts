@@ -4,7 +4,7 @@ import { useWal } from '../files/wal-mode.js';
 import {
   CHANGED,
   type StateFault,
-  type StateOpened,
+  type StateReady,
   type StateReply,
   type StateRequest,
   type StateWorkerData,
@@ -92,9 +92,9 @@ function serve(db: Database.Database): void {
 try {
   const db = open(workerData as StateWorkerData);
   serve(db);
-  port.postMessage({ opened: true } satisfies StateOpened);
+  port.postMessage({ opened: true } satisfies StateReady);
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
-  port.postMessage({ opened: false, message } satisfies StateOpened);
+  port.postMessage({ opened: false, message } satisfies StateReady);
   port.close();
 }

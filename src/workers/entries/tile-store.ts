@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type {
   TileStoreData,
-  TileStoreOpened,
+  TileStoreReady,
   TileStoreReply,
   TileStoreRequest,
 } from '../tiles/store/protocol.js';
@@ -37,11 +37,11 @@ function replyTo(store: TileStore, request: TileStoreRequest): TileStoreReply {
 try {
   const { file, maxBytes } = workerData as TileStoreData;
   const store = new TileStore(file, maxBytes);
-  port.postMessage({ opened: true } satisfies TileStoreOpened);
+  port.postMessage({ opened: true } satisfies TileStoreReady);
   port.on('message', (request: TileStoreRequest) => {
     port.postMessage(replyTo(store, request));
     if (request.type === 'close') port.close();
   });
 } catch (error) {
-  port.postMessage({ opened: false, message: String(error) } satisfies TileStoreOpened);
+  port.postMessage({ opened: false, message: String(error) } satisfies TileStoreReady);
 }

@@ -50,7 +50,7 @@ import { lowerPriority } from '../threads/niceness.js';
 import { moved } from '../threads/thread.js';
 import { archive, archiveTiles } from '../tiles/archive.js';
 import { dropStoreTable, keepLayerStyles, load } from '../tiles/load.js';
-import { findOccupiedBoxes } from '../tiles/occupied.js';
+import { findOccupiedBoxes } from '../tiles/occupancy.js';
 import { buildOverview } from '../tiles/overviews/build.js';
 import { vectorTile } from '../tiles/tile.js';
 import { transcode } from '../tiles/transcode.js';
@@ -207,14 +207,14 @@ export default async function runTask({ name, input, flag, traceparent }: Vector
   const start = traceparent === undefined ? 0 : preciseNow();
   const result = await runTaskBody(() => attempt(name, unpacked(input), flag && new Cancellation(flag)));
   if (traceparent !== undefined) result.work = workSince(start);
-  return moved(result, buffersOf);
+  return moved(result, readBuffers);
 }
 
 async function attempt(name: VectorTaskName, input: unknown, cancellation?: Cancellation): Promise<unknown> {
   try {
     return await TASKS[name](input as never, cancellation);
   } catch (error) {
-    const failure = failureOf(error);
+    const failure = createFailure(error);
     // A connection that met a broken page goes on believing in it when the file is whole again.
     if (failure.code === 'source-unreadable') {
       closeAll();
@@ -224,7 +224,7 @@ async function attempt(name: VectorTaskName, input: unknown, cancellation?: Canc
   }
 }
 
-function failureOf(error: unknown): TaskFailure {
+function createFailure(error: unknown): TaskFailure {
   // The time of a statement was over: our functions look at it once a row.
   if (error instanceof Database.SqliteError && error.code === 'SQLITE_INTERRUPT')
     return new TaskFailure('deadline-exceeded', 'The query takes too long.', error.stack);
@@ -232,7 +232,7 @@ function failureOf(error: unknown): TaskFailure {
 }
 
 /** Whole buffers at the top level of a result; parts of Node's shared pool cannot move. */
-function buffersOf(value: unknown): ArrayBuffer[] {
+function readBuffers(value: unknown): ArrayBuffer[] {
   const candidates = value instanceof Uint8Array ? [value] : Object.values(value ?? {});
   return candidates
     .filter((part): part is Uint8Array => part instanceof Uint8Array && part.byteLength > 0)

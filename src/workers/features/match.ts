@@ -44,12 +44,12 @@ let count = 0;
 
 /** Which filters let which images through. A filter that cannot be evaluated lets nothing through and says why. */
 export function match({ schema, filters, images }: MatchTask): MatchResult {
-  const table = tableOf(schema);
+  const table = buildTable(schema);
   const passed = new Uint8Array(filters.length * images.length);
   const problems: (string | null)[] = [];
   table.clear.run();
   images.forEach((image, i) => {
-    table.insert.run(i, ...rowOf(image, schema));
+    table.insert.run(i, ...buildRow(image, schema));
   });
   filters.forEach((text, f) => {
     try {
@@ -71,7 +71,7 @@ function passing(table: Table, text: string): number[] {
   return statement.all(Date.now() + FEATURE_LIMITS.matchMs, ...condition.values) as number[];
 }
 
-function tableOf(schema: MatchSchema): Table {
+function buildTable(schema: MatchSchema): Table {
   const key = JSON.stringify(schema);
   let table = tables.get(key);
   if (!table) tables.set(key, (table = newTable(schema)));
@@ -87,7 +87,7 @@ function newTable(schema: MatchSchema): Table {
     // Numbers that come as text become numbers again.
     `${quote(idColumn)} NUMERIC`,
     `${quote(geometryColumn)} BLOB`,
-    ...fields.map((field) => `${quote(field.name)} ${typeOf(field)}`),
+    ...fields.map((field) => `${quote(field.name)} ${chooseType(field)}`),
     ...fields.filter(isDecimal).map(({ name }) => `${digitsColumn(name)} TEXT`),
   ];
   const db = database();
@@ -118,7 +118,7 @@ function reset(): void {
 }
 
 /** SQLite gives a value the form that a GeoPackage would hold it in. */
-function typeOf({ type }: Field): string {
+function chooseType({ type }: Field): string {
   if (type === 'integer' || type === 'boolean') return 'INTEGER';
   return type === 'number' ? 'REAL' : 'TEXT';
 }
@@ -139,10 +139,10 @@ function tableSource(table: string, { idColumn, geometryColumn, fields }: MatchS
   };
 }
 
-function rowOf({ id, geometry, attributes }: EventImage, { fields }: MatchSchema): unknown[] {
+function buildRow({ id, geometry, attributes }: EventImage, { fields }: MatchSchema): unknown[] {
   const values = membersIn(attributes)!;
   return [
-    ...[id, blobOf(geometry)],
+    ...[id, buildBlob(geometry)],
     ...fields.map(({ name }) => stored(values.get(name))),
     ...fields.filter(isDecimal).map(({ name }) => sortableDigits(values.get(name) ?? 'null') ?? null),
   ];
@@ -167,7 +167,7 @@ class EventFilterWriter extends GeoPackageFilterWriter {
   }
 }
 
-function blobOf(geometry: string | null): Buffer | null {
+function buildBlob(geometry: string | null): Buffer | null {
   if (geometry === null) return null;
   return wkbToGeoPackage(geojsonToWkb(geometry, { from: CRS84, to: CRS84, maxVertices: 1_048_576 }), 4326);
 }

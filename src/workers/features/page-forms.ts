@@ -51,10 +51,12 @@ interface Feature {
 function mapResults(features: Uint8Array, form: MapResultsForm): string {
   const { layerId, layerName, displayField, titles, geometryType, spatialReference, search, pretty } = form;
   const result = ({ attributes, geometry }: Feature) => ({
-    ...{ layerId, layerName, displayFieldName: displayField },
-    value: textOf(attributes[displayField]),
+    layerId,
+    layerName,
+    displayFieldName: displayField,
+    value: formatText(attributes[displayField]),
     attributes: Object.fromEntries(
-      Object.entries(attributes).map(([name, value]) => [titles[name] ?? name, textOf(value)]),
+      Object.entries(attributes).map(([name, value]) => [titles[name] ?? name, formatText(value)]),
     ),
     ...(geometry ? { geometryType, geometry: { ...geometry, spatialReference } } : {}),
     ...(search ? foundIn(attributes, search) : {}),
@@ -68,14 +70,14 @@ function mapResults(features: Uint8Array, form: MapResultsForm): string {
 function foundIn(attributes: Feature['attributes'], { fields, text, contains }: MapSearch) {
   const sought = text.toLowerCase();
   const found = fields.find((name) => {
-    const value = textOf(attributes[name]).toLowerCase();
+    const value = formatText(attributes[name]).toLowerCase();
     return contains ? value.includes(sought) : value === sought;
   });
-  return found === undefined ? {} : { foundFieldName: found, value: textOf(attributes[found]) };
+  return found === undefined ? {} : { foundFieldName: found, value: formatText(attributes[found]) };
 }
 
 /** A value as people read it. */
-function textOf(value: unknown): string {
+function formatText(value: unknown): string {
   if (isExactNumber(value)) return String(value);
   return value === null || value === undefined ? 'Null' : String(value);
 }

@@ -15,7 +15,7 @@ type Part = { source?: VectorSource | string; layers?: Part[]; right?: Part };
  * No other member of a task may be called `source` or `layers`.
  */
 export function packed(input: unknown): unknown {
-  return mapped(input as Part, (source) => (typeof source === 'string' ? source : textOf(source)));
+  return mapped(input as Part, (source) => (typeof source === 'string' ? source : formatText(source)));
 }
 
 /** The input again, in the thread. */
@@ -32,7 +32,7 @@ function mapped(part: Part, change: (source: VectorSource | string) => VectorSou
   return part;
 }
 
-function textOf(source: VectorSource): string {
+function formatText(source: VectorSource): string {
   let text = texts.get(source);
   if (text === undefined) texts.set(source, (text = JSON.stringify(source)));
   return text;

@@ -19,7 +19,7 @@ export function requirePlainPath(path: string): void {
   if (real === undefined || real === path) return;
   const isReachedBy = (home: string) =>
     path.startsWith(home) && real === `${findReal(home)}${path.slice(home.length)}`;
-  if (homesOf(path).some(isReachedBy)) return;
+  if (listHomes(path).some(isReachedBy)) return;
   throw new TaskFailure(
     'source-missing',
     'The file of this collection, or its folder, was replaced by a link.',
@@ -28,7 +28,7 @@ export function requirePlainPath(path: string): void {
 }
 
 /** Folders below which a path has no links. */
-function homesOf(path: string): string[] {
+function listHomes(path: string): string[] {
   const homes = [tmpdir()];
   for (const folder of ownFolders()) {
     if (!isBelow(path, folder)) continue;

@@ -1,6 +1,6 @@
 import { XMLParser } from 'fast-xml-parser';
 import { TaskFailure } from '../../core/errors/failure.js';
-import { refused } from '../storage/remote/allowed.js';
+import { refused } from '../storage/remote/allowed-hosts.js';
 
 /** XML of other servers, as plain objects: attributes have `@` before their names, and prefixes are left out. */
 export type XmlNode = Readonly<Record<string, unknown>>;

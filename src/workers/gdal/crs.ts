@@ -54,7 +54,7 @@ export function readDatasetCrs({ srs }: { srs: SpatialReference | null }): GdalC
 }
 
 function describe(srs: SpatialReference, text?: string): GdalCrs {
-  const epsg = epsgOf(srs);
+  const epsg = findEpsg(srs);
   return {
     srs,
     text: text ?? (epsg === null ? srs.toWKT() : `EPSG:${epsg}`),
@@ -63,7 +63,7 @@ function describe(srs: SpatialReference, text?: string): GdalCrs {
   };
 }
 
-function epsgOf(srs: SpatialReference): number | null {
+function findEpsg(srs: SpatialReference): number | null {
   try {
     if (srs.getAuthorityName(null) !== 'EPSG') return null;
     const code = Number(srs.getAuthorityCode(null));

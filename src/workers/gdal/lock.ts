@@ -18,7 +18,7 @@ export async function oneAtATime<T>(
   run: (leave: () => void) => Promise<T>,
   cancellation?: Cancellation,
 ): Promise<T> {
-  await turnOf(key, cancellation);
+  await awaitTurn(key, cancellation);
   let hasLeft = false;
   const leave = () => {
     if (!hasLeft) startNext(key);
@@ -32,7 +32,7 @@ export async function oneAtATime<T>(
 }
 
 /** Fails with `cancelled` as soon as nobody needs the turn any more. */
-async function turnOf(key: string, cancellation?: Cancellation): Promise<void> {
+async function awaitTurn(key: string, cancellation?: Cancellation): Promise<void> {
   const waiting = lines.get(key);
   if (!waiting) {
     lines.set(key, []);

@@ -66,12 +66,15 @@ function checkBlock(band: RasterBand | null, samples: number): void {
   if (!band) return;
   const { blockSize, dataType } = band;
   const pixels = blockSize.x * blockSize.y;
-  if (pixels * MAX_SAMPLE_BYTES > MAX_BLOCK_BYTES || pixels * samples * bytesOf(dataType) > MAX_DECODED_BYTES)
+  if (
+    pixels * MAX_SAMPLE_BYTES > MAX_BLOCK_BYTES ||
+    pixels * samples * parseBytes(dataType) > MAX_DECODED_BYTES
+  )
     throw new TaskFailure('too-large', 'The blocks of the raster are too large.');
 }
 
 /** Byte, Int16, CFloat64 ... */
-function bytesOf(type: string | null): number {
+function parseBytes(type: string | null): number {
   const bits = Number(/\d+/.exec(type ?? '')?.[0] ?? 8);
   return (bits / 8) * (type?.startsWith('C') ? 2 : 1);
 }

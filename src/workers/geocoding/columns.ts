@@ -3,20 +3,43 @@ import { coordinateColumns } from '../exchange/csv/columns.js';
 
 /** Other names by which columns of gazetteers and address registers are recognised. */
 const NAMES: Readonly<Record<string, ReferenceField>> = {
-  ...{ place: 'name', placename: 'name', title: 'name', longitude: 'x', latitude: 'y' },
-  ...{ number: 'houseNumber', housenumber: 'houseNumber', addnum: 'houseNumber', streetname: 'street' },
-  ...{ road: 'street', fulladdress: 'address', district: 'neighborhood', suburb: 'neighborhood' },
-  ...{ town: 'city', municipality: 'city', locality: 'city', county: 'subregion', state: 'region' },
-  ...{ province: 'region', postcode: 'postal', postalcode: 'postal', zip: 'postal', zipcode: 'postal' },
-  ...{ countryname: 'country', iso2: 'countryCode', category: 'type', kind: 'type', lang: 'language' },
-  ...{ population: 'rank', importance: 'rank' },
+  place: 'name',
+  placename: 'name',
+  title: 'name',
+  longitude: 'x',
+  latitude: 'y',
+  number: 'houseNumber',
+  housenumber: 'houseNumber',
+  addnum: 'houseNumber',
+  streetname: 'street',
+  road: 'street',
+  fulladdress: 'address',
+  district: 'neighborhood',
+  suburb: 'neighborhood',
+  town: 'city',
+  municipality: 'city',
+  locality: 'city',
+  county: 'subregion',
+  state: 'region',
+  province: 'region',
+  postcode: 'postal',
+  postalcode: 'postal',
+  zip: 'postal',
+  zipcode: 'postal',
+  countryname: 'country',
+  iso2: 'countryCode',
+  category: 'type',
+  kind: 'type',
+  lang: 'language',
+  population: 'rank',
+  importance: 'rank',
   ...Object.fromEntries(REFERENCE_FIELDS.map((field) => [field.toLowerCase(), field])),
 };
 
 export const ALTERNATIVE = /^name_([a-z]{2,3}(?:-[a-z0-9]{2,8})?)$/i;
 
 /** A field by its name; undefined for what is none. */
-function fieldOf(name: string): ReferenceField | undefined {
+function parseField(name: string): ReferenceField | undefined {
   const language = ALTERNATIVE.exec(name.trim())?.[1];
   if (language) return `name_${language.toLowerCase()}`;
   return REFERENCE_FIELDS.find((field) => field.toLowerCase() === name.trim().toLowerCase());
@@ -33,7 +56,7 @@ export function matchReferenceColumns(
   columns: readonly string[],
   fieldMap: Readonly<Record<string, string>> | undefined,
 ): ReferenceColumns | string {
-  const byColumn = fieldMap ? mapOf(columns, fieldMap) : guessOf(columns);
+  const byColumn = fieldMap ? buildMap(columns, fieldMap) : buildGuess(columns);
   if (typeof byColumn === 'string') return byColumn;
   const fields = new Map<number, ReferenceField>();
   const report = columns.map((column, i): ColumnReport => {
@@ -52,11 +75,11 @@ export function matchReferenceColumns(
   return { fields, report };
 }
 
-function mapOf(columns: readonly string[], fieldMap: Readonly<Record<string, string>>) {
+function buildMap(columns: readonly string[], fieldMap: Readonly<Record<string, string>>) {
   const map = new Map<string, ReferenceField>();
   for (const [column, name] of Object.entries(fieldMap)) {
     if (!columns.includes(column)) return `has the column '${shortened(column)}', which the file has not`;
-    const field = fieldOf(name);
+    const field = parseField(name);
     if (field === undefined)
       return `has '${shortened(name)}', which is none of ${REFERENCE_FIELDS.join(', ')}, name_xx`;
     if ([...map.values()].includes(field)) return `has two columns for ${field}`;
@@ -65,11 +88,11 @@ function mapOf(columns: readonly string[], fieldMap: Readonly<Record<string, str
   return map;
 }
 
-function guessOf(columns: readonly string[]) {
+function buildGuess(columns: readonly string[]) {
   const map = new Map<string, ReferenceField>();
   for (const column of columns) {
     const word = column.toLowerCase().replace(/[\s_.-]+/g, '');
-    const field = fieldOf(column) ?? (Object.hasOwn(NAMES, word) ? NAMES[word] : undefined);
+    const field = parseField(column) ?? (Object.hasOwn(NAMES, word) ? NAMES[word] : undefined);
     if (field !== undefined) map.set(column, field);
   }
   const taken = new Set(map.values());

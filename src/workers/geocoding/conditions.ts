@@ -41,19 +41,22 @@ function windowCondition(window: PlaceWindow | undefined): Condition | undefined
 }
 
 function countryCondition(countries: readonly string[] | undefined): Condition | undefined {
-  return oneOf(['lower_case(p.countryCode)', 'lower_case(p.country)'], countries);
+  return combineWithOr(['lower_case(p.countryCode)', 'lower_case(p.country)'], countries);
 }
 
 /** Types are those of the data, or what the fields of a place make it. */
 function typeCondition(types: readonly string[] | undefined): Condition | undefined {
-  return oneOf(
+  return combineWithOr(
     ['lower_case(p.type)', 'place_type(p.houseNumber, p.street, p.name, p.city, p.postal)'],
     types,
   );
 }
 
 /** One of the operands has one of the values. */
-function oneOf(operands: readonly string[], values: readonly string[] | undefined): Condition | undefined {
+function combineWithOr(
+  operands: readonly string[],
+  values: readonly string[] | undefined,
+): Condition | undefined {
   if (!values || values.length === 0) return undefined;
   const list = values.map(() => '?').join(', ');
   return {

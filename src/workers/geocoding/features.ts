@@ -23,7 +23,7 @@ export async function geocodeFeatures(
   const { features, more } = await getFeatureStore(items.source).items(items, cancellation);
   const list = JSON.parse(`[${Buffer.from(features).toString()}]`) as Feature[];
   const places = list
-    .flatMap((feature, i) => placesOf(feature, i, fields))
+    .flatMap((feature, i) => listPlaces(feature, i, fields))
     .filter(({ row }) => passes(row, query));
   if (at) return { candidates: nearest(places, at), more };
   const scorer = new Scorer(queryWords(query), query.near);
@@ -48,7 +48,7 @@ function nearest(places: readonly FeaturePlace[], at: readonly [number, number])
     : [];
 }
 
-function placesOf(feature: Feature, i: number, fields: Task['input']['fields']): FeaturePlace[] {
+function listPlaces(feature: Feature, i: number, fields: Task['input']['fields']): FeaturePlace[] {
   const point = feature.geometry ? placePoint(feature.geometry) : undefined;
   if (!point) return [];
   const read = (field: keyof typeof fields) => {
@@ -60,7 +60,12 @@ function placesOf(feature: Feature, i: number, fields: Task['input']['fields']):
   const rank = Number(read('rank'));
   const row = {
     ...text,
-    ...{ id: i, address: read('address'), language: '', names: '{}', x: point[0], y: point[1] },
+    id: i,
+    address: read('address'),
+    language: '',
+    names: '{}',
+    x: point[0],
+    y: point[1],
     rank: Number.isFinite(rank) ? rank : 0,
   } as PlaceRow;
   return [{ key: String(feature.id), row }];

@@ -50,11 +50,11 @@ export function finishIndex(db: Db): void {
     DROP TABLE trigrams;
     CREATE VIRTUAL TABLE trigrams USING fts5(term, content='', tokenize='trigram');
     INSERT INTO trigrams (rowid, term) SELECT id, ${boundedSql('term')} FROM terms;`);
-  db.prepare("INSERT OR REPLACE INTO facts VALUES ('info', ?)").run(JSON.stringify(infoOf(db)));
+  db.prepare("INSERT OR REPLACE INTO facts VALUES ('info', ?)").run(JSON.stringify(buildInfo(db)));
   db.exec('COMMIT');
 }
 
-function infoOf(db: Db): LocatorInfo {
+function buildInfo(db: Db): LocatorInfo {
   const { places, ...window } = db
     .prepare(
       'SELECT count(*) AS places, min(x) AS west, min(y) AS south, max(x) AS east, max(y) AS north FROM places',

@@ -94,7 +94,10 @@ async function importUnderLock(
     if (!isAppended) createIndex(db);
     const outcome = await fill(db, { text, columns }, cancellation);
     if (outcome.recordsImported === 0)
-      return problem('referenceData', `has no row that could be imported${reasonOf(outcome.skippedRows[0])}`);
+      return problem(
+        'referenceData',
+        `has no row that could be imported${describeReason(outcome.skippedRows[0])}`,
+      );
     db.close();
     await force(draft);
     await rename(draft, task.index);
@@ -175,7 +178,7 @@ function problem(part: ReferenceProblem['problem']['part'], detail: string): Ref
   return { problem: { part, detail } };
 }
 
-const reasonOf = (row: SkippedRow | undefined) =>
+const describeReason = (row: SkippedRow | undefined) =>
   row ? `: row ${row.rowNumber} was left out, as ${row.reason}` : '';
 
 /** Writes of a file or a folder have reached the disk. */

@@ -64,7 +64,7 @@ const kept = new Map<string, Kept>();
 /** An index that is open for reading, as it is now. Throws `source-missing`. */
 export function openPlaceIndex(path: string): Db {
   const stats = statSync(path, { throwIfNoEntry: false });
-  const stamp = stats && stampOf(stats);
+  const stamp = stats && formatStamp(stats);
   const entry = kept.get(path);
   if (entry && entry.stamp === stamp) return entry.db;
   entry?.db.close();
@@ -80,7 +80,7 @@ export function openPlaceIndex(path: string): Db {
   return db;
 }
 
-const stampOf = ({ ino, size, mtimeMs }: Stats) => `${ino} ${size} ${mtimeMs}`;
+const formatStamp = ({ ino, size, mtimeMs }: Stats) => `${ino} ${size} ${mtimeMs}`;
 
 function openIndex(path: string): Db {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: LOCK_MS });
@@ -144,7 +144,9 @@ export function buildPlace(row: PlaceRow, language: string | undefined): Place {
     // An address is as the data has it, unless a name in another language takes part.
     label: row.address !== '' && name === undefined ? row.address : formatPlaceLabel(shown),
     language: name === undefined ? row.language : language!,
-    ...{ x: row.x, y: row.y, rank: row.rank },
+    x: row.x,
+    y: row.y,
+    rank: row.rank,
   };
 }
 

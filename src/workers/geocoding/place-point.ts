@@ -11,7 +11,7 @@ const PRECISION = 8;
 /** Where a place is said to be, in degrees: a point, a point inside of an area, the middle of the envelope of lines. */
 export function placePoint(geometry: Geometry): [x: number, y: number] | undefined {
   if (geometry.type === 'GeometryCollection') return undefined;
-  const area = geometry.type === 'MultiPolygon' ? largestOf(geometry) : geometry;
+  const area = geometry.type === 'MultiPolygon' ? findLargestPart(geometry) : geometry;
   const inside = area.type === 'Polygon' ? pointInside(area) : undefined;
   const box = computeEnvelope(geometry);
   const point = inside ?? (box && [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]);
@@ -19,13 +19,13 @@ export function placePoint(geometry: Geometry): [x: number, y: number] | undefin
 }
 
 /** The largest part of an area: islands may be far from their mainland. */
-function largestOf({ coordinates }: MultiPolygon): Polygon {
-  const areas = coordinates.map(([exterior = []]) => areaOf(exterior));
+function findLargestPart({ coordinates }: MultiPolygon): Polygon {
+  const areas = coordinates.map(([exterior = []]) => computeArea(exterior));
   return { type: 'Polygon', coordinates: coordinates[areas.indexOf(Math.max(...areas))] ?? [] };
 }
 
 /** Twice the area of a ring in square degrees of the equator, about. */
-function areaOf(ring: readonly Position[]): number {
+function computeArea(ring: readonly Position[]): number {
   let [area, latitudes] = [0, 0];
   for (const [i, [x, y]] of ring.entries()) {
     const [nextX, nextY] = ring[(i + 1) % ring.length]! as [number, number];

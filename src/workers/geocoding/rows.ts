@@ -18,7 +18,7 @@ export function parsePlaceRow(
       return `${field} is longer than ${LIMITS.geocodeValue} characters`;
     if (value !== '') values[field] = value;
   }
-  const [x, y] = [degreesOf(values.x, 180), degreesOf(values.y, 90)];
+  const [x, y] = [findDegrees(values.x, 180), findDegrees(values.y, 90)];
   if (x === undefined || y === undefined) {
     const [field, value, most] = x === undefined ? ['x', values.x, 180] : ['y', values.y, 90];
     return value === undefined ? `${field} is empty` : `${field} is no number from -${most} to ${most}`;
@@ -26,13 +26,15 @@ export function parsePlaceRow(
   const rank = values.rank === undefined ? 0 : Number(values.rank);
   if (!Number.isFinite(rank)) return 'rank is no number';
   const text = Object.fromEntries(PLACE_FIELDS.map((field) => [field, values[field] ?? '']));
-  const names = alternativesOf(values);
+  const names = collectAlternatives(values);
   const row = {
     ...text,
     address: values.address ?? '',
     language: values.language?.toLowerCase() ?? '',
     names: JSON.stringify(names),
-    ...{ x, y, rank },
+    x,
+    y,
+    rank,
   } as NewPlace;
   const { own, area } = buildSearchText(row);
   return own === '' && area === '' ? 'it has neither a name nor an address' : row;
@@ -40,13 +42,15 @@ export function parsePlaceRow(
 
 const DEGREES = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-function degreesOf(text: string | undefined, most: number): number | undefined {
+function findDegrees(text: string | undefined, most: number): number | undefined {
   if (text === undefined || !DEGREES.test(text)) return undefined;
   const value = Number(text);
   return Math.abs(value) <= most ? value : undefined;
 }
 
-function alternativesOf(values: Readonly<Partial<Record<ReferenceField, string>>>): Record<string, string> {
+function collectAlternatives(
+  values: Readonly<Partial<Record<ReferenceField, string>>>,
+): Record<string, string> {
   const names: Record<string, string> = {};
   for (const [field, value] of Object.entries(values)) {
     const language = ALTERNATIVE.exec(field)?.[1];

@@ -47,10 +47,10 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 
 /** The words of a query, none twice. */
 export function queryWords({ text, parts }: PlaceWords): QueryWord[] {
-  const words: QueryWord[] = splitWords(text ?? '').map((word) => ({ word, weight: weightOf(word) }));
+  const words: QueryWord[] = splitWords(text ?? '').map((word) => ({ word, weight: computeWeight(word) }));
   for (const [part, value] of Object.entries(parts ?? {})) {
     const fields = new Set(PARTS[part] ?? [part]);
-    for (const word of splitWords(value ?? '')) words.push({ word, weight: weightOf(word), fields });
+    for (const word of splitWords(value ?? '')) words.push({ word, weight: computeWeight(word), fields });
   }
   const distinct = words.filter(
     ({ word, fields }, i) => words.findIndex((one) => one.word === word && one.fields === fields) === i,
@@ -59,7 +59,7 @@ export function queryWords({ text, parts }: PlaceWords): QueryWord[] {
 }
 
 /** Long words tell more than short ones. */
-const weightOf = (word: string) => (hasDigit(word) ? NUMBER_WEIGHT : Math.min(MAX_WEIGHT, word.length));
+const computeWeight = (word: string) => (hasDigit(word) ? NUMBER_WEIGHT : Math.min(MAX_WEIGHT, word.length));
 
 /** Scores places for one query. */
 export class Scorer {

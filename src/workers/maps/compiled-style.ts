@@ -70,7 +70,7 @@ function compileLayer(
     filter: values.filter(),
     sortKey: values.sortKey(),
     readsIds: JSON.stringify(layer).includes('["id"]'),
-    symbolizers: symbolizersOf(values, fonts, icons),
+    symbolizers: formatSymbolizers(values, fonts, icons),
     fontSets: fonts.sets,
   };
 }
@@ -87,7 +87,7 @@ const SYMBOLIZERS: {
   heatmap: () => '',
 };
 
-function symbolizersOf(values: LayerValues, fonts: Fonts, icons: Icons): string {
+function formatSymbolizers(values: LayerValues, fonts: Fonts, icons: Icons): string {
   const { type } = values.layer;
   const write = SYMBOLIZERS[type];
   if (!write) throw new TypeError(`no layer type ${type}`);

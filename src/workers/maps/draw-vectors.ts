@@ -5,11 +5,11 @@ import type { MapLayer, MapTask } from '../../core/maps/maps.js';
 import { LAYER_TYPES } from '../../core/styles/layer-types.js';
 import { type MvtLayer, readTileLayers } from '../../core/tiles/tile-layers.js';
 import type { Cancellation } from '../threads/cancellation.js';
+import { premultiply, putOver } from './alpha.js';
 import { type CompiledLayer, compiledStyle, type StyleResources } from './compiled-style.js';
 import { MapnikDrawing } from './drawing.js';
 import { drawHeatmap } from './heatmap.js';
 import { withMap } from './maps.js';
-import { premultiply, putOver } from './premultiplied.js';
 import { needsFeatures, styledFeatures } from './styled-features.js';
 
 export type VectorLayer = Extract<MapLayer, { kind: 'vector' }>;

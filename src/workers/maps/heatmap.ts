@@ -36,7 +36,7 @@ export function drawHeatmap(
   canvas: Canvas,
   cancellation: Cancellation,
 ): Uint8Array {
-  const points = pointsOf(source, style, canvas);
+  const points = computePoints(source, style, canvas);
   const density = emptyGrid(canvas, Math.ceil(Math.max(0, ...points.keys()) * REACH));
   for (const [radius, each] of points) {
     cancellation.check();
@@ -45,7 +45,7 @@ export function drawHeatmap(
   return coloured(density, style);
 }
 
-function pointsOf(source: MvtLayer, style: CompiledLayer, { width, height, scale }: Canvas): Points {
+function computePoints(source: MvtLayer, style: CompiledLayer, { width, height, scale }: Canvas): Points {
   const { values, filter } = style;
   const weightOf = values.evaluator('heatmap-weight');
   const radiusOf = values.evaluator('heatmap-radius');
@@ -59,7 +59,7 @@ function pointsOf(source: MvtLayer, style: CompiledLayer, { width, height, scale
     };
     if (filter?.(styled) === false) continue;
     const weight = Math.max(0, Number(weightOf(styled)));
-    const radius = classOf(Number(radiusOf(styled)) * scale);
+    const radius = computeClass(Number(radiusOf(styled)) * scale);
     let same = points.get(radius);
     if (!same) points.set(radius, (same = []));
     for (const [x, y] of decodePositions(feature.geometry))
@@ -69,7 +69,7 @@ function pointsOf(source: MvtLayer, style: CompiledLayer, { width, height, scale
 }
 
 /** Whole pixels; steps grow with the radius, so that there are few different ones. */
-function classOf(radius: number): number {
+function computeClass(radius: number): number {
   const bounded = Math.min(Math.max(radius, 1), 512);
   const step = Math.max(1, 2 ** Math.floor(Math.log2(bounded / RADIUS_CLASSES) + 1));
   return Math.max(1, Math.round(bounded / step) * step);
@@ -151,7 +151,7 @@ function convolve(
 }
 
 function coloured({ width, height, margin, values }: Grid, { values: style }: CompiledLayer): Uint8Array {
-  const colors = rampOf(style.layer, style.place.zoom, style.constant<number>('heatmap-opacity'));
+  const colors = buildRamp(style.layer, style.place.zoom, style.constant<number>('heatmap-opacity'));
   const intensity = style.constant<number>('heatmap-intensity') * PEAK * 255;
   const rgba = new Uint8Array(width * height * 4);
   for (let y = 0, at = 0; y < height; y++) {
@@ -166,7 +166,7 @@ function coloured({ width, height, margin, values }: Grid, { values: style }: Co
 }
 
 /** RGBA for 256 densities from 0 to 1. */
-function rampOf(layer: CompiledLayer['values']['layer'], zoom: number, opacity: number): Uint8Array {
+function buildRamp(layer: CompiledLayer['values']['layer'], zoom: number, opacity: number): Uint8Array {
   const expression = compileStyleProperty(layer, 'heatmap-color');
   const colors = new Uint8Array(256 * 4);
   for (let i = 0; i < 256; i++) {

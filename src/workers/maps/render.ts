@@ -14,10 +14,10 @@ import type { ImageResult, TileSize } from '../../core/rasters/rasters.js';
 import { encodeFewColorsPng, encodePng, type PixelWindow } from '../../native/index.js';
 import { cutTiles } from '../rasters/images/cut.js';
 import type { Cancellation } from '../threads/cancellation.js';
+import { demultiply, putOver } from './alpha.js';
 import { type Canvas, withCanvas } from './canvas.js';
 import { parseCssColor } from './color.js';
 import { VectorPainter } from './draw-vectors.js';
-import { demultiply, putOver } from './premultiplied.js';
 import { STYLE_RESOURCES } from './resources.js';
 
 const MAX_SIDE = 8192;
@@ -70,7 +70,7 @@ async function cutCanvas(
     if (format === 'png')
       return (await encodeFewColorsPng(rgba, width, window)) ?? encodePng(rgba, width, window);
     const view = image.view(window.x, window.y, window.width, window.height);
-    return promisify(view.encode.bind(view))(encoderOf(format, quality));
+    return promisify(view.encode.bind(view))(formatEncoder(format, quality));
   };
   const tileSize = { tileWidth: cut.width, tileHeight: cut.height };
   const tiles = await cutTiles({
@@ -127,10 +127,10 @@ async function encode(
   if (format === 'raw') return Uint8Array.from(pixels);
   // A third of the time that Mapnik's takes.
   if (format === 'png') return encodePng(pixels, width, { x: 0, y: 0, width, height });
-  return promisify(image.encode.bind(image))(encoderOf(format, quality));
+  return promisify(image.encode.bind(image))(formatEncoder(format, quality));
 }
 
-function encoderOf(format: 'jpeg' | 'webp', quality = DEFAULT_QUALITY): string {
+function formatEncoder(format: 'jpeg' | 'webp', quality = DEFAULT_QUALITY): string {
   return {
     jpeg: `jpeg${Math.round(quality)}`,
     webp: `webp:quality=${Math.round(quality)}:method=1`,

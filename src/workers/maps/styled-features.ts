@@ -50,7 +50,7 @@ export async function styledFeatures(
         properties: decodeAttributes(source, feature.tags),
       };
       tags = style.filter?.(styled) === false ? null : writer.tags(style.values.attributesOf(styled));
-      order = orderOf(style, styled);
+      order = computeOrder(style, styled);
       alike.set(key, tags);
     }
     if (tags) visible.push({ feature, tags, order });
@@ -65,7 +65,7 @@ function featureKey({ type, id, tags }: TileFeature, { readsIds }: CompiledLayer
   return readsIds ? `${type} ${id} ${text}` : `${type} ${text}`;
 }
 
-function orderOf({ sortKey }: CompiledLayer, feature: StyledFeature): number {
+function computeOrder({ sortKey }: CompiledLayer, feature: StyledFeature): number {
   const value = sortKey?.(feature);
   return typeof value === 'number' ? value : 0;
 }

@@ -81,7 +81,14 @@ export function createPools(options: PoolsOptions): Pools {
   const { maxQueue, maxWaitMs, runDir, connections, remoteHosts, overviews, retention, dataDir } = options;
   const threads = options.vectorThreads || availableParallelism();
   const vector = new VectorPool({
-    ...{ threads, maxQueue, maxWaitMs, connections, remoteHosts, overviews, retention, dataDir },
+    threads,
+    maxQueue,
+    maxWaitMs,
+    connections,
+    remoteHosts,
+    overviews,
+    retention,
+    dataDir,
   });
   const engines = new EnginePool({ runDir, maxQueue, maxWaitMs, onReturn: options.onEnginesBack });
   const archives = new OneThreadPool<ArchiveTaskName>({
@@ -112,13 +119,11 @@ export function createPools(options: PoolsOptions): Pools {
   });
   const processes = new ProcessPool({ size: threads, maxBytes: options.processBytes });
   const geometries = new ProcessPool({
-    ...{
-      name: 'geometry',
-      size: threads,
-      reserved: 1,
-      maxBytes: POOL_LIMITS.geometryMemoryBytes,
-      maxQueue: POOL_LIMITS.geometryQueue,
-    },
+    name: 'geometry',
+    size: threads,
+    reserved: 1,
+    maxBytes: POOL_LIMITS.geometryMemoryBytes,
+    maxQueue: POOL_LIMITS.geometryQueue,
   });
   const pools = { vector, engines, archives, symbols, storage, ingest, geocoding, processes, geometries };
   const run = (name: TaskName, input: never, taskOptions?: TaskOptions): Promise<unknown> => {

@@ -8,7 +8,7 @@ const HEADER = 8;
 const MULTI = 3;
 const COLLECTION = 7;
 
-const viewOf = (blob: Uint8Array) => new DataView(blob.buffer, blob.byteOffset, blob.byteLength);
+const buildView = (blob: Uint8Array) => new DataView(blob.buffer, blob.byteOffset, blob.byteLength);
 
 function wkbOffset(blob: Uint8Array): number {
   return HEADER + (ENVELOPES[(blob[3]! >> 1) & 7] ?? 0);
@@ -16,12 +16,12 @@ function wkbOffset(blob: Uint8Array): number {
 
 /** Number of the type in ISO WKB: 3 for a polygon, 1003 for one with Z. */
 export function typeNumber(blob: Uint8Array): number {
-  return viewOf(blob).getUint32(wkbOffset(blob) + 1, true);
+  return buildView(blob).getUint32(wkbOffset(blob) + 1, true);
 }
 
 /** The positions of the first ring of a polygon, x and y by turns. */
 export function readFirstRing(blob: Uint8Array): Float64Array {
-  const view = viewOf(blob);
+  const view = buildView(blob);
   const offset = wkbOffset(blob) + 9;
   const ring = new Float64Array(2 * view.getUint32(offset, true));
   for (let i = 0; i < ring.length; i++) ring[i] = view.getFloat64(offset + 4 + 8 * i, true);
@@ -46,7 +46,7 @@ export function asMulti(blob: Uint8Array): Uint8Array {
 /** The box of a blob; undefined for null, and for one without an envelope that is no point. */
 export function readBlobBox(blob: Uint8Array | null): Box | undefined {
   if (!blob) return undefined;
-  const view = viewOf(blob);
+  const view = buildView(blob);
   const offset = wkbOffset(blob);
   if (offset > HEADER) {
     const [west, east, south, north] = [0, 8, 16, 24].map((at) => view.getFloat64(HEADER + at, true));

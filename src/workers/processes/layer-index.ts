@@ -1,5 +1,5 @@
 import type { FeatureRow } from '../../core/features/features.js';
-import { OverlayIndex, type Processed } from '../../native/processing.js';
+import { type GeometryResult, OverlayIndex } from '../../native/processing.js';
 import { indexOver } from './layers.js';
 import type { ProcessRun } from './run.js';
 
@@ -9,7 +9,7 @@ export class LayerFaults {
 
   constructor(private readonly run: ProcessRun) {}
 
-  take(result: Processed, { id }: FeatureRow): Uint8Array | null | undefined {
+  take(result: GeometryResult, { id }: FeatureRow): Uint8Array | null | undefined {
     if (typeof result !== 'string') return result;
     if (!this.#ids.has(id)) this.run.take(result, undefined);
     this.#ids.add(id);

@@ -91,7 +91,7 @@ export class FileLayer implements SearchedLayer {
 /** Bytes of a row beside its geometry and its texts, about. */
 const ROW_BYTES = 256;
 
-function bytesOf({ geometry, values }: FeatureRow): number {
+function countBytes({ geometry, values }: FeatureRow): number {
   const lengths = values.map((value) => (typeof value === 'string' ? 2 * value.length : 0));
   return lengths.reduce((sum, length) => sum + length, ROW_BYTES + (geometry?.byteLength ?? 0));
 }
@@ -113,7 +113,7 @@ export async function searchedLayer(
   let bytes = 0;
   for (let next = await batches.next(); !next.done; next = await batches.next()) {
     held.push(next.value);
-    bytes = next.value.reduce((sum, row) => sum + bytesOf(row), bytes);
+    bytes = next.value.reduce((sum, row) => sum + countBytes(row), bytes);
     if (bytes > PROCESS_LIMITS.processHeldBytes)
       return fileLayer(run, { crs, attributes, rows: () => followed(held, batches) }, path);
   }

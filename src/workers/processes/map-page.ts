@@ -19,7 +19,10 @@ export async function writeMapPage(task: MapPageTask): Promise<undefined> {
   const { layout, title, legend, output } = task;
   const { width, height } = layout;
   const page = new PDFDocument({
-    ...{ size: [width, height], margin: 0, font: fontPath(FACES[0]!), compress: true },
+    size: [width, height],
+    margin: 0,
+    font: fontPath(FACES[0]!),
+    compress: true,
     info: { Title: title || 'Map', Producer: 'Graticule' },
   });
   const written = pipeline(page, createWriteStream(output, { flags: 'wx', mode: 0o600 }));

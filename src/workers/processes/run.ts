@@ -11,7 +11,7 @@ import type {
 import { PROCESS_LIMITS } from '../../core/processes/limits.js';
 import { hasIntegerIds, type VectorSource } from '../../core/sources/vector-source.js';
 import { canonicalDigits, exactNumber } from '../../core/values/exact-number.js';
-import type { Processed } from '../../native/processing.js';
+import type { GeometryResult } from '../../native/processing.js';
 import { getFeatureStore } from '../providers/store.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { isPlace, readBlobBox } from './blob.js';
@@ -82,7 +82,7 @@ export class ProcessRun {
   }
 
   /** The geometry of a result; undefined, and the fault is kept, where there is none. */
-  take(result: Processed, id: FeatureRow['id'] | undefined): Uint8Array | null | undefined {
+  take(result: GeometryResult, id: FeatureRow['id'] | undefined): Uint8Array | null | undefined {
     if (typeof result !== 'string') return result;
     this.#faults++;
     if (this.#faultList.length < PROCESS_LIMITS.processFaults)
@@ -92,7 +92,10 @@ export class ProcessRun {
 
   result(features: number) {
     return {
-      ...{ features, read: this.#read, faults: this.#faults, faultList: this.#faultList },
+      features,
+      read: this.#read,
+      faults: this.#faults,
+      faultList: this.#faultList,
       rounded: [...this.#rounded],
     };
   }

@@ -33,22 +33,22 @@ export function computeShares(
   const own = measure(pieces.map((piece) => (typeof piece === 'string' ? null : piece)));
   return (i) => {
     const piece = own[i];
-    const size = piece && sizeOf(piece);
+    const size = piece && buildSize(piece);
     if (!size) return [null, null, null, null];
-    const shareOf = (whole: Measures | undefined) => {
-      const all = whole && sizeOf(whole);
+    const findShare = (whole: Measures | undefined) => {
+      const all = whole && buildSize(whole);
       return all && all.isArea === size.isArea ? Math.min(1, size.value / all.value) : null;
     };
     return [
       size.isArea ? size.value / perUnit ** 2 : null,
       size.isArea ? null : size.value / perUnit,
-      shareOf(lefts[pairs[2 * i]!]),
-      shareOf(rights.get(pairs[2 * i + 1]!)),
+      findShare(lefts[pairs[2 * i]!]),
+      findShare(rights.get(pairs[2 * i + 1]!)),
     ];
   };
 }
 
-function sizeOf({ area, length }: Measures): { value: number; isArea: boolean } | undefined {
+function buildSize({ area, length }: Measures): { value: number; isArea: boolean } | undefined {
   if (area > 0) return { value: area, isArea: true };
   return length > 0 ? { value: length, isArea: false } : undefined;
 }

@@ -30,13 +30,13 @@ export function stageFeatures(
   cancellation?: Cancellation,
 ): StagedFeatures {
   const features = featuresIn(readFileSync(path, 'utf8'));
-  const { attributes, notes } = attributesOf(features);
+  const { attributes, notes } = parseAttributes(features);
   const table = FeatureTable.create(output, CRS, attributes);
   try {
     features.forEach(({ geometry, properties }, i) => {
       if (i % LOOK_EVERY === 0) cancellation?.check();
       const values = attributes.map(({ name, type }) => storedValue(properties?.[name], type));
-      table.add(blobOf(geometry, i, table.srsId), values);
+      table.add(parseBlob(geometry, i, table.srsId), values);
     });
     return { features: table.finish({ draft: true }), notes };
   } finally {
@@ -71,7 +71,7 @@ function asFeature(value: unknown): Feature {
   };
 }
 
-function blobOf(geometry: unknown, index: number, srsId: number): Uint8Array | null {
+function parseBlob(geometry: unknown, index: number, srsId: number): Uint8Array | null {
   if (geometry === null) return null;
   try {
     return wkbToGeoPackage(geojsonToWkb(JSON.stringify(geometry), { from: CRS, to: CRS }), srsId);
@@ -84,7 +84,7 @@ function blobOf(geometry: unknown, index: number, srsId: number): Uint8Array | n
 }
 
 /** A column for each property, of the type that all of its values have. */
-function attributesOf(features: readonly Feature[]): { attributes: Attribute[]; notes: string[] } {
+function parseAttributes(features: readonly Feature[]): { attributes: Attribute[]; notes: string[] } {
   const kinds = new Map<string, Set<Kind>>();
   const cases = new Map<string, string>();
   for (const { properties } of features) {
@@ -105,13 +105,13 @@ function attributesOf(features: readonly Feature[]): { attributes: Attribute[]; 
       cases.set(name.toLowerCase(), name);
       const own = kinds.get(name) ?? new Set();
       kinds.set(name, own);
-      const kind = kindOf(value);
+      const kind = readKind(value);
       if (kind) own.add(kind);
     }
   }
   return {
-    attributes: [...kinds].map(([name, own]) => ({ name, type: typeOf(own) })),
-    notes: notesOf(kinds),
+    attributes: [...kinds].map(([name, own]) => ({ name, type: buildType(own) })),
+    notes: listNotes(kinds),
   };
 }
 
@@ -119,7 +119,7 @@ function attributesOf(features: readonly Feature[]): { attributes: Attribute[]; 
 type NumberKind = 'integer' | 'big' | 'huge' | 'number' | 'rounded';
 type Kind = NumberKind | 'boolean' | 'string' | 'json';
 
-function kindOf(value: unknown): Kind | undefined {
+function readKind(value: unknown): Kind | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
   if (isExactNumber(value)) return exactKind(value);
@@ -137,7 +137,7 @@ function exactKind(value: ExactNumber): NumberKind {
 const isText = (kinds: ReadonlySet<Kind>) =>
   kinds.has('huge') || (kinds.has('big') && (kinds.has('number') || kinds.has('rounded')));
 
-function typeOf(kinds: ReadonlySet<Kind>): FieldType {
+function buildType(kinds: ReadonlySet<Kind>): FieldType {
   if (kinds.size === 0 || isText(kinds)) return 'string';
   const all = [...kinds];
   if (all.every((kind) => kind === 'integer' || kind === 'big')) return 'integer';
@@ -146,12 +146,12 @@ function typeOf(kinds: ReadonlySet<Kind>): FieldType {
   return all.length === 1 && (kind === 'boolean' || kind === 'json') ? kind : 'string';
 }
 
-function notesOf(kinds: ReadonlyMap<string, ReadonlySet<Kind>>): string[] {
+function listNotes(kinds: ReadonlyMap<string, ReadonlySet<Kind>>): string[] {
   const names = (test: (kinds: ReadonlySet<Kind>) => boolean) =>
     [...kinds].flatMap(([name, own]) => (test(own) ? [name] : []));
   return [
     ...noteTextNumbers(names(isText)),
-    ...noteRoundedNumbers(names((own) => own.has('rounded') && typeOf(own) === 'number')),
+    ...noteRoundedNumbers(names((own) => own.has('rounded') && buildType(own) === 'number')),
   ];
 }
 

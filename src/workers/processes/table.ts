@@ -91,14 +91,14 @@ export class FeatureTable {
     this.#width = names.length;
     const rows = Math.max(1, Math.min(STATEMENT_ROWS, Math.floor(STATEMENT_VALUES / this.#width)));
     this.#full = rows * this.#width;
-    const insertOf = (count: number) => {
+    const buildInsert = (count: number) => {
       const row = `(${names.map(() => '?').join(', ')})`;
       return db.prepare(
         `INSERT INTO ${RESULT_TABLE} (${this.#names}) VALUES ${new Array(count).fill(row).join(', ')}`,
       );
     };
-    this.#insertMany = insertOf(rows);
-    this.#insert = insertOf(1);
+    this.#insertMany = buildInsert(rows);
+    this.#insert = buildInsert(1);
   }
 
   /** With a `source` its statements may read that SQLite file as the schema `source`, and have our functions. */

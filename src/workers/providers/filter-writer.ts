@@ -118,7 +118,7 @@ export abstract class FilterWriter {
     if (isAmong(ARRAY, op)) return this.arrays(op, a, b);
     if (op === 'between') return this.#between(args);
     if (op === 'in') return this.#inList(a, b as readonly Operand[]);
-    if (op === 'like') return this.like(this.operand(a), patternOf(b));
+    if (op === 'like') return this.like(this.operand(a), choosePattern(b));
     if (op === 'isNull') return sql`(${this.#nullable(a)} IS NULL)`;
     return this.#function(op, args);
   }
@@ -208,7 +208,7 @@ export abstract class FilterWriter {
   }
 
   #temporal(op: (typeof TEMPORAL)[number], a: Operand, b: Operand): Fragment {
-    const [left, right] = [endsOf(a), endsOf(b)];
+    const [left, right] = [buildEnds(a), buildEnds(b)];
     const kinds = [...left, ...right].flatMap((end) =>
       end === undefined ? [] : [computeOperandKind(end, this.schema)],
     );
@@ -298,7 +298,7 @@ export abstract class FilterWriter {
 /** Start and end; undefined is open. */
 type Ends = readonly [start: Operand | undefined, end: Operand | undefined];
 
-function endsOf(value: Operand): Ends {
+function buildEnds(value: Operand): Ends {
   if (typeof value !== 'object' || !isInterval(value)) return [value, value];
   const [start, end] = value.interval.map((side): Operand | undefined => {
     if (side === '..') return undefined;
@@ -318,10 +318,10 @@ export function named(expression: string, a: Fragment, b?: Fragment): Fragment {
 }
 
 /** The pattern that LIKE compares with: case and accents of a literal are folded here. */
-function patternOf(pattern: Operand): string {
+function choosePattern(pattern: Operand): string {
   if (typeof pattern === 'string') return pattern;
   const { op, args } = pattern as Call;
-  return folded(patternOf(args[0]!), op as FoldName);
+  return folded(choosePattern(args[0]!), op as FoldName);
 }
 
 /** The parts of a pattern of LIKE: characters as they are, `%` and `_` as wildcards. */

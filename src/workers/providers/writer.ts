@@ -28,7 +28,9 @@ export function writerOptions(
     idProperty: output.idProperty,
     ...(output.format.startsWith('esri-')
       ? {
-          ...{ id: source.idColumn, skipGeometry: output.skipGeometry, z: output.z },
+          id: source.idColumn,
+          skipGeometry: output.skipGeometry,
+          z: output.z,
           ...(output.centroid ? { centroid: true, degrees: hasLongitudes(source.crs) } : {}),
           quantisation: output.quantisation,
         }

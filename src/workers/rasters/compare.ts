@@ -10,7 +10,7 @@ const WHITE = 250;
 
 /** Body of task `raster.compare`. Fails with `source-unreadable` for what is no picture, or one of another size. */
 export async function compare({ path, target }: PictureComparisonTask): Promise<PictureComparison> {
-  const [a, b] = await Promise.all([pixelsOf(path), pixelsOf(Buffer.from(target))]);
+  const [a, b] = await Promise.all([parsePixels(path), parsePixels(Buffer.from(target))]);
   if (a.width !== b.width || a.height !== b.height)
     throw new TaskFailure('source-unreadable', `The picture has ${a.width} x ${a.height} pixels.`);
   const pixels = a.width * a.height;
@@ -55,7 +55,7 @@ interface Picture {
 }
 
 /** Red, green and blue on white. */
-async function pixelsOf(picture: string | Buffer): Promise<Picture> {
+async function parsePixels(picture: string | Buffer): Promise<Picture> {
   try {
     const { data, info } = await sharp(picture, { limitInputPixels: MAX_PIXELS })
       .flatten({ background: '#ffffff' })

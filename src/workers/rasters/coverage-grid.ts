@@ -87,7 +87,7 @@ function cropGrid(task: GridTask, area: Area, raster: Dataset, place: Georeferen
   let [right, bottom] = [(box[2] - x0) / dx, (box[1] - y0) / dy];
   const pixel =
     task.pixel ?? (task.resolution && ownWhereZero(task.resolution, [Math.abs(dx), Math.abs(dy)]));
-  const size = task.size ?? (pixel && sizeOf(box, pixel));
+  const size = task.size ?? (pixel && computeSize(box, pixel));
   if (!size || size.includes(0)) {
     left = Math.max(0, Math.floor(left + SNAP));
     top = Math.max(0, Math.floor(top + SNAP));
@@ -111,7 +111,7 @@ function placedBox(box: Box | null): Box {
   return box;
 }
 
-function sizeOf(box: Box, [x, y]: readonly [number, number]): [number, number] {
+function computeSize(box: Box, [x, y]: readonly [number, number]): [number, number] {
   return [pixels(box[2] - box[0], x), pixels(box[3] - box[1], y)];
 }
 
@@ -131,7 +131,9 @@ async function warpGrid(task: GridTask, area: Area, raster: Dataset, place: Geor
   if (task.size && !task.size.includes(0)) return { crs, box, width: task.size[0], height: task.size[1] };
   const own = await pixelSize(raster, place, crs, scaled);
   const step = task.resolution ? ownWhereZero(task.resolution, own) : own;
-  const [width, height] = task.size ? ownWhereZero(task.size, sizeOf(box, step)) : sizeOf(box, step);
+  const [width, height] = task.size
+    ? ownWhereZero(task.size, computeSize(box, step))
+    : computeSize(box, step);
   return { crs, box, width, height, ...(scaled ? { scaled } : {}) };
 }
 
@@ -154,7 +156,7 @@ function warpedBox({ parts, partsCrs, crs }: Area, place: Georeference, isWhole 
 }
 
 function scaledSize({ extent }: Georeference, pixel: [number, number]): [number, number] {
-  const size = sizeOf(extent, pixel);
+  const size = computeSize(extent, pixel);
   if (size.some((side) => side > MAX_SCALED_SIDE))
     throw new TaskFailure('too-large', 'The pixels are too small for the extent of the coverage.');
   return size;

@@ -31,10 +31,10 @@ export function readCoverageWindow(task: CoverageTask, cancellation: Cancellatio
   const crs = getCrs(task.crs);
   const partsCrs = getCrs(task.bboxCrs ?? task.crs);
   const area: Area = { parts: task.bbox ? checkedParts(task.bbox, partsCrs) : null, partsCrs, crs };
-  return withRaster(task.source, (handle) => answerOf(task, area, handle, cancellation), task.at);
+  return withRaster(task.source, (handle) => buildAnswer(task, area, handle, cancellation), task.at);
 }
 
-async function answerOf(
+async function buildAnswer(
   task: CoverageTask,
   area: Area,
   handle: RasterHandle,

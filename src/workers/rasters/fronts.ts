@@ -24,11 +24,11 @@ export function listFrontParts(
   if (steps.some(({ adjustment, hillshade }) => adjustment || hillshade)) return [];
   const box = computeWindowBox(window, CRS84);
   if (typeof box === 'string') return [];
-  return sizesOf(members, box).map((size) => ofMembers(source, members.slice(-size)));
+  return listSizes(members, box).map((size) => ofMembers(source, members.slice(-size)));
 }
 
 /** How many of the last members there are until so many of them cover a window; less than all. */
-function sizesOf(members: readonly MosaicMember[], box: Box): number[] {
+function listSizes(members: readonly MosaicMember[], box: Box): number[] {
   const sizes: number[] = [];
   let count = 0;
   for (let size = 1; size < members.length && sizes.length < TRIES.length; size++)

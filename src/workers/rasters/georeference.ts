@@ -37,13 +37,13 @@ function readGeoreference(dataset: Dataset): Georeference {
   return {
     geoTransform,
     crs: datasetCrs(dataset),
-    extent: extentOf(dataset, geoTransform),
+    extent: computeExtent(dataset, geoTransform),
     northUp: dxRow === 0 && dyColumn === 0 && dxColumn > 0 && dyRow < 0,
   };
 }
 
 /** Box around all four corners. */
-function extentOf(dataset: Dataset, geoTransform: GeoTransform): Box {
+function computeExtent(dataset: Dataset, geoTransform: GeoTransform): Box {
   const [x0, dxColumn, dxRow, y0, dyColumn, dyRow] = geoTransform;
   const { x: width, y: height } = dataset.rasterSize;
   const xs = [0, width * dxColumn, height * dxRow, width * dxColumn + height * dxRow].map((dx) => x0 + dx);
@@ -55,7 +55,7 @@ function extentOf(dataset: Dataset, geoTransform: GeoTransform): Box {
 export function looksLikeDegrees(dataset: Dataset): boolean {
   const geoTransform = dataset.geoTransform as GeoTransform | null;
   if (!geoTransform) return false;
-  const [minx, miny, maxx, maxy] = extentOf(dataset, geoTransform);
+  const [minx, miny, maxx, maxy] = computeExtent(dataset, geoTransform);
   return minx >= -180.5 && maxx <= 360.5 && miny >= -90.5 && maxy <= 90.5;
 }
 

@@ -8,7 +8,7 @@ import { getQueueLength, oneAtATime } from '../gdal/lock.js';
 import type { Cancellation } from '../threads/cancellation.js';
 import { repeated } from './pixels/continuous.js';
 import { createOpening } from './sources/index.js';
-import type { Opened, Opening } from './sources/opening.js';
+import type { OpenRaster, RasterOpener } from './sources/opener.js';
 
 /** Idle handles on one raster: GDAL runs one call at a time per dataset, so each of the parallel tasks needs its own. */
 const IDLE_PER_RASTER = 8;
@@ -24,7 +24,7 @@ const LANE_LENGTH = 3;
 export class RasterHandle {
   readonly #views = new Map<string, Dataset>();
   readonly #moved = new Map<string, RasterHandle>();
-  readonly #opened: Opened;
+  readonly #opened: OpenRaster;
   /** Name the pixels: those of two handles with the same key and stamp are the same. */
   readonly key: string;
   readonly stamp: string;
@@ -37,8 +37,8 @@ export class RasterHandle {
   leaveLane: () => void = () => {};
 
   constructor(
-    { key, stamp, origin, lost = [] }: Pick<Opening, 'key' | 'stamp' | 'origin' | 'lost'>,
-    opened: Opened,
+    { key, stamp, origin, lost = [] }: Pick<RasterOpener, 'key' | 'stamp' | 'origin' | 'lost'>,
+    opened: OpenRaster,
   ) {
     this.lost = lost;
     this.key = key;
@@ -148,8 +148,8 @@ export async function withRaster<T>(
   for (let attempts = 1; ; attempts++) {
     let opening = await createOpening(source, at);
     // What is far away is waited for, not decoded: there uses do not follow each other.
-    const lane = turn && !isDistant(source) ? laneOf(opening.key, turn.lane) : undefined;
-    const line = opening.exclusive ?? (lane === undefined ? undefined : lineOf(opening.key, lane));
+    const lane = turn && !isDistant(source) ? findLane(opening.key, turn.lane) : undefined;
+    const line = opening.exclusive ?? (lane === undefined ? undefined : formatLine(opening.key, lane));
     const waits = line !== undefined && getQueueLength(line) > 0;
     const inLine = async (leave: () => void) => {
       // The data may have been replaced during the wait.
@@ -167,15 +167,15 @@ export async function withRaster<T>(
   }
 }
 
-const lineOf = (key: string, lane: HandleLane) => `${key} ${lane}`;
+const formatLine = (key: string, lane: HandleLane) => `${key} ${lane}`;
 
-function laneOf(key: string, lane: HandleLane): HandleLane | undefined {
+function findLane(key: string, lane: HandleLane): HandleLane | undefined {
   const other: HandleLane = lane === 0 ? 1 : 0;
-  return [lane, other].find((one) => getQueueLength(lineOf(key, one)) < LANE_LENGTH);
+  return [lane, other].find((one) => getQueueLength(formatLine(key, one)) < LANE_LENGTH);
 }
 
 async function withHandle<T>(
-  opening: Opening,
+  opening: RasterOpener,
   use: (handle: RasterHandle) => Promise<T>,
   lane?: HandleLane,
   leave: () => void = () => {},
@@ -207,7 +207,7 @@ function damaged(error: unknown): TaskFailure {
 }
 
 /** That of the lane, or one that the least is lost with: whose lane nobody follows, or was followed longest ago. */
-function takeIdle({ key, stamp, origin }: Opening, lane?: HandleLane): RasterHandle | undefined {
+function takeIdle({ key, stamp, origin }: RasterOpener, lane?: HandleLane): RasterHandle | undefined {
   closeStale(origin, stamp);
   const isOf = (handle: RasterHandle, of: HandleLane | undefined) => handle.key === key && handle.lane === of;
   let index = idle.findLastIndex((handle) => isOf(handle, lane));

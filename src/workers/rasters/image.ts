@@ -68,7 +68,7 @@ function ignoreUnreadable(error: unknown): undefined {
 const UNREADABLE: ReadonlySet<TaskFailureCode> = new Set(['source-unreadable', 'store-unavailable']);
 
 function draw(task: RasterImageTask, window: PictureWindow, cancellation: Cancellation): Promise<Picture> {
-  const lane = laneOf(window);
+  const lane = findLane(window);
   return withRaster(
     task.source,
     async (handle) => {
@@ -90,7 +90,7 @@ const LANE_WINDOWS = 32;
  * GDAL's blocks belong to an open dataset, so what neighbours share is decoded once when one dataset reads both of them,
  * one after the other.
  */
-function laneOf({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): HandleLane | undefined {
+function findLane({ box: [minx, miny, maxx, maxy], width, height }: PictureWindow): HandleLane | undefined {
   if (width * height > LANE_PIXELS) return undefined;
   const column = Math.floor((minx + maxx) / 2 / (LANE_WINDOWS * (maxx - minx)));
   const row = Math.floor((miny + maxy) / 2 / (LANE_WINDOWS * (maxy - miny)));

@@ -35,7 +35,7 @@ export function inspectRaster({ source }: TaskInput<'raster.inspect'>): Promise<
     const first = dataset.bands.get(1);
     return {
       source,
-      ...(await axesOf(source)),
+      ...(await loadAxes(source)),
       driver: handle.driver,
       width: dataset.rasterSize.x,
       height: dataset.rasterSize.y,
@@ -46,7 +46,7 @@ export function inspectRaster({ source }: TaskInput<'raster.inspect'>): Promise<
       extent84: extent84Of(outlineIn(extent, crs, getCrs(CRS84_NAME)), dataset.rasterSize.x),
       bands: await describeBands(handle),
       overviewCount: first.overviews.count(),
-      ...compressionOf(dataset),
+      ...buildCompression(dataset),
       blockSize: [first.blockSize.x, first.blockSize.y],
     };
   });
@@ -72,12 +72,12 @@ async function inspectMosaic(source: RasterMosaic, grid: RasterGrid): Promise<Ra
   };
 }
 
-function compressionOf(dataset: Dataset): { compression?: string } {
+function buildCompression(dataset: Dataset): { compression?: string } {
   const { COMPRESSION: compression } = dataset.getMetadata('IMAGE_STRUCTURE') as { COMPRESSION?: string };
   return compression === undefined ? {} : { compression };
 }
 
-async function axesOf(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels' | 'revision'>> {
+async function loadAxes(source: RasterSource): Promise<Pick<RasterInfo, 'times' | 'levels' | 'revision'>> {
   if (source.kind === 'remote') return { revision: await remoteRevision(source) };
   if (source.kind !== 'gridded') return {};
   const { times, levels } = (await openSourceGrid(source)).axes;

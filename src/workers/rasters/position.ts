@@ -21,7 +21,7 @@ export async function position(
   const results: SliceResult[] = [];
   for (const slice of slices) {
     cancellation.check();
-    results.push(await resultOf(slice, place));
+    results.push(await loadResult(slice, place));
   }
   const values = results.map((result) => result.values);
   const failure = results.find((result) => result.failure)?.failure;
@@ -37,7 +37,7 @@ interface SliceResult {
 }
 
 /** A mosaic that may miss members may miss all of them. */
-async function resultOf(
+async function loadResult(
   { source, at }: PositionTask['slices'][number],
   place: readonly [number, number],
 ): Promise<SliceResult> {

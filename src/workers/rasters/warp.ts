@@ -38,7 +38,7 @@ export function sourceWindow(handle: RasterHandle, window: PictureWindow): Sourc
   const box = boxAround(points);
   if (typeof box === 'string') return box;
   if (!commonArea(grown(box), extent)) return 'nothing';
-  const shrink = shrinkOf(points, window, geoTransform);
+  const shrink = findShrink(points, window, geoTransform);
   return shrink ? { box, shrink } : 'unknown';
 }
 
@@ -46,7 +46,7 @@ export function sourceWindow(handle: RasterHandle, window: PictureWindow): Sourc
  * By the medians of what lies between neighbours of the grid: the box around a window across the antimeridian is as wide
  * as the world.
  */
-function shrinkOf(
+function findShrink(
   points: readonly Place[],
   { width, height }: PictureWindow,
   [, a, b, , c, d]: GeoTransform,

@@ -43,7 +43,7 @@ export class PropertyColumns {
   }
 
   #added(name: string, value: unknown): Field | undefined {
-    const type = typeOf(name, value);
+    const type = findType(name, value);
     if (!type || this.#fields.size >= MAX_COLUMNS || !isColumnName(name)) return undefined;
     // SQLite does not tell upper from lower case in names.
     const lower = name.toLowerCase();
@@ -65,7 +65,7 @@ function isColumnName(name: string): boolean {
   return plain && !names.includes(name.toLowerCase());
 }
 
-function typeOf(name: string, value: unknown): FieldType | undefined {
+function findType(name: string, value: unknown): FieldType | undefined {
   if (typeof value === 'number') return 'number';
   if (typeof value === 'boolean') return 'boolean';
   if (typeof value === 'string')

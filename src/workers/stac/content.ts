@@ -49,7 +49,7 @@ async function footprints(collection: string, { source, temporal }: Footprints):
   });
   const parsed = JSON.parse(`[${Buffer.from(features).toString()}]`) as Feature[];
   return parsed.flatMap((feature) => {
-    const item = itemOf(collection, feature, temporal);
+    const item = getItem(collection, feature, temporal);
     return item ? [{ item }] : [];
   });
 }
@@ -61,7 +61,7 @@ interface Feature {
 }
 
 /** A feature as an item; undefined without a position or an instant, which items must have. */
-function itemOf(
+function getItem(
   collection: string,
   { id, geometry, properties }: Feature,
   temporal: string,
@@ -88,9 +88,9 @@ function itemOf(
   };
 }
 
-type Ingested = Extract<StacContent, { kind: 'ingested' }>;
+type IngestContent = Extract<StacContent, { kind: 'ingested' }>;
 
-function* ingested(collection: string, { source }: Ingested): Generator<IndexedItem> {
+function* ingested(collection: string, { source }: IngestContent): Generator<IndexedItem> {
   const sql = `SELECT stac_item AS text, stac_files AS files FROM ${quote(source.table)} ORDER BY ${quote(source.idColumn)}`;
   const rows = reader((source as GeoPackageSource).path)
     .prepare(sql)

@@ -94,13 +94,13 @@ function insert(
 ): void {
   const names = ['geometry', 'collection', 'id', 'datetime', HIDDEN.start, HIDDEN.end];
   const columns = [...names, ...fields.map(({ name }) => name)];
-  const { start, end } = timesOf(item);
+  const { start, end } = parseTimes(item);
   const instant = parseDateTimeMs(item.properties['datetime']);
   // Of two items with one id the first is kept.
   const { changes, lastInsertRowid } =
     prepared(`INSERT OR IGNORE INTO items (${columns.map(quote).join(', ')})
     VALUES (${columns.map(() => '?').join(', ')})`).run(
-      geometryOf(item),
+      buildGeometry(item),
       collection,
       item.id,
       instant === undefined ? null : new Date(instant).toISOString(),
@@ -131,13 +131,13 @@ function linked(collection: string, item: StacItem): StacItem {
 }
 
 /** What `datetime` of a search is compared with: start and end, or the instant (STAC item search). */
-function timesOf({ properties }: StacItem): { start: number | undefined; end: number | undefined } {
+function parseTimes({ properties }: StacItem): { start: number | undefined; end: number | undefined } {
   const instant = parseDateTimeMs(properties['datetime']);
   const start = parseDateTimeMs(properties['start_datetime']) ?? instant;
   return { start, end: parseDateTimeMs(properties['end_datetime']) ?? instant ?? start };
 }
 
-function geometryOf({ geometry }: StacItem): Buffer | null {
+function buildGeometry({ geometry }: StacItem): Buffer | null {
   if (!geometry) return null;
   const wkb = geojsonToWkb(geometry, { from: 'OGC:CRS84', to: 'OGC:CRS84', maxVertices: 1_048_576 });
   return wkbToGeoPackage(wkb, 4326);

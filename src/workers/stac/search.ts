@@ -26,13 +26,13 @@ const EMPTY: StacSearchResult = {
 /** Task `vector.stacSearch`: a page of items. */
 export function stacSearch(task: StacSearchTask): StacSearchResult {
   if (!indexExists(task.path)) return EMPTY;
-  const query = queryOf(task);
+  const query = buildQuery(task);
   const start = task.before ? startBefore(query, task) : undefined;
   const place = start
     ? start.place
     : { offset: task.offset ?? 0, ...(task.after ? { after: task.after } : {}) };
   const page = items({ ...query, ...place, fields: [] });
-  const { texts, last } = textsOf(page, task);
+  const { texts, last } = parseTexts(page, task);
   const cut = texts.length < page.returned;
   const precedes = start ? start.precedes : task.after !== undefined || place.offset > 0;
   const whole = !page.more && !precedes && !cut;
@@ -51,7 +51,7 @@ export function stacSearch(task: StacSearchTask): StacSearchResult {
 }
 
 /** The items of a page as they are written, up to the size of a page, and the row of the last one. */
-function textsOf(
+function parseTexts(
   { features }: ItemsResult,
   task: StacSearchTask,
 ): { texts: string[]; last: string | undefined } {
@@ -74,7 +74,7 @@ function textsOf(
   return { texts, last };
 }
 
-function queryOf({ path, fields, filter, sort, limit }: StacSearchTask): ItemsTask {
+function buildQuery({ path, fields, filter, sort, limit }: StacSearchTask): ItemsTask {
   const hidden = [
     { name: HIDDEN.start, type: 'integer', nullable: true },
     { name: HIDDEN.end, type: 'integer', nullable: true },

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import {
   CHANGED,
-  type StateOpened,
+  type StateReady,
   type StateReply,
   type StateRequest,
   type StateRows,
@@ -27,7 +27,7 @@ export class StateError extends Error {
 /** The last one is PostgreSQL's unique_violation. */
 const DUPLICATE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505']);
 
-interface Waiting {
+interface Waiter {
   resolve(rows: StateRows): void;
   reject(error: StateError): void;
 }
@@ -38,7 +38,7 @@ const WORKER = new URL('../entries/state.js', import.meta.url);
 /** The gateway's end of the state thread: posts SQL, matches replies to callers. */
 export class StateLink {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, Waiter>();
   readonly #exited: Promise<void>;
   /** Called when another connection has written to the file. */
   onChange: () => void = () => {};
@@ -65,9 +65,9 @@ export class StateLink {
     const workerData: StateWorkerData = { path, busyTimeout: BUSY_TIMEOUT_MS };
     const thread = new Worker(worker, { workerData, name: 'state' });
     // Not `removeAllListeners`: the thread's own plumbing listens too.
-    const opened = await new Promise<StateOpened>((resolve, reject) => {
+    const opened = await new Promise<StateReady>((resolve, reject) => {
       thread.once('error', reject);
-      thread.once('message', (message: StateOpened) => {
+      thread.once('message', (message: StateReady) => {
         thread.off('error', reject);
         resolve(message);
       });

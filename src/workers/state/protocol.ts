@@ -22,7 +22,7 @@ export interface StateFault {
 }
 
 /** Sent once, before any reply: the file is open, or why not. */
-export type StateOpened = { opened: true } | { opened: false; message: string };
+export type StateReady = { opened: true } | { opened: false; message: string };
 
 export type StateReply = StateRows | StateFault;
 

@@ -47,7 +47,7 @@ export async function put(
     await upload.done();
   } catch (error) {
     cancellation.check();
-    throw failureOf(error);
+    throw createFailure(error);
   } finally {
     stop();
   }
@@ -68,8 +68,8 @@ export async function readObjectHead({
     );
     return { bytes: ContentLength ?? 0, tag: ETag ?? '' };
   } catch (error) {
-    if (statusOf(error) === 404) return null;
-    throw failureOf(error);
+    if (readStatus(error) === 404) return null;
+    throw createFailure(error);
   }
 }
 
@@ -91,9 +91,9 @@ export async function read({
       throw new TaskFailure('source-missing', 'The object has fewer bytes than it had.');
     return data;
   } catch (error) {
-    if ([404, 412, 416].includes(statusOf(error) ?? 0))
+    if ([404, 412, 416].includes(readStatus(error) ?? 0))
       throw new TaskFailure('source-missing', 'The object is not what it was.');
-    throw failureOf(error);
+    throw createFailure(error);
   }
 }
 
@@ -102,7 +102,7 @@ export async function remove({ bucket, prefix, key }: Input<'storage.remove'>): 
     await s3().send(new DeleteObjectCommand({ Bucket: bucket, Key: prefix + key }));
     return null;
   } catch (error) {
-    throw failureOf(error);
+    throw createFailure(error);
   }
 }
 
@@ -118,15 +118,15 @@ export async function listObjectKeys({ bucket, prefix, begin }: Input<'storage.l
     }
     return keys;
   } catch (error) {
-    throw failureOf(error);
+    throw createFailure(error);
   }
 }
 
-function statusOf(error: unknown): number | undefined {
+function readStatus(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
 }
 
-function failureOf(error: unknown): TaskFailure {
+function createFailure(error: unknown): TaskFailure {
   if (error instanceof TaskFailure) return error;
   const { name } = error as Error;
   const code = error instanceof S3ServiceException ? ` (${name})` : '';

@@ -68,7 +68,7 @@ export class Seats {
     else this.#common++;
     if (sitter.heavy) this.#heavy++;
     this.#note(sitter, 1);
-    this.#byCaller.set(keyOf(sitter.caller), this.#runsOf(sitter.caller) + 1);
+    this.#byCaller.set(buildKey(sitter.caller), this.#runsOf(sitter.caller) + 1);
   }
 
   leave(sitter: Sitter): void {
@@ -76,8 +76,8 @@ export class Seats {
     if (sitter.heavy) this.#heavy--;
     this.#note(sitter, -1);
     const left = this.#runsOf(sitter.caller) - 1;
-    if (left > 0) this.#byCaller.set(keyOf(sitter.caller), left);
-    else this.#byCaller.delete(keyOf(sitter.caller));
+    if (left > 0) this.#byCaller.set(buildKey(sitter.caller), left);
+    else this.#byCaller.delete(buildKey(sitter.caller));
   }
 
   get #maxBackground(): number {
@@ -92,8 +92,8 @@ export class Seats {
   }
 
   #runsOf(caller: Caller): number {
-    return this.#byCaller.get(keyOf(caller)) ?? 0;
+    return this.#byCaller.get(buildKey(caller)) ?? 0;
   }
 }
 
-const keyOf = ({ class: name, id }: Caller) => `${name} ${id}`;
+const buildKey = ({ class: name, id }: Caller) => `${name} ${id}`;

@@ -43,7 +43,7 @@ interface StagedColumn {
   value?: string;
 }
 
-interface Staged {
+interface StagingTable {
   column: string;
   type: string;
   srsId: number;
@@ -141,7 +141,7 @@ function changeStore(store: string, change: (db: Db) => void): null {
 }
 
 function copy(db: Db, task: LoadTask): CopyResult {
-  const occupant = occupantOf(db, task);
+  const occupant = findOccupant(db, task);
   if (occupant && task.replace !== undefined && occupant.token !== task.replaced?.token) return { occupant };
   const staged = describe(db, task);
   const before = makeRoom(db, task);
@@ -161,7 +161,7 @@ function copy(db: Db, task: LoadTask): CopyResult {
 }
 
 /** The table that has the name already. */
-function occupantOf(db: Db, { table }: LoadTask): LoadedTable | undefined {
+function findOccupant(db: Db, { table }: LoadTask): LoadedTable | undefined {
   if (tableNamed(db, table) === undefined) return undefined;
   return { token: newestToken(db, table) };
 }
@@ -184,7 +184,7 @@ function makeRoom(db: Db, task: LoadTask): string | undefined {
 }
 
 /** The ids of the staging table as a column; none if a column has them already. */
-function idColumnOf(
+function buildIdColumn(
   db: Db,
   { stagingTable, idsAsColumn }: LoadTask,
   key: string,
@@ -199,7 +199,7 @@ function idColumnOf(
   return [{ name, type: 'INTEGER', notnull: 0, value: quote(key) }];
 }
 
-function describe(db: Db, task: LoadTask): Staged {
+function describe(db: Db, task: LoadTask): StagingTable {
   const { stagingTable: table, untyped, spans } = task;
   const geometry = db
     .prepare(
@@ -230,7 +230,7 @@ function describe(db: Db, task: LoadTask): Staged {
     m: geometry.m,
     id: id.name,
     columns: [
-      ...idColumnOf(
+      ...buildIdColumn(
         db,
         task,
         id.name,
@@ -243,7 +243,7 @@ function describe(db: Db, task: LoadTask): Staged {
         .map((column) => (untyped ? typed(db, table, column) : column))
         .map(withZone),
     ],
-    extent: box.every((n) => n !== null) ? (box as Staged['extent']) : undefined,
+    extent: box.every((n) => n !== null) ? (box as StagingTable['extent']) : undefined,
   };
 }
 
@@ -342,7 +342,7 @@ function adoptCrs(db: Db, stagingId: number): number {
   return id;
 }
 
-function createTable(db: Db, task: LoadTask, staged: Staged, srsId: number): void {
+function createTable(db: Db, task: LoadTask, staged: StagingTable, srsId: number): void {
   const attributes = staged.columns.map(
     ({ name, type, notnull }) =>
       `${quote(name)} ${type.replace(/[^\w() ,]/g, '')}${notnull ? ' NOT NULL' : ''}`,
@@ -369,13 +369,13 @@ function createTable(db: Db, task: LoadTask, staged: Staged, srsId: number): voi
 }
 
 /** The id comes right after the key of the row, where it is not the same. */
-function keyColumns({ keepIds }: LoadTask, { id }: Staged): string[] {
+function keyColumns({ keepIds }: LoadTask, { id }: StagingTable): string[] {
   if (!keepIds) return [`${quote(id)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL`];
   return [`${ROW_COLUMN} INTEGER PRIMARY KEY NOT NULL`, `${quote(id)} INTEGER NOT NULL UNIQUE`];
 }
 
 /** Rows are stored in Hilbert order: an rtree window then reads few pages. Ids follow unless they are kept. */
-function copyRows(db: Db, task: LoadTask, staged: Staged): number {
+function copyRows(db: Db, task: LoadTask, staged: StagingTable): number {
   const id = task.keepIds ? [staged.id] : [];
   const names = [...id, staged.column, ...staged.columns.map((column) => column.name)].map(quote).join(', ');
   const values = [

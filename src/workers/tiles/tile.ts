@@ -16,7 +16,7 @@ export async function vectorTile(
   const heavy: number[] = [];
   let [features, dropped, bytes] = [0, 0, 0];
   for (const [i, layer] of task.layers.entries()) {
-    const encoded = await encodeLayer(shareOf(task, i, bytes), layer, cancellation);
+    const encoded = await encodeLayer(buildShare(task, i, bytes), layer, cancellation);
     dropped += encoded.dropped;
     if (encoded.heavy) heavy.push(i);
     if (encoded.tile.length === 0) continue;
@@ -47,7 +47,7 @@ async function encodeLayer(
 }
 
 /** The task with the bytes that its layer `i` may take: an equal part of what those before it have left. */
-function shareOf(task: VectorTileTask, i: number, count: number): VectorTileTask {
+function buildShare(task: VectorTileTask, i: number, count: number): VectorTileTask {
   const { maxBytes, layers } = task;
   if (maxBytes === undefined || layers.length === 1) return task;
   return { ...task, maxBytes: Math.max(1, Math.floor((maxBytes - count) / (layers.length - i))) };

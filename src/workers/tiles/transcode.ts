@@ -4,7 +4,7 @@ import type { ArchiveTile } from '../../core/tiles/archives.js';
 import { TILE_LIMITS } from '../../core/tiles/limits.js';
 import { gzip } from '../../native/index.js';
 import { asMlt, asMvt, createTileSizeFailure, GZIP_LEVEL } from '../features/encodings.js';
-import { inflateStored, NO_TILE } from '../providers/archive/stored.js';
+import { inflateStored, NO_TILE } from '../providers/archive/archive-tile.js';
 
 /** A stored tile in the other encoding of vector tiles; gzip where it was compressed. */
 export function transcode({ tile: { data, encoding }, to }: TranscodeTask): ArchiveTile {

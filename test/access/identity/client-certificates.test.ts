@@ -8,7 +8,7 @@ import {
   AUTHORITY,
   type Authority,
   FOR_CLIENTS,
-  type Issued,
+  type IssuedCertificate,
   openAuthority,
 } from '../../support/authority.js';
 import { startNginx, type TestNginx } from '../../support/nginx.js';
@@ -17,9 +17,9 @@ import { startServer, type TestServer } from '../../support/server.js';
 /** Client certificates: whom they are believed to be, and where they may come from. */
 
 let authority: Authority;
-let root: Issued;
-let stranger: Issued;
-let ann: Issued;
+let root: IssuedCertificate;
+let stranger: IssuedCertificate;
+let ann: IssuedCertificate;
 let server: TestServer;
 
 const PROFILES = '/security/client-certificates/profiles';
@@ -45,11 +45,11 @@ afterAll(async () => {
   authority?.close();
 });
 
-function person(name: string, uri: string, wish: Parameters<Authority['issue']>[1] = {}): Issued {
+function person(name: string, uri: string, wish: Parameters<Authority['issue']>[1] = {}): IssuedCertificate {
   const extensions = [FOR_CLIENTS, `subjectAltName=URI:${uri}`];
   return authority.issue(name, { extensions, by: root, ...wish });
 }
-const fingerprint = ({ pem }: Issued) =>
+const fingerprint = ({ pem }: IssuedCertificate) =>
   new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
 
 type Json = Record<string, unknown> & { data: Record<string, unknown>; errors?: { name: string }[] };
@@ -89,16 +89,19 @@ async function validate(certificate: string, members: object = {}) {
   expect(status).toBe(200);
   return json.data;
 }
-const codeOf = async (issued: Issued, profileId: string, chain: readonly Issued[] = []) =>
-  (await validate([issued, ...chain].map(({ pem }) => pem).join('\n'), { profileId }))['code'];
+const codeOf = async (
+  issued: IssuedCertificate,
+  profileId: string,
+  chain: readonly IssuedCertificate[] = [],
+) => (await validate([issued, ...chain].map(({ pem }) => pem).join('\n'), { profileId }))['code'];
 
 /** A new connection each time, so that both gateways are met. */
 async function ask(path: string, headers: Record<string, string> = {}, url = server.url) {
   const response = await fetch(url + path, { headers: { connection: 'close', ...headers } });
   return { status: response.status, json: (await response.json()) as Json };
 }
-const shown = ({ pem }: Issued) => ({ 'x-ssl-client-cert': encodeURIComponent(pem) });
-const whoAmI = (issued: Issued) => ask('/account', shown(issued));
+const shown = ({ pem }: IssuedCertificate) => ({ 'x-ssl-client-cert': encodeURIComponent(pem) });
+const whoAmI = (issued: IssuedCertificate) => ask('/account', shown(issued));
 
 describe('trust profiles', () => {
   it('have the defaults of the interface, entity tags and revisions, and are switched off rather than deleted', async () => {
@@ -314,7 +317,7 @@ describe('validate', () => {
       reason: 'keyCompromise',
     });
     const forServers = ['extendedKeyUsage=serverAuth', `subjectAltName=URI:${ANN}`];
-    const cases: Record<string, Issued> = {
+    const cases: Record<string, IssuedCertificate> = {
       success: ann,
       client_certificate_expired: expired,
       client_certificate_not_yet_valid: person('early', ANN, { days: [2, 30] }),
@@ -366,7 +369,8 @@ describe('validate', () => {
     await add('sanDns', 'gate.example.org');
     await add('subject', 'CN=meter,O=Field');
     await add('fingerprintSha256', fingerprint(ann).toUpperCase());
-    const principalOf = async (one: Issued) => (await validate(one.pem, { profileId }))['principalId'];
+    const principalOf = async (one: IssuedCertificate) =>
+      (await validate(one.pem, { profileId }))['principalId'];
     expect(await principalOf(named('mail', 'email:Bob@EXAMPLE.org'))).toBe('sanEmail');
     expect(await principalOf(named('mail2', 'email:bob@example.org'))).toBeNull();
     expect(await principalOf(named('dns', 'DNS:GATE.example.org'))).toBe('sanDns');
@@ -495,7 +499,7 @@ describe('callers behind a proxy', () => {
     });
     const nginx: TestNginx = await startNginx(nginxBlock(own, root), server.url);
     try {
-      const through = (path: string, by?: Issued, headers: Record<string, string> = {}) =>
+      const through = (path: string, by?: IssuedCertificate, headers: Record<string, string> = {}) =>
         new Promise<Json>((resolve, reject) => {
           const shownCertificate = by ? { cert: by.pem, key: readFileSync(by.key) } : {};
           const options = { ca: root.pem, agent: new Agent(), headers, ...shownCertificate };
@@ -518,7 +522,7 @@ describe('callers behind a proxy', () => {
 });
 
 /** The server block of docs/client-certificates.md. */
-function nginxBlock(own: Issued, clients: Issued): string {
+function nginxBlock(own: IssuedCertificate, clients: IssuedCertificate): string {
   const page = readFileSync('docs/client-certificates.md', 'utf8');
   const block = /```nginx\n([\s\S]*?)```/.exec(page)![1]!;
   return block

@@ -11,7 +11,7 @@ import {
   AUTHORITY,
   type Authority,
   FOR_CLIENTS,
-  type Issued,
+  type IssuedCertificate,
   openAuthority,
 } from '../../support/authority.js';
 import { startServer, type TestServer } from '../../support/server.js';
@@ -21,9 +21,9 @@ import { startServer, type TestServer } from '../../support/server.js';
 const dataDir = mkdtempSync(join(tmpdir(), 'graticule-certificates-'));
 const PROFILES = '/security/client-certificates/profiles';
 let authority: Authority;
-let root: Issued;
-let boss: Issued;
-let reader: Issued;
+let root: IssuedCertificate;
+let boss: IssuedCertificate;
+let reader: IssuedCertificate;
 
 beforeAll(async () => {
   authority = openAuthority();
@@ -84,8 +84,8 @@ function ask(server: TestServer, method: string, path: string, headers: Headers 
   });
 }
 
-const sequence = ({ pem }: Issued) => `:${new X509Certificate(pem).raw.toString('base64')}:`;
-const shown = (issued: Issued) => ({ 'client-cert': sequence(issued) });
+const sequence = ({ pem }: IssuedCertificate) => `:${new X509Certificate(pem).raw.toString('base64')}:`;
+const shown = (issued: IssuedCertificate) => ({ 'client-cert': sequence(issued) });
 const codeOf = async (server: TestServer, path: string, headers: Headers = {}) => {
   const { status, json: answer } = await ask(server, 'GET', path, headers);
   return status === 200 ? 200 : [status, answer['code']];
@@ -156,7 +156,7 @@ describe('headers of strangers', () => {
 describe('TLS of the server', () => {
   const own = (name: string) =>
     authority.issue(name, { extensions: ['subjectAltName=IP:127.0.0.1'], by: root });
-  const startWithTls = ({ cert, key }: Issued) =>
+  const startWithTls = ({ cert, key }: IssuedCertificate) =>
     startServer({
       sources: ['demo/data/years'],
       dataDir,
@@ -176,7 +176,7 @@ describe('TLS of the server', () => {
           json(response).then(resolve, reject);
         }).on('error', reject);
       });
-    const pairOf = ({ pem, key }: Issued) => ({ cert: pem, key: readFileSync(key) });
+    const pairOf = ({ pem, key }: IssuedCertificate) => ({ cert: pem, key: readFileSync(key) });
     try {
       expect(await who()).toMatchObject({ kind: 'anonymous' });
       expect(await who(pairOf(boss))).toMatchObject({ kind: 'certificate', id: 'boss' });

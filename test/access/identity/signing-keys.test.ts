@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SigningKeys } from '../../../src/services/access/identity/signing-keys.js';
-import { Sealing } from '../../../src/services/access/keys/sealing.js';
+import { StateCipher } from '../../../src/services/access/keys/state-cipher.js';
 import { openState, type State } from '../../../src/stores/state/state.js';
 import { stateWorker } from '../../support/state.js';
 
@@ -27,7 +27,7 @@ afterEach(async () => {
 const keysOf = (passphrase = 'secret') =>
   new SigningKeys(
     state.documents,
-    new Sealing(passphrase),
+    new StateCipher(passphrase),
     async () => {},
     () => now,
   );

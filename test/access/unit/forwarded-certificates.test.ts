@@ -5,12 +5,12 @@ import { ClientCertificates } from '../../../src/gateway/auth/client-certificate
 import { parseForwardedCertificate } from '../../../src/gateway/auth/forwarded-certificates.js';
 import { UnreadableCertificate } from '../../../src/services/access/certificates/encodings.js';
 import { isSameName, plainName } from '../../../src/services/access/certificates/names.js';
-import { AUTHORITY, type Authority, type Issued, openAuthority } from '../../support/authority.js';
+import { AUTHORITY, type Authority, type IssuedCertificate, openAuthority } from '../../support/authority.js';
 
 let authority: Authority;
-let root: Issued;
-let leaf: Issued;
-let other: Issued;
+let root: IssuedCertificate;
+let leaf: IssuedCertificate;
+let other: IssuedCertificate;
 
 beforeAll(() => {
   authority = openAuthority();
@@ -20,8 +20,8 @@ beforeAll(() => {
 });
 afterAll(() => authority.close());
 
-const sequence = ({ pem }: Issued) => `:${new X509Certificate(pem).raw.toString('base64')}:`;
-const escaped = (...all: Issued[]) => encodeURIComponent(all.map(({ pem }) => pem).join(''));
+const sequence = ({ pem }: IssuedCertificate) => `:${new X509Certificate(pem).raw.toString('base64')}:`;
+const escaped = (...all: IssuedCertificate[]) => encodeURIComponent(all.map(({ pem }) => pem).join(''));
 const subjects = ({ leaf: first, chain }: ReturnType<typeof parseForwardedCertificate>) =>
   [first, ...chain].map(({ subject }) => subject);
 
@@ -67,7 +67,7 @@ describe('headers of proxies', () => {
         'X-SSL-Client-Cert',
         encodeURIComponent('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'),
       ],
-      ['X-SSL-Client-Cert', escaped(...Array<Issued>(10).fill(root))],
+      ['X-SSL-Client-Cert', escaped(...Array<IssuedCertificate>(10).fill(root))],
       ['X-Forwarded-Client-Cert', 'Cert="'],
       ['X-Forwarded-Client-Cert', '"\\'],
     ];

@@ -6,7 +6,7 @@ import { CLOSED, OPEN_ACCESS } from '../../../src/core/access/access.js';
 import type { Collection } from '../../../src/core/catalog/collection.js';
 import { ApiError } from '../../../src/core/errors/errors.js';
 import { ANONYMOUS, type Principal } from '../../../src/core/http/operation.js';
-import { Sealing } from '../../../src/services/access/keys/sealing.js';
+import { StateCipher } from '../../../src/services/access/keys/state-cipher.js';
 import { LossWatch } from '../../../src/services/access/rules/findings.js';
 import {
   collectMarks,
@@ -91,7 +91,7 @@ describe('restrictions of a state', () => {
 });
 
 describe('a marker', () => {
-  const [plain, sealed, other] = ['', 'key', 'another key'].map((key) => new Sealing(key));
+  const [plain, sealed, other] = ['', 'key', 'another key'].map((key) => new StateCipher(key));
 
   it('is read as it was written, and fits its key', () => {
     for (const sealing of [plain!, sealed!])
@@ -233,7 +233,7 @@ describe('the marker file', () => {
       },
     } as unknown as DocumentStore;
     const file = new MarkerFile({
-      ...{ path, documents, sealing: new Sealing(key), onError: (error) => errors.push(error) },
+      ...{ path, documents, sealing: new StateCipher(key), onError: (error) => errors.push(error) },
       collections: { holders: async () => new Map(holders), slugOf: async () => undefined },
       published: {
         all: () => published as readonly Collection[],

@@ -13,7 +13,7 @@ import { NO_RULES } from '../../../src/services/access/rules/rules.js';
 import type { StoredApiKey } from '../../../src/stores/access/api-keys.js';
 import type { StoredUser } from '../../../src/stores/access/users.js';
 import type { DocumentStore } from '../../../src/stores/state/documents.js';
-import { AUTHORITY, FOR_CLIENTS, type Issued, openAuthority } from '../../support/authority.js';
+import { AUTHORITY, FOR_CLIENTS, type IssuedCertificate, openAuthority } from '../../support/authority.js';
 
 /** What callers of an earlier time may do now. */
 
@@ -92,9 +92,9 @@ function providedUser(claims: Record<string, string[]>): Principal {
 describe('a certificate is judged again', () => {
   const DEVICE = 'urn:device';
   const authority = openAuthority();
-  let root: Issued;
-  let middle: Issued;
-  let leaf: Issued;
+  let root: IssuedCertificate;
+  let middle: IssuedCertificate;
+  let leaf: IssuedCertificate;
   beforeAll(() => {
     root = authority.issue('root', { extensions: [AUTHORITY] });
     middle = authority.issue('middle', { extensions: [AUTHORITY], by: root });
@@ -134,8 +134,9 @@ describe('a certificate is judged again', () => {
     if (judgement.code !== 'success') throw new Error(judgement.detail);
     return JSON.parse(JSON.stringify(certifiedPrincipal(judgement, proof, NO_RULES)));
   }
-  const x509 = ({ pem }: Issued) => new X509Certificate(pem);
-  const fingerprintOf = (one: Issued) => x509(one).fingerprint256.replaceAll(':', '').toLowerCase();
+  const x509 = ({ pem }: IssuedCertificate) => new X509Certificate(pem);
+  const fingerprintOf = (one: IssuedCertificate) =>
+    x509(one).fingerprint256.replaceAll(':', '').toLowerCase();
 
   it('and lets in who it stands for, with the roles of now', async () => {
     const principal = await earlier();

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { Users } from '../../../src/services/access/identity/users.js';
-import { Sealing } from '../../../src/services/access/keys/sealing.js';
+import { StateCipher } from '../../../src/services/access/keys/state-cipher.js';
 import {
   AccessRules,
   type AccessSubjects,
@@ -27,7 +27,7 @@ beforeEach(async () => {
     },
   } as unknown as DocumentStore;
   const announcements = { on: (_: string, taker: unknown) => void (take = taker as typeof take) };
-  rules = new AccessRules(documents, announcements, new Sealing(''));
+  rules = new AccessRules(documents, announcements, new StateCipher(''));
   rules.loadWith(
     async () => void told.push('limits loaded'),
     (kind) => kind === 'rate limit policy',

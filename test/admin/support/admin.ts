@@ -13,8 +13,8 @@ import type { IdentityParts } from '../../../src/services/access/identity/identi
 import { OAuthClients } from '../../../src/services/access/identity/oauth-clients.js';
 import { SigningKeys } from '../../../src/services/access/identity/signing-keys.js';
 import { EmbedKeys } from '../../../src/services/access/keys/embed-keys.js';
-import { Sealing } from '../../../src/services/access/keys/sealing.js';
 import { SecretKeys } from '../../../src/services/access/keys/secret-keys.js';
+import { StateCipher } from '../../../src/services/access/keys/state-cipher.js';
 import { providerFetch } from '../../../src/services/access/oidc/provider-fetch.js';
 import { OidcProviders } from '../../../src/services/access/oidc/providers.js';
 import { SignIns } from '../../../src/services/access/oidc/sign-ins.js';
@@ -28,7 +28,7 @@ import { LayerFinder } from '../../../src/services/catalog/copies/shown-layers.j
 import { Layers } from '../../../src/services/catalog/layers/layers.js';
 import { PublishedLayers } from '../../../src/services/catalog/publish/layers.js';
 import { SourceLayers } from '../../../src/services/catalog/publish/source-layers.js';
-import { manageRasters } from '../../../src/services/catalog/rasters/managed.js';
+import { manageRasters } from '../../../src/services/catalog/rasters/raster-management.js';
 import { Peers } from '../../../src/services/cluster/peers.js';
 import { Connections } from '../../../src/services/connections/connections.js';
 import { Edits } from '../../../src/services/edits/edits.js';
@@ -57,9 +57,9 @@ import { Hub } from '../../../src/services/streams/hub.js';
 import { Styles } from '../../../src/services/styles/index.js';
 import { TileJobs } from '../../../src/services/tiles/jobs/service.js';
 import type { State } from '../../../src/stores/state/state.js';
-import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
 import { temporaryState } from '../../support/state.js';
-import { type Call, type Called, call } from './call.js';
+import { type Call, type CallResult, call } from './call.js';
 import { FakePools } from './fake-pools.js';
 
 const setting = (path: string, value: unknown, extra: Partial<Setting> = {}): Setting => ({
@@ -124,7 +124,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     reload: async () => {},
   });
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
-  const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing: new Sealing('') });
+  const wmtsImports = new WmtsImports({ pools, jobs, tilesets, sealing: new StateCipher('') });
   const shownLayers = new LayerFinder({
     ...{ documents: t.state.documents, rasters: t.state.rasters, collections: t.state.collections },
     ...{ derivations, catalog: () => new CatalogSnapshot([], [], 0) },
@@ -179,7 +179,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
   });
   const connections = new Connections({
     documents: t.state.documents,
-    keys: new SecretKeys(t.state.documents, new Sealing('')),
+    keys: new SecretKeys(t.state.documents, new StateCipher('')),
     settings: { allow: ['*'], secrets: [], certificates: '' },
     sources: () => [],
     ping: async () => {},
@@ -262,7 +262,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
       planOf: () => undefined,
       onError: () => {},
     }),
-    rules: new AccessRules(t.state.documents, { on: () => {} }, new Sealing('')),
+    rules: new AccessRules(t.state.documents, { on: () => {} }, new StateCipher('')),
     layers,
     settle: async () => {},
     catalog: () => new CatalogSnapshot([], [], 0),
@@ -271,7 +271,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     geocoding: new Geocoding({ pools, dataDir, settings: loadConfig({}).config.geocoding, visible }),
     uploads: new Uploads(peers, jobs, resumableUploads),
     resumableUploads,
-    sealing: new Sealing(''),
+    sealing: new StateCipher(''),
     tileJobs,
     tilePackages,
     tilesets,
@@ -340,7 +340,7 @@ export async function adminHarness(temporary = () => temporaryState()) {
     figures,
     operations,
     /** Calls an operation by method and path template below the base path. */
-    call(route: string, request?: Call): Promise<Called> {
+    call(route: string, request?: Call): Promise<CallResult> {
       return call(find(operations, route), request);
     },
     async close() {
@@ -363,7 +363,7 @@ function find(operations: readonly AdminOperation[], route: string): AdminOperat
 }
 
 function identityOf({ documents }: State, { users, sessions }: Authenticator): IdentityParts {
-  const sealing = new Sealing('');
+  const sealing = new StateCipher('');
   const settle = async () => {};
   const clients = new OAuthClients(documents, settle);
   const signing = new SigningKeys(documents, sealing, settle);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditWorld, Sending } from './audit-world.js';
+import type { AuditWorld, CallOptions } from './audit-world.js';
 import { multipart } from './multipart.js';
 
 type Maybe<T> = T | Promise<T>;
@@ -10,7 +10,7 @@ export interface OperationCase {
   readonly path?: (w: AuditWorld) => Maybe<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: (w: AuditWorld) => Maybe<unknown>;
-  readonly bytes?: () => NonNullable<Sending['bytes']>;
+  readonly bytes?: () => NonNullable<CallOptions['bytes']>;
   readonly headers?: Readonly<Record<string, string>>;
   /** 200 when absent. */
   readonly status?: number;

@@ -11,7 +11,7 @@ export interface Answer {
   readonly body: any;
 }
 
-export interface Sending {
+export interface CallOptions {
   readonly key?: string | undefined;
   readonly body?: unknown;
   /** Sent as it is, with its media type. */
@@ -34,7 +34,7 @@ export class AuditWorld {
     await this.send('POST', '/migration/runs', { body: { runId: 'carded', sourceKind: 'geoserver-rest' } });
   }
 
-  async send(method: string, path: string, sending: Sending = {}): Promise<Answer> {
+  async send(method: string, path: string, sending: CallOptions = {}): Promise<Answer> {
     const { key = this.server.adminKey, body, bytes, headers } = sending;
     const type = bytes?.type ?? (body === undefined ? undefined : 'application/json');
     const response = await fetch(`${this.server.url}${BASE}${path}`, {

@@ -15,7 +15,7 @@ export interface Call {
   principal?: Principal;
 }
 
-export interface Called {
+export interface CallResult {
   status: number;
   mediaType: string | undefined;
   headers: NonNullable<Reply['headers']>;
@@ -24,7 +24,7 @@ export interface Called {
 }
 
 /** Runs an operation without HTTP: parameters are parsed and the body is validated as the dispatcher does. */
-export async function call(operation: Operation, request: Call = {}): Promise<Called> {
+export async function call(operation: Operation, request: Call = {}): Promise<CallResult> {
   const params = Object.fromEntries(
     Object.entries(operation.params).map(([key, param]) => {
       const values =
@@ -63,7 +63,7 @@ export async function call(operation: Operation, request: Call = {}): Promise<Ca
   return read(await operation.run(exchange));
 }
 
-async function read(reply: Reply): Promise<Called> {
+async function read(reply: Reply): Promise<CallResult> {
   const text = await textOf(reply.body);
   const isJson = text !== '' && /json/.test(reply.mediaType ?? '') && !/ndjson/.test(reply.mediaType ?? '');
   return {

@@ -16,7 +16,7 @@ const READ_MS = 150_000;
 const WORLD = 'demo/data/world_map.gpkg';
 
 /** What a page of `pages` tells of its map. */
-interface Reading {
+interface ClientReport {
   /** Ids of all countries, from GeoJSON. */
   features: number[];
   /** Ids of the states in the vector tiles that it loaded; absent for a library that reads none. */
@@ -50,7 +50,7 @@ async function readWith(library: string) {
   const { page: opened, requests, problems } = await openSavedPage(browser, file);
   await opened.waitForFunction('window.read');
   const late = pause(READ_MS).then(() => Promise.reject(new Error(`the map is not complete: ${problems}`)));
-  const reading = (await Promise.race([opened.evaluate('window.read()'), late])) as Reading;
+  const reading = (await Promise.race([opened.evaluate('window.read()'), late])) as ClientReport;
   const tilesOf = (extension: string) =>
     requests.flatMap((url): Tile[] => {
       const [, z, x, y] = new RegExp(String.raw`/(\d+)/(\d+)/(\d+)(?:\.${extension}|$)`).exec(url) ?? [];

@@ -19,12 +19,12 @@ import { type EditableStore, geoPackageStore, postgisStore } from '../support.js
 
 type Row = { code: string; name: string; x?: number; note?: string };
 
-interface Opened {
+interface OpenStore {
   store: EditableStore;
   source: VectorSource;
 }
 
-const STORES: Record<string, () => Promise<Opened>> = {
+const STORES: Record<string, () => Promise<OpenStore>> = {
   async GeoPackage() {
     const store = geoPackageStore();
     const { source } = inspectGeoPackage(store.file).find((layer) => layer.source.table === 'parcels')!;
@@ -45,7 +45,7 @@ const WEST: Expression = {
 };
 
 describe.each(Object.keys(STORES))('%s: the transaction of a merge', (name) => {
-  let opened: Opened;
+  let opened: OpenStore;
   let folder: string;
   let count = 0;
 

@@ -6,7 +6,7 @@ import { defaultStyle } from '../../../src/core/styles/default-style.js';
 import type { Pools } from '../../../src/core/tasks/tasks.js';
 import { createEditOperations } from '../../../src/gateway/features/edits/operations.js';
 import { Dispatcher } from '../../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../../src/gateway/http/requests/forwarding.js';
+import { ForwardedHeaders } from '../../../src/gateway/http/requests/forwarded-headers.js';
 import { HttpServer } from '../../../src/gateway/http/server.js';
 import type { AccessPolicy } from '../../../src/services/access/access.js';
 import { fixedReading, VisibleCatalog } from '../../../src/services/catalog/visible-catalog.js';
@@ -15,7 +15,7 @@ import { createLog } from '../../../src/services/telemetry/log.js';
 import { closeWriters, writer } from '../../../src/workers/providers/geopackage/edits/writer.js';
 import { inspectGeoPackage } from '../../../src/workers/providers/geopackage/schema/inspect.js';
 import { getFeatureStore } from '../../../src/workers/providers/store.js';
-import { NO_AUDIT } from '../../support/auditing.js';
+import { NO_AUDIT } from '../../support/no-audit.js';
 import { type Editor, geoPackageStore, parcel, sender } from '../support.js';
 
 /** Whose a place is: west of 50° of one, east of it of the other. */
@@ -87,7 +87,7 @@ beforeAll(async () => {
     dispatcher,
     log,
     vendor: 'test',
-    forwarding: new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
+    forwarding: new ForwardedHeaders({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
   });
   const url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
   ann = sender(url, 'ann');

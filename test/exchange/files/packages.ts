@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import type { Stored } from '../../support/archives.js';
+import type { TileRecord } from '../../support/archives.js';
 import { type ZipEntry, zip } from '../../support/zip.js';
 
 /** Tile packages of ArcGIS as its documents describe them, byte by byte: no library writes them. */
@@ -9,7 +9,7 @@ const SIDE = 128;
 const RECORDS = SIDE * SIDE;
 
 /** Tiles of some zooms, each of another colour, whole worlds. */
-export async function colouredTiles(zooms: readonly number[], size = 256): Promise<Stored[]> {
+export async function colouredTiles(zooms: readonly number[], size = 256): Promise<TileRecord[]> {
   const places = zooms.flatMap((zoom) =>
     Array.from({ length: 4 ** zoom }, (_, i) => ({ zoom, row: i >> zoom, column: i & (2 ** zoom - 1) })),
   );
@@ -26,10 +26,10 @@ interface Bundle {
   zoom: number;
   row: number;
   column: number;
-  tiles: Stored[];
+  tiles: TileRecord[];
 }
 
-function bundlesOf(tiles: readonly Stored[]): Bundle[] {
+function bundlesOf(tiles: readonly TileRecord[]): Bundle[] {
   const bundles = new Map<string, Bundle>();
   for (const tile of tiles) {
     const [row, column] = [tile.row, tile.column].map((n) => Math.floor(n / SIDE) * SIDE) as [number, number];
@@ -112,7 +112,7 @@ function tileInfo(size: number, { format = 'PNG', wkid = 102100, originX = -HALF
 const extent = { xmin: -HALF, ymin: -HALF, xmax: HALF, ymax: HALF, spatialReference: { wkid: 102100 } };
 
 /** A tile package of images. */
-export function tpkx(tiles: readonly Stored[], options: PackageOptions = {}): Buffer {
+export function tpkx(tiles: readonly TileRecord[], options: PackageOptions = {}): Buffer {
   const zooms = tiles.map(({ zoom }) => zoom);
   const root = {
     ...{ name: 'coloured', version: '1.0', tileBundlesPath: './tile' },
@@ -131,7 +131,7 @@ export function tpkx(tiles: readonly Stored[], options: PackageOptions = {}): Bu
 }
 
 /** A package of vector tiles. */
-export function vtpk(tiles: readonly Stored[], layers: readonly string[]): Buffer {
+export function vtpk(tiles: readonly TileRecord[], layers: readonly string[]): Buffer {
   const root = {
     ...{ currentVersion: 11, name: 'vectors', type: 'indexedVector', fullExtent: extent },
     tileInfo: tileInfo(512, { format: 'pbf' }),
@@ -146,7 +146,7 @@ export function vtpk(tiles: readonly Stored[], layers: readonly string[]): Buffe
 }
 
 /** A package of images of before 2020: described by XML, in bundles of version 1 or 2. */
-export function tpk(tiles: readonly Stored[], version: 1 | 2 = 1): Buffer {
+export function tpk(tiles: readonly TileRecord[], version: 1 | 2 = 1): Buffer {
   const levels = lods(256, 6).map(
     ({ level, scale, resolution }) =>
       `<LODInfo><LevelID>${level}</LevelID><Scale>${scale}</Scale><Resolution>${resolution}</Resolution></LODInfo>`,

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import gdal from 'gdal-async';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../engine/support.js';
-import { makeMBTiles, type Stored, tilesOf, writeMBTiles } from '../../support/archives.js';
+import { makeMBTiles, type TileRecord, tilesOf, writeMBTiles } from '../../support/archives.js';
 import { startServer, startServerProcess, type TestServer } from '../../support/server.js';
 import { repetitions } from '../../support/soak.js';
 import { leftovers } from '../remote/support.js';
@@ -14,8 +14,8 @@ import { colouredTiles, tpk, tpkx, vtpk } from './packages.js';
 
 const scratch = scratchDirectory();
 let server: TestServer;
-let tiles: Stored[];
-let vectors: Stored[];
+let tiles: TileRecord[];
+let vectors: TileRecord[];
 
 beforeAll(async () => {
   server = await startServer({ sources: [] });
@@ -30,7 +30,7 @@ afterAll(async () => {
   scratch.remove();
 });
 
-interface Imported {
+interface ImportReply {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: documents are compared member by member in tests
   body: any;
@@ -40,7 +40,7 @@ async function send(
   query: Record<string, string>,
   body: Uint8Array<ArrayBuffer>,
   to = server,
-): Promise<Imported> {
+): Promise<ImportReply> {
   const answer = await fetch(`${to.url}/api/v1/admin/import/tile-package?${new URLSearchParams(query)}`, {
     method: 'POST',
     headers: { 'x-api-key': to.adminKey, 'content-type': 'application/octet-stream' },
@@ -51,7 +51,11 @@ async function send(
 
 const bytesOf = (buffer: Buffer) => new Uint8Array(buffer);
 
-async function expectServed(serveUrl: string, expected: readonly Stored[], accept: string): Promise<void> {
+async function expectServed(
+  serveUrl: string,
+  expected: readonly TileRecord[],
+  accept: string,
+): Promise<void> {
   for (const { zoom, row, column, data } of expected) {
     const answer = await fetch(`${server.url}${serveUrl}/${zoom}/${row}/${column}`, { headers: { accept } });
     expect(answer.status).toBe(200);
@@ -74,7 +78,7 @@ describe('a package of images', () => {
     expect(dataset.driver.description).toBe('ESRIC');
     // The file has six levels, of which the last two have no tiles.
     const last = dataset.bands.get(1).overviews.get(1);
-    const at = ({ row, column }: Stored) => last.pixels.get(column * 256 + 128, row * 256 + 128);
+    const at = ({ row, column }: TileRecord) => last.pixels.get(column * 256 + 128, row * 256 + 128);
     const third = tiles.filter(({ zoom }) => zoom === 3);
     expect(third.map(at)).toEqual(third.map(() => 120));
     dataset.close();
@@ -144,7 +148,7 @@ describe('a package of images', () => {
     await expectServed(body.serveUrl, tiles, 'image/png');
     const about = (await (
       await fetch(`${server.url}/ogc/tiles/collections/old?f=json`)
-    ).json()) as Imported['body'];
+    ).json()) as ImportReply['body'];
     expect(about).toMatchObject({
       title: 'Old map',
       extent: { spatial: { bbox: [[0, 0, 180, expect.closeTo(85.05, 1)]] } },

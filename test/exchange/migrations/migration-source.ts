@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import type { TestServer } from '../../support/server.js';
 import { startMapServer } from '../remote/mapserver.js';
-import { type Called, call, type Json, REMOTE_HOST, type Remote } from '../remote/support.js';
+import { type CallReply, call, type Json, REMOTE_HOST, type Remote } from '../remote/support.js';
 import { type GeoServer, PASSWORD, startGeoServer, USER } from './geoserver.js';
 import { addServices, type GeoServerServices } from './geoserver-services.js';
 
@@ -101,7 +101,7 @@ export interface Layer extends Json {
 
 export const layersOf = (job: Json) => job['layers'] as Layer[];
 
-export const startMigration = (server: TestServer, source: GeoServer, body: object): Promise<Called> =>
+export const startMigration = (server: TestServer, source: GeoServer, body: object): Promise<CallReply> =>
   call(server, 'POST', '/import/platform-b/start', {
     ...{ geoServerRestUrl: source.restUrl, username: USER, passwordSecretReference: SECRET },
     applyMode: true,

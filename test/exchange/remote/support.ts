@@ -44,7 +44,7 @@ export function sendJson(response: ServerResponse, body: unknown, type = 'applic
 
 export type Json = Record<string, unknown>;
 
-export interface Called {
+export interface CallReply {
   status: number;
   body: Json;
 }
@@ -56,7 +56,7 @@ export async function call(
   path: string,
   body?: unknown,
   signal?: AbortSignal,
-): Promise<Called> {
+): Promise<CallReply> {
   const answer = await fetch(`${server.url}/api/v1/admin${path}`, {
     method,
     headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json' },

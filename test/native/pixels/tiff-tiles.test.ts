@@ -34,14 +34,14 @@ function terrain(type: SampleArray, width: number, height: number): Samples {
   });
 }
 
-interface Decoded {
+interface DecodedImage {
   width: number;
   height: number;
   bands: Samples[];
 }
 
 /** What a reader of TIFF makes of the tiles: the image first, then its overviews. */
-async function decoded(image: TiffImage): Promise<Decoded[]> {
+async function decoded(image: TiffImage): Promise<DecodedImage[]> {
   const { data, offsets, sizes } = await encodeTiffTiles(image);
   const bytes = Buffer.from(data);
   const tiles = Array.from(offsets, (offset, index) => {
@@ -51,7 +51,7 @@ async function decoded(image: TiffImage): Promise<Decoded[]> {
     expect(bytes.subarray(end, end + 4).equals(bytes.subarray(end - 4, end))).toBe(true);
     return inflateSync(bytes.subarray(offset, end));
   });
-  const images: Decoded[] = [];
+  const images: DecodedImage[] = [];
   let { width, height } = image;
   while (tiles.length > 0) {
     const count = Math.ceil(width / image.side) * Math.ceil(height / image.side);
@@ -61,7 +61,7 @@ async function decoded(image: TiffImage): Promise<Decoded[]> {
   return images;
 }
 
-function assembled(tiles: Buffer[], { width, height, side, bands }: TiffImage): Decoded {
+function assembled(tiles: Buffer[], { width, height, side, bands }: TiffImage): DecodedImage {
   const type = bands[0]!.constructor as SampleArray;
   const across = Math.ceil(width / side);
   const values = bands.map(() => new type(width * height));

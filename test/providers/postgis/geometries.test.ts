@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { numberedSource } from '../../../src/core/catalog/numbered.js';
+import { numberedSource } from '../../../src/core/catalog/row-numbers.js';
 import type { EditTask } from '../../../src/core/edits/edits.js';
 import type { PageKey } from '../../../src/core/features/features.js';
 import type { PostgisSource } from '../../../src/core/sources/vector-source.js';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { numberedSource } from '../../../src/core/catalog/numbered.js';
+import { numberedSource } from '../../../src/core/catalog/row-numbers.js';
 import type { PostgisSource } from '../../../src/core/sources/vector-source.js';
 import { closeAll, withConnection } from '../../../src/workers/providers/postgis/connections/database.js';
 import { LOCK } from '../../../src/workers/providers/postgis/edits/outbox.js';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TaskFailure } from '../../../src/core/errors/failure.js';
 import type { ItemsTask } from '../../../src/core/features/features.js';
 import type { GeoPackageSource, PostgisSource } from '../../../src/core/sources/vector-source.js';
-import { FILES, placeFor, ThreadLoad } from '../../../src/workers/pools/vector/placing.js';
+import { FILES, placeFor, ThreadLoad } from '../../../src/workers/pools/vector/placement.js';
 import type { VectorPool } from '../../../src/workers/pools/vector/pool.js';
 import { inspectGeoPackage } from '../../../src/workers/providers/geopackage/schema/inspect.js';
 import { closeAll } from '../../../src/workers/providers/postgis/connections/database.js';

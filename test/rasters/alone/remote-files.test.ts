@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { RemoteFiles } from '../../../src/workers/rasters/sources/remote/files.js';
 import { RangeProxy } from '../../../src/workers/rasters/sources/remote/proxy.js';
-import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
 import { type StacApi, sendRange, startStacApi } from '../../support/stac-api.js';
 
 let host: StacApi;

@@ -10,7 +10,7 @@ import type { Merge, RasterMosaic } from '../../../src/core/rasters/rasters.js';
 import type { SceneSearchTask } from '../../../src/core/stac/stac-scenes.js';
 import { stacSource } from '../../../src/core/stac/stac-source.js';
 import type { Pools } from '../../../src/core/tasks/tasks.js';
-import { settled } from '../../../src/services/catalog/layers/settled.js';
+import { settled } from '../../../src/services/catalog/layers/effective-collection.js';
 import { chooseRaster } from '../../../src/services/rasters/choose.js';
 import { listCoveringCells } from '../../../src/services/rasters/stac-imagery/cells.js';
 import { sceneMembers } from '../../../src/services/rasters/stac-imagery/mosaic.js';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SceneQuery, SceneSearch } from '../../../src/core/stac/stac-scenes.js';
 import { searchScenes } from '../../../src/workers/exchange/ingest/stac/search.js';
-import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
 import { Cancellation } from '../../../src/workers/threads/cancellation.js';
 import { freePort } from '../../support/ports.js';
 import { OWNER, startPostgres, type TestPostgres } from '../../support/postgres.js';

@@ -6,7 +6,7 @@ import type { SceneQuery, SceneSearch } from '../../../src/core/stac/stac-scenes
 import { sceneRaster } from '../../../src/services/rasters/stac-imagery/mosaic.js';
 import { sceneStamp } from '../../../src/services/rasters/stac-imagery/searches.js';
 import { searchScenes } from '../../../src/workers/exchange/ingest/stac/search.js';
-import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
 import { Cancellation } from '../../../src/workers/threads/cancellation.js';
 import { type StacApi, sendJson, startStacApi } from '../../support/stac-api.js';
 

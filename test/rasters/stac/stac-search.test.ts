@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EXCHANGE_LIMITS } from '../../../src/core/exchange/limits.js';
 import type { SceneQuery, SceneSearch } from '../../../src/core/stac/stac-scenes.js';
 import { searchScenes } from '../../../src/workers/exchange/ingest/stac/search.js';
-import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
 import { Cancellation } from '../../../src/workers/threads/cancellation.js';
 import { item, landing, page, type StacApi, sendJson, startStacApi } from '../../support/stac-api.js';
 

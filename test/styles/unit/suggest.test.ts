@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkedLayers } from '../../../src/core/styles/sld/import/checked.js';
+import { checkedLayers } from '../../../src/core/styles/sld/import/layer-check.js';
 import { SldReport } from '../../../src/core/styles/sld/report.js';
 import { computeBreaks } from '../../../src/core/styles/suggest/breaks.js';
 import { paletteColors } from '../../../src/core/styles/suggest/palettes.js';

@@ -11,7 +11,7 @@ import { archiveTile } from '../../support/archive-tile.js';
 import {
   makeMBTiles,
   PACK,
-  type Stored,
+  type TileRecord,
   tilesOf,
   writeMBTiles,
   writePMTiles,
@@ -24,7 +24,7 @@ const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
   'base64',
 );
-let tiles: Stored[];
+let tiles: TileRecord[];
 
 beforeAll(() => {
   makeMBTiles(countries);
@@ -36,7 +36,7 @@ async function inspect(path: string, container: ArchiveContainer) {
   return archive({ path, container });
 }
 
-async function read(path: string, container: ArchiveContainer, at: Omit<Stored, 'data'>) {
+async function read(path: string, container: ArchiveContainer, at: Omit<TileRecord, 'data'>) {
   return archiveTile({ path, container, zoom: at.zoom, row: at.row, column: at.column });
 }
 

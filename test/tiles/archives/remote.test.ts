@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { allowHosts } from '../../../src/workers/providers/archive/remote.js';
-import { AllowedHosts } from '../../../src/workers/storage/remote/allowed.js';
+import { AllowedHosts } from '../../../src/workers/storage/remote/allowed-hosts.js';
 import { archive } from '../../../src/workers/tiles/archive.js';
 import { archiveTile } from '../../support/archive-tile.js';
-import { type Stored, writePMTiles } from '../../support/archives.js';
+import { type TileRecord, writePMTiles } from '../../support/archives.js';
 import { startServer } from '../../support/server.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-remote-'));
-const tiles: Stored[] = Array.from({ length: 64 }, (_, i) => ({
+const tiles: TileRecord[] = Array.from({ length: 64 }, (_, i) => ({
   zoom: 3,
   row: i >> 3,
   column: i & 7,

@@ -23,10 +23,10 @@ import {
 } from '../../../src/workers/tiles/archive/write.js';
 import { archive } from '../../../src/workers/tiles/archive.js';
 import { archiveTile } from '../../support/archive-tile.js';
-import { makeMBTiles, type Stored, tilesOf } from '../../support/archives.js';
+import { makeMBTiles, type TileRecord, tilesOf } from '../../support/archives.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'graticule-write-'));
-let tiles: Stored[];
+let tiles: TileRecord[];
 let n = 0;
 
 beforeAll(() => {
@@ -36,7 +36,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const idOf = ({ zoom, row, column }: Omit<Stored, 'data'>) => zxyToTileId(zoom, column, row);
+const idOf = ({ zoom, row, column }: Omit<TileRecord, 'data'>) => zxyToTileId(zoom, column, row);
 
 function draftOf(container: WrittenContainer, extra: Partial<ArchiveDraft> = {}): ArchiveDraft {
   return { output: join(folder, `out-${++n}.${container}`), container, format: 'mvt', plan: 'p', ...extra };
@@ -175,7 +175,7 @@ describe('a large PMTiles archive', () => {
   const sea = Buffer.from('the sea');
   /** Zoom 8 whole: long runs of sea between tiles of their own. */
   const first = zxyToTileId(8, 0, 0);
-  const many = Array.from({ length: 4 ** 8 }, (_, i): Stored => {
+  const many = Array.from({ length: 4 ** 8 }, (_, i): TileRecord => {
     const [zoom, column, row] = tileIdToZxy(first + i);
     const land = i % 7 < 3 || i > 50_000;
     return { zoom, column, row, data: land ? Buffer.from(`land ${i}`) : sea };

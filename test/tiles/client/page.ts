@@ -12,7 +12,7 @@ import View from 'ol/View.js';
 
 /** Runs in the browser: draws tiles of the server under test as users of the two libraries do. */
 
-interface Asked {
+interface PageRequest {
   url: string;
   center: [number, number];
   zoom: number;
@@ -28,7 +28,7 @@ maplibre.setWorkerUrl('/worker.js');
 
 let map: maplibre.Map | undefined;
 
-function drawWithMapLibre({ url, center, zoom, encoding }: Asked): Promise<void> {
+function drawWithMapLibre({ url, center, zoom, encoding }: PageRequest): Promise<void> {
   map?.remove();
   map = new maplibre.Map({
     container: 'map',
@@ -56,7 +56,7 @@ function drawWithMapLibre({ url, center, zoom, encoding }: Asked): Promise<void>
   });
 }
 
-interface AskedOfOl extends Asked {
+interface AskedOfOl extends PageRequest {
   kind: 'vector' | 'map';
   collections?: string[];
   /** Of the map; Web Mercator when absent. `center` is in it. */

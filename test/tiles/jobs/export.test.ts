@@ -25,7 +25,7 @@ import {
   finishArchive,
   openArchive,
 } from '../../../src/workers/tiles/archive/write.js';
-import { findOccupiedBoxes } from '../../../src/workers/tiles/occupied.js';
+import { findOccupiedBoxes } from '../../../src/workers/tiles/occupancy.js';
 import { vectorTile } from '../../../src/workers/tiles/tile.js';
 import { archiveTile } from '../../support/archive-tile.js';
 

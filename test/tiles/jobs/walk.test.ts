@@ -16,7 +16,7 @@ import {
   union,
 } from '../../../src/services/tiles/jobs/area.js';
 import { mapInOrder } from '../../../src/services/tiles/jobs/in-order.js';
-import { type Occupied, type WalkOptions, walk } from '../../../src/services/tiles/jobs/walk.js';
+import { type OccupancyCheck, type WalkOptions, walk } from '../../../src/services/tiles/jobs/walk.js';
 
 const WORLD: Box = [-180, -85, 180, 85];
 const base = (zoom: number) => zxyToTileId(zoom, 0, 0);
@@ -118,7 +118,7 @@ describe('a walk', () => {
     // One point in the world.
     const point = [1_234_567, 6_543_210];
     let asked = 0;
-    const occupied: Occupied = async (boxes) => {
+    const occupied: OccupancyCheck = async (boxes) => {
       asked += boxes.length;
       return boxes.map(
         (b) => b[0] <= point[0]! && b[2] >= point[0]! && b[1] <= point[1]! && b[3] >= point[1]!,

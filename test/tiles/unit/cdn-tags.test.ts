@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Collection } from '../../../src/core/catalog/collection.js';
 import type { Box } from '../../../src/core/geometry/box.js';
-import { REGISTERED_SETS } from '../../../src/core/tiles/tile-matrix/registered.js';
+import { REGISTERED_SETS } from '../../../src/core/tiles/tile-matrix/registry.js';
 import { WEB_MERCATOR_QUAD } from '../../../src/core/tiles/tile-matrix.js';
 import { editTags, joinTags, tileTags } from '../../../src/services/tiles/cache/tags.js';
 import { randomNumbers } from '../../support/random.js';

@@ -9,7 +9,7 @@ export async function viewBox(): Promise<Box | undefined> {
   const map = await pageMap;
   if (!map) return undefined;
   const bounds = map.getBounds();
-  return textOf(bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth());
+  return normalizeBox(bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth());
 }
 
 /** A box that is drawn from corner to corner. Escape ends it without a box. */
@@ -54,7 +54,7 @@ function draw(map: MapLibreMap, container: HTMLElement): Promise<Box | undefined
       if (!start) return;
       const [a, b] = [start.lngLat, event.lngLat];
       end(
-        textOf(
+        normalizeBox(
           Math.min(a.lng, b.lng),
           Math.min(a.lat, b.lat),
           Math.max(a.lng, b.lng),
@@ -71,7 +71,7 @@ function draw(map: MapLibreMap, container: HTMLElement): Promise<Box | undefined
 }
 
 /** Longitudes are those of one world; west is greater than east across the antimeridian. */
-function textOf(west: number, south: number, east: number, north: number): Box {
+function normalizeBox(west: number, south: number, east: number, north: number): Box {
   const [left, right] = east - west >= 360 ? [-180, 180] : [wrapped(west), wrapped(east)];
   return [left, Math.max(-90, south), right, Math.min(90, north)].map((value) =>
     String(Math.round(value * 1e5) / 1e5),

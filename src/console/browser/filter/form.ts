@@ -89,7 +89,7 @@ export class FilterForm {
   #filter(): string | undefined {
     let isWhole = true;
     for (const row of this.#rows) {
-      const problem = row.isBlank ? '' : problemOf(row.clause(), this.#typeOf(row.clause().field));
+      const problem = row.isBlank ? '' : findProblem(row.clause(), this.#typeOf(row.clause().field));
       row.complain(problem ?? '');
       if (problem !== undefined) isWhole = false;
     }
@@ -110,10 +110,10 @@ export class FilterForm {
     }
     const { items, formats } = this.data;
     this.#text.textContent = filter === '' ? 'no condition: all features' : filter;
-    this.#url.textContent = addressOf(items, 'json', filter);
+    this.#url.textContent = buildAddress(items, 'json', filter);
     this.#links.replaceChildren(
-      linkButton('List and map', addressOf(items, 'html', filter)),
-      ...formats.map(({ f, title }) => linkButton(title, addressOf(items, f, filter))),
+      linkButton('List and map', buildAddress(items, 'html', filter)),
+      ...formats.map(({ f, title }) => linkButton(title, buildAddress(items, f, filter))),
     );
     this.#count.textContent = 'Counting …';
     this.#timer = setTimeout(() => void this.#countMatches(filter), PAUSE_MS);
@@ -123,7 +123,7 @@ export class FilterForm {
     const controller = new AbortController();
     this.#counting = controller;
     const { items, baseUrl, collection } = this.data;
-    const url = onThisOrigin(addressOf(items, 'json', filter), baseUrl);
+    const url = onThisOrigin(buildAddress(items, 'json', filter), baseUrl);
     try {
       const answer = await fetch(`${url}&limit=1`, { signal: controller.signal });
       const document = (await answer.json()) as { numberMatched?: number; detail?: string; title?: string };
@@ -138,7 +138,7 @@ export class FilterForm {
   }
 }
 
-function problemOf(clause: Clause, type: ClauseType): string | undefined {
+function findProblem(clause: Clause, type: ClauseType): string | undefined {
   try {
     clauseExpression(clause, type);
     return undefined;
@@ -154,7 +154,7 @@ function countText(matched: number | undefined): string {
   return `${new Intl.NumberFormat('en').format(matched)} features match.`;
 }
 
-function addressOf(items: string, f: string, filter: string): string {
+function buildAddress(items: string, f: string, filter: string): string {
   const condition = filter === '' ? '' : `&filter=${encodeURIComponent(filter).replaceAll("'", '%27')}`;
   return `${items}?f=${f}${condition}`;
 }

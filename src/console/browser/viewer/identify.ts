@@ -15,8 +15,8 @@ export function identifyOn(
   layers: LayerList,
   time: TimeBar,
 ): void {
-  const templateOf = (id: string) => viewer.layers.find((layer) => layer.id === id)?.popup;
-  const cardsAt = pointAtFeatures(map, data, ids, templateOf);
+  const findTemplate = (id: string) => viewer.layers.find((layer) => layer.id === id)?.popup;
+  const cardsAt = pointAtFeatures(map, data, ids, findTemplate);
   const balloon = new Balloon(map);
   const identify = (point: Point, lngLat: LngLat, byKeyboard: boolean) => {
     const { lng, lat } = lngLat.wrap();

@@ -16,7 +16,7 @@ interface Row {
   readonly ids: readonly string[];
 }
 
-function rowOf(layer: ViewerLayerData, element: HTMLElement, ids: readonly string[]): Row {
+function buildRow(layer: ViewerLayerData, element: HTMLElement, ids: readonly string[]): Row {
   const box = element.querySelector<HTMLInputElement>('[data-layer]')!;
   const opacity = element.querySelector<HTMLInputElement>('[data-opacity]')!;
   return { layer, element, box, opacity, ids };
@@ -38,7 +38,7 @@ export class LayerList {
   ) {
     this.#rows = data.layers.flatMap((layer) => {
       const element = this.#list?.querySelector<HTMLElement>(`[data-layer-row="${CSS.escape(layer.id)}"]`);
-      return element ? [rowOf(layer, element, ids.get(layer.id) ?? [])] : [];
+      return element ? [buildRow(layer, element, ids.get(layer.id) ?? [])] : [];
     });
     for (const row of this.#rows) this.#connect(row);
     this.#markEnds();
@@ -50,7 +50,7 @@ export class LayerList {
 
   /** Takes a layer in, on top of the others. */
   add(layer: ViewerLayerData, element: HTMLElement, ids: readonly string[]): void {
-    const row = rowOf(layer, element, ids);
+    const row = buildRow(layer, element, ids);
     this.#rows.unshift(row);
     this.#changed(() => {
       this.#arrange();
@@ -85,8 +85,8 @@ export class LayerList {
   restore(states: readonly LayerState[]): void {
     const places = new Map(states.map(({ id }, i) => [id, i]));
     const opacities = new Map(states.map(({ id, opacity }) => [id, opacity]));
-    const placeOf = ({ layer }: Row) => places.get(layer.id) ?? states.length;
-    this.#rows = [...this.#rows].sort((a, b) => placeOf(a) - placeOf(b));
+    const findPlace = ({ layer }: Row) => places.get(layer.id) ?? states.length;
+    this.#rows = [...this.#rows].sort((a, b) => findPlace(a) - findPlace(b));
     for (const row of this.#rows) {
       row.box.checked = places.has(row.layer.id);
       row.opacity.value = String(opacities.get(row.layer.id) ?? 100);

@@ -11,7 +11,7 @@ type Unit = 'hour' | 'day' | 'month' | 'year';
 
 /** Milliseconds since the epoch of the steps of a slider, ascending: all that the layers have. */
 export async function listTimeSteps(times: readonly LayerTime[], baseUrl: string): Promise<number[]> {
-  const all = await Promise.all(times.map((time) => instantsOf(time, baseUrl)));
+  const all = await Promise.all(times.map((time) => listInstants(time, baseUrl)));
   const steps = [...new Set(all.flat())].filter(Number.isFinite).sort((a, b) => a - b);
   return thinned(steps);
 }
@@ -21,15 +21,15 @@ function thinned(steps: number[]): number[] {
   return every > 1 ? steps.filter((_, i) => i % every === 0) : steps;
 }
 
-async function instantsOf(time: LayerTime, baseUrl: string): Promise<number[]> {
+async function listInstants(time: LayerTime, baseUrl: string): Promise<number[]> {
   if (time.kind === 'instants') return time.instants.map(Date.parse);
-  const [first, last] = await Promise.all([endOf(time, '+', baseUrl), endOf(time, '-', baseUrl)]);
+  const [first, last] = await Promise.all([findEnd(time, '+', baseUrl), findEnd(time, '-', baseUrl)]);
   if (first === undefined || last === undefined) return [];
   return division(first, last);
 }
 
 /** The least or greatest value of a property: the first feature in its order. */
-async function endOf(
+async function findEnd(
   { name, items }: Extract<LayerTime, { kind: 'property' }>,
   order: '+' | '-',
   baseUrl: string,
@@ -59,12 +59,12 @@ export function division(first: number, last: number): number[] {
           ? 'month'
           : 'year';
   const steps: number[] = [];
-  for (let at = beginOf(first, unit); at <= last && steps.length < MAX_STEPS; at = after(at, unit))
+  for (let at = computeBegin(first, unit); at <= last && steps.length < MAX_STEPS; at = after(at, unit))
     steps.push(at);
   return steps;
 }
 
-function beginOf(instant: number, unit: Unit): number {
+function computeBegin(instant: number, unit: Unit): number {
   const date = new Date(instant);
   const month = unit === 'year' ? 0 : date.getUTCMonth();
   const day = unit === 'year' || unit === 'month' ? 1 : date.getUTCDate();

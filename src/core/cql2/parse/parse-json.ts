@@ -45,17 +45,17 @@ function objectOperand(members: Members, pointer: string, depth: number): Operan
       throw new Cql2Error('expected a string', { pointer: `${pointer}/${name}` });
     return readString(value, `${pointer}/${name}`);
   };
-  if (has('op')) return callOf(text('op'), members['args'], pointer, depth);
+  if (has('op')) return parseCall(text('op'), members['args'], pointer, depth);
   if (has('property')) return { property: text('property') };
   if (has('date')) return { date: text('date') };
   if (has('timestamp')) return { timestamp: text('timestamp') };
-  if (has('interval')) return intervalOf(members['interval'], `${pointer}/interval`, depth);
+  if (has('interval')) return parseInterval(members['interval'], `${pointer}/interval`, depth);
   if (has('type')) return parseGeometryMembers(members, pointer);
   if (has('bbox')) return { bbox: parseBboxArray(members['bbox'], `${pointer}/bbox`) };
   throw new Cql2Error('expected an operator, a property or a literal', { pointer });
 }
 
-function callOf(name: string, list: unknown, pointer: string, depth: number): Call {
+function parseCall(name: string, list: unknown, pointer: string, depth: number): Call {
   if (!Array.isArray(list))
     throw new Cql2Error('expected an array of operands', { pointer: `${pointer}/args` });
   const op = operatorNamed(name) ?? functionName(name, `${pointer}/op`);
@@ -98,7 +98,7 @@ function functionName(name: string, pointer: string): string {
   throw new Cql2Error(`'${excerpt(name)}' is neither an operator nor the name of a function`, { pointer });
 }
 
-function intervalOf(value: unknown, pointer: string, depth: number): IntervalLiteral {
+function parseInterval(value: unknown, pointer: string, depth: number): IntervalLiteral {
   if (!Array.isArray(value) || value.length !== 2)
     throw new Cql2Error('expected an array of a start and an end', { pointer });
   const end = (i: 0 | 1): IntervalEnd => {

@@ -63,7 +63,7 @@ function vectorEntries({ title, source, style }: VectorCollection): SymbolEntry[
       ...(classes.others ? [entry(classes.others.label ?? 'other', classes.others.layers)] : []),
     ];
   }
-  const stops = stopsOf(visible);
+  const stops = buildStops(visible);
   if (stops)
     return stops.values.map((value) => entry(`${stops.field} ${value}`, visible, { [stops.field]: value }));
   return byFilter(visible).map(({ label, layers: own }) => entry(label ?? title, own));
@@ -91,7 +91,7 @@ function byFilter(layers: readonly StyleLayer[]): { label: string | undefined; l
 }
 
 /** The stops of the first interpolation over one attribute. */
-function stopsOf(layers: readonly StyleLayer[]): { field: string; values: number[] } | undefined {
+function buildStops(layers: readonly StyleLayer[]): { field: string; values: number[] } | undefined {
   for (const value of layers.flatMap(({ paint, layout }) => Object.values({ ...layout, ...paint }))) {
     if (!Array.isArray(value) || value[0] !== 'interpolate') continue;
     const [, , input, ...stops] = value as unknown[];

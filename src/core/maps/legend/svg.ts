@@ -1,7 +1,7 @@
 import type { IconOutline } from '../../styles/symbols.js';
 import { xmlEscaped } from '../../values/xml-text.js';
 import type { LegendEntry, SymbolEntry } from './entries.js';
-import { type Drawn, drawnBy } from './evaluated.js';
+import { drawnBy, type EntrySymbol } from './entry-symbols.js';
 
 /** Pixels of a legend's lines: a swatch, then the label. */
 export const ROW = {
@@ -47,7 +47,7 @@ function row(entry: LegendEntry, top: number, zoom: number, icons: IconPaths): s
 }
 
 interface Swatch {
-  readonly drawing: Drawn;
+  readonly drawing: EntrySymbol;
   readonly shape: SymbolEntry['shape'];
   readonly top: number;
   readonly icons: IconPaths;
@@ -56,7 +56,7 @@ interface Swatch {
 }
 
 /** How each type of layers is drawn beside its label; a type that is not here is not. */
-const SWATCHES: { readonly [T in Drawn['type']]?: (swatch: Swatch) => string } = {
+const SWATCHES: { readonly [T in EntrySymbol['type']]?: (swatch: Swatch) => string } = {
   fill: ({ top, fill }) => rect(top, fill),
   'fill-extrusion': ({ top, fill }) => rect(top, fill),
   line: ({ drawing, shape, top }) => line(drawing, shape, top),
@@ -65,7 +65,7 @@ const SWATCHES: { readonly [T in Drawn['type']]?: (swatch: Swatch) => string } =
   symbol: ({ drawing, top, icons }) => icon(drawing, top, icons),
 };
 
-function symbol(drawing: Drawn, shape: SymbolEntry['shape'], top: number, icons: IconPaths): string {
+function symbol(drawing: EntrySymbol, shape: SymbolEntry['shape'], top: number, icons: IconPaths): string {
   const { type, color, opacity, strokeColor, strokeWidth } = drawing;
   const stroke = strokeWidth
     ? ` stroke="${xmlEscaped(strokeColor ?? 'none')}" stroke-width="${strokeWidth}"`
@@ -81,7 +81,11 @@ function rect(top: number, attributes: string): string {
   return `<rect x="${x}" y="${top + (ROW.height - height) / 2}" width="${width}" height="${height}" ${attributes}/>`;
 }
 
-function line({ color, opacity, width, dashes }: Drawn, shape: SymbolEntry['shape'], top: number): string {
+function line(
+  { color, opacity, width, dashes }: EntrySymbol,
+  shape: SymbolEntry['shape'],
+  top: number,
+): string {
   const stroke = `fill="none" stroke="${xmlEscaped(color ?? 'none')}" stroke-opacity="${opacity ?? 1}" stroke-width="${Math.min(width ?? 1, ROW.height)}"${dashes ? ` stroke-dasharray="${dashes.join(' ')}"` : ''} stroke-linejoin="round"`;
   if (shape === 'polygon') return rect(top, stroke);
   const { x, width: side } = ROW.swatch;
@@ -89,7 +93,7 @@ function line({ color, opacity, width, dashes }: Drawn, shape: SymbolEntry['shap
   return `<path d="M${x} ${y + 4}L${x + side / 3} ${y - 4}L${x + (2 * side) / 3} ${y + 4}L${x + side} ${y - 4}" ${stroke}/>`;
 }
 
-function icon({ icon: name, color, size = 1 }: Drawn, top: number, icons: IconPaths): string {
+function icon({ icon: name, color, size = 1 }: EntrySymbol, top: number, icons: IconPaths): string {
   const path = name === undefined ? undefined : icons[name];
   if (!path) return '';
   const scale = Math.min(size, (ROW.height - 2) / path.side);

@@ -18,7 +18,7 @@ export function parseBandMath(text: string): BandExpression[] {
   if (text.length > LIMITS.expressionCharacters)
     throw new BandMathError(`is longer than ${LIMITS.expressionCharacters} characters`);
   const budget = { nodes: RASTER_LIMITS.expressionNodes };
-  return text.split(';').map((part) => new Parser(tokensOf(part), budget).whole());
+  return text.split(';').map((part) => new Parser(parseTokens(part), budget).whole());
 }
 
 const TOKEN =
@@ -26,7 +26,7 @@ const TOKEN =
 
 type Token = { number: number } | { name: string } | { sign: string };
 
-function tokensOf(text: string): Token[] {
+function parseTokens(text: string): Token[] {
   const tokens: Token[] = [];
   const end = text.trimEnd().length;
   TOKEN.lastIndex = 0;

@@ -1,7 +1,7 @@
 import { equalsTexts, listIntegerTexts } from '../integer-texts.js';
 import { STYLE_LIMITS } from '../limits.js';
 import type { SldContext } from '../sld/import/context.js';
-import type { SldDrawing } from '../sld/import/drawing.js';
+import type { SldLayerDraft } from '../sld/import/layer-draft.js';
 import type { Expr } from '../sld/values.js';
 import { type Json, readJsonNumber, readJsonString, record, records } from './json.js';
 import type { DrawingReport } from './report.js';
@@ -12,12 +12,12 @@ export interface DrawingClass {
   readonly label: string | undefined;
   /** Undefined takes all that no other class takes. */
   readonly condition: Expr | undefined;
-  readonly drawings: readonly SldDrawing[];
+  readonly drawings: readonly SldLayerDraft[];
 }
 
 type Reader = (
   renderer: Json,
-  draw: (symbol: unknown) => SldDrawing[],
+  draw: (symbol: unknown) => SldLayerDraft[],
   report: DrawingReport,
   context: SldContext,
 ) => DrawingClass[];
@@ -54,14 +54,14 @@ export function readDrawingClasses(
   return read(renderer, (symbol) => readSymbolDrawings(symbol, opacity, report), report, context);
 }
 
-function simple(renderer: Json, draw: (symbol: unknown) => SldDrawing[]): DrawingClass[] {
+function simple(renderer: Json, draw: (symbol: unknown) => SldLayerDraft[]): DrawingClass[] {
   return [
     { label: readJsonString(renderer['label']), condition: undefined, drawings: draw(renderer['symbol']) },
   ];
 }
 
 /** The class of what no other takes, where the renderer has one. */
-function others(renderer: Json, draw: (symbol: unknown) => SldDrawing[]): DrawingClass[] {
+function others(renderer: Json, draw: (symbol: unknown) => SldLayerDraft[]): DrawingClass[] {
   if (!record(renderer['defaultSymbol'])) return [];
   return [
     {
@@ -74,7 +74,7 @@ function others(renderer: Json, draw: (symbol: unknown) => SldDrawing[]): Drawin
 
 function uniqueValues(
   renderer: Json,
-  draw: (symbol: unknown) => SldDrawing[],
+  draw: (symbol: unknown) => SldLayerDraft[],
   report: DrawingReport,
   context: SldContext,
 ): DrawingClass[] {
@@ -133,7 +133,7 @@ function classKey(fields: readonly string[], delimiter: string, context: SldCont
 /** A class reaches from above the one before up to its own greatest value. */
 function classBreaks(
   renderer: Json,
-  draw: (symbol: unknown) => SldDrawing[],
+  draw: (symbol: unknown) => SldLayerDraft[],
   report: DrawingReport,
   context: SldContext,
 ): DrawingClass[] {

@@ -40,8 +40,8 @@ export function findClassifier(layers: readonly StyleLayer[], report: DrawingRep
     report.add('RENDERER_TYPE_UNSUPPORTED', 'filter', 'Filters that are not of one attribute are left out.');
   }
   const choice = layers
-    .flatMap(valuesOf)
-    .map(choiceOf)
+    .flatMap(listValues)
+    .map(findChoice)
     .find((one) => one !== undefined);
   if (!choice) return undefined;
   const { kind, field, keys } = choice;
@@ -64,16 +64,16 @@ export function findClassifier(layers: readonly StyleLayer[], report: DrawingRep
 /** Classes reach as far as numbers do: JSON has no infinity. */
 const [LEAST, MOST] = [-1e300, 1e300];
 
-function valuesOf(layer: StyleLayer): Expr[] {
+function listValues(layer: StyleLayer): Expr[] {
   return Object.values({ ...layer.layout, ...layer.paint }) as Expr[];
 }
 
 /** `match` by an attribute, `step` over one, or `case` by its values or bounds. */
-function choiceOf(value: Expr): Choice | undefined {
+function findChoice(value: Expr): Choice | undefined {
   if (!Array.isArray(value)) return undefined;
   const [operator, input, ...rest] = value as readonly Expr[];
   if (operator === 'match') {
-    const field = fieldOf(input!);
+    const field = findField(input!);
     const keys = rest
       .slice(0, -1)
       .filter((_, i) => i % 2 === 0)
@@ -81,20 +81,20 @@ function choiceOf(value: Expr): Choice | undefined {
     return field === undefined ? undefined : { kind: 'values', field, keys };
   }
   if (operator === 'step') {
-    const field = fieldOf(input!);
+    const field = findField(input!);
     const keys = rest.filter((_, i) => i % 2 === 1) as number[];
     return field === undefined ? undefined : { kind: 'breaks', field, keys, steps: true };
   }
-  const guarded = guardedOf(value);
+  const guarded = findGuard(value);
   if (guarded) {
-    const inner = choiceOf(guarded.classed);
+    const inner = findChoice(guarded.classed);
     return inner && { ...inner, guarded: true };
   }
   return operator === 'case' ? caseChoice([input!, ...rest]) : undefined;
 }
 
 /** Classes of what is a number, and the value of what is none. */
-function guardedOf(value: readonly Expr[]): { classed: Expr; fallback: Expr } | undefined {
+function findGuard(value: readonly Expr[]): { classed: Expr; fallback: Expr } | undefined {
   const [operator, condition, classed, fallback] = value;
   if (operator !== 'case' || value.length !== 4 || !Array.isArray(condition)) return undefined;
   const [equals, type, name] = condition as readonly Expr[];
@@ -102,7 +102,7 @@ function guardedOf(value: readonly Expr[]): { classed: Expr; fallback: Expr } | 
   return tests ? { classed: classed!, fallback: fallback! } : undefined;
 }
 
-function fieldOf(input: Expr): string | undefined {
+function findField(input: Expr): string | undefined {
   if (!Array.isArray(input)) return undefined;
   const [operator, of] = input as readonly Expr[];
   if (operator === 'get') return typeof of === 'string' ? of : undefined;
@@ -110,7 +110,7 @@ function fieldOf(input: Expr): string | undefined {
     operator === 'to-number' ||
     operator === 'number' ||
     operator === 'string'
-    ? fieldOf(of!)
+    ? findField(of!)
     : undefined;
 }
 
@@ -121,19 +121,19 @@ interface Test {
 }
 
 /** The conditions of one class: equality with a value, or an upper bound beside whatever else. */
-function testOf(condition: Expr | undefined): Test | undefined {
+function findTest(condition: Expr | undefined): Test | undefined {
   if (!Array.isArray(condition)) return undefined;
   const [operator, ...operands] = condition as readonly Expr[];
   const exact = exactAlternative(condition as readonly Expr[]);
-  if (exact) return testOf(exact as Expr);
-  if (operator === 'all') return operands.map(testOf).find((test) => test?.kind === 'breaks');
+  if (exact) return findTest(exact as Expr);
+  if (operator === 'all') return operands.map(findTest).find((test) => test?.kind === 'breaks');
   const [input, key] = operands;
   if (operator === 'in' && Array.isArray(key) && key[0] === 'literal') {
-    const field = fieldOf(input!);
+    const field = findField(input!);
     return field === undefined ? undefined : { kind: 'values', field, key: String((key[1] as Expr[])[0]) };
   }
   const isKey = typeof key === 'string' || typeof key === 'number';
-  const field = fieldOf(input ?? null);
+  const field = findField(input ?? null);
   if (field === undefined || !isKey) return undefined;
   if (operator === '==') return { kind: 'values', field, key };
   return (operator === '<=' || operator === '<') && typeof key === 'number'
@@ -145,7 +145,7 @@ function caseChoice(parts: readonly Expr[]): Choice | undefined {
   const tests = parts
     .slice(0, -1)
     .filter((_, i) => i % 2 === 0)
-    .map(testOf);
+    .map(findTest);
   const [first] = tests;
   if (!first || tests.some((test) => test?.field !== first.field || test.kind !== first.kind))
     return undefined;
@@ -156,16 +156,16 @@ function caseChoice(parts: readonly Expr[]): Choice | undefined {
 function resolved(layer: StyleLayer, choice: Choice, key: string | number | undefined): StyleLayer {
   const part = (of: object | undefined) =>
     Object.fromEntries(
-      Object.entries(of ?? {}).map(([name, value]) => [name, caseOf(value as Expr, choice, key)]),
+      Object.entries(of ?? {}).map(([name, value]) => [name, buildCase(value as Expr, choice, key)]),
     );
   return { ...layer, layout: part(layer.layout), paint: part(layer.paint) } as StyleLayer;
 }
 
-function caseOf(value: Expr, choice: Choice, key: string | number | undefined): Expr {
-  const own = choiceOf(value);
+function buildCase(value: Expr, choice: Choice, key: string | number | undefined): Expr {
+  const own = findChoice(value);
   if (own?.field !== choice.field || own.kind !== choice.kind) return value;
-  const guarded = guardedOf(value as readonly Expr[]);
-  if (guarded) return key === undefined ? guarded.fallback : caseOf(guarded.classed, choice, key);
+  const guarded = findGuard(value as readonly Expr[]);
+  if (guarded) return key === undefined ? guarded.fallback : buildCase(guarded.classed, choice, key);
   const [operator, ...rest] = value as readonly Expr[];
   if (operator === 'step') {
     const at =
@@ -174,7 +174,7 @@ function caseOf(value: Expr, choice: Choice, key: string | number | undefined): 
   }
   const cases = operator === 'match' ? rest.slice(1) : rest;
   for (let i = 0; i + 1 < cases.length; i += 2) {
-    const keys = operator === 'match' ? [cases[i]].flat() : [testOf(cases[i])?.key];
+    const keys = operator === 'match' ? [cases[i]].flat() : [findTest(cases[i])?.key];
     if (key !== undefined && keys.some((one) => String(one) === String(key))) return cases[i + 1]!;
   }
   return cases.at(-1)!;
@@ -184,7 +184,7 @@ function caseOf(value: Expr, choice: Choice, key: string | number | undefined): 
 function filteredClasses(layers: readonly StyleLayer[]): Classifier | undefined {
   const groups = layersByFilter(layers);
   if (groups.size < 2) return undefined;
-  const tested = [...groups].map(([filter, of]) => ({ test: testOf(JSON.parse(filter) as Expr), of }));
+  const tested = [...groups].map(([filter, of]) => ({ test: findTest(JSON.parse(filter) as Expr), of }));
   const cases = tested.filter(({ test }) => test !== undefined);
   const [first] = cases;
   if (!first || cases.length < tested.length - 1) return undefined;

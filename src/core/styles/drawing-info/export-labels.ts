@@ -14,7 +14,7 @@ export function labelingInfo(
 
 function labelClass(layer: StyleLayer, report: DrawingReport): Record<string, unknown> | undefined {
   const values = new Constants(layer, report);
-  const labelExpression = expressionOf(values.raw('text-field') ?? '');
+  const labelExpression = formatExpression(values.raw('text-field') ?? '');
   if (labelExpression === undefined) {
     report.add(
       'RENDERER_PAYLOAD_INCOMPLETE',
@@ -30,7 +30,7 @@ function labelClass(layer: StyleLayer, report: DrawingReport): Record<string, un
   const halo = values.points('text-halo-width', 0);
   return {
     labelExpression,
-    labelPlacement: placementOf(values),
+    labelPlacement: formatPlacement(values),
     useCodedValues: true,
     minScale: layer.minzoom === undefined ? 0 : Math.round(zoomToScale(layer.minzoom)),
     maxScale: layer.maxzoom === undefined ? 0 : Math.round(zoomToScale(layer.maxzoom)),
@@ -51,7 +51,7 @@ function labelClass(layer: StyleLayer, report: DrawingReport): Record<string, un
   };
 }
 
-function expressionOf(text: Expr): string | undefined {
+function formatExpression(text: Expr): string | undefined {
   if (typeof text === 'string') {
     const parts = text.split(/\{([^{}]+)\}/);
     const named = parts
@@ -62,9 +62,9 @@ function expressionOf(text: Expr): string | undefined {
   if (!Array.isArray(text)) return undefined;
   const [operator, ...operands] = text as readonly Expr[];
   if (operator === 'get' && typeof operands[0] === 'string') return `[${operands[0]}]`;
-  if (operator === 'to-string') return expressionOf(operands[0]!);
+  if (operator === 'to-string') return formatExpression(operands[0]!);
   if (operator !== 'concat') return undefined;
-  const parts = operands.map((part) => (typeof part === 'string' ? quoted(part) : expressionOf(part)));
+  const parts = operands.map((part) => (typeof part === 'string' ? quoted(part) : formatExpression(part)));
   return parts.some((part) => part === undefined) ? undefined : parts.join(' CONCAT ');
 }
 
@@ -72,7 +72,7 @@ function quoted(text: string): string {
   return `"${text.replace(/"/g, "'")}"`;
 }
 
-function placementOf(values: Constants): string {
+function formatPlacement(values: Constants): string {
   if (values.text('symbol-placement')?.startsWith('line')) return 'esriServerLinePlacementCenterAlong';
   const anchor = values.text('text-anchor') ?? 'center';
   const vertical = anchor.startsWith('bottom') ? 'Above' : anchor.startsWith('top') ? 'Below' : 'Center';

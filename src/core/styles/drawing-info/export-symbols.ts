@@ -115,7 +115,7 @@ function dashStyle(dashes: Expr | undefined): string {
   return (of[0] as number) <= 1.5 ? 'esriSLSDot' : 'esriSLSDash';
 }
 
-function outlineOf(values: Constants, prefix: string, opacity: string | undefined, usual: number) {
+function buildOutline(values: Constants, prefix: string, opacity: string | undefined, usual: number) {
   const width = values.points(`${prefix}-width`, usual);
   return width === 0 ? null : { color: values.color(`${prefix}-color`, opacity), width };
 }
@@ -130,7 +130,7 @@ function circleSymbol(values: Constants): Record<string, unknown> {
     angle: 0,
     xoffset: x,
     yoffset: y,
-    outline: outlineOf(values, 'circle-stroke', 'circle-stroke-opacity', 0),
+    outline: buildOutline(values, 'circle-stroke', 'circle-stroke-opacity', 0),
   };
 }
 
@@ -153,7 +153,7 @@ function iconSymbol(values: Constants): Record<string, unknown> | null {
   if (style === undefined) return picture(values, image, size, place);
   if (!STYLES.has(image))
     values.report.add('SYMBOL_TYPE_UNSUPPORTED', image!, 'The mark is written as a square.');
-  const outline = outlineOf(values, 'icon-halo', undefined, 0);
+  const outline = buildOutline(values, 'icon-halo', undefined, 0);
   return {
     type: 'esriSMS',
     style,

@@ -22,7 +22,7 @@ export function exportDrawingInfo(layers: readonly StyleLayer[]): DrawingExport 
   }
   const symbols = visible.filter((layer) => LAYER_TYPES[layer.type].inDrawingInfo && !isLabel(layer));
   const labels = labelingInfo(visible.filter(isLabel), report);
-  const renderer = rendererOf(symbols, report);
+  const renderer = buildRenderer(symbols, report);
   return {
     drawingInfo: { renderer, transparency: 0, labelingInfo: labels.length === 0 ? null : labels },
     unsupported: report.unsupported,
@@ -37,7 +37,7 @@ function isLabel(layer: StyleLayer): boolean {
   );
 }
 
-function rendererOf(layers: readonly StyleLayer[], report: DrawingReport): Record<string, unknown> {
+function buildRenderer(layers: readonly StyleLayer[], report: DrawingReport): Record<string, unknown> {
   const classifier = findClassifier(layers, report);
   const symbol = (one: ExportClass | undefined) => (one ? createEsriSymbol(one.layers, report) : null);
   if (!classifier)

@@ -1,7 +1,7 @@
 import type { StyleLayer } from '../model.js';
 import { sldContext } from '../sld/expression.js';
-import { checkedLayers } from '../sld/import/checked.js';
 import type { SldTarget } from '../sld/import/context.js';
+import { checkedLayers } from '../sld/import/layer-check.js';
 import { SldReport } from '../sld/report.js';
 import { readDrawingClasses } from './classes.js';
 import { readJsonNumber, record } from './json.js';

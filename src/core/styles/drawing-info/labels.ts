@@ -1,6 +1,6 @@
 import type { StyleLayer } from '../model.js';
 import type { SldContext } from '../sld/import/context.js';
-import { members, rounded } from '../sld/import/drawing.js';
+import { members, rounded } from '../sld/import/layer-draft.js';
 import { FONT_FAMILY } from '../sld/text.js';
 import type { Expr } from '../sld/values.js';
 import { scaleToZoom } from '../zoom.js';

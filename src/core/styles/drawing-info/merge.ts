@@ -1,5 +1,5 @@
 import type { StyleLayer } from '../model.js';
-import type { SldDrawing } from '../sld/import/drawing.js';
+import type { SldLayerDraft } from '../sld/import/layer-draft.js';
 import type { Expr } from '../sld/values.js';
 import type { DrawingClass } from './classes.js';
 
@@ -23,12 +23,12 @@ export function mergeClassLayers(classes: readonly DrawingClass[]): StyleLayer[]
   });
 }
 
-function sameShape(a: readonly SldDrawing[], b: readonly SldDrawing[]): boolean {
-  return a.length === b.length && a.every((drawing, i) => shapeOf(drawing) === shapeOf(b[i]!));
+function sameShape(a: readonly SldLayerDraft[], b: readonly SldLayerDraft[]): boolean {
+  return a.length === b.length && a.every((drawing, i) => formatShape(drawing) === formatShape(b[i]!));
 }
 
 /** All that must be the same for drawings of one layer. */
-function shapeOf({ type, paint, layout = {}, metadata }: SldDrawing): string {
+function formatShape({ type, paint, layout = {}, metadata }: SldLayerDraft): string {
   const fixed = Object.entries({ ...paint, ...layout }).map(([name, value]) =>
     BY_FEATURE.test(name) ? name : `${name}=${JSON.stringify(value)}`,
   );
@@ -66,7 +66,7 @@ function merged(classes: readonly DrawingClass[], first: DrawingClass): StyleLay
 
 function layer(
   id: string,
-  drawing: SldDrawing,
+  drawing: SldLayerDraft,
   filter: Expr | undefined,
   title: string | undefined,
 ): StyleLayer {

@@ -1,6 +1,6 @@
 import { hexColor } from '../hex-color.js';
 import { computeImageHash, ICON_PIXELS, MARK_PIXELS } from '../sld/graphic.js';
-import { members, rounded, type SldDrawing } from '../sld/import/drawing.js';
+import { members, rounded, type SldLayerDraft } from '../sld/import/layer-draft.js';
 import type { Expr } from '../sld/values.js';
 import { type Json, readJsonNumber, readJsonString, record } from './json.js';
 import type { DrawingReport } from './report.js';
@@ -47,7 +47,7 @@ const MARKS: Readonly<Record<string, string>> = {
 };
 
 /** What draws a symbol, the lowest first; nothing, with a finding, for a type that is not known. */
-export function readSymbolDrawings(symbol: unknown, opacity: number, report: DrawingReport): SldDrawing[] {
+export function readSymbolDrawings(symbol: unknown, opacity: number, report: DrawingReport): SldLayerDraft[] {
   const of = record(symbol);
   const type = readJsonString(of?.['type']);
   switch (type) {
@@ -68,7 +68,7 @@ export function readSymbolDrawings(symbol: unknown, opacity: number, report: Dra
   }
 }
 
-function areaDrawings(symbol: Json, opacity: number, report: DrawingReport): SldDrawing[] {
+function areaDrawings(symbol: Json, opacity: number, report: DrawingReport): SldLayerDraft[] {
   const style = readJsonString(symbol['style']) ?? 'esriSFSSolid';
   const solid = style === 'esriSFSSolid';
   if (!solid && style !== 'esriSFSNull') {
@@ -77,11 +77,11 @@ function areaDrawings(symbol: Json, opacity: number, report: DrawingReport): Sld
   const color =
     style === 'esriSFSNull' ? undefined : cssColor(symbol['color'], solid ? opacity : opacity * 0.3);
   const outline = record(symbol['outline']);
-  const fill: SldDrawing[] = color === undefined ? [] : [{ type: 'fill', paint: { 'fill-color': color } }];
+  const fill: SldLayerDraft[] = color === undefined ? [] : [{ type: 'fill', paint: { 'fill-color': color } }];
   return [...fill, ...(outline ? lineDrawings(outline, opacity) : [])];
 }
 
-function lineDrawings(symbol: Json, opacity: number): SldDrawing[] {
+function lineDrawings(symbol: Json, opacity: number): SldLayerDraft[] {
   const style = readJsonString(symbol['style']) ?? 'esriSLSSolid';
   const color = cssColor(symbol['color'], opacity);
   const width = pixels(symbol['width'], 1);
@@ -107,7 +107,7 @@ function translation(symbol: Json): Expr | undefined {
   return x === 0 && y === 0 ? undefined : [x, -y];
 }
 
-function markDrawing(symbol: Json, opacity: number): SldDrawing {
+function markDrawing(symbol: Json, opacity: number): SldLayerDraft {
   const outline = record(symbol['outline']);
   const stroke = outline && cssColor(outline['color'], opacity);
   const width = outline && pixels(outline['width'], 1);
@@ -147,7 +147,7 @@ function iconLayout(image: string, size: number, symbol: Json): Record<string, E
   });
 }
 
-function pictureDrawings(symbol: Json, opacity: number, report: DrawingReport): SldDrawing[] {
+function pictureDrawings(symbol: Json, opacity: number, report: DrawingReport): SldLayerDraft[] {
   const data = readJsonString(symbol['imageData']);
   const type = readJsonString(symbol['contentType']) ?? 'image/png';
   if (data === undefined || !/^image\/[\w.+-]{1,40}$/.test(type) || !/^[A-Za-z0-9+/=\s]+$/.test(data)) {

@@ -1,12 +1,12 @@
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
 import { asNumber, elements, findChild, readTextContent, type XmlElement } from './import/xml.js';
-import { converted, type Expr, literalAs, type TargetKind, type Typed } from './values.js';
+import { converted, type Expr, literalAs, type SldExpression, type TargetKind } from './values.js';
 
 /** The three classifications of Symbology Encoding 1.1, §11.6; their values are of the kind that the place wants. */
 
 /** Values between thresholds. */
-export function categorize(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+export function categorize(node: XmlElement, context: SldContext, target: TargetKind): SldExpression {
   const [lookup, ...rest] = elements(node);
   if (!lookup) throw new Untranslatable('Categorize', 'Categorize has no LookupValue.');
   if (attribute(node, 'thresholdsBelongTo', 'threshholdsBelongTo') === 'preceding') {
@@ -17,7 +17,12 @@ export function categorize(node: XmlElement, context: SldContext, target: Target
 }
 
 /** What features without a number get; the value stands there twice, so it must be an attribute. */
-function withFallback(classed: Typed, input: Expr, node: XmlElement, target: TargetKind): Typed {
+function withFallback(
+  classed: SldExpression,
+  input: Expr,
+  node: XmlElement,
+  target: TargetKind,
+): SldExpression {
   const fallback = node.attributes['fallbackValue'];
   const isAttribute = Array.isArray(input) && input[0] === 'get';
   if (!fallback || !isAttribute || classed.kind === 'literal') return classed;
@@ -31,7 +36,7 @@ export function steps(
   parts: readonly XmlElement[],
   context: SldContext,
   target: TargetKind,
-): Typed {
+): SldExpression {
   const [first, ...rest] = parts;
   if (!first || rest.length % 2 !== 0 || rest.length === 0) {
     throw new Untranslatable('Categorize', 'Thresholds and values do not alternate.');
@@ -43,11 +48,15 @@ export function steps(
     values.push(thresholds.at(-1)!, expressionIn(rest[i + 1]!, context, target));
   }
   ascending('Categorize', thresholds);
-  return { kind: kindOf(target), expr: ['step', input, ...values] };
+  return { kind: chooseKind(target), expr: ['step', input, ...values] };
 }
 
 /** Values between points. */
-export function translateInterpolate(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+export function translateInterpolate(
+  node: XmlElement,
+  context: SldContext,
+  target: TargetKind,
+): SldExpression {
   const lookup = findChild(node, 'LookupValue') ?? elements(node)[0];
   const points = elements(node).filter(({ name }) => name === 'InterpolationPoint');
   if (!lookup || points.length === 0) {
@@ -57,24 +66,24 @@ export function translateInterpolate(node: XmlElement, context: SldContext, targ
   if (mode !== 'linear')
     context.report.warn('Interpolate', `The mode ${mode.slice(0, 20)} is drawn as linear.`);
   const to = target === 'any' ? (node.attributes['method'] === 'color' ? 'color' : 'number') : target;
-  const stops = points.map((point) => pointOf(point, context, to));
+  const stops = points.map((point) => parsePoint(point, context, to));
   ascending(
     'Interpolate',
     stops.map(([data]) => data),
   );
   const input = expressionIn(lookup, context, 'number');
   const expr = ['interpolate', ['linear'], input, ...stops.flat()];
-  return withFallback({ kind: kindOf(to), expr }, input, node, to);
+  return withFallback({ kind: chooseKind(to), expr }, input, node, to);
 }
 
-function pointOf(point: XmlElement, context: SldContext, target: TargetKind): [number, Expr] {
+function parsePoint(point: XmlElement, context: SldContext, target: TargetKind): [number, Expr] {
   const [data, value] = [findChild(point, 'Data'), findChild(point, 'Value')];
   if (!data || !value) throw new Untranslatable('InterpolationPoint', 'A point lacks Data or Value.');
   return [constantIn(data), expressionIn(value, context, target)];
 }
 
 /** Values for values. */
-export function recode(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+export function recode(node: XmlElement, context: SldContext, target: TargetKind): SldExpression {
   const [lookup, ...rest] = elements(node);
   if (!lookup) throw new Untranslatable('Recode', 'Recode has no LookupValue.');
   const cases: [string, Expr][] = rest.map((item) => {
@@ -88,12 +97,12 @@ export function recode(node: XmlElement, context: SldContext, target: TargetKind
 
 /** `match` by texts, which all values have; where several cases have one label the first counts. */
 export function createMatch(
-  input: Typed,
+  input: SldExpression,
   cases: readonly (readonly [string, Expr])[],
   target: TargetKind,
   fallback: string | undefined,
   context: SldContext,
-): Typed {
+): SldExpression {
   if (cases.length === 0) throw new Untranslatable('Recode', 'There are no values to compare with.');
   const isNumber = input.kind === 'number';
   const labels = new Map<string, Expr>();
@@ -107,7 +116,7 @@ export function createMatch(
     context.report.warn('Recode', 'Other values are transparent: there is no fallbackValue.');
   }
   const expr = ['match', converted(input, 'string'), ...[...labels].flat(), other];
-  return { kind: kindOf(target), expr };
+  return { kind: chooseKind(target), expr };
 }
 
 const NOTHING: Readonly<Record<TargetKind, Expr>> = {
@@ -118,12 +127,12 @@ const NOTHING: Readonly<Record<TargetKind, Expr>> = {
   any: '',
 };
 
-function kindOf(target: TargetKind): 'number' | 'string' | 'boolean' | 'color' | 'unknown' {
+function chooseKind(target: TargetKind): 'number' | 'string' | 'boolean' | 'color' | 'unknown' {
   return target === 'any' ? 'unknown' : target;
 }
 
 /** LookupValue, Value and others hold an expression or a text; in functions of GeoServer they are expressions themselves. */
-function typedIn(holder: XmlElement, context: SldContext, target: TargetKind = 'any'): Typed {
+function typedIn(holder: XmlElement, context: SldContext, target: TargetKind = 'any'): SldExpression {
   if (!HOLDERS.has(holder.name)) return context.typed(holder, target);
   const [inner] = elements(holder);
   return inner ? context.typed(inner, target) : { kind: 'literal', text: readTextContent(holder) ?? '' };

@@ -4,7 +4,7 @@ import { callFunction } from './functions.js';
 import { SldContext, type SldTarget } from './import/context.js';
 import { elements, readTextContent, type XmlElement } from './import/xml.js';
 import type { SldReport } from './report.js';
-import { converted, type Expr, literalAs, type TargetKind, type Typed } from './values.js';
+import { converted, type Expr, literalAs, type SldExpression, type TargetKind } from './values.js';
 
 const ARITHMETIC: Readonly<Record<string, string>> = { Add: '+', Sub: '-', Mul: '*', Div: '/' };
 
@@ -13,7 +13,7 @@ export function sldContext(target: SldTarget, report: SldReport): SldContext {
   return new SldContext(target, report, typed);
 }
 
-function typed(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+function typed(node: XmlElement, context: SldContext, target: TargetKind): SldExpression {
   const { name } = node;
   const operator = Object.hasOwn(ARITHMETIC, name) ? ARITHMETIC[name] : undefined;
   if (operator !== undefined) {
@@ -45,7 +45,7 @@ function typed(node: XmlElement, context: SldContext, target: TargetKind): Typed
 }
 
 /** A literal may hold an expression: some programs wrap them so. */
-function literal(node: XmlElement, context: SldContext, target: TargetKind): Typed {
+function literal(node: XmlElement, context: SldContext, target: TargetKind): SldExpression {
   const [inner] = elements(node);
   return inner ? context.typed(inner, target) : { kind: 'literal', text: readTextContent(node) ?? '' };
 }

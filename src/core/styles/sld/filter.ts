@@ -5,7 +5,7 @@ import { asNumber, elements, findChild, type XmlElement } from './import/xml.js'
 import { like } from './like.js';
 import { shortenName } from './report.js';
 import { isSpatial, spatial } from './spatial.js';
-import { converted, type Expr, type Typed } from './values.js';
+import { converted, type Expr, type SldExpression } from './values.js';
 
 const COMPARISONS: ReadonlyMap<string, string> = new Map([
   ['PropertyIsEqualTo', '=='],
@@ -38,12 +38,12 @@ function condition(node: XmlElement, context: SldContext): Expr {
     case 'Not':
       return negated(node, context);
     case 'PropertyIsBetween':
-      return betweenOf(node, context);
+      return parseBetween(node, context);
     case 'PropertyIsLike':
       return like(node, context);
     case 'PropertyIsNull':
     case 'PropertyIsNil':
-      return ['==', context.expression(operandsOf(node, 1)[0]!, 'any'), null];
+      return ['==', context.expression(parseOperands(node, 1)[0]!, 'any'), null];
     case 'Filter':
       return parseSldFilter(node, context);
     default:
@@ -55,21 +55,24 @@ function condition(node: XmlElement, context: SldContext): Expr {
 }
 
 function negated(node: XmlElement, context: SldContext): Expr {
-  const [inner] = operandsOf(node, 1);
+  const [inner] = parseOperands(node, 1);
   if (inner!.name === 'PropertyIsNull') {
-    return ['!=', context.expression(operandsOf(inner!, 1)[0]!, 'any'), null];
+    return ['!=', context.expression(parseOperands(inner!, 1)[0]!, 'any'), null];
   }
   return ['!', condition(inner!, context)];
 }
 
-function operandsOf(node: XmlElement, count: number): XmlElement[] {
+function parseOperands(node: XmlElement, count: number): XmlElement[] {
   const operands = elements(node);
   if (operands.length === count) return operands;
   throw new Untranslatable(node.name, `${node.name} takes ${count} operand${count === 1 ? '' : 's'}.`);
 }
 
 function comparison(operator: string, node: XmlElement, context: SldContext): Expr {
-  const [a, b] = operandsOf(node, 2).map((operand) => context.typed(operand)) as [Typed, Typed];
+  const [a, b] = parseOperands(node, 2).map((operand) => context.typed(operand)) as [
+    SldExpression,
+    SldExpression,
+  ];
   if (/^false$/i.test(node.attributes['matchCase'] ?? '') && (isText(a, b) || isText(b, a))) {
     return [operator, downcased(a), downcased(b)];
   }
@@ -87,14 +90,14 @@ const MIRRORED: Readonly<Record<string, string>> = {
   '>=': '<=',
 };
 
-function isText(value: Typed, other: Typed): boolean {
+function isText(value: SldExpression, other: SldExpression): boolean {
   return (
     value.kind === 'string' ||
     (value.kind !== 'number' && other.kind === 'literal' && asNumber(other.text) === undefined)
   );
 }
 
-function downcased(value: Typed): Expr {
+function downcased(value: SldExpression): Expr {
   const text = converted(value, 'string');
   return typeof text === 'string' ? text.toLowerCase() : ['downcase', text];
 }
@@ -109,7 +112,7 @@ function withUnknown(operator: string, value: Expr, text: string): Expr {
 }
 
 /** A literal takes the kind of what it is compared with. */
-function against(value: Typed, other: Typed): Expr {
+function against(value: SldExpression, other: SldExpression): Expr {
   if (value.kind !== 'literal') return value.expr;
   if (other.kind === 'literal' || other.kind === 'unknown' || other.kind === 'color')
     return converted(value, 'any');
@@ -119,7 +122,7 @@ function against(value: Typed, other: Typed): Expr {
   return converted(value, other.kind);
 }
 
-function betweenOf(node: XmlElement, context: SldContext): Expr {
+function parseBetween(node: XmlElement, context: SldContext): Expr {
   const value = elements(node).find(({ name }) => name !== 'LowerBoundary' && name !== 'UpperBoundary');
   const bounds = ['LowerBoundary', 'UpperBoundary'].map((name) => findChild(node, name));
   const [low, high] = bounds.map((bound) => bound && (elements(bound)[0] ?? { ...bound, name: 'Literal' }));

@@ -3,7 +3,7 @@ import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
 import { elements, readTextContent, type XmlElement } from './import/xml.js';
 import { shortenName } from './report.js';
-import { converted, type Expr, type SldValueKind, type TargetKind, type Typed } from './values.js';
+import { converted, type Expr, type SldExpression, type SldValueKind, type TargetKind } from './values.js';
 
 interface FunctionSpec {
   readonly gives: SldValueKind;
@@ -111,13 +111,13 @@ const FUNCTIONS: ReadonlyMap<string, FunctionSpec> = new Map(
     numberformat: {
       gives: 'string',
       takes: ['string', 'number'],
-      build: (pattern: Expr, value: Expr) => ['number-format', value, digitsOf(pattern)],
+      build: (pattern: Expr, value: Expr) => ['number-format', value, parseDigits(pattern)],
     },
     formatnumber: {
       gives: 'string',
       takes: ['number', 'string'],
       more: true,
-      build: (value: Expr, pattern: Expr) => ['number-format', value, digitsOf(pattern)],
+      build: (value: Expr, pattern: Expr) => ['number-format', value, parseDigits(pattern)],
     },
     isnull: { gives: 'boolean', takes: ['any'], build: (value: Expr) => ['==', value, null] },
     equalto: compare('==', 'string'),
@@ -150,7 +150,7 @@ function sum(a: Expr, b: Expr): Expr {
 }
 
 /** Digits after the point of a pattern like `#,##0.00`. */
-function digitsOf(pattern: Expr): Expr {
+function parseDigits(pattern: Expr): Expr {
   const [, digits = ''] = /\.([0#]*)/.exec(typeof pattern === 'string' ? pattern.slice(0, 100) : '') ?? [];
   const least = digits.replace(/#/g, '').length;
   return { 'min-fraction-digits': Math.min(20, least), 'max-fraction-digits': Math.min(20, digits.length) };
@@ -162,7 +162,7 @@ export function callFunction(
   args: readonly XmlElement[],
   context: SldContext,
   target: TargetKind,
-): Typed {
+): SldExpression {
   const name = functionName.toLowerCase();
   const special = SPECIAL.get(name);
   if (special) return special(args, context, target);
@@ -180,9 +180,9 @@ export function callFunction(
   return { kind: spec.gives, expr: spec.build(...values) };
 }
 
-type Special = (args: readonly XmlElement[], context: SldContext, target: TargetKind) => Typed;
+type Special = (args: readonly XmlElement[], context: SldContext, target: TargetKind) => SldExpression;
 
-const kindOf = (target: TargetKind): SldValueKind => (target === 'any' ? 'unknown' : target);
+const buildKind = (target: TargetKind): SldValueKind => (target === 'any' ? 'unknown' : target);
 
 /** Functions whose values are of the kind that the place wants. */
 const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
@@ -213,7 +213,7 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
     ([condition, yes, no], context, target) => {
       if (!condition || !yes || !no) throw new Untranslatable('if_then_else', 'It takes three arguments.');
       const values = [yes, no].map((value) => context.expression(value, target));
-      return { kind: kindOf(target), expr: ['case', context.expression(condition, 'boolean'), ...values] };
+      return { kind: buildKind(target), expr: ['case', context.expression(condition, 'boolean'), ...values] };
     },
   ],
   [
@@ -221,7 +221,7 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
     (args, context, target) => {
       if (args.length === 0) throw new Untranslatable('coalesce', 'It takes arguments.');
       const values = args.map((value) => converted(bare(context.typed(value, target)), target));
-      return { kind: kindOf(target), expr: ['coalesce', ...values] };
+      return { kind: buildKind(target), expr: ['coalesce', ...values] };
     },
   ],
   [
@@ -244,11 +244,15 @@ const SPECIAL: ReadonlyMap<string, Special> = new Map<string, Special>([
 ]);
 
 /** An attribute without the conversion that would turn its null into a value. */
-function bare(value: Typed): Typed {
+function bare(value: SldExpression): SldExpression {
   return value.kind === 'string' || value.kind === 'number' ? { kind: 'unknown', expr: value.expr } : value;
 }
 
-function interpolateFunction(args: readonly XmlElement[], context: SldContext, target: TargetKind): Typed {
+function interpolateFunction(
+  args: readonly XmlElement[],
+  context: SldContext,
+  target: TargetKind,
+): SldExpression {
   const [input, ...rest] = args;
   const words = new Set(['linear', 'cosine', 'cubic', 'color', 'numeric']);
   const parts = rest.filter((part) => elements(part).length > 0 || !words.has(readTextContent(part) ?? ''));
@@ -266,5 +270,5 @@ function interpolateFunction(args: readonly XmlElement[], context: SldContext, t
     stops.push(at, context.expression(parts[i + 1]!, to));
   }
   const value = context.expression(input, 'number');
-  return { kind: kindOf(to), expr: ['interpolate', ['linear'], value, ...stops] };
+  return { kind: buildKind(to), expr: ['interpolate', ['linear'], value, ...stops] };
 }

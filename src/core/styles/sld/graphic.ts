@@ -10,7 +10,7 @@ import {
   readParameterValue,
   times,
   type Unit,
-} from './import/drawing.js';
+} from './import/layer-draft.js';
 import { elements, findChild, readNumberContent, readTextContent, type XmlElement } from './import/xml.js';
 import { shortenName } from './report.js';
 import type { Expr } from './values.js';
@@ -66,9 +66,9 @@ export function readGraphic(graphic: XmlElement | undefined, context: SldContext
   };
   // The author's first choice that we can draw.
   const candidates = parts.filter(({ name }) => name === 'Mark' || name === 'ExternalGraphic');
-  if (candidates.length === 0) return { ...common, ...markOf(undefined, context) };
+  if (candidates.length === 0) return { ...common, ...readMark(undefined, context) };
   for (const candidate of candidates) {
-    const shape = candidate.name === 'Mark' ? markOf(candidate, context) : iconOf(candidate, context);
+    const shape = candidate.name === 'Mark' ? readMark(candidate, context) : parseIcon(candidate, context);
     if (shape) return { ...common, ...shape };
   }
   return undefined;
@@ -76,7 +76,7 @@ export function readGraphic(graphic: XmlElement | undefined, context: SldContext
 
 type Drawn = Partial<Graphic>;
 
-function markOf(mark: XmlElement | undefined, context: SldContext): Drawn {
+function readMark(mark: XmlElement | undefined, context: SldContext): Drawn {
   const fill = findChild(mark, 'Fill');
   const stroke = findChild(mark, 'Stroke');
   const [filled, stroked] = [new Parameters(fill, context), new Parameters(stroke, context)];
@@ -112,7 +112,7 @@ function markName(wellKnownName: string, context: SldContext): string {
 }
 
 /** An image within the text, or an icon of our set by the name of its file. */
-function iconOf(graphic: XmlElement, context: SldContext): Drawn | undefined {
+function parseIcon(graphic: XmlElement, context: SldContext): Drawn | undefined {
   const resource = findChild(graphic, 'OnlineResource')?.attributes;
   const href = resource?.['href'] ?? '';
   const image = href.startsWith('data:') ? href : inlineImage(graphic);

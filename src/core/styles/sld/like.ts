@@ -12,7 +12,7 @@ export function like(node: XmlElement, context: SldContext): Expr {
   const [property, pattern] = elements(node);
   if (!property || !pattern) throw new Untranslatable(node.name, 'It takes an attribute and a pattern.');
   const { attributes } = node;
-  const pieces = piecesOf(
+  const pieces = listPieces(
     pattern.content.filter((part) => typeof part === 'string').join(''),
     attributes['wildCard'] ?? '*',
     attributes['singleChar'] ?? '.',
@@ -29,7 +29,7 @@ type Piece = (string | null)[];
 
 const lower = (piece: Piece): Piece => piece.map((part) => part?.toLowerCase() ?? null);
 
-function piecesOf(pattern: string, wild: string, single: string, escaping: string): Piece[] {
+function listPieces(pattern: string, wild: string, single: string, escaping: string): Piece[] {
   const pieces: Piece[] = [[]];
   for (let i = 0; i < pattern.length; i++) {
     const character = pattern[i]!;

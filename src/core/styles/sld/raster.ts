@@ -3,7 +3,7 @@ import { type Color, parseColor } from '../../rasters/color-ramps.js';
 import type { Colormap } from '../../rasters/raster-look.js';
 import { Untranslatable } from './export/untranslatable.js';
 import type { SldContext } from './import/context.js';
-import { members, readParameterValue, type SldDrawing } from './import/drawing.js';
+import { members, readParameterValue, type SldLayerDraft } from './import/layer-draft.js';
 import {
   all,
   asNumber,
@@ -22,10 +22,10 @@ interface LookDraft {
 }
 
 /** A raster layer whose look is in its metadata, and a relief over it where one is asked for. */
-export function rasterDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+export function rasterDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const look: LookDraft = { ...channels(symbolizer, context), ...colormap(symbolizer, context) };
   const whole = findChild(symbolizer, 'ContrastEnhancement');
-  const stretch = whole && stretchOf(whole, context);
+  const stretch = whole && readStretch(whole, context);
   if (stretch && !look.colormap) look.rescale = [stretch];
   for (const name of ['OverlapBehavior', 'ImageOutline']) {
     if (findChild(symbolizer, name)) context.report.warn(name, `${name} is left out.`);
@@ -33,7 +33,7 @@ export function rasterDrawings(symbolizer: XmlElement, context: SldContext): Sld
   const relief = findChild(symbolizer, 'ShadedRelief');
   const opacity = readParameterValue(findChild(symbolizer, 'Opacity'), context, 'number');
   const metadata = Object.keys(look).length === 0 ? undefined : { 'graticule:look': look };
-  const raster: SldDrawing = {
+  const raster: SldLayerDraft = {
     type: 'raster',
     paint: members({ 'raster-opacity': opacity }),
     ...(metadata ? { metadata } : {}),
@@ -42,7 +42,7 @@ export function rasterDrawings(symbolizer: XmlElement, context: SldContext): Sld
 }
 
 /** A relief factor of 55 is usual in SLD; MapLibre's half is. */
-function hillshade(relief: XmlElement): SldDrawing {
+function hillshade(relief: XmlElement): SldLayerDraft {
   const factor = readNumberContent(findChild(relief, 'ReliefFactor')) ?? 55;
   return { type: 'hillshade', paint: { 'hillshade-exaggeration': Math.min(1, Math.max(0, factor / 110)) } };
 }
@@ -64,14 +64,14 @@ function channels(symbolizer: XmlElement, context: SldContext): LookDraft {
   }
   const stretches = bandNames.map((channel) => {
     const enhancement = findChild(channel, 'ContrastEnhancement');
-    return enhancement && stretchOf(enhancement, context);
+    return enhancement && readStretch(enhancement, context);
   });
   const rescale = stretches.every((one) => one !== undefined) ? { rescale: stretches } : {};
   return { bands: bands as number[], ...rescale };
 }
 
 /** The range that a linear stretch names; programs write it as options of the vendor. */
-function stretchOf(enhancement: XmlElement, context: SldContext): [number, number] | undefined {
+function readStretch(enhancement: XmlElement, context: SldContext): [number, number] | undefined {
   const method = elements(enhancement).find(({ name }) => name === 'Normalize' || name === 'Histogram');
   const gamma = readNumberContent(findChild(enhancement, 'GammaValue'));
   if (gamma !== undefined && gamma !== 1)
@@ -106,7 +106,7 @@ function colormap(symbolizer: XmlElement, context: SldContext): LookDraft {
 
 /** The ColorMap of SLD 1.0, with the types that GeoServer added. */
 function entriesMap(map: XmlElement, context: SldContext): Colormap {
-  const entries = all(map, 'ColorMapEntry').map(entryOf);
+  const entries = all(map, 'ColorMapEntry').map(parseEntry);
   const type = (map.attributes['type'] ?? 'ramp').toLowerCase();
   if (entries.length > LIMITS.colormapEntries) throw tooMany();
   if (entries.length === 0) throw new Untranslatable('ColorMap', 'The colour map is empty.');
@@ -121,7 +121,7 @@ function entriesMap(map: XmlElement, context: SldContext): Colormap {
   return { kind: 'stops', values, colors };
 }
 
-function entryOf(entry: XmlElement): Entry {
+function parseEntry(entry: XmlElement): Entry {
   const { quantity, opacity } = entry.attributes;
   const value = asNumber(quantity);
   if (value === undefined) throw new Untranslatable('ColorMapEntry', 'A quantity is a number.');

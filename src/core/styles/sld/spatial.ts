@@ -22,7 +22,7 @@ export function spatial(node: XmlElement, context: SldContext): Expr {
   if (name !== 'Within' && type !== 'Point' && type !== 'MultiPoint') {
     context.report.warn(name, 'Only features that lie wholly within the area count.');
   }
-  const within: Expr = ['within', areaOf(node)];
+  const within: Expr = ['within', parseArea(node)];
   return name === 'Disjoint' ? ['!', within] : within;
 }
 
@@ -34,7 +34,7 @@ interface Area {
 }
 
 /** GeoJSON of the geometry of a condition; degrees, longitude first. */
-function areaOf(condition: XmlElement): Area & Record<string, unknown> {
+function parseArea(condition: XmlElement): Area & Record<string, unknown> {
   const geometry = elements(condition).find(({ name }) => READERS.has(name));
   const area = geometry && READERS.get(geometry.name)!(geometry, flips(geometry));
   if (!area) throw new Untranslatable(condition.name, 'Its geometry is neither a box nor an area.');
@@ -62,7 +62,7 @@ function box(node: XmlElement, flipped: boolean): Area {
     .map((name) => findChild(node, name))
     .filter((one) => one !== undefined);
   const places =
-    corners.length === 2 ? corners.flatMap((one) => positions(one, flipped)) : positionsOf(node, flipped);
+    corners.length === 2 ? corners.flatMap((one) => positions(one, flipped)) : readPositions(node, flipped);
   const [low, high] = places;
   if (!low || !high) throw new Untranslatable(node.name, 'A box has two corners.');
   const [w, s, e, n] = [...low, ...high] as const;
@@ -82,7 +82,7 @@ function box(node: XmlElement, flipped: boolean): Area {
 
 function polygon(node: XmlElement, flipped: boolean): Area {
   const rings = elements(node).map((boundary) => {
-    const ring = positionsOf(findChild(boundary, 'LinearRing') ?? boundary, flipped);
+    const ring = readPositions(findChild(boundary, 'LinearRing') ?? boundary, flipped);
     const [first, last] = [ring[0], ring.at(-1)];
     if (!first || ring.length < 4 || first[0] !== last![0] || first[1] !== last![1]) {
       throw new Untranslatable(node.name, 'A ring is closed and has four positions at least.');
@@ -100,7 +100,7 @@ function multiPolygon(node: XmlElement, flipped: boolean): Area {
 }
 
 /** `posList`, several `pos`, `coordinates` of GML 2 or its `coord`. */
-function positionsOf(node: XmlElement, flipped: boolean): Position[] {
+function readPositions(node: XmlElement, flipped: boolean): Position[] {
   return elements(node).flatMap((part) => {
     if (part.name !== 'coord') return positions(part, flipped);
     const pair = ['X', 'Y'].map((axis) => readTextContent(findChild(part, axis)) ?? '').join(' ');

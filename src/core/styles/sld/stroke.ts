@@ -7,9 +7,9 @@ import {
   readConstant,
   readParameterValue,
   rounded,
-  type SldDrawing,
+  type SldLayerDraft,
   type Unit,
-} from './import/drawing.js';
+} from './import/layer-draft.js';
 import { asNumber, findChild, type XmlElement } from './import/xml.js';
 import type { Expr } from './values.js';
 
@@ -27,7 +27,7 @@ export function strokeDrawings(
   context: SldContext,
   unit: Unit,
   offset?: Expr,
-): SldDrawing[] {
+): SldLayerDraft[] {
   const graphic = findChild(stroke, 'GraphicStroke');
   if (graphic) return marksAlong(graphic, context, unit);
   const parameters = new Parameters(stroke, context);
@@ -89,7 +89,7 @@ function dashes(parameters: Parameters, width: Expr, context: SldContext): Expr 
   return even.map((one) => rounded(one! / width));
 }
 
-function marksAlong(holder: XmlElement, context: SldContext, unit: Unit): SldDrawing[] {
+function marksAlong(holder: XmlElement, context: SldContext, unit: Unit): SldLayerDraft[] {
   const graphic = readGraphic(findChild(holder, 'Graphic'), context);
   if (!graphic) return [];
   context.report.warn('GraphicStroke', 'Graphics along a line are symbols of their own at equal distances.');

@@ -6,15 +6,15 @@ import {
   product,
   readParameterValue,
   readSymbolizerUnit,
-  type SldDrawing,
-} from './import/drawing.js';
+  type SldLayerDraft,
+} from './import/layer-draft.js';
 import { elements, findChild, type XmlElement } from './import/xml.js';
 import { rasterDrawings } from './raster.js';
 import { strokeDrawings } from './stroke.js';
 import { textDrawings } from './text.js';
 import type { Expr } from './values.js';
 
-type Reader = (symbolizer: XmlElement, context: SldContext) => SldDrawing[];
+type Reader = (symbolizer: XmlElement, context: SldContext) => SldLayerDraft[];
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
   ['PolygonSymbolizer', polygonDrawings],
@@ -29,7 +29,7 @@ export function isSymbolizer(name: string): boolean {
 }
 
 /** The drawings of a symbolizer, from the lowest to the highest. */
-export function readSymbolizerDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+export function readSymbolizerDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const read = READERS.get(symbolizer.name);
   if (!read) {
     context.report.error(symbolizer.name, `There is no counterpart of ${symbolizer.name.slice(0, 60)}.`);
@@ -50,14 +50,14 @@ export function readSymbolizerDrawings(symbolizer: XmlElement, context: SldConte
   return read(symbolizer, context);
 }
 
-function polygonDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+function polygonDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const unit = readSymbolizerUnit(symbolizer, context);
   const [fill, stroke] = [findChild(symbolizer, 'Fill'), findChild(symbolizer, 'Stroke')];
   const [x, y] = readDisplacement(findChild(symbolizer, 'Displacement'), context) ?? [];
   const offset = readParameterValue(findChild(symbolizer, 'PerpendicularOffset'), context, 'number');
   const moved = members({ 'fill-translate': x === undefined ? undefined : [x, -y!] });
   if (x !== undefined && stroke) context.report.warn('Displacement', 'The outline is not moved.');
-  const filled: SldDrawing[] = fill
+  const filled: SldLayerDraft[] = fill
     ? [{ type: 'fill', paint: { ...fillPaint(fill, context), ...moved } }]
     : [];
   return [...filled, ...(stroke ? strokeDrawings(stroke, context, unit, offset) : [])];
@@ -92,14 +92,14 @@ function wellKnown(graphic: XmlElement): string {
   return name?.content.filter((part) => typeof part === 'string').join('') ?? '';
 }
 
-function lineDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+function lineDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const unit = readSymbolizerUnit(symbolizer, context);
   const offset = readParameterValue(findChild(symbolizer, 'PerpendicularOffset'), context, 'number');
   const stroke = findChild(symbolizer, 'Stroke') ?? { name: 'Stroke', attributes: {}, content: [] };
   return strokeDrawings(stroke, context, unit, offset);
 }
 
-function pointDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+function pointDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const unit = readSymbolizerUnit(symbolizer, context);
   const graphic = readGraphic(findChild(symbolizer, 'Graphic'), context);
   if (!graphic) return [];

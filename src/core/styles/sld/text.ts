@@ -10,10 +10,10 @@ import {
   readParameterValue,
   readSymbolizerUnit,
   rounded,
-  type SldDrawing,
+  type SldLayerDraft,
   times,
   type Unit,
-} from './import/drawing.js';
+} from './import/layer-draft.js';
 import { all, asNumber, findChild, readTextContent, type XmlElement } from './import/xml.js';
 import { shortenName } from './report.js';
 import type { Expr } from './values.js';
@@ -21,7 +21,7 @@ import type { Expr } from './values.js';
 /** The family that stands for those that we do not have. */
 export const FONT_FAMILY = 'Noto Sans';
 
-export function textDrawings(symbolizer: XmlElement, context: SldContext): SldDrawing[] {
+export function textDrawings(symbolizer: XmlElement, context: SldContext): SldLayerDraft[] {
   const unit = readSymbolizerUnit(symbolizer, context);
   const label = findChild(symbolizer, 'Label');
   const text = readParameterValue(label, context, 'string');
@@ -33,14 +33,14 @@ export function textDrawings(symbolizer: XmlElement, context: SldContext): SldDr
     context.report.warn('Graphic', 'The graphic behind the label is not drawn.');
   const font = new Parameters(findChild(symbolizer, 'Font'), context);
   const size = font.get('font-size', 'number') ?? 10;
-  const options = optionsOf(symbolizer);
+  const options = readOptions(symbolizer);
   const layout = {
     'text-field': plain(text),
-    'text-font': fontOf(font, context),
+    'text-font': buildFont(font, context),
     'text-size': length(size, unit) ?? size,
-    ...placementOf(symbolizer, size, options, context),
+    ...readPlacement(symbolizer, size, options, context),
     ...optionMembers(options, size, unit, context),
-    ...priorityOf(symbolizer, context),
+    ...readPriority(symbolizer, context),
   };
   return [{ type: 'symbol', paint: textPaint(symbolizer, context, unit), layout }];
 }
@@ -50,7 +50,7 @@ function plain(text: Expr): Expr {
   return typeof text === 'string' && text.includes('{') ? ['concat', text] : text;
 }
 
-function fontOf(font: Parameters, context: SldContext): Expr {
+function buildFont(font: Parameters, context: SldContext): Expr {
   const family = String(font.constant('font-family', 'string') ?? FONT_FAMILY);
   const isFont = unknownFont([`${family} Regular`]) === undefined;
   if (!isFont) context.report.warn('font-family', `${shortenName(family)} is drawn as ${FONT_FAMILY}.`);
@@ -82,7 +82,7 @@ function textPaint(symbolizer: XmlElement, context: SldContext, unit: Unit): Rec
 }
 
 /** Options of GeoServer beside the standard, by name in small letters. */
-function optionsOf(symbolizer: XmlElement): ReadonlyMap<string, string> {
+function readOptions(symbolizer: XmlElement): ReadonlyMap<string, string> {
   return new Map(
     all(symbolizer, 'VendorOption').map((one) => [
       (one.attributes['name'] ?? '').toLowerCase(),
@@ -91,7 +91,7 @@ function optionsOf(symbolizer: XmlElement): ReadonlyMap<string, string> {
   );
 }
 
-function placementOf(
+function readPlacement(
   symbolizer: XmlElement,
   size: Expr,
   options: ReadonlyMap<string, string>,
@@ -103,7 +103,7 @@ function placementOf(
   const point = findChild(placement, 'PointPlacement');
   const anchor = readAnchor(findChild(point, 'AnchorPoint'), context);
   const moved = readDisplacement(findChild(point, 'Displacement'), context);
-  const em = emOf(size, context, moved !== undefined);
+  const em = computeEm(size, context, moved !== undefined);
   const free = asNumber(options.get('maxdisplacement')) ?? 0;
   const rotation = readParameterValue(findChild(point, 'Rotation'), context, 'number');
   // A label that says nothing of its place stands beside points, to the right, and in the middle of other geometries.
@@ -124,7 +124,7 @@ function variable(first: string, radius: number): Record<string, Expr> {
 }
 
 /** Pixels of an em; MapLibre moves labels by ems. */
-function emOf(size: Expr, context: SldContext, matters: boolean): number {
+function computeEm(size: Expr, context: SldContext, matters: boolean): number {
   if (typeof size === 'number' && size > 0) return size;
   if (matters) context.report.warn('Displacement', 'Labels are moved as for a font size of 10.');
   return 10;
@@ -141,7 +141,7 @@ function linePlacement(
   const repeated = repeat > 0 || readTextContent(findChild(along, 'IsRepeated')) === 'true';
   const spacing = repeat > 0 ? repeat : typeof gap === 'number' && gap > 0 ? gap : undefined;
   const offset = readConstant(findChild(along, 'PerpendicularOffset'), context, 'number');
-  const em = emOf(size, context, offset !== undefined);
+  const em = computeEm(size, context, offset !== undefined);
   const aligned = readTextContent(findChild(along, 'IsAligned')) !== 'false';
   return members({
     'symbol-placement': repeated ? 'line' : 'line-center',
@@ -176,7 +176,7 @@ function optionMembers(
     asNumber(options.get(name)),
   );
   const overlaps = options.get('conflictresolution') === 'false';
-  const em = emOf(size, context, false);
+  const em = computeEm(size, context, false);
   return members({
     'text-max-width': wrap !== undefined && wrap > 0 ? rounded(wrap / em) : undefined,
     'text-padding': space !== undefined && space >= 0 ? length(space, unit) : undefined,
@@ -187,7 +187,7 @@ function optionMembers(
 }
 
 /** The highest priority of GeoServer is the first to be placed. */
-function priorityOf(symbolizer: XmlElement, context: SldContext): Record<string, Expr> {
+function readPriority(symbolizer: XmlElement, context: SldContext): Record<string, Expr> {
   const priority = readParameterValue(findChild(symbolizer, 'Priority'), context, 'number');
   return priority === undefined ? {} : { 'symbol-sort-key': times(priority, -1) };
 }

@@ -12,12 +12,12 @@ export type SldValueKind = 'number' | 'string' | 'boolean' | 'color' | 'unknown'
 export type TargetKind = Exclude<SldValueKind, 'unknown'> | 'any';
 
 /** An expression and what it gives. Of a literal the text: its kind is that of what it is used with. */
-export type Typed =
+export type SldExpression =
   | { readonly kind: SldValueKind; readonly expr: Expr }
   | { readonly kind: 'literal'; readonly text: string };
 
 /** @throws Untranslatable */
-export function converted(value: Typed, target: TargetKind): Expr {
+export function converted(value: SldExpression, target: TargetKind): Expr {
   if (value.kind === 'literal') return literalAs(value.text, target);
   const { kind, expr } = value;
   if (target === 'any' || kind === target) return expr;

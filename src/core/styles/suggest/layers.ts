@@ -26,7 +26,7 @@ function colorBy(field: string, { breaks, entries }: Classes): Expr {
     return [
       'match',
       ['to-string', value],
-      ...entries.flatMap(({ label, color }) => [labelsOf(label, entries), color]),
+      ...entries.flatMap(({ label, color }) => [buildLabels(label, entries), color]),
       OTHER_COLOR,
     ];
   }
@@ -39,7 +39,7 @@ function colorBy(field: string, { breaks, entries }: Classes): Expr {
 }
 
 /** A value as clients may compare it; of values that are one double the first has that one. */
-function labelsOf(label: string, entries: Classes['entries']): Expr {
+function buildLabels(label: string, entries: Classes['entries']): Expr {
   const [digits, rounded] = listIntegerTexts(label);
   if (rounded === undefined) return digits!;
   const first = entries.find((one) => one.label === rounded || listIntegerTexts(one.label)[1] === rounded);

@@ -7,7 +7,7 @@ import {
   type TileMatrixSet,
   type VariableWidth,
 } from './matrix.js';
-import { matrixSet } from './registered.js';
+import { matrixSet } from './registry.js';
 
 /** The JSON encoding of tile matrix sets (OGC 17-083r4, 7.2): reading definitions of others, and writing. */
 
@@ -55,7 +55,7 @@ export function readMatrixSet(document: unknown, crsOf: (crs: unknown) => Crs | 
       title: typeof title === 'string' ? title : (id as string),
       crs,
       crsDocument: crsDocument as string | object,
-      orderedAxes: axesOf(object.orderedAxes, crs),
+      orderedAxes: readAxes(object.orderedAxes, crs),
       ...(typeof uri === 'string' ? { uri } : {}),
       ...(typeof wellKnownScaleSet === 'string' ? { wellKnownScaleSet } : {}),
     },
@@ -71,7 +71,7 @@ function asObject(value: unknown): Json | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
 }
 
-function axesOf(orderedAxes: unknown, crs: Crs): readonly string[] {
+function readAxes(orderedAxes: unknown, crs: Crs): readonly string[] {
   if (
     Array.isArray(orderedAxes) &&
     orderedAxes.length === 2 &&

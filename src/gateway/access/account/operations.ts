@@ -144,7 +144,8 @@ function signOutOperation(deps: AccountDeps): Operation {
     summary: 'Sign out',
     description: 'Ends the session or the bearer token that the request was made with.',
     params: {},
-    ...{ takesToken: true, openQuery: true },
+    takesToken: true,
+    openQuery: true,
     responses: { 204: { description: 'Nobody is signed in any more.' } },
     async run(x) {
       const session = await signOut(x, deps);

@@ -42,7 +42,9 @@ function signIn(providers: OidcProviders): Operation {
     async run({ params, principal, baseUrl }) {
       const enabled = (await providers.list()).filter(({ body }) => body.enabled);
       const page = signInPage({
-        ...{ baseUrl, principal, to: localPath(params.to) ?? `${sitePath(baseUrl)}/` },
+        baseUrl,
+        principal,
+        to: localPath(params.to) ?? `${sitePath(baseUrl)}/`,
         providers: enabled.map(({ id, body }) => ({ key: id, displayName: body.name })),
       });
       return pageReply(page);

@@ -39,13 +39,14 @@ const AuthConfig = Type.Object({
   oidcEnabled: Type.Boolean(),
   providers: Type.Array(Type.Object({ key: Type.String(), displayName: Type.String() })),
   clientCertificates: Type.Object({
-    ...{
-      mode: Type.Enum([...CERTIFICATE_MODES]),
-      environmentId: Type.String(),
-      requiredForAdmin: Type.Boolean(),
-    },
-    ...{ requiredForNative: Type.Boolean(), forwardedCertificateEnabled: Type.Boolean() },
-    ...{ supportedTransports: Names, acceptedIssuerSubjects: Names, acceptedIssuerThumbprints: Names },
+    mode: Type.Enum([...CERTIFICATE_MODES]),
+    environmentId: Type.String(),
+    requiredForAdmin: Type.Boolean(),
+    requiredForNative: Type.Boolean(),
+    forwardedCertificateEnabled: Type.Boolean(),
+    supportedTransports: Names,
+    acceptedIssuerSubjects: Names,
+    acceptedIssuerThumbprints: Names,
     expirationWarningThresholdDays: Type.Union([Type.Integer(), Type.Null()]),
   }),
 });
@@ -86,7 +87,7 @@ export const adminAuth = group(
     report('GET /auth/session', 'Get Admin Auth Session', {
       open: true,
       data: Session,
-      answer: sessionOf,
+      answer: loadSession,
     }),
     action('POST /auth/bearer', 'Issue Console Operator Bearer', {
       description: 'A token for the user of the session that the cookie names. It ends with the session.',
@@ -118,7 +119,9 @@ export const adminAuth = group(
         // Who is signed out here is signed out, whether the provider answers or not.
         const logoutUrl = key === undefined ? undefined : await signIns.logoutUrl(key, baseUrl).catch(noUrl);
         return {
-          ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
+          status: 200,
+          mediaType: 'application/json',
+          cacheControl: 'no-store',
           body: JSON.stringify({ logoutUrl: logoutUrl ?? null }),
           headers: { 'set-cookie': endedSession(baseUrl) },
         };
@@ -139,7 +142,9 @@ export const adminAuth = group(
       async reply({ params, baseUrl }, { identity: { signIns } }) {
         const { authorizeUrl, pending } = await signIns.begin(params.providerKey, baseUrl);
         return {
-          ...{ status: 200, mediaType: 'application/json', cacheControl: 'no-store' },
+          status: 200,
+          mediaType: 'application/json',
+          cacheControl: 'no-store',
           body: JSON.stringify({ authorizeUrl }),
           headers: { 'set-cookie': pendingCookie(baseUrl, pending) },
         };
@@ -182,7 +187,7 @@ export const adminAuth = group(
 
 const noUrl = () => undefined;
 
-async function sessionOf({ principal }: Pick<Exchange, 'principal'>, { identity }: Deps) {
+async function loadSession({ principal }: Pick<Exchange, 'principal'>, { identity }: Deps) {
   const { sessionHash, claims = {} } = principal;
   const session = sessionHash === undefined ? undefined : await identity.sessions.find(sessionHash);
   return {
@@ -200,7 +205,9 @@ function certificatesView({ settings, current }: CertificateTrust) {
   const isRequired = mode === 'RequiredForEnvironment';
   const days = bodies.map(({ expirationWarningThresholdDays }) => expirationWarningThresholdDays);
   return {
-    ...{ mode, environmentId, requiredForAdmin: isRequired || mode === 'RequiredForAdmin' },
+    mode,
+    environmentId,
+    requiredForAdmin: isRequired || mode === 'RequiredForAdmin',
     requiredForNative: isRequired || mode === 'RequiredForNative',
     forwardedCertificateEnabled: mode !== 'Disabled' && header !== '',
     supportedTransports: ['https'],

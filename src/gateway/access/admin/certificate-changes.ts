@@ -24,11 +24,19 @@ import type { MappingBody, ProfilePatch, RevocationBody } from './certificate-bo
 /** Changes of whom client certificates are believed to be; what no schema can say of them is checked here. */
 
 const NEW_PROFILE: TrustProfile = {
-  ...{ environmentId: '', displayName: '', enabled: true },
-  ...{ acceptedIssuerThumbprints: [], acceptedIssuerSubjects: [] },
-  ...{ allowedSanTypes: ['sanUri', 'sanEmail', 'sanDns'], allowSubjectFallback: false },
-  ...{ requireClientAuthenticationEku: true, requireChainTrust: false, chainRevocationMode: 'NoCheck' },
-  ...{ expirationWarningThresholdDays: 30, rotationGracePeriodDays: 0, customTrustAnchorCertificates: [] },
+  environmentId: '',
+  displayName: '',
+  enabled: true,
+  acceptedIssuerThumbprints: [],
+  acceptedIssuerSubjects: [],
+  allowedSanTypes: ['sanUri', 'sanEmail', 'sanDns'],
+  allowSubjectFallback: false,
+  requireClientAuthenticationEku: true,
+  requireChainTrust: false,
+  chainRevocationMode: 'NoCheck',
+  expirationWarningThresholdDays: 30,
+  rotationGracePeriodDays: 0,
+  customTrustAnchorCertificates: [],
 };
 
 /** Throws 400 that names what is wrong. */
@@ -36,7 +44,7 @@ export function changedProfile(
   before: TrustProfile | undefined,
   input: Static<typeof ProfilePatch>,
 ): TrustProfile {
-  const after = { ...(before ?? NEW_PROFILE), ...membersOf(NEW_PROFILE, input) } as Draft;
+  const after = { ...(before ?? NEW_PROFILE), ...buildMembers(NEW_PROFILE, input) } as Draft;
   const { acceptedIssuerThumbprints: thumbprints, acceptedIssuerSubjects: subjects } = after;
   const anchors = after.customTrustAnchorCertificates;
   requireSound([
@@ -64,14 +72,14 @@ export function changedProfile(
     displayName: after.displayName || after.environmentId,
     chainRevocationMode: 'NoCheck',
     acceptedIssuerThumbprints: thumbprints.map((one) => plainFingerprint(one)!),
-    customTrustAnchorCertificates: anchors.flatMap((one) => readAll(one, 'pem').map(pemOf)),
+    customTrustAnchorCertificates: anchors.flatMap((one) => readAll(one, 'pem').map(formatPem)),
   };
 }
 
 type Draft = Omit<TrustProfile, 'chainRevocationMode'> & { chainRevocationMode: string };
 
 /** Members of a shape that an input has. */
-function membersOf<T extends object>(shape: T, input: object): Partial<T> {
+function buildMembers<T extends object>(shape: T, input: object): Partial<T> {
   const entries = Object.entries(input).filter(([name, value]) => name in shape && value !== undefined);
   return Object.fromEntries(entries) as Partial<T>;
 }
@@ -86,11 +94,20 @@ function anchorProblem(pem: string, n: number): BodyProblem | undefined {
   }
 }
 
-const pemOf = ({ x509 }: ReturnType<typeof readAll>[number]) => x509.toString();
+const formatPem = ({ x509 }: ReturnType<typeof readAll>[number]) => x509.toString();
 
 const NEW_MAPPING: CertificateMapping = {
-  ...{ profileId: '', matchType: 'sanUri', matchValue: '', principalId: '', displayName: '' },
-  ...{ roles: [], tenantId: null, environmentScopes: [], enabled: true, notBefore: null, notAfter: null },
+  profileId: '',
+  matchType: 'sanUri',
+  matchValue: '',
+  principalId: '',
+  displayName: '',
+  roles: [],
+  tenantId: null,
+  environmentScopes: [],
+  enabled: true,
+  notBefore: null,
+  notAfter: null,
 };
 
 /** Throws 400 that names what is wrong. */
@@ -99,8 +116,8 @@ export function changedMapping(
   input: Static<typeof MappingBody> & { readonly profileId: string },
 ): CertificateMapping {
   const { notBefore, notAfter, ...members } = input;
-  const times = { ...timeOf('notBefore', notBefore), ...timeOf('notAfter', notAfter) };
-  const after = { ...(before ?? NEW_MAPPING), ...membersOf(NEW_MAPPING, members), ...times };
+  const times = { ...buildTime('notBefore', notBefore), ...buildTime('notAfter', notAfter) };
+  const after = { ...(before ?? NEW_MAPPING), ...buildMembers(NEW_MAPPING, members), ...times };
   const value = plainIdentity(after.matchType, after.matchValue);
   const isOrdered = after.notBefore === null || after.notAfter === null || after.notBefore < after.notAfter;
   requireSound([
@@ -112,7 +129,7 @@ export function changedMapping(
   return { ...after, matchValue, displayName: after.displayName || after.principalId };
 }
 
-function timeOf(name: 'notBefore' | 'notAfter', text: string | null | undefined) {
+function buildTime(name: 'notBefore' | 'notAfter', text: string | null | undefined) {
   if (text === undefined) return {};
   return { [name]: text === null ? null : Date.parse(text) };
 }
@@ -147,9 +164,15 @@ export function newRevocation(
       : problem('fingerprintSha256', 'is missing, and so are issuer and serialNumber in its place'),
   ]);
   return {
-    ...{ profileId, revocationId: revocationId ?? randomUUID(), fingerprintSha256: fingerprint ?? null },
-    ...{ issuer: issuer ?? null, serialNumber: serial ?? null, reason: reason || 'unspecified' },
-    ...{ revokedAt: Date.now(), actor: by, enabled: true },
+    profileId,
+    revocationId: revocationId ?? randomUUID(),
+    fingerprintSha256: fingerprint ?? null,
+    issuer: issuer ?? null,
+    serialNumber: serial ?? null,
+    reason: reason || 'unspecified',
+    revokedAt: Date.now(),
+    actor: by,
+    enabled: true,
   };
 }
 
@@ -163,12 +186,12 @@ export function requireRights(
   { rules }: Services<'rules'>,
 ): void {
   for (const { body } of mappings) {
-    requireHeld(principal, labelsOf(body, rules.current));
+    requireHeld(principal, listLabels(body, rules.current));
     requireBound(principal, body, rules.current);
   }
 }
 
-function labelsOf({ principalId, roles, tenantId }: CertificateMapping, rules: RuleSet): readonly string[] {
+function listLabels({ principalId, roles, tenantId }: CertificateMapping, rules: RuleSet): readonly string[] {
   const tenant = tenantId === null ? [] : [`tenant:${tenantId}`];
   return [...roleLabels(roles), ...rules.labelsOf(roles), `claim:sub=${principalId}`, ...tenant];
 }

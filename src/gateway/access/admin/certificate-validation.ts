@@ -42,8 +42,12 @@ function readable(text: string, encoding: Encoding): Proof | string {
 }
 
 const NOTHING = {
-  ...{ environmentId: null, trustProfileId: null, mappingId: null, principalId: null },
-  ...{ fingerprintSha256: null, daysUntilExpiry: null },
+  environmentId: null,
+  trustProfileId: null,
+  mappingId: null,
+  principalId: null,
+  fingerprintSha256: null,
+  daysUntilExpiry: null,
 };
 
 function without(code: Validation['code'], detail: string): Validation {
@@ -61,9 +65,14 @@ function view(judgement: Judgement, { leaf }: Proof, now: number, { rules }: Ser
       }
     : judgement;
   return {
-    ...{ valid: code === 'success', code, detail },
-    ...{ environmentId: profile?.body.environmentId ?? null, trustProfileId: profile?.id ?? null },
-    ...{ mappingId: mapping?.id ?? null, principalId: mapping?.body.principalId ?? null },
-    ...{ fingerprintSha256: leaf.fingerprint, daysUntilExpiry: daysLeft(leaf, now) },
+    valid: code === 'success',
+    code,
+    detail,
+    environmentId: profile?.body.environmentId ?? null,
+    trustProfileId: profile?.id ?? null,
+    mappingId: mapping?.id ?? null,
+    principalId: mapping?.body.principalId ?? null,
+    fingerprintSha256: leaf.fingerprint,
+    daysUntilExpiry: daysLeft(leaf, now),
   };
 }

@@ -83,8 +83,13 @@ export const ValidationSchema = Type.Object({
 export function mappingView({ id, etag: tag, version, body }: StoredMapping): Static<typeof MappingSchema> {
   const { profileId: _, roles, environmentScopes, notBefore, notAfter, ...members } = body;
   const view = {
-    ...{ mappingId: id, ...members, roles: [...roles], environmentScopes: [...environmentScopes] },
-    ...{ notBefore: optionalTimestamp(notBefore), notAfter: optionalTimestamp(notAfter), revision: version },
+    mappingId: id,
+    ...members,
+    roles: [...roles],
+    environmentScopes: [...environmentScopes],
+    notBefore: optionalTimestamp(notBefore),
+    notAfter: optionalTimestamp(notAfter),
+    revision: version,
   };
   return tagged(view, tag);
 }
@@ -97,7 +102,8 @@ export function revocationView({ etag: tag, body }: StoredRevocation): Static<ty
 export function profileView(whole: WholeProfile): Static<typeof ProfileSchema> {
   const { id, etag: tag, version, body } = whole.profile;
   const view = {
-    ...{ profileId: id, ...body },
+    profileId: id,
+    ...body,
     acceptedIssuerThumbprints: [...body.acceptedIssuerThumbprints],
     acceptedIssuerSubjects: [...body.acceptedIssuerSubjects],
     allowedSanTypes: [...body.allowedSanTypes],

@@ -80,7 +80,7 @@ export const embedKeys = group(
           errors: [400],
           location: ({ embedKey }: Static<typeof IssuedKey>) => `/embed/keys/${embedKey.id}`,
           async answer({ body, principal }, deps) {
-            const scope = scopeOf(body.scope);
+            const scope = readScope(body.scope);
             requireSound(scope.allowedEmbedOrigins.map(originProblem));
             // A page is given no more than its owner may read.
             requireHeld(principal, contentLabels(scope));
@@ -171,7 +171,7 @@ function originProblem(origin: string, n: number) {
     : problem(`scope/allowedEmbedOrigins/${n}`, 'is no origin, such as https://example.org');
 }
 
-function scopeOf(scope: Static<typeof NewScope>): EmbedScope {
+function readScope(scope: Static<typeof NewScope>): EmbedScope {
   return {
     allowedEmbedOrigins: scope.allowedEmbedOrigins,
     allowedServiceOrigins: scope.allowedServiceOrigins ?? [],
@@ -188,8 +188,13 @@ function view(key: StoredEmbedKey, lastUsedAt: number | null = null): Static<typ
   const { id, etag, body, createdAt, createdBy, updatedAt } = key;
   const { name, prefix, scope } = body;
   const members = {
-    ...{ id, name, keyPrefix: prefix, scope: scope as Static<typeof ScopeSchema>, status: keyStatus(body) },
-    ...{ createdBy, ...formatKeyTimes({ ...body, createdAt, updatedAt, lastUsedAt }) },
+    id,
+    name,
+    keyPrefix: prefix,
+    scope: scope as Static<typeof ScopeSchema>,
+    status: keyStatus(body),
+    createdBy,
+    ...formatKeyTimes({ ...body, createdAt, updatedAt, lastUsedAt }),
   };
   return tagged(members, etag);
 }

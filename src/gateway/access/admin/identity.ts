@@ -16,16 +16,24 @@ const Providers = Type.Object({
   enabled: Type.Boolean(),
   providers: Type.Array(
     Type.Object({
-      ...{ type: Type.Enum([...TYPES]), displayName: Type.String(), enabled: Type.Boolean() },
-      ...{ isConfigurationValid: Type.Boolean(), authority: OptionalStringSchema },
-      ...{ callbackPath: OptionalStringSchema, scopes: Type.Array(Type.String()) },
+      type: Type.Enum([...TYPES]),
+      displayName: Type.String(),
+      enabled: Type.Boolean(),
+      isConfigurationValid: Type.Boolean(),
+      authority: OptionalStringSchema,
+      callbackPath: OptionalStringSchema,
+      scopes: Type.Array(Type.String()),
     }),
   ),
 });
 
 const Test = Type.Object({
-  ...{ providerType: Type.String(), isReachable: Type.Boolean(), discoveryUrl: OptionalStringSchema },
-  ...{ issuer: OptionalStringSchema, responseTimeMs: Type.Number(), errorMessage: OptionalStringSchema },
+  providerType: Type.String(),
+  isReachable: Type.Boolean(),
+  discoveryUrl: OptionalStringSchema,
+  issuer: OptionalStringSchema,
+  responseTimeMs: Type.Number(),
+  errorMessage: OptionalStringSchema,
 });
 
 /** Configured identity providers, by their types. */
@@ -43,13 +51,16 @@ export const identity = group({ tag: 'Identity', scope: 'identity', envelope: 'w
     data: Test,
     errors: [404],
     async answer({ params: { providerType } }, { identity: { providers } }) {
-      const isOfType = (one: StoredProvider) => typeOf(one).toLowerCase() === providerType.toLowerCase();
+      const isOfType = (one: StoredProvider) => chooseType(one).toLowerCase() === providerType.toLowerCase();
       const provider = (await providers.list()).find(isOfType);
       if (!provider) throw notFound('identity provider', providerType);
       const start = performance.now();
       const { isReachable, discoveryUrl, issuer, message } = await providers.check(provider);
       return {
-        ...{ providerType: typeOf(provider), isReachable, discoveryUrl, issuer: issuer ?? null },
+        providerType: chooseType(provider),
+        isReachable,
+        discoveryUrl,
+        issuer: issuer ?? null,
         responseTimeMs: performance.now() - start,
         errorMessage: isReachable ? null : message,
       };
@@ -60,12 +71,17 @@ export const identity = group({ tag: 'Identity', scope: 'identity', envelope: 'w
 function view(provider: StoredProvider) {
   const { name, enabled, authority } = provider.body;
   return {
-    ...{ type: typeOf(provider), displayName: name, enabled, isConfigurationValid: true, authority },
-    ...{ callbackPath: '/account/callback', scopes: ['openid', 'profile', 'email'] },
+    type: chooseType(provider),
+    displayName: name,
+    enabled,
+    isConfigurationValid: true,
+    authority,
+    callbackPath: '/account/callback',
+    scopes: ['openid', 'profile', 'email'],
   };
 }
 
-function typeOf({ body }: StoredProvider): IdentityType {
+function chooseType({ body }: StoredProvider): IdentityType {
   if (new URL(body.authority).hostname === 'accounts.google.com') return 'Google';
   return body.providerType === 'AzureAd' ? 'AzureAd' : 'Generic';
 }

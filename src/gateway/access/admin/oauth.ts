@@ -38,13 +38,20 @@ const SCOPE_NAME = '^[\\x21\\x23-\\x5B\\x5D-\\x7E]{1,100}$';
 const Names = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 200 });
 
 const Client = Type.Object({
-  ...{ id: Type.String({ format: 'uuid' }), clientId: Type.String(), name: Type.String() },
+  id: Type.String({ format: 'uuid' }),
+  clientId: Type.String(),
+  name: Type.String(),
   clientType: Type.Enum(['confidential', 'public']),
-  ...{ allowedGrantTypes: Names, allowedScopes: Names, redirectUris: Names },
+  allowedGrantTypes: Names,
+  allowedScopes: Names,
+  redirectUris: Names,
   secretPrefix: OptionalStringSchema,
   status: KeyStatus,
-  ...{ createdAt: TimestampSchema, createdBy: OptionalStringSchema, updatedAt: TimestampSchema },
-  ...{ expiresAt: OptionalTimestampSchema, lastUsedAt: OptionalTimestampSchema },
+  createdAt: TimestampSchema,
+  createdBy: OptionalStringSchema,
+  updatedAt: TimestampSchema,
+  expiresAt: OptionalTimestampSchema,
+  lastUsedAt: OptionalTimestampSchema,
 });
 
 const NewClient = Type.Object({
@@ -91,7 +98,7 @@ export const oauth = group(
         list: implement({
           data: Type.Array(Client),
           async answer({ principal }, { identity: { clients } }) {
-            const tenants = await tenantsOf(clients);
+            const tenants = await loadTenants(clients);
             const own = clients
               .list()
               .then((all) => all.filter((one) => isTenantHolder(principal, tenants(one))));
@@ -107,7 +114,7 @@ export const oauth = group(
           location: ({ client }: Static<typeof IssuedClient>) => `/oauth-clients/${client.id}`,
           async answer({ body, principal }, deps) {
             const { clients } = deps.identity;
-            const about = await clientOf(body, deps);
+            const about = await loadClient(body, deps);
             const labels = await clients.labelsOf(about.allowedScopes);
             requireHeld(principal, labels);
             requireBound(principal, buildHolder(labels), deps.rules.current);
@@ -184,7 +191,7 @@ export const oauth = group(
 );
 
 /** Returns what holds the rights of a client, of which its scopes say the tenant. */
-async function tenantsOf(clients: OAuthClients) {
+async function loadTenants(clients: OAuthClients) {
   const labels = new Map((await clients.scopes()).map(({ id, body }) => [id, body.permissions]));
   return ({ body }: StoredClient) =>
     buildHolder(body.allowedScopes.flatMap((scope) => labels.get(scope) ?? []));
@@ -193,11 +200,11 @@ async function tenantsOf(clients: OAuthClients) {
 /** Throws `not-found`, also for a client of another tenant. */
 async function clientFor(id: string, principal: Principal, clients: OAuthClients): Promise<StoredClient> {
   const client = await clients.get(id);
-  requireTenantHolder(principal, (await tenantsOf(clients))(client), 'OAuth client', id);
+  requireTenantHolder(principal, (await loadTenants(clients))(client), 'OAuth client', id);
   return client;
 }
 
-async function clientOf(body: Static<typeof NewClient>, { identity }: Deps) {
+async function loadClient(body: Static<typeof NewClient>, { identity }: Deps) {
   const { name, clientType = 'confidential', expiresAt } = body;
   const allowedScopes = [...new Set(body.allowedScopes ?? [])];
   const redirectUris = [...new Set(body.redirectUris ?? [])];
@@ -240,11 +247,19 @@ function isRedirect(text: string): boolean {
 function clientView(client: StoredClient, usedAt: number | null = null): Static<typeof Client> {
   const { id, etag, body, createdAt, createdBy, updatedAt } = client;
   const view = {
-    ...{ id, clientId: id, name: body.name, clientType: body.clientType },
-    ...{ allowedGrantTypes: [...body.allowedGrantTypes], allowedScopes: [...body.allowedScopes] },
-    ...{ redirectUris: [...body.redirectUris], secretPrefix: body.secretPrefix },
-    ...{ status: keyStatus(body), createdAt: timestamp(createdAt), createdBy },
-    ...{ updatedAt: timestamp(updatedAt), expiresAt: optionalTimestamp(body.expiresAt) },
+    id,
+    clientId: id,
+    name: body.name,
+    clientType: body.clientType,
+    allowedGrantTypes: [...body.allowedGrantTypes],
+    allowedScopes: [...body.allowedScopes],
+    redirectUris: [...body.redirectUris],
+    secretPrefix: body.secretPrefix,
+    status: keyStatus(body),
+    createdAt: timestamp(createdAt),
+    createdBy,
+    updatedAt: timestamp(updatedAt),
+    expiresAt: optionalTimestamp(body.expiresAt),
     lastUsedAt: optionalTimestamp(usedAt),
   };
   return tagged(view, etag);

@@ -35,13 +35,19 @@ const Text = Type.String({ minLength: 1, maxLength: 200 });
 const RoleMapping = Type.Record(Type.String({ minLength: 1, maxLength: 200 }), Text, { maxProperties: 200 });
 
 const Provider = Type.Object({
-  ...{ providerId: Type.String(), name: Type.String(), providerType: Type.Enum([...PROVIDER_TYPES]) },
-  ...{ authority: Type.String(), clientId: Type.String(), enabled: Type.Boolean() },
-  ...{ isHealthy: Type.Boolean(), lastHealthCheck: OptionalTimestampSchema },
+  providerId: Type.String(),
+  name: Type.String(),
+  providerType: Type.Enum([...PROVIDER_TYPES]),
+  authority: Type.String(),
+  clientId: Type.String(),
+  enabled: Type.Boolean(),
+  isHealthy: Type.Boolean(),
+  lastHealthCheck: OptionalTimestampSchema,
   roleClaim: Type.String(),
   roleMapping: Type.Record(Type.String(), Type.String()),
   tenantClaim: OptionalStringSchema,
-  ...{ createdAt: TimestampSchema, updatedAt: TimestampSchema },
+  createdAt: TimestampSchema,
+  updatedAt: TimestampSchema,
 });
 
 const Ours = {
@@ -53,13 +59,20 @@ const Address = Type.String({ minLength: 1, maxLength: 2000 });
 const Secret = Type.Optional(Type.Union([Type.String({ maxLength: 2000 }), Type.Null()]));
 
 const NewProvider = Type.Object({
-  ...{ name: Text, providerType: Type.Enum([...PROVIDER_TYPES]), authority: Address, clientId: Text },
-  ...{ clientSecret: Secret, enabled: Type.Optional(Type.Boolean()) },
+  name: Text,
+  providerType: Type.Enum([...PROVIDER_TYPES]),
+  authority: Address,
+  clientId: Text,
+  clientSecret: Secret,
+  enabled: Type.Optional(Type.Boolean()),
   ...Ours,
 });
 const ProviderPatch = Type.Object({
-  ...{ name: Type.Optional(Text), authority: Type.Optional(Address), clientId: Type.Optional(Text) },
-  ...{ clientSecret: Secret, enabled: Type.Optional(Type.Boolean()) },
+  name: Type.Optional(Text),
+  authority: Type.Optional(Address),
+  clientId: Type.Optional(Text),
+  clientSecret: Secret,
+  enabled: Type.Optional(Type.Boolean()),
   ...Ours,
 });
 
@@ -134,7 +147,9 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
   action('POST /oidc/providers/{id}/test', 'Test OIDC Provider Connection', {
     params: byId,
     data: Type.Object({
-      ...{ providerId: Type.String(), isReachable: Type.Boolean(), message: Type.String() },
+      providerId: Type.String(),
+      isReachable: Type.Boolean(),
+      message: Type.String(),
       testedAt: TimestampSchema,
     }),
     errors: [404],
@@ -146,8 +161,15 @@ export const oidc = group({ tag: 'OIDC providers', scope: 'oidc', envelope: 'wra
 ]);
 
 const BLANK: OidcProvider = {
-  ...{ name: '', providerType: 'Generic', authority: '', clientId: '', clientSecret: null, enabled: true },
-  ...{ roleClaim: 'roles', roleMapping: {}, tenantClaim: null },
+  name: '',
+  providerType: 'Generic',
+  authority: '',
+  clientId: '',
+  clientSecret: null,
+  enabled: true,
+  roleClaim: 'roles',
+  roleMapping: {},
+  tenantClaim: null,
 };
 
 /** Throws 400 that names what is wrong. */
@@ -157,7 +179,8 @@ function changed(
   { identity }: Deps,
 ): OidcProvider {
   const after: OidcProvider = {
-    ...{ ...before, ...members },
+    ...before,
+    ...members,
     ...(clientSecret === undefined
       ? {}
       : { clientSecret: clientSecret && identity.providers.seal(clientSecret) }),
@@ -194,12 +217,13 @@ function requireRights(
 function view({ id, etag: tag, body, createdAt, updatedAt }: StoredProvider, check?: ProviderCheck) {
   const { clientSecret: _, roleMapping, ...members } = body;
   const data: Static<typeof Provider> = {
-    ...{ providerId: id, ...members, roleMapping: { ...roleMapping } },
-    ...{
-      isHealthy: check?.isReachable ?? false,
-      lastHealthCheck: optionalTimestamp(check?.testedAt ?? null),
-    },
-    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+    providerId: id,
+    ...members,
+    roleMapping: { ...roleMapping },
+    isHealthy: check?.isReachable ?? false,
+    lastHealthCheck: optionalTimestamp(check?.testedAt ?? null),
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
   };
   return tagged(data, tag);
 }

@@ -98,7 +98,10 @@ export const rateLimits = group({ tag: 'Rate limits', scope: 'rate-limits', enve
       const { requestsPerWindow: most, windowDurationSeconds: window } = limit.policy;
       const remaining = Math.floor(left);
       return {
-        ...{ key, policyId: limit.id, requestsConsumed: most - remaining, requestsRemaining: remaining },
+        key,
+        policyId: limit.id,
+        requestsConsumed: most - remaining,
+        requestsRemaining: remaining,
         windowResetsAt: timestamp(Date.now() + ((most - left) / most) * window * 1000),
       };
     },

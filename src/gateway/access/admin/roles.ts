@@ -77,7 +77,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         async answer({ body: { name, description = null }, principal }, deps) {
           await requireFree(name, undefined, deps);
           const role = { name, description, permissions: [] } satisfies Role;
-          const stored = await rulesOf(deps).create(KIND, randomUUID(), role, formatActor(principal));
+          const stored = await openRules(deps).create(KIND, randomUUID(), role, formatActor(principal));
           await deps.settle();
           return view(stored);
         },
@@ -86,7 +86,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         params: byId,
         data: RoleSchema,
         errors: [404],
-        answer: ({ params }, deps) => roleOf(params.id, deps),
+        answer: ({ params }, deps) => loadRole(params.id, deps),
       }),
       update: implement({
         description: 'A new name is that of another role: users and policies keep the old one.',
@@ -112,7 +112,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         errors: [404, 412],
         async answer(x, deps) {
           await requireOver(x, deps);
-          if (!(await rulesOf(deps).remove(KIND, x.params.id, readIfMatch(x))))
+          if (!(await openRules(deps).remove(KIND, x.params.id, readIfMatch(x))))
             throw notFound(KIND, x.params.id);
           await deps.settle();
           return new Acknowledgement('The role is deleted.');
@@ -128,7 +128,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         params: byId,
         data: Type.Array(GrantSchema),
         errors: [404],
-        answer: async ({ params }, deps) => grantsOf(await roleOf(params.id, deps)),
+        answer: async ({ params }, deps) => listGrants(await loadRole(params.id, deps)),
       }),
       set: implement({
         description: 'Replaces all grants. An operation that this server does not know grants nothing.',
@@ -142,7 +142,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
           requireHeld(x.principal, permissions.flatMap(listPermissionLabels));
           await requireOver(x, deps);
           const changed = await changeRole(x, deps, (role) => ({ ...role, permissions }));
-          return grantsOf(view(changed));
+          return listGrants(view(changed));
         },
       }),
     },
@@ -157,7 +157,7 @@ async function requireOver(
   { params, principal }: { readonly params: { readonly id: string }; readonly principal: Principal },
   deps: Deps,
 ): Promise<void> {
-  const { permissions } = await roleOf(params.id, deps);
+  const { permissions } = await loadRole(params.id, deps);
   requireHeld(principal, permissions.flatMap(listPermissionLabels));
 }
 
@@ -166,7 +166,7 @@ async function changeRole(
   deps: Deps,
   change: (role: Role) => Role,
 ): Promise<StoredDocument<Role>> {
-  const changed = await rulesOf(deps).update(
+  const changed = await openRules(deps).update(
     KIND,
     x.params.id,
     formatActor(x.principal),
@@ -177,9 +177,9 @@ async function changeRole(
   return changed;
 }
 
-const rulesOf = ({ state }: Deps) => state.documents.announcing('access');
+const openRules = ({ state }: Deps) => state.documents.announcing('access');
 
-async function roleOf(id: string, { state }: Deps): Promise<RoleView> {
+async function loadRole(id: string, { state }: Deps): Promise<RoleView> {
   const builtIn = BUILT_IN_ROLES.find((role) => role.id === id);
   if (builtIn) return builtInView(builtIn);
   const stored = await state.documents.get<Role>(KIND, id);
@@ -206,13 +206,18 @@ function grantProblem({ service, layer, operation }: Grant, n: number, { permiss
 }
 
 /** The grants of a role change with the role. */
-const grantsOf = (role: RoleView): RoleView['permissions'] => sameState([...role.permissions], role);
+const listGrants = (role: RoleView): RoleView['permissions'] => sameState([...role.permissions], role);
 
 function view({ id, etag, body, createdAt, updatedAt }: StoredDocument<Role>): RoleView {
   const { name, description, permissions } = body;
   const role = {
-    ...{ roleId: id, name, description, isBuiltIn: false, permissions: [...permissions] },
-    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+    roleId: id,
+    name,
+    description,
+    isBuiltIn: false,
+    permissions: [...permissions],
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
   };
   return tagged(role, etag);
 }
@@ -220,7 +225,12 @@ function view({ id, etag, body, createdAt, updatedAt }: StoredDocument<Role>): R
 function builtInView({ id, name, description, permissions }: BuiltInRole): RoleView {
   const since = timestamp(0);
   return {
-    ...{ roleId: id, name, description, isBuiltIn: true, permissions: [...permissions] },
-    ...{ createdAt: since, updatedAt: since },
+    roleId: id,
+    name,
+    description,
+    isBuiltIn: true,
+    permissions: [...permissions],
+    createdAt: since,
+    updatedAt: since,
   };
 }

@@ -65,7 +65,7 @@ export const rowPolicies = group(
       make(input, deps, principal) {
         const { comparison = 'in', description = null, filter = null, ...scope } = input;
         const { attribute = null, claimType = null, ...rest } = scope;
-        const compared = { attribute, claimType, comparison: comparisonOf(comparison) };
+        const compared = { attribute, claimType, comparison: chooseComparison(comparison) };
         const policy = { ...rest, ...compared, filter, description };
         requireRowPolicy(policy, ruleTargets(principal, deps));
         return policy;
@@ -75,7 +75,7 @@ export const rowPolicies = group(
   ),
 );
 
-function comparisonOf(text: string): RowComparison {
+function chooseComparison(text: string): RowComparison {
   const lower = text.toLowerCase();
   return (
     ROW_COMPARISONS.find((one) => SPELLINGS[one].includes(lower)) ??

@@ -43,7 +43,8 @@ const NewTenant = Type.Object({
   ),
   requestsPerDay: Type.Optional(
     Type.Integer({
-      ...{ minimum: 0, maximum: 1_000_000_000_000 },
+      minimum: 0,
+      maximum: 1_000_000_000_000,
       description: 'Requests of its callers that are answered in a day of UTC; any number when absent.',
     }),
   ),
@@ -118,7 +119,10 @@ export const tenants = group({ tag: 'Tenants', scope: 'tenants', envelope: 'wrap
     async answer({ principal }, deps) {
       const usages = (await deps.tenants.usages()).filter((one) => isTenantHolder(principal, one));
       const records = usages.map(({ tenantId, day, requests, countedAt }) => ({
-        ...{ tenantId, requestCount: requests, capturedAt: timestamp(countedAt), day },
+        tenantId,
+        requestCount: requests,
+        capturedAt: timestamp(countedAt),
+        day,
       }));
       return { records };
     },

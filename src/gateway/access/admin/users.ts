@@ -61,7 +61,8 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped', 
         errors: [400],
         async answer({ params: { active, role, source, offset, limit }, principal: { tenantId } }, deps) {
           const { users: found, total } = await deps.users.list({
-            ...{ offset, limit },
+            offset,
+            limit,
             ...(source === undefined ? {} : { source }),
             ...(role === undefined ? {} : { role }),
             ...(tenantId === undefined ? {} : { tenantId }),

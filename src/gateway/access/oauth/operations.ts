@@ -104,7 +104,9 @@ function rotate({ signing }: OAuthDeps): Operation {
 /** Caches hold it for less than a key is published before it signs. */
 function document(value: unknown): Reply {
   return {
-    ...{ status: 200, mediaType: 'application/json', body: JSON.stringify(value) },
+    status: 200,
+    mediaType: 'application/json',
+    body: JSON.stringify(value),
     cacheControl: 'public, max-age=300',
   };
 }

@@ -31,7 +31,7 @@ export async function tokenReply(
   request: TokenRequest,
   deps: OAuthDeps,
 ): Promise<Reply> {
-  const credentials = credentialsOf(x.header('authorization'), request);
+  const credentials = readCredentials(x.header('authorization'), request);
   if (credentials === 'both') return refusal('invalid_request', 'Send the client secret in one place.');
   const { clients } = deps;
   const client =
@@ -42,7 +42,7 @@ export async function tokenReply(
   if (grant !== GRANT) return refusal('unsupported_grant_type', `The one grant type is ${GRANT}.`);
   if (!client.body.allowedGrantTypes.includes(GRANT))
     return refusal('unauthorized_client', `The client may not use ${GRANT}.`);
-  const scopes = scopesOf(client, request.scope);
+  const scopes = listScopes(client, request.scope);
   if (!scopes) return refusal('invalid_scope', 'The client may not have one of the scopes.');
   return grantReply(x.baseUrl, client, scopes, deps);
 }
@@ -56,35 +56,43 @@ async function grantReply(
   const now = Math.floor(Date.now() / 1000);
   const scope = scopes.join(' ');
   const token = await signing.sign({
-    ...{ iss: issuer, sub: client.id, client_id: client.id, scope, jti: crypto.randomUUID() },
-    ...{ iat: now, exp: now + LIMITS.clientTokenSeconds },
+    iss: issuer,
+    sub: client.id,
+    client_id: client.id,
+    scope,
+    jti: crypto.randomUUID(),
+    iat: now,
+    exp: now + LIMITS.clientTokenSeconds,
   });
   await clients.used(client.id);
   return reply(200, {
-    ...{ access_token: token, token_type: 'Bearer', expires_in: LIMITS.clientTokenSeconds, scope },
+    access_token: token,
+    token_type: 'Bearer',
+    expires_in: LIMITS.clientTokenSeconds,
+    scope,
   });
 }
 
 /** Scopes of the request, or all that the client may have; undefined when it may not have one of them. */
-function scopesOf({ body }: StoredClient, scope: string | undefined): readonly string[] | undefined {
+function listScopes({ body }: StoredClient, scope: string | undefined): readonly string[] | undefined {
   const scopes = [...new Set((scope ?? '').split(' ').filter(Boolean))];
   if (scopes.length === 0) return body.allowedScopes;
   return scopes.every((one) => body.allowedScopes.includes(one)) ? scopes : undefined;
 }
 
 /** By `client_secret_basic` or `client_secret_post`; a client that uses both is refused. */
-function credentialsOf(
+function readCredentials(
   authorization: string | undefined,
   { client_id: id, client_secret: secret }: TokenRequest,
 ): { id: string; secret: string } | 'both' | undefined {
   if (authorization === undefined)
     return id !== undefined && secret !== undefined ? { id, secret } : undefined;
   if (secret !== undefined) return 'both';
-  return basicOf(authorization);
+  return parseBasic(authorization);
 }
 
 /** Name and secret are form-encoded within Basic (RFC 6749, 2.3.1). */
-function basicOf(authorization: string): { id: string; secret: string } | undefined {
+function parseBasic(authorization: string): { id: string; secret: string } | undefined {
   const [, value] = /^basic +(\S+)$/i.exec(authorization) ?? [];
   const pair = Buffer.from(value ?? '', 'base64').toString('utf8');
   const colon = pair.indexOf(':');
@@ -106,7 +114,10 @@ function refusal(error: TokenError, description: string): Reply {
 
 function reply(status: number, document: unknown): Reply {
   return {
-    ...{ status, mediaType: 'application/json', body: JSON.stringify(document), cacheControl: 'no-store' },
+    status,
+    mediaType: 'application/json',
+    body: JSON.stringify(document),
+    cacheControl: 'no-store',
     headers: { pragma: 'no-cache' },
   };
 }

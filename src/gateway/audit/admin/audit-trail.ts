@@ -6,7 +6,7 @@ import type { AuditEvent } from '../../../stores/audit/audit.js';
 import type { AuditBacklog } from '../../../stores/audit/audit-backlog.js';
 import { AuditScope, inAuditScope } from '../../../stores/audit/audit-scope.js';
 import type { State } from '../../../stores/state/state.js';
-import type { AuditedRequest, Auditing } from '../../http/audited-request.js';
+import type { AuditedRequest, RequestAuditor } from '../../http/audited-request.js';
 import type { CredentialScheme } from '../../http/requests/request-credentials.js';
 import { EventLimiter } from '../../streams/admin/event-limiter.js';
 
@@ -34,7 +34,7 @@ interface Facts {
 }
 
 /** Writes what happened; docs/auditing.md says what is an event. */
-export function auditTrail({ state, backlog, onError }: AuditTrailOptions): Auditing {
+export function auditTrail({ state, backlog, onError }: AuditTrailOptions): RequestAuditor {
   const limiter = new EventLimiter();
   const takeRefusal = ({ remoteIp, operation }: AuditedRequest, status: number) =>
     limiter.take(`${remoteIp} ${operation.id} ${status}`);

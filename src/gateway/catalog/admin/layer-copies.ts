@@ -26,22 +26,38 @@ export function copyView({ stored, collection }: PublishedCopy): PublishedLayerB
   const { schema, table, layerName } = stored.body;
   const { id, layerId, description, about = {}, storageCrs, service = SERVICE, source } = collection;
   return {
-    ...{ layerId, layerName, schema, table, collectionId: id, description: description || null },
-    ...{
-      geometryType: source.geometryType,
-      primaryKey: source.idColumn,
-      fieldCount: source.fields.length + 1,
-    },
+    layerId,
+    layerName,
+    schema,
+    table,
+    collectionId: id,
+    description: description || null,
+    geometryType: source.geometryType,
+    primaryKey: source.idColumn,
+    fieldCount: source.fields.length + 1,
     srid: storageCrs.isPlane ? null : storageCrs.epsg || null,
-    ...{ enabled: !collection.isDisabled, serviceName: service, license: about.license ?? null },
-    ...{ licenseUrl: about.licenseUrl ?? null, attribution: about.attribution ?? null },
-    ...{ publisher: about.publisher ?? null, sourceUrl: about.sourceUrl ?? null, owner: 'api' },
+    enabled: !collection.isDisabled,
+    serviceName: service,
+    license: about.license ?? null,
+    licenseUrl: about.licenseUrl ?? null,
+    attribution: about.attribution ?? null,
+    publisher: about.publisher ?? null,
+    sourceUrl: about.sourceUrl ?? null,
+    owner: 'api',
   };
 }
 
 /** What is not looked at before a copy is made is not told. */
 export const copyReport = (checks: TableCheck[]): TableReport => ({
-  ...{ checks, fields: [], geometryColumn: null, geometryType: null, primaryKey: null },
-  ...{ identity: 'unresolved', sourceSrid: null, estimatedRows: null, featureCount: null },
-  ...{ nullGeometries: null, invalidGeometries: null },
+  checks,
+  fields: [],
+  geometryColumn: null,
+  geometryType: null,
+  primaryKey: null,
+  identity: 'unresolved',
+  sourceSrid: null,
+  estimatedRows: null,
+  featureCount: null,
+  nullGeometries: null,
+  invalidGeometries: null,
 });

@@ -99,7 +99,7 @@ export function layerExport(
       const { id } = layerOf(asked, deps);
       const collection = findCollection(deps.visible(x.principal), id);
       if (!hasFeatures(collection)) throw notFound('feature layer', `${asked.layerId}`);
-      const request = requestOf(asked);
+      const request = readRequest(asked);
       const plan = planExport(collection, request);
       const total = await deps.exports.count(x, plan);
       if (isLong(total)) {
@@ -123,7 +123,7 @@ export function layerExport(
   });
 }
 
-function requestOf({
+function readRequest({
   format,
   where,
   bbox,

@@ -17,7 +17,7 @@ import type { AnyNumber } from '../../../core/values/exact-number.js';
 import { hidingSettings } from '../../../services/access/rules/hidden.js';
 import { isAdministrator } from '../../../services/access/rules/policy.js';
 import { checkLayer, domainProblem, hasField } from '../../../services/catalog/layers/checks.js';
-import { permanentRows } from '../../../services/catalog/layers/settled.js';
+import { permanentRows } from '../../../services/catalog/layers/effective-collection.js';
 import type { ServicesOf } from '../../admin/deps.js';
 import { OptionalStringSchema, TimestampSchema, timestamp } from '../../admin/envelope.js';
 import { createRowBuilders, jsonBody } from '../../admin/kit.js';
@@ -90,7 +90,7 @@ export const fields = {
       requireFields(body.fields, collection);
       if (changesHidden(body.fields, deps.layers.settingsOf(collection).fields))
         requireWhole([collection], 'read', principal, deps);
-      const named = new Map(body.fields.map((one) => [one.name, settingsOf(one)]));
+      const named = new Map(body.fields.map((one) => [one.name, readSettings(one)]));
       const others = (deps.layers.settingsOf(collection).fields ?? []).filter(({ name }) => !named.has(name));
       const changed = [...others, ...named.values()].filter((one) => Object.keys(one).length > 1);
       await deps.layers.put(
@@ -193,7 +193,7 @@ export const relationships = {
     errors: [400, 404],
     async answer({ params, body, principal }, deps) {
       const collection = requireFeatures(params.layerId, deps);
-      const related = body.relationships.map(relationshipOf);
+      const related = body.relationships.map(readRelationship);
       requireRelationships(related, collection, deps);
       await deps.layers.put(
         collection,
@@ -264,7 +264,12 @@ function fieldsView(collection: VectorCollection, { layers }: Deps): Static<type
   const views = collection.source.fields.map(({ name, type, title, range, generated = false }) => {
     const { hidden = false, domain, order = null } = settings.get(name) ?? {};
     return {
-      ...{ name, type, alias: title ?? null, hidden, editable: !generated, order },
+      name,
+      type,
+      alias: title ?? null,
+      hidden,
+      editable: !generated,
+      order,
       domain:
         domain?.type === 'codedValue'
           ? { ...domain, codedValues: [...domain.codedValues] }
@@ -276,7 +281,7 @@ function fieldsView(collection: VectorCollection, { layers }: Deps): Static<type
   return { layerId: collection.layerId, fields: views };
 }
 
-function settingsOf({
+function readSettings({
   name,
   alias,
   hidden,
@@ -328,7 +333,7 @@ function requireFilter(permanent: Parameters<typeof permanentRows>[0], collectio
   }
 }
 
-function relationshipOf(input: Static<typeof RelationshipInput>): Relationship {
+function readRelationship(input: Static<typeof RelationshipInput>): Relationship {
   const { id, description, cardinality, role, esriRelationshipId, ...rest } = input;
   return {
     id: id ?? randomUUID(),

@@ -39,46 +39,86 @@ const Place = Type.String({ minLength: 1, maxLength: 1024 });
 const Fields = Type.Optional(Type.Array(Identifier, { maxItems: 1600 }));
 
 const Publish = Type.Object({
-  ...{ schema: Place, table: Place, layerName: Type.Optional(Name), description: Note },
-  ...{
-    geometryColumn: Type.Optional(Identifier),
-    geometryType: Type.Optional(Type.String({ maxLength: 40 })),
-  },
-  ...{ srid: Type.Optional(Srid), primaryKey: Type.Optional(Identifier), fields: Fields },
-  ...{ serviceName: Type.Optional(Name), enabled: Type.Optional(Type.Boolean()) },
-  ...{ license: Note, licenseUrl: Note, attribution: Note, publisher: Note, sourceUrl: Note },
+  schema: Place,
+  table: Place,
+  layerName: Type.Optional(Name),
+  description: Note,
+  geometryColumn: Type.Optional(Identifier),
+  geometryType: Type.Optional(Type.String({ maxLength: 40 })),
+  srid: Type.Optional(Srid),
+  primaryKey: Type.Optional(Identifier),
+  fields: Fields,
+  serviceName: Type.Optional(Name),
+  enabled: Type.Optional(Type.Boolean()),
+  license: Note,
+  licenseUrl: Note,
+  attribution: Note,
+  publisher: Note,
+  sourceUrl: Note,
 });
 const Validate = Type.Object({
-  ...{ schema: Place, table: Place, layerName: Type.Optional(Name) },
-  ...{ serviceName: Type.Optional(Name), geometryColumn: Type.Optional(Identifier) },
-  ...{ primaryKey: Type.Optional(Identifier), targetSrid: Type.Optional(Srid), fields: Fields },
-  ...{ srid: Type.Optional(Srid), geometryType: Type.Optional(Type.String({ maxLength: 40 })) },
+  schema: Place,
+  table: Place,
+  layerName: Type.Optional(Name),
+  serviceName: Type.Optional(Name),
+  geometryColumn: Type.Optional(Identifier),
+  primaryKey: Type.Optional(Identifier),
+  targetSrid: Type.Optional(Srid),
+  fields: Fields,
+  srid: Type.Optional(Srid),
+  geometryType: Type.Optional(Type.String({ maxLength: 40 })),
 });
 type Publish = Static<typeof Publish>;
 
 const Check = Type.Object({
-  ...{ code: Type.String(), severity: Type.Enum(['pass', 'warning', 'error']), message: Type.String() },
-  ...{ expected: OptionalStringSchema, actual: OptionalStringSchema },
+  code: Type.String(),
+  severity: Type.Enum(['pass', 'warning', 'error']),
+  message: Type.String(),
+  expected: OptionalStringSchema,
+  actual: OptionalStringSchema,
 });
 const ValidatedField = Type.Object({
-  ...{ name: Type.String(), dataType: Type.String(), fieldType: Type.String(), isNullable: Type.Boolean() },
-  ...{ isPrimaryKey: Type.Boolean(), isSelected: Type.Boolean(), maxLength: OptionalInteger },
+  name: Type.String(),
+  dataType: Type.String(),
+  fieldType: Type.String(),
+  isNullable: Type.Boolean(),
+  isPrimaryKey: Type.Boolean(),
+  isSelected: Type.Boolean(),
+  maxLength: OptionalInteger,
 });
 const Validation = Type.Object({
-  ...{ isValid: Type.Boolean(), status: Type.Enum(['valid', 'warning', 'invalid']) },
-  ...{ schema: Type.String(), table: Type.String(), layerName: OptionalStringSchema },
-  ...{ serviceName: Type.String(), geometryColumn: OptionalStringSchema, geometryType: OptionalStringSchema },
-  ...{ primaryKey: OptionalStringSchema, objectIdStrategy: Type.String(), sourceSrid: OptionalInteger },
-  ...{ serviceSrid: OptionalInteger, targetSrid: OptionalInteger, estimatedRows: OptionalInteger },
-  ...{ featureCount: OptionalInteger, nullGeometryCount: OptionalInteger },
-  ...{ invalidGeometryCount: OptionalInteger, checks: Type.Array(Check), fields: Type.Array(ValidatedField) },
+  isValid: Type.Boolean(),
+  status: Type.Enum(['valid', 'warning', 'invalid']),
+  schema: Type.String(),
+  table: Type.String(),
+  layerName: OptionalStringSchema,
+  serviceName: Type.String(),
+  geometryColumn: OptionalStringSchema,
+  geometryType: OptionalStringSchema,
+  primaryKey: OptionalStringSchema,
+  objectIdStrategy: Type.String(),
+  sourceSrid: OptionalInteger,
+  serviceSrid: OptionalInteger,
+  targetSrid: OptionalInteger,
+  estimatedRows: OptionalInteger,
+  featureCount: OptionalInteger,
+  nullGeometryCount: OptionalInteger,
+  invalidGeometryCount: OptionalInteger,
+  checks: Type.Array(Check),
+  fields: Type.Array(ValidatedField),
 });
 const ExtentRefresh = Type.Object({
-  ...{ serviceName: Type.String(), refreshedLayerCount: I, layersWithExtent: I, layersWithoutExtent: I },
+  serviceName: Type.String(),
+  refreshedLayerCount: I,
+  layersWithExtent: I,
+  layersWithoutExtent: I,
   serviceExtentUpdated: Type.Boolean(),
   layers: Type.Array(
     Type.Object({
-      ...{ layerId: I, layerName: Type.String(), hasExtent: Type.Boolean(), extentSrid: OptionalInteger },
+      layerId: I,
+      layerName: Type.String(),
+      hasExtent: Type.Boolean(),
+      extentSrid: OptionalInteger,
     }),
   ),
 });
@@ -120,7 +160,7 @@ export const publishedLayerOperations = group(
       errors: [400, 404, 409, 422, 503],
       async answer({ params, body, principal }, deps) {
         const connection = await deps.connections.get(params.id);
-        return openPublications(connection, deps).publish(layerOf(body), principal);
+        return openPublications(connection, deps).publish(readLayer(body), principal);
       },
     }),
     action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
@@ -160,7 +200,7 @@ export const publishedLayerOperations = group(
       errors: [400, 404, 503],
       async answer({ params, body }, deps) {
         const publications = openPublications(await deps.connections.get(params.id), deps);
-        return validationView(body, await publications.validate(choiceOf(body), body.layerName));
+        return validationView(body, await publications.validate(readChoice(body), body.layerName));
       },
     }),
     action('POST /connections/{id}/layers/extents/refresh', 'Refresh Layer Extents', {
@@ -180,7 +220,10 @@ export const publishedLayerOperations = group(
         'Looks at the table anew, counts its rows, and drops what caches hold of the layer. A copy is made anew, by a job whose end the answer waits for.',
       params: { id: connectionId, layerId: layerIdParam },
       data: Type.Object({
-        ...{ layerId: I, layerName: Type.String(), schema: Type.String(), table: Type.String() },
+        layerId: I,
+        layerName: Type.String(),
+        schema: Type.String(),
+        table: Type.String(),
         materializedFeatureCount: I,
       }),
       errors: [400, 404, 409, 422, 503],
@@ -236,7 +279,7 @@ const TYPES =
   /^(Point|LineString|Polygon|MultiPoint|MultiLineString|MultiPolygon|GeometryCollection|Geometry)(ZM|Z|M)?$/i;
 
 /** An empty list of fields is the same as none. */
-function choiceOf(body: Static<typeof Validate>): TableChoice {
+function readChoice(body: Static<typeof Validate>): TableChoice {
   const { schema, table, geometryColumn, primaryKey, srid, geometryType, fields = [] } = body;
   requireSound([
     geometryType === undefined || TYPES.test(geometryType)
@@ -244,7 +287,8 @@ function choiceOf(body: Static<typeof Validate>): TableChoice {
       : problem('geometryType', 'must be a type as Point or MultiPolygon'),
   ]);
   return {
-    ...{ schema, table },
+    schema,
+    table,
     ...(geometryColumn === undefined ? {} : { geometryColumn }),
     ...(primaryKey === undefined ? {} : { key: primaryKey }),
     ...(srid === undefined ? {} : { srid }),
@@ -253,14 +297,21 @@ function choiceOf(body: Static<typeof Validate>): TableChoice {
   };
 }
 
-function layerOf(body: Publish): NewLayer {
+function readLayer(body: Publish): NewLayer {
   const { table, layerName = table, serviceName = SERVICE, enabled = true } = body;
   const { description, license, licenseUrl, attribution, publisher, sourceUrl } = body;
   requireSound([addressProblem('licenseUrl', licenseUrl), addressProblem('sourceUrl', sourceUrl)]);
   return {
-    ...{ choice: choiceOf(body), layerName, serviceName, enabled },
-    ...{ description: description ?? null, license: license ?? null, licenseUrl: licenseUrl ?? null },
-    ...{ attribution: attribution ?? null, publisher: publisher ?? null, sourceUrl: sourceUrl ?? null },
+    choice: readChoice(body),
+    layerName,
+    serviceName,
+    enabled,
+    description: description ?? null,
+    license: license ?? null,
+    licenseUrl: licenseUrl ?? null,
+    attribution: attribution ?? null,
+    publisher: publisher ?? null,
+    sourceUrl: sourceUrl ?? null,
   };
 }
 
@@ -278,19 +329,20 @@ function validationView(
   return {
     isValid,
     status: isValid ? (severities.includes('warning') ? 'warning' : 'valid') : 'invalid',
-    ...{ schema, table, layerName, serviceName },
-    ...{ geometryColumn: tableReport.geometryColumn, geometryType: tableReport.geometryType },
-    ...{
-      primaryKey: tableReport.primaryKey,
-      objectIdStrategy: tableReport.identity,
-      sourceSrid: tableReport.sourceSrid,
-    },
-    ...{
-      serviceSrid: tableReport.sourceSrid,
-      targetSrid: targetSrid ?? null,
-      estimatedRows: tableReport.estimatedRows,
-    },
-    ...{ featureCount: tableReport.featureCount, nullGeometryCount: tableReport.nullGeometries },
+    schema,
+    table,
+    layerName,
+    serviceName,
+    geometryColumn: tableReport.geometryColumn,
+    geometryType: tableReport.geometryType,
+    primaryKey: tableReport.primaryKey,
+    objectIdStrategy: tableReport.identity,
+    sourceSrid: tableReport.sourceSrid,
+    serviceSrid: tableReport.sourceSrid,
+    targetSrid: targetSrid ?? null,
+    estimatedRows: tableReport.estimatedRows,
+    featureCount: tableReport.featureCount,
+    nullGeometryCount: tableReport.nullGeometries,
     invalidGeometryCount: tableReport.invalidGeometries,
     checks: tableReport.checks.map((check) => ({ expected: null, actual: null, ...check })),
     fields: tableReport.fields,
@@ -302,13 +354,18 @@ function extentView(
   { layers, changed }: { layers: readonly StoredLayer[]; changed: boolean },
 ): Static<typeof ExtentRefresh> {
   const views = layers.map(({ body: { layerId, layerName, info } }) => ({
-    ...{ layerId, layerName, hasExtent: (info.extent84 ?? info.extent) !== undefined },
+    layerId,
+    layerName,
+    hasExtent: (info.extent84 ?? info.extent) !== undefined,
     extentSrid: info.extent84 ? 4326 : null,
   }));
   const layersWithExtent = views.filter(({ hasExtent }) => hasExtent).length;
   return {
-    ...{ serviceName, refreshedLayerCount: views.length, layersWithExtent },
+    serviceName,
+    refreshedLayerCount: views.length,
+    layersWithExtent,
     layersWithoutExtent: views.length - layersWithExtent,
-    ...{ serviceExtentUpdated: changed, layers: views },
+    serviceExtentUpdated: changed,
+    layers: views,
   };
 }

@@ -120,7 +120,8 @@ const ABOUT = { tag: 'Services', scope: 'services', envelope: 'wrapped', isForTe
 export const services = group(ABOUT, [
   report('GET /services', 'List Services', {
     data: Type.Array(ServiceSummary),
-    answer: async ({ principal }, deps) => serviceNames(deps).map((name) => summaryOf(name, principal, deps)),
+    answer: async ({ principal }, deps) =>
+      serviceNames(deps).map((name) => buildSummary(name, principal, deps)),
   }),
   report(`GET ${SETTINGS}`, 'Get Service Settings', {
     params: { serviceName },
@@ -128,7 +129,7 @@ export const services = group(ABOUT, [
     errors: [404],
     async answer({ params }, deps) {
       requireServiceName(params.serviceName, deps);
-      return settingsOf(params.serviceName, deps);
+      return describeSettings(params.serviceName, deps);
     },
   }),
   action('PUT /services/{serviceName}/protocols', 'Update Service Protocols', {
@@ -143,12 +144,12 @@ export const services = group(ABOUT, [
     async answer({ params, body, principal }, deps) {
       requireServiceName(params.serviceName, deps);
       const names = Array.isArray(body) ? body : body.enabledProtocols;
-      requireWhole(layersOf(params.serviceName, deps), 'read', principal, deps);
+      requireWhole(listLayers(params.serviceName, deps), 'read', principal, deps);
       const enabled = new Set(names.map((name) => name.toLowerCase()));
       const protocols = PROTOCOLS.filter((one) => enabled.has(one.toLowerCase()));
       const change = { protocols: protocols.length === PROTOCOLS.length ? undefined : protocols };
       await deps.layers.putService(params.serviceName, change, formatActor(principal));
-      return settingsOf(params.serviceName, deps);
+      return describeSettings(params.serviceName, deps);
     },
   }),
   action('PUT /services/{serviceName}/mapserver', 'Update MapServer Settings', {
@@ -166,7 +167,7 @@ export const services = group(ABOUT, [
       const mapServer = { ...before, ...(body as Partial<MapSettings>) };
       requireMapServer(mapServer);
       await deps.layers.putService(params.serviceName, { mapServer }, formatActor(principal));
-      return settingsOf(params.serviceName, deps);
+      return describeSettings(params.serviceName, deps);
     },
   }),
   action('PUT /services/{serviceName}/access-policy', 'Update Service Access Policy', {
@@ -182,7 +183,7 @@ export const services = group(ABOUT, [
       requireServiceName(name, deps);
       const before = deps.rules.current.accessOfNamed(name);
       await putAccess(deps, serviceAccessId(name), body, before, principal);
-      return settingsOf(name, deps);
+      return describeSettings(name, deps);
     },
   }),
   action('PUT /services/{serviceName}/timeinfo', 'Update Service Time Info', {
@@ -197,27 +198,27 @@ export const services = group(ABOUT, [
       const { serviceName: name } = params;
       requireServiceName(name, deps);
       const timeInfo = changedTime(body, deps.layers.serviceSettings(name).timeInfo);
-      requireTimeFields(timeInfo, layersOf(name, deps), '');
+      requireTimeFields(timeInfo, listLayers(name, deps), '');
       await deps.layers.putService(name, { timeInfo }, formatActor(principal));
-      return settingsOf(name, deps);
+      return describeSettings(name, deps);
     },
   }),
   action('PUT /services/{serviceName}/layers/{layerId}/metadata', 'Update Layer Metadata', {
     description:
       'Null, as leaving out, keeps a member; an empty text or list clears it. title, description, keywords and enabled are ours.',
     params: { serviceName, layerId: layerIdParam },
-    current: ({ params }, deps) => layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
+    current: ({ params }, deps) => layerView(requireLayer(params.serviceName, params.layerId, deps), deps),
     body: jsonBody(LayerChange),
     data: LayerMetadata,
     errors: [400, 404, 501],
     async answer({ params, body, principal }, deps) {
-      const collection = requireLayerOf(params.serviceName, params.layerId, deps);
+      const collection = requireLayer(params.serviceName, params.layerId, deps);
       await putMetadata(collection, body, deps, principal);
       return layerView(deps.catalog().byLayerId(params.layerId) ?? collection, deps);
     },
   }),
   layerExport({ serviceName, layerId: layerIdParam }, ({ serviceName, layerId }, deps) =>
-    requireLayerOf(serviceName, layerId, deps),
+    requireLayer(serviceName, layerId, deps),
   ),
 ]);
 
@@ -232,8 +233,7 @@ export const singleLayerMetadata = group(ABOUT, [
         params: { serviceName, layerId: layerIdParam },
         data: LayerMetadata,
         errors: [400, 404],
-        answer: ({ params }, deps) =>
-          layerView(requireLayerOf(params.serviceName, params.layerId, deps), deps),
+        answer: ({ params }, deps) => layerView(requireLayer(params.serviceName, params.layerId, deps), deps),
       }),
     },
   ),
@@ -244,7 +244,7 @@ function serviceNames({ catalog }: Services<'catalog'>): string[] {
   return [...new Set([SERVICE, ...named.sort()])];
 }
 
-function layersOf(name: string, { catalog }: Services<'catalog'>): Collection[] {
+function listLayers(name: string, { catalog }: Services<'catalog'>): Collection[] {
   return catalog().collections.filter(({ service = SERVICE }) => service === name);
 }
 
@@ -252,20 +252,20 @@ export function requireServiceName(name: string, deps: Services<'catalog'>): voi
   if (!serviceNames(deps).includes(name)) throw notFound('service', name.slice(0, 100));
 }
 
-function requireLayerOf(name: string, id: number, deps: Services<'catalog'>): Collection {
+function requireLayer(name: string, id: number, deps: Services<'catalog'>): Collection {
   requireServiceName(name, deps);
-  const collection = layersOf(name, deps).find((one) => one.layerId === id);
+  const collection = listLayers(name, deps).find((one) => one.layerId === id);
   if (!collection) throw layerFailure(deps.catalog(), id);
   return collection;
 }
 
-function summaryOf(name: string, principal: Principal, deps: Deps): Static<typeof ServiceSummary> {
+function buildSummary(name: string, principal: Principal, deps: Deps): Static<typeof ServiceSummary> {
   const { description } = deps.layers.serviceSettings(name);
   const words = name === SERVICE ? 'Collections that are in no other service.' : `Layers of ${name}.`;
   return {
     serviceName: name,
     description: description ?? words,
-    layerCount: layersOf(name, deps).filter((one) => isLayerInScope(principal, one)).length,
+    layerCount: listLayers(name, deps).filter((one) => isLayerInScope(principal, one)).length,
     enabledProtocols: [...deps.layers.protocolsOf(name)],
   };
 }
@@ -296,7 +296,7 @@ async function putMetadata(
   const access = deps.rules.current.accessOf(collection);
   if (accessPolicy) requireAccessRight(listLayerNames(collection)[0], accessPolicy, access, principal, deps);
   const mergeStrategy = rasterMosaic
-    ? strategyOf(rasterMosaic.mergeStrategy, collection, before.mergeStrategy)
+    ? findStrategy(rasterMosaic.mergeStrategy, collection, before.mergeStrategy)
     : undefined;
   requireUrls(words);
   const time = timeInfo ? changedTime(timeInfo, before.timeInfo) : before.timeInfo;
@@ -317,7 +317,7 @@ async function putMetadata(
 }
 
 /** Undefined for null, which clears it. Throws 400 for a layer without rasters, and for values that cannot be merged. */
-function strategyOf(
+function findStrategy(
   strategy: MergeStrategy | null | undefined,
   collection: Collection,
   before: MergeStrategy | undefined,
@@ -326,13 +326,13 @@ function strategyOf(
   if (strategy === undefined || strategy === null) return undefined;
   const isMerge = (of: MergeStrategy | undefined) => MERGES.some((one) => one === of);
   const wrong =
-    hasCoverage(collection) && isMerge(strategy) ? problemOf(collection, isMerge(before)) : undefined;
+    hasCoverage(collection) && isMerge(strategy) ? findProblem(collection, isMerge(before)) : undefined;
   requireSound([wrong === undefined ? undefined : problem('rasterMosaic/mergeStrategy', wrong)]);
   return strategy;
 }
 
 /** What keeps values of a layer from being merged, where they are not merged by its settings already. */
-function problemOf({ raster }: RasterCollection, isMerged: boolean): string | undefined {
+function findProblem({ raster }: RasterCollection, isMerged: boolean): string | undefined {
   const isOfSource = !isMerged && findMosaicMerge(raster.source) !== undefined;
   return isOfSource ? 'the source merges values by itself' : mergeProblem(raster.bands);
 }
@@ -390,7 +390,7 @@ async function putAccess(
   await settle();
 }
 
-function settingsOf(name: string, { layers, rules }: Deps): Static<typeof Settings> {
+function describeSettings(name: string, { layers, rules }: Deps): Static<typeof Settings> {
   const { timeInfo, mapServer } = layers.serviceSettings(name);
   return {
     serviceName: name,

@@ -6,14 +6,29 @@ export function tableLayerView({ id, body }: StoredLayer): PublishedLayerBody {
   const { license, licenseUrl, attribution, publisher, sourceUrl } = body;
   const { geometryType, idColumn, fields } = info.source;
   return {
-    ...{ layerId, layerName, schema: choice.schema, table: choice.table, collectionId: id, description },
-    ...{ geometryType, srid: sridOf(info.source), primaryKey: idColumn, fieldCount: fields.length + 1 },
-    ...{ enabled, serviceName, license, licenseUrl, attribution, publisher, sourceUrl, owner: 'api' },
+    layerId,
+    layerName,
+    schema: choice.schema,
+    table: choice.table,
+    collectionId: id,
+    description,
+    geometryType,
+    srid: findSrid(info.source),
+    primaryKey: idColumn,
+    fieldCount: fields.length + 1,
+    enabled,
+    serviceName,
+    license,
+    licenseUrl,
+    attribution,
+    publisher,
+    sourceUrl,
+    owner: 'api',
   };
 }
 
 /** The SRID that is stated counts where the stored geometries have none. */
-function sridOf(source: object): number | null {
+function findSrid(source: object): number | null {
   const { srid, statedSrid } = source as { srid?: number; statedSrid?: number };
   return statedSrid ?? srid ?? null;
 }

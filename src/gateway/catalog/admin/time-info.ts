@@ -3,7 +3,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { TimeInfo } from '../../../core/catalog/layer-settings.js';
 import { problem, requireSound } from '../../../core/http/body-problems.js';
 import type { Field } from '../../../core/sources/vector-source.js';
-import { isTimeField } from '../../../services/catalog/layers/settled.js';
+import { isTimeField } from '../../../services/catalog/layers/effective-collection.js';
 import type { TimeInfoChange } from './service-schemas.js';
 
 /** A member that is left out keeps its value; null and an empty text clear it. Undefined when nothing is left. */

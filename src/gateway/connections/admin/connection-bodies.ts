@@ -42,8 +42,11 @@ const CHANGEABLE = {
 };
 const Region = Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,40}$' }));
 export const NewConnection = Type.Object({
-  ...{ name: Name, host: Type.String({ minLength: 1, maxLength: 253 }) },
-  ...{ databaseName: Place, username: User, port: Type.Optional(Port) },
+  name: Name,
+  host: Type.String({ minLength: 1, maxLength: 253 }),
+  databaseName: Place,
+  username: User,
+  port: Type.Optional(Port),
   provider: Type.Optional(
     Type.String({
       description:
@@ -57,13 +60,12 @@ export const NewConnection = Type.Object({
 });
 export const ConnectionPatch = Type.Object({
   host: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
-  ...{ port: Type.Optional(Port), databaseName: Type.Optional(Place) },
-  ...{
-    username: Type.Optional(User),
-    region: Region,
-    ...CHANGEABLE,
-    isActive: Type.Optional(Type.Boolean()),
-  },
+  port: Type.Optional(Port),
+  databaseName: Type.Optional(Place),
+  username: Type.Optional(User),
+  region: Region,
+  ...CHANGEABLE,
+  isActive: Type.Optional(Type.Boolean()),
 });
 export type NewConnection = Static<typeof NewConnection>;
 export type ConnectionPatch = Static<typeof ConnectionPatch>;
@@ -82,19 +84,22 @@ export function readConnectionTarget(
 ): Target {
   const { provider: word = 'PostGIS', region } = body;
   const provider = OWN_PROVIDERS.find((one) => one.toLowerCase() === word.toLowerCase());
-  if (provider === 'AwsS3') return bucketOf(body, deps);
+  if (provider === 'AwsS3') return readBucket(body, deps);
   requireSound([
     provider ? undefined : problem('provider', `must be one of ${OWN_PROVIDERS.join(', ')}`),
     region === undefined ? undefined : problem('region', 'is of buckets of S3 alone'),
   ]);
-  if (provider === 'AzureBlob') return { provider, ...containerOf(body, deps) };
-  if (provider && isServiceKind(provider)) return { provider, ...serviceOf(body, deps) };
-  return { provider: 'PostGIS', ...addressOf(body, deps) };
+  if (provider === 'AzureBlob') return { provider, ...readContainer(body, deps) };
+  if (provider && isServiceKind(provider)) return { provider, ...readService(body, deps) };
+  return { provider: 'PostGIS', ...readAddress(body, deps) };
 }
 
-function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, deps: Services<'connections'>): Target {
+function readBucket(
+  body: AddressBody & Pick<NewConnection, 'region'>,
+  deps: Services<'connections'>,
+): Target {
   const { databaseName, username, region } = body;
-  const address = remoteOf(
+  const address = readRemote(
     body,
     [
       isBucket(databaseName) ? undefined : problem('databaseName', 'must be the name of a bucket'),
@@ -105,7 +110,7 @@ function bucketOf(body: AddressBody & Pick<NewConnection, 'region'>, deps: Servi
   return { provider: 'AwsS3', ...address, ...(region === undefined ? {} : { region }) };
 }
 
-function containerOf(body: AddressBody, deps: Services<'connections'>): Address {
+function readContainer(body: AddressBody, deps: Services<'connections'>): Address {
   const { databaseName, username, password = '' } = body;
   const problems = [
     isContainer(databaseName) ? undefined : problem('databaseName', 'must be the name of a container'),
@@ -114,12 +119,12 @@ function containerOf(body: AddressBody, deps: Services<'connections'>): Address 
       ? undefined
       : problem('password', 'must be an account key (base64)'),
   ];
-  return remoteOf(body, problems, deps);
+  return readRemote(body, problems, deps);
 }
 
-function serviceOf(body: AddressBody, deps: Services<'connections'>): Address {
+function readService(body: AddressBody, deps: Services<'connections'>): Address {
   const wrongPath = pathProblem(body.databaseName);
-  const address = remoteOf(
+  const address = readRemote(
     body,
     [
       wrongPath === undefined ? undefined : problem('databaseName', wrongPath),
@@ -134,7 +139,7 @@ function serviceOf(body: AddressBody, deps: Services<'connections'>): Address {
 }
 
 /** What is read over HTTP. */
-function remoteOf(
+function readRemote(
   body: AddressBody,
   problems: Parameters<typeof requireSound>[0],
   { connections }: Services<'connections'>,
@@ -154,7 +159,7 @@ function remoteOf(
 }
 
 /** Throws 400 that names all that is wrong. */
-function addressOf(body: AddressBody, { connections }: Services<'connections'>): Address {
+function readAddress(body: AddressBody, { connections }: Services<'connections'>): Address {
   const { host, port = 5432, databaseName, username } = body;
   const { sslMode } = chooseSslMode(body, 'Require');
   const unallowed = hostProblem({ host, port }, connections.settings.allow);

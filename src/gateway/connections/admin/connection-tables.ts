@@ -16,16 +16,26 @@ import { ruledLayer } from '../../admin/layer-rights.js';
 const I = Type.Integer();
 
 const Column = Type.Object({
-  ...{ name: Type.String(), dataType: Type.String(), isNullable: Type.Boolean() },
-  ...{ isPrimaryKey: Type.Boolean(), maxLength: Type.Union([I, Type.Null()]) },
+  name: Type.String(),
+  dataType: Type.String(),
+  isNullable: Type.Boolean(),
+  isPrimaryKey: Type.Boolean(),
+  maxLength: Type.Union([I, Type.Null()]),
 });
 export const TableSchema = Type.Object({
-  ...{ schema: Type.String(), table: Type.String(), kind: Type.String() },
-  ...{ geometryColumn: OptionalStringSchema, geometryType: OptionalStringSchema },
-  ...{ srid: Type.Union([I, Type.Null()]), geometryColumns: Type.Array(Type.String()) },
-  ...{ hasSpatialIndex: Type.Boolean(), estimatedRows: Type.Union([I, Type.Null()]) },
-  ...{ comment: OptionalStringSchema, columns: Type.Array(Column) },
-  ...{ format: Type.Optional(Type.String()), bytes: Type.Optional(I) },
+  schema: Type.String(),
+  table: Type.String(),
+  kind: Type.String(),
+  geometryColumn: OptionalStringSchema,
+  geometryType: OptionalStringSchema,
+  srid: Type.Union([I, Type.Null()]),
+  geometryColumns: Type.Array(Type.String()),
+  hasSpatialIndex: Type.Boolean(),
+  estimatedRows: Type.Union([I, Type.Null()]),
+  comment: OptionalStringSchema,
+  columns: Type.Array(Column),
+  format: Type.Optional(Type.String()),
+  bytes: Type.Optional(I),
   modified: Type.Optional(OptionalTimestampSchema),
   title: Type.Optional(Type.String({ description: 'Of a layer of a service.' })),
 });
@@ -33,16 +43,26 @@ export const TableSchema = Type.Object({
 type TableView = Static<typeof TableSchema>;
 
 const NO_TABLE = {
-  ...{ geometryColumn: null, geometryType: null, srid: null, geometryColumns: [], hasSpatialIndex: false },
-  ...{ estimatedRows: null, comment: null, columns: [] },
+  geometryColumn: null,
+  geometryType: null,
+  srid: null,
+  geometryColumns: [],
+  hasSpatialIndex: false,
+  estimatedRows: null,
+  comment: null,
+  columns: [],
 };
 
 /** Objects of a bucket, which stands where a database has a schema. */
 export function objectTables({ body }: StoredConnection, objects: readonly DataObject[]): TableView[] {
   return objects.map(({ key, bytes, modified, format, isRaster }) => ({
     ...NO_TABLE,
-    ...{ schema: body.databaseName, table: key, kind: isRaster ? 'raster' : 'object' },
-    ...{ format, bytes, modified },
+    schema: body.databaseName,
+    table: key,
+    kind: isRaster ? 'raster' : 'object',
+    format,
+    bytes,
+    modified,
   }));
 }
 
@@ -50,21 +70,24 @@ export function objectTables({ body }: StoredConnection, objects: readonly DataO
 export function serviceTables({ layers }: RemoteService): TableView[] {
   return layers.map((layer) => ({
     ...NO_TABLE,
-    ...{
-      schema: layer.kind,
-      table: getRemoteTableName(layer),
-      kind: 'layer',
-      title: layer.title ?? layer.name,
-    },
-    ...{ geometryType: layer.geometryType ?? null, srid: layer.srid ?? null },
-    ...{ estimatedRows: layer.featureCount ?? null, comment: layer.description ?? null },
-    columns: columnsOf(layer),
+    schema: layer.kind,
+    table: getRemoteTableName(layer),
+    kind: 'layer',
+    title: layer.title ?? layer.name,
+    geometryType: layer.geometryType ?? null,
+    srid: layer.srid ?? null,
+    estimatedRows: layer.featureCount ?? null,
+    comment: layer.description ?? null,
+    columns: listColumns(layer),
   }));
 }
 
-function columnsOf({ fields = [] }: RemoteLayer): TableView['columns'] {
+function listColumns({ fields = [] }: RemoteLayer): TableView['columns'] {
   return fields.map(({ name, type = '', length = null, nullable = true }) => ({
-    ...{ name, dataType: type, isNullable: nullable, isPrimaryKey: type === 'esriFieldTypeOID' },
+    name,
+    dataType: type,
+    isNullable: nullable,
+    isPrimaryKey: type === 'esriFieldTypeOID',
     maxLength: length,
   }));
 }
@@ -84,8 +107,8 @@ export async function tablesWithin(
   const configured = (await sourceLayers.list(connectionId)).flatMap(({ collection: layer }) =>
     hasFeatures(layer) ? [{ ...layer.source, layer }] : [],
   );
-  const nameOf = ({ schema = '', table }: Partial<TableName>) => JSON.stringify([schema, table]);
+  const formatName = ({ schema = '', table }: Partial<TableName>) => JSON.stringify([schema, table]);
   const withheld = [...published, ...configured].filter(({ layer }) => !isLayerInScope(principal, layer));
-  const names = new Set(withheld.map(nameOf));
-  return tables.filter((one) => !names.has(nameOf(one)));
+  const names = new Set(withheld.map(formatName));
+  return tables.filter((one) => !names.has(formatName(one)));
 }

@@ -26,16 +26,23 @@ const Mode = Type.Enum(Object.keys(SSL_MODES) as SslMode[]);
 const I = Type.Integer();
 
 const SUMMARY = {
-  ...{ connectionId: Type.String(), name: Type.String(), description: OptionalStringSchema },
-  ...{ host: Type.String(), port: I, databaseName: Type.String(), username: Type.String() },
-  ...{ sslRequired: Type.Boolean(), sslMode: Mode, storageType: Type.Enum(['managed', 'external']) },
-  ...{ isActive: Type.Boolean(), healthStatus: Type.Enum(['unknown', 'healthy', 'unhealthy']) },
-  ...{
-    lastHealthCheck: OptionalTimestampSchema,
-    createdAt: TimestampSchema,
-    createdBy: OptionalStringSchema,
-  },
-  ...{ provider: Type.Enum([...CONNECTION_PROVIDERS]), owner: OwnerSchema },
+  connectionId: Type.String(),
+  name: Type.String(),
+  description: OptionalStringSchema,
+  host: Type.String(),
+  port: I,
+  databaseName: Type.String(),
+  username: Type.String(),
+  sslRequired: Type.Boolean(),
+  sslMode: Mode,
+  storageType: Type.Enum(['managed', 'external']),
+  isActive: Type.Boolean(),
+  healthStatus: Type.Enum(['unknown', 'healthy', 'unhealthy']),
+  lastHealthCheck: OptionalTimestampSchema,
+  createdAt: TimestampSchema,
+  createdBy: OptionalStringSchema,
+  provider: Type.Enum([...CONNECTION_PROVIDERS]),
+  owner: OwnerSchema,
 };
 export const SummarySchema = Type.Object(SUMMARY);
 export const DetailSchema = Type.Object({
@@ -45,8 +52,11 @@ export const DetailSchema = Type.Object({
   updatedAt: TimestampSchema,
 });
 export const TestResultSchema = Type.Object({
-  ...{ connectionId: OptionalStringSchema, connectionName: Type.String(), isHealthy: Type.Boolean() },
-  ...{ testedAt: TimestampSchema, message: Type.String() },
+  connectionId: OptionalStringSchema,
+  connectionName: Type.String(),
+  isHealthy: Type.Boolean(),
+  testedAt: TimestampSchema,
+  message: Type.String(),
   reason: Type.String({ description: 'The finding as a word for programs.' }),
 });
 
@@ -58,18 +68,29 @@ export function summary(
   const { id, body, createdAt, createdBy } = stored;
   const { name, description, host, port, databaseName, username, sslMode, isActive } = body;
   const view: Static<typeof SummarySchema> = {
-    ...{ connectionId: id, name, description, host, port, databaseName, username },
-    ...{ sslRequired: requiresSsl(sslMode), sslMode, storageType: storageTypeOf(body), isActive },
+    connectionId: id,
+    name,
+    description,
+    host,
+    port,
+    databaseName,
+    username,
+    sslRequired: requiresSsl(sslMode),
+    sslMode,
+    storageType: chooseStorageType(body),
+    isActive,
     healthStatus: check === undefined ? 'unknown' : check.isHealthy ? 'healthy' : 'unhealthy',
     lastHealthCheck: optionalTimestamp(check?.testedAt ?? null),
-    ...{ createdAt: timestamp(createdAt), createdBy, provider: getConnectionProvider(body) },
+    createdAt: timestamp(createdAt),
+    createdBy,
+    provider: getConnectionProvider(body),
     owner: connections.isSource(stored) ? 'configuration' : 'api',
   };
   return tagged(view, stored.etag);
 }
 
 /** The server itself keeps the files of a folder; databases, stores and services are kept elsewhere. */
-const storageTypeOf = (body: StoredConnection['body']): 'managed' | 'external' =>
+const chooseStorageType = (body: StoredConnection['body']): 'managed' | 'external' =>
   getConnectionProvider(body) === 'Local' ? 'managed' : 'external';
 
 export function detail(

@@ -169,7 +169,7 @@ export const connections = group(
         const provider = getConnectionProvider(connection.body);
         if (isServiceKind(provider)) return { tables: serviceTables(await connections.service(connection)) };
         if (isBucketProvider(provider) && !connections.isSource(connection)) {
-          const { objects, next } = await connections.objects(connection, queryOf(params));
+          const { objects, next } = await connections.objects(connection, buildQuery(params));
           const tables = objectTables(connection, objects);
           return { tables, ...(next === undefined ? {} : { nextCursor: next }) };
         }
@@ -208,7 +208,9 @@ export const connections = group(
     report('POST /connections/encryption/validate', 'Validate Encryption Service', {
       description: 'Opens the password of each connection.',
       data: Type.Object({
-        ...{ isValid: Type.Boolean(), currentKeyVersion: I, validatedAt: TimestampSchema },
+        isValid: Type.Boolean(),
+        currentKeyVersion: I,
+        validatedAt: TimestampSchema,
         message: Type.String(),
       }),
       errors: [400],
@@ -220,13 +222,17 @@ export const connections = group(
     action('POST /connections/encryption/rotate-key', 'Rotate Encryption Key', {
       description: 'Makes a new key and wraps the keys of all passwords anew, while they are used.',
       data: Type.Object({
-        ...{ previousKeyVersion: I, newKeyVersion: I, rotatedAt: TimestampSchema, message: Type.String() },
+        previousKeyVersion: I,
+        newKeyVersion: I,
+        rotatedAt: TimestampSchema,
+        message: Type.String(),
       }),
       errors: [400],
       async answer({ principal }, { connections }) {
         const { before, after, secrets } = await connections.passwords.rotate(formatActor(principal));
         return {
-          ...{ previousKeyVersion: before, newKeyVersion: after.version },
+          previousKeyVersion: before,
+          newKeyVersion: after.version,
           rotatedAt: timestamp(after.createdAt),
           message: `${secrets} passwords are under key ${after.version}.`,
         };
@@ -237,7 +243,7 @@ export const connections = group(
 
 const TABLES_MS = 30_000;
 
-function queryOf(params: {
+function buildQuery(params: {
   prefix: string | undefined;
   cursor: string | undefined;
   limit: number;

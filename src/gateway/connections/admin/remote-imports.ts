@@ -31,7 +31,8 @@ export function requireTable(member: string, table: string): string {
 export function createSubmitOptions(x: Exchange): SubmitOptions {
   const trace = formatTraceparent((x.span as RequestSpan | undefined)?.span);
   return {
-    ...{ ...buildCaller(x.principal, x.operation), correlationId: x.correlationId },
+    ...buildCaller(x.principal, x.operation),
+    correlationId: x.correlationId,
     ...(trace === undefined ? {} : { trace }),
   };
 }

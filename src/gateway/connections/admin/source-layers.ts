@@ -12,16 +12,23 @@ export function sourceLayerView(layer: SourceLayer): PublishedLayerBody {
   const { id, layerId, title, description, about = {}, storageCrs, service = SERVICE } = collection;
   const source = hasFeatures(collection) ? collection.source : undefined;
   return {
-    ...{ layerId, layerName: title, collectionId: id, description: description || null },
+    layerId,
+    layerName: title,
+    collectionId: id,
+    description: description || null,
     ...tableName(layer),
-    ...{
-      geometryType: source?.geometryType ?? null,
-      srid: storageCrs.isPlane ? null : storageCrs.epsg || null,
-    },
-    ...{ primaryKey: source?.idColumn ?? null, fieldCount: source ? source.fields.length + 1 : 0 },
-    ...{ enabled: true, serviceName: service, license: about.license ?? null },
-    ...{ licenseUrl: about.licenseUrl ?? null, attribution: about.attribution ?? null },
-    ...{ publisher: about.publisher ?? null, sourceUrl: about.sourceUrl ?? null, owner: 'configuration' },
+    geometryType: source?.geometryType ?? null,
+    srid: storageCrs.isPlane ? null : storageCrs.epsg || null,
+    primaryKey: source?.idColumn ?? null,
+    fieldCount: source ? source.fields.length + 1 : 0,
+    enabled: true,
+    serviceName: service,
+    license: about.license ?? null,
+    licenseUrl: about.licenseUrl ?? null,
+    attribution: about.attribution ?? null,
+    publisher: about.publisher ?? null,
+    sourceUrl: about.sourceUrl ?? null,
+    owner: 'configuration',
   };
 }
 
@@ -35,13 +42,21 @@ export function sourceTables(layer: SourceLayer): TableInfo[] {
   return [
     {
       ...tableName(layer),
-      ...{ kind: 'table', geometryColumn, geometryType, geometryColumns: [geometryColumn] },
-      ...{ srid: storageCrs.isPlane ? null : storageCrs.epsg || null, hasSpatialIndex: hasIndex },
-      ...{ estimatedRows: featureCount ?? null, comment: collection.description || null },
+      kind: 'table',
+      geometryColumn,
+      geometryType,
+      geometryColumns: [geometryColumn],
+      srid: storageCrs.isPlane ? null : storageCrs.epsg || null,
+      hasSpatialIndex: hasIndex,
+      estimatedRows: featureCount ?? null,
+      comment: collection.description || null,
       columns: [
         { ...column, name: idColumn, dataType: idType, isPrimaryKey: true },
         ...source.fields.map(({ name, type, sqlType, nullable, maxLength }) => ({
-          ...{ name, dataType: sqlType ?? type, isNullable: nullable, isPrimaryKey: false },
+          name,
+          dataType: sqlType ?? type,
+          isNullable: nullable,
+          isPrimaryKey: false,
           maxLength: maxLength ?? null,
         })),
         { ...column, name: geometryColumn, dataType: geometryType, isNullable: true },

@@ -139,11 +139,11 @@ async function importAll(x: CoverageExchange, deps: Deps, protocol: CoverageProt
   if (!dryRun && !applyMode) throw createMemberError('applyMode', 'must be true where dryRun is not');
   if (body.targetServiceName !== undefined && body.targetServiceName !== 'default')
     throw createMemberError('targetServiceName', 'can only be default: layers begin in that service');
-  const plan = await planOf(x, deps, protocol);
+  const plan = await loadPlan(x, deps, protocol);
   if (body.targets?.name !== undefined && plan.coverages.length !== 1)
     throw createMemberError('targets.name', `names one coverage, and ${plan.coverages.length} are selected`);
   const records: CoverageRecord[] = [];
-  for (const coverage of plan.coverages) records.push(await recordOf(x, deps, coverage, dryRun));
+  for (const coverage of plan.coverages) records.push(await loadRecord(x, deps, coverage, dryRun));
   return {
     version: plan.version,
     dryRun,
@@ -161,7 +161,7 @@ async function importAll(x: CoverageExchange, deps: Deps, protocol: CoverageProt
   };
 }
 
-async function planOf(
+async function loadPlan(
   x: CoverageExchange,
   { pools }: Deps,
   protocol: CoverageProtocol,
@@ -190,7 +190,7 @@ function inventoried({ resources = [] }: Body['inventory']): string[] | undefine
   return coverages.length === 0 ? undefined : coverages;
 }
 
-async function recordOf(
+async function loadRecord(
   x: CoverageExchange,
   deps: Deps,
   coverage: RemoteCoverage,
@@ -219,10 +219,10 @@ async function recordOf(
     const warnings = ['There is a collection of that name: name a layerId to join it, or another name.'];
     return { ...record, action: 'skip', classification: 'skipped', warnings };
   }
-  return dryRun ? record : { ...record, ...(await outcomeOf(x, deps, coverage, target)) };
+  return dryRun ? record : { ...record, ...(await loadOutcome(x, deps, coverage, target)) };
 }
 
-async function outcomeOf(
+async function loadOutcome(
   x: CoverageExchange,
   { coverageImports }: Deps,
   { url }: RemoteCoverage,

@@ -10,9 +10,9 @@ import { errorDocs } from '../../admin/envelope.js';
 import { createRowBuilders, group, jsonBody } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { parseUploadForm, UploadFormSchema } from '../../admin/upload-form.js';
+import { IMPORT_RESPONSES, importUpload } from './import-form.js';
 import { importRasterRows } from './import-raster.js';
 import { importTilePackage } from './import-tiles.js';
-import { IMPORT_RESPONSES, importUpload } from './imported.js';
 import { PreviewSchema, previewReceived } from './upload-views.js';
 
 const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'pools', 'uploads'] as const;
@@ -61,7 +61,7 @@ export const importFiles = group(
       errors: [400, 413, 422, 503],
       answer: (x, deps) =>
         previewReceived(x, deps, () =>
-          fetchFile(fileOf(x.body, EXCHANGE_LIMITS.previewBytes, deps), deps.pools, x),
+          fetchFile(readFile(x.body, EXCHANGE_LIMITS.previewBytes, deps), deps.pools, x),
         ),
     }),
     action('POST /import/upload-url', 'Import a Geospatial File from a URL', {
@@ -75,7 +75,7 @@ export const importFiles = group(
   ],
 );
 
-function fileOf({ sourceUrl, fileName }: Static<typeof PreviewUrlBody>, maxBytes: number, deps: Deps) {
+function readFile({ sourceUrl, fileName }: Static<typeof PreviewUrlBody>, maxBytes: number, deps: Deps) {
   return { url: sourceUrl, fileName, directory: deps.imports.uploads, maxBytes, extensions: EXTENSIONS };
 }
 
@@ -83,7 +83,7 @@ type UrlExchange = Exchange<Record<never, never>, Static<typeof UploadUrlBody>>;
 
 async function uploadUrl(x: UrlExchange, deps: Deps): Promise<Reply> {
   // What is wrong with the request is told before the other server is asked.
-  const form = parseUploadForm(fieldsOf(x.body));
+  const form = parseUploadForm(collectFields(x.body));
   if (form.overwriteExisting) requireReplaceable([form.tableName], x.principal, deps);
   const watch = deps.uploads.open(0, buildSubmitter(x.principal));
   try {
@@ -93,7 +93,7 @@ async function uploadUrl(x: UrlExchange, deps: Deps): Promise<Reply> {
       signal: AbortSignal.any([x.signal, watch.signal]),
       onBytes: (bytes: number) => watch.arrived(bytes),
     };
-    const file = await fetchFile(fileOf(x.body, LIMITS.uploadBytes, deps), deps.pools, options);
+    const file = await fetchFile(readFile(x.body, LIMITS.uploadBytes, deps), deps.pools, options);
     return await importUpload(x, deps, { file, watch, formOf: () => form });
   } catch (error) {
     const reason = watch.signal.aborted ? watch.signal.reason : error;
@@ -103,6 +103,6 @@ async function uploadUrl(x: UrlExchange, deps: Deps): Promise<Reply> {
 }
 
 /** The members as fields of the form that uploads a file. */
-function fieldsOf(body: object): Map<string, string> {
+function collectFields(body: object): Map<string, string> {
   return new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), String(value)]));
 }

@@ -111,14 +111,14 @@ type ImportExchange = Exchange<Record<never, never>, ImportBody>;
 async function importCollection(x: ImportExchange, deps: Deps): Promise<Reply> {
   requireSchema('targetSchema', x.body.targetSchema);
   const table = requireTable('targetTable', x.body.targetTable ?? tableName(x.body.collectionId));
-  const problem = problemOf(x.body);
+  const problem = findProblem(x.body);
   if (problem) return failed(x.body, table, problem);
-  const input: RemoteInput<OgcFeaturesSource> = { table, remote: sourceOf(x.body) };
+  const input: RemoteInput<OgcFeaturesSource> = { table, remote: readSource(x.body) };
   const { id } = await deps.imports.submitRemote(OGC_FEATURES, input, createSubmitOptions(x));
-  return replyOf(x.body, table, await finishedOrCancelled(x, deps, id));
+  return buildReply(x.body, table, await finishedOrCancelled(x, deps, id));
 }
 
-function sourceOf(body: ImportBody): OgcFeaturesSource {
+function readSource(body: ImportBody): OgcFeaturesSource {
   const { serviceUrl, collectionId, filter, bbox, datetime } = body;
   const { maxFeatures = 0, maxPages = 1000, pageSize = 500, timeoutSeconds = 300 } = body;
   return {
@@ -140,7 +140,7 @@ interface Problem {
 }
 
 /** What can be told without the other server. */
-function problemOf({ serviceUrl, filter, bbox, datetime }: ImportBody): Problem | undefined {
+function findProblem({ serviceUrl, filter, bbox, datetime }: ImportBody): Problem | undefined {
   return (
     thrown('invalid_service_url', () => parseSourceUrl('serviceUrl', serviceUrl)) ??
     thrown('invalid_filter', () => filter !== undefined && parseText(filter)) ??
@@ -171,7 +171,7 @@ function boxProblem(bbox: readonly number[] | undefined): Problem | undefined {
 }
 
 function failed(body: ImportBody, table: string, { code, message }: Problem, job?: JobRow): Reply {
-  const report = reportOf(job);
+  const report = findReport(job);
   const manualReviewReason = report?.drifted
     ? 'A link of the source leads away from the items of the collection.'
     : null;
@@ -187,8 +187,8 @@ function failed(body: ImportBody, table: string, { code, message }: Problem, job
   return { status, mediaType: 'application/json', body: JSON.stringify(result) };
 }
 
-function replyOf(body: ImportBody, table: string, job: JobRow): Reply {
-  if (job.state !== 'Succeeded') return failed(body, table, failureOf(job), job);
+function buildReply(body: ImportBody, table: string, job: JobRow): Reply {
+  if (job.state !== 'Succeeded') return failed(body, table, createFailure(job), job);
   const { features } = JSON.parse(job.result_json!) as ImportResult;
   const result: Static<typeof Result> = {
     ...common(body, table, job),
@@ -202,7 +202,7 @@ function replyOf(body: ImportBody, table: string, job: JobRow): Reply {
 }
 
 /** Failures without a code of their own are of the store. */
-function failureOf({ state, failure_code: code, failure_message: message }: JobRow): Problem {
+function createFailure({ state, failure_code: code, failure_message: message }: JobRow): Problem {
   if (code === 'forbidden') throw new ApiError('forbidden', message ?? 'The collection cannot be replaced.');
   if (code === 'conflict') throw new ApiError('conflict', message ?? 'The name is taken.');
   if (state === 'Cancelled') throw new ApiError('conflict', 'The import was cancelled.');
@@ -213,7 +213,7 @@ function failureOf({ state, failure_code: code, failure_message: message }: JobR
 }
 
 /** What the job told last of its reading. */
-function reportOf(job: JobRow | undefined): ItemsReport | undefined {
+function findReport(job: JobRow | undefined): ItemsReport | undefined {
   if (!job) return undefined;
   const checkpoint = job.checkpoint_json === null ? {} : (JSON.parse(job.checkpoint_json) as object);
   return 'report' in checkpoint
@@ -224,7 +224,7 @@ function reportOf(job: JobRow | undefined): ItemsReport | undefined {
 }
 
 function common({ collectionId }: ImportBody, table: string, job: JobRow | undefined) {
-  const report = reportOf(job);
+  const report = findReport(job);
   const { matched = null, features = 0, truncated = false } = report ?? {};
   return {
     collectionId,

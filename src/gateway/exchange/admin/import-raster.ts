@@ -32,7 +32,7 @@ import {
   TEXT_PARTS,
 } from '../../rasters/admin/raster-form.js';
 import { makeTilesAhead } from '../../rasters/admin/raster-tiles.js';
-import { longId, nullable } from '../../rasters/admin/registered.js';
+import { longId, nullable } from '../../rasters/admin/registrations.js';
 
 const SERVICES = ['access', 'catalog', 'jobs', 'rasters', 'tileJobs'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
@@ -142,7 +142,11 @@ export const importRasterRows: readonly OperationRow[] = [
 
 /** The members of an imported raster that requests change. */
 const changeable = ({ id, name, description, acquired, modifiedAt }: ImportedRaster) => ({
-  ...{ id, name, description, acquired, modifiedAt },
+  id,
+  name,
+  description,
+  acquired,
+  modifiedAt,
 });
 
 async function currentRaster({ params }: Exchange<typeof byId>, { rasters }: Deps) {
@@ -222,9 +226,9 @@ function leniently(bytes: unknown): unknown {
 
 async function update(x: Exchange<typeof byId>, deps: Deps): Promise<Reply> {
   const { imports } = deps.rasters;
-  let change: ReturnType<typeof changeOf>;
+  let change: ReturnType<typeof readChange>;
   try {
-    change = changeOf(x.body);
+    change = readChange(x.body);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
     return { status: 400, mediaType: 'application/json', body: JSON.stringify(error.message) };
@@ -243,10 +247,10 @@ async function update(x: Exchange<typeof byId>, deps: Deps): Promise<Reply> {
 }
 
 /** Members in any case; null keeps, and an empty text clears. */
-function changeOf(body: unknown): { name?: string; description?: string | null; acquired?: string | null } {
+function readChange(body: unknown): { name?: string; description?: string | null; acquired?: string | null } {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw refused('The body is no JSON object.');
-  const change: ReturnType<typeof changeOf> = {};
+  const change: ReturnType<typeof readChange> = {};
   for (const [member, value] of Object.entries(body)) {
     const property = Object.keys(Update.properties).find(
       (name) => name.toLowerCase() === member.toLowerCase(),

@@ -80,7 +80,7 @@ async function reply(x: ScanExchange, deps: Deps): Promise<Reply> {
       throw timelyFailure(MEMBER, error);
     },
   );
-  const answer = json(documentOf(x.body, scan));
+  const answer = json(buildDocument(x.body, scan));
   if (x.params.export === undefined) return answer;
   const headers = { 'content-disposition': 'attachment; filename="source-inventory.json"' };
   return { ...answer, headers: { ...answer.headers, ...headers } };
@@ -113,7 +113,7 @@ function refusedScan(isGeoServer: boolean, { url }: RemoteRequest, { message }: 
   return { ...failedScan(kind, url, message), isFailed: true };
 }
 
-function documentOf({ username }: ScanBody, { warnings, missingArtifacts, ...scan }: Scan | FailedScan) {
+function buildDocument({ username }: ScanBody, { warnings, missingArtifacts, ...scan }: Scan | FailedScan) {
   const { isFailed = false, ...parts } = scan as Omit<FailedScan, 'warnings' | 'missingArtifacts'>;
   const assessed = [...parts.resources, ...parts.styles];
   return {

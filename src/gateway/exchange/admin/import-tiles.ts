@@ -108,7 +108,7 @@ interface Request extends Omit<PackageInput, 'file'> {
   dryRun: boolean;
 }
 
-function requestOf({ tilesetId, fileName, minZoom, maxZoom, dryRun }: PackageExchange['params']): Request {
+function parseRequest({ tilesetId, fileName, minZoom, maxZoom, dryRun }: PackageExchange['params']): Request {
   if (tilesetId === undefined || tilesetId.length > ID_LENGTH || !ID.test(tilesetId))
     throw wrong(`tilesetId must be lower case letters, digits, _ and -, at most ${ID_LENGTH}.`);
   if (isLayerNumber(tilesetId))
@@ -116,14 +116,17 @@ function requestOf({ tilesetId, fileName, minZoom, maxZoom, dryRun }: PackageExc
   const name = (fileName ?? 'package.tpkx').toLowerCase();
   const ending = PACKAGE_ENDINGS.find((one) => name.endsWith(one));
   if (!ending) throw wrong(`fileName must end with one of ${PACKAGE_ENDINGS.join(', ')}.`);
-  const [lowest, highest] = [zoomOf('minZoom', minZoom, 0), zoomOf('maxZoom', maxZoom, LIMITS.tileZoom)];
+  const [lowest, highest] = [
+    parseZoom('minZoom', minZoom, 0),
+    parseZoom('maxZoom', maxZoom, LIMITS.tileZoom),
+  ];
   if (lowest > highest) throw wrong('minZoom must not be above maxZoom.');
   if (dryRun !== undefined && !/^(true|false)$/i.test(dryRun)) throw wrong('dryRun must be true or false.');
   const isTried = dryRun?.toLowerCase() === 'true';
   return { name: tilesetId, ending, minZoom: lowest, maxZoom: highest, dryRun: isTried };
 }
 
-function zoomOf(name: string, raw: string | undefined, usual: number): number {
+function parseZoom(name: string, raw: string | undefined, usual: number): number {
   if (raw === undefined) return usual;
   if (!/^\d{1,2}$/.test(raw) || Number(raw) > LIMITS.tileZoom)
     throw wrong(`${name} must be a whole number from 0 to ${LIMITS.tileZoom}.`);
@@ -131,7 +134,7 @@ function zoomOf(name: string, raw: string | undefined, usual: number): number {
 }
 
 async function importTiles(x: PackageExchange, deps: Deps): Promise<Static<typeof Imported>> {
-  const { ending, dryRun, ...input } = requestOf(x.params);
+  const { ending, dryRun, ...input } = parseRequest(x.params);
   const { tilePackages, tilesets, imports } = deps;
   tilesets.refuseTaken(input.name);
   requireReplaceable([input.name], x.principal, deps);

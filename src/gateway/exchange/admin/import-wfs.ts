@@ -110,13 +110,13 @@ async function start(x: WfsExchange, deps: Deps): Promise<Reply> {
   const targetCrs = requireSrid('targetSrid', body.targetSrid ?? 4326);
   if (!body.dryRun && !body.applyMode)
     throw createMemberError('applyMode', 'must be true where dryRun is not');
-  const plan = await planOf(x, deps);
-  const targets = targetsOf(body, plan);
+  const plan = await loadPlan(x, deps);
+  const targets = listTargets(body, plan);
   const views: FeatureTypeView[] = [];
   const reports: { sourceName: string; sourceCount: number | null; targetCount: number }[] = [];
   for (const target of targets) {
     if (body.dryRun) {
-      views.push(viewOf(target, 'planned', 0, []));
+      views.push(buildView(target, 'planned', 0, []));
       continue;
     }
     const { view, report } = await importType(x, deps, { plan, target, targetCrs });
@@ -127,10 +127,10 @@ async function start(x: WfsExchange, deps: Deps): Promise<Reply> {
       targetCount: view.featuresCopied,
     });
   }
-  return json(resultOf(body, plan, { views, reports, began }) satisfies Static<typeof Result>);
+  return json(buildResult(body, plan, { views, reports, began }) satisfies Static<typeof Result>);
 }
 
-function planOf({ body, signal, caller }: WfsExchange, { pools }: Deps): Promise<WfsPlan> {
+function loadPlan({ body, signal, caller }: WfsExchange, { pools }: Deps): Promise<WfsPlan> {
   const task = { ...requestFor(body), version: body.version };
   return pools.run('ingest.wfsPlan', task, { signal, caller }).catch((error: unknown) => {
     throw remoteFailure('serviceUrl', error);
@@ -142,7 +142,7 @@ function requestFor({ serviceUrl, username, password, requestTimeoutSeconds = 12
   return buildRemoteRequest(url, { mode: 'basic', username, password }, requestTimeoutSeconds * 1000);
 }
 
-function targetsOf({ featureTypeNames }: WfsBody, { types }: WfsPlan): Target[] {
+function listTargets({ featureTypeNames }: WfsBody, { types }: WfsPlan): Target[] {
   const missing = featureTypeNames?.find((name) => !types.some((one) => one.name === name));
   if (missing !== undefined)
     throw createMemberError('featureTypeNames', `names ${missing}, which the server does not have`);
@@ -169,7 +169,7 @@ async function importType(
   { plan, target, targetCrs }: TypeImport,
 ): Promise<{ view: FeatureTypeView; report?: WfsReport }> {
   const { table } = target;
-  const input: RemoteInput<WfsSource> = { table, targetCrs, remote: sourceOf(x.body, plan, target, deps) };
+  const input: RemoteInput<WfsSource> = { table, targetCrs, remote: readSource(x.body, plan, target, deps) };
   if (x.body.overwriteExisting) {
     requireReplaceable([table], x.principal, deps);
     input.replace = true;
@@ -181,16 +181,16 @@ async function importType(
     job = await finishedOrCancelled(x, deps, id);
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'conflict') throw error;
-    return { view: viewOf(target, 'skipped', 0, [error.message]) };
+    return { view: buildView(target, 'skipped', 0, [error.message]) };
   }
   const warnings = JSON.parse(job.warnings_json) as string[];
   if (job.state !== 'Succeeded')
-    return { view: viewOf(target, 'failed', 0, [...warnings, job.failure_message ?? job.state]) };
+    return { view: buildView(target, 'failed', 0, [...warnings, job.failure_message ?? job.state]) };
   const { features, report } = JSON.parse(job.result_json!) as { features: number; report: WfsReport };
-  return { view: viewOf(target, 'imported', features, warnings), report };
+  return { view: buildView(target, 'imported', features, warnings), report };
 }
 
-function sourceOf(body: WfsBody, plan: WfsPlan, { layer }: Target, { sealing }: Deps): WfsSource {
+function readSource(body: WfsBody, plan: WfsPlan, { layer }: Target, { sealing }: Deps): WfsSource {
   return {
     serviceUrl: body.serviceUrl,
     version: plan.version,
@@ -204,7 +204,7 @@ function sourceOf(body: WfsBody, plan: WfsPlan, { layer }: Target, { sealing }: 
   };
 }
 
-function viewOf(
+function buildView(
   { layer, table }: Target,
   classification: FeatureTypeView['classification'],
   featuresCopied: number,
@@ -229,7 +229,7 @@ interface Outcome {
   began: number;
 }
 
-function resultOf(body: WfsBody, plan: WfsPlan, { views, reports, began }: Outcome) {
+function buildResult(body: WfsBody, plan: WfsPlan, { views, reports, began }: Outcome) {
   const count = (classification: string) =>
     views.filter((view) => view.classification === classification).length;
   const failures = views.filter(({ classification }) => classification === 'failed');

@@ -119,7 +119,8 @@ async function run(x: WmtsExchange, deps: Deps): Promise<Reply> {
   if ((body.minZoom ?? 0) > (body.maxZoom ?? LIMITS.tileZoom))
     throw createMemberError('minZoom', 'must not be above maxZoom');
   const views: TileSetView[] = [];
-  for (const set of selectSets(body, await planOf(x, deps))) views.push(await viewOf(x, deps, set, dryRun));
+  for (const set of selectSets(body, await buildPlan(x, deps)))
+    views.push(await buildView(x, deps, set, dryRun));
   const count = (one: string) => views.filter(({ classification }) => classification === one).length;
   const failures = views.filter(({ classification }) => classification === 'failed');
   const persisted = views.reduce((sum, { tilesPersisted }) => sum + tilesPersisted, 0);
@@ -137,7 +138,9 @@ async function run(x: WmtsExchange, deps: Deps): Promise<Reply> {
     manifest: {
       serviceUrl: body.serviceUrl,
       tileSets: views.map(({ layerIdentifier, tileMatrixSetIdentifier, targetTileCacheId }) => ({
-        ...{ layerIdentifier, tileMatrixSetIdentifier, targetTileCacheId },
+        layerIdentifier,
+        tileMatrixSetIdentifier,
+        targetTileCacheId,
       })),
     },
     duration: timeSpan(Date.now() - began),
@@ -152,7 +155,7 @@ async function run(x: WmtsExchange, deps: Deps): Promise<Reply> {
   } satisfies Static<typeof Result>);
 }
 
-function planOf({ body, signal, caller }: WmtsExchange, { pools }: Deps): Promise<RemoteTileSet[]> {
+function buildPlan({ body, signal, caller }: WmtsExchange, { pools }: Deps): Promise<RemoteTileSet[]> {
   const url = parseSourceUrl('serviceUrl', body.serviceUrl).href;
   const task = { url, timeoutMs: requestMs(body), version: body.version };
   return pools.run('ingest.wmtsPlan', task, { signal, caller }).catch((error: unknown) => {
@@ -177,14 +180,14 @@ function selectSets(body: WmtsBody, sets: readonly RemoteTileSet[]): RemoteTileS
   return sets.filter((set) => isLayer(set) && isSet(set));
 }
 
-async function viewOf(
+async function buildView(
   x: WmtsExchange,
   deps: Deps,
   set: RemoteTileSet,
   dryRun: boolean,
 ): Promise<TileSetView> {
   const { body } = x;
-  const levels = levelsOf(body, set);
+  const levels = listLevels(body, set);
   const name = createCollectionId(set.layer);
   const view: TileSetView = {
     layerIdentifier: set.layer,
@@ -193,11 +196,13 @@ async function viewOf(
     code: 'ok',
     minZoom: levels[0]?.zoom ?? 0,
     maxZoom: levels.at(-1)?.zoom ?? 0,
-    ...{ tilesPersisted: 0, tilesFailed: 0, tilesAlreadyPresent: 0 },
+    tilesPersisted: 0,
+    tilesFailed: 0,
+    tilesAlreadyPresent: 0,
     targetTileCacheId: name,
     warnings: [],
   };
-  const problem = problemOf(body, set, levels) ?? takenProblem(deps, name);
+  const problem = findProblem(body, set, levels) ?? takenProblem(deps, name);
   if (problem) return { ...view, ...problem, classification: 'skipped', targetTileCacheId: null };
   if (dryRun) return view;
   requireReplaceable([name], x.principal, deps);
@@ -205,7 +210,7 @@ async function viewOf(
 }
 
 /** The levels at the zooms and in the window that were asked for. */
-function levelsOf({ minZoom = 0, maxZoom = LIMITS.tileZoom, window }: WmtsBody, { levels }: RemoteTileSet) {
+function listLevels({ minZoom = 0, maxZoom = LIMITS.tileZoom, window }: WmtsBody, { levels }: RemoteTileSet) {
   const inRange = levels.filter(({ zoom }) => zoom >= minZoom && zoom <= maxZoom);
   const highest = inRange.at(-1)?.zoom ?? 0;
   return inRange
@@ -229,7 +234,11 @@ interface Problem {
   warnings: string[];
 }
 
-function problemOf(body: WmtsBody, set: RemoteTileSet, levels: readonly RemoteLevel[]): Problem | undefined {
+function findProblem(
+  body: WmtsBody,
+  set: RemoteTileSet,
+  levels: readonly RemoteLevel[],
+): Problem | undefined {
   const { tileFormat = 'image/png', styleIdentifier = 'default' } = body;
   if (set.refusal !== undefined) return { code: 'unsupported-grid', warnings: [set.refusal] };
   if (set.templates[tileFormat] === undefined)
@@ -277,7 +286,12 @@ async function exportSet(
   const { title, description, extent84 } = set;
   const { id } = await deps.wmtsImports.submit(
     {
-      ...{ name, title, description, extent84, levels, template },
+      name,
+      title,
+      description,
+      extent84,
+      levels,
+      template,
       format: FORMATS[tileFormat]!,
       requestMs: requestMs(x.body),
       sealedHeaders: deps.sealing.seal('{}'),

@@ -23,7 +23,7 @@ import {
 import { createRowBuilders, group } from '../../admin/kit.js';
 import { parseUploadForm, UploadFormSchema } from '../../admin/upload-form.js';
 import { cancelMessage, percent } from '../../jobs/admin/job-views.js';
-import { IMPORT_RESPONSES, importLinks, importUpload, MergeSchema } from './imported.js';
+import { IMPORT_RESPONSES, importLinks, importUpload, MergeSchema } from './import-form.js';
 import { PreviewSchema, previewReceived, UploadSchema, uploadView } from './upload-views.js';
 
 const SERVICES = ['access', 'catalog', 'imports', 'jobs', 'pools', 'uploads'] as const;

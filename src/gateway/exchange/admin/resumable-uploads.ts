@@ -14,7 +14,7 @@ import { errorDocs, OptionalStringSchema, TimestampSchema, timestamp } from '../
 import { BASE_PATH, createRowBuilders, group } from '../../admin/kit.js';
 import { requireReplaceable } from '../../admin/layer-rights.js';
 import { parseUploadForm } from '../../admin/upload-form.js';
-import { importLinks, parseImportForm } from './imported.js';
+import { importLinks, parseImportForm } from './import-form.js';
 
 const SERVICES = ['access', 'catalog', 'resumableUploads'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
@@ -49,7 +49,7 @@ function header(name: string, description: string, required = true): Param<strin
 
 const version = header('Tus-Resumable', `The version of the protocol: ${VERSION}.`);
 const byId = { uploadId: pathString('uploadId', 'Id of the upload.') };
-const headersOf = (description: string) => ({ description });
+const buildHeaders = (description: string) => ({ description });
 
 export const resumableUploads = group(
   { tag: 'Import', scope: 'import', envelope: 'raw', isForTenants: true },
@@ -63,7 +63,7 @@ export const resumableUploads = group(
         metadata: header('Upload-Metadata', 'filename, TableName and further fields.'),
       },
       responses: {
-        201: headersOf('Begun; Location leads to it.'),
+        201: buildHeaders('Begun; Location leads to it.'),
         ...errorDocs([400, 409, 412, 413, 415, 503]),
       },
       reply: (x, deps) => speakTus(() => begin(x, deps)),
@@ -79,7 +79,7 @@ export const resumableUploads = group(
         speakTus(async () => {
           await requireStillReplaceable(x, deps);
           const upload = await deps.resumableUploads.get(x.params.uploadId, buildSubmitter(x.principal));
-          return { ...json(viewOf(upload)), headers: progressOf(upload) };
+          return { ...json(buildView(upload)), headers: buildProgress(upload) };
         }),
     }),
     action('PATCH /import/resumable/{uploadId}', 'Continue a Resumable Upload', {
@@ -92,12 +92,12 @@ export const resumableUploads = group(
         maxBytes: LIMITS.uploadBytes,
         streamed: true,
       },
-      responses: { 204: headersOf('Written.'), ...errorDocs([400, 404, 409, 412, 413, 415, 507]) },
+      responses: { 204: buildHeaders('Written.'), ...errorDocs([400, 404, 409, 412, 413, 415, 507]) },
       reply: (x, deps) => speakTus(() => go(x, deps)),
     }),
     action('DELETE /import/resumable/{uploadId}', 'Remove a Resumable Upload', {
       params: { ...byId, version },
-      responses: { 204: headersOf('Removed.'), ...errorDocs([404, 409, 412]) },
+      responses: { 204: buildHeaders('Removed.'), ...errorDocs([404, 409, 412]) },
       reply: (x, deps) =>
         speakTus(async () => {
           requireVersion(x.params.version);
@@ -120,7 +120,7 @@ async function begin(x: Exchange & { params: BeginParams }, deps: Deps): Promise
   if (length === 0) throw wrong('Upload-Length', 'must be at least 1: an empty file is no data');
   if (length > LIMITS.uploadBytes)
     throw new ApiError('payload-too-large', `The file is larger than ${LIMITS.uploadBytes} bytes.`);
-  const fields = metadataOf(x.params.metadata);
+  const fields = parseMetadata(x.params.metadata);
   const fileName = requireFileName(fields.get('filename'));
   const upload = await deps.resumableUploads.create({
     fileName,
@@ -130,7 +130,7 @@ async function begin(x: Exchange & { params: BeginParams }, deps: Deps): Promise
     submitter: buildCaller(x.principal, x.operation),
   });
   const location = `${BASE_PATH}/import/resumable/${upload.id}`;
-  return { status: 201, headers: { location, ...progressOf(upload) } };
+  return { status: 201, headers: { location, ...buildProgress(upload) } };
 }
 
 async function go(
@@ -144,7 +144,7 @@ async function go(
   const { uploadId } = x.params;
   await requireStillReplaceable(x, deps);
   const upload = await deps.resumableUploads.write(uploadId, buildSubmitter(x.principal), offset, x.upload);
-  return { status: 204, headers: progressOf(upload) };
+  return { status: 204, headers: buildProgress(upload) };
 }
 
 /** What an import replaces may have come, or been closed, since its upload began. Throws `forbidden`. */
@@ -172,7 +172,7 @@ async function speakTus(work: () => Promise<Reply>): Promise<Reply> {
   }
 }
 
-function progressOf({ offset, length, expiresAt, jobId }: ResumableUpload): Record<string, string> {
+function buildProgress({ offset, length, expiresAt, jobId }: ResumableUpload): Record<string, string> {
   return {
     'upload-offset': String(offset),
     'upload-length': String(length),
@@ -181,7 +181,7 @@ function progressOf({ offset, length, expiresAt, jobId }: ResumableUpload): Reco
   };
 }
 
-function viewOf(upload: ResumableUpload): Static<typeof ResumableSchema> {
+function buildView(upload: ResumableUpload): Static<typeof ResumableSchema> {
   const { id, fileName, offset, length, expiresAt, jobId } = upload;
   return {
     uploadId: id,
@@ -205,7 +205,7 @@ function requireBytes(name: string, text: string | undefined): number {
 }
 
 /** `key base64,key base64`, with keys in lower case: the fields of a form bind in any case. */
-function metadataOf(text = ''): Map<string, string> {
+function parseMetadata(text = ''): Map<string, string> {
   if (text.length > METADATA_CHARACTERS)
     throw wrong('Upload-Metadata', `must have at most ${METADATA_CHARACTERS} characters`);
   const fields = new Map<string, string>();

@@ -80,7 +80,7 @@ export async function previewReceived(
     const options = { signal: x.signal, deadlineMs: LIMITS.requestDeadlineMs };
     return await previewFile(file, imports.uploads, pools, options);
   } catch (error) {
-    throw refusalOf(error);
+    throw describeRefusal(error);
   } finally {
     await imports.discard(file.path);
   }
@@ -89,7 +89,7 @@ export async function previewReceived(
 const OF_FILE = new Set(['invalid-input', 'source-unreadable', 'no-data', 'too-large']);
 
 /** A file that cannot be read is the client's fault. */
-function refusalOf(error: unknown): unknown {
+function describeRefusal(error: unknown): unknown {
   if (!(error instanceof TaskFailure) || !OF_FILE.has(error.code)) return error;
   return new ApiError('invalid-request', error.message, { cause: error });
 }

@@ -56,14 +56,18 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
       responses: RESPONSES,
     }) as const;
   const subject = (x: Exchange<{ collectionId: typeof featuresCollectionParam }>) => ({
-    ...{ deps, x, view: licensedView(deps, x.principal, x.params.collectionId) },
+    deps,
+    x,
+    view: licensedView(deps, x.principal, x.params.collectionId),
   });
   return [
     h3Operation(deps),
     defineOperation({
       ...posted(
         {
-          ...{ id: 'features.clusters', path: `${PATH}/clusters`, summary: 'Clusters' },
+          id: 'features.clusters',
+          path: `${PATH}/clusters`,
+          summary: 'Clusters',
           description:
             'DBSCAN or k-means over the centroids, by distances over the ground. clusterId -1 is noise.',
         },
@@ -74,7 +78,9 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
     defineOperation({
       ...posted(
         {
-          ...{ id: 'features.spatialJoin', path: `${PATH}/spatial-join`, summary: 'Spatial join' },
+          id: 'features.spatialJoin',
+          path: `${PATH}/spatial-join`,
+          summary: 'Spatial join',
           description:
             'Each feature with what it meets in another layer: matchCount, carried fields, statistics.',
         },
@@ -85,11 +91,9 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
     defineOperation({
       ...posted(
         {
-          ...{
-            id: 'features.bufferAggregate',
-            path: `${PATH}/buffer-aggregate`,
-            summary: 'Buffer and aggregate',
-          },
+          id: 'features.bufferAggregate',
+          path: `${PATH}/buffer-aggregate`,
+          summary: 'Buffer and aggregate',
           description: 'Buffers by a distance over the ground, dissolved by groups or one by one.',
         },
         BufferAggregateBody,
@@ -99,7 +103,9 @@ export function analyticsOperations(deps: SurfaceDeps): Operation[] {
     defineOperation({
       ...posted(
         {
-          ...{ id: 'features.density', path: `${PATH}/density`, summary: 'Density' },
+          id: 'features.density',
+          path: `${PATH}/density`,
+          summary: 'Density',
           description: 'Counts features by the cell of a grid that their centroid is in.',
         },
         DensityBody,

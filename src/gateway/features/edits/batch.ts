@@ -86,7 +86,7 @@ export function batchOperation(
         });
       }
       const mode: EditMode = atomic ? 'atomic' : failFast ? 'failFast' : 'each';
-      const outcomes = await runBatch(x, deps, target, entries.map(operationOf), mode);
+      const outcomes = await runBatch(x, deps, target, entries.map(readOperation), mode);
       const ids = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.id] : []));
       const details = {
         operations: entries.length,
@@ -108,7 +108,7 @@ const AUDITED_IDS = 100;
 const featureErrors = compileSchema(FeatureBody);
 
 /** What an entry asks for, or why it cannot be tried. */
-function operationOf(entry: BatchEntry): EditOperation | EditOutcome {
+function readOperation(entry: BatchEntry): EditOperation | EditOutcome {
   try {
     return readEntry(entry);
   } catch (error) {
@@ -166,7 +166,7 @@ async function runBatch(
 }
 
 function batchReply(outcomes: readonly EditOutcome[], entries: readonly BatchEntry[]) {
-  const results = outcomes.map((outcome, i) => resultOf(outcome, entries[i]!));
+  const results = outcomes.map((outcome, i) => buildResult(outcome, entries[i]!));
   const successCount = results.filter((result) => result.isSuccess).length;
   const hasErrors = successCount < results.length;
   for (const { isSuccess, statusCode } of results)
@@ -182,7 +182,7 @@ function batchReply(outcomes: readonly EditOutcome[], entries: readonly BatchEnt
 
 const SUCCESS: Record<string, number> = { CREATE: 201, UPDATE: 200, DELETE: 204 };
 
-function resultOf(outcome: EditOutcome, { id, type, featureId }: BatchEntry): Static<typeof BatchResult> {
+function buildResult(outcome: EditOutcome, { id, type, featureId }: BatchEntry): Static<typeof BatchResult> {
   const operationId = id === undefined ? {} : { operationId: id };
   if (!outcome.ok) {
     return {

@@ -94,7 +94,9 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       body: featureBody,
       responses: {
         200: { description: 'The feature as it is now', content: FEATURE },
-        ...{ ...ERRORS, ...LOSSY, ...CHANGED },
+        ...ERRORS,
+        ...LOSSY,
+        ...CHANGED,
       },
       async run(x) {
         const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;
@@ -117,7 +119,9 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       body: patchBody,
       responses: {
         200: { description: 'The feature as it is now', content: FEATURE },
-        ...{ ...ERRORS, ...LOSSY, ...CHANGED },
+        ...ERRORS,
+        ...LOSSY,
+        ...CHANGED,
       },
       async run(x) {
         const { collectionId, featureId: id, contentCrs, ifMatch } = x.params;

@@ -81,7 +81,7 @@ const Capabilities = {
   maxResultsPerRequest: I,
 };
 
-const healthOf = ({ lastChecked, ...health }: ProviderHealth) => ({
+const buildHealth = ({ lastChecked, ...health }: ProviderHealth) => ({
   ...health,
   lastChecked: optionalTimestamp(lastChecked),
 });
@@ -115,7 +115,7 @@ export const geocodingOperations = [
       generatedAt: timestamp(Date.now()),
       providers: geocoding.providers.map(({ name, health, abilities }) => ({
         providerName: name,
-        ...healthOf(health),
+        ...buildHealth(health),
         capabilities: abilities,
       })),
     }),
@@ -158,7 +158,7 @@ export const geocoding = group({ tag: 'Geocoding', scope: 'geocoding', envelope:
       ...common(geocoding),
       providers: geocoding.providers.map(({ name, health, abilities }) => {
         const { supportsStructuredInput: _, maxBatchSize: __, ...capabilities } = abilities;
-        return { name, ...healthOf(health), capabilities };
+        return { name, ...buildHealth(health), capabilities };
       }),
     }),
   }),
@@ -181,7 +181,7 @@ export const geocoding = group({ tag: 'Geocoding', scope: 'geocoding', envelope:
 async function importReferenceData(x: Exchange, deps: Deps): Promise<Static<typeof Imported>> {
   const file = await receive(x, deps);
   try {
-    const { locatorName, ...form } = formOf(file.fields);
+    const { locatorName, ...form } = parseForm(file.fields);
     const outcome = await deps.geocoding.locators.import(x, locatorName, { ...form, file: file.path });
     if ('problem' in outcome) throw wrong(outcome.problem.part, outcome.problem.detail);
     return { provider: 'local', locatorName, schema: 'main', table: 'places', ...outcome };
@@ -207,18 +207,18 @@ async function receive(x: Exchange, { geocoding: { locators } }: Deps): Promise<
   }
 }
 
-function formOf(fields: ReadonlyMap<string, string>) {
+function parseForm(fields: ReadonlyMap<string, string>) {
   const locatorName = fields.get('locatorname')?.trim() ?? '';
   if (!LOCATOR_NAME.test(locatorName))
     throw wrong('locatorName', 'must be letters, digits, _ and -, at most 64, and begin with a letter');
   const text = fields.get('mode')?.trim().toLowerCase() || 'replace';
   const mode = MODES.find((one) => one === text);
   if (!mode) throw wrong('mode', `must be ${MODES.join(' or ')}`);
-  const fieldMap = fieldMapOf(fields.get('fieldmap')?.trim());
+  const fieldMap = parseFieldMap(fields.get('fieldmap')?.trim());
   return { locatorName, mode, ...(fieldMap ? { fieldMap } : {}) };
 }
 
-function fieldMapOf(text: string | undefined): Record<string, string> | undefined {
+function parseFieldMap(text: string | undefined): Record<string, string> | undefined {
   if (!text) return undefined;
   const map = readJson(text);
   if (typeof map !== 'object' || map === null || Array.isArray(map))

@@ -23,7 +23,7 @@ export function contentReply(
     length,
     body: read(start, length),
     headers: {
-      'content-disposition': dispositionOf(attachment.name),
+      'content-disposition': formatDisposition(attachment.name),
       'content-security-policy': "sandbox; default-src 'none'",
       ...partHeaders(range, object.bytes),
     },
@@ -31,7 +31,7 @@ export function contentReply(
 }
 
 /** The name in ASCII for old clients, and as it is for the others (RFC 6266). */
-function dispositionOf(name: string): string {
+function formatDisposition(name: string): string {
   const plain = name.replace(/[^\w.-]/g, '_');
   const full = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
   return `attachment; filename="${plain}"; filename*=UTF-8''${full}`;

@@ -18,7 +18,12 @@ export function attachmentInfo(
   url?: string,
 ): AttachmentInfo {
   return {
-    ...{ id, globalId, name, contentType: mediaType, size, keywords },
+    id,
+    globalId,
+    name,
+    contentType: mediaType,
+    size,
+    keywords,
     ...(url === undefined ? {} : { url: `${url}/${featureId}/attachments/${id}` }),
   };
 }

@@ -39,12 +39,12 @@ export function attachmentOperations(surface: AttachmentSurface): Operation[] {
 type LayerPath = { readonly serviceId: string; readonly layerId: string };
 type FeaturePath = LayerPath & { readonly objectId: string };
 
-function layerOf({ serviceId: service, layerId }: LayerPath) {
+function readLayer({ serviceId: service, layerId }: LayerPath) {
   return { service, layerId: wholeNumber('layerId', layerId) };
 }
 
-function addressOf(path: FeaturePath): FeatureAddress {
-  return { ...layerOf(path), objectId: objectId('objectId', path.objectId) };
+function readAddress(path: FeaturePath): FeatureAddress {
+  return { ...readLayer(path), objectId: objectId('objectId', path.objectId) };
 }
 
 function readingOperations({ attachments }: AttachmentSurface): Operation[] {
@@ -58,7 +58,7 @@ function readingOperations({ attachments }: AttachmentSurface): Operation[] {
       params: { ...featureParams, f },
       async run(x) {
         const format = documentFormat(x.params);
-        const list = await attachments.list(x, addressOf(x.params));
+        const list = await attachments.list(x, readAddress(x.params));
         return jsonReply({ attachmentInfos: list.map((one) => attachmentInfo(one)) }, format);
       },
     }),
@@ -73,7 +73,7 @@ function readingOperations({ attachments }: AttachmentSurface): Operation[] {
       failure: downloadFailure(inBandFailure(SERVER, 'attachment')),
       async run(x) {
         const id = wholeNumber('attachmentId', x.params.attachmentId);
-        const content = await attachments.content(x, addressOf(x.params), id);
+        const content = await attachments.content(x, readAddress(x.params), id);
         return contentReply(x, content, (start, length) => attachments.read(content, start, length));
       },
     }),
@@ -95,7 +95,7 @@ const queryParams = {
 function queryOperations({ attachments }: AttachmentSurface): Operation[] {
   const query = async (x: Exchange, path: LayerPath, members: Members): Promise<Reply> => {
     const format = documentFormat(members);
-    const layer = layerOf(path);
+    const layer = readLayer(path);
     const { search, ...wants } = attachmentSearch(members);
     const result = await attachments.search(x, layer, search);
     const url = `${x.baseUrl}/rest/services/${encodeURIComponent(layer.service)}/${SERVER}/${layer.layerId}`;
@@ -134,7 +134,7 @@ const MULTIPART = 'multipart/form-data';
 const URLENCODED = 'application/x-www-form-urlencoded';
 
 /** A form that is read by the handler, because it may hold a file. */
-const formOf = (...mediaTypes: string[]) => ({
+const buildForm = (...mediaTypes: string[]) => ({
   schema: Type.Object({ attachment: Type.Optional(Type.String({ format: 'binary' })) }),
   mediaTypes,
   required: true,
@@ -151,7 +151,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
     // A token is a field of the form: with it the caller is known.
     const admit = async ({ token }: AttachmentForm['fields']) => {
       if (token !== undefined) await x.identify?.(token);
-      attachments.requireEditable(x, addressOf(x.params));
+      attachments.requireEditable(x, readAddress(x.params));
     };
     const source = { contentType: x.header('content-type'), bytes: x.upload };
     return withForm(source, { directory: uploads, admit }, work);
@@ -163,12 +163,12 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       id: 'geoservices.addAttachment',
       path: `${FEATURE}/addAttachment`,
       summary: 'Attach a file to a feature',
-      body: formOf(MULTIPART),
+      body: buildForm(MULTIPART),
       run: (x) =>
         withUpload(x, async ({ fields, file }) => {
           const format = documentFormat(fields);
           if (!file) throw badParameter('attachment', 'is missing');
-          const added = await attachments.add(x, addressOf(x.params), file, readKeywords(fields) ?? '');
+          const added = await attachments.add(x, readAddress(x.params), file, readKeywords(fields) ?? '');
           return jsonReply({ addAttachmentResult: editResult(added) }, format);
         }),
     }),
@@ -178,7 +178,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
       id: 'geoservices.updateAttachment',
       path: `${FEATURE}/updateAttachment`,
       summary: 'Replace an attachment, or its keywords',
-      body: formOf(MULTIPART, URLENCODED),
+      body: buildForm(MULTIPART, URLENCODED),
       run: (x) =>
         withUpload(x, async ({ fields, file }) => {
           const format = documentFormat(fields);
@@ -187,7 +187,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
           const change = { file, keywords: readKeywords(fields) };
           if (!file && change.keywords === undefined)
             throw badParameter('attachment', 'or keywords must be there');
-          const changed = await attachments.change(x, addressOf(x.params), id, change);
+          const changed = await attachments.change(x, readAddress(x.params), id, change);
           return jsonReply({ updateAttachmentResult: editResult(changed) }, format);
         }),
     }),
@@ -208,7 +208,7 @@ function writingOperations({ attachments, uploads }: AttachmentSurface): Operati
         const format = documentFormat(members);
         const ids = readIntegersMember(members, 'attachmentIds', GEOSERVICES_LIMITS.attachmentsListed);
         if (!ids || ids.length === 0) throw badParameter('attachmentIds', 'is missing');
-        const there = await attachments.remove(x, addressOf(x.params), ids);
+        const there = await attachments.remove(x, readAddress(x.params), ids);
         const deleteAttachmentResults = ids.map((id) => editResult({ id }, there.has(id)));
         return jsonReply({ deleteAttachmentResults }, format);
       },

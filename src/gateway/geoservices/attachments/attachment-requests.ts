@@ -36,7 +36,7 @@ export function attachmentSearch(members: Members): {
   return {
     search: {
       objectIds: readObjectIdsMember(members, 'objectIds', GEOSERVICES_LIMITS.attachmentsListed),
-      filter: filterOf(members),
+      filter: readFilter(members),
       fits: fitting(members),
       offset,
       limit: Math.min(most, GEOSERVICES_LIMITS.attachmentsListed),
@@ -46,7 +46,7 @@ export function attachmentSearch(members: Members): {
   };
 }
 
-function filterOf(members: Members): AttachmentSearch['filter'] {
+function readFilter(members: Members): AttachmentSearch['filter'] {
   const where = readTextMember(members, 'definitionExpression', LIMITS.geoServicesWhere);
   if (where === undefined) return undefined;
   return ({ visible }) => {
@@ -62,9 +62,9 @@ function filterOf(members: Members): AttachmentSearch['filter'] {
 }
 
 function fitting(members: Members): (attachment: Attachment) => boolean {
-  const types = wordsOf(members, 'attachmentTypes');
-  const keywords = wordsOf(members, 'keywords');
-  const [least, greatest] = sizesOf(members);
+  const types = readWords(members, 'attachmentTypes');
+  const keywords = readWords(members, 'keywords');
+  const [least, greatest] = parseSizes(members);
   return (attachment) =>
     (types === undefined || types.includes(attachment.mediaType.toLowerCase())) &&
     (keywords === undefined || keywordsIn(attachment).some((word) => keywords.includes(word))) &&
@@ -80,12 +80,12 @@ const split = (text: string) =>
 
 const keywordsIn = ({ keywords }: Attachment) => split(keywords);
 
-function wordsOf(members: Members, name: string): string[] | undefined {
+function readWords(members: Members, name: string): string[] | undefined {
   const text = readTextMember(members, name, WORDS);
   return text === undefined ? undefined : split(text);
 }
 
-function sizesOf(members: Members): [least: number, greatest: number] {
+function parseSizes(members: Members): [least: number, greatest: number] {
   const text = readTextMember(members, 'size', 40);
   const [, least, greatest] = /^\s*(\d+)\s*(?:,\s*(\d+)\s*)?$/.exec(text ?? '0') ?? [];
   if (least === undefined) throw badParameter('size', 'must be one or two whole numbers');

@@ -49,28 +49,32 @@ export function layerAnalyticsOperations(deps: AnalyticsDeps): Operation[] {
       run: requestClusters,
     }),
     posted(deps, {
-      ...{ name: 'spatialJoin', summary: 'Features with what they meet in another layer' },
-      ...{ schema: SpatialJoinBody, run: requestSpatialJoin },
+      name: 'spatialJoin',
+      summary: 'Features with what they meet in another layer',
+      schema: SpatialJoinBody,
+      run: requestSpatialJoin,
     }),
     posted(deps, {
-      ...{ name: 'queryBufferAggregate', summary: 'Buffers of features, dissolved by groups' },
-      ...{ schema: BufferAggregateBody, run: requestBufferAggregate },
+      name: 'queryBufferAggregate',
+      summary: 'Buffers of features, dissolved by groups',
+      schema: BufferAggregateBody,
+      run: requestBufferAggregate,
     }),
     posted(deps, {
-      ...{ name: 'queryDensity', summary: 'How many features lie in the cells of a grid' },
-      ...{ schema: DensityBody, run: requestDensity },
+      name: 'queryDensity',
+      summary: 'How many features lie in the cells of a grid',
+      schema: DensityBody,
+      run: requestDensity,
     }),
   ];
 }
 
 function h3Operations(deps: AnalyticsDeps): Operation[] {
   return readingOperation({
-    ...{
-      about: common(SERVER, 'queryH3'),
-      name: 'queryH3',
-      path: `${LAYER}/queryH3`,
-      pathParams: layerParams,
-    },
+    about: common(SERVER, 'queryH3'),
+    name: 'queryH3',
+    path: `${LAYER}/queryH3`,
+    pathParams: layerParams,
     params: {
       resolution: member('resolution', 'Of the cells: 0 to 15.'),
       where: member('where', 'A condition in SQL.'),
@@ -79,18 +83,18 @@ function h3Operations(deps: AnalyticsDeps): Operation[] {
     summary: 'How many features lie in the cells of H3',
     async run(x, path, members) {
       if (members['kRingDistance']) throw badParameter('kRingDistance', 'is not supported');
-      const format = formatOf(members);
-      const analysis = await requestH3Cells(subjectOf(deps, x, path, { format, isFree: true }), {
+      const format = formatFormat(members);
+      const analysis = await requestH3Cells(buildSubject(deps, x, path, { format, isFree: true }), {
         resolution: integerWithin('resolution', readTextMember(members, 'resolution', MAX_TEXT), 0, 15),
         where: readTextMember(members, 'where', MAX_TEXT),
         outStatistics: readTextMember(members, 'outStatistics', MAX_TEXT),
       });
-      return replyOf(analysis, format);
+      return buildReply(analysis, format);
     },
   });
 }
 
-interface Posted<S extends TObject> {
+interface AnalysisRoute<S extends TObject> {
   readonly name: string;
   readonly summary: string;
   readonly schema: S;
@@ -99,7 +103,7 @@ interface Posted<S extends TObject> {
 
 function posted<S extends TObject>(
   deps: AnalyticsDeps,
-  { name, summary, schema, run }: Posted<S>,
+  { name, summary, schema, run }: AnalysisRoute<S>,
 ): Operation {
   // Clients send more than there is, their token among it.
   const open = Type.Object(schema.properties) as unknown as S;
@@ -111,17 +115,17 @@ function posted<S extends TObject>(
     path: `${LAYER}/${name}`,
     summary,
     async run(x) {
-      const format = formatOf(x.body as Members);
-      return replyOf(await run(subjectOf(deps, x, x.params as Path, { format }), x.body), format);
+      const format = formatFormat(x.body as Members);
+      return buildReply(await run(buildSubject(deps, x, x.params as Path, { format }), x.body), format);
     },
   });
 }
 
-const formatOf = (members: Members) =>
+const formatFormat = (members: Members) =>
   readChoiceMember<Format>(members, 'f', { values: FORMATS, fallback: 'json' });
 
 /** Throws 402, but not for H3, and 404. */
-function subjectOf(
+function buildSubject(
   deps: AnalyticsDeps,
   x: Exchange,
   { serviceId, layerId }: Path,
@@ -133,7 +137,7 @@ function subjectOf(
   return { deps, x, view: numberedView(view), asFeatureSet: format !== 'geojson' };
 }
 
-function replyOf(analysis: Analysis, format: Format): Reply {
+function buildReply(analysis: Analysis, format: Format): Reply {
   if (format === 'geojson') return analyticsReply(analysis);
   const { features, fields, geometryType, inputTruncated, resultTruncated } =
     analysis.result as FeatureSetResult;

@@ -57,7 +57,7 @@ export function sourceLayers(members: Members): AppendSourceLayer[] {
   const { edits } = members;
   if (edits === undefined || edits === null || edits === '') throw badParameter('edits', 'is missing');
   if (Array.isArray(edits) || (typeof edits === 'string' && /^\s*\[/.test(edits)))
-    return [{ name: undefined, id: undefined, features: featuresOf(members, 'edits') }];
+    return [{ name: undefined, id: undefined, features: readFeatures(members, 'edits') }];
   const collection = readObjectMember(members, 'edits')!;
   if (collection['layers'] === undefined) return [sourceLayer({ featureSet: collection })];
   return readObjectsMember(collection, 'layers', MAX_LAYERS)!.map(sourceLayer);
@@ -66,7 +66,7 @@ export function sourceLayers(members: Members): AppendSourceLayer[] {
 function sourceLayer(one: Members): AppendSourceLayer {
   const definition = requireObject('edits', one['layerDefinition'] ?? {});
   const set = requireObject('edits', one['featureSet'] ?? {});
-  const features = featuresOf(set, 'features');
+  const features = readFeatures(set, 'features');
   const { spatialReference } = set;
   return {
     name: readTextMember(definition, 'name', MAX_TEXT),
@@ -78,7 +78,7 @@ function sourceLayer(one: Members): AppendSourceLayer {
   };
 }
 
-function featuresOf(members: Members, name: string): Members[] {
+function readFeatures(members: Members, name: string): Members[] {
   return readObjectsMember(members, name, LIMITS.batchOperations) ?? [];
 }
 
@@ -93,7 +93,7 @@ function located(feature: Members, spatialReference: unknown): Members {
 export function appendOptions(layer: VectorCollection, members: Members): AppendOptions {
   const upsert = readFlagMember(members, 'upsert', false);
   return {
-    key: upsert ? keyOf(layer, readTextMember(members, 'upsertMatchingField', MAX_TEXT)) : undefined,
+    key: upsert ? buildKey(layer, readTextMember(members, 'upsertMatchingField', MAX_TEXT)) : undefined,
     inserts: !readFlagMember(members, 'skipInserts', false),
     updates: !readFlagMember(members, 'skipUpdates', false),
     geometries: readFlagMember(members, 'updateGeometry', true),
@@ -102,7 +102,7 @@ export function appendOptions(layer: VectorCollection, members: Members): Append
   };
 }
 
-function keyOf({ source }: VectorCollection, name: string | undefined): MatchingField {
+function buildKey({ source }: VectorCollection, name: string | undefined): MatchingField {
   const { idColumn, fields } = source;
   if (name === undefined || name.toLowerCase() === idColumn.toLowerCase())
     return { name: idColumn, isWhole: true };

@@ -56,12 +56,10 @@ export function appendOperations(deps: EditDeps): Operation[] {
   const about = { ...common('FeatureServer', 'append'), method: 'POST', audited: true } as const;
   return [
     defineOperation({
-      ...{
-        ...about,
-        body: editForm,
-        params: { serviceId, layerId: layerNumberParam, geometryLoss },
-        repeatable: true,
-      },
+      ...about,
+      body: editForm,
+      params: { serviceId, layerId: layerNumberParam, geometryLoss },
+      repeatable: true,
       id: 'geoservices.append',
       path: `${SERVICE}/{layerId}/append`,
       summary: 'Append features to a layer',
@@ -79,7 +77,10 @@ export function appendOperations(deps: EditDeps): Operation[] {
       },
     }),
     defineOperation({
-      ...{ ...about, body: editForm, params: { serviceId }, repeatable: true },
+      ...about,
+      body: editForm,
+      params: { serviceId },
+      repeatable: true,
       id: 'geoservices.appendToService',
       path: `${SERVICE}/append`,
       summary: 'Append features to layers of a service',
@@ -99,7 +100,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
             'rollbackOnFailure',
             'must be false for several layers: each is a transaction of its own',
           );
-        const layers: (Appended & { id: number })[] = [];
+        const layers: (AppendResult & { id: number })[] = [];
         for (const plan of plans) {
           // What was written before stays, so it is told.
           const appended = await run(x, deps, plan).catch((error: unknown) => {
@@ -119,7 +120,7 @@ export function appendOperations(deps: EditDeps): Operation[] {
 const COUNTS = ['numFeaturesAppended', 'numFeaturesUpdated', 'numFeaturesFailed'] as const;
 type Count = (typeof COUNTS)[number];
 
-interface Appended extends Record<Count, number> {
+interface AppendResult extends Record<Count, number> {
   readonly addResults?: readonly EditResultDocument[];
   readonly updateResults?: readonly EditResultDocument[];
   readonly error?: object;
@@ -172,13 +173,13 @@ async function planAppend(
   }
   // Who may not edit is told nothing about what is there.
   layerTarget(x, deps, layer);
-  const keys = keysOf(features, key);
+  const keys = listKeys(features, key);
   const ids = await storedIds(x, deps, layer, { key: key.name, keys });
   const idAt = (i: number) => ids.get(canonicalKey(keys[i]!));
   const adds = features.filter((_, i) => idAt(i) === undefined);
   const updates = features.flatMap((feature, i) => {
     const id = idAt(i);
-    return id === undefined ? [] : [changeOf(feature, { idColumn: layer.source.idColumn, id, options })];
+    return id === undefined ? [] : [readChange(feature, { idColumn: layer.source.idColumn, id, options })];
   });
   const edits = { adds: options.inserts ? adds : [], updates: options.updates ? updates : [] };
   const plan = readEdits(x, deps, layer, edits);
@@ -195,7 +196,7 @@ function mapped(feature: Members, mapping: FieldMapping): Members {
   return { attributes: Object.fromEntries(own), geometry: feature['geometry'] };
 }
 
-function changeOf(
+function readChange(
   { attributes, geometry }: Members,
   { idColumn, id, options }: { idColumn: string; id: ObjectId; options: AppendOptions },
 ): Members {
@@ -204,7 +205,7 @@ function changeOf(
 }
 
 /** Throws 400 for features without a key, and for two with the same. */
-function keysOf(features: readonly Members[], key: MatchingField): AppendKey[] {
+function listKeys(features: readonly Members[], key: MatchingField): AppendKey[] {
   const keys = features.map(({ attributes }) => {
     const value = keyValue((attributes as Members)[key.name], key);
     if (value === undefined) throw badParameter('edits', `has a feature without its key, ${key.name}`);
@@ -228,7 +229,8 @@ async function storedIds(
     ...task,
     filter: and(query.filter, equalsAny(key, keys)),
     fields: key === idColumn ? [] : [key],
-    ...{ limit: LIMITS.batchOperations + 1, offset: 0 },
+    limit: LIMITS.batchOperations + 1,
+    offset: 0,
   });
   const ids = new Map<string, ObjectId>();
   for (const { attributes } of featuresIn(page.features)) {
@@ -240,7 +242,7 @@ async function storedIds(
   return ids;
 }
 
-async function run(x: Exchange, deps: EditDeps, { edits, options }: Plan): Promise<Appended> {
+async function run(x: Exchange, deps: EditDeps, { edits, options }: Plan): Promise<AppendResult> {
   const { addResults, updateResults } = await runLayerEdits(x, deps, edits, options.atomic);
   const succeeded = (results: readonly EditResultDocument[]) =>
     results.filter(({ success }) => success).length;
@@ -254,11 +256,13 @@ async function run(x: Exchange, deps: EditDeps, { edits, options }: Plan): Promi
 }
 
 /** Features that were not tried, or may have been: the error says which. */
-function failed({ edits }: Plan, error: unknown): Appended {
+function failed({ edits }: Plan, error: unknown): AppendResult {
   const isTold = error instanceof TaskFailure || error instanceof ApiError;
   const description = isTold ? error.message : 'The edits failed unexpectedly.';
   return {
-    ...{ numFeaturesAppended: 0, numFeaturesUpdated: 0, numFeaturesFailed: countEdits(edits.edits) },
+    numFeaturesAppended: 0,
+    numFeaturesUpdated: 0,
+    numFeaturesFailed: countEdits(edits.edits),
     error: { code: 1000, description },
   };
 }

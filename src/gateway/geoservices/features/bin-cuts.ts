@@ -18,8 +18,11 @@ import { type Members, naming, readChoiceMember, readFlagMember, readObjectMembe
 export const TIMES: ReadonlySet<Field['type']> = new Set(['date', 'date-time']);
 const DAY = 86_400_000;
 const LENGTHS: Partial<Record<CalendarUnit, number>> = {
-  ...{ second: 1000, minute: 60_000, hour: 3_600_000 },
-  ...{ day: DAY, week: 7 * DAY },
+  second: 1000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: DAY,
+  week: 7 * DAY,
 };
 /** Milliseconds of the end of the year 9999. */
 const MAX_TIME = 253_402_300_800_000;
@@ -30,14 +33,14 @@ const bad = (text: string) => badParameter('bin', text);
 /** `parameters` of a bin of `queryBins`. */
 export function readBinCut(bin: Members, isTime: boolean, zone: string): BinCut {
   const parameters = readObjectMember(bin, 'parameters') ?? {};
-  const ends = endsOf(parameters, isTime);
+  const ends = readEnds(parameters, isTime);
   switch (binType(bin)) {
     case 'autoIntervalBin':
       return { kind: 'count', count: readBinCount(parameters, 'numberOfBins'), ...ends };
     case 'fixedIntervalBin':
-      return { kind: 'interval', interval: positiveOf(parameters, 'interval'), ...ends };
+      return { kind: 'interval', interval: readPositive(parameters, 'interval'), ...ends };
     case 'fixedBoundariesBin':
-      return { kind: 'limits', limits: boundariesOf(parameters, isTime) };
+      return { kind: 'limits', limits: readBoundaries(parameters, isTime) };
     case 'dateBin':
       if (!isTime) throw bad('of the type dateBin takes a field of dates');
       return { ...readCalendarCut(parameters, zone), ...ends, ...calendarMembers(bin, parameters) };
@@ -65,16 +68,21 @@ function calendarMembers(bin: Members, parameters: Members): Pick<CalendarCut, '
 
 /** So many units of the calendar of a zone. */
 export function readCalendarCut(members: Members, zone: string): CalendarCut {
-  const unit = unitOf(members['unit']);
+  const unit = formatUnit(members['unit']);
   const number = members['number'] === undefined ? 1 : readBinCount(members, 'number');
   return {
-    ...{ kind: 'calendar', unit, number, zone, offset: readBinShift(members) },
-    ...{ firstDayOfWeek: SUNDAY, isWhole: true },
+    kind: 'calendar',
+    unit,
+    number,
+    zone,
+    offset: readBinShift(members),
+    firstDayOfWeek: SUNDAY,
+    isWhole: true,
   };
 }
 
 /** Clients say units in the plural, too. */
-function unitOf(value: unknown): CalendarUnit {
+function formatUnit(value: unknown): CalendarUnit {
   const word = typeof value === 'string' ? value.toLowerCase().replace(/s$/, '') : '';
   const unit = CALENDAR_UNITS.find((one) => one === word);
   if (unit === undefined) throw bad(`unit must be ${CALENDAR_UNITS.join(' or ')}`);
@@ -93,7 +101,7 @@ export function readBinShift(members: Members): number {
 
 /** Milliseconds of a unit that is always as long. */
 export function parseUnitLength(value: unknown, what: string): number {
-  const length = LENGTHS[unitOf(value)];
+  const length = LENGTHS[formatUnit(value)];
   if (length === undefined) throw bad(`unit of ${what} must be ${Object.keys(LENGTHS).join(' or ')}`);
   return length;
 }
@@ -104,10 +112,10 @@ export function requireTimeZone(parameter: string, value: unknown): string {
   return value;
 }
 
-function endsOf(parameters: Members, isTime: boolean): { start?: AnyNumber; end?: AnyNumber } {
+function readEnds(parameters: Members, isTime: boolean): { start?: AnyNumber; end?: AnyNumber } {
   const [start, end] = ['start', 'end'].map((name) => {
     const value = parameters[name];
-    return value === undefined || value === null || value === '' ? undefined : endOf(name, value, isTime);
+    return value === undefined || value === null || value === '' ? undefined : buildEnd(name, value, isTime);
   });
   if (start !== undefined && end !== undefined && compareNumbers(start, end) >= 0)
     throw bad('start must be before end');
@@ -115,9 +123,9 @@ function endsOf(parameters: Members, isTime: boolean): { start?: AnyNumber; end?
 }
 
 /** A number, or a time: milliseconds since 1970, or a text of ISO 8601, which without a zone is in UTC. */
-function endOf(name: string, value: unknown, isTime: boolean): AnyNumber {
+function buildEnd(name: string, value: unknown, isTime: boolean): AnyNumber {
   const isText = isTime && typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value);
-  const number = isText ? timeOf(value) : readNumber(naming('bin', () => scalarText('bin', value)).trim());
+  const number = isText ? parseTime(value) : readNumber(naming('bin', () => scalarText('bin', value)).trim());
   if (
     number === undefined ||
     !Number.isFinite(toDouble(number)) ||
@@ -127,26 +135,27 @@ function endOf(name: string, value: unknown, isTime: boolean): AnyNumber {
   return number;
 }
 
-const timeOf = (text: string) => Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$|^[^T]*$/i.test(text) ? text : `${text}Z`);
+const parseTime = (text: string) =>
+  Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$|^[^T]*$/i.test(text) ? text : `${text}Z`);
 
-function boundariesOf(parameters: Members, isTime: boolean): AnyNumber[] {
+function readBoundaries(parameters: Members, isTime: boolean): AnyNumber[] {
   const list = parameters['boundaries'];
   if (!Array.isArray(list) || list.length < 2) throw bad('boundaries must be two or more numbers');
   if (list.length > LIMITS.bins) throw bad(`boundaries must not be more than ${LIMITS.bins}`);
-  const limits = list.map((value) => endOf('each of boundaries', value, isTime));
+  const limits = list.map((value) => buildEnd('each of boundaries', value, isTime));
   if (limits.some((limit, i) => i > 0 && compareNumbers(limit, limits[i - 1]!) <= 0))
     throw bad('boundaries must be ascending');
   return limits;
 }
 
 export function readBinCount(members: Members, name: string): number {
-  const number = positiveOf(members, name);
+  const number = readPositive(members, name);
   if (!Number.isInteger(number) || number > LIMITS.bins)
     throw bad(`${name} must be a whole number from 1 to ${LIMITS.bins}`);
   return number;
 }
 
-function positiveOf(members: Members, name: string): number {
+function readPositive(members: Members, name: string): number {
   const value = members[name];
   const number =
     typeof value === 'number' || (typeof value === 'string' && value !== '') ? Number(value) : Number.NaN;

@@ -5,7 +5,7 @@ import { groupColumns, valueField } from '../../../core/features/feature-groups.
 import type { Field } from '../../../core/sources/vector-source.js';
 import { type AnyNumber, toDouble } from '../../../core/values/exact-number.js';
 import { isValidInstant, UTC, zonedText } from '../../../core/values/time-zones.js';
-import type { OutputStatistic } from '../../../services/geoservices/having.js';
+import type { OutputStatistic } from '../../../services/geoservices/having-clause.js';
 import {
   type Members,
   readChoiceMember,
@@ -69,12 +69,12 @@ export function binsRequest(layer: VectorCollection, members: Members): BinsRequ
   const cut = readBinCut(bin, isTime, field.type === 'date' ? UTC : (zone ?? UTC));
   const shown = bin['type'] === 'dateBin' ? zone : undefined;
   const limits = [
-    limitColumn(aliasOf(members, 'lowerBoundaryAlias', 'lowerBoundary'), field, 'lower', shown),
+    limitColumn(chooseAlias(members, 'lowerBoundaryAlias', 'lowerBoundary'), field, 'lower', shown),
     ...(bin['hideUpperBound'] === true
       ? []
-      : [limitColumn(aliasOf(members, 'upperBoundaryAlias', 'upperBoundary'), field, 'upper', shown)]),
+      : [limitColumn(chooseAlias(members, 'upperBoundaryAlias', 'upperBoundary'), field, 'upper', shown)]),
   ];
-  return requestOf(layer, members, { field, cut, limits, split: splitOf(layer, bin) });
+  return readRequest(layer, members, { field, cut, limits, split: readSplit(layer, bin) });
 }
 
 /** `queryDateBins`. */
@@ -87,7 +87,7 @@ export function dateBinsRequest(layer: VectorCollection, members: Members): Bins
   if (!TIMES.has(field.type)) throw badParameter('binField', `'${field.name}' holds no times`);
   const zone = zoneOfAnswer(members);
   const cut = dateCut(bin, members, zone ?? UTC);
-  return requestOf(layer, members, { field, cut, limits: [limitColumn('boundary', field, 'lower', zone)] });
+  return readRequest(layer, members, { field, cut, limits: [limitColumn('boundary', field, 'lower', zone)] });
 }
 
 /** A bin of a calendar, or one that is always as long. */
@@ -114,7 +114,7 @@ interface Parts {
   readonly split?: { readonly field: Field; readonly name: string } | undefined;
 }
 
-function requestOf(
+function readRequest(
   layer: VectorCollection,
   members: Members,
   { field, cut, limits, split }: Parts,
@@ -136,7 +136,9 @@ function requestOf(
     columns,
     task: {
       ...readFeatureQuery(layer, members),
-      ...{ field: field.name, cut, statistics: outputs.map(({ statistic }) => statistic) },
+      field: field.name,
+      cut,
+      statistics: outputs.map(({ statistic }) => statistic),
       ...(split ? { splitBy: split.field.name } : {}),
     },
   };
@@ -189,7 +191,7 @@ function limitColumn(
   );
 }
 
-function splitOf(layer: VectorCollection, bin: Members): Parts['split'] {
+function readSplit(layer: VectorCollection, bin: Members): Parts['split'] {
   const split = readObjectMember(bin, 'splitBy');
   if (split === undefined) return undefined;
   if ((split['type'] ?? 'field') !== 'field') throw badParameter('bin', 'splitBy must be of the type field');
@@ -213,7 +215,7 @@ function fieldNamed(
   return valueField(layer.source, name);
 }
 
-function aliasOf(members: Members, parameter: string, fallback: string): string {
+function chooseAlias(members: Members, parameter: string, fallback: string): string {
   const name = readTextMember(members, parameter, 128) ?? fallback;
   if (!NAME_PATTERN.test(name)) throw badParameter(parameter, 'must be a name of letters and digits');
   return name;

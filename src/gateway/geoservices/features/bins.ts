@@ -41,7 +41,9 @@ const params = {
 export function binOperations(deps: QueryDeps): Operation[] {
   return [
     ...operation(deps, {
-      ...{ name: 'queryBins', summary: 'Statistics of a layer in bins', read: binsRequest },
+      name: 'queryBins',
+      summary: 'Statistics of a layer in bins',
+      read: binsRequest,
       params: {
         bin: member('bin', 'JSON of type, onField, parameters and splitBy.'),
         lowerBoundaryAlias: member('lowerBoundaryAlias', 'lowerBoundary when absent.'),
@@ -49,7 +51,9 @@ export function binOperations(deps: QueryDeps): Operation[] {
       },
     }),
     ...operation(deps, {
-      ...{ name: 'queryDateBins', summary: 'Statistics of a layer in bins of time', read: dateBinsRequest },
+      name: 'queryDateBins',
+      summary: 'Statistics of a layer in bins of time',
+      read: dateBinsRequest,
       params: {
         binField: member('binField', 'A field of times.'),
         bin: member('bin', 'JSON of calendarBin or fixedBin.'),
@@ -76,7 +80,9 @@ interface BinOperation {
 function operation(deps: QueryDeps, { name, summary, params: own, read }: BinOperation): Operation[] {
   return readingOperation({
     about: common(SERVER, name),
-    ...{ name, summary, pathParams: layerParams },
+    name,
+    summary,
+    pathParams: layerParams,
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/${name}`,
     params: { ...params, ...own },
     async run(x, { serviceId, layerId }, members) {

@@ -45,13 +45,11 @@ const KINDS: Readonly<Partial<Record<FieldType, readonly string[]>>> = {
 export function calculateOperation(deps: EditDeps): Operation {
   return defineOperation({
     ...common('FeatureServer', 'calculate'),
-    ...{
-      method: 'POST',
-      audited: true,
-      body: editForm,
-      params: { serviceId, layerId: layerNumberParam },
-      repeatable: true,
-    },
+    method: 'POST',
+    audited: true,
+    body: editForm,
+    params: { serviceId, layerId: layerNumberParam },
+    repeatable: true,
     id: 'geoservices.calculate',
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/calculate`,
     summary: 'Set fields to values that are computed',
@@ -64,7 +62,10 @@ export function calculateOperation(deps: EditDeps): Operation {
       readChoiceMember(members, 'sqlFormat', { values: ['none', 'standard'], fallback: 'standard' });
       const filter = parseQueryFilter(layer, members);
       const { outcomes } = await deps.edits.run(x, collection, {
-        ...{ ...task, ...coordinatesIn(layerCrs(layer), 'x-y'), mode: 'atomic', operations: [] },
+        ...task,
+        ...coordinatesIn(layerCrs(layer), 'x-y'),
+        mode: 'atomic',
+        operations: [],
         calculation: {
           ...assignments(layer, members),
           filter,
@@ -96,14 +97,14 @@ function assignments(layer: VectorCollection, members: Members) {
     const sql = readTextMember(one, 'sqlExpression', MAX_TEXT);
     if (sql !== undefined && 'value' in one)
       throw badParameter(PARAMETER, `has both a value and an expression for ${field.name}`);
-    if (sql !== undefined) expressions[field.name] = operandOf(layer, field, sql);
+    if (sql !== undefined) expressions[field.name] = parseOperand(layer, field, sql);
     else if ('value' in one) Object.assign(values, literal(layer, field, one['value']));
     else throw badParameter(PARAMETER, `has neither value nor sqlExpression for ${field.name}`);
   }
   return { values, expressions };
 }
 
-function operandOf(layer: VectorCollection, { name, type }: Field, sql: string): Operand {
+function parseOperand(layer: VectorCollection, { name, type }: Field, sql: string): Operand {
   const { source } = layer;
   const schema = { ...source, fields: plainFields(source.fields), filterCrs: defaultCrs(layer) };
   const { operand, kind } = parseValueExpression(PARAMETER, sql, schema, { now: Date.now() });

@@ -51,13 +51,11 @@ function layerOperations(deps: EditDeps): Operation[] {
   ) =>
     defineOperation({
       ...common('FeatureServer', verb),
-      ...{
-        method: 'POST',
-        audited: true,
-        body: editForm,
-        params: { serviceId, layerId: layerNumberParam, geometryLoss },
-        repeatable: true,
-      },
+      method: 'POST',
+      audited: true,
+      body: editForm,
+      params: { serviceId, layerId: layerNumberParam, geometryLoss },
+      repeatable: true,
       id: `geoservices.${verb}`,
       path: `${LAYER}/${verb}`,
       summary,
@@ -101,13 +99,11 @@ const isAtomic = (members: Members) => readFlagMember(members, 'rollbackOnFailur
 function serviceOperation(deps: EditDeps): Operation {
   return defineOperation({
     ...common('FeatureServer', 'applyEdits'),
-    ...{
-      method: 'POST',
-      audited: true,
-      body: editForm,
-      params: { serviceId, geometryLoss },
-      repeatable: true,
-    },
+    method: 'POST',
+    audited: true,
+    body: editForm,
+    params: { serviceId, geometryLoss },
+    repeatable: true,
     id: 'geoservices.applyServiceEdits',
     path: `${SERVICE}/applyEdits`,
     summary: 'Add, change and delete features of several layers',
@@ -180,7 +176,8 @@ function failedResults({ adds, updates, deletes }: LayerEdits, error: unknown): 
   const description = isTold ? error.message : 'The edits failed unexpectedly.';
   const failed = (ids: readonly (ObjectId | null)[]) =>
     ids.map((objectId) => ({
-      ...{ objectId, success: false },
+      objectId,
+      success: false,
       error: { code: 1000, description },
     }));
   return {

@@ -68,7 +68,7 @@ export function layerTarget(x: Exchange, deps: EditDeps, layer: VectorCollection
 export function readEdits(x: Exchange, deps: EditDeps, layer: VectorCollection, members: Members): EditPlan {
   requirePlain(members);
   const target = layerTarget(x, deps, layer);
-  const crs = crsOf(layer, members);
+  const crs = readCrs(layer, members);
   return planEdits(target, crs, layerEdits(layer, crs.epsg, members));
 }
 
@@ -100,7 +100,7 @@ export function requirePlain(members: Members): void {
 }
 
 /** The spatial reference of all geometries: that which they name, or that of the layer, in which those are that name none. */
-function crsOf(layer: VectorCollection, members: Members): Crs {
+function readCrs(layer: VectorCollection, members: Members): Crs {
   const codes = new Map<number, Crs>();
   for (const name of ['adds', 'updates'])
     for (const { geometry } of readObjectsMember(members, name, GEOSERVICES_LIMITS.replicaEdits) ?? []) {

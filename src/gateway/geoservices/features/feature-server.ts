@@ -81,7 +81,8 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
   return [
     defineOperation({
       ...about,
-      ...{ path, summary },
+      path,
+      summary,
       id: `geoservices.${name}`,
       method: 'GET',
       params: { ...pathParams, f, ...params },
@@ -89,7 +90,8 @@ export function readingOperation(spec: ReadingSpec): Operation[] {
     }),
     defineOperation({
       ...about,
-      ...{ path, summary },
+      path,
+      summary,
       id: `geoservices.post${name[0]!.toUpperCase()}${name.slice(1)}`,
       method: 'POST',
       params: pathParams,

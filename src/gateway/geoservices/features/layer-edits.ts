@@ -28,7 +28,7 @@ export function layerEdits(collection: VectorCollection, epsg: number, members: 
   const features = readObjectMember(members, 'features') ?? members;
   const read = (name: string) =>
     (readObjectsMember(features, name, GEOSERVICES_LIMITS.replicaEdits) ?? []).map((feature) =>
-      sentOf(collection, epsg, feature),
+      readSentFeature(collection, epsg, feature),
     );
   const updates = read('updates').map((sent) => {
     if (sent.id === undefined) throw badParameter('edits', 'has an update without an object id');
@@ -47,7 +47,7 @@ export function layerEdits(collection: VectorCollection, epsg: number, members: 
   return { adds, updates, deletes: [...new Set(deletes)] };
 }
 
-function sentOf(collection: VectorCollection, epsg: number, feature: Members): SentFeature {
+function readSentFeature(collection: VectorCollection, epsg: number, feature: Members): SentFeature {
   const attributes = requireObject('edits', feature['attributes'] ?? {});
   const { geometry } = feature;
   if (geometry !== undefined && geometry !== null) requireCrs(requireObject('edits', geometry), epsg);

@@ -25,11 +25,11 @@ const about = (verb: string) => common(SERVER, verb);
 export function metadataOperations(deps: QueryDeps): Operation[] {
   return [
     ...readingOperation({
-      ...{ about: about('queryDomains'), name: 'queryDomains', path: `${SERVICE}/queryDomains` },
-      ...{
-        pathParams: { serviceId },
-        params: { layers: member('layers', 'Numbers of layers; all when absent.') },
-      },
+      about: about('queryDomains'),
+      name: 'queryDomains',
+      path: `${SERVICE}/queryDomains`,
+      pathParams: { serviceId },
+      params: { layers: member('layers', 'Numbers of layers; all when absent.') },
       summary: 'Domains of the fields of layers',
       run(x, path, members) {
         const name = path['serviceId']!;
@@ -49,8 +49,11 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
       },
     }),
     ...readingOperation({
-      ...{ about: about('relationships'), name: 'relationships', path: `${SERVICE}/relationships` },
-      ...{ pathParams: { serviceId }, params: {} },
+      about: about('relationships'),
+      name: 'relationships',
+      path: `${SERVICE}/relationships`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'Relationships between layers',
       run(x, path, members) {
         const name = path['serviceId']!;
@@ -59,19 +62,24 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
           layerDocument(layer, deps.visible(x.principal), false)
             .relationships.filter(({ role }) => role === ORIGIN)
             .map(({ id, name: title, cardinality, relatedTableId, keyField }) => ({
-              ...{ id, name: title, cardinality, originLayerId: layer.layerId },
-              ...{ destinationLayerId: relatedTableId, originPrimaryKey: keyField, composite: false },
+              id,
+              name: title,
+              cardinality,
+              originLayerId: layer.layerId,
+              destinationLayerId: relatedTableId,
+              originPrimaryKey: keyField,
+              composite: false,
             })),
         );
         return jsonReply({ relationships }, documentFormat(members));
       },
     }),
     ...readingOperation({
-      ...{ about: about('validateSQL'), name: 'validateSql', path: `${SERVICE}/{layerId}/validateSQL` },
-      ...{
-        pathParams: layerParams,
-        params: { sql: member('sql', 'A condition.'), sqlType: member('sqlType', 'where alone.') },
-      },
+      about: about('validateSQL'),
+      name: 'validateSql',
+      path: `${SERVICE}/{layerId}/validateSQL`,
+      pathParams: layerParams,
+      params: { sql: member('sql', 'A condition.'), sqlType: member('sqlType', 'where alone.') },
       summary: 'Whether a condition can be asked with',
       run(x, path, members) {
         const layerId = wholeNumber('layerId', path['layerId']);

@@ -29,18 +29,22 @@ export function readQuantization(members: Members, crs: Crs, decimals: number): 
     values: ['upperLeft', 'lowerLeft'],
     fallback: 'upperLeft',
   });
-  const extent = extentOf(parameters, crs);
+  const extent = readExtent(parameters, crs);
   const upperLeft = corner === 'upperLeft';
-  const scale = mode === 'edit' ? stepOf(crs, decimals) : toleranceOf(parameters, extent, crs);
+  const scale = mode === 'edit' ? computeStep(crs, decimals) : readTolerance(parameters, extent, crs);
   return {
-    ...{ x: extent?.[0] ?? 0, y: extent?.[upperLeft ? 3 : 1] ?? 0 },
-    ...{ scale, zScale: Z_SCALE, upperLeft, view: mode === 'view' },
+    x: extent?.[0] ?? 0,
+    y: extent?.[upperLeft ? 3 : 1] ?? 0,
+    scale,
+    zScale: Z_SCALE,
+    upperLeft,
+    view: mode === 'view',
   };
 }
 
 /** Of an answer that has no other numbers than whole ones: those that JSON would have, in steps of its last decimal. */
 export function fullQuantization(crs: Crs, decimals: number): Quantisation {
-  return { x: 0, y: 0, scale: stepOf(crs, decimals), zScale: Z_SCALE, upperLeft: true, view: false };
+  return { x: 0, y: 0, scale: computeStep(crs, decimals), zScale: Z_SCALE, upperLeft: true, view: false };
 }
 
 /** The member `transform` of an answer in JSON. */
@@ -52,25 +56,25 @@ export function createTransformMember({ x, y, scale, zScale, upperLeft }: Quanti
   };
 }
 
-const stepsOf = (crs: Crs) => (crs.geographic ? STEPS.degrees : STEPS.metres);
+const buildSteps = (crs: Crs) => (crs.geographic ? STEPS.degrees : STEPS.metres);
 
-function stepOf(crs: Crs, decimals: number): number {
+function computeStep(crs: Crs, decimals: number): number {
   const step = Number(`1e-${decimals}`);
-  return Math.max(step, stepsOf(crs)[0]);
+  return Math.max(step, buildSteps(crs)[0]);
 }
 
-function toleranceOf({ tolerance }: Members, extent: readonly number[] | undefined, crs: Crs): number {
-  const [least, most] = stepsOf(crs);
+function readTolerance({ tolerance }: Members, extent: readonly number[] | undefined, crs: Crs): number {
+  const [least, most] = buildSteps(crs);
   const isAbsent = tolerance === undefined || tolerance === null;
   const whole = 10 ** -coordinatePrecision(crs);
   const grid = extent ? Math.max(extent[2]! - extent[0]!, extent[3]! - extent[1]!) / GRID : whole;
-  const step = isAbsent ? Math.max(grid, least) : numberOf(tolerance);
+  const step = isAbsent ? Math.max(grid, least) : readNumber(tolerance);
   if (!(step >= least && step <= most))
     throw badParameter(PARAMETER, `must have a tolerance from ${least} to ${most}`);
   return step;
 }
 
-function extentOf({ extent }: Members, crs: Crs): readonly number[] | undefined {
+function readExtent({ extent }: Members, crs: Crs): readonly number[] | undefined {
   if (extent === undefined || extent === null) return undefined;
   const {
     xmin,
@@ -79,7 +83,7 @@ function extentOf({ extent }: Members, crs: Crs): readonly number[] | undefined 
     ymax,
     spatialReference: reference,
   } = (typeof extent === 'object' ? extent : {}) as Members;
-  const [west, south, east, north] = [xmin, ymin, xmax, ymax].map(numberOf) as [
+  const [west, south, east, north] = [xmin, ymin, xmax, ymax].map(readNumber) as [
     number,
     number,
     number,
@@ -94,7 +98,7 @@ function extentOf({ extent }: Members, crs: Crs): readonly number[] | undefined 
   throw badParameter(PARAMETER, 'has an extent that does not lie in the spatial reference of the answer');
 }
 
-function numberOf(value: unknown): number {
+function readNumber(value: unknown): number {
   return typeof value === 'number' || (typeof value === 'string' && value.trim() !== '')
     ? Number(value)
     : Number.NaN;

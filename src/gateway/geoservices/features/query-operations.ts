@@ -84,7 +84,8 @@ export function layerQueryOperations(deps: QueryDeps, server: ServerType): Opera
     about: common(server, 'query', server),
     name: server === SERVER ? 'query' : `query${server}`,
     path: `/rest/services/{serviceId}/${server}/{layerId}/query`,
-    ...{ pathParams: layerParams, params: { ...featureParams, ...groupParams } },
+    pathParams: layerParams,
+    params: { ...featureParams, ...groupParams },
     summary: 'Features of a layer',
     run(x, { serviceId, layerId }, members) {
       const id = wholeNumber('layerId', layerId);
@@ -136,7 +137,10 @@ async function extentAnswer(x: Exchange, pools: Pools, { storageCrs }: Layer, re
     extent: image
       ? envelopeObject(image, crs)
       : {
-          ...{ xmin: 'NaN', ymin: 'NaN', xmax: 'NaN', ymax: 'NaN' },
+          xmin: 'NaN',
+          ymin: 'NaN',
+          xmax: 'NaN',
+          ymax: 'NaN',
           spatialReference: createSpatialReference(crs),
         },
   };
@@ -154,7 +158,12 @@ async function idsReply(
 ): Promise<Reply> {
   const { maxBytes: _, ...plain } = task;
   const page = {
-    ...{ ...plain, format: 'csv' as const, fields: [], skipGeometry: true, limit: IDS, offset: 0 },
+    ...plain,
+    format: 'csv' as const,
+    fields: [],
+    skipGeometry: true,
+    limit: IDS,
+    offset: 0,
     form: { kind: format === 'pbf' ? ('packed-ids' as const) : ('ids' as const) },
   };
   const lists: Uint8Array[] = [];

@@ -69,14 +69,17 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
   const crs = outCrs(layer, members, format);
   const fieldNames = readTextMember(members, 'outFields', MAX_FIELDS);
   const fields = outFields(layer, fieldNames);
-  const sort = sortOf(layer, readTextMember(members, 'orderByFields', MAX_FIELDS));
+  const sort = buildSort(layer, readTextMember(members, 'orderByFields', MAX_FIELDS));
   const isWhole = names === undefined && fields === layer.source.fields;
   const countOnly = readFlagMember(members, 'returnCountOnly', false);
   const extentOnly = readFlagMember(members, 'returnExtentOnly', false);
   if (extentOnly && format === 'pbf') throw badParameter('f', 'has no pbf of an extent');
   return {
-    ...{ format, query, crs, fields },
-    answer: answerOf(readFlagMember(members, 'returnIdsOnly', false), countOnly, extentOnly),
+    format,
+    query,
+    crs,
+    fields,
+    answer: buildAnswer(readFlagMember(members, 'returnIdsOnly', false), countOnly, extentOnly),
     counts: countOnly,
     wholeOnly: !readFlagMember(members, 'returnExceededLimitFeatures', true),
     task: {
@@ -86,8 +89,8 @@ export function queryRequest(layer: VectorCollection, members: Members): QueryRe
       ...(format === 'geojson' && asksForId(layer, fieldNames) ? { idProperty: layer.source.idColumn } : {}),
       crs: crs.proj,
       swapAxes: false,
-      precision: precisionOf(members, crs),
-      tolerance: toleranceOf(members),
+      precision: readPrecision(members, crs),
+      tolerance: readTolerance(members),
       z: readFlagMember(members, 'returnZ', false) && esriLayer(layer).hasZ,
       ...numbersOfAnswer(members, crs, format),
       // Clients have no type for layers of mixed geometries: GeoJSON alone can say these.
@@ -113,7 +116,7 @@ function numbersOfAnswer(
 ): Pick<ItemsTask, 'centroid' | 'quantisation'> {
   const centroid = readFlagMember(members, 'returnCentroid', false);
   if (centroid && format === 'geojson') throw badParameter('returnCentroid', 'is not there in geojson');
-  const decimals = precisionOf(members, crs);
+  const decimals = readPrecision(members, crs);
   const quantisation =
     readQuantization(members, crs, decimals) ??
     (format === 'pbf' ? fullQuantization(crs, decimals) : undefined);
@@ -139,7 +142,7 @@ function requireSupported(members: Members): void {
   if (name !== undefined) throw badParameter(name, 'is not supported');
 }
 
-function answerOf(ids: boolean, count: boolean, extent: boolean): QueryRequest['answer'] {
+function buildAnswer(ids: boolean, count: boolean, extent: boolean): QueryRequest['answer'] {
   if (extent) return 'extent';
   if (count) return 'count';
   return ids ? 'ids' : 'features';
@@ -206,7 +209,7 @@ function asksForId({ source }: VectorCollection, text = ''): boolean {
   return names.includes('*') || names.includes(source.idColumn.toLowerCase());
 }
 
-function sortOf({ source }: VectorCollection, text: string | undefined): SortKey[] {
+function buildSort({ source }: VectorCollection, text: string | undefined): SortKey[] {
   if (text === undefined) return [];
   const fields = plainFields(source.fields).filter(({ type }) => !['json', 'array', 'binary'].includes(type));
   const sortable = new Map(fields.map(({ name }) => [name.toLowerCase(), name]));
@@ -235,7 +238,7 @@ export function orderKeys(
 }
 
 /** Of `maxAllowableOffset`, in units of `outSR`; 0 leaves all positions. */
-function toleranceOf(members: Members): number {
+function readTolerance(members: Members): number {
   const name = 'maxAllowableOffset';
   const value = members[name];
   if (value === undefined || value === null || value === '') return 0;
@@ -245,7 +248,7 @@ function toleranceOf(members: Members): number {
   return tolerance;
 }
 
-function precisionOf(members: Members, crs: Crs): number {
+function readPrecision(members: Members, crs: Crs): number {
   const decimals = readIntegerMember(members, 'geometryPrecision');
   if (decimals === undefined) return coordinatePrecision(crs);
   return Math.min(decimals, MAX_DECIMALS);

@@ -1,7 +1,7 @@
 import { hasFeatures, isServed } from '../../../core/catalog/abilities.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
 import type { Relationship } from '../../../core/catalog/layer-settings.js';
-import { toNumberedCollection } from '../../../core/catalog/numbered.js';
+import { toNumberedCollection } from '../../../core/catalog/row-numbers.js';
 import { layerFailure } from '../../../core/catalog/unread.js';
 import { isNumber, type Scalar } from '../../../core/cql2/ast.js';
 import { and, equalsAny } from '../../../core/cql2/index.js';
@@ -22,7 +22,7 @@ import {
   findFieldType,
   getRelationshipFields,
   toComparableValue,
-} from '../../../services/catalog/layers/related.js';
+} from '../../../services/catalog/layers/relationship-fields.js';
 import { runTask } from '../../../services/kit/run-task.js';
 import { esriLayer, requireLayer } from '../../../services/replicas/layer-view.js';
 import { jsonReply } from '../images/in-band.js';
@@ -60,9 +60,11 @@ const params = {
 /** Features of other layers that belong to those of a layer. */
 export function relatedOperations(deps: QueryDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('FeatureServer', 'queryRelatedRecords'), name: 'queryRelatedRecords' },
+    about: common('FeatureServer', 'queryRelatedRecords'),
+    name: 'queryRelatedRecords',
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/queryRelatedRecords`,
-    ...{ pathParams: path, params },
+    pathParams: path,
+    params,
     summary: 'Features that belong to those of a layer',
     async run(x, { serviceId, layerId }, members) {
       const format = documentFormat(members);
@@ -78,9 +80,9 @@ export function relatedOperations(deps: QueryDeps): Operation[] {
 }
 
 async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollection, members: Members) {
-  const relationship = relationshipOf(layer, members);
+  const relationship = readRelationship(layer, members);
   const related = relatedLayer(x, deps, relationship);
-  const ends = endsOf(relationship, layer, related);
+  const ends = chooseEnds(relationship, layer, related);
   const origins = await originsByValue(x, deps, layer, ends, members);
   const { definitionExpression: where, outFields, outSR, returnGeometry, orderByFields } = members;
   const request = queryRequest(related, { where, outFields, outSR, returnGeometry, orderByFields });
@@ -100,7 +102,7 @@ async function relatedRecords(x: Exchange, deps: QueryDeps, layer: VectorCollect
     limit: GEOSERVICES_LIMITS.geoServicesRecords,
     maxBytes: MAX_BYTES,
   });
-  const groups = groupsOf(answer.features, origins, ends);
+  const groups = collectGroups(answer.features, origins, ends);
   for (const { attributes } of answer.features) if (!names.has(ends.other)) delete attributes[ends.other];
   const isCount = readFlagMember(members, 'returnCountOnly', false);
   const esri = esriLayer(related);
@@ -125,7 +127,7 @@ interface Ends {
 }
 
 /** Throws 400 where the caller may not read one of the fields. */
-function endsOf(relationship: Relationship, layer: VectorCollection, related: VectorCollection): Ends {
+function chooseEnds(relationship: Relationship, layer: VectorCollection, related: VectorCollection): Ends {
   const { own, other } = getRelationshipFields(relationship);
   const [ownType, otherType] = [findFieldType(own, layer), findFieldType(other, related)];
   if (!ownType || !otherType) throw badParameter('relationshipId', 'is by a field that you may not read');
@@ -136,7 +138,7 @@ function endsOf(relationship: Relationship, layer: VectorCollection, related: Ve
 type Origins = Map<string, { readonly value: Scalar; readonly ids: ObjectId[] }>;
 
 /** Equal values have one key. */
-const keyOf = (value: Scalar) => (isNumber(value) ? formatDecimal(value) : JSON.stringify(value));
+const buildKey = (value: Scalar) => (isNumber(value) ? formatDecimal(value) : JSON.stringify(value));
 
 /** Ids of the features that are named, by the values that related ones have. */
 async function originsByValue(
@@ -153,10 +155,10 @@ async function originsByValue(
   const { features } = await read(x, deps, { ...task, limit: objectIds.length });
   const origins: Origins = new Map();
   for (const { attributes } of features) {
-    const value = toComparableValue(truthOf(attributes[own], ownType), otherType);
+    const value = toComparableValue(readTruth(attributes[own], ownType), otherType);
     if (value === undefined) continue;
     const id = objectId('objectIds', attributes[layer.source.idColumn]);
-    const key = keyOf(value);
+    const key = buildKey(value);
     const origin = origins.get(key);
     if (origin) origin.ids.push(id);
     else origins.set(key, { value, ids: [id] });
@@ -165,16 +167,16 @@ async function originsByValue(
 }
 
 /** Related features by the ids of those that they belong to. */
-function groupsOf(
+function collectGroups(
   features: readonly EsriFeature[],
   origins: Origins,
   { other, otherType }: Ends,
 ): Map<ObjectId, EsriFeature[]> {
   const groups = new Map<ObjectId, EsriFeature[]>();
   for (const feature of features) {
-    const value = toComparableValue(truthOf(feature.attributes[other], otherType), otherType);
+    const value = toComparableValue(readTruth(feature.attributes[other], otherType), otherType);
     if (value === undefined) continue;
-    for (const id of origins.get(keyOf(value))?.ids ?? []) addTo(groups, id, feature);
+    for (const id of origins.get(buildKey(value))?.ids ?? []) addTo(groups, id, feature);
   }
   return groups;
 }
@@ -194,10 +196,10 @@ async function read(x: Exchange, { pools }: QueryDeps, task: ItemsTask) {
 }
 
 /** Booleans are told as 0 and 1. */
-const truthOf = (value: unknown, type: string) =>
+const readTruth = (value: unknown, type: string) =>
   type === 'boolean' && value !== null ? value === 1 : value;
 
-function relationshipOf({ relationships = [] }: VectorCollection, members: Members): Relationship {
+function readRelationship({ relationships = [] }: VectorCollection, members: Members): Relationship {
   const id = readIntegerMember(members, 'relationshipId');
   if (id === undefined) throw badParameter('relationshipId', 'is missing');
   const match = relationships.find((one, i) => relationshipId(one, i) === id);

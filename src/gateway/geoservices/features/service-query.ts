@@ -16,28 +16,39 @@ const { outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset } 
 const { resultRecordCount, returnCountOnly, returnIdsOnly } = featureParams;
 const params = {
   layerDefs: member('layerDefs', 'Conditions in SQL by the numbers of layers.'),
-  ...{ geometry, geometryType, inSR, spatialRel, distance, units, time },
-  ...{ outSR, returnGeometry, returnZ, geometryPrecision, maxAllowableOffset },
-  ...{ resultRecordCount, returnCountOnly, returnIdsOnly },
+  geometry,
+  geometryType,
+  inSR,
+  spatialRel,
+  distance,
+  units,
+  time,
+  outSR,
+  returnGeometry,
+  returnZ,
+  geometryPrecision,
+  maxAllowableOffset,
+  resultRecordCount,
+  returnCountOnly,
+  returnIdsOnly,
 };
 const MAX_TEXT = 8000;
 
 /** Features of several layers in one answer: `query` of a service. */
 export function serviceQueryOperations(deps: QueryDeps): Operation[] {
   return readingOperation({
-    ...{
-      about: common(SERVER, 'query'),
-      name: 'serviceQuery',
-      path: `/rest/services/{serviceId}/${SERVER}/query`,
-    },
-    ...{ pathParams: { serviceId }, params },
+    about: common(SERVER, 'query'),
+    name: 'serviceQuery',
+    path: `/rest/services/{serviceId}/${SERVER}/query`,
+    pathParams: { serviceId },
+    params,
     summary: 'Features of layers of a service',
     async run(x, path, members) {
       const format = readTextMember(members, 'f', MAX_TEXT) ?? 'json';
       if (!['json', 'pjson'].includes(format.toLowerCase())) throw badParameter('f', 'must be json or pjson');
       const parts: Uint8Array[] = [];
       let bytes = 0;
-      for (const { layerId, ...own } of layersOf(members)) {
+      for (const { layerId, ...own } of readLayers(members)) {
         const address = { service: path['serviceId']!, layerId, parameter: 'layerDefs' };
         const layer = requireLayer(deps, x.principal, address);
         const request = queryRequest(layer, { ...members, ...own, f: 'json' });
@@ -66,7 +77,7 @@ interface LayerQuery {
 }
 
 /** A list of objects with `layerId`, `where` and `outFields`, or conditions by the numbers. Throws 400 naming `layerDefs`. */
-function layersOf(members: Members): LayerQuery[] {
+function readLayers(members: Members): LayerQuery[] {
   const text = members['layerDefs'];
   if (text === undefined || text === '') throw badParameter('layerDefs', 'is missing');
   const isList = Array.isArray(text) || (typeof text === 'string' && text.trimStart().startsWith('['));

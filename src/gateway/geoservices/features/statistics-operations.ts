@@ -25,7 +25,7 @@ export async function groupsReply(x: Exchange, pools: Pools, request: GroupsRequ
     return format === 'pbf' ? countPbf(count) : jsonReply({ count }, text);
   }
   const { rows, more } = await runTask(x, pools, 'vector.groups', task);
-  const groups = rows.map((values) => attributesOf(values, columns));
+  const groups = rows.map((values) => buildAttributes(values, columns));
   return tableReply(format, columns.map(describeColumn), groups, more);
 }
 
@@ -59,7 +59,7 @@ export function tableReply(
   );
 }
 
-function attributesOf(values: FeatureRow['values'], columns: readonly GroupColumn[]) {
+function buildAttributes(values: FeatureRow['values'], columns: readonly GroupColumn[]) {
   return Object.fromEntries(
     columns.map(({ field: { name, type }, place }) => [name, tableValue(values[place], type)]),
   );

@@ -12,7 +12,7 @@ import {
 import type { SortKey } from '../../../core/features/features.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { Field } from '../../../core/sources/vector-source.js';
-import { type OutputStatistic, readHaving } from '../../../services/geoservices/having.js';
+import { type OutputStatistic, readHaving } from '../../../services/geoservices/having-clause.js';
 import { scalarNumber, scalarText } from '../../../services/geoservices/scalar.js';
 import { GEOSERVICES_LIMITS } from '../limits.js';
 import {
@@ -73,7 +73,7 @@ export function groupsRequest(layer: VectorCollection, members: Members): Groups
         readTextMember(members, 'groupByFieldsForStatistics', MAX_FIELDS),
       )
     : distinctFields(layer, readTextMember(members, 'outFields', MAX_FIELDS));
-  return requestOf(layer, members, groupBy, statistics ?? []);
+  return readRequest(layer, members, groupBy, statistics ?? []);
 }
 
 /** Groups have neither geometries nor ids. */
@@ -84,7 +84,7 @@ function requireNoFeatures(members: Members, name: string): void {
     if (readFlagMember(members, flag, false)) throw badParameter(flag, `cannot be true with ${name}`);
 }
 
-function requestOf(
+function readRequest(
   layer: VectorCollection,
   members: Members,
   groupBy: readonly string[],
@@ -115,7 +115,7 @@ function requestOf(
       ...query,
       ...grouping,
       ...(having === undefined ? {} : { having }),
-      sort: sortOf(members, names, columns),
+      sort: readSort(members, names, columns),
       limit: readRecordLimit(members),
       offset: readIntegerMember(members, 'resultOffset') ?? 0,
     },
@@ -128,14 +128,21 @@ export function requireDifferent(names: readonly string[]): void {
   if (twice >= 0) throw badParameter('outStatistics', `names '${names[twice]!.slice(0, 60)}' twice`);
 }
 
-function sortOf(members: Members, names: readonly string[], columns: readonly Field[]): SortKey[] {
+function readSort(members: Members, names: readonly string[], columns: readonly Field[]): SortKey[] {
   const sortable = new Map(names.map((name, i) => [name.toLowerCase(), columns[i]!.name]));
   return orderKeys(readTextMember(members, 'orderByFields', MAX_FIELDS), sortable);
 }
 
 const WORDS: Readonly<Record<string, GroupStatisticType>> = {
-  ...{ count: 'count', sum: 'sum', min: 'min', max: 'max', avg: 'avg', stddev: 'stddev', var: 'var' },
-  ...{ percentile_cont: 'percentile_cont', percentile_disc: 'percentile_disc' },
+  count: 'count',
+  sum: 'sum',
+  min: 'min',
+  max: 'max',
+  avg: 'avg',
+  stddev: 'stddev',
+  var: 'var',
+  percentile_cont: 'percentile_cont',
+  percentile_disc: 'percentile_disc',
 };
 
 /** Names that clients may give: they are told again, and never become a part of SQL. */
@@ -163,10 +170,10 @@ function outputStatistic(layer: VectorCollection, object: Members): OutputStatis
   if (typeof name !== 'string' || !NAME_PATTERN.test(name))
     throw badParameter('outStatistics', 'outStatisticFieldName must be a name of letters and digits');
   if (!type.startsWith('percentile')) return { name, statistic };
-  return { name, statistic: { ...statistic, percentile: percentileOf(object) } };
+  return { name, statistic: { ...statistic, percentile: readPercentile(object) } };
 }
 
-function percentileOf(object: Members): GroupStatistic['percentile'] {
+function readPercentile(object: Members): GroupStatistic['percentile'] {
   const parameters = readObjectMember(object, 'statisticParameters');
   const { value, orderBy = 'ASC' } = requireObject('outStatistics', parameters ?? null);
   const fraction = scalarNumber('outStatistics', value ?? '');

@@ -18,7 +18,8 @@ import { groupFields, listComparableFields } from './statistics-request.js';
 export function topFeatureOperations(deps: QueryDeps): Operation[] {
   return readingOperation({
     about: common(SERVER, 'queryTopFeatures'),
-    ...{ name: 'queryTopFeatures', pathParams: layerParams },
+    name: 'queryTopFeatures',
+    pathParams: layerParams,
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/queryTopFeatures`,
     params: {
       ...featureParams,
@@ -50,11 +51,11 @@ export function topFeatureOperations(deps: QueryDeps): Operation[] {
 function topTask(layer: VectorCollection, members: Members): TopTask {
   const top = readObjectMember(members, 'topFilter');
   if (!top) throw badParameter('topFilter', 'is missing');
-  const groupBy = groupFields(layer, 'topFilter', listOf(top['groupByFields']));
+  const groupBy = groupFields(layer, 'topFilter', joinList(top['groupByFields']));
   if (groupBy.length === 0) throw badParameter('topFilter', 'has no groupByFields');
   const count = wholeNumber('topFilter', top['topCount']);
   if (count < 1) throw badParameter('topFilter', 'must have a topCount from 1');
-  const sort = orderKeys(listOf(top['orderByFields']), listComparableFields(layer), 'topFilter');
+  const sort = orderKeys(joinList(top['orderByFields']), listComparableFields(layer), 'topFilter');
   if (sort.length === 0) throw badParameter('topFilter', 'has no orderByFields');
   return {
     ...readFeatureQuery(layer, members),
@@ -66,7 +67,7 @@ function topTask(layer: VectorCollection, members: Members): TopTask {
 }
 
 /** Names by commas; clients also send a list of them. */
-function listOf(value: unknown): string | undefined {
+function joinList(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   const list = Array.isArray(value) ? value : [value];
   if (!list.every((one) => typeof one === 'string'))

@@ -32,7 +32,10 @@ const ADDRESS_FIELDS = ['Address', 'Neighborhood', 'City', 'Subregion', 'Region'
 export function geocodeDocument(name: string | undefined, { window, languages }: GeocoderFacts) {
   const spatialReference = createSpatialReference(CRS84);
   const field = (one: string, type: FieldType, length?: number) => ({
-    ...{ name: one, type, alias: one, required: false },
+    name: one,
+    type,
+    alias: one,
+    required: false,
     ...(length === undefined ? {} : { length }),
   });
   return {
@@ -47,7 +50,10 @@ export function geocodeDocument(name: string | undefined, { window, languages }:
     ...(window
       ? {
           extent: {
-            ...{ xmin: window.west, ymin: window.south, xmax: window.east, ymax: window.north },
+            xmin: window.west,
+            ymin: window.south,
+            xmax: window.east,
+            ymax: window.north,
             spatialReference,
           },
         }
@@ -76,22 +82,22 @@ function pointIn({ x, y }: Place, crs: Crs): { x: number; y: number } {
 const isThere = ({ location }: { location: { x: number; y: number } }) =>
   Number.isFinite(location.x) && Number.isFinite(location.y);
 
-export interface CandidateWriting {
+export interface CandidateFormat {
   readonly locator: string;
   readonly crs: Crs;
   /** Names of attributes in lower case; all when `*`, none when absent. */
   readonly fields: ReadonlySet<string> | '*' | undefined;
 }
 
-export function candidatesDocument(candidates: readonly Candidate[], writing: CandidateWriting) {
+export function candidatesDocument(candidates: readonly Candidate[], writing: CandidateFormat) {
   return {
     spatialReference: createSpatialReference(writing.crs),
-    candidates: candidates.map((one) => candidateOf(one, writing)).filter(isThere),
+    candidates: candidates.map((one) => buildCandidate(one, writing)).filter(isThere),
   };
 }
 
-function candidateOf({ place, score }: Candidate, { locator, crs, fields }: CandidateWriting) {
-  const all = fields === undefined ? {} : attributesOf(place, score, locator);
+function buildCandidate({ place, score }: Candidate, { locator, crs, fields }: CandidateFormat) {
+  const all = fields === undefined ? {} : buildAttributes(place, score, locator);
   const attributes =
     fields instanceof Set
       ? Object.fromEntries(Object.entries(all).filter(([name]) => fields.has(name.toLowerCase())))
@@ -99,7 +105,7 @@ function candidateOf({ place, score }: Candidate, { locator, crs, fields }: Cand
   return { address: place.label, location: pointIn(place, crs), score, attributes };
 }
 
-function attributesOf(place: Place, score: number, locator: string) {
+function buildAttributes(place: Place, score: number, locator: string) {
   return {
     Loc_name: locator,
     Status: 'M',
@@ -108,7 +114,7 @@ function attributesOf(place: Place, score: number, locator: string) {
     LongLabel: place.label,
     Addr_type: placeType(place),
     Type: place.type,
-    ...partsOf(place),
+    ...buildParts(place),
     LangCode: place.language,
     Rank: place.rank,
     X: place.x,
@@ -116,7 +122,7 @@ function attributesOf(place: Place, score: number, locator: string) {
   };
 }
 
-function partsOf(place: Place) {
+function buildParts(place: Place) {
   const { name, houseNumber, street, neighborhood, city, subregion, region, postal } = place;
   return {
     PlaceName: name,
@@ -160,7 +166,7 @@ export function reverseDocument(place: Place, crs: Crs) {
 /** One location for each record, in their order; `Status` is M for a match, T for one of several, U for none. */
 export function batchDocument(
   found: readonly { readonly id: number; readonly candidates: readonly Candidate[] }[],
-  { locator, crs }: Pick<CandidateWriting, 'locator' | 'crs'>,
+  { locator, crs }: Pick<CandidateFormat, 'locator' | 'crs'>,
 ) {
   return {
     spatialReference: createSpatialReference(crs),
@@ -168,7 +174,7 @@ export function batchDocument(
       const [best, second] = candidates;
       if (!best)
         return { address: '', score: 0, attributes: { ResultID: id, Status: 'U', Score: 0, Match_addr: '' } };
-      const one = candidateOf(best, { locator, crs, fields: '*' });
+      const one = buildCandidate(best, { locator, crs, fields: '*' });
       const Status = second && second.score === best.score ? 'T' : 'M';
       return { ...one, attributes: { ResultID: id, ...one.attributes, Status } };
     }),

@@ -27,8 +27,14 @@ import {
 
 /** Names of the parts of an address, in lower case, by the members of requests in lower case. */
 const PARTS: Readonly<Record<string, keyof NonNullable<PlaceWords['parts']>>> = {
-  ...{ address: 'address', neighborhood: 'neighborhood', city: 'city', subregion: 'subregion' },
-  ...{ region: 'region', postal: 'postal', countrycode: 'countryCode', country: 'country' },
+  address: 'address',
+  neighborhood: 'neighborhood',
+  city: 'city',
+  subregion: 'subregion',
+  region: 'region',
+  postal: 'postal',
+  countrycode: 'countryCode',
+  country: 'country',
 };
 
 const ONE_LINE = ['singleline', 'single line input'];
@@ -39,7 +45,7 @@ function anyCase(members: Members): ReadonlyMap<string, readonly [name: string, 
 }
 
 /** Text in one line, or parts of an address; undefined when there is neither. */
-function wordsOf(
+function readWords(
   members: Members,
   name: (member: string) => string = (member) => member,
 ): PlaceWords | undefined {
@@ -73,10 +79,10 @@ function readLanguageCode(members: Members): string | undefined {
   return text.toLowerCase();
 }
 
-function filterOf(members: Members, types: 'category' | 'featureTypes'): PlaceFilter {
-  const window = windowOf(members);
-  const countries = [...listOf(members, 'countryCode'), ...listOf(members, 'sourceCountry')];
-  const kinds = listOf(members, types);
+function readFilter(members: Members, types: 'category' | 'featureTypes'): PlaceFilter {
+  const window = readWindow(members);
+  const countries = [...readList(members, 'countryCode'), ...readList(members, 'sourceCountry')];
+  const kinds = readList(members, types);
   const language = readLanguageCode(members);
   return {
     ...(window ? { window } : {}),
@@ -89,14 +95,14 @@ function filterOf(members: Members, types: 'category' | 'featureTypes'): PlaceFi
 const MAX_LISTED = 50;
 
 /** Words with commas between them, in lower case. */
-function listOf(members: Members, name: string): string[] {
+function readList(members: Members, name: string): string[] {
   const words = (readTextMember(members, name, 2000) ?? '').toLowerCase().split(',');
   const list = words.map((word) => word.trim()).filter((word) => word !== '');
   if (list.length > MAX_LISTED) throw badParameter(name, `must not have more than ${MAX_LISTED} members`);
   return list;
 }
 
-function windowOf(members: Members): PlaceWindow | undefined {
+function readWindow(members: Members): PlaceWindow | undefined {
   const value = members['searchExtent'];
   if (value === undefined || value === '') return undefined;
   return naming('searchExtent', () => {
@@ -138,7 +144,7 @@ function readLocation(members: Members): [x: number, y: number] | undefined {
 }
 
 /** How many of something, at most `most`. */
-function countOf(members: Members, name: string, { most, usual }: { most: number; usual: number }): number {
+function readCount(members: Members, name: string, { most, usual }: { most: number; usual: number }): number {
   const count = readIntegerMember(members, name) ?? usual;
   if (count === 0) throw badParameter(name, 'must be whole numbers from 1');
   return Math.min(count, most);
@@ -155,12 +161,12 @@ export interface CandidatesRequest {
 export function candidatesRequest(members: Members): CandidatesRequest {
   // The code of a country is a filter of its own.
   const { countryCode: _, ...address } = members;
-  const words = wordsOf(address);
+  const words = readWords(address);
   const magicKey = readTextMember(members, 'magicKey', GEOSERVICES_LIMITS.geocodeKey);
   if (!words && magicKey === undefined) throw badParameter('SingleLine', 'is missing');
   const near = readLocation(members);
-  const limit = countOf(members, 'maxLocations', { most: LIMITS.geocodeCandidates, usual: 20 });
-  const filter = filterOf(members, 'category');
+  const limit = readCount(members, 'maxLocations', { most: LIMITS.geocodeCandidates, usual: 20 });
+  const filter = readFilter(members, 'category');
   return {
     query: words && { ...words, ...filter, ...(near ? { near } : {}), limit },
     magicKey,
@@ -173,8 +179,11 @@ export function suggestRequest(members: Members): SuggestQuery {
   const text = readTextMember(members, 'text', GEOSERVICES_LIMITS.geocodeText);
   if (text === undefined) throw badParameter('text', 'is missing');
   const near = readLocation(members);
-  const limit = countOf(members, 'maxSuggestions', { most: GEOSERVICES_LIMITS.geocodeSuggestions, usual: 5 });
-  return { text, ...filterOf(members, 'category'), ...(near ? { near } : {}), limit };
+  const limit = readCount(members, 'maxSuggestions', {
+    most: GEOSERVICES_LIMITS.geocodeSuggestions,
+    usual: 5,
+  });
+  return { text, ...readFilter(members, 'category'), ...(near ? { near } : {}), limit };
 }
 
 export function reverseRequest(members: Members): { query: ReverseQuery; crs: Crs } {
@@ -185,7 +194,7 @@ export function reverseRequest(members: Members): { query: ReverseQuery; crs: Cr
     value === undefined || value === '' ? GEOSERVICES_LIMITS.geocodeReach : scalarNumber('distance', value);
   if (!(distance >= 0 && distance <= GEOSERVICES_LIMITS.geocodeReachMax))
     throw badParameter('distance', `must be metres from 0 to ${GEOSERVICES_LIMITS.geocodeReachMax}`);
-  return { query: { at, distance, ...filterOf(members, 'featureTypes') }, crs: outSR(members) };
+  return { query: { at, distance, ...readFilter(members, 'featureTypes') }, crs: outSR(members) };
 }
 
 export interface BatchRequest {
@@ -195,7 +204,7 @@ export interface BatchRequest {
 
 /** `addresses`: a record set whose attributes are an `OBJECTID` and text in one line or parts of an address. */
 export function batchRequest(members: Members): BatchRequest {
-  const filter = filterOf(members, 'category');
+  const filter = readFilter(members, 'category');
   const set = readObjectMember(members, 'addresses');
   if (!set) throw badParameter('addresses', 'is missing');
   const { records } = set;
@@ -207,7 +216,7 @@ export function batchRequest(members: Members): BatchRequest {
     records: records.map((record, i) => {
       const attributes = requireObject('addresses', requireObject('addresses', record)['attributes']);
       const id = naming('addresses', () => wholeNumber('addresses', attributes['OBJECTID'] ?? i + 1));
-      const words = wordsOf(attributes, () => 'addresses');
+      const words = readWords(attributes, () => 'addresses');
       return { id, query: { ...(words ?? { text: '' }), ...filter, limit: 2 } };
     }),
   };

@@ -130,7 +130,7 @@ async function placeOfKey(
   { magicKey, language }: CandidatesRequest,
 ): Promise<Candidate[] | undefined> {
   if (magicKey === undefined) return undefined;
-  const [locator, key] = keyOf(magicKey);
+  const [locator, key] = buildKey(magicKey);
   const place = locator === geocoder.name ? await geocoder.place(x, key, language) : undefined;
   return place && [{ place, score: 100 }];
 }
@@ -149,7 +149,9 @@ async function suggestions(x: Exchange, geocoder: Geocoder, members: Members) {
   const list = await geocoder.suggest(x, suggestRequest(members));
   return {
     suggestions: list.map(({ text, key }) => ({
-      ...{ text, magicKey: magicKey(geocoder.name, key), isCollection: false },
+      text,
+      magicKey: magicKey(geocoder.name, key),
+      isCollection: false,
     })),
   };
 }
@@ -160,7 +162,7 @@ function magicKey(locator: string, key: string): string {
   return text.length > GEOSERVICES_LIMITS.geocodeKey ? '' : text;
 }
 
-function keyOf(text: string): [locator: string, key: string] {
+function buildKey(text: string): [locator: string, key: string] {
   const [locator = '', ...key] = Buffer.from(text, 'base64url').toString().split('\n');
   return [locator, key.join('\n')];
 }

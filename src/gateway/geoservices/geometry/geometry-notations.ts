@@ -46,8 +46,8 @@ export const NOTATION_OPERATIONS: readonly GeometryServerOperation[] = [
 
 async function toStrings(compute: Compute, members: Members) {
   const crs = requireReference(members, 'sr');
-  const geometries = listMember(members, 'coordinates').map(pointOf);
-  const notation = notationOf(members);
+  const geometries = listMember(members, 'coordinates').map(readPoint);
+  const notation = readNotation(members);
   const result = await compute({ verb: 'write', notation, geometries, ...createPlaneOptions(crs) });
   return { strings: result.strings! };
 }
@@ -57,7 +57,7 @@ async function fromStrings(compute: Compute, members: Members) {
   const strings = listMember(members, 'strings');
   if (!strings.every((one) => typeof one === 'string' && one.length <= MAX_TEXT))
     throw badParameter('strings', `must be text of ${MAX_TEXT} characters at most`);
-  const notation = notationOf(members);
+  const notation = readNotation(members);
   const result = await compute({
     verb: 'read',
     strings: strings as string[],
@@ -72,17 +72,28 @@ async function fromStrings(compute: Compute, members: Members) {
 const MAX_TEXT = 100;
 const MAX_DIGITS = 10;
 const DIGITS: Record<NotationName, number> = {
-  ...{ MGRS: 5, USNG: 8, UTM: 0, GeoRef: 5 },
-  ...{ GARS: 0, DMS: 2, DDM: 4, DD: 6 },
+  MGRS: 5,
+  USNG: 8,
+  UTM: 0,
+  GeoRef: 5,
+  GARS: 0,
+  DMS: 2,
+  DDM: 4,
+  DD: 6,
 };
 const MGRS_MODES = ['mgrsDefault', 'mgrsNewStyle', 'mgrsNewWith180InZone01'] as const;
 const MODES: Record<NotationName, readonly [string, ...string[]]> = {
-  ...{ MGRS: MGRS_MODES, USNG: MGRS_MODES, UTM: ['utmDefault', 'utmNorthSouth'] },
+  MGRS: MGRS_MODES,
+  USNG: MGRS_MODES,
+  UTM: ['utmDefault', 'utmNorthSouth'],
   GARS: ['garsDefault', 'garsLowerLeft', 'garsCenter'],
-  ...{ GeoRef: ['default'], DMS: ['default'], DDM: ['default'], DD: ['default'] },
+  GeoRef: ['default'],
+  DMS: ['default'],
+  DDM: ['default'],
+  DD: ['default'],
 };
 
-function notationOf(members: Members): Notation {
+function readNotation(members: Members): Notation {
   const name = readChoiceMember(members, 'conversionType', { values: NOTATIONS, fallback: 'MGRS' });
   const [fallback, ...others] = MODES[name];
   // What other notations have for modes says nothing here.
@@ -93,7 +104,8 @@ function notationOf(members: Members): Notation {
   const digits = readIntegerMember(members, 'numOfDigits') ?? DIGITS[name];
   if (digits > MAX_DIGITS) throw badParameter('numOfDigits', `must be at most ${MAX_DIGITS}`);
   return {
-    ...{ name, digits },
+    name,
+    digits,
     rounds: readFlagMember(members, 'rounding', true),
     spaces: readFlagMember(members, 'addSpaces', name !== 'MGRS'),
     seamInZone1: mode === 'mgrsNewWith180InZone01',
@@ -108,7 +120,7 @@ function listMember(members: Members, name: string): unknown[] {
   return list;
 }
 
-function pointOf(value: unknown): Point {
+function readPoint(value: unknown): Point {
   const [x, y] = Array.isArray(value) ? (value as unknown[]) : [];
   if (!Number.isFinite(x) || !Number.isFinite(y)) throw badParameter('coordinates', 'must be [[x,y],…]');
   return { type: 'Point', coordinates: [x as number, y as number] };

@@ -16,16 +16,30 @@ import { type Members, requireObject } from '../members.js';
 /** Metres of units of length, by their codes and the names that Esri gives them. */
 const UNITS: Readonly<Record<string, number>> = {
   ...METRES_OF_UNITS,
-  ...{ 9001: 1, esrimeters: 1, 9036: 1000, esrikilometers: 1000, 9002: 0.3048, esrifeet: 0.3048 },
-  ...{ 9003: 1200 / 3937, esrisrunit_surveyfoot: 1200 / 3937, 9093: 1609.344, esrimiles: 1609.344 },
-  ...{ 9030: 1852, esrinauticalmiles: 1852 },
+  9001: 1,
+  esrimeters: 1,
+  9036: 1000,
+  esrikilometers: 1000,
+  9002: 0.3048,
+  esrifeet: 0.3048,
+  9003: 1200 / 3937,
+  esrisrunit_surveyfoot: 1200 / 3937,
+  9093: 1609.344,
+  esrimiles: 1609.344,
+  9030: 1852,
+  esrinauticalmiles: 1852,
 };
 
 /** Square metres of units of area. */
 const AREAS: Readonly<Record<string, number>> = {
-  ...{ esrisquaremeters: 1, esrisquarekilometers: 1e6, esrihectares: 1e4, esriares: 100 },
-  ...{ esrisquarefeet: 0.3048 ** 2, esrisquareyards: 0.9144 ** 2, esriacres: 4046.8564224 },
-  ...{ esrisquaremiles: 1609.344 ** 2 },
+  esrisquaremeters: 1,
+  esrisquarekilometers: 1e6,
+  esrihectares: 1e4,
+  esriares: 100,
+  esrisquarefeet: 0.3048 ** 2,
+  esrisquareyards: 0.9144 ** 2,
+  esriacres: 4046.8564224,
+  esrisquaremiles: 1609.344 ** 2,
 };
 
 /** A spatial reference by its number, or spelled out: `{"wkt": …}`, `{"wkt2": …}`. Undefined when absent. */
@@ -50,21 +64,25 @@ export function requireReference(members: Members, name: string): Crs {
 
 /** Metres of a unit of length; undefined where none is named. */
 export function readLengthUnit(members: Members, name: string): number | undefined {
-  return oneOf(UNITS, members[name], name);
+  return chooseOne(UNITS, members[name], name);
 }
 
 /** Square metres of a unit of area: its name, or `{"areaUnit": name}`. */
 export function readAreaUnit(members: Members, name: string): number | undefined {
   const value = members[name];
   const read = typeof value === 'string' && /^\s*\{/.test(value) ? parseLenientJson(name, value) : value;
-  return oneOf(
+  return chooseOne(
     AREAS,
     typeof read === 'object' && read !== null ? requireObject(name, read)['areaUnit'] : read,
     name,
   );
 }
 
-function oneOf(units: Readonly<Record<string, number>>, value: unknown, name: string): number | undefined {
+function chooseOne(
+  units: Readonly<Record<string, number>>,
+  value: unknown,
+  name: string,
+): number | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const key = String(value).trim().toLowerCase();
   if (!Object.hasOwn(units, key)) throw badParameter(name, 'is not a unit that is supported');
@@ -135,7 +153,7 @@ function textual(name: string, text: string): unknown {
 /** Rings that are not closed are closed; those against the winding of Esri are exteriors where none is around them. */
 function oneGeometry(name: string, value: unknown, heights: boolean): Geometry {
   try {
-    const geometry = parseEsriGeometry(ringsOf(value), heights && hasHeights(value));
+    const geometry = parseEsriGeometry(readRings(value), heights && hasHeights(value));
     if (geometry) return geometry;
   } catch (error) {
     if (!(error instanceof GeoServicesGeometryError)) throw error;
@@ -150,7 +168,7 @@ function hasHeights(value: unknown): boolean {
 }
 
 /** An envelope as the area that it is. */
-function ringsOf(value: unknown): unknown {
+function readRings(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('xmin' in value)) return value;
   const { xmin, ymin, xmax, ymax } = value as unknown as Record<string, number>;
   return {

@@ -20,7 +20,7 @@ import {
   listAnswer,
   parameterDescriptions,
 } from './geometry-answers.js';
-import { EDITING } from './geometry-editing.js';
+import { EDITING } from './geometry-edits.js';
 import { NOTATION_OPERATIONS } from './geometry-notations.js';
 import {
   finiteNumbers,
@@ -56,17 +56,13 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
   [
     ...(['buffer', 'Areas within distances of geometries'] as const),
     {
-      ...{
-        geometries: parameterDescriptions.geometries,
-        inSR: parameterDescriptions.sr,
-        outSR: 'Of the answer.',
-        bufferSR: 'In which it is computed.',
-      },
-      ...{
-        distances: 'Distances, by commas.',
-        unit: 'Of the distances.',
-        geodesic: parameterDescriptions.geodesic,
-      },
+      geometries: parameterDescriptions.geometries,
+      inSR: parameterDescriptions.sr,
+      outSR: 'Of the answer.',
+      bufferSR: 'In which it is computed.',
+      distances: 'Distances, by commas.',
+      unit: 'Of the distances.',
+      geodesic: parameterDescriptions.geodesic,
       unionResults: 'One area of all; false when absent.',
     },
     buffer,
@@ -185,19 +181,21 @@ const OPERATIONS: readonly GeometryServerOperation[] = [
 export function geometryServerOperations({ pools }: Deps): Operation[] {
   return [
     ...readingOperation({
-      ...{ about: about('service'), name: 'geometryService', path: PATH, pathParams: {}, params: {} },
+      about: about('service'),
+      name: 'geometryService',
+      path: PATH,
+      pathParams: {},
+      params: {},
       summary: 'The geometry service',
       run: (_x, _path, members) =>
         jsonReply({ currentVersion: CURRENT_VERSION, serviceDescription: '' }, documentFormat(members)),
     }),
     ...OPERATIONS.flatMap(([name, summary, params, answer]) =>
       readingOperation({
-        ...{
-          about: about(name),
-          name: `geometry${name[0]!.toUpperCase()}${name.slice(1)}`,
-          path: `${PATH}/${name}`,
-          summary,
-        },
+        about: about(name),
+        name: `geometry${name[0]!.toUpperCase()}${name.slice(1)}`,
+        path: `${PATH}/${name}`,
+        summary,
         pathParams: {},
         jsonMembers: Object.keys(params),
         params: Object.fromEntries(Object.entries(params).map(([key, says]) => [key, member(key, says)])),

@@ -61,24 +61,24 @@ export function readDatumSteps(members: Members): StepChoice[] | undefined {
   const read =
     typeof value === 'string' && /^\s*\{/.test(value) ? parseLenientJson('transformation', value) : value;
   if (typeof read !== 'object')
-    return [{ code: wholeNumber('transformation', read), ...directionOf(members) }];
+    return [{ code: wholeNumber('transformation', read), ...readDirection(members) }];
   const transformation = requireObject('transformation', read);
   const list = transformation['geoTransforms'];
-  if (list === undefined) return [{ code: codeOf(transformation), ...directionOf(members) }];
+  if (list === undefined) return [{ code: readCode(transformation), ...readDirection(members) }];
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_STEPS)
     throw badParameter('transformation', `must have 1 to ${MAX_STEPS} geoTransforms`);
   return list.map((one) => {
     const step = requireObject('transformation', one);
-    return { code: codeOf(step), ...directionOf(step) };
+    return { code: readCode(step), ...readDirection(step) };
   });
 }
 
-function codeOf({ latestWkid, wkid }: Members): number {
+function readCode({ latestWkid, wkid }: Members): number {
   if (latestWkid === undefined && wkid === undefined) throw badParameter('transformation', 'has no wkid');
   return wholeNumber('transformation', latestWkid ?? wkid);
 }
 
-function directionOf(members: Members): Pick<StepChoice, 'isForward'> {
+function readDirection(members: Members): Pick<StepChoice, 'isForward'> {
   const value = members['transformForward'];
   return value === undefined || value === ''
     ? {}

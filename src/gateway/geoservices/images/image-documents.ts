@@ -33,8 +33,14 @@ export const IMAGE_FORMATS = [
 
 /** GDAL's types as Esri names them. */
 const PIXEL_TYPES: Readonly<Record<string, string>> = {
-  ...{ Byte: 'U8', Int8: 'S8', UInt16: 'U16', Int16: 'S16', UInt32: 'U32', Int32: 'S32' },
-  ...{ Float32: 'F32', Float64: 'F64' },
+  Byte: 'U8',
+  Int8: 'S8',
+  UInt16: 'U16',
+  Int16: 'S16',
+  UInt32: 'U32',
+  Int32: 'S32',
+  Float32: 'F32',
+  Float64: 'F64',
 };
 
 export const FIELDS = [
@@ -53,8 +59,14 @@ export function imageServiceDocument(collection: RasterCollection) {
   const all = statistics.every((one) => one !== undefined) ? statistics : [];
   const instants = listGranules(collection).flatMap(({ acquired }) => acquired ?? []);
   return {
-    ...{ currentVersion: CURRENT_VERSION, serviceDescription: description, name: title, description },
-    ...{ extent, initialExtent: extent, fullExtent: extent, spatialReference: createSpatialReference(crs) },
+    currentVersion: CURRENT_VERSION,
+    serviceDescription: description,
+    name: title,
+    description,
+    extent,
+    initialExtent: extent,
+    fullExtent: extent,
+    spatialReference: createSpatialReference(crs),
     ...(instants.length === 0
       ? {}
       : {
@@ -68,23 +80,38 @@ export function imageServiceDocument(collection: RasterCollection) {
     pixelSizeY: box ? (box[3] - box[1]) / raster.height : null,
     bandCount: bands.length,
     bandNames: bands.map(formatImageBandName),
-    pixelType: pixelTypeOf(bands),
-    ...{ minPixelSize: 0, maxPixelSize: 0, copyrightText: findAttribution(collection) ?? '' },
+    pixelType: findPixelType(bands),
+    minPixelSize: 0,
+    maxPixelSize: 0,
+    copyrightText: findAttribution(collection) ?? '',
     serviceDataType: 'esriImageServiceDataTypeGeneric',
     minValues: all.map(({ min }) => min),
     maxValues: all.map(({ max }) => max),
     meanValues: all.map(({ mean }) => mean),
     stdvValues: all.map(({ stdDev }) => stdDev),
-    ...{ objectIdField: 'OBJECTID', fields: FIELDS, capabilities: 'Image,Metadata,Catalog,Mensuration' },
+    objectIdField: 'OBJECTID',
+    fields: FIELDS,
+    capabilities: 'Image,Metadata,Catalog,Mensuration',
     mensurationCapabilities: 'Basic',
     ...(listMosaicMembers(raster.source) === undefined
       ? {}
       : { defaultMosaicMethod: 'None', allowedMosaicMethods: 'None,LockRaster', mosaicOperator: 'First' }),
-    ...{ sortField: null, sortValue: null, maxRecordCount: GEOSERVICES_LIMITS.geoServicesRecords },
-    ...{ maxImageHeight, maxImageWidth, hasHistograms: true, hasColormap: false },
-    ...{ hasRasterAttributeTable: false, hasMultidimensions: false, supportsStatistics: true },
-    ...{ allowRasterFunction: true, rasterFunctionInfos: FUNCTION_INFOS, rasterTypeInfos: [] },
-    ...{ supportsAdvancedQueries: false, allowAnalysis: false, singleFusedMapCache: false },
+    sortField: null,
+    sortValue: null,
+    maxRecordCount: GEOSERVICES_LIMITS.geoServicesRecords,
+    maxImageHeight,
+    maxImageWidth,
+    hasHistograms: true,
+    hasColormap: false,
+    hasRasterAttributeTable: false,
+    hasMultidimensions: false,
+    supportsStatistics: true,
+    allowRasterFunction: true,
+    rasterFunctionInfos: FUNCTION_INFOS,
+    rasterTypeInfos: [],
+    supportsAdvancedQueries: false,
+    allowAnalysis: false,
+    singleFusedMapCache: false,
     exportTilesAllowed: false,
   };
 }
@@ -94,7 +121,7 @@ export const FUNCTION_INFOS = [{ name: 'None', description: 'The raster as it is
 
 const formatImageBandName = ({ band, description }: BandInfo) => description || `Band_${band}`;
 
-function pixelTypeOf(bands: readonly BandInfo[]): string {
+function findPixelType(bands: readonly BandInfo[]): string {
   return PIXEL_TYPES[bands[0]?.type ?? ''] ?? 'UNKNOWN';
 }
 
@@ -132,7 +159,9 @@ export function dimensionsDocument({ bands, raster: { times, levels } }: RasterC
     ...(levels ? [dimension('StdZ', levels.unit, levels.values)] : []),
   ];
   const variables = bands.map((band) => ({
-    ...{ name: formatImageBandName(band), description: band.description, unit: band.unit },
+    name: formatImageBandName(band),
+    description: band.description,
+    unit: band.unit,
     dimensions,
   }));
   return { multidimensionalInfo: { variables: dimensions.length === 0 ? [] : variables } };
@@ -142,7 +171,12 @@ function dimension(name: string, unit: string, values: readonly number[]) {
   const gaps = values.slice(1).map((value, i) => value - values[i]!);
   const isRegular = gaps.length > 0 && gaps.every((gap) => gap === gaps[0]);
   return {
-    ...{ name, description: '', unit, values, hasRanges: false, dimensionSize: values.length },
+    name,
+    description: '',
+    unit,
+    values,
+    hasRanges: false,
+    dimensionSize: values.length,
     extent: [Math.min(...values), Math.max(...values)],
     hasRegularIntervals: isRegular,
     ...(isRegular ? { interval: gaps[0] } : {}),

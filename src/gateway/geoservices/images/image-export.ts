@@ -58,7 +58,9 @@ const params = {
 /** Pictures and values of image services. */
 export function exportImageOperations(deps: MapDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('ImageServer', 'exportImage', 'ImageServer'), name: 'exportImage', params },
+    about: common('ImageServer', 'exportImage', 'ImageServer'),
+    name: 'exportImage',
+    params,
     path: '/rest/services/{serviceId}/ImageServer/exportImage',
     pathParams: { serviceId: pathString('serviceId', 'Identifier of a collection of rasters.') },
     summary: 'A picture of an image service',
@@ -111,7 +113,7 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
     throw badParameter('compressionQuality', 'must be from 1 to 100');
   const encoding = format === 'tiff' ? 'geotiff' : format === 'lerc' ? 'lerc' : undefined;
   const version = readChoiceMember(members, 'lercVersion', { values: ['1', '2'], fallback: '2' });
-  const bands = bandsOf(collection, members);
+  const bands = listBands(collection, members);
   if (!encoding && bands !== undefined && bands.length !== 1 && bands.length !== 3)
     throw badParameter('bandIds', 'must be one band or three for a picture');
   return {
@@ -119,24 +121,27 @@ function imageRequest(collection: RasterCollection, members: Members): ImageRequ
     collection: ruled(collection, members),
     window: imageWindow(members, { own, whole, settings: windowSettings(collection.maps) }),
     format: MAP_EXPORT_FORMATS[format === 'lerc' ? 'tiff' : format],
-    tolerance: decimalOf(members, 'compressionTolerance') ?? 0,
+    tolerance: readDecimal(members, 'compressionTolerance') ?? 0,
     ...(version === '1' ? { lercVersion: 1 as const } : {}),
-    ...{ encoding, bands, resampling, quality },
-    nodata: decimalOf(members, 'noData'),
+    encoding,
+    bands,
+    resampling,
+    quality,
+    nodata: readDecimal(members, 'noData'),
     datetime: timeRange(readTextMember(members, 'time', MAX_TEXT)),
     rendering: parseRenderingRule(collection, members),
   };
 }
 
 /** Counted from 1. */
-function bandsOf({ bands }: RasterCollection, members: Members): number[] | undefined {
+function listBands({ bands }: RasterCollection, members: Members): number[] | undefined {
   const ids = readIntegersMember(members, 'bandIds', MAX_TEXT);
   if (ids?.some((id) => id >= bands.length))
     throw badParameter('bandIds', `must be bands of 0 to ${bands.length - 1}`);
   return ids?.map((id) => id + 1);
 }
 
-function decimalOf(members: Members, name: 'noData' | 'compressionTolerance'): number | undefined {
+function readDecimal(members: Members, name: 'noData' | 'compressionTolerance'): number | undefined {
   const text = readTextMember(members, name, MAX_TEXT);
   if (text === undefined) return undefined;
   const value = Number(text);
@@ -184,8 +189,16 @@ async function values(x: Exchange, { pools }: MapDeps, request: ImageRequest): P
   const { bbox, crs, width, height } = window;
   try {
     const { result } = await readCoverage(x, pools, collection, {
-      ...{ datetime, place: { bbox, bboxCrs: crs }, crs, bands, resampling },
-      ...{ scaling: { size: [width, height] }, isWhole: true, format: encoding!, tolerance, lercVersion },
+      datetime,
+      place: { bbox, bboxCrs: crs },
+      crs,
+      bands,
+      resampling,
+      scaling: { size: [width, height] },
+      isWhole: true,
+      format: encoding!,
+      tolerance,
+      lercVersion,
     });
     return await coverageReply(result);
   } catch (error) {

@@ -34,9 +34,9 @@ export function findImages(collection: RasterCollection, members: Members): obje
   if (where && !/^\s*1\s*=\s*1\s*$/.test(readTextMember(members, 'where', MAX_TEXT)!))
     throw badParameter('where', 'must be 1=1 of image services');
   const own = layerCrs(collection);
-  const to = positionOf('toGeometry', members, own);
+  const to = findPosition('toGeometry', members, own);
   if (!to) throw badParameter('toGeometry', 'is required: the position that the images must show');
-  const from = positionOf('fromGeometry', members, own) ?? to;
+  const from = findPosition('fromGeometry', members, own) ?? to;
   const ids = readIntegersMember(members, 'objectIds', MAX_IMAGES);
   const maxCount = readIntegerMember(members, 'maxCount') ?? MAX_IMAGES;
   if (!(maxCount >= 1)) throw badParameter('maxCount', `must be from 1 to ${MAX_IMAGES}, not ${maxCount}`);
@@ -49,7 +49,7 @@ export function findImages(collection: RasterCollection, members: Members): obje
 }
 
 /** The position of a member in degrees; undefined without the member. */
-function positionOf(name: string, members: Members, own: Crs): PlacePosition | undefined {
+function findPosition(name: string, members: Members, own: Crs): PlacePosition | undefined {
   const geometry = members[name];
   if (geometry === undefined || geometry === '') return undefined;
   const { middle, crs } = placeGeometry({ ...members, geometry, geometryType: 'esriGeometryPoint' }, own);
@@ -70,7 +70,9 @@ function imageView({ id, granule, center }: FoundImage, crs: Crs): object {
   transformPoints(point, CRS84.proj, crs.proj);
   const [x, y] = point;
   return {
-    ...{ id, name: granule.id, acquisitionDate: granule.acquired ?? null },
+    id,
+    name: granule.id,
+    acquisitionDate: granule.acquired ?? null,
     center: { x, y, spatialReference: createSpatialReference(crs) },
   };
 }

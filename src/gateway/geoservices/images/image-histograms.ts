@@ -47,15 +47,17 @@ export async function countsWithin(
   collection: RasterCollection,
   members: Members,
 ) {
-  const { bbox, polygons, crs } = areaOf(members, collection);
-  const pixel = pixelSizeOf(members);
-  const bands = bandsOf(collection, members);
+  const { bbox, polygons, crs } = readArea(members, collection);
+  const pixel = readPixelSize(members);
+  const bands = listBands(collection, members);
   const datetime = timeRange(readTextMember(members, 'time', MAX_TEXT));
   const place = { bbox, bboxCrs: crs };
   const { source, at } = await findSource(x, deps.pools, ruled(collection, members), { datetime, place });
   const area = { bbox, crs: crs.proj, maxPixels: GEOSERVICES_LIMITS.histogramPixels };
   return counted(x, deps, collection, {
-    ...{ source, ...(at ? { at } : {}), ...(bands ? { bands } : {}) },
+    source,
+    ...(at ? { at } : {}),
+    ...(bands ? { bands } : {}),
     area: { ...area, ...(polygons ? { polygons } : {}), ...(pixel ? { pixel } : {}) },
   });
 }
@@ -63,7 +65,7 @@ export async function countsWithin(
 async function counted(x: Exchange, { pools }: MapDeps, { layerId }: RasterCollection, task: HistogramTask) {
   try {
     const { bands } = await runTask(x, pools, 'raster.histograms', task, { layerId });
-    return { statistics: bands.map(statisticsOf), histograms: bands.map(histogramOf) };
+    return { statistics: bands.map(buildStatistics), histograms: bands.map(buildHistogram) };
   } catch (error) {
     if (!(error instanceof TaskFailure)) throw error;
     if (error.code === 'no-data') throw badParameter('geometry', 'does not touch the raster');
@@ -73,20 +75,20 @@ async function counted(x: Exchange, { pools }: MapDeps, { layerId }: RasterColle
   }
 }
 
-function statisticsOf(band: BandHistogram | null) {
+function buildStatistics(band: BandHistogram | null) {
   if (!band) return { min: null, max: null, mean: null, standardDeviation: null, count: 0 };
   const { min, max, mean, stdDev, count } = band;
   return { min, max, mean, standardDeviation: stdDev, count };
 }
 
-function histogramOf(band: BandHistogram | null) {
+function buildHistogram(band: BandHistogram | null) {
   if (!band) return { size: 0, min: 0, max: 0, counts: [] };
   const { from, to, counts } = band.histogram;
   return { size: counts.length, min: from, max: to, counts };
 }
 
 /** The area of a request: a box, and the polygon that it is around. */
-function areaOf(members: Members, collection: RasterCollection) {
+function readArea(members: Members, collection: RasterCollection) {
   const { literal, crs } = placeGeometry(members, layerCrs(collection));
   // An envelope across the antimeridian is in degrees.
   if (!('type' in literal))
@@ -98,7 +100,7 @@ function areaOf(members: Members, collection: RasterCollection) {
 }
 
 /** `x,y`, one number for both, or a point as JSON. */
-function pixelSizeOf(members: Members): [number, number] | undefined {
+function readPixelSize(members: Members): [number, number] | undefined {
   const value = members['pixelSize'];
   if (value === undefined || value === '') return undefined;
   const isJson = typeof value === 'object' || /^\s*\{/.test(String(value));
@@ -112,7 +114,7 @@ function pixelSizeOf(members: Members): [number, number] | undefined {
 }
 
 /** The bands that a rendering rule extracts; values that it makes are not counted. */
-function bandsOf(collection: RasterCollection, members: Members): number[] | undefined {
+function listBands(collection: RasterCollection, members: Members): number[] | undefined {
   const { look, style } = parseRenderingRule(collection, members);
   const { bands, ...others } = look;
   if (style || Object.keys(others).length > 0)

@@ -41,7 +41,7 @@ const ANGULAR_UNITS = [DEGREES, 'esriDURadians'] as const;
 export async function measureImage(x: Exchange, deps: Deps, collection: RasterCollection, members: Members) {
   ruled(collection, members);
   const operation = readChoiceMember(members, 'measureOperation', { values: NAMES, fallback: NAMES[0]! });
-  const from = placeOf(collection, members, 'fromGeometry');
+  const from = readPlace(collection, members, 'fromGeometry');
   const answer = { name: collection.title, sensorName: '' };
   switch (OPERATIONS[operation]) {
     case 'distance':
@@ -53,12 +53,12 @@ export async function measureImage(x: Exchange, deps: Deps, collection: RasterCo
   }
 }
 
-function placeOf(collection: RasterCollection, members: Members, name: string): PlaceGeometry {
+function readPlace(collection: RasterCollection, members: Members, name: string): PlaceGeometry {
   const geometry = members[name];
   return naming(name, () => placeGeometry({ ...members, geometry }, layerCrs(collection)));
 }
 
-function geometryOf({ literal }: PlaceGeometry): Geometry {
+function buildGeometry({ literal }: PlaceGeometry): Geometry {
   if ('type' in literal) return literal;
   const [west, south, east, north] = literal.bbox as [number, number, number, number];
   const ring: Position[] = [
@@ -73,7 +73,9 @@ function geometryOf({ literal }: PlaceGeometry): Geometry {
 
 async function middle(x: Exchange, { pools }: Deps, place: PlaceGeometry) {
   const result = await runTask(x, pools, 'process.geometry', {
-    ...{ verb: 'each', operations: [{ name: 'centroid' }], geometries: [geometryOf(place)] },
+    verb: 'each',
+    operations: [{ name: 'centroid' }],
+    geometries: [buildGeometry(place)],
     ...createPlaneOptions(place.crs),
   });
   const [point] = result.geometries;
@@ -88,17 +90,21 @@ async function distance(
   { pools }: Deps,
   { collection, from, members }: { collection: RasterCollection; from: PlaceGeometry; members: Members },
 ) {
-  const to = placeOf(collection, members, 'toGeometry');
+  const to = readPlace(collection, members, 'toGeometry');
   for (const [name, place] of [
     ['fromGeometry', from],
     ['toGeometry', to],
   ] as const)
-    if (geometryOf(place).type !== 'Point') throw badParameter(name, 'must be a point');
+    if (buildGeometry(place).type !== 'Point') throw badParameter(name, 'must be a point');
   const [lon, lat] = transformed(from);
   const target = `+proj=aeqd +lat_0=${lat} +lon_0=${lon} +datum=WGS84 +units=m +type=crs`;
   const result = await runTask(x, pools, 'process.geometry', {
-    ...{ verb: 'each', operations: [{ name: 'none' }], geometries: [geometryOf(to)] },
-    ...{ from: to.crs.proj, plane: to.crs.proj, target },
+    verb: 'each',
+    operations: [{ name: 'none' }],
+    geometries: [buildGeometry(to)],
+    from: to.crs.proj,
+    plane: to.crs.proj,
+    target,
   });
   const point = result.geometries[0] as Point | null | undefined;
   if (!point) throw badParameter('toGeometry', 'lies nowhere on Earth');
@@ -106,7 +112,7 @@ async function distance(
   const degrees = ((Math.atan2(east, north) * 180) / Math.PI + 360) % 360;
   const unit = readChoiceMember(members, 'angularUnit', { values: ANGULAR_UNITS, fallback: DEGREES });
   return {
-    distance: lengthOf(members, Math.hypot(east, north)),
+    distance: readLength(members, Math.hypot(east, north)),
     azimuthAngle: value(unit === DEGREES ? degrees : (degrees * Math.PI) / 180, unit),
   };
 }
@@ -119,25 +125,31 @@ function transformed({ middle, crs }: PlaceGeometry): PlacePosition {
 }
 
 async function area(x: Exchange, { pools }: Deps, from: PlaceGeometry, members: Members) {
-  const geometry = geometryOf(from);
+  const geometry = buildGeometry(from);
   if (!geometry.type.endsWith('Polygon')) throw badParameter('fromGeometry', 'must be an area');
   const { measures } = await runTask(x, pools, 'process.geometry', {
-    ...{ verb: 'measure', ground: true, geometries: [geometry] },
-    ...{ from: from.crs.proj, plane: CRS84.proj, target: CRS84.proj },
+    verb: 'measure',
+    ground: true,
+    geometries: [geometry],
+    from: from.crs.proj,
+    plane: CRS84.proj,
+    target: CRS84.proj,
   });
   const [{ area: squareMetres, perimeter }] = measures as [(typeof measures)[number]];
   const unit = readAreaUnit(members, 'areaUnit');
   const name = unit === undefined ? 'esriSquareMeters' : String(members['areaUnit']);
-  return { area: value(squareMetres / (unit ?? 1), name), perimeter: lengthOf(members, perimeter) };
+  return { area: value(squareMetres / (unit ?? 1), name), perimeter: readLength(members, perimeter) };
 }
 
-function lengthOf(members: Members, metres: number) {
+function readLength(members: Members, metres: number) {
   const unit = readLengthUnit(members, 'linearUnit');
   return value(metres / (unit ?? 1), unit === undefined ? 'esriMeters' : String(members['linearUnit']));
 }
 
 /** How exact it is nobody knows: that is a matter of the image. */
 const value = (number: number, unit: string) => ({
-  ...{ value: number, displayValue: `${number.toFixed(2)} ${unit.replace(/^esri(DU)?/, '')}` },
-  ...{ uncertainty: null, unit },
+  value: number,
+  displayValue: `${number.toFixed(2)} ${unit.replace(/^esri(DU)?/, '')}`,
+  uncertainty: null,
+  unit,
 });

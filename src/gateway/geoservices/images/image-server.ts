@@ -69,8 +69,11 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
   ) =>
     [PATH, ROOT].flatMap((base) =>
       readingOperation({
-        ...{ about: about(path || 'service'), name: base === ROOT ? `${name}OfRoot` : name },
-        ...{ path: path ? `${base}/${path}` : base, params, summary },
+        about: about(path || 'service'),
+        name: base === ROOT ? `${name}OfRoot` : name,
+        path: path ? `${base}/${path}` : base,
+        params,
+        summary,
         pathParams: base === ROOT ? {} : { serviceId },
         async run(x, { serviceId: id }, members) {
           const format = documentFormat(members);
@@ -109,13 +112,14 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
       'Rasters of an image service',
       (_x, one, members) => catalog(one, members),
       {
-        ...{
-          objectIds: member('objectIds', 'Numbers of rasters, from 1.'),
-          outSR: member('outSR', 'Spatial reference.'),
-        },
-        ...{ time: place.time, returnGeometry: member('returnGeometry', 'true when absent.') },
-        ...{ returnCountOnly: member('returnCountOnly', ''), returnIdsOnly: member('returnIdsOnly', '') },
-        ...{ resultOffset: member('resultOffset', ''), resultRecordCount: member('resultRecordCount', '') },
+        objectIds: member('objectIds', 'Numbers of rasters, from 1.'),
+        outSR: member('outSR', 'Spatial reference.'),
+        time: place.time,
+        returnGeometry: member('returnGeometry', 'true when absent.'),
+        returnCountOnly: member('returnCountOnly', ''),
+        returnIdsOnly: member('returnIdsOnly', ''),
+        resultOffset: member('resultOffset', ''),
+        resultRecordCount: member('resultRecordCount', ''),
       },
     ),
     ...document('imageHistograms', 'histograms', 'Histograms of bands', (x, one) =>
@@ -165,37 +169,43 @@ export function imageServerOperations(deps: TilesDeps): Operation[] {
     ...exportImageOperations(deps),
     wcsOperation(deps),
     tileOperation(deps, {
-      ...{ id: 'tileImageServer', server: SERVER, format: PNG_FORMAT },
+      id: 'tileImageServer',
+      server: SERVER,
+      format: PNG_FORMAT,
       layersOf: (principal, id) => [requireImage(deps, principal, id)],
     }),
   ];
 }
 
 /** The corners of a geometry of points or lines; the middle of any other. */
-function positionsOf({ literal, middle }: PlaceGeometry): readonly PlacePosition[] {
+function listPositions({ literal, middle }: PlaceGeometry): readonly PlacePosition[] {
   if (!('type' in literal)) return [middle];
   if (literal.type === 'MultiPoint') return literal.coordinates as [number, number][];
   if (literal.type === 'MultiLineString') return literal.coordinates.flat() as [number, number][];
   return [middle];
 }
 
-const timeOf = (members: Members) => timeRange(readTextMember(members, 'time', MAX_TEXT));
+const readTime = (members: Members) => timeRange(readTextMember(members, 'time', MAX_TEXT));
 
 async function identify(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
   const place = placeGeometry(members, layerCrs(collection));
-  const [[east, north]] = positionsOf(place) as [PlacePosition];
-  const choice = { at: [east, north] as const, crs: place.crs, datetime: timeOf(members) };
+  const [[east, north]] = listPositions(place) as [PlacePosition];
+  const choice = { at: [east, north] as const, crs: place.crs, datetime: readTime(members) };
   const value = await readPixel(x, deps.pools, ruled(collection, members), choice);
   return {
-    ...{ objectId: 0, name: 'Pixel', value: value ?? 'NoData' },
+    objectId: 0,
+    name: 'Pixel',
+    value: value ?? 'NoData',
     location: { x: east, y: north, spatialReference: createSpatialReference(place.crs) },
-    ...{ properties: null, catalogItems: null, catalogItemVisibilities: [] },
+    properties: null,
+    catalogItems: null,
+    catalogItemVisibilities: [],
   };
 }
 
 async function samples(x: Exchange, deps: TilesDeps, collection: RasterCollection, members: Members) {
   const place = placeGeometry(members, layerCrs(collection));
-  const [positions, { crs }, datetime] = [positionsOf(place), place, timeOf(members)];
+  const [positions, { crs }, datetime] = [listPositions(place), place, readTime(members)];
   if (positions.length > MAX_SAMPLES) throw badParameter('geometry', `has more than ${MAX_SAMPLES} points`);
   const source = ruled(collection, members);
   const all: object[] = [];
@@ -216,7 +226,7 @@ function catalog(collection: RasterCollection, members: Members) {
   if (where && !/^\s*1\s*=\s*1\s*$/.test(readTextMember(members, 'where', MAX_TEXT)!))
     throw badParameter('where', 'must be 1=1 of image services');
   const ids = readIntegersMember(members, 'objectIds', MAX_TEXT);
-  const time = timeOf(members);
+  const time = readTime(members);
   const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = time ?? {};
   const items = listGranules(collection)
     .map((granule, i) => ({ granule, id: i + 1 }))
@@ -237,7 +247,9 @@ function catalog(collection: RasterCollection, members: Members) {
   const page = items.slice(offset, offset + limit);
   const shape = readFlagMember(members, 'returnGeometry', true) ? crs : undefined;
   return {
-    ...{ objectIdFieldName: 'OBJECTID', fields: FIELDS, geometryType: 'esriGeometryPolygon' },
+    objectIdFieldName: 'OBJECTID',
+    fields: FIELDS,
+    geometryType: 'esriGeometryPolygon',
     spatialReference: createSpatialReference(crs),
     ...(offset + page.length < items.length ? { exceededTransferLimit: true } : {}),
     features: page.map(({ granule, id }) => catalogItem(granule, id, shape)),

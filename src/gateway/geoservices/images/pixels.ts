@@ -39,10 +39,10 @@ export function placeGeometry(members: Members, own: Crs): PlaceGeometry {
     return crs;
   });
   const sides = 'type' in literal ? computeEnvelope(literal)! : parseMapBox('geometry', geometry)!.bbox;
-  return { literal, middle: middleOf(sides), crs };
+  return { literal, middle: computeMiddle(sides), crs };
 }
 
-const middleOf = ([minx, miny, maxx, maxy]: Box) => [(minx + maxx) / 2, (miny + maxy) / 2] as const;
+const computeMiddle = ([minx, miny, maxx, maxy]: Box) => [(minx + maxx) / 2, (miny + maxy) / 2] as const;
 
 /** Longitude, from -180 to 180, and latitude of a position; undefined where it has none. */
 export function transformToDegrees(at: PlacePosition, crs: Crs): PlacePosition | undefined {

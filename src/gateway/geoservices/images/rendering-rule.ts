@@ -34,17 +34,17 @@ const MAX_DEPTH = 8;
 
 export function parseRenderingRule(collection: RasterCollection, members: Members): ImageRendering {
   const rule = readObjectMember(members, 'renderingRule');
-  return rule ? functionOf(collection, rule, 0) : { look: {} };
+  return rule ? readFunction(collection, rule, 0) : { look: {} };
 }
 
-function functionOf(collection: RasterCollection, rule: Members, depth: number): ImageRendering {
+function readFunction(collection: RasterCollection, rule: Members, depth: number): ImageRendering {
   if (depth > MAX_DEPTH) wrong(`is deeper than ${MAX_DEPTH} functions`);
   const name = rule['rasterFunction'];
   const args = requireObject('renderingRule', rule['rasterFunctionArguments'] ?? {});
   const within = args['Raster'] ?? args['raster'];
   const inner =
     typeof within === 'object' && within !== null
-      ? functionOf(collection, within as Members, depth + 1)
+      ? readFunction(collection, within as Members, depth + 1)
       : { look: {} };
   if (name === undefined || name === '' || name === 'None') return inner;
   const key = scalarText('renderingRule', name).toLowerCase();
@@ -56,12 +56,12 @@ function functionOf(collection: RasterCollection, rule: Members, depth: number):
 
 const FUNCTIONS: Readonly<Record<string, (step: Step) => ImageRendering>> = {
   extractband: ({ collection, args }) => ({
-    look: { bands: bandsOf(collection, listOf(args, 'BandIDs', 'BandIds')) },
+    look: { bands: listBands(collection, readList(args, 'BandIDs', 'BandIds')) },
   }),
   stretch: (step) => ({ look: stretched(step) }),
-  colormap: ({ args, inner }) => ({ look: { ...firstOf(inner.look), colormap: colormapOf(args) } }),
+  colormap: ({ args, inner }) => ({ look: { ...takeFirst(inner.look), colormap: readColormap(args) } }),
   ndvi: ({ collection, args }) => ({
-    look: index(collection, numberOf(args, 'InfraredBandID'), numberOf(args, 'VisibleBandID')),
+    look: index(collection, readNumber(args, 'InfraredBandID'), readNumber(args, 'VisibleBandID')),
   }),
   bandarithmetic: ({ collection, args }) => ({ look: arithmetic(collection, args) }),
   hillshade: ({ args }) => ({ look: {}, style: [relief(args)] }),
@@ -72,7 +72,7 @@ function wrong(detail: string): never {
 }
 
 /** Bands of ours, counted from 1, of those that clients count from 0. */
-function bandsOf({ bands }: RasterCollection, ids: readonly unknown[]): number[] {
+function listBands({ bands }: RasterCollection, ids: readonly unknown[]): number[] {
   const numbers = ids.map((id) => scalarNumber('renderingRule', id) + 1);
   if (!numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= bands.length))
     wrong(`names a band that is none of 0 to ${bands.length - 1}`);
@@ -80,13 +80,13 @@ function bandsOf({ bands }: RasterCollection, ids: readonly unknown[]): number[]
   return numbers.length >= 3 ? numbers.slice(0, 3) : numbers.slice(0, 1);
 }
 
-function listOf(args: Members, ...names: readonly string[]): readonly unknown[] {
+function readList(args: Members, ...names: readonly string[]): readonly unknown[] {
   const value = names.map((name) => args[name]).find((one) => one !== undefined);
   if (!Array.isArray(value) || value.length === 0) wrong(`lacks the list ${names[0]}`);
   return value;
 }
 
-function numberOf(args: Members, name: string, fallback?: number): number {
+function readNumber(args: Members, name: string, fallback?: number): number {
   const value = args[name] ?? fallback;
   if (typeof value !== 'number' || !Number.isFinite(value)) wrong(`lacks the number ${name}`);
   return value;
@@ -97,13 +97,13 @@ const MINIMUM_MAXIMUM = 5;
 
 /** Values that become the darkest and the brightest shade: as they are given, or from the statistics of the bands. */
 function stretched({ collection, args, inner }: Step): Look {
-  const type = numberOf(args, 'StretchType', 0);
+  const type = readNumber(args, 'StretchType', 0);
   if (type === 0) return {};
   if (type !== STANDARD_DEVIATION && type !== MINIMUM_MAXIMUM)
     wrong(`has the stretch type ${type}: 0, ${STANDARD_DEVIATION} and ${MINIMUM_MAXIMUM} are supported`);
   const own = args['Statistics'];
-  const rows = Array.isArray(own) && own.length > 0 ? own.map(statisticsOf) : shownBands(collection, inner);
-  const deviations = numberOf(args, 'NumberOfStandardDeviations', 2);
+  const rows = Array.isArray(own) && own.length > 0 ? own.map(readStatistics) : shownBands(collection, inner);
+  const deviations = readNumber(args, 'NumberOfStandardDeviations', 2);
   const ranges = rows.map(({ min, max, mean, stdDev }): [number, number] =>
     type === MINIMUM_MAXIMUM
       ? [min, max]
@@ -116,8 +116,8 @@ function stretched({ collection, args, inner }: Step): Look {
 type Statistics = NonNullable<BandInfo['statistics']>;
 
 /** `[min, max, mean, standard deviation]`. */
-function statisticsOf(row: unknown): Statistics {
-  const [min, max, mean = 0, stdDev = 0] = numbersOf(row);
+function readStatistics(row: unknown): Statistics {
+  const [min, max, mean = 0, stdDev = 0] = readNumbers(row);
   if (![min, max, mean, stdDev].every(Number.isFinite)) wrong('has Statistics that are no numbers');
   return { min: min!, max: max!, mean, stdDev };
 }
@@ -131,7 +131,7 @@ function shownBands({ bands }: RasterCollection, { look }: ImageRendering): Stat
 }
 
 /** Colours are of one band: the first that is shown, and its range. */
-function firstOf({ bands, rescale }: Look): Look {
+function takeFirst({ bands, rescale }: Look): Look {
   return {
     ...(bands ? { bands: bands.slice(0, 1) } : {}),
     ...(rescale ? { rescale: rescale.slice(0, 1) } : {}),
@@ -139,14 +139,14 @@ function firstOf({ bands, rescale }: Look): Look {
 }
 
 /** Values and colours `[value, red, green, blue]`, or the name of a ramp. */
-function colormapOf(args: Members): NonNullable<Look['colormap']> {
+function readColormap(args: Members): NonNullable<Look['colormap']> {
   const name = args['ColorRamp'] ?? args['ColorrampName'] ?? args['ColormapName'];
   const colors = typeof name === 'string' ? ramp(name.toLowerCase().replaceAll(' ', '')) : undefined;
   if (colors) return { kind: 'ramp', colors };
   if (name !== undefined) wrong('names a colour ramp that is not known');
-  const list = listOf(args, 'Colormap');
+  const list = readList(args, 'Colormap');
   if (list.length > LIMITS.colormapEntries) wrong(`has more than ${LIMITS.colormapEntries} colours`);
-  const rows = list.map((row) => numbersOf(row));
+  const rows = list.map((row) => readNumbers(row));
   if (!rows.every((row) => row.length >= 4 && row.every(Number.isFinite)))
     wrong('has a Colormap that is not of values, reds, greens and blues');
   return {
@@ -156,31 +156,31 @@ function colormapOf(args: Members): NonNullable<Look['colormap']> {
   };
 }
 
-const numbersOf = (row: unknown) =>
+const readNumbers = (row: unknown) =>
   (Array.isArray(row) ? row : []).map((one) => scalarNumber('renderingRule', one));
 const shade = (value: number) => Math.min(255, Math.max(0, Math.round(value)));
 
 /** The normalised difference of two bands, -1 to 1. */
 function index(collection: RasterCollection, infrared: number, visible: number): Look {
-  const [first] = bandsOf(collection, [infrared]);
-  const [second] = bandsOf(collection, [visible]);
-  return expressionOf(`(b${first}-b${second})/(b${first}+b${second})`);
+  const [first] = listBands(collection, [infrared]);
+  const [second] = listBands(collection, [visible]);
+  return parseExpression(`(b${first}-b${second})/(b${first}+b${second})`);
 }
 
 const USER_DEFINED = 0;
 const NDVI = 1;
 
 function arithmetic(collection: RasterCollection, args: Members): Look {
-  const method = numberOf(args, 'Method', USER_DEFINED);
+  const method = readNumber(args, 'Method', USER_DEFINED);
   const text = args['BandIndexes'] ?? args['BandIndices'];
   if (typeof text !== 'string') wrong('lacks the text BandIndexes');
-  if (method === USER_DEFINED) return { ...expressionOf(text.toLowerCase()) };
+  if (method === USER_DEFINED) return { ...parseExpression(text.toLowerCase()) };
   if (method !== NDVI) wrong(`has the method ${method}: ${USER_DEFINED} and ${NDVI} are supported`);
   const [infrared = Number.NaN, visible = Number.NaN] = text.trim().split(/\s+/).map(Number);
   return index(collection, infrared - 1, visible - 1);
 }
 
-function expressionOf(text: string): Look {
+function parseExpression(text: string): Look {
   try {
     const expression = parseBandMath(text);
     if (expression.length !== 1 && expression.length !== 3) wrong('must be of one expression, or three');
@@ -192,8 +192,8 @@ function expressionOf(text: string): Look {
 }
 
 function relief(args: Members): StyleLayer {
-  const azimuth = numberOf(args, 'Azimuth', 315);
-  const factor = numberOf(args, 'ZFactor', 1);
+  const azimuth = readNumber(args, 'Azimuth', 315);
+  const factor = readNumber(args, 'ZFactor', 1);
   const paint = {
     'hillshade-illumination-direction': ((azimuth % 360) + 360) % 360,
     'hillshade-exaggeration': Math.min(1, Math.max(0, factor / 2)),

@@ -21,11 +21,11 @@ type Ramp = (at: number) => Rgba;
 
 /** As many colours as there are classes, from one end to the other. */
 export function rampColors(ramp: Members, count: number): Rgba[] {
-  const color = rampOf(ramp);
+  const color = readRamp(ramp);
   return Array.from({ length: count }, (_, i) => color(count === 1 ? 0 : i / (count - 1)));
 }
 
-function rampOf(ramp: Members): Ramp {
+function readRamp(ramp: Members): Ramp {
   if (ramp['type'] === 'algorithmic') return algorithmic(ramp);
   if (ramp['type'] !== 'multipart')
     throw badParameter(PARAMETER, 'type of colorRamp must be algorithmic or multipart');
@@ -44,20 +44,20 @@ function algorithmic(ramp: Members): Ramp {
   const space = typeof name === 'string' && Object.hasOwn(SPACES, name) ? SPACES[name] : undefined;
   if (!space) throw badParameter(PARAMETER, `algorithm must be ${Object.keys(SPACES).join(' or ')}`);
   const [from, to] = [parseRampColor(ramp['fromColor']), parseRampColor(ramp['toColor'])];
-  const [first, last] = [space.from(rgbOf(from)), space.from(rgbOf(to))];
+  const [first, last] = [space.from(buildRgb(from)), space.from(buildRgb(to))];
   return (at) => {
     const place = [0, 1, 2].map((i) => {
       const step = last[i]! - first[i]!;
       // The shorter way around.
       return first[i]! + at * (i === space.hue ? step - 360 * Math.round(step / 360) : step);
     });
-    const bytes = space.to(place as unknown as Triple).map(byteOf);
-    return [...bytes, byteOf(from[3] + at * (to[3] - from[3]))] as unknown as Rgba;
+    const bytes = space.to(place as unknown as Triple).map(computeByte);
+    return [...bytes, computeByte(from[3] + at * (to[3] - from[3]))] as unknown as Rgba;
   };
 }
 
-const byteOf = (number: number) => Math.min(255, Math.max(0, Math.round(number)));
-const rgbOf = ([red, green, blue]: Rgba): Triple => [red, green, blue];
+const computeByte = (number: number) => Math.min(255, Math.max(0, Math.round(number)));
+const buildRgb = ([red, green, blue]: Rgba): Triple => [red, green, blue];
 
 function parseRampColor(value: unknown): Rgba {
   const isByte = (one: unknown) => Number.isInteger(one) && (one as number) >= 0 && (one as number) <= 255;

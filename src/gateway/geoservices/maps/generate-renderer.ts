@@ -61,7 +61,8 @@ function classBreaksRenderer(request: BreaksRequest, { least, maxima }: ClassBre
     classBreakInfos: maxima.map((classMaxValue, i) => ({
       classMaxValue,
       label: `${formatLabel(maxima[i - 1] ?? least!)} - ${formatLabel(classMaxValue)}`,
-      ...{ description: '', symbol: symbols[i] },
+      description: '',
+      symbol: symbols[i],
     })),
   };
 }
@@ -85,15 +86,18 @@ function uniqueValueRenderer(
   const colors = symbols(rows.length);
   return {
     type: 'uniqueValue',
-    ...{ field1, field2, field3, fieldDelimiter: delimiter },
+    field1,
+    field2,
+    field3,
+    fieldDelimiter: delimiter,
     uniqueValueInfos: rows.map((values, i) => {
-      const value = values.slice(0, groupBy.length).map(textOf).join(delimiter);
+      const value = values.slice(0, groupBy.length).map(formatText).join(delimiter);
       return { value, count: Number(values.at(-1)), label: value, description: '', symbol: colors[i] };
     }),
   };
 }
 
-function textOf(value: FeatureRow['values'][number]): string {
+function formatText(value: FeatureRow['values'][number]): string {
   if (value === null) return NULL;
   return typeof value === 'boolean' ? String(Number(value)) : String(value);
 }

@@ -1,6 +1,6 @@
 import { findAttribution, hasFeatures } from '../../../core/catalog/abilities.js';
 import type { CatalogSnapshot } from '../../../core/catalog/collection.js';
-import { hasNumbers, toNumberedCollection } from '../../../core/catalog/numbered.js';
+import { hasNumbers, toNumberedCollection } from '../../../core/catalog/row-numbers.js';
 import { findEsriGeometryType } from '../../../core/geoservices/geoservices-features.js';
 import { WEB_MERCATOR } from '../../../core/tiles/tile-matrix.js';
 import { mapSettings } from '../../../services/catalog/layers/map-settings.js';
@@ -37,7 +37,10 @@ export function mapServiceDocument(name: string, layers: readonly DrawnLayer[]) 
     spatialReference: createSpatialReference(WEB_MERCATOR),
     singleFusedMapCache: true,
     tileInfo: tileInfo('PNG32'),
-    ...{ initialExtent: extent, fullExtent: extent, minScale: 0, maxScale: 0 },
+    initialExtent: extent,
+    fullExtent: extent,
+    minScale: 0,
+    maxScale: 0,
     units: chooseEsriUnits(WEB_MERCATOR),
     supportedImageFormatTypes: MAP_SERVER_FORMATS.map((format) => format.toUpperCase()).join(','),
     documentInfo: { Title: name, Author: '', Comments: '', Subject: '', Category: '', Keywords: '' },
@@ -45,7 +48,8 @@ export function mapServiceDocument(name: string, layers: readonly DrawnLayer[]) 
     supportedQueryFormats: 'JSON, geoJSON',
     exportTilesAllowed: false,
     maxRecordCount: GEOSERVICES_LIMITS.geoServicesRecords,
-    ...{ maxImageHeight, maxImageWidth },
+    maxImageHeight,
+    maxImageWidth,
     supportedExtensions: 'WMSServer',
   };
 }
@@ -56,8 +60,13 @@ export const mapLayerType = (layer: DrawnLayer) => (hasFeatures(layer) ? 'Featur
 function mapLayerEntry(layer: DrawnLayer) {
   const geometryType = hasFeatures(layer) ? findEsriGeometryType(esriLayer(layer)) : undefined;
   return {
-    ...{ id: layer.layerId, name: layer.title, parentLayerId: -1, defaultVisibility: true },
-    ...{ subLayerIds: null, minScale: 0, maxScale: 0 },
+    id: layer.layerId,
+    name: layer.title,
+    parentLayerId: -1,
+    defaultVisibility: true,
+    subLayerIds: null,
+    minScale: 0,
+    maxScale: 0,
     type: mapLayerType(layer),
     ...(geometryType === undefined ? {} : { geometryType }),
     supportsDynamicLegends: false,
@@ -83,11 +92,15 @@ export function mapLayerDocument(layer: DrawnLayer, catalog: CatalogSnapshot) {
   }
   const crs = layerCrs(layer);
   return {
-    ...{ currentVersion: CURRENT_VERSION, id: layer.layerId, name: layer.title, type: RASTER },
+    currentVersion: CURRENT_VERSION,
+    id: layer.layerId,
+    name: layer.title,
+    type: RASTER,
     description: layer.description,
     copyrightText: findAttribution(layer) ?? '',
     ...place,
-    ...{ minScale: 0, maxScale: 0 },
+    minScale: 0,
+    maxScale: 0,
     extent: extentIn([layer], WEB_MERCATOR),
     sourceSpatialReference: createSpatialReference(crs),
     hasAttachments: false,

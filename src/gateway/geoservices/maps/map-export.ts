@@ -67,7 +67,9 @@ const UNSUPPORTED = ['rotation', 'layerTimeOptions', 'mapScale', 'gdbVersion', '
 /** Maps of the layers of a service. */
 export function exportOperations(deps: MapDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('MapServer', 'export', 'MapServer'), name: 'mapExport', params },
+    about: common('MapServer', 'export', 'MapServer'),
+    name: 'mapExport',
+    params,
     path: '/rest/services/{serviceId}/MapServer/export',
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'A map of a service',
@@ -76,16 +78,16 @@ export function exportOperations(deps: MapDeps): Operation[] {
       requireSupported(members);
       const request = exportRequest(all, members, deps.visible(x.principal));
       if (request.answer === 'image') return drawLayers(x, deps, request);
-      return jsonReply(documentOf(x, request, members), request.answer);
+      return jsonReply(buildDocument(x, request, members), request.answer);
     },
   });
 }
 
-interface ExportRequest extends LayerDrawing {
+interface ExportRequest extends LayerMapRequest {
   readonly answer: 'image' | 'json' | 'pjson';
 }
 
-export interface LayerDrawing extends MapChoice {
+export interface LayerMapRequest extends MapChoice {
   readonly window: MapWindow;
   readonly format: Format;
   readonly dpi: number;
@@ -130,14 +132,26 @@ function exportRequest(
 
 /** What the parameters of OGC API Maps would say that are none here. */
 export const NO_MAP_PARAMS = {
-  ...{ bbox: undefined, bboxCrs: undefined, crs: undefined, width: undefined, height: undefined },
-  ...{ scaleDenominator: undefined, mmPerPixel: undefined, scale: undefined, quality: undefined },
-  ...{ datetime: undefined, bgcolor: undefined, expression: undefined, rescale: undefined },
-  ...{ colormap: undefined, bands: undefined, nodata: undefined },
+  bbox: undefined,
+  bboxCrs: undefined,
+  crs: undefined,
+  width: undefined,
+  height: undefined,
+  scaleDenominator: undefined,
+  mmPerPixel: undefined,
+  scale: undefined,
+  quality: undefined,
+  datetime: undefined,
+  bgcolor: undefined,
+  expression: undefined,
+  rescale: undefined,
+  colormap: undefined,
+  bands: undefined,
+  nodata: undefined,
 };
 
 /** A picture of layers, the one on top first. */
-export async function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerDrawing): Promise<Reply> {
+export async function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerMapRequest): Promise<Reply> {
   const { layers, filters, window, format, dpi, transparent, bgcolor, time } = drawing;
   const blank = layers.length === 0 && blankImage(format, window.width, window.height);
   if (blank) return { status: 200, mediaType: format.mediaType, body: blank, cacheControl: 'no-cache' };
@@ -148,12 +162,15 @@ export async function drawLayers(x: Exchange, deps: MapDeps, drawing: LayerDrawi
 }
 
 /** Where the picture is, and what it shows: clients load it then. */
-function documentOf(x: Exchange, { window, dpi }: ExportRequest, members: Members) {
+function buildDocument(x: Exchange, { window, dpi }: ExportRequest, members: Members) {
   const { bbox, crs, width, height } = window;
   const metres = ((bbox[2] - bbox[0]) / width) * describeCrs(crs.proj).metresPerUnit;
   return {
     href: exportAddress(x, members),
-    ...{ width, height, extent: envelopeObject(bbox, crs), scale: resolutionToScale(metres, dpi) },
+    width,
+    height,
+    extent: envelopeObject(bbox, crs),
+    scale: resolutionToScale(metres, dpi),
   };
 }
 

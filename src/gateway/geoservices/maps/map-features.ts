@@ -41,10 +41,14 @@ export async function mapResults(
   const { task, crs } = queryRequest(layer, { outFields: '*', ...query });
   const esri = esriLayer(layer);
   const form = {
-    ...{ kind: 'map-results' as const, layerId: layer.layerId, layerName: layer.title, pretty },
+    kind: 'map-results' as const,
+    layerId: layer.layerId,
+    layerName: layer.title,
+    pretty,
     displayField: displayField(layer),
     titles: Object.fromEntries(esriFields(esri).map(({ name, alias }) => [name, alias])),
-    ...{ geometryType: findEsriGeometryType(esri), spatialReference: createSpatialReference(crs) },
+    geometryType: findEsriGeometryType(esri),
+    spatialReference: createSpatialReference(crs),
     ...(search ? { search } : {}),
   };
   const page = { ...task, limit, filter: and(task.filter, filter), form };

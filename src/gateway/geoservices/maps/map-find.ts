@@ -30,7 +30,9 @@ const params = {
 /** Features of a map by what their fields say. */
 export function createFindOperations(deps: MapDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('MapServer', 'find', 'MapServer'), name: 'mapFind', params },
+    about: common('MapServer', 'find', 'MapServer'),
+    name: 'mapFind',
+    params,
     path: '/rest/services/{serviceId}/MapServer/find',
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'Features of a map by what their fields say',
@@ -55,7 +57,9 @@ export function createFindOperations(deps: MapDeps): Operation[] {
         if (matches.length === 0 || limit <= 0) continue;
         const match: Expression = matches.length === 1 ? matches[0]! : { op: 'or', args: matches };
         const found = await mapResults(x, deps.pools, layer, {
-          ...{ query, limit, pretty },
+          query,
+          limit,
+          pretty,
           filter: and(filters.get(layer.id), match),
           search: { ...search, fields: fields.map(({ name }) => name) },
         });

@@ -32,7 +32,9 @@ const params = {
 /** What lies at a place of a map. */
 export function identifyOperations(deps: MapDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('MapServer', 'identify', 'MapServer'), name: 'mapIdentify', params },
+    about: common('MapServer', 'identify', 'MapServer'),
+    name: 'mapIdentify',
+    params,
     path: '/rest/services/{serviceId}/MapServer/identify',
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'What lies at a place of a map',
@@ -53,9 +55,12 @@ export async function identified(
   members: Members,
   pretty = false,
 ): Promise<MapLayerResults[]> {
-  const place = placeOf(members);
+  const place = readPlace(members);
   const query = {
-    ...{ geometry: place.geometry, geometryType: place.type, inSR: place.sr, outSR: place.sr },
+    geometry: place.geometry,
+    geometryType: place.type,
+    inSR: place.sr,
+    outSR: place.sr,
     returnGeometry: readFlagMember(members, 'returnGeometry', true),
   };
   const isTop = /^\s*top/i.test(readTextMember(members, 'layers', 8000) ?? 'top');
@@ -85,10 +90,12 @@ interface Place {
   readonly datetime: TimeRange | undefined;
 }
 
-function placeOf(members: Members): Place {
+function readPlace(members: Members): Place {
   const { literal, middle, crs } = placeGeometry(members, MAP_CRS);
   const place = {
-    ...{ middle, crs, sr: members['sr'] || { wkid: crs.epsg } },
+    middle,
+    crs,
+    sr: members['sr'] || { wkid: crs.epsg },
     datetime: timeRange(readTextMember(members, 'time', 200)),
   };
   if (!('type' in literal) || literal.type !== 'Point')
@@ -125,7 +132,10 @@ async function pixelResults(
   const value = await readPixel(x, pools, layer, { at: middle, crs, datetime });
   if (value === undefined) return { text: '', count: 0 };
   const result = {
-    ...{ layerId: layer.layerId, layerName: layer.title, displayFieldName: '', value },
+    layerId: layer.layerId,
+    layerName: layer.title,
+    displayFieldName: '',
+    value,
     attributes: { 'Pixel Value': value },
     geometryType: 'esriGeometryPoint',
     geometry: { x: middle[0], y: middle[1], spatialReference: { wkid: crs.epsg } },

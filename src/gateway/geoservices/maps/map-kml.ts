@@ -31,16 +31,19 @@ const params = {
 
 export function kmlOperations(deps: MapDeps): Operation[] {
   return readingOperation({
-    ...{ about: common('MapServer', 'generateKml', 'MapServer'), name: 'mapKml', path: PATH, params },
+    about: common('MapServer', 'generateKml', 'MapServer'),
+    name: 'mapKml',
+    path: PATH,
+    params,
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
     summary: 'A map as KML',
     run(x, path, members) {
       const name = readTextMember(members, 'docName', MAX_TEXT) ?? path['serviceId']!;
       const all = listMapLayers(deps, x.principal, path['serviceId']!);
-      const { layers } = mapChoice(all, { layers: numbersOf(members) }, deps.visible(x.principal));
+      const { layers } = mapChoice(all, { layers: formatNumbers(members) }, deps.visible(x.principal));
       const option = readChoiceMember(members, 'layerOptions', { values: OPTIONS, fallback: OPTIONS[0] });
       const maps = option === 'composite' ? [layers] : layers.map((layer) => [layer]);
-      const bbox = boxOf(members);
+      const bbox = readBox(members);
       const parts = maps.map((map) => (bbox ? overlay(x, map, bbox) : link(x, map)));
       const document = writeOgcElement('Document', textElement('name', name) + parts.join(''));
       return xmlReply(writeOgcElement('kml', document, { xmlns: NAMESPACE }), KML);
@@ -48,7 +51,7 @@ export function kmlOperations(deps: MapDeps): Operation[] {
   });
 }
 
-function numbersOf(members: Members): string {
+function formatNumbers(members: Members): string {
   const text = readTextMember(members, 'layers', MAX_TEXT);
   if (text === undefined) return 'all';
   if (!/^[\d,\s]+$/.test(text)) throw badParameter('layers', 'must be numbers of layers');
@@ -56,7 +59,7 @@ function numbersOf(members: Members): string {
 }
 
 /** The east is beyond 180 where the view crosses the antimeridian. */
-function boxOf(members: Members): Box | undefined {
+function readBox(members: Members): Box | undefined {
   const text = readTextMember(members, 'bbox', MAX_TEXT);
   if (text === undefined) return undefined;
   const numbers = text.split(',').map(Number);
@@ -68,7 +71,7 @@ function boxOf(members: Members): Box | undefined {
   return [west, south, east, north];
 }
 
-const titleOf = (layers: readonly DrawnLayer[]) => layers.map(({ title }) => title).join(', ');
+const formatTitle = (layers: readonly DrawnLayer[]) => layers.map(({ title }) => title).join(', ');
 const showing = (layers: readonly DrawnLayer[]) => layers.map(({ layerId }) => layerId).join(',');
 
 function link(x: Exchange, layers: readonly DrawnLayer[]): string {
@@ -81,12 +84,12 @@ function link(x: Exchange, layers: readonly DrawnLayer[]): string {
   ];
   return writeOgcElement(
     'NetworkLink',
-    textElement('name', titleOf(layers)) + writeOgcElement('Link', href.join('')),
+    textElement('name', formatTitle(layers)) + writeOgcElement('Link', href.join('')),
   );
 }
 
 /** Of the shape of the box, which would be widened else. */
-function sizeOf([west, south, east, north]: Box): string {
+function formatSize([west, south, east, north]: Box): string {
   const [width, height] = [east - west, north - south];
   const pixels = (side: number) => Math.max(1, Math.round((SIDE * side) / Math.max(width, height)));
   return `${pixels(width)},${pixels(height)}`;
@@ -95,15 +98,21 @@ function sizeOf([west, south, east, north]: Box): string {
 function overlay(x: Exchange, layers: readonly DrawnLayer[], box: Box): string {
   const map = x.path.slice(0, -'/generateKml'.length);
   const query = new URLSearchParams({
-    ...{ f: 'image', format: 'png32', transparent: 'true', size: sizeOf(box) },
-    ...{ bbox: box.join(','), bboxSR: '4326', imageSR: '4326', layers: `show:${showing(layers)}` },
+    f: 'image',
+    format: 'png32',
+    transparent: 'true',
+    size: formatSize(box),
+    bbox: box.join(','),
+    bboxSR: '4326',
+    imageSR: '4326',
+    layers: `show:${showing(layers)}`,
   });
   const [west, south, east, north] = box;
   const sides = { north, south, east, west };
   return writeOgcElement(
     'GroundOverlay',
     [
-      textElement('name', titleOf(layers)),
+      textElement('name', formatTitle(layers)),
       writeOgcElement('Icon', textElement('href', `${x.baseUrl}${map}/export?${query}`)),
       writeOgcElement(
         'LatLonBox',

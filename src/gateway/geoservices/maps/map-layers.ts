@@ -6,7 +6,7 @@ import type {
   RasterCollection,
   VectorCollection,
 } from '../../../core/catalog/collection.js';
-import { toNumberedCollection } from '../../../core/catalog/numbered.js';
+import { toNumberedCollection } from '../../../core/catalog/row-numbers.js';
 import { layerFailure } from '../../../core/catalog/unread.js';
 import type { Principal } from '../../../core/http/operation.js';
 import { isInService, requireVisibleService } from '../../../services/replicas/layer-view.js';

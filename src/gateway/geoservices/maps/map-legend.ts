@@ -13,12 +13,15 @@ export async function createLegendDocument(x: Exchange, { pools }: MapDeps, laye
     layerId: layer.layerId,
     layerName: layer.title,
     layerType: mapLayerType(layer),
-    ...{ minScale: 0, maxScale: 0 },
+    minScale: 0,
+    maxScale: 0,
     legend: entries.map(({ label }, i) => ({
       label,
       url: `${layer.layerId}-${i}`,
       imageData: Buffer.from(pictures[i] ?? []).toString('base64'),
-      ...{ contentType: PNG_FORMAT.mediaType, height: SYMBOL, width: SYMBOL },
+      contentType: PNG_FORMAT.mediaType,
+      height: SYMBOL,
+      width: SYMBOL,
     })),
   };
 }

@@ -50,41 +50,54 @@ export function mapServerOperations(deps: TilesDeps): Operation[] {
 }
 
 function documentOperations(deps: MapDeps): Operation[] {
-  const layersOf = (x: Exchange, path: Readonly<Record<string, string>>) =>
+  const listLayers = (x: Exchange, path: Readonly<Record<string, string>>) =>
     listMapLayers(deps, x.principal, path['serviceId']!);
   return [
     ...readingOperation({
-      ...{ about: about('service'), name: 'mapService', path: PATH, pathParams: { serviceId }, params: {} },
+      about: about('service'),
+      name: 'mapService',
+      path: PATH,
+      pathParams: { serviceId },
+      params: {},
       summary: 'A map service',
       run: (x, path, members) =>
-        jsonReply(mapServiceDocument(path['serviceId']!, layersOf(x, path)), documentFormat(members)),
+        jsonReply(mapServiceDocument(path['serviceId']!, listLayers(x, path)), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('layers'), name: 'mapLayers', path: `${PATH}/layers` },
-      ...{ pathParams: { serviceId }, params: {} },
+      about: about('layers'),
+      name: 'mapLayers',
+      path: `${PATH}/layers`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'All layers of a map service',
       run(x, path, members) {
-        const layers = layersOf(x, path).map((one) => mapLayerDocument(one, deps.visible(x.principal)));
+        const layers = listLayers(x, path).map((one) => mapLayerDocument(one, deps.visible(x.principal)));
         return jsonReply({ layers, tables: [] }, documentFormat(members));
       },
     }),
     ...readingOperation({
-      ...{ about: about('legend'), name: 'mapLegend', path: `${PATH}/legend` },
-      ...{ pathParams: { serviceId }, params: {} },
+      about: about('legend'),
+      name: 'mapLegend',
+      path: `${PATH}/legend`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'Legend of a map service',
       async run(x, path, members) {
         const layers = [];
-        for (const layer of layersOf(x, path)) layers.push(await createLegendDocument(x, deps, layer));
+        for (const layer of listLayers(x, path)) layers.push(await createLegendDocument(x, deps, layer));
         return jsonReply({ layers }, documentFormat(members));
       },
     }),
     ...readingOperation({
-      ...{ about: about('layer'), name: 'mapLayer', path: `${PATH}/{layerId}` },
-      ...{ pathParams: { serviceId, layerId }, params: {} },
+      about: about('layer'),
+      name: 'mapLayer',
+      path: `${PATH}/{layerId}`,
+      pathParams: { serviceId, layerId },
+      params: {},
       summary: 'A layer of a map service',
       run(x, path, members) {
         const layer = requireMapLayer(
-          layersOf(x, path),
+          listLayers(x, path),
           wholeNumber('layerId', path['layerId']),
           deps.visible(x.principal),
         );

@@ -38,7 +38,11 @@ export interface ServiceTiles {
 export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
   const { server, format } = tiles;
   return defineOperation({
-    ...{ surface: 'geoservices', protocol: server, permission: 'public', method: 'GET', tag: server },
+    surface: 'geoservices',
+    protocol: server,
+    permission: 'public',
+    method: 'GET',
+    tag: server,
     id: `geoservices.${tiles.id}`,
     path: `/rest/services/{serviceId}/${server}/tile/{level}/{row}/{column}`,
     summary: 'A tile of a service',
@@ -46,7 +50,7 @@ export function tileOperation(deps: TilesDeps, tiles: ServiceTiles): Operation {
       serviceId,
       level: pathInteger('level', 'Zoom level.'),
       row: pathInteger('row', 'Row, 0 at the top.'),
-      column: columnOf(tiles.ending),
+      column: parseColumn(tiles.ending),
     },
     openQuery: true,
     responses: { 200: { description: 'The tile', content: { [format.mediaType]: null } } },
@@ -82,7 +86,7 @@ export function serviceTile(
   return replyWithTile(x, deps, plan);
 }
 
-function columnOf(ending: ServiceTiles['ending']): Param<number> {
+function parseColumn(ending: ServiceTiles['ending']): Param<number> {
   const column = pathInteger('column', ending ? `Column, perhaps with ${ending}.` : 'Column.');
   if (ending === undefined) return column;
   return {
@@ -98,6 +102,10 @@ function columnOf(ending: ServiceTiles['ending']): Param<number> {
 
 /** A tile of which nothing is left out. */
 const WHOLE_TILE = {
-  ...{ datetime: undefined, subset: undefined, filter: undefined, filterLang: 'cql2-text' as const },
-  ...{ filterCrs: undefined, properties: undefined },
+  datetime: undefined,
+  subset: undefined,
+  filter: undefined,
+  filterLang: 'cql2-text' as const,
+  filterCrs: undefined,
+  properties: undefined,
 };

@@ -38,7 +38,7 @@ export const windowSettings = (own: Partial<MapSettings> = {}): WindowSettings =
 
 /** What is drawn: `bbox` in `imageSR`, widened to the shape of `size`. Throws 400. */
 export function imageWindow(members: Members, { own, whole, settings }: WindowContext): MapWindow {
-  const [width, height] = sizeOf(members, settings);
+  const [width, height] = readSize(members, settings);
   const box = parseMapBox('bbox', members['bbox']);
   const from = box?.crs ?? readSpatialReference(members, 'bboxSR') ?? own;
   const crs = readSpatialReference(members, 'imageSR') ?? from;
@@ -84,7 +84,7 @@ export function parseMapBox(name: string, value: unknown): { bbox: Box; crs: Crs
 /** Pixels of an image whose size neither the request nor the service names. */
 const USUAL_SIDE = 400;
 
-function sizeOf(members: Members, { own, all: most }: WindowSettings): [number, number] {
+function readSize(members: Members, { own, all: most }: WindowSettings): [number, number] {
   const { defaultImageWidth = USUAL_SIDE, defaultImageHeight = USUAL_SIDE } = own;
   const text = readTextMember(members, 'size', MAX_TEXT) ?? `${defaultImageWidth},${defaultImageHeight}`;
   const sides = text.split(',').map((side) => (/^\s*\d{1,6}\s*$/.test(side) ? Number(side) : 0));

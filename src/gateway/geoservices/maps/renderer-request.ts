@@ -61,7 +61,7 @@ export function rendererRequest(layer: VectorCollection, members: Members): Brea
 function breaksRequest(layer: VectorCollection, members: Members, definition: Members): BreaksRequest {
   const normalization = definition['normalizationType'];
   if (normalization && normalization !== 'esriNormalizeNone') throw bad('normalizationType is not supported');
-  const field = fieldOf(layer, definition['classificationField']);
+  const field = chooseField(layer, definition['classificationField']);
   if (!NUMBERS.includes(valueField(layer.source, field).type)) throw bad(`'${field}' holds no numbers`);
   const methodName = definition['classificationMethod'] ?? 'esriClassifyNaturalBreaks';
   if (typeof methodName !== 'string' || !Object.hasOwn(METHODS, methodName))
@@ -71,19 +71,20 @@ function breaksRequest(layer: VectorCollection, members: Members, definition: Me
   if (!Number.isInteger(count) || count < 1 || count > LIMITS.classes)
     throw bad(`breakCount must be a whole number from 1 to ${LIMITS.classes}`);
   return {
-    ...{ type: 'classBreaks', methodName },
-    symbols: symbolsOf(layer, definition, 'Viridis'),
+    type: 'classBreaks',
+    methodName,
+    symbols: listSymbols(layer, definition, 'Viridis'),
     task: {
       ...readFeatureQuery(layer, members),
       field,
       method,
       count,
-      interval: intervalOf(definition, method),
+      interval: readInterval(definition, method),
     },
   };
 }
 
-function intervalOf(definition: Members, method: ClassMethod): number {
+function readInterval(definition: Members, method: ClassMethod): number {
   if (method === 'defined-interval') {
     const interval = Number(definition['definedInterval']);
     if (!(interval > 0 && interval < Number.POSITIVE_INFINITY)) throw bad('definedInterval must be above 0');
@@ -102,41 +103,45 @@ function valuesRequest(layer: VectorCollection, members: Members, definition: Me
   const names = definition['uniqueValueFields'];
   if (!Array.isArray(names) || names.length === 0 || names.length > MAX_VALUE_FIELDS)
     throw bad(`uniqueValueFields must be one to ${MAX_VALUE_FIELDS} names`);
-  const groupBy = names.map((name) => fieldOf(layer, name));
+  const groupBy = names.map((name) => chooseField(layer, name));
   if (new Set(groupBy).size < groupBy.length) throw bad('uniqueValueFields names a field twice');
   const delimiter = definition['fieldDelimiter'] ?? ',';
   if (typeof delimiter !== 'string' || delimiter.length > MAX_DELIMITER)
     throw bad(`fieldDelimiter must be text of ${MAX_DELIMITER} characters at most`);
   return {
-    ...{ type: 'uniqueValue', delimiter },
-    symbols: symbolsOf(layer, definition, 'CartoBold'),
+    type: 'uniqueValue',
+    delimiter,
+    symbols: listSymbols(layer, definition, 'CartoBold'),
     task: {
       ...readFeatureQuery(layer, members),
-      ...{ groupBy, statistics: [{ type: 'count', field: layer.source.idColumn }] },
-      ...{ sort: [], limit: GEOSERVICES_LIMITS.geoServicesRecords, offset: 0 },
+      groupBy,
+      statistics: [{ type: 'count', field: layer.source.idColumn }],
+      sort: [],
+      limit: GEOSERVICES_LIMITS.geoServicesRecords,
+      offset: 0,
     },
   };
 }
 
-function fieldOf(layer: VectorCollection, value: unknown): string {
+function chooseField(layer: VectorCollection, value: unknown): string {
   const field =
     typeof value === 'string' ? listComparableFields(layer).get(value.trim().toLowerCase()) : undefined;
   if (field === undefined) throw bad('names no field that can be compared');
   return field;
 }
 
-function symbolsOf(layer: VectorCollection, definition: Members, palette: PaletteName): Look['symbols'] {
+function listSymbols(layer: VectorCollection, definition: Members, palette: PaletteName): Look['symbols'] {
   const symbol = baseSymbolIn(definition, defaultSymbol(layer));
   const ramp = rampIn(definition);
   // What is wrong with a ramp is told before anything is computed.
   if (ramp) rampColors(ramp, 1);
   return (count) => {
-    const colors = ramp ? rampColors(ramp, count) : paletteColors(palette, count).map(rgbaOf);
+    const colors = ramp ? rampColors(ramp, count) : paletteColors(palette, count).map(parseRgba);
     return colors.map((color) => ({ ...symbol, color }));
   };
 }
 
-const rgbaOf = (hex: string): Rgba => {
+const parseRgba = (hex: string): Rgba => {
   const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
   return [red!, green!, blue!, 255];
 };

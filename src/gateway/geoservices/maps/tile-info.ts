@@ -13,7 +13,11 @@ export function resolutionToScale(metres: number, dpi = DPI): number {
 export function tileInfo(format: string, size = 256) {
   const { origin } = WEB_MERCATOR_QUAD.matrices[0]!;
   return {
-    ...{ rows: size, cols: size, dpi: DPI, format, compressionQuality: 0 },
+    rows: size,
+    cols: size,
+    dpi: DPI,
+    format,
+    compressionQuality: 0,
     origin: { x: origin[0], y: origin[1] },
     spatialReference: { wkid: 102_100, latestWkid: 3857 },
     lods: WEB_MERCATOR_QUAD.matrices.map(({ cellSize }, level) => {

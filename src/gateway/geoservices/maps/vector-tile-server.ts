@@ -34,25 +34,40 @@ export interface VectorTileDeps extends TilesDeps {
 export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
   const style = (path: string, name: string) =>
     readingOperation({
-      ...{ about: about('styles'), name, path: `${PATH}/${path}`, pathParams: { serviceId }, params: {} },
+      about: about('styles'),
+      name,
+      path: `${PATH}/${path}`,
+      pathParams: { serviceId },
+      params: {},
       summary: 'Style of a vector tile service',
       run: (x, { serviceId: service }, members) =>
-        jsonReply(styleOf(layersOf(deps, x.principal, service!)), documentFormat(members)),
+        jsonReply(buildStyle(listLayers(deps, x.principal, service!)), documentFormat(members)),
     });
   return [
     ...readingOperation({
-      ...{ about: about('service'), name: 'vectorTileService', path: PATH, pathParams: { serviceId } },
+      about: about('service'),
+      name: 'vectorTileService',
+      path: PATH,
+      pathParams: { serviceId },
       params: {},
       summary: 'A vector tile service',
       run: (x, { serviceId: service }, members) =>
-        jsonReply(serviceDocument(service!, layersOf(deps, x.principal, service!)), documentFormat(members)),
+        jsonReply(
+          serviceDocument(service!, listLayers(deps, x.principal, service!)),
+          documentFormat(members),
+        ),
     }),
     ...style('resources/styles', 'vectorTileStyles'),
     ...style('resources/styles/root.json', 'vectorTileStyle'),
     ...symbolOperations(deps.symbols, {
       about: {
-        ...{ surface: 'geoservices', protocol: SERVER, permission: 'public', method: 'GET', tag: SERVER },
-        ...{ openQuery: true, failure: byStatus(inBandFailure(SERVER, 'resources')) },
+        surface: 'geoservices',
+        protocol: SERVER,
+        permission: 'public',
+        method: 'GET',
+        tag: SERVER,
+        openQuery: true,
+        failure: byStatus(inBandFailure(SERVER, 'resources')),
       },
       ids: 'geoservices',
       path: `${PATH}/resources`,
@@ -61,8 +76,11 @@ export function vectorTileServerOperations(deps: VectorTileDeps): Operation[] {
       require: (x) => requireVisibleService(deps, x.principal, (x.params as { serviceId: string }).serviceId),
     }),
     tileOperation(deps, {
-      ...{ id: 'vectorTile', server: SERVER, format: MVT_FORMAT, ending: '.pbf' },
-      layersOf: (principal, id) => layersOf(deps, principal, id),
+      id: 'vectorTile',
+      server: SERVER,
+      format: MVT_FORMAT,
+      ending: '.pbf',
+      layersOf: (principal, id) => listLayers(deps, principal, id),
     }),
   ];
 }
@@ -73,7 +91,7 @@ export function vectorTileServices({ vectors }: CatalogSnapshot): string[] {
 }
 
 /** Throws 404 for a service that does not exist for this principal, 401. */
-function layersOf(deps: TilesDeps, principal: Principal, service: string): VectorCollection[] {
+function listLayers(deps: TilesDeps, principal: Principal, service: string): VectorCollection[] {
   requireVisibleService(deps, principal, service);
   return deps
     .visible(principal)
@@ -94,8 +112,12 @@ function serviceDocument(name: string, layers: readonly VectorCollection[]) {
     tiles: ['tile/{z}/{y}/{x}.pbf'],
     defaultStyles: 'resources/styles',
     spatialReference: createSpatialReference(WEB_MERCATOR),
-    ...{ initialExtent: extent, fullExtent: extent },
-    ...{ minScale: scales[0], maxScale: scales.at(-1), minLOD: 0, maxLOD: scales.length - 1 },
+    initialExtent: extent,
+    fullExtent: extent,
+    minScale: scales[0],
+    maxScale: scales.at(-1),
+    minLOD: 0,
+    maxLOD: scales.length - 1,
     tileInfo: info,
     maxzoom: scales.length - 1,
     exportTilesAllowed: false,
@@ -104,7 +126,7 @@ function serviceDocument(name: string, layers: readonly VectorCollection[]) {
 }
 
 /** One MapLibre style in the order of the MapServer, bottom first, whose addresses are relative to its own. */
-function styleOf(layers: readonly VectorCollection[]) {
+function buildStyle(layers: readonly VectorCollection[]) {
   const { layers: drawn } = datasetStyle(topFirst(layers).reverse(), '');
   return {
     version: 8,

@@ -151,7 +151,8 @@ export function writeGmlCoverage(
   reference: string,
 ): string {
   const parameters = writeOgcElement('gml:rangeParameters', '', {
-    ...{ 'xlink:href': reference, 'xlink:arcrole': 'fileReference' },
+    'xlink:href': reference,
+    'xlink:arcrole': 'fileReference',
     'xlink:role': 'http://www.opengis.net/spec/GMLCOV_geotiff-coverages/1.0/conf/geotiff-coverage',
   });
   const file = [
@@ -177,8 +178,10 @@ function boundsElement({ crs, uri, box: [minx, miny, maxx, maxy] }: CoverageGrid
     textElement('gml:lowerCorner', ordered(crs, minx, miny)) +
       textElement('gml:upperCorner', ordered(crs, maxx, maxy)),
     {
-      ...{ srsName: uri, axisLabels: ordered(crs, ...getAxisLabels(crs)) },
-      ...{ uomLabels: `${unit} ${unit}`, srsDimension: 2 },
+      srsName: uri,
+      axisLabels: ordered(crs, ...getAxisLabels(crs)),
+      uomLabels: `${unit} ${unit}`,
+      srsDimension: 2,
     },
   );
   return writeOgcElement('gml:boundedBy', envelope);
@@ -229,10 +232,21 @@ function rangeElement(bands: readonly BandInfo[]): string {
 const encodeUnit = (unit: string | undefined) => unit?.trim().replace(/[\s:]+/g, '.') || '1';
 
 const LOCATORS: Readonly<Record<string, string>> = {
-  ...{ COVERAGEID: 'coverageId', FORMAT: 'format', MEDIATYPE: 'mediaType', VERSION: 'version' },
-  ...{ SUBSET: 'subset', RANGESUBSET: 'rangeSubset', SCALEFACTOR: 'scaleFactor', SCALEAXES: 'scaleAxes' },
-  ...{ SCALESIZE: 'scaleSize', SCALEEXTENT: 'scaleExtent', SERVICE: 'service', REQUEST: 'request' },
-  ...{ SUBSETTINGCRS: 'subsettingCrs', OUTPUTCRS: 'outputCrs', INTERPOLATION: 'interpolation' },
+  COVERAGEID: 'coverageId',
+  FORMAT: 'format',
+  MEDIATYPE: 'mediaType',
+  VERSION: 'version',
+  SUBSET: 'subset',
+  RANGESUBSET: 'rangeSubset',
+  SCALEFACTOR: 'scaleFactor',
+  SCALEAXES: 'scaleAxes',
+  SCALESIZE: 'scaleSize',
+  SCALEEXTENT: 'scaleExtent',
+  SERVICE: 'service',
+  REQUEST: 'request',
+  SUBSETTINGCRS: 'subsettingCrs',
+  OUTPUTCRS: 'outputCrs',
+  INTERPOLATION: 'interpolation',
 };
 
 /** The name of a parameter as the standards write it. */

@@ -43,7 +43,8 @@ export function readWcsRequest(collection: RasterCollection, pairs: Members, que
   return {
     place: bbox && { bbox, bboxCrs },
     crs,
-    ...{ bands: readBands(collection, pairs), resampling: undefined },
+    bands: readBands(collection, pairs),
+    resampling: undefined,
     scaling: withCode(scaling ?? UNSCALED, () =>
       scaleWindow(collection, onNativeGrid(collection, window, scaling), window),
     ),

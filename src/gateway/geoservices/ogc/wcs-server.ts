@@ -5,7 +5,7 @@ import { buildCrsUri } from '../../../core/geometry/crs.js';
 import { defineOperation, type Exchange, type Operation, type Reply } from '../../../core/http/operation.js';
 import { pathString } from '../../../core/http/params.js';
 import type { CoverageResult } from '../../../core/rasters/rasters.js';
-import { type CoverageReading, readCoverage } from '../../../services/rasters/read.js';
+import { readCoverage, type TimedCoverage } from '../../../services/rasters/read.js';
 import { coverageReply } from '../../surface/coverage-reply.js';
 import { member } from '../features/query-members.js';
 import { requireImage } from '../images/image-layers.js';
@@ -42,8 +42,14 @@ const MULTIPART = 'multipart/related';
 /** Image services as WCS 2.0.1, each with one coverage. */
 export function wcsOperation(deps: MapDeps): Operation {
   return defineOperation({
-    ...{ surface: 'geoservices', protocol: 'WCS-2.0.1', permission: 'public', method: 'GET' },
-    ...{ openQuery: true, takesToken: true, tag: 'ImageServer', id: 'geoservices.wcs' },
+    surface: 'geoservices',
+    protocol: 'WCS-2.0.1',
+    permission: 'public',
+    method: 'GET',
+    openQuery: true,
+    takesToken: true,
+    tag: 'ImageServer',
+    id: 'geoservices.wcs',
     summary: 'An image service as WCS',
     path: '/rest/services/{serviceId}/ImageServer/WCSServer',
     params: {
@@ -116,8 +122,8 @@ async function coverage(
   const reply = await coverageReply(result);
   if (!isMultipart) return reply;
   return multipartReply(reply, (reference) => {
-    const bandOf = (number: number) => collection.bands.find(({ band }) => band === number)!;
-    const bands = request.bands?.map(bandOf) ?? collection.bands;
+    const buildBand = (number: number) => collection.bands.find(({ band }) => band === number)!;
+    const bands = request.bands?.map(buildBand) ?? collection.bands;
     return writeGmlCoverage(encodeCoverageId(collection), describeGrid(x, request, result), bands, reference);
   });
 }
@@ -134,7 +140,7 @@ async function read(
   { pools }: MapDeps,
   collection: RasterCollection,
   request: WcsRequest,
-): Promise<CoverageReading> {
+): Promise<TimedCoverage> {
   try {
     const { first: _, scaledBy: __, ...reading } = request;
     return await readCoverage(x, pools, collection, { ...reading, format: 'geotiff' });

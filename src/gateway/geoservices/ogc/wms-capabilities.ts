@@ -57,7 +57,8 @@ export function wmsCapabilities(service: Service, version: WmsVersion): string {
   // The DTD of 1.1.1 has namespaces on links alone.
   const names: Record<string, string> = isNew ? { xmlns: WMS, 'xmlns:xlink': XLINK } : {};
   return writeOgcElement(root, serviceElement(service, isNew) + capability(service, version), {
-    ...{ version, ...names },
+    version,
+    ...names,
   });
 }
 
@@ -128,8 +129,11 @@ function tree(service: Service, version: WmsVersion): string {
 
 function layerElement({ address }: Service, layer: DrawnLayer, version: WmsVersion): string {
   const legend = `${address}?${new URLSearchParams({
-    ...{ SERVICE: 'WMS', VERSION: version, REQUEST: 'GetLegendGraphic' },
-    ...{ LAYER: `${layer.layerId}`, FORMAT: 'image/png' },
+    SERVICE: 'WMS',
+    VERSION: version,
+    REQUEST: 'GetLegendGraphic',
+    LAYER: `${layer.layerId}`,
+    FORMAT: 'image/png',
   })}`;
   const legendUrl = textElement('Format', 'image/png') + online(legend);
   return writeOgcElement(
@@ -170,19 +174,31 @@ function extents(layers: readonly Collection[], version: WmsVersion): string {
 function box(tag: 'CRS' | 'SRS', { epsg }: Crs, extent: NonNullable<ReturnType<typeof extentIn>>): string {
   const { xmin, ymin, xmax, ymax } = extent;
   return writeOgcElement('BoundingBox', '', {
-    ...{ [tag]: `EPSG:${epsg}`, minx: xmin!, miny: ymin!, maxx: xmax!, maxy: ymax! },
+    [tag]: `EPSG:${epsg}`,
+    minx: xmin!,
+    miny: ymin!,
+    maxx: xmax!,
+    maxy: ymax!,
   });
 }
 
 /** Exception codes by parameter. */
 const OLD_CODES: Readonly<Record<string, string>> = {
-  ...{ SRS: 'InvalidSRS', FORMAT: 'InvalidFormat', INFO_FORMAT: 'InvalidFormat' },
-  ...{ LAYERS: 'LayerNotDefined', QUERY_LAYERS: 'LayerNotDefined', LAYER: 'LayerNotDefined' },
-  ...{ STYLES: 'StyleNotDefined', STYLE: 'StyleNotDefined' },
+  SRS: 'InvalidSRS',
+  FORMAT: 'InvalidFormat',
+  INFO_FORMAT: 'InvalidFormat',
+  LAYERS: 'LayerNotDefined',
+  QUERY_LAYERS: 'LayerNotDefined',
+  LAYER: 'LayerNotDefined',
+  STYLES: 'StyleNotDefined',
+  STYLE: 'StyleNotDefined',
 };
 const CODES: Readonly<Record<string, string>> = {
-  ...{ ...OLD_CODES, CRS: 'InvalidCRS', REQUEST: 'OperationNotSupported' },
-  ...{ I: 'InvalidPoint', J: 'InvalidPoint' },
+  ...OLD_CODES,
+  CRS: 'InvalidCRS',
+  REQUEST: 'OperationNotSupported',
+  I: 'InvalidPoint',
+  J: 'InvalidPoint',
 };
 
 /** The exception report in the version of the request, with its media type. */

@@ -39,8 +39,10 @@ import {
 
 const MAX_TEXT = 8000;
 const FORMATS = {
-  ...{ 'image/png': PNG_FORMAT, 'image/jpeg': JPEG_FORMAT },
-  ...{ 'image/webp': WEBP_FORMAT, 'image/tiff': TIFF_FORMAT },
+  'image/png': PNG_FORMAT,
+  'image/jpeg': JPEG_FORMAT,
+  'image/webp': WEBP_FORMAT,
+  'image/tiff': TIFF_FORMAT,
 };
 /** Pixels around a place in which features count. */
 const TOLERANCE = '3';
@@ -48,14 +50,15 @@ const TOLERANCE = '3';
 /** Map services as WMS 1.3.0 and 1.1.1; layers have their numbers as names. */
 export function wmsOperation(deps: MapDeps): Operation {
   return defineOperation({
-    ...{
-      surface: 'geoservices',
-      protocol: 'MapServer',
-      permission: 'public',
-      method: 'GET',
-      tag: 'MapServer',
-    },
-    ...{ openQuery: true, takesToken: true, id: 'geoservices.wms', summary: 'A map service as WMS' },
+    surface: 'geoservices',
+    protocol: 'MapServer',
+    permission: 'public',
+    method: 'GET',
+    tag: 'MapServer',
+    openQuery: true,
+    takesToken: true,
+    id: 'geoservices.wms',
+    summary: 'A map service as WMS',
     path: '/rest/services/{serviceId}/MapServer/WMSServer',
     params: { serviceId: pathString('serviceId', 'Name of a service.') },
     responses: {
@@ -116,17 +119,17 @@ function requireDefaultStyles(pairs: Members, name: string): void {
     throw badParameter(name, 'must be default, or empty');
 }
 
-function windowOf(layers: readonly DrawnLayer[], pairs: Members, version: WmsVersion): MapWindow {
+function readWindow(layers: readonly DrawnLayer[], pairs: Members, version: WmsVersion): MapWindow {
   const { maxImageWidth, maxImageHeight } = mapSettings(layers[0]?.maps ?? {});
   const name = version === '1.3.0' ? 'CRS' : 'SRS';
   const crs = crsNamed(name, pairs[name]);
-  const bbox = boxOf(pairs, crs, version);
+  const bbox = readBox(pairs, crs, version);
   const width = readPixelCount(pairs, 'WIDTH', [1, maxImageWidth]);
   return { bbox, crs, width, height: readPixelCount(pairs, 'HEIGHT', [1, maxImageHeight]) };
 }
 
 /** In the axis order of the CRS since 1.3.0. */
-function boxOf(pairs: Members, crs: Crs, version: WmsVersion): Box {
+function readBox(pairs: Members, crs: Crs, version: WmsVersion): Box {
   const numbers = (readTextMember(pairs, 'BBOX', MAX_TEXT) ?? '')
     .split(',')
     .map((side) => (side.trim() ? Number(side) : NaN));
@@ -152,9 +155,13 @@ function map(
   if (hex === undefined) throw badParameter('BGCOLOR', 'must be 0xRRGGBB');
   const transparent = readFlagMember(pairs, 'TRANSPARENT', false);
   return drawLayers(x, deps, {
-    ...{ layers: layers.reverse(), filters: new Map(), window: windowOf(layers, pairs, version) },
+    layers: layers.reverse(),
+    filters: new Map(),
+    window: readWindow(layers, pairs, version),
     format: FORMATS[requireFormat(pairs, 'FORMAT', WMS_FORMATS) as keyof typeof FORMATS],
-    ...{ dpi: 96, transparent, time: undefined },
+    dpi: 96,
+    transparent,
+    time: undefined,
     ...(transparent ? {} : { bgcolor: `#${hex}` }),
   });
 }
@@ -168,7 +175,7 @@ async function featureInfo(
 ): Promise<Reply> {
   const layers = layersNamed(numberedLayers(all), pairs, 'QUERY_LAYERS', deps.visible(x.principal)).reverse();
   const format = requireFormat(pairs, 'INFO_FORMAT', INFO_FORMATS);
-  const { bbox, crs, width, height } = windowOf(layers, pairs, version);
+  const { bbox, crs, width, height } = readWindow(layers, pairs, version);
   const [column, row] = version === '1.3.0' ? ['I', 'J'] : ['X', 'Y'];
   const [i, j] = [
     readPixelCount(pairs, column!, [0, width - 1]),
@@ -184,13 +191,14 @@ async function featureInfo(
     deps,
     { layers, filters: new Map() },
     {
-      ...{ geometry: at.join(), geometryType: 'esriGeometryPoint', sr: `${crs.epsg}`, tolerance: TOLERANCE },
-      ...{
-        mapExtent: bbox.join(),
-        imageDisplay: `${width},${height},96`,
-        layers: 'all',
-        returnGeometry: false,
-      },
+      geometry: at.join(),
+      geometryType: 'esriGeometryPoint',
+      sr: `${crs.epsg}`,
+      tolerance: TOLERANCE,
+      mapExtent: bbox.join(),
+      imageDisplay: `${width},${height},96`,
+      layers: 'all',
+      returnGeometry: false,
     },
   );
   return infoReply(format, byLayer(JSON.parse(`[${joinResults(results)}]`), most));
@@ -219,7 +227,10 @@ function infoReply(mediaType: string, results: readonly Result[]): Reply {
 function infoText(mediaType: string, results: readonly Result[]): string {
   if (mediaType === 'application/json') {
     const features = results.map(({ layerName, attributes: properties }) => ({
-      ...{ type: 'Feature', geometry: null, layerName, properties },
+      type: 'Feature',
+      geometry: null,
+      layerName,
+      properties,
     }));
     return JSON.stringify({ type: 'FeatureCollection', features });
   }

@@ -87,7 +87,8 @@ function layerElement({ name, address, layers }: Service): string {
       textElement('Format', PNG_FORMAT.mediaType),
       writeOgcElement('TileMatrixSetLink', textElement('TileMatrixSet', MATRIX_SET)),
       writeOgcElement('ResourceURL', '', {
-        ...{ format: PNG_FORMAT.mediaType, resourceType: 'tile' },
+        format: PNG_FORMAT.mediaType,
+        resourceType: 'tile',
         template: `${address}/tile/${WMTS_VERSION}/${encodeURIComponent(name)}/{style}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png`,
       }),
     ].join(''),
@@ -120,9 +121,16 @@ function matrixSet(): string {
 
 /** Parameters as tiles name them, and as WMTS does. */
 const LOCATORS: Readonly<Record<string, string>> = {
-  ...{ TILEMATRIX: 'TileMatrix', TILEROW: 'TileRow', TILECOL: 'TileCol', TILEMATRIXSET: 'TileMatrixSet' },
-  ...{ LAYER: 'layer', STYLE: 'style', FORMAT: 'format', REQUEST: 'request' },
-  ...{ SERVICE: 'service', VERSION: 'version' },
+  TILEMATRIX: 'TileMatrix',
+  TILEROW: 'TileRow',
+  TILECOL: 'TileCol',
+  TILEMATRIXSET: 'TileMatrixSet',
+  LAYER: 'layer',
+  STYLE: 'style',
+  FORMAT: 'format',
+  REQUEST: 'request',
+  SERVICE: 'service',
+  VERSION: 'version',
 };
 
 export function wmtsException(failure: XmlFailure): string {

@@ -41,7 +41,8 @@ const serviceId = pathString('serviceId', 'Name of a service.');
 const BASICS = {
   ...({ surface: 'geoservices', protocol: 'MapServer', permission: 'public', method: 'GET' } as const),
   tag: 'MapServer',
-  ...{ openQuery: true, takesToken: true },
+  openQuery: true,
+  takesToken: true,
   failure: xmlFailure('MapServer', 'wmts', wmtsException),
 } as const;
 
@@ -66,8 +67,12 @@ export function wmtsOperations(
   };
   return [
     defineOperation({
-      ...{ ...BASICS, responses, params: { serviceId }, id: 'geoservices.wmts' },
-      ...{ path: `${MAP}/WMTS`, summary: 'A map service as WMTS' },
+      ...BASICS,
+      responses,
+      params: { serviceId },
+      id: 'geoservices.wmts',
+      path: `${MAP}/WMTS`,
+      summary: 'A map service as WMTS',
       memo: declareMemo<TilePlan>(),
       run(x): Reply | Promise<Reply> {
         const pairs = parseOgcParameters(x.query);
@@ -81,13 +86,18 @@ export function wmtsOperations(
       },
     }),
     defineOperation({
-      ...{ ...BASICS, responses, params: { serviceId }, id: 'geoservices.wmtsCapabilities' },
+      ...BASICS,
+      responses,
+      params: { serviceId },
+      id: 'geoservices.wmtsCapabilities',
       path: `${MAP}/WMTS/${WMTS_VERSION}/WMTSCapabilities.xml`,
       summary: 'Capabilities of a map service as WMTS',
       run: (x) => capabilities(x, x.params.serviceId, {}),
     }),
     defineOperation({
-      ...{ ...BASICS, responses, id: 'geoservices.wmtsTile' },
+      ...BASICS,
+      responses,
+      id: 'geoservices.wmtsTile',
       path: `${MAP}/WMTS/tile/${WMTS_VERSION}/{layer}/{style}/{tileMatrixSet}/{tileMatrix}/{tileRow}/{tileCol}`,
       summary: 'A tile of a map service as WMTS',
       params: {
@@ -104,8 +114,13 @@ export function wmtsOperations(
         const { layer, style, tileMatrixSet, tileMatrix, tileRow, tileCol } = x.params;
         const [, column = tileCol, extension = 'png'] = /^(.*)\.(\w+)$/.exec(tileCol) ?? [];
         return tile(x, x.params.serviceId, {
-          ...{ LAYER: layer, STYLE: style, TILEMATRIXSET: tileMatrixSet, TILEMATRIX: tileMatrix },
-          ...{ TILEROW: tileRow, TILECOL: column, FORMAT: `image/${extension}` },
+          LAYER: layer,
+          STYLE: style,
+          TILEMATRIXSET: tileMatrixSet,
+          TILEMATRIX: tileMatrix,
+          TILEROW: tileRow,
+          TILECOL: column,
+          FORMAT: `image/${extension}`,
         });
       },
     }),

@@ -42,27 +42,36 @@ const isList = (definition: Definition) => 'isRasterList' in definition && defin
 /** A task as its document tells it. */
 export function taskDocument({ id, title, description, keywords, inputs, outputs }: ProcessDefinition) {
   return {
-    ...{ name: id, displayName: title, description, category: keywords[0] ?? '', helpUrl: '' },
+    name: id,
+    displayName: title,
+    description,
+    category: keywords[0] ?? '',
+    helpUrl: '',
     executionType: 'esriExecutionTypeAsynchronous',
     parameters: [
       ...Object.entries(inputs).map(([name, input]) => ({
-        ...parameterOf(name, input, 'Input'),
+        ...buildParameter(name, input, 'Input'),
         parameterType: `esriGPParameterType${input.isOptional ? 'Optional' : 'Required'}`,
       })),
       ...Object.entries(outputs).map(([name, output]) => ({
-        ...parameterOf(name, output, 'Output'),
+        ...buildParameter(name, output, 'Output'),
         parameterType: 'esriGPParameterTypeDerived',
       })),
     ],
   };
 }
 
-function parameterOf(name: string, definition: Definition, direction: 'Input' | 'Output') {
+function buildParameter(name: string, definition: Definition, direction: 'Input' | 'Output') {
   const { enum: choices, default: usual = null } = definition.schema as Schema;
   return {
-    ...{ name, dataType: getGpDataType(definition), displayName: definition.title },
-    ...{ description: definition.description, direction: `esriGPParameterDirection${direction}` },
-    ...{ defaultValue: usual, dependency: '', category: '' },
+    name,
+    dataType: getGpDataType(definition),
+    displayName: definition.title,
+    description: definition.description,
+    direction: `esriGPParameterDirection${direction}`,
+    defaultValue: usual,
+    dependency: '',
+    category: '',
     ...(choices ? { choiceList: choices } : {}),
   };
 }
@@ -88,17 +97,17 @@ export function readGpInputs(
   for (const [name, value] of Object.entries(members)) {
     if (OTHERS.has(name) || name.startsWith('env:') || value === '' || value === undefined) continue;
     const input = Object.hasOwn(inputs, name) ? inputs[name]! : undefined;
-    sent[name] = input ? inputOf(name, input, value, baseUrl) : value;
+    sent[name] = input ? parseInput(name, input, value, baseUrl) : value;
   }
   return sent;
 }
 
-function inputOf(name: string, input: InputDefinition, value: unknown, baseUrl: string): unknown {
+function parseInput(name: string, input: InputDefinition, value: unknown, baseUrl: string): unknown {
   const read =
     typeof value === 'string' && isStructured(input, value) ? parseLenientJson(name, value) : value;
-  if (input.isFeatures) return featuresOf(name, read, baseUrl);
-  if (input.isRaster) return rasterOf(read, baseUrl);
-  if (input.isRasterList && Array.isArray(read)) return read.map((one) => rasterOf(one, baseUrl));
+  if (input.isFeatures) return parseFeatures(name, read, baseUrl);
+  if (input.isRaster) return parseRaster(read, baseUrl);
+  if (input.isRasterList && Array.isArray(read)) return read.map((one) => parseRaster(one, baseUrl));
   return read;
 }
 
@@ -112,7 +121,7 @@ const LAYER_PATH = /^\/rest\/services\/[^/]+\/(?:Feature|Map)Server\/(\d{1,10})(
 const IMAGE_PATH = /^\/rest\/services\/([^/]+)\/ImageServer\/?$/;
 
 /** A feature set, or a layer of this server by its address, perhaps with a condition of ours. */
-function featuresOf(name: string, value: unknown, baseUrl: string): unknown {
+function parseFeatures(name: string, value: unknown, baseUrl: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { url, filter } = value as { url?: unknown; filter?: unknown };
   if (typeof url !== 'string') return value;
@@ -130,7 +139,7 @@ function featuresOf(name: string, value: unknown, baseUrl: string): unknown {
 
 const ALL = /^\s*1\s*=\s*1\s*$/;
 
-function rasterOf(value: unknown, baseUrl: string): unknown {
+function parseRaster(value: unknown, baseUrl: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { url } = value as { url?: unknown };
   if (typeof url !== 'string') return value;

@@ -65,7 +65,9 @@ async function featureSet(
   const collection = vectorCollection(layer!, path, versions)('result', 0) as VectorCollection;
   const { 'env:outSR': outSR, returnZ } = members;
   const query = {
-    ...{ where: '1=1', outFields: '*', resultRecordCount: MAX_FEATURES },
+    where: '1=1',
+    outFields: '*',
+    resultRecordCount: MAX_FEATURES,
     ...(outSR === undefined ? {} : { outSR }),
     ...(returnZ === undefined ? {} : { returnZ }),
   };

@@ -66,59 +66,77 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
   const { processes } = deps;
   return [
     ...readingOperation({
-      ...{ about: about('service'), name: 'gpService', path: ROOT, pathParams: {}, params: {} },
+      about: about('service'),
+      name: 'gpService',
+      path: ROOT,
+      pathParams: {},
+      params: {},
       summary: 'The geoprocessing service',
       run: (_x, _path, members) =>
         jsonReply(serviceDocument(processes.list.map(({ id }) => id)), documentFormat(members)),
     }),
     ...readingOperation({
-      ...{ about: about('task'), name: 'gpTask', path: TASK, pathParams: { task }, params: {} },
+      about: about('task'),
+      name: 'gpTask',
+      path: TASK,
+      pathParams: { task },
+      params: {},
       summary: 'A geoprocessing task',
       run: (_x, path, members) =>
         jsonReply(taskDocument(processes.get(path['task']!)), documentFormat(members)),
     }),
     ...submission(deps, 'execute', 'Execute a task, and wait for it', async (x, process, members) => {
       const job = await submit(x, deps, process, members);
-      const end = await endOf(job, x, deps);
+      const end = await loadEnd(job, x, deps);
       if (isOpen(end)) return continuedReply(x, process, end, members);
       if (end.state !== 'Succeeded')
         throw new ApiError('unprocessable', end.failure_message ?? 'The task was cancelled.');
-      const names = outputsOf(process, end);
+      const names = listOutputs(process, end);
       const results = [];
       for (const name of names) results.push(await resultText(x, deps, { job, process, name, members }));
-      const messages = JSON.stringify((await processes.log(end)).map(messageOf));
+      const messages = JSON.stringify((await processes.log(end)).map(buildMessage));
       return textReply(`{"results":[${results.join(',')}],"messages":${messages}}`);
     }),
     ...submission(deps, 'submitJob', 'Submit a job', async (x, process, members) => {
       const job = await submit(x, deps, process, members);
-      return jsonReply({ jobId: job.id, jobStatus: statusOf(job) }, documentFormat(members));
+      return jsonReply({ jobId: job.id, jobStatus: chooseStatus(job) }, documentFormat(members));
     }),
     ...readingOperation({
-      ...{ about: about('job'), name: 'gpJob', path: JOB, pathParams: { task, jobId }, params: {} },
+      about: about('job'),
+      name: 'gpJob',
+      path: JOB,
+      pathParams: { task, jobId },
+      params: {},
       summary: 'How a job is',
       async run(x, path, members) {
-        const { job, process } = await jobOf(x, deps, path);
-        const messages = (await processes.log(job)).map(messageOf);
+        const { job, process } = await loadJob(x, deps, path);
+        const messages = (await processes.log(job)).map(buildMessage);
         return jsonReply(jobDocument(job, process, messages), documentFormat(members));
       },
     }),
     ...readingOperation({
-      ...{ about: about('result'), name: 'gpResult', path: `${JOB}/results/{parameter}` },
-      ...{ pathParams: { task, jobId, parameter }, params: {} },
+      about: about('result'),
+      name: 'gpResult',
+      path: `${JOB}/results/{parameter}`,
+      pathParams: { task, jobId, parameter },
+      params: {},
       summary: 'A result of a job',
       async run(x, path, members) {
-        const { job, process } = await jobOf(x, deps, path);
+        const { job, process } = await loadJob(x, deps, path);
         const name = path['parameter']!;
         if (!Object.hasOwn(process.outputs, name)) throw notFound('output', name.slice(0, 100));
         return textReply(await resultText(x, deps, { job, process, name, members }));
       },
     }),
     ...changing({
-      ...{ verb: 'cancel', path: `${JOB}/cancel`, params: { task, jobId }, summary: 'Cancel a job' },
+      verb: 'cancel',
+      path: `${JOB}/cancel`,
+      params: { task, jobId },
+      summary: 'Cancel a job',
       async run(x) {
-        const { job } = await jobOf(x, deps, x.params as unknown as Record<string, string>);
+        const { job } = await loadJob(x, deps, x.params as unknown as Record<string, string>);
         const end = await processes.dismiss(job.id, x.principal);
-        return jsonReply({ jobId: end.id, jobStatus: statusOf(end) }, documentFormat(mergeParameters(x)));
+        return jsonReply({ jobId: end.id, jobStatus: chooseStatus(end) }, documentFormat(mergeParameters(x)));
       },
     }),
   ];
@@ -128,7 +146,11 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
  * The job once it has ended, or as it is when the server stops: then it continues after the next start. It is dismissed
  * when it takes too long, and when the client leaves, unless the client can repeat the request. Throws `deadline-exceeded`.
  */
-async function endOf(job: JobRow, x: Exchange, { processes, waitFor, isStopping }: GpDeps): Promise<JobRow> {
+async function loadEnd(
+  job: JobRow,
+  x: Exchange,
+  { processes, waitFor, isStopping }: GpDeps,
+): Promise<JobRow> {
   const end = await waitFor(
     job,
     EXECUTE_MS,
@@ -149,14 +171,18 @@ const isOpen = ({ state }: JobRow) => state === 'Queued' || state === 'Running';
 /** The reply to `execute` when the server stops before the job has ended: the document of `submitJob`. */
 function continuedReply(x: Exchange, { id }: ProcessDefinition, job: JobRow, members: Members): Reply {
   const location = `${x.baseUrl}${ROOT}/${encodeURIComponent(id)}/jobs/${job.id}`;
-  const document = { jobId: job.id, jobStatus: statusOf(job) };
+  const document = { jobId: job.id, jobStatus: chooseStatus(job) };
   return { ...jsonReply(document, documentFormat(members)), status: 201, headers: { location } };
 }
 
 const serviceDocument = (tasks: readonly string[]) => ({
-  ...{ currentVersion: CURRENT_VERSION, serviceDescription: 'The processes of this server.', tasks },
-  ...{ executionType: 'esriExecutionTypeAsynchronous', resultMapServerName: '' },
-  ...{ maximumRecords: GEOSERVICES_LIMITS.geoServicesRecordsMax, capabilities: '' },
+  currentVersion: CURRENT_VERSION,
+  serviceDescription: 'The processes of this server.',
+  tasks,
+  executionType: 'esriExecutionTypeAsynchronous',
+  resultMapServerName: '',
+  maximumRecords: GEOSERVICES_LIMITS.geoServicesRecordsMax,
+  capabilities: '',
 });
 
 type Run = (x: Exchange, process: ProcessDefinition, members: Members) => Promise<Reply>;
@@ -164,7 +190,10 @@ type Run = (x: Exchange, process: ProcessDefinition, members: Members) => Promis
 /** Something that begins a job. */
 function submission(deps: GpDeps, verb: string, summary: string, run: Run): Operation[] {
   return changing({
-    ...{ verb, summary, path: `${TASK}/${verb}`, params: { task } },
+    verb,
+    summary,
+    path: `${TASK}/${verb}`,
+    params: { task },
     run(x) {
       const { task: id } = x.params as unknown as { task: string };
       return run(x, deps.processes.get(id), mergeParameters(x));
@@ -184,7 +213,10 @@ interface Change {
 function changing({ verb, path, params, summary, run }: Change): Operation[] {
   const spec = {
     ...about(verb),
-    ...{ path, summary, audited: true, params },
+    path,
+    summary,
+    audited: true,
+    params,
     run(x: Exchange) {
       requirePermission(x, PROCESS_PERMISSIONS.execute);
       return run(x);
@@ -230,13 +262,15 @@ function submit(
   const inputs = resolveRasters(sent, visible(x.principal).collections);
   const execution = readExecution(process, { inputs }, x.baseUrl);
   return processes.execute(process, execution, x.principal, {
-    ...{ correlationId: x.correlationId, baseUrl: x.baseUrl, priority: 'Normal' },
+    correlationId: x.correlationId,
+    baseUrl: x.baseUrl,
+    priority: 'Normal',
     trace: formatTraceparent((x.span as RequestSpan | undefined)?.span),
   });
 }
 
 /** A job of the task that the path names. */
-async function jobOf(x: Exchange, { processes }: GpDeps, path: Readonly<Record<string, string>>) {
+async function loadJob(x: Exchange, { processes }: GpDeps, path: Readonly<Record<string, string>>) {
   if (!permits(x.principal, PROCESS_PERMISSIONS.read)) throw missing(x.principal, PROCESS_PERMISSIONS.read);
   const process = processes.get(path['task']!);
   const job = await processes.job(path['jobId']!, x.principal);
@@ -252,16 +286,17 @@ const STATUS: Readonly<Record<JobState, string>> = {
   Cancelled: 'esriJobCancelled',
 };
 
-function statusOf({ state, cancel_requested_at: dismissedAt }: JobRow): string {
+function chooseStatus({ state, cancel_requested_at: dismissedAt }: JobRow): string {
   return state === 'Running' && dismissedAt !== null ? 'esriJobCancelling' : STATUS[state];
 }
 
 function jobDocument(job: JobRow, process: ProcessDefinition, messages: object[]) {
-  const names = job.state === 'Succeeded' ? outputsOf(process, job) : [];
+  const names = job.state === 'Succeeded' ? listOutputs(process, job) : [];
   const results = names.map((name) => [name, { paramUrl: `results/${name}` }] as const);
   const failure = { type: 'esriJobMessageTypeError', description: job.failure_message };
   return {
-    ...{ jobId: job.id, jobStatus: statusOf(job) },
+    jobId: job.id,
+    jobStatus: chooseStatus(job),
     ...(names.length === 0 ? {} : { results: Object.fromEntries(results) }),
     inputs: {},
     messages: job.failure_message === null || messages.length > 0 ? messages : [failure],
@@ -269,13 +304,13 @@ function jobDocument(job: JobRow, process: ProcessDefinition, messages: object[]
 }
 
 /** Names of the outputs that a job has. */
-function outputsOf({ outputs }: ProcessDefinition, { result_json: json }: JobRow): string[] {
+function listOutputs({ outputs }: ProcessDefinition, { result_json: json }: JobRow): string[] {
   const { values, files } = JSON.parse(json!) as ProcessResult;
   return Object.keys(outputs).filter((name) => Object.hasOwn(values, name) || Object.hasOwn(files, name));
 }
 
 const MESSAGE_TYPES: Readonly<Record<string, string>> = { warning: 'Warning', error: 'Error' };
 
-function messageOf({ level, message }: JobLogRow) {
+function buildMessage({ level, message }: JobLogRow) {
   return { type: `esriJobMessageType${MESSAGE_TYPES[level] ?? 'Informative'}`, description: message };
 }

@@ -15,7 +15,9 @@ export function replicaDocument(replica: Replica) {
   return {
     ...replicaEntry(replica),
     replicaOwner: owner,
-    ...{ syncModel, targetType: 'client', syncDirection: 'bidirectional' },
+    syncModel,
+    targetType: 'client',
+    syncDirection: 'bidirectional',
     creationDate: createdAt,
     lastSyncDate: syncedAt,
     spatialReference: { wkid: epsg },
@@ -38,7 +40,8 @@ export function createdReplica(
     ...(replica ? { replicaID: replica.id } : {}),
     ...EMBEDDED,
     responseType: 'esriReplicaResponseTypeData',
-    ...{ syncModel, targetType: 'client' },
+    syncModel,
+    targetType: 'client',
     ...(syncModel === 'perReplica' ? { replicaServerGen: first!.generation } : {}),
     layerServerGens: layers.map(({ view, generation }) => ({ id: view.layerId, serverGen: generation })),
   };

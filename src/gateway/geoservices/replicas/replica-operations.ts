@@ -163,7 +163,7 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
         const members = x.body as Members;
         documentFormat(members);
         const caller = { principal: x.principal, service: x.params.serviceId };
-        const replica = await replicas.get(caller.principal, caller.service, idOf(members));
+        const replica = await replicas.get(caller.principal, caller.service, getId(members));
         requireActiveReplica(replica);
         const request = syncRequest(deps, caller, replica, members);
         const changes = await replicas.synchronize(x, replica, request);
@@ -180,14 +180,14 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
       async run(x) {
         const members = x.body as Members;
         const format = documentFormat(members);
-        await replicas.unregister(x.principal, x.params.serviceId, idOf(members));
+        await replicas.unregister(x.principal, x.params.serviceId, getId(members));
         return jsonReply({ success: true }, format);
       },
     }),
   ];
 }
 
-function idOf(members: Members): string {
+function getId(members: Members): string {
   const id = readTextMember(members, 'replicaID', 100);
   if (id === undefined) throw badParameter('replicaID', 'is missing');
   return id;

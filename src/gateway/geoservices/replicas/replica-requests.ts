@@ -1,6 +1,6 @@
 import { plainFields } from '../../../core/access/field-masks.js';
 import type { VectorCollection } from '../../../core/catalog/collection.js';
-import { isNumbered } from '../../../core/catalog/numbered.js';
+import { isNumbered } from '../../../core/catalog/row-numbers.js';
 import { type Expression, NO_FEATURES } from '../../../core/cql2/ast.js';
 import { badParameter } from '../../../core/errors/errors.js';
 import { CRS84, type Crs, defaultCrs } from '../../../core/geometry/crs.js';
@@ -62,7 +62,7 @@ export function replicaDraft(catalogs: Catalogs, caller: Caller, members: Member
     service,
     name: readTextMember(members, 'replicaName', MAX_NAME) ?? 'replica',
     syncModel,
-    crs: crsOf(members, 'replicaSR') ?? commonCrs(layers),
+    crs: readCrs(members, 'replicaSR') ?? commonCrs(layers),
     layers,
   };
 }
@@ -136,7 +136,7 @@ function layerFilter(collection: VectorCollection, members: Members, query: Memb
   );
 }
 
-function crsOf(members: Members, name: string): Crs | undefined {
+function readCrs(members: Members, name: string): Crs | undefined {
   const value = members[name];
   return value === undefined || value === null || value === '' ? undefined : spatialReference(name, value);
 }
@@ -155,7 +155,7 @@ export function changeRequests(
 ): { requests: ChangeRequest[]; crs: Crs | undefined; wants: Wants } {
   requireVisibleService(catalogs, caller.principal, caller.service);
   requirePlain(members);
-  const generations = generationsOf(members, 'layerServerGens');
+  const generations = readGenerations(members, 'layerServerGens');
   const choices = layerChoices(catalogs, caller, {
     ...members,
     layers: members['layers'] ?? [...generations.keys()],
@@ -169,8 +169,8 @@ export function changeRequests(
   });
   const crs = readFlagMember(members, 'returnIdsOnly', false)
     ? undefined
-    : (crsOf(members, 'outSR') ?? commonCrs(choices));
-  return { requests, crs, wants: wantsOf(members) };
+    : (readCrs(members, 'outSR') ?? commonCrs(choices));
+  return { requests, crs, wants: readWants(members) };
 }
 
 /** Which kinds of changes are told. */
@@ -180,7 +180,7 @@ export interface Wants {
   readonly deletes: boolean;
 }
 
-function wantsOf(members: Members): Wants {
+function readWants(members: Members): Wants {
   return {
     adds: readFlagMember(members, 'returnInserts', true),
     updates: readFlagMember(members, 'returnUpdates', true),
@@ -188,7 +188,7 @@ function wantsOf(members: Members): Wants {
   };
 }
 
-function generationsOf(members: Members, name: string): Map<number, number> {
+function readGenerations(members: Members, name: string): Map<number, number> {
   const list = readObjectsMember(members, name, MAX_LAYERS);
   if (!list) throw badParameter(name, 'is missing');
   return new Map(
@@ -219,14 +219,15 @@ export function syncRequest(
   if (members['editsUploadID'] || members['editsUploadId'])
     throw badParameter('editsUploadID', 'is not supported: send the edits in edits');
   const layers = replica.syncModel === 'perLayer' ? ofLayers(members) : ofReplica(replica, members);
-  const edits = editsOf(catalogs, caller, replica, members);
+  const edits = collectEdits(catalogs, caller, replica, members);
   const uploading = new Set(
     layers.flatMap(({ layerId, direction }) => (direction === 'download' ? [] : [layerId])),
   );
   for (const layerId of edits.keys())
     if (!uploading.has(layerId)) throw badParameter('edits', `layer ${layerId} is not to be uploaded`);
   return {
-    ...{ layers, edits },
+    layers,
+    edits,
     atomic: readFlagMember(members, 'rollbackOnFailure', false),
     close: readFlagMember(members, 'closeReplica', false),
   };
@@ -235,7 +236,7 @@ export function syncRequest(
 function ofReplica({ layers }: Replica, members: Members): LayerSync[] {
   const generation = readIntegerMember(members, 'replicaServerGen');
   if (generation === undefined) throw badParameter('replicaServerGen', 'is missing');
-  const direction = directionOf(members);
+  const direction = readDirection(members);
   return layers.map(({ layerId }) => ({ layerId, generation, direction }));
 }
 
@@ -245,17 +246,17 @@ function ofLayers(members: Members): LayerSync[] {
   const layers = list.map((one) => ({
     layerId: wholeNumber('syncLayers.id', one['id']),
     generation: wholeNumber('syncLayers.serverGen', one['serverGen']),
-    direction: directionOf(one),
+    direction: readDirection(one),
   }));
   if (new Set(layers.map(({ layerId }) => layerId)).size < layers.length)
     throw badParameter('syncLayers', 'names a layer twice');
   return layers;
 }
 
-const directionOf = (members: Members) =>
+const readDirection = (members: Members) =>
   readChoiceMember(members, 'syncDirection', { values: DIRECTIONS, fallback: 'bidirectional' });
 
-function editsOf(
+function collectEdits(
   catalogs: Catalogs,
   caller: Caller,
   replica: Replica,

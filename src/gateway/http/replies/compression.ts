@@ -68,12 +68,12 @@ export function chooseCoding(reply: Reply, acceptEncoding: string | undefined): 
   if (reply.status === 206 || !isNegotiable(reply)) return 'identity';
   const { encoding, constant } = reply;
   if (encoding && !constant?.isStatic && acceptsCoding(acceptEncoding, encoding)) return encoding;
-  const codings = acceptableCodings(kindOf(reply), acceptEncoding);
+  const codings = acceptableCodings(chooseKind(reply), acceptEncoding);
   if (encoding === undefined && isSmall(reply) && codings.includes('identity')) return 'identity';
   return codings[0] ?? 'identity';
 }
 
-function kindOf({ body, constant, mediaType = '' }: Reply): Kind {
+function chooseKind({ body, constant, mediaType = '' }: Reply): Kind {
   if (constant?.isStatic) return 'static';
   if (VECTOR_TILE.test(mediaType)) return 'tile';
   return isWholeBody(body) ? 'whole' : 'parts';

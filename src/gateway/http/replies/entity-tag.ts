@@ -12,7 +12,7 @@ export function codedTag(tag: string, coding: ContentCoding): string {
 const SUFFIX = new RegExp(`-(${COMPRESSIONS.join('|')})$`);
 
 /** The tag of the content, of the tag of any of its forms; both without quotes. */
-function contentTagOf(tag: string): string {
+function buildContentTag(tag: string): string {
   return tag.replace(SUFFIX, '');
 }
 
@@ -38,7 +38,9 @@ function readTags(header: string): '*' | EntityTag[] {
 /** The tags of the contents that If-Match names; `*` for any. Weak tags never match (RFC 9110, 13.1.1) and are left out. */
 export function ifMatchTags(header: string): '*' | string[] {
   const tags = readTags(header);
-  return tags === '*' ? tags : tags.filter(({ isWeak }) => !isWeak).map(({ opaque }) => contentTagOf(opaque));
+  return tags === '*'
+    ? tags
+    : tags.filter(({ isWeak }) => !isWeak).map(({ opaque }) => buildContentTag(opaque));
 }
 
 /**

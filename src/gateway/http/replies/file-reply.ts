@@ -25,7 +25,7 @@ const CHUNK = 262_144;
 export async function fileReply(x: Exchange, file: ServedFile): Promise<Reply> {
   const handle = await opened(file);
   const { size, ...state } = await handle.stat().finally(() => handle.close());
-  const etag = tagOf({ size, ...state });
+  const etag = buildTag({ size, ...state });
   const { mediaType, path } = file;
   const about = { size, etag, mediaType, name: basename(path) };
   return partReply(x, about, (start, length) => bytes(file, etag, start, length));
@@ -66,7 +66,7 @@ function partReply(
   };
 }
 
-function tagOf({ ino, size, mtimeMs }: Pick<Stats, 'ino' | 'size' | 'mtimeMs'>): string {
+function buildTag({ ino, size, mtimeMs }: Pick<Stats, 'ino' | 'size' | 'mtimeMs'>): string {
   return createHash('sha1').update(`${ino} ${size} ${mtimeMs}`).digest('base64url').slice(0, 20);
 }
 
@@ -91,7 +91,7 @@ async function* bytes(
 ): AsyncGenerator<Uint8Array> {
   const handle = await opened(file);
   try {
-    if (tagOf(await handle.stat()) !== etag) throw new Error('the file changed before it was sent');
+    if (buildTag(await handle.stat()) !== etag) throw new Error('the file changed before it was sent');
     for (let at = 0; at < length; ) {
       const want = Math.min(CHUNK, length - at);
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(want), 0, want, start + at);

@@ -18,14 +18,14 @@ export function requireFraming(x: HttpExchange): void {
     if (name === 'host') host = value;
     else if (name === 'transfer-encoding') coding = value;
   });
-  const problem = problemOf(counts, host, coding.trim().toLowerCase());
+  const problem = findProblem(counts, host, coding.trim().toLowerCase());
   if (!problem) return;
   x.keepAlive = false;
   x.detach();
   throw problem;
 }
 
-function problemOf(
+function findProblem(
   counts: Readonly<Record<'host' | 'content-length' | 'transfer-encoding', number>>,
   host: string,
   coding: string,

@@ -73,7 +73,7 @@ export class PartialReplies {
   }
 
   #make(key: string, make: () => Promise<Reply>): Entry {
-    const entry: Entry = { result: make().then(resultOf), since: Date.now(), size: 0, expiry: undefined };
+    const entry: Entry = { result: make().then(loadResult), since: Date.now(), size: 0, expiry: undefined };
     entry.result.then(
       ({ size }) => {
         entry.size = size;
@@ -112,14 +112,14 @@ function begins(x: Exchange): boolean {
   return x.method === 'HEAD' || /^bytes=0-/.test(x.header('range') ?? '');
 }
 
-async function resultOf({ body, etag, sent, mediaType, headers, cacheControl }: Reply): Promise<Result> {
+async function loadResult({ body, etag, sent, mediaType, headers, cacheControl }: Reply): Promise<Result> {
   const reply = { mediaType, headers, cacheControl };
   if (body === undefined || typeof body === 'string') throw new Error('only bytes have parts');
   if (!(body instanceof Uint8Array)) return { reply, ...(await spooled(body)) };
   // What was lent for this reply is given back: others will write to it.
   const bytes = Buffer.from(body);
   sent?.();
-  return { reply, bytes, size: bytes.length, etag: etag ?? tagOf(bytes) };
+  return { reply, bytes, size: bytes.length, etag: etag ?? buildTag(bytes) };
 }
 
 async function spooled(parts: AsyncIterable<Uint8Array>): Promise<Pick<Result, 'bytes' | 'size' | 'etag'>> {
@@ -134,6 +134,6 @@ async function spooled(parts: AsyncIterable<Uint8Array>): Promise<Pick<Result, '
   }
 }
 
-function tagOf(bytes: Uint8Array): string {
+function buildTag(bytes: Uint8Array): string {
   return createHash('sha1').update(bytes).digest('base64url').slice(0, 20);
 }

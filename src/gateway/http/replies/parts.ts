@@ -1,5 +1,5 @@
 import { HTTP_LIMITS } from '../../../core/http/limits.js';
-import type { Backlog, Sending } from '../backlog.js';
+import type { Backlog, ReplyTransfer } from '../backlog.js';
 import { CLIENT_GONE, type HttpExchange } from '../exchange.js';
 import type { Sent } from './reply.js';
 
@@ -33,7 +33,7 @@ export async function sendParts(
   res.cork(begin);
   try {
     for await (const part of parts) {
-      const sending: Sending = { bytes: 2 * HTTP_LIMITS.sendBuffer, cut: () => res.close() };
+      const sending: ReplyTransfer = { bytes: 2 * HTTP_LIMITS.sendBuffer, cut: () => res.close() };
       // What the socket does not take of a body of known length is to be offered again.
       for (let at = 0; !x.aborted; at = bytesTaken - bytes) {
         const writable = new Promise<void>((resolve) => {

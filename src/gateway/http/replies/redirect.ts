@@ -1,4 +1,4 @@
-import { hostName } from '../requests/forwarding.js';
+import { hostName } from '../requests/forwarded-headers.js';
 import type { HttpRequest, HttpResponse } from '../uws.js';
 
 /** Port of HTTPS, which addresses need not name. */

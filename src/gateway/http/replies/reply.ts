@@ -1,7 +1,7 @@
 import type { ContentCoding } from '../../../core/http/content-coding.js';
 import { HTTP_LIMITS } from '../../../core/http/limits.js';
 import type { Reply } from '../../../core/http/operation.js';
-import { Backlog, type Sending } from '../backlog.js';
+import { Backlog, type ReplyTransfer } from '../backlog.js';
 import { ACCEPT_ENCODING, CLIENT_GONE, type HttpExchange, IF_NONE_MATCH } from '../exchange.js';
 import { bodyForm } from '../requests/body-form.js';
 import { writeReplyHead } from '../requests/head.js';
@@ -203,7 +203,7 @@ interface UnreadBody {
 function awaitReader(x: HttpExchange, { body, size, status }: UnreadBody, sent: Sent): void {
   const { res } = x;
   const data = typeof body === 'string' ? Buffer.from(body) : body;
-  const sending: Sending = { bytes: size, cut: () => res.close() };
+  const sending: ReplyTransfer = { bytes: size, cut: () => res.close() };
   let offset = 0;
   const finish = (ended: number, bytes: number) => {
     x.onGone = undefined;
@@ -255,7 +255,7 @@ async function stream(
       if (ok || x.aborted) continue;
       // What the socket did not take is copied by the library; the producer may have the next chunk ready and another
       // one on its way.
-      const sending: Sending = {
+      const sending: ReplyTransfer = {
         bytes: 4 * Math.max(chunk.byteLength, HTTP_LIMITS.sendBuffer),
         cut: () => res.close(),
       };

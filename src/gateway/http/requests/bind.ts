@@ -84,8 +84,8 @@ function unionBinder(schemas: readonly TSchema[]): Binder | undefined {
   const objects = schemas
     .filter((schema) => (schema as Keywords).type === 'object')
     .map((schema) => ({
-      fits: discriminatorOf(schema as Keywords),
-      isWhole: requirementOf(schema as Keywords),
+      fits: buildDiscriminator(schema as Keywords),
+      isWhole: buildRequirement(schema as Keywords),
       bind: memberBinder(schema),
     }));
   if (![...lists, ...objects.map(({ bind }) => bind)].some((bind) => bind)) return undefined;
@@ -99,7 +99,7 @@ function unionBinder(schemas: readonly TSchema[]): Binder | undefined {
 }
 
 /** Tells by members with one allowed value, as `type`, whether an object is meant for a schema. */
-function discriminatorOf({ properties = {} }: Keywords): (value: Record<string, unknown>) => boolean {
+function buildDiscriminator({ properties = {} }: Keywords): (value: Record<string, unknown>) => boolean {
   const constants = new Map(
     Object.entries(properties).flatMap(([name, schema]): [string, unknown][] =>
       'const' in schema ? [[name.toLowerCase(), (schema as Keywords).const]] : [],
@@ -113,7 +113,7 @@ function discriminatorOf({ properties = {} }: Keywords): (value: Record<string, 
 }
 
 /** Tells whether an object has all members that a schema requires. */
-function requirementOf({ required = [] }: Keywords): (value: Record<string, unknown>) => boolean {
+function buildRequirement({ required = [] }: Keywords): (value: Record<string, unknown>) => boolean {
   return (value) => {
     const names = new Set(Object.keys(value).map((name) => name.toLowerCase()));
     return required.every((name) => names.has(name.toLowerCase()));

@@ -3,7 +3,7 @@ import { ApiError } from '../../../core/errors/errors.js';
 import { HTTP_LIMITS } from '../../../core/http/limits.js';
 import type { HttpResponse } from '../uws.js';
 import { type BodyHash, bodyHash } from './body-hash.js';
-import type { ReceivedBytes } from './received.js';
+import type { ReceivedBytes } from './received-bytes.js';
 
 /** What a part of a body takes in memory besides its bytes: a client may send one byte at a time. */
 const PART_BYTES = 256;

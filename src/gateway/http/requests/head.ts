@@ -95,8 +95,10 @@ const TAG_LENGTH = 16;
 
 /** Room for a tag of that length and an id, filled anew for each answer: no text is made then. */
 const ROOMS = {
-  ...{ identity: roomFor('identity'), gzip: roomFor('gzip') },
-  ...{ br: roomFor('br'), zstd: roomFor('zstd') },
+  identity: roomFor('identity'),
+  gzip: roomFor('gzip'),
+  br: roomFor('br'),
+  zstd: roomFor('zstd'),
 };
 
 function roomFor(encoding: ContentCoding): Uint8Array<ArrayBuffer> {

@@ -59,7 +59,7 @@ export class Idempotency {
   async once(request: RepeatableRequest, work: (hold: Hold) => Promise<Reply>): Promise<Reply> {
     if (!KEY.test(request.key)) throw badParameter('Idempotency-Key', 'must be 1 to 255 visible characters');
     const { principal, target } = request;
-    const keyed = { principal, keyHash: hashOf(request.key), target };
+    const keyed = { principal, keyHash: computeHash(request.key), target };
     const { presence } = this.cluster;
     const hold = { mark: presence.mark(), renew: () => this.#renew(keyed) };
     const first = await this.#begin(keyed);
@@ -175,13 +175,16 @@ function sealed(reply: Reply, request: RepeatableRequest): string | null {
     return null;
   const parts: ReplyParts = {
     status,
-    ...{ mediaType, headers, etag, cacheControl },
+    mediaType,
+    headers,
+    etag,
+    cacheControl,
     body: body === undefined ? undefined : Buffer.from(body as string).toString('base64'),
   };
   const text = JSON.stringify(parts);
   if (text.length > HTTP_LIMITS.idempotentReplyBytes) return null;
   const nonce = randomBytes(12);
-  const cipher = createCipheriv('aes-256-gcm', secretOf(request), nonce);
+  const cipher = createCipheriv('aes-256-gcm', buildSecret(request), nonce);
   const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   return bytes.toString('base64');
 }
@@ -199,7 +202,7 @@ function replayed(text: string | null, request: RepeatableRequest): Reply {
 
 function opened(text: string, request: RepeatableRequest): ReplyParts {
   const bytes = Buffer.from(text, 'base64');
-  const cipher = createDecipheriv('aes-256-gcm', secretOf(request), bytes.subarray(0, 12));
+  const cipher = createDecipheriv('aes-256-gcm', buildSecret(request), bytes.subarray(0, 12));
   cipher.setAuthTag(bytes.subarray(-16));
   try {
     const clear = Buffer.concat([cipher.update(bytes.subarray(12, -16)), cipher.final()]);
@@ -209,10 +212,10 @@ function opened(text: string, request: RepeatableRequest): ReplyParts {
   }
 }
 
-function secretOf({ credential, key }: RepeatableRequest): Uint8Array {
+function buildSecret({ credential, key }: RepeatableRequest): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', credential, key, 'graticule idempotency', 32));
 }
 
-function hashOf(text: string): string {
+function computeHash(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }

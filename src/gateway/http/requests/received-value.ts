@@ -19,7 +19,9 @@ export function nameReceived(error: ApiError, readValue: (name: string) => strin
   if (message === error.message && errors.every((one, i) => one === error.errors![i])) return error;
   const { headers, type, cause } = error;
   return new ApiError(error.code, message, {
-    ...{ errors, headers, cause },
+    errors,
+    headers,
+    cause,
     ...(type === undefined ? {} : { type }),
   });
 }

@@ -71,7 +71,7 @@ export async function readJobDiagnostics(
   { jobs }: Services<'jobs'>,
 ): Promise<Static<typeof JobDiagnostics>> {
   const [events, steps, artifacts, retryRefusal] = await Promise.all([
-    eventsOf(job.id, query, jobs.store),
+    loadEvents(job.id, query, jobs.store),
     jobs.store.steps(job.id),
     jobs.store.artifactCounts([job.id]),
     jobs.retryRefusal(job),
@@ -89,19 +89,21 @@ export async function readJobDiagnostics(
     },
     events,
     artifacts: {
-      ...{ state: 'available', availableCount: artifacts.get(job.id) ?? 0 },
-      ...{ expiredCount: 0, unavailableCount: 0 },
+      state: 'available',
+      availableCount: artifacts.get(job.id) ?? 0,
+      expiredCount: 0,
+      unavailableCount: 0,
     },
-    failure: failureOf(job, steps, retryRefusal),
+    failure: buildFailure(job, steps, retryRefusal),
   };
 }
 
-async function eventsOf(
+async function loadEvents(
   jobId: string,
   { limit, cursor }: EventQuery,
   store: JobEngine['store'],
 ): Promise<Static<typeof JobDiagnostics>['events']> {
-  const after = cursor === undefined ? undefined : positionOf(cursor);
+  const after = cursor === undefined ? undefined : computePosition(cursor);
   const [rows, totalCount] = await Promise.all([
     after === undefined ? store.lastLogs(jobId, limit) : store.logs(jobId, after, limit + 1),
     store.logCount(jobId),
@@ -109,7 +111,10 @@ async function eventsOf(
   const shown = rows.slice(0, limit);
   const hasMore = rows.length > shown.length;
   return {
-    ...{ state: 'available', items: shown.map(eventView), totalCount, limit },
+    state: 'available',
+    items: shown.map(eventView),
+    totalCount,
+    limit,
     truncated: shown.length < totalCount,
     firstCursor: shown[0] ? encodeCursor(CURSOR, [shown[0].id - 1]) : null,
     nextCursor: hasMore ? encodeCursor(CURSOR, [shown.at(-1)!.id]) : null,
@@ -118,7 +123,7 @@ async function eventsOf(
 }
 
 /** The number of the event that a cursor is behind. */
-function positionOf(cursor: string): number {
+function computePosition(cursor: string): number {
   if (cursor === START) return 0;
   const [after] = readCursor(CURSOR, cursor) ?? [];
   if (typeof after !== 'number')
@@ -134,7 +139,7 @@ function eventView({ id, at, level, message, phase }: JobLogRow): Static<typeof 
   return { cursor, type: `job.${level}`, level, phase, message, occurredAt: timestamp(at) };
 }
 
-function failureOf(
+function buildFailure(
   { id, state, failure_message: message, phase, attempt }: JobRow,
   steps: readonly JobStepRow[],
   retryRefusal: string | undefined,
@@ -143,7 +148,9 @@ function failureOf(
   const failed = steps.find((step) => step.attempt === attempt && step.status === 'Failed');
   return {
     classification: state === 'Cancelled' ? 'cancelled' : 'execution_failed',
-    ...{ message, phase: failed?.phase ?? phase, stepOrdinal: failed?.ordinal ?? null },
+    message,
+    phase: failed?.phase ?? phase,
+    stepOrdinal: failed?.ordinal ?? null,
     recovery: retryRefusal ?? `Retry the job: POST /api/v1/admin/jobs/${id}/retry.`,
   };
 }

@@ -39,7 +39,7 @@ export function summaryView({ job, kind, artifactCount, retryRefusal }: JobFacts
     attemptCount: job.attempt,
     maxAttempts: job.max_attempts,
     artifactCount,
-    durationMs: job.started_at === null ? null : endOf(job) - job.started_at,
+    durationMs: job.started_at === null ? null : computeEnd(job) - job.started_at,
     nextRetryAt: null,
     createdAt: timestamp(job.created_at),
     updatedAt: timestamp(job.updated_at),
@@ -139,7 +139,7 @@ export function percent(job: JobRow): number | null {
 
 /** `[d.]hh:mm:ss[.fff]` since the job began to run. */
 export function duration(job: JobRow): string {
-  return timeSpan(job.started_at === null ? 0 : endOf(job) - job.started_at);
+  return timeSpan(job.started_at === null ? 0 : computeEnd(job) - job.started_at);
 }
 
 /** Milliseconds as the wire has durations: `[d.]hh:mm:ss.fff`. */
@@ -149,7 +149,7 @@ export function timeSpan(ms: number): string {
   return `${days > 0 ? `${days}.` : ''}${clock}`;
 }
 
-function endOf(job: JobRow): number {
+function computeEnd(job: JobRow): number {
   return job.completed_at ?? Date.now();
 }
 

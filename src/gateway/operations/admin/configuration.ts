@@ -135,7 +135,7 @@ export const configuration = group({ tag: 'Configuration', scope: 'configuration
 ]);
 
 /** Last word of a path. */
-function nameOf({ path }: Setting): string {
+function formatName({ path }: Setting): string {
   return path.slice(path.lastIndexOf('.') + 1);
 }
 
@@ -173,7 +173,7 @@ function model({ config, server }: Deps) {
 
 function property(setting: Setting) {
   return {
-    name: nameOf(setting),
+    name: formatName(setting),
     path: setting.path,
     type: setting.type,
     description: setting.description,
@@ -224,7 +224,7 @@ function documented({ settings }: ConfigDocument) {
     typeName: typeName(sectionName),
     description: `Settings below ${sectionName}.`,
     properties: members.map((setting) => ({
-      name: nameOf(setting),
+      name: formatName(setting),
       type: setting.type,
       description: setting.description,
       defaultValue: shownDefault(setting),

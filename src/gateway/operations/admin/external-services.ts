@@ -114,7 +114,7 @@ async function discover(
     .catch((error: unknown) => {
       throw remoteFailure('url', error);
     });
-  return json(viewOf(text, discovery) satisfies Static<typeof Discovered>);
+  return json(buildView(text, discovery) satisfies Static<typeof Discovered>);
 }
 
 const TYPES: Readonly<Record<SourceKind, string>> = {
@@ -128,11 +128,11 @@ const TYPES: Readonly<Record<SourceKind, string>> = {
   stac: 'STAC',
 };
 
-function typeOf({ kind, url }: RemoteService): string {
+function chooseType({ kind, url }: RemoteService): string {
   return /\/(\w+Server)$/i.exec(url)?.[1] ?? TYPES[kind];
 }
 
-function viewOf(
+function buildView(
   sourceUrl: string,
   { url, isCatalog, services, warnings }: Discovery,
 ): Static<typeof Discovered> {
@@ -141,7 +141,7 @@ function viewOf(
     sourceUrl,
     normalizedUrl: url,
     sourceKind: first?.kind ?? 'ogc-api-features',
-    serviceType: isCatalog && services.length !== 1 ? 'Catalog' : first ? typeOf(first) : 'Unknown',
+    serviceType: isCatalog && services.length !== 1 ? 'Catalog' : first ? chooseType(first) : 'Unknown',
     serviceName: first?.name ?? new URL(url).host,
     description: first?.description ?? null,
     isCatalog,
@@ -155,7 +155,7 @@ function viewOf(
 function serviceView(service: RemoteService): Static<typeof Service> {
   return {
     serviceName: service.name,
-    serviceType: typeOf(service),
+    serviceType: chooseType(service),
     serviceUrl: service.url,
     folderPath: service.folder ?? null,
     sourceKind: service.kind,

@@ -95,7 +95,7 @@ export const activeOperations = group(
         const { id } = requireJob(await deps.jobs.get(params.operationId), principal, isInTenant);
         const job = await deps.jobs.cancel(id);
         const message = cancelMessage(job, 'operation');
-        return { OperationId: job.id, Type: typeOf(job, deps), Message: message };
+        return { OperationId: job.id, Type: convertType(job, deps), Message: message };
       },
     }),
   ],
@@ -122,12 +122,16 @@ function typeParam(name: string, where: 'query' | 'path'): Param<number | undefi
 
 async function active(type: number | undefined, { tenantId: tenant }: Principal, deps: Deps) {
   const rows = await deps.jobs.store.list({ states: ['Queued', 'Running'], tenant, limit: MOST });
-  const items = rows.map((job) => ({ operationId: job.id, type: typeOf(job, deps), ...progressView(job) }));
+  const items = rows.map((job) => ({
+    operationId: job.id,
+    type: convertType(job, deps),
+    ...progressView(job),
+  }));
   return type === undefined ? items : items.filter((item) => item.type === type);
 }
 
 /** Kinds that this version does not know count as orchestration. */
-function typeOf(job: JobRow, deps: Deps): number {
+function convertType(job: JobRow, deps: Deps): number {
   return deps.jobs.kindOf(job.kind)?.operationType ?? TYPES.indexOf('Orchestration');
 }
 

@@ -54,10 +54,12 @@ export interface CollectionFinder {
 
 /** The search form, what it finds on cards, grouped where the order is by source, and the pages. */
 export function collectionFinder({ finder, entries, baseUrl, level }: CollectionFinder): Markup {
-  const groups = finder.search.sort === 'source' ? groupsOf(entries) : [];
+  const groups = finder.search.sort === 'source' ? listGroups(entries) : [];
   const cards =
     groups.length > 1
-      ? groups.map(([name, own]) => groupOf(name, collectionCards(own, baseUrl, level === 2 ? 3 : 4), level))
+      ? groups.map(([name, own]) =>
+          formatGroup(name, collectionCards(own, baseUrl, level === 2 ? 3 : 4), level),
+        )
       : collectionCards(entries, baseUrl, level);
   return html`${finderForm(finder, baseUrl)}
 <p class="lead finder-count">${finderCount(finder)}</p>
@@ -65,7 +67,7 @@ ${cards}
 ${finderPages(finder, baseUrl)}`;
 }
 
-function groupsOf(entries: readonly CollectionEntry[]): [name: string, CollectionEntry[]][] {
+function listGroups(entries: readonly CollectionEntry[]): [name: string, CollectionEntry[]][] {
   const groups = new Map<string, CollectionEntry[]>();
   for (const entry of entries) {
     const group = groups.get(entry.group);
@@ -75,7 +77,7 @@ function groupsOf(entries: readonly CollectionEntry[]): [name: string, Collectio
   return [...groups];
 }
 
-function groupOf(name: string, cards: Markup | undefined, level: 2 | 3): Markup {
+function formatGroup(name: string, cards: Markup | undefined, level: 2 | 3): Markup {
   const heading = html`<bdi>${name || 'Other files'}</bdi>`;
   return html`<section class="group">${level === 2 ? html`<h2>${heading}</h2>` : html`<h3>${heading}</h3>`}${cards}</section>`;
 }

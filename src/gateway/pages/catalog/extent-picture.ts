@@ -15,14 +15,14 @@ const MIN_SIDE = 0.035;
 /** The part of the world around an extent, which is marked, drawn without scripts. Decorative: the text says it too. */
 export function extentPicture(box: Box | undefined, baseUrl: string): Markup {
   const boxes = box ? plainBoxes(box) : [];
-  const [x, y, width] = windowOf(boxes);
+  const [x, y, width] = buildWindow(boxes);
   const view = [x, y, width, width * RATIO].map(fixed).join(' ');
   const least = width * MIN_SIDE;
   return html`<svg class="extent" viewBox="${view}" preserveAspectRatio="xMidYMid slice" aria-hidden="true" focusable="false"><image href="${assetUrl(baseUrl, 'world.svg')}" x="-180" y="-90" width="360" height="180"/>${boxes.map((one) => rectangle(one, least))}</svg>`;
 }
 
 /** Left, top and width of what is shown, y downwards. */
-function windowOf(boxes: readonly Box[]): [x: number, y: number, width: number] {
+function buildWindow(boxes: readonly Box[]): [x: number, y: number, width: number] {
   const [box] = boxes;
   if (!box || boxes.length > 1) return [-180, -90, 360];
   const [west, south, east, north] = box;

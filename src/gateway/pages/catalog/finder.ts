@@ -98,22 +98,22 @@ export function finderPages(finder: Finder, baseUrl: string): Markup | undefined
         : undefined;
     const link =
       n === page
-        ? html`<a class="finder-number" href="${hrefOf(finder, baseUrl, n)}" aria-current="page">${n}</a>`
-        : html`<a class="finder-number" href="${hrefOf(finder, baseUrl, n)}">${n}</a>`;
+        ? html`<a class="finder-number" href="${buildHref(finder, baseUrl, n)}" aria-current="page">${n}</a>`
+        : html`<a class="finder-number" href="${buildHref(finder, baseUrl, n)}">${n}</a>`;
     return html`${gap}<li>${link}</li>`;
   });
   const next =
     page < last
-      ? html`<a class="button" rel="next" href="${hrefOf(finder, baseUrl, page + 1)}">Next →</a>`
+      ? html`<a class="button" rel="next" href="${buildHref(finder, baseUrl, page + 1)}">Next →</a>`
       : undefined;
   const previous =
     page > 1
-      ? html`<a class="button" rel="prev" href="${hrefOf(finder, baseUrl, page - 1)}">← Previous</a>`
+      ? html`<a class="button" rel="prev" href="${buildHref(finder, baseUrl, page - 1)}">← Previous</a>`
       : undefined;
   return html`<nav class="paging finder-pages" aria-label="Pages">${previous}<ol class="finder-numbers">${steps}</ol>${next}</nav>`;
 }
 
-function hrefOf({ search, path }: Finder, baseUrl: string, page: number): string {
+function buildHref({ search, path }: Finder, baseUrl: string, page: number): string {
   const query = new URLSearchParams({ f: 'html' });
   const { q, kind, place, sort } = search;
   for (const [name, value] of Object.entries({ q, kind, place, sort: sort === 'source' ? undefined : sort }))

@@ -31,7 +31,7 @@ interface Download {
 /** Every file that a collection can be downloaded as, with estimates of their sizes. */
 export function downloadSection(subject: SnippetSubject, sizes?: SampleSizes): Markup | undefined {
   const { collection } = subject;
-  const downloads = [...dataOf(subject, sizes), ...picturesOf(subject)];
+  const downloads = [...listDownloads(subject, sizes), ...listPictures(subject)];
   if (downloads.length === 0) return undefined;
   const rows = downloads.map(
     ({ format, about, href, size }) =>
@@ -53,13 +53,13 @@ function note(collection: Collection, sizes: SampleSizes | undefined): Markup | 
   return html`${all}<p class="muted">One answer has at most ${formatCount(LIMITS.itemsMax)} features and links to the next ones. The GDAL command below copies all ${formatCount(featureCount)} into one file.</p>`;
 }
 
-function dataOf(subject: SnippetSubject, sizes: SampleSizes | undefined): Download[] {
+function listDownloads(subject: SnippetSubject, sizes: SampleSizes | undefined): Download[] {
   const { collection } = subject;
-  if (hasFeatures(collection)) return featuresOf(subject, collection, sizes);
-  return hasCoverage(collection) ? valuesOf(subject, collection) : [];
+  if (hasFeatures(collection)) return listFeatures(subject, collection, sizes);
+  return hasCoverage(collection) ? listValues(subject, collection) : [];
 }
 
-function featuresOf(
+function listFeatures(
   subject: SnippetSubject,
   { featureCount }: VectorCollection,
   sizes: SampleSizes | undefined,
@@ -98,7 +98,7 @@ const TYPE_BYTES: Readonly<Record<string, number>> = {
   UInt64: 8,
 };
 
-function valuesOf(subject: SnippetSubject, { raster }: RasterCollection): Download[] {
+function listValues(subject: SnippetSubject, { raster }: RasterCollection): Download[] {
   const scale = Math.min(1, LIMITS.coverageSide / Math.max(raster.width, raster.height));
   const bytes = raster.bands.reduce((sum, { type }) => sum + (TYPE_BYTES[type] ?? 8), 0);
   const size = raster.width * raster.height * scale * scale * bytes;
@@ -122,7 +122,7 @@ const PICTURES = [
   ['GeoTIFF map', 'tiff', 'the same with its place on Earth'],
 ] as const;
 
-function picturesOf({ baseUrl, collection }: SnippetSubject): Download[] {
+function listPictures({ baseUrl, collection }: SnippetSubject): Download[] {
   if (!isDrawable(collection)) return [];
   const map = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?width=1024`;
   return PICTURES.map(([format, f, about]) => ({

@@ -52,10 +52,10 @@ interface Bin {
 }
 
 function fieldPart(one: FieldStatistics, field: Field, items: string): Markup {
-  const bins = binsOf(one, field);
+  const bins = listBins(one, field);
   const name = field.title ?? field.name;
   return html`<section class="stat" aria-label="${name}"><h3><bdi>${name}</bdi></h3>
-${facts(factsOf(one))}
+${facts(listFacts(one))}
 ${bins.length === 0 ? undefined : chart(one, name, bins)}
 ${bins.length === 0 ? undefined : binTable(one, field, bins, items)}</section>`;
 }
@@ -100,7 +100,7 @@ function filterText(clause: Clause, field: Field): string | undefined {
 
 type Fact = readonly [string, Markup | string | number | undefined];
 
-function factsOf(one: FieldStatistics): Fact[] {
+function listFacts(one: FieldStatistics): Fact[] {
   return [['Values', formatCount(one.count)], ['Empty', formatCount(one.nulls)], ...ownFacts(one)];
 }
 
@@ -149,7 +149,7 @@ function ownFacts(one: FieldStatistics): Fact[] {
   }
 }
 
-function binsOf(one: FieldStatistics, field: Field): Bin[] {
+function listBins(one: FieldStatistics, field: Field): Bin[] {
   const { name } = one;
   const equal = (value: string): Clause => ({ field: name, op: '=', values: [value] });
   switch (one.kind) {

@@ -36,7 +36,7 @@ export function mapLayer(collection: Collection, baseUrl: string): MapLayerData 
 export function createMapLayers(collections: readonly Collection[], baseUrl: string): MapLayerData[] {
   const layers = collections
     .filter(({ storageCrs }) => !storageCrs.isPlane)
-    .sort((a, b) => featuresOf(b) - featuresOf(a))
+    .sort((a, b) => countFeatures(b) - countFeatures(a))
     .map((collection) => mapLayer(collection, baseUrl));
   return layers.sort((a, b) => drawingRank(a) - drawingRank(b));
 }
@@ -53,7 +53,7 @@ const FIRST_RASTERS = 2;
 export function firstOnes(collections: readonly Collection[]): Collection[] {
   const placed = collections.filter(({ storageCrs }) => !storageCrs.isPlane);
   if (placed.length <= FIRST) return placed;
-  const crowd = crowdOf(placed);
+  const crowd = buildCrowd(placed);
   const near = placed.map((one) => ({ one, count: crowd(one) }));
   near.sort((a, b) => b.count - a.count);
   const choice = new Set<Collection>();
@@ -73,15 +73,15 @@ export function firstOnes(collections: readonly Collection[]): Collection[] {
 const NEAR = 10;
 
 /** Counts the middles around that of a collection, by cells: each with each would be millions of pairs on large servers. */
-function crowdOf(collections: readonly Collection[]): (one: Collection) => number {
+function buildCrowd(collections: readonly Collection[]): (one: Collection) => number {
   const cells = new Map<string, number>();
-  const cellOf = (one: Collection) => middleOf(one)?.map((degrees) => Math.floor(degrees / NEAR));
+  const buildCell = (one: Collection) => findMiddle(one)?.map((degrees) => Math.floor(degrees / NEAR));
   for (const one of collections) {
-    const key = cellOf(one)?.join();
+    const key = buildCell(one)?.join();
     if (key !== undefined) cells.set(key, (cells.get(key) ?? 0) + 1);
   }
   return (one) => {
-    const cell = cellOf(one);
+    const cell = buildCell(one);
     if (!cell) return 0;
     const [column, row] = cell as [number, number];
     let count = 0;
@@ -92,12 +92,12 @@ function crowdOf(collections: readonly Collection[]): (one: Collection) => numbe
 }
 
 function isNear(a: Collection, b: Collection): boolean {
-  const [p, q] = [middleOf(a), middleOf(b)];
+  const [p, q] = [findMiddle(a), findMiddle(b)];
   if (!p || !q) return false;
   return Math.abs(p[0] - q[0]) < NEAR && Math.abs(p[1] - q[1]) < NEAR;
 }
 
-function middleOf({ extent84 }: Collection): [number, number] | undefined {
+function findMiddle({ extent84 }: Collection): [number, number] | undefined {
   if (!extent84) return undefined;
   const [west, south, east, north] = extent84;
   // What covers a continent or more is nowhere in particular.
@@ -105,7 +105,7 @@ function middleOf({ extent84 }: Collection): [number, number] | undefined {
   return [(west + east) / 2, (south + north) / 2];
 }
 
-function featuresOf(collection: Collection): number {
+function countFeatures(collection: Collection): number {
   return hasFeatures(collection) ? (collection.featureCount ?? 0) : 0;
 }
 
@@ -128,7 +128,8 @@ function vectorLayer(collection: VectorCollection, baseUrl: string): VectorLayer
   const geometry = mapGeometry(collection.source.geometryType);
   return {
     ...common(collection, baseUrl, 'mlt'),
-    ...{ kind: 'vector', encoding: 'mlt' },
+    kind: 'vector',
+    encoding: 'mlt',
     sourceLayers: [collection.id],
     geometry,
     style: pageStyle(collection),
@@ -146,7 +147,8 @@ function archiveLayer(collection: ArchiveCollection, baseUrl: string): MapLayerD
   if (!isVectorArchive(format)) return { ...shared, kind: 'raster' };
   return {
     ...shared,
-    ...{ kind: 'vector', encoding: format },
+    kind: 'vector',
+    encoding: format,
     sourceLayers: collection.vectorLayers.map(({ id }) => id),
     geometry: 'mixed',
     style: pageStyle(collection),

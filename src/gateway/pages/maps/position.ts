@@ -73,7 +73,7 @@ function positionPart({ baseUrl, collection, values, query }: PositionPage): Mar
 function charts({ bands }: RasterCollection, { steps }: PositionValues): Markup {
   const parts = bands.map((band, i) => {
     const points = steps.map(({ time, values }) => ({ time: time!, value: toDoubleOrNull(values[i]) }));
-    return html`<section class="stat" aria-label="${nameOf(band)}"><h3><bdi>${nameOf(band)}</bdi></h3>${seriesChart(nameOf(band), points)}</section>`;
+    return html`<section class="stat" aria-label="${formatName(band)}"><h3><bdi>${formatName(band)}</bdi></h3>${seriesChart(formatName(band), points)}</section>`;
   });
   return html`<div class="stats">${parts}</div>`;
 }
@@ -83,13 +83,13 @@ function seriesTable({ bands }: RasterCollection, { steps }: PositionValues): Ma
     ({ time, values }) =>
       html`<tr><th scope="row">${time}</th>${bands.map((_, i) => valueCell(values[i]))}</tr>`,
   );
-  return html`<details><summary>Values by time</summary>${table('Values by time', ['Time', ...bands.map(nameOf)], rows)}</details>`;
+  return html`<details><summary>Values by time</summary>${table('Values by time', ['Time', ...bands.map(formatName)], rows)}</details>`;
 }
 
 function bandTable({ bands }: RasterCollection, { steps }: PositionValues): Markup {
   const rows = bands.map(
     (band, i) =>
-      html`<tr><th scope="row"><bdi>${nameOf(band)}</bdi></th>${valueCell(steps[0]?.values[i])}</tr>`,
+      html`<tr><th scope="row"><bdi>${formatName(band)}</bdi></th>${valueCell(steps[0]?.values[i])}</tr>`,
   );
   return table('Values by band', ['Band', 'Value'], rows);
 }
@@ -103,6 +103,6 @@ function valueCell(value: AnyNumber | null | undefined): Markup {
   return html`<td class="num">${text}</td>`;
 }
 
-function nameOf({ band, description, unit }: BandInfo): string {
+function formatName({ band, description, unit }: BandInfo): string {
   return `${description || `Band ${band}`}${unit ? ` (${unit})` : ''}`;
 }

@@ -75,12 +75,12 @@ function viewerLayer(
   baseUrl: string,
 ): ViewerLayerData {
   const { id, title, extent84 } = collection;
-  const time = timeOf(collection, instants, timeProperty, baseUrl);
-  const coverage = hasCoverage(collection) ? coverageOf(collection, baseUrl) : null;
+  const time = findTime(collection, instants, timeProperty, baseUrl);
+  const coverage = hasCoverage(collection) ? buildCoverage(collection, baseUrl) : null;
   return { id, title, extent: extent84 ?? null, time, coverage, popup };
 }
 
-function coverageOf({ id, bands, raster }: RasterCollection, baseUrl: string): CoverageData {
+function buildCoverage({ id, bands, raster }: RasterCollection, baseUrl: string): CoverageData {
   const [, south, , north] = raster.extent84;
   return {
     href: `${baseUrl}/ogc/coverages/collections/${encodeURIComponent(id)}/coverage`,
@@ -92,7 +92,7 @@ function coverageOf({ id, bands, raster }: RasterCollection, baseUrl: string): C
   };
 }
 
-function timeOf(
+function findTime(
   collection: Collection,
   instants: readonly string[],
   name: string | undefined,

@@ -45,7 +45,7 @@ export function processForm({ baseUrl, id, inputs, publishable, collections }: P
   const path = `${sitePath(baseUrl)}/ogc/processes`;
   const entries = Object.entries(inputs);
   const types = Object.fromEntries(
-    entries.map(([name, { schema }]) => [name, typeOf(schema as FieldSchema)]),
+    entries.map(([name, { schema }]) => [name, buildType(schema as FieldSchema)]),
   );
   const hasLayers = Object.values(types).some((type) => type === 'layer' || type === 'raster');
   const hasBoxes = Object.values(types).includes('layer');
@@ -66,7 +66,7 @@ export function processForm({ baseUrl, id, inputs, publishable, collections }: P
     'Execute',
     html`<script type="application/json" id="process-data">${scriptJson(data)}</script>
 <form class="builder process-form" aria-label="Execute ${id}">
-${entries.map(([name, input]) => fieldOf(name, input))}
+${entries.map(([name, input]) => formatField(name, input))}
 ${publishable === undefined ? undefined : publishField()}
 <p role="alert" data-fault hidden></p>
 <p><button type="submit" class="button primary">Execute</button></p>
@@ -76,7 +76,7 @@ ${hasBoxes ? boxMap(baseUrl) : undefined}`,
   )}</div>`;
 }
 
-function typeOf({ type, anyOf = [], enum: words }: FieldSchema): ProcessField {
+function buildType({ type, anyOf = [], enum: words }: FieldSchema): ProcessField {
   if (anyOf.some(({ properties = {} }) => 'filter' in properties)) return 'layer';
   if (anyOf.some(({ properties = {} }) => 'collection' in properties)) return 'raster';
   if (words || type === 'string' || type === 'number' || type === 'integer' || type === 'boolean')
@@ -84,12 +84,12 @@ function typeOf({ type, anyOf = [], enum: words }: FieldSchema): ProcessField {
   return 'json';
 }
 
-function fieldOf(name: string, input: FormInput): Markup {
+function formatField(name: string, input: FormInput): Markup {
   const schema = input.schema as FieldSchema;
   const isNeeded = input.minOccurs !== 0;
   const label = html`<span><bdi>${input.title}</bdi>${isNeeded ? '' : OPTIONAL}</span>`;
   const hint = html`<span class="muted">${input.description}</span>`;
-  const type = typeOf(schema);
+  const type = buildType(schema);
   if (type !== 'layer' && type !== 'raster')
     return html`<label>${label}${control(name, schema, isNeeded)}${hint}</label>`;
   const place = html`<label><span>Collection, or address of results</span><input name="${name}" list="process-collections" ${isNeeded ? 'required' : ''} autocomplete="off" spellcheck="false"></label>`;
@@ -135,7 +135,10 @@ function suggestions(collections: readonly Collection[]): Markup {
 
 function boxMap(baseUrl: string): Markup {
   const data: MapData = {
-    ...{ baseUrl, bounds: null, layers: [], features: null },
+    baseUrl,
+    bounds: null,
+    layers: [],
+    features: null,
     basemap: basemapData(baseUrl),
   };
   return mapFrame({ data, label: 'Map to draw a box on' });

@@ -35,7 +35,7 @@ export function processesPage(
 <p class="lead">What this server does with features, its own and those that are sent.</p>
 ${representationLine(links)}
 ${table('Processes', ['Process', 'Id', 'What it does'], rows)}`;
-  return page({ ...whereOf(x), title: 'Processes', body, alternates: links });
+  return page({ ...buildWhere(x), title: 'Processes', body, alternates: links });
 }
 
 export interface ProcessDocument extends ProcessSummary {
@@ -50,7 +50,7 @@ export function processPage(
 ): string {
   const { id, title, description, inputs, outputs, links } = document;
   const execute = links.find(({ rel }) => rel.endsWith('/execute'))!.href;
-  const command = `curl -X POST ${execute} -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify({ inputs: sampleOf(inputs) })}'`;
+  const command = `curl -X POST ${execute} -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify({ inputs: buildSample(inputs) })}'`;
   const body = html`<h1>${title}</h1>
 <p class="lead">${description}</p>
 ${representationLine(links)}
@@ -61,17 +61,17 @@ ${renderSection('By a program', html`<div class="code"><pre tabindex="0" role="r
 ${renderSection('Links', linkList(selectResourceLinks(links).filter(({ rel }) => !rel.endsWith('/execute'))))}`;
   const scripts = ['process.js'];
   const head = mapHead(x.baseUrl);
-  return page({ ...whereOf(x, { [id]: title }), title, body, head, scripts, alternates: links });
+  return page({ ...buildWhere(x, { [id]: title }), title, body, head, scripts, alternates: links });
 }
 
 function inputRow([name, { title, description, schema, minOccurs }]: [string, FormInput]): Markup {
   const isNeeded = minOccurs !== 0;
   return html`<tr><th scope="row"><code>${name}</code>${isNeeded ? '' : html` <span class="type">optional</span>`}</th>
-<td><bdi>${title}</bdi>: ${description}</td><td>${valuesOf(schema)}</td></tr>`;
+<td><bdi>${title}</bdi>: ${description}</td><td>${formatValues(schema)}</td></tr>`;
 }
 
 /** What a schema lets through, in words. */
-function valuesOf(value: unknown): string {
+function formatValues(value: unknown): string {
   const schema = value as FieldSchema;
   if (schema.anyOf) return schema.anyOf.map(({ description = '' }) => description).join(' ');
   const parts = [schema.enum ? schema.enum.join(', ') : (schema.type ?? 'any')];
@@ -82,7 +82,7 @@ function valuesOf(value: unknown): string {
 }
 
 /** Values for the inputs that are needed. */
-function sampleOf(inputs: ProcessDocument['inputs']): Record<string, unknown> {
+function buildSample(inputs: ProcessDocument['inputs']): Record<string, unknown> {
   const needed = Object.entries(inputs).filter(([, { minOccurs }]) => minOccurs !== 0);
   return Object.fromEntries(needed.map(([name, { schema }]) => [name, sampleValue(schema as FieldSchema)]));
 }
@@ -99,6 +99,6 @@ function sampleValue({
   return type === 'array' ? ['VALUE'] : (choice ?? 'VALUE');
 }
 
-function whereOf({ baseUrl, path }: HtmlPageRequest, titles?: Record<string, string>) {
+function buildWhere({ baseUrl, path }: HtmlPageRequest, titles?: Record<string, string>) {
   return { baseUrl, crumbs: buildCrumbs(baseUrl, path, titles) };
 }

@@ -68,7 +68,7 @@ ${chooser(input)}
 <p class="none" data-live-none>Nothing has changed since this page was opened.</p>
 <ol class="live-list" data-live-list></ol></section>
 ${only ? html`<p class="part">${anchor(`${baseUrl}/live`, 'Follow several collections')}</p>` : undefined}
-<script type="application/json" id="live-data">${scriptJson(dataOf(baseUrl, followed))}</script>`;
+<script type="application/json" id="live-data">${scriptJson(buildLiveData(baseUrl, followed))}</script>`;
 }
 
 /** Which collections are followed, and the way to others; plain links, because what is followed is in the address. */
@@ -76,16 +76,16 @@ function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
   if (!choice || choice.published < 2) return undefined;
   const { published, titles, q, total, matches } = choice;
   const ids = followed.map(({ id }) => id);
-  const nameOf = (one: Collection) => titleWithSource(one.title, titles.get(one));
+  const formatName = (one: Collection) => titleWithSource(one.title, titles.get(one));
   const options = followed.map(
     (one) =>
-      html`<li class="live-one">${nameOf(one)} ${ids.length > 1 ? html`<a href="${followingUrl(baseUrl, without(ids, one.id), q)}">Remove<span class="unseen"> ${one.title}</span></a>` : undefined}</li>`,
+      html`<li class="live-one">${formatName(one)} ${ids.length > 1 ? html`<a href="${followingUrl(baseUrl, without(ids, one.id), q)}">Remove<span class="unseen"> ${one.title}</span></a>` : undefined}</li>`,
   );
   const full = ids.length >= LIMITS.collectionsPerRequest;
   const others = matches.filter(({ id }) => !ids.includes(id));
   const more = others.map(
     (one) =>
-      html`<li class="live-one">${nameOf(one)} ${full ? undefined : html`<a href="${followingUrl(baseUrl, [...ids, one.id], q)}">Follow<span class="unseen"> ${one.title}</span></a>`}</li>`,
+      html`<li class="live-one">${formatName(one)} ${full ? undefined : html`<a href="${followingUrl(baseUrl, [...ids, one.id], q)}">Follow<span class="unseen"> ${one.title}</span></a>`}</li>`,
   );
   return html`<details class="live-choice"${q === undefined ? undefined : html` open`}><summary>Follows ${ids.length} of ${formatCount(published)} collections</summary>
 <h2>Followed</h2>
@@ -109,7 +109,7 @@ function followingUrl(baseUrl: string, ids: readonly string[], q: string | undef
   return `${sitePath(baseUrl)}/live?collections=${ids.map(encodeURIComponent).join(',')}${words}`;
 }
 
-function dataOf(baseUrl: string, followed: readonly VectorCollection[]): LiveData {
+function buildLiveData(baseUrl: string, followed: readonly VectorCollection[]): LiveData {
   const layers = followed.map((one) => {
     const { id, layerId, title } = one;
     return { id, layerId, title, items: buildItemsUrl(one, baseUrl) };

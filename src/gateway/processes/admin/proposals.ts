@@ -79,14 +79,15 @@ export const proposals = group(
         if (kind !== KIND && KINDS.includes(kind)) return { proposals: [] };
         const status = STATUSES.find((name) => name === params.status);
         const all = await deps.proposals.list(principal, { status, requestedBy });
-        return { proposals: all.map(summaryOf) };
+        return { proposals: all.map(buildSummary) };
       },
     }),
     report('GET /proposals/{id}', 'Get Operation Proposal', {
       params: { id },
       data: Detail,
       errors: [404],
-      answer: async ({ params, principal }, deps) => detailOf(await deps.proposals.get(params.id, principal)),
+      answer: async ({ params, principal }, deps) =>
+        buildDetail(await deps.proposals.get(params.id, principal)),
     }),
     action('POST /proposals/{id}/approve', 'Approve Operation Proposal', {
       description:
@@ -95,7 +96,7 @@ export const proposals = group(
       data: Detail,
       errors: [403, 404, 409],
       answer: async ({ params, principal }, deps) =>
-        detailOf(await deps.proposals.approve(params.id, principal)),
+        buildDetail(await deps.proposals.approve(params.id, principal)),
     }),
     action('POST /proposals/{id}/reject', 'Reject Operation Proposal', {
       params: { id },
@@ -105,40 +106,48 @@ export const proposals = group(
       async answer({ params, body, principal }, deps) {
         const reason = body.reason.trim();
         if (reason === '') throw new ApiError('invalid-body', 'reason: must say why.');
-        return detailOf(await deps.proposals.reject(params.id, reason, principal));
+        return buildDetail(await deps.proposals.reject(params.id, reason, principal));
       },
     }),
   ],
 );
 
-function summaryOf(proposal: Proposal) {
+function buildSummary(proposal: Proposal) {
   const { id: proposalId, process, proposer, collections, status, createdAt, updatedAt } = proposal;
   return {
-    ...{ proposalId, kind: KIND, status },
+    proposalId,
+    kind: KIND,
+    status,
     riskLevel: collections.length > 0 ? 'Medium' : 'Low',
     summary: `Execute ${process} for ${proposer.name}`,
     actionDiscriminator: process,
-    ...{ findingId: null, autonomyRule: null, requestedBy: formatActor(proposer), requestedByAgent: null },
-    ...{ createdAt: timestamp(createdAt), updatedAt: timestamp(updatedAt) },
+    findingId: null,
+    autonomyRule: null,
+    requestedBy: formatActor(proposer),
+    requestedByAgent: null,
+    createdAt: timestamp(createdAt),
+    updatedAt: timestamp(updatedAt),
   };
 }
 
-function detailOf(proposal: Proposal & { readonly draft: ProposalDraft }) {
+function buildDetail(proposal: Proposal & { readonly draft: ProposalDraft }) {
   const { draft, collections, jobId, resolution, blockingReasons } = proposal;
   return {
-    ...summaryOf(proposal),
+    ...buildSummary(proposal),
     diff: collections.map((collection) => `The collection ${collection} is made.`),
-    dryRun: readsOf(draft),
+    dryRun: listReads(draft),
     warnings: [],
     blockingReasons,
-    ...{ guardrailTier: null, executionOperationId: jobId ?? null },
-    ...{ resolvedBy: resolution?.by ?? null, resolvedAt: optionalTimestamp(resolution?.at ?? null) },
+    guardrailTier: null,
+    executionOperationId: jobId ?? null,
+    resolvedBy: resolution?.by ?? null,
+    resolvedAt: optionalTimestamp(resolution?.at ?? null),
     resolutionReason: resolution?.reason ?? null,
   };
 }
 
 /** What it would read, and with which values. */
-function readsOf({ process, execution: { plan, sources, values } }: ProposalDraft): string[] {
+function listReads({ process, execution: { plan, sources, values } }: ProposalDraft): string[] {
   const calls = plan ? plan.steps : [{ process, sources, values }];
   return calls.flatMap((call) => [
     ...Object.entries(call.sources).map(([name, source]) => `${call.process}: ${name} is ${about(source)}`),

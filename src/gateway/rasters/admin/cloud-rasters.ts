@@ -15,7 +15,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
-import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+import { longId, nullable, REGISTRATION, registrations } from './registrations.js';
 
 const SERVICES = ['rasters'] as const;
 const { action } = createRowBuilders(SERVICES);
@@ -47,7 +47,8 @@ const Register = Type.Object({
   objectKey: Type.String({ minLength: 1 }),
   connection: Type.Optional(
     Type.String({
-      ...{ minLength: 1, maxLength: 256 },
+      minLength: 1,
+      maxLength: 256,
       description: 'Id or name of the connection that the bucket is read by; else the environment says it.',
     }),
   ),
@@ -67,7 +68,7 @@ export const cloudRasters = group(
       view: View,
       body: Register,
       of: ({ rasters }) => rasters.cloud,
-      registrationOf,
+      registrationOf: loadRegistration,
       describe: view,
     }),
     action('POST /cloud-rasters/{id}/refresh', 'Refresh Cloud Raster Metadata', {
@@ -79,7 +80,7 @@ export const cloudRasters = group(
   ],
 );
 
-async function registrationOf(body: Static<typeof Register>, { connections }: Services<'connections'>) {
+async function loadRegistration(body: Static<typeof Register>, { connections }: Services<'connections'>) {
   const { provider, createLayer = false, description, connection, ...rest } = body;
   if (provider === 'Local')
     throw new ApiError(
@@ -126,7 +127,9 @@ function view(raster: CloudRaster): Static<typeof View> {
     layerId,
     name,
     description,
-    ...{ provider: about.provider, bucket: about.bucket, objectKey: about.objectKey },
+    provider: about.provider,
+    bucket: about.bucket,
+    objectKey: about.objectKey,
     connection: about.connectionId ?? null,
     width: info?.width ?? null,
     height: info?.height ?? null,

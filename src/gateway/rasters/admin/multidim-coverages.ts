@@ -20,7 +20,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { BASE_PATH, createRowBuilders, group } from '../../admin/kit.js';
-import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+import { longId, nullable, REGISTRATION, registrations } from './registrations.js';
 
 const SERVICES = ['rasters'] as const;
 type Deps = ServicesOf<typeof SERVICES>;
@@ -78,7 +78,7 @@ export const multidimCoverages = group(
       view: View,
       body: Register,
       of: ({ rasters }) => rasters.multidim,
-      registrationOf,
+      registrationOf: parseRegistration,
       describe: view,
     }),
     report('GET /multidim-coverages/jobs/{jobId}', 'Get Multidimensional Coverage Scan Job', {
@@ -104,7 +104,7 @@ export const multidimCoverages = group(
   ],
 );
 
-function registrationOf({
+function parseRegistration({
   createLayer = false,
   description,
   variables = [],

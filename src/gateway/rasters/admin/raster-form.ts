@@ -52,7 +52,7 @@ export function parseRasterForm(fields: ReadonlyMap<string, string>): RasterForm
   if (!/^\d{1,10}$/.test(layerId) || Number(layerId) < 1 || Number(layerId) > INT32)
     wrong('layerId', 'must be a whole number from 1 on');
   const name = field('name') ?? wrong('name', 'is required');
-  const crs = crsOf(field('srid'), field('prjFile'));
+  const crs = findCrs(field('srid'), field('prjFile'));
   const worldFile = field('worldFile');
   const acquired = field('acquisitionDate');
   return {
@@ -62,7 +62,7 @@ export function parseRasterForm(fields: ReadonlyMap<string, string>): RasterForm
     ...(crs === undefined ? {} : { crs }),
     ...(worldFile === undefined ? {} : { geoTransform: readWorldFile(worldFile) }),
     acquired: acquired === undefined ? null : instant('acquisitionDate', acquired),
-    zooms: zoomsOf(field('tileZoomLevels') ?? USUAL_ZOOMS),
+    zooms: listZooms(field('tileZoomLevels') ?? USUAL_ZOOMS),
   };
 }
 
@@ -81,7 +81,7 @@ export function atMost(name: string, text: string, length: number): string {
   return text;
 }
 
-function crsOf(srid: string | undefined, prj: string | undefined): string | undefined {
+function findCrs(srid: string | undefined, prj: string | undefined): string | undefined {
   if (srid !== undefined) {
     const crs = /^\d{1,7}$/.test(srid) ? findEpsgCrs(Number(srid)) : undefined;
     return crs?.proj ?? wrong('srid', 'must be an EPSG code');
@@ -108,7 +108,7 @@ function readWorldFile(text: string): RasterInfo['geoTransform'] {
   return [c - (a + b) / 2, a, b, f - (d + e) / 2, d, e];
 }
 
-function zoomsOf(raw: string): number[] {
+function listZooms(raw: string): number[] {
   const parts = raw.split(',').map((part) => part.trim());
   const zooms = parts.map((part) => (/^\d{1,2}$/.test(part) ? Number(part) : Number.NaN));
   if (!zooms.every((zoom) => zoom <= LIMITS.tileZoom))

@@ -25,7 +25,7 @@ export async function makeTilesAhead(
   const options = { ...buildCaller(principal, operation), correlationId };
   let [count, total] = [0, 0];
   try {
-    for (const [minZoom, maxZoom] of runsOf(zooms)) {
+    for (const [minZoom, maxZoom] of listRuns(zooms)) {
       const collections = [collection.id];
       const selection = { collections, tileMatrixSetId: 'WebMercatorQuad', minZoom, maxZoom };
       const bounds = { bbox: parts[0]!.extent84, maxTiles: Math.max(1, MOST - count) };
@@ -63,7 +63,7 @@ async function shownHere(tileJobs: TileJobs, layerId: number, signal: AbortSigna
 }
 
 /** Zooms that follow each other, as first and last. */
-function runsOf(zooms: readonly number[]): [number, number][] {
+function listRuns(zooms: readonly number[]): [number, number][] {
   const runs: [number, number][] = [];
   for (const zoom of zooms) {
     const run = runs.at(-1);

@@ -9,7 +9,7 @@ import {
   timestamp,
 } from '../../admin/envelope.js';
 import { createRowBuilders, group } from '../../admin/kit.js';
-import { longId, nullable, REGISTRATION, registrations } from './registered.js';
+import { longId, nullable, REGISTRATION, registrations } from './registrations.js';
 
 const SERVICES = ['rasters'] as const;
 const { action } = createRowBuilders(SERVICES);
@@ -63,7 +63,7 @@ export const zarrStores = group(
       view: View,
       body: Register,
       of: ({ rasters }) => rasters.zarr,
-      registrationOf,
+      registrationOf: readRegistration,
       describe: view,
     }),
     action('POST /zarr-stores/{id}/refresh', 'Refresh Zarr Store Metadata', {
@@ -75,7 +75,7 @@ export const zarrStores = group(
   ],
 );
 
-function registrationOf({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
+function readRegistration({ rootPath, createLayer = false, description, ...body }: Static<typeof Register>) {
   requireKey('rootPath', rootPath);
   const provider = body.provider as StorageProvider;
   return { ...body, provider, key: rootPath, createLayer, description: description || null };

@@ -61,7 +61,12 @@ export const ConflictDetail = Type.Object({
 export function conflictSummary({ service }: Replica, conflict: Conflict): Static<typeof ConflictSummary> {
   const { id, replicaId, layerId, objectId, body, status, detectedAt, resolution } = conflict;
   return {
-    ...{ conflictId: id, serviceId: service, replicaId, layerId, conflictType: body.type, status },
+    conflictId: id,
+    serviceId: service,
+    replicaId,
+    layerId,
+    conflictType: body.type,
+    status,
     // Written digit by digit, also beyond 2^53.
     objectId: objectId as number,
     detectedAt: timestamp(detectedAt),
@@ -81,7 +86,9 @@ export function conflictDetail(replica: Replica, conflict: Conflict): Static<typ
     ...(client ? { clientState: client as Static<typeof State> } : {}),
     ...(server ? { serverState: server as Static<typeof State> } : {}),
     fieldChanges: [...fieldChanges],
-    ...{ geometryChanged, userId, syncOperationId: syncId },
+    geometryChanged,
+    userId,
+    syncOperationId: syncId,
     ...(resolution ? { resolutionAction: resolution.action } : {}),
     ...(resolution && status === 'resolved'
       ? {

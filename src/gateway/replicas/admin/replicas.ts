@@ -71,7 +71,7 @@ export const replicas = group(
         requireServiceName(params.serviceId, deps);
         const list = await deps.state.replicas.list(params.serviceId);
         const own = list.filter((replica) => isOwn(replica, principal, deps));
-        return { serviceId: params.serviceId, replicas: own.map(summaryOf) };
+        return { serviceId: params.serviceId, replicas: own.map(buildSummary) };
       },
     }),
     report('GET /services/{serviceId}/replicas/{replicaId}', 'Get Service Replica', {
@@ -80,7 +80,7 @@ export const replicas = group(
       errors: [404],
       async answer(x, deps) {
         const replica = await requireReplica(x, deps);
-        return { ...summaryOf(replica), lastSyncGeneration: replica.generation };
+        return { ...buildSummary(replica), lastSyncGeneration: replica.generation };
       },
     }),
     report('GET /services/{serviceId}/replicas/{replicaId}/conflicts', 'List Replica Conflicts', {
@@ -93,7 +93,8 @@ export const replicas = group(
         const replica = await requireReplica(x, deps);
         const list = await deps.state.replicaConflicts.list(replica.id, params.status);
         return {
-          ...{ serviceId: replica.service, replicaId: replica.id },
+          serviceId: replica.service,
+          replicaId: replica.id,
           ...(params.status === undefined ? {} : { statusFilter: params.status }),
           conflicts: list.map((conflict) => conflictSummary(replica, conflict)),
         };
@@ -120,7 +121,7 @@ export const replicas = group(
         errors: [400, 404, 409, 503],
         async answer(x, deps) {
           const { replica, conflict } = await requireConflict(x, deps);
-          const outcome = await deps.replicas.resolve(x, conflict, decisionOf(x.body));
+          const outcome = await deps.replicas.resolve(x, conflict, readDecision(x.body));
           return {
             conflict: conflictDetail(replica, outcome.conflict),
             committedNewServerState: outcome.effect !== 'none',
@@ -164,17 +165,20 @@ async function requireConflict(
 }
 
 /** What belongs to another action is an oversight: it would be left out in silence. */
-function decisionOf(body: Static<typeof ResolveBody>): Decision {
+function readDecision(body: Static<typeof ResolveBody>): Decision {
   const { action: name, fieldValues, geometry } = body;
   if (fieldValues && name !== 'mergeFields') throw badParameter('fieldValues', 'belong to mergeFields');
   if (geometry && name !== 'chooseGeometry') throw badParameter('geometry', 'belongs to chooseGeometry');
   return body as Decision;
 }
 
-function summaryOf(replica: Replica): Static<typeof ReplicaSummary> {
+function buildSummary(replica: Replica): Static<typeof ReplicaSummary> {
   const { id, name, service, layers, syncModel, createdAt, syncedAt } = replica;
   return {
-    ...{ replicaId: id, replicaName: name, serviceId: service, syncModel },
+    replicaId: id,
+    replicaName: name,
+    serviceId: service,
+    syncModel,
     layerIds: layers.map(({ layerId }) => layerId),
     status: isExpired(replica) ? 'expired' : 'active',
     createdAt: timestamp(createdAt),

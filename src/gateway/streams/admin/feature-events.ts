@@ -76,7 +76,7 @@ export const featureEvents = group(
       async answer({ params: { cursor, from, to, limit }, principal }, { state, catalog }) {
         if (from !== undefined && to !== undefined && from > to) throw badParameter('from', "is after 'to'");
         const bounds = await state.feed.bounds();
-        const problem = cursor === undefined ? undefined : problemOf(cursor, bounds);
+        const problem = cursor === undefined ? undefined : findProblem(cursor, bounds);
         const after = problem === 'cursor-invalid' ? 0 : (cursor ?? 0);
         const { entries, more } = await state.feed.page({ after, from, to, limit });
         const exists = (id: string, layerId = catalog().byId(id)?.layerId) =>
@@ -104,7 +104,7 @@ export const featureEvents = group(
 );
 
 /** A cursor of another feed is none of this: everything that is kept follows. */
-function problemOf(cursor: number, { oldest, newest }: FeedBounds) {
+function findProblem(cursor: number, { oldest, newest }: FeedBounds) {
   if (cursor === 0) return undefined;
   if (cursor > newest || computeEpoch(cursor) !== computeEpoch(newest)) return 'cursor-invalid' as const;
   return cursor < oldest - 1 ? ('cursor-expired' as const) : undefined;

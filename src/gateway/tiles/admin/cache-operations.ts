@@ -137,7 +137,7 @@ export const cacheAdminOperations = group(
       data: Invalidated,
       errors: [400],
       async answer({ body }, { cache }) {
-        const { scope, name } = scopeOf(body);
+        const { scope, name } = parseScope(body);
         const dropped = await cache.invalidate(scope);
         return { invalidated: true, scope: name, detail: `${dropped} cached responses were dropped.` };
       },
@@ -151,7 +151,7 @@ function ratios(hits: number, misses: number): { hitRatio: number; missRatio: nu
 }
 
 /** A key pattern wins over the other members. */
-function scopeOf({ keyPattern, serviceId, layerId, scope }: Static<typeof Invalidate>): {
+function parseScope({ keyPattern, serviceId, layerId, scope }: Static<typeof Invalidate>): {
   scope: CacheScope;
   name: Static<typeof Invalidated>['scope'];
 } {

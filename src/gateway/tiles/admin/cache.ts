@@ -41,14 +41,14 @@ export const cache = group({ tag: 'Cache', scope: 'cache', envelope: 'wrapped' }
     data: Invalidated,
     errors: [400],
     async answer({ body }, deps) {
-      const dropped = await deps.cache.invalidate(scopeOf(body));
+      const dropped = await deps.cache.invalidate(readScope(body));
       const message = `${dropped} cached responses were dropped.`;
       return { success: true, scope: body.scope, message, timestamp: new Date().toISOString() };
     },
   }),
 ]);
 
-function scopeOf(body: Static<typeof Invalidate>): CacheScope {
+function readScope(body: Static<typeof Invalidate>): CacheScope {
   const { scope, serviceId, layerId, collectionId } = body;
   switch (scope) {
     case 'all':

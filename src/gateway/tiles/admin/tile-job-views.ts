@@ -85,7 +85,7 @@ export function tileJobView(job: JobRow, catalog: CatalogSnapshot): Static<typeo
     SuccessfulTiles: tally ? tally.processed - tally.failed : dropped,
     FailedTiles: tally?.failed ?? 0,
     PercentComplete: percent(job),
-    CurrentPhase: phaseOf(job, state),
+    CurrentPhase: findPhase(job, state),
     StartedAt: timestamp(job.started_at ?? job.created_at),
     CompletedAt: optionalTimestamp(job.completed_at),
     Duration: duration(job),
@@ -100,7 +100,7 @@ export function tileJobView(job: JobRow, catalog: CatalogSnapshot): Static<typeo
 }
 
 /** The phase with what there is no member for: the rate, and the time left. */
-function phaseOf(job: JobRow, { rate }: TileJobState): string | null {
+function findPhase(job: JobRow, { rate }: TileJobState): string | null {
   if (job.state !== 'Running' || job.phase === null || rate === undefined) return job.phase;
   const left = job.eta_ms === null ? '' : `, ${Math.ceil(job.eta_ms / 1000)} s left`;
   return `${job.phase}: ${rate} tiles/s${left}`;

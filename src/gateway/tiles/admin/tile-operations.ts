@@ -85,7 +85,7 @@ export const tileJobOperations = group(
           data: Type.Object({ JobId: S, StatusUrl: S, CancelUrl: S, Message: S }),
           errors: [400, 503],
           async answer({ body, principal, operation, correlationId }, deps) {
-            const input = inputOf(body, deps, principal);
+            const input = parseInput(body, deps, principal);
             const { id } = await deps.tileJobs.submit(input, principal, {
               ...buildCaller(principal, operation),
               correlationId,
@@ -161,12 +161,12 @@ function conflictIsBadRequest(error: unknown): never {
   throw error;
 }
 
-function inputOf(body: StartBody, deps: Deps, principal: Principal): TileJobInput {
+function parseInput(body: StartBody, deps: Deps, principal: Principal): TileJobInput {
   const { operation } = body;
   requireTarget(body);
   if (body.style !== undefined && body.style !== 'default')
     throw new ApiError('invalid-request', 'The only style is default.');
-  const collections = collectionsOf(body, deps, principal);
+  const collections = listCollections(body, deps, principal);
   const { minZoom = Math.min(USUAL_ZOOMS.minZoom, body.maxZoom ?? 0) } = body;
   const { maxZoom = Math.max(USUAL_ZOOMS.maxZoom, minZoom) } = body;
   if (minZoom > maxZoom) throw new ApiError('invalid-request', 'minZoom must not be above maxZoom.');
@@ -180,7 +180,7 @@ function inputOf(body: StartBody, deps: Deps, principal: Principal): TileJobInpu
     container: (body.container ?? 'pmtiles') as WrittenContainer,
     ...(body.layerId === undefined ? {} : { layerId: body.layerId }),
     ...(body.serviceId === undefined ? {} : { serviceId: body.serviceId }),
-    ...(body.bbox === undefined ? {} : { bbox: boxOf(body.bbox) }),
+    ...(body.bbox === undefined ? {} : { bbox: computeBox(body.bbox) }),
     ...(body.maxTiles === undefined ? {} : { maxTiles: body.maxTiles }),
     ...(body.concurrency === undefined ? {} : { concurrency: body.concurrency }),
     ...(body.generationId === undefined ? {} : { generationId: body.generationId }),
@@ -196,7 +196,11 @@ function requireTarget({ operation, layerId, serviceId }: StartBody): void {
 }
 
 /** A service is the collection of that identifier; the whole dataset has no identifier of its own. */
-function collectionsOf({ layerId, serviceId }: StartBody, { tileJobs, visible }: Deps, principal: Principal) {
+function listCollections(
+  { layerId, serviceId }: StartBody,
+  { tileJobs, visible }: Deps,
+  principal: Principal,
+) {
   const { catalog } = tileJobs;
   if (layerId !== undefined) {
     const collection = catalog.byLayerId(layerId);
@@ -221,7 +225,7 @@ function collectionsOf({ layerId, serviceId }: StartBody, { tileJobs, visible }:
 }
 
 /** West may be above east: across the antimeridian. */
-function boxOf(numbers: number[]): Box {
+function computeBox(numbers: number[]): Box {
   const [west, south, east, north] = numbers as [number, number, number, number];
   const inside = Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90;
   if (!inside || south > north)

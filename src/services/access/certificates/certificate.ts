@@ -55,7 +55,7 @@ export class Certificate {
     this.notAfter = Date.parse(x509.validTo);
     this.isForClients = x509.keyUsage?.includes(CLIENT_AUTHENTICATION) ?? false;
     this.isAuthority = x509.ca;
-    this.pathLength = pathLengthOf(extensions);
+    this.pathLength = computePathLength(extensions);
     this.strange = extensions.find(
       ({ critical, extnID }) => critical && !UNDERSTOOD.includes(extnID),
     )?.extnID;
@@ -90,7 +90,7 @@ export class Certificate {
   }
 }
 
-function pathLengthOf(extensions: readonly Extension[]): number {
+function computePathLength(extensions: readonly Extension[]): number {
   const constraints = extensions.find(({ extnID }) => extnID === id_ce_basicConstraints);
   const length = constraints && AsnConvert.parse(constraints.extnValue, BasicConstraints).pathLenConstraint;
   return length ?? Number.POSITIVE_INFINITY;

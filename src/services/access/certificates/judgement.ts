@@ -57,7 +57,7 @@ export function judge(proof: Proof, court: Court): Judgement {
   const isHere = ({ body }: Profile) => body.environmentId === court.environmentId;
   const judgements = enabled.filter(isHere).map((profile) => judgeBy(profile, proof, court));
   const best = judgements.reduce<Judgement>((one, other) => (rank(other) > rank(one) ? other : one), NOBODY);
-  if (rank(best) > rankOf('client_certificate_untrusted_chain')) return best;
+  if (rank(best) > computeRank('client_certificate_untrusted_chain')) return best;
   const elsewhere = enabled.find((profile) => !isHere(profile) && !trustFault(profile, proof, court.now));
   return elsewhere ? ofOther(elsewhere) : best;
 }
@@ -72,8 +72,8 @@ function ofOther(profile: Profile): Judgement {
   return { code: 'client_certificate_wrong_environment', detail, profile };
 }
 
-const rankOf = (code: CertificateFault) => CERTIFICATE_FAULTS.indexOf(code);
-const rank = ({ code }: Judgement) => (code === 'success' ? Number.POSITIVE_INFINITY : rankOf(code));
+const computeRank = (code: CertificateFault) => CERTIFICATE_FAULTS.indexOf(code);
+const rank = ({ code }: Judgement) => (code === 'success' ? Number.POSITIVE_INFINITY : computeRank(code));
 
 type Fault = Judgement & { readonly code: CertificateFault };
 
@@ -84,7 +84,7 @@ function judgeBy(profile: Profile, proof: Proof, court: Court): Judgement {
     revocationFault(profile, proof, court.now) ??
     timeFault(profile, leaf, court.now) ??
     useFault(profile, leaf);
-  return fault ?? mappingOf(profile, leaf, court);
+  return fault ?? buildMapping(profile, leaf, court);
 }
 
 function refusal(profile: Profile, code: CertificateFault, detail: string): Fault {
@@ -103,13 +103,13 @@ function trustFault(profile: Profile, proof: Proof, now: number): Fault | undefi
       `The critical extension ${leaf.strange} is not understood.`,
     );
   if (!profile.body.requireChainTrust && profile.anchors.length === 0) return undefined;
-  if (authoritiesOf(profile, proof, now)) return undefined;
+  if (listAuthorities(profile, proof, now)) return undefined;
   const detail = 'No chain of valid signatures leads to a trust anchor.';
   return refusal(profile, 'client_certificate_untrusted_chain', detail);
 }
 
 /** The way to an anchor: one of the profile, and where it has none an authority whose thumbprint it accepts. */
-function authoritiesOf(profile: Profile, { leaf, chain }: Proof, now: number) {
+function listAuthorities(profile: Profile, { leaf, chain }: Proof, now: number) {
   const { acceptedIssuerThumbprints: thumbprints } = profile.body;
   const pinned = chain.filter(({ fingerprint }) => thumbprints.includes(fingerprint));
   return pathTo(profile.anchors.length > 0 ? profile.anchors : pinned, leaf, chain, now);
@@ -128,7 +128,7 @@ function acceptsIssuer(profile: Profile, { leaf, chain }: Proof): boolean {
 function revocationFault(profile: Profile, proof: Proof, now: number): Fault | undefined {
   if (profile.isRevoked(proof.leaf))
     return refusal(profile, 'client_certificate_revoked', 'The certificate is revoked.');
-  const isRevoked = authoritiesOf(profile, proof, now)?.some((one) => profile.isRevoked(one));
+  const isRevoked = listAuthorities(profile, proof, now)?.some((one) => profile.isRevoked(one));
   return isRevoked
     ? refusal(profile, 'client_certificate_revoked', 'An authority of the chain is revoked.')
     : undefined;
@@ -149,8 +149,8 @@ function useFault(profile: Profile, { isForClients }: Certificate): Fault | unde
   return refusal(profile, 'client_certificate_invalid_eku', detail);
 }
 
-function mappingOf(profile: Profile, leaf: Certificate, { environmentId, now }: Court): Judgement {
-  const identities = identitiesOf(profile, leaf);
+function buildMapping(profile: Profile, leaf: Certificate, { environmentId, now }: Court): Judgement {
+  const identities = listIdentities(profile, leaf);
   const all = identities.flatMap(([type, value]) => profile.mappings(type, value));
   const current = all.filter(({ body }) => isCurrent(body, now));
   const mapping = current.find(({ body }) => isFor(body, environmentId));
@@ -166,7 +166,7 @@ function mappingOf(profile: Profile, leaf: Certificate, { environmentId, now }: 
 type Identity = readonly [IdentityType, string];
 
 /** What names the holder, the strongest first: a fingerprint always may. */
-function identitiesOf({ body }: Profile, leaf: Certificate): readonly Identity[] {
+function listIdentities({ body }: Profile, leaf: Certificate): readonly Identity[] {
   const of = (type: IdentityType) => leaf.identities(type).map((value): Identity => [type, value]);
   const types = body.allowedSanTypes.filter((type) => type !== 'fingerprintSha256');
   const names = types.flatMap(of);

@@ -60,7 +60,10 @@ export function buildKeyIdentity(
 export function buildUserIdentity(user: StoredUser, claims: StoredUser['claims']): Identity {
   const { id, name, roles, tenantId } = user;
   return {
-    ...{ kind: 'user', id, name, roles },
+    kind: 'user',
+    id,
+    name,
+    roles,
     // What an administrator said of a user goes before what a provider says.
     claims: { ...claims, sub: [id], name: [name], ...user.claims },
     ...(user.providerId === null ? {} : { providerClaims: claims }),
@@ -79,7 +82,10 @@ function identityOfCertificate(
   { leaf, chain }: Proof,
 ): Identity {
   return {
-    ...{ kind: 'certificate', id, name, roles },
+    kind: 'certificate',
+    id,
+    name,
+    roles,
     claims: { sub: [id], name: [name], certificate: [leaf.fingerprint] },
     certificates: [leaf, ...chain.slice(0, MAX_CHAIN)].map(({ x509 }) => x509.raw.toString('base64')),
     ...(tenantId === null ? {} : { tenantId }),

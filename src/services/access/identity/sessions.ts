@@ -38,8 +38,13 @@ export class Sessions {
     const secret = randomBytes(32).toString('base64url');
     const now = Date.now();
     const session: StoredSession = {
-      ...{ hash: sessionHash(secret), userId: user.id, providerKey: providerKey ?? null, claims },
-      ...{ createdAt: now, usedAt: now, expiresAt: now + LIFETIME_MS },
+      hash: sessionHash(secret),
+      userId: user.id,
+      providerKey: providerKey ?? null,
+      claims,
+      createdAt: now,
+      usedAt: now,
+      expiresAt: now + LIFETIME_MS,
     };
     await this.store.add(session);
     return { secret, session };

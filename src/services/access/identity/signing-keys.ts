@@ -12,7 +12,7 @@ import { ACCESS_LIMITS } from '../../../core/access/limits.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
-import type { Sealing } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 
 /** A key pair as the state keeps it. */
 interface SigningKey {
@@ -39,7 +39,7 @@ export class SigningKeys {
 
   constructor(
     documents: DocumentStore,
-    private readonly sealing: Sealing,
+    private readonly sealing: StateCipher,
     private readonly settle: () => Promise<void>,
     private readonly now: () => number = Date.now,
   ) {
@@ -58,7 +58,7 @@ export class SigningKeys {
 
   /** A token (RFC 9068) of these claims. */
   async sign(claims: JWTPayload): Promise<string> {
-    const { body } = signerOf(await this.#current(), this.now());
+    const { body } = buildSigner(await this.#current(), this.now());
     const privateKey = await importJWK(JSON.parse(this.sealing.open(body.privateKey)) as JWK, ALGORITHM);
     return new SignJWT(claims)
       .setProtectedHeader({ alg: ALGORITHM, typ: TOKEN_TYPE, kid: body.publicKey.kid })
@@ -82,8 +82,11 @@ export class SigningKeys {
         return importJWK(key.body.publicKey, ALGORITHM);
       },
       {
-        ...{ algorithms: [ALGORITHM], audience: AUDIENCE, typ: TOKEN_TYPE },
-        ...{ requiredClaims: ['sub', 'exp', 'iat'], currentDate: new Date(this.now()) },
+        algorithms: [ALGORITHM],
+        audience: AUDIENCE,
+        typ: TOKEN_TYPE,
+        requiredClaims: ['sub', 'exp', 'iat'],
+        currentDate: new Date(this.now()),
       },
     );
     return payload;
@@ -112,7 +115,7 @@ export class SigningKeys {
 
   async #renew(keys: StoredDocument<SigningKey>[]): Promise<StoredDocument<SigningKey>[]> {
     await this.#add(keys, keys.length === 0 ? this.now() : this.now() + AHEAD_MS);
-    for (const { id } of endedOf(keys, this.now())) await this.#documents.remove(KIND, id);
+    for (const { id } of endKeys(keys, this.now())) await this.#documents.remove(KIND, id);
     this.#keys = this.#read();
     return this.#keys;
   }
@@ -139,7 +142,7 @@ export class SigningKeys {
 
 type Keys = readonly StoredDocument<SigningKey>[];
 
-function signerOf(keys: Keys, now: number): StoredDocument<SigningKey> {
+function buildSigner(keys: Keys, now: number): StoredDocument<SigningKey> {
   return keys.findLast(({ body }) => body.signsFrom <= now) ?? keys[0]!;
 }
 
@@ -149,7 +152,7 @@ function isDue(keys: Keys, now: number): boolean {
 }
 
 /** Keys whose last token has ended: their successor has signed for longer than a token lives. */
-function endedOf(keys: Keys, now: number): Keys {
+function endKeys(keys: Keys, now: number): Keys {
   return keys.filter((_key, n) => {
     const next = keys[n + 1];
     return next !== undefined && next.body.signsFrom + TOKEN_MS < now;

@@ -61,8 +61,12 @@ export class Users {
     const passwordHash = request.password === undefined ? null : await newHash(request.password);
     const user = {
       ...blank(request.name),
-      ...{ displayName: request.displayName ?? request.name, email: request.email ?? null, passwordHash },
-      ...{ roles: request.roles ?? [], claims: request.claims ?? {}, tenantId: request.tenantId ?? null },
+      displayName: request.displayName ?? request.name,
+      email: request.email ?? null,
+      passwordHash,
+      roles: request.roles ?? [],
+      claims: request.claims ?? {},
+      tenantId: request.tenantId ?? null,
     };
     await this.store.add(user);
     await this.settle();
@@ -95,7 +99,8 @@ export class Users {
     const stored = await this.store.bySubject(about.providerId, about.subject);
     if (!stored) return this.#provide(about);
     const change = {
-      ...{ displayName: about.displayName, email: about.email },
+      displayName: about.displayName,
+      email: about.email,
       ...(about.roles === undefined ? {} : { roles: about.roles }),
       ...(about.tenantId === undefined ? {} : { tenantId: about.tenantId }),
     };
@@ -109,8 +114,13 @@ export class Users {
     const isTaken = (await this.store.byName(name)) !== undefined;
     const own = isTaken ? `${name.slice(0, 60)}-${randomUUID().slice(0, 8)}` : name;
     const user: StoredUser = {
-      ...{ ...blank(own), ...about, roles, tenantId },
-      ...{ source: 'oidc', providerId, subject },
+      ...blank(own),
+      ...about,
+      roles,
+      tenantId,
+      source: 'oidc',
+      providerId,
+      subject,
     };
     try {
       await this.store.add(user);
@@ -161,9 +171,22 @@ export class Users {
 function blank(name: string): StoredUser {
   const now = Date.now();
   return {
-    ...{ id: randomUUID(), name: name.toLowerCase(), displayName: name, email: null, passwordHash: null },
-    ...{ roles: [], claims: {}, source: 'manual', providerId: null, subject: null, tenantId: null },
-    ...{ isActive: true, failures: 0, lockedUntil: 0, createdAt: now, updatedAt: now },
+    id: randomUUID(),
+    name: name.toLowerCase(),
+    displayName: name,
+    email: null,
+    passwordHash: null,
+    roles: [],
+    claims: {},
+    source: 'manual',
+    providerId: null,
+    subject: null,
+    tenantId: null,
+    isActive: true,
+    failures: 0,
+    lockedUntil: 0,
+    createdAt: now,
+    updatedAt: now,
   };
 }
 

@@ -44,7 +44,7 @@ export class EmbedKeys {
     private readonly settle: () => Promise<void>,
     onError: (error: unknown) => void,
   ) {
-    this.#uses = new Tally((counts) => usage.add(usesOf(counts)), MAX_USES, onError);
+    this.#uses = new Tally((counts) => usage.add(listUses(counts)), MAX_USES, onError);
     this.#lastUses = new Tally((ids) => this.#writeUses([...ids.keys()].sort()), MAX_USES, onError);
   }
 
@@ -73,7 +73,14 @@ export class EmbedKeys {
     by: string,
   ): Promise<{ key: StoredEmbedKey; secret: string }> {
     const secret = newSecret();
-    const body: EmbedKey = { name, scope, expiresAt, ...namesOf(secret), rotatedAt: null, revokedAt: null };
+    const body: EmbedKey = {
+      name,
+      scope,
+      expiresAt,
+      ...buildNames(secret),
+      rotatedAt: null,
+      revokedAt: null,
+    };
     const key = await this.#rules().create(EMBED_KIND, randomUUID(), body, by);
     await this.settle();
     return { key, secret };
@@ -84,7 +91,7 @@ export class EmbedKeys {
     const secret = newSecret();
     const key = await this.#rules().update<EmbedKey>(EMBED_KIND, id, by, (body) => {
       if (body.revokedAt !== null) missing(id);
-      return { ...body, ...namesOf(secret), rotatedAt: Date.now() };
+      return { ...body, ...buildNames(secret), rotatedAt: Date.now() };
     });
     await this.settle();
     return { key, secret };
@@ -103,13 +110,13 @@ export class EmbedKeys {
   /** Who comes with a secret; undefined for one that is not valid. */
   principalOf(secret: string): Principal | undefined {
     const key = this.#byHash.get(secretHash(secret));
-    return key && keyStatus(key.body) === 'active' ? principalOf(key) : undefined;
+    return key && keyStatus(key.body) === 'active' ? buildPrincipal(key) : undefined;
   }
 
   /** The holder of a key; undefined for one that is not valid. */
   principalById(id: string): Principal | undefined {
     const key = this.#byId.get(id);
-    return key && keyStatus(key.body) === 'active' ? principalOf(key) : undefined;
+    return key && keyStatus(key.body) === 'active' ? buildPrincipal(key) : undefined;
   }
 
   /** Throws `forbidden` unless the page is one of those that the key is for, and so is this address of the server. */
@@ -123,12 +130,19 @@ export class EmbedKeys {
   }
 
   /** Counts a request of a key. */
-  count({ principal, operation, layer, origin }: EmbedRequest, event: EmbedEvent = eventOf(operation)): void {
+  count(
+    { principal, operation, layer, origin }: EmbedRequest,
+    event: EmbedEvent = chooseEvent(operation),
+  ): void {
     const scope = this.#byId.get(principal.id)?.body.scope;
     if (!scope) return;
     const use: EmbedUse = {
-      ...{ integration: scope.integrationId ?? '', tenant: scope.tenantId ?? '', origin: origin ?? '' },
-      ...{ service: SERVICE, layer: layer ?? '', eventType: event },
+      integration: scope.integrationId ?? '',
+      tenant: scope.tenantId ?? '',
+      origin: origin ?? '',
+      service: SERVICE,
+      layer: layer ?? '',
+      eventType: event,
     };
     this.#uses.add(JSON.stringify(use));
     if (event !== 'policyDenial') this.#lastUses.add(principal.id);
@@ -158,7 +172,7 @@ export class EmbedKeys {
 }
 
 /** In one order, so that two processes do not wait for each other. */
-function usesOf(counts: ReadonlyMap<string, number>): { use: EmbedUse; count: number }[] {
+function listUses(counts: ReadonlyMap<string, number>): { use: EmbedUse; count: number }[] {
   const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
   return rows.map(([name, count]) => ({ use: JSON.parse(name) as EmbedUse, count }));
 }
@@ -171,12 +185,16 @@ export interface EmbedRequest {
   readonly origin: string | undefined;
 }
 
-function principalOf({ id, body }: StoredEmbedKey): Principal {
+function buildPrincipal({ id, body }: StoredEmbedKey): Principal {
   const { scope, name, expiresAt } = body;
   const { allowedContentIds: layers, tenantId } = scope;
   const { rateLimitRequestsPerWindow: requests, rateLimitWindowSeconds: seconds } = scope;
   return {
-    ...{ kind: 'embed-key', id, name, roles: [], claims: {} },
+    kind: 'embed-key',
+    id,
+    name,
+    roles: [],
+    claims: {},
     // Anybody can copy the key from the page: it reads what callers without credentials read, of its layers.
     permissions: [],
     ...(layers.length > 0 ? { layers } : {}),
@@ -187,7 +205,7 @@ function principalOf({ id, body }: StoredEmbedKey): Principal {
 }
 
 /** What a page does, by the operation that it asks for. */
-function eventOf({ id, surface }: EmbedRequest['operation']): EmbedEvent {
+function chooseEvent({ id, surface }: EmbedRequest['operation']): EmbedEvent {
   if (/\.get(Item|Position)$/.test(id)) return 'identify';
   if (/search|\.getItems$/i.test(id)) return 'search';
   return surface === 'admin' ? 'configChange' : 'view';
@@ -199,7 +217,7 @@ function newSecret(): string {
   return EMBED_MARK + randomBytes(32).toString('base64url');
 }
 
-function namesOf(secret: string): Pick<EmbedKey, 'hash' | 'prefix'> {
+function buildNames(secret: string): Pick<EmbedKey, 'hash' | 'prefix'> {
   return { hash: secretHash(secret), prefix: secret.slice(0, PREFIX_LENGTH) };
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
-import type { Sealing } from './sealing.js';
+import type { StateCipher } from './state-cipher.js';
 
 const KIND = 'mask key';
 const ID = 'hash';
@@ -13,7 +13,7 @@ export class HashKey {
 
   constructor(
     private readonly documents: DocumentStore,
-    private readonly sealing: Sealing,
+    private readonly sealing: StateCipher,
   ) {}
 
   /** In hexadecimal digits; undefined while it cannot be read: `security.stateKey` differs. */
@@ -38,7 +38,7 @@ export class HashKey {
   }
 }
 
-function open(sealing: Sealing, sealed: string): string | undefined {
+function open(sealing: StateCipher, sealed: string): string | undefined {
   try {
     return sealing.open(sealed);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
-import { decrypt, encrypt, type Sealing } from './sealing.js';
+import { decrypt, encrypt, type StateCipher } from './state-cipher.js';
 
 const KIND = 'key-encryption key';
 const ENVELOPE = 'envelope:';
@@ -30,7 +30,7 @@ export class SecretKeys {
 
   constructor(
     private readonly documents: DocumentStore,
-    private readonly sealing: Sealing,
+    private readonly sealing: StateCipher,
   ) {}
 
   get encrypts(): boolean {
@@ -51,14 +51,14 @@ export class SecretKeys {
 
   /** Throws `unavailable` when it was sealed with keys that are not there. */
   async open(sealed: string, use: string): Promise<string> {
-    const parts = partsOf(sealed);
+    const parts = findParts(sealed);
     if (!parts) return this.sealing.open(sealed);
     return opened(await this.#dataKey(parts, use), parts.body, use).toString('utf8');
   }
 
   /** The same secret under the newest key. */
   async rewrap(sealed: string, use: string): Promise<string> {
-    const parts = partsOf(sealed);
+    const parts = findParts(sealed);
     if (!parts) return this.seal(this.sealing.open(sealed), use);
     const { version } = await this.current();
     if (parts.version === version) return sealed;
@@ -127,7 +127,7 @@ function envelope(version: number, dataKey: Buffer, body: Buffer): string {
   return `${ENVELOPE}${version}:${dataKey.toString('base64url')}:${body.toString('base64url')}`;
 }
 
-function partsOf(sealed: string): Parts | undefined {
+function findParts(sealed: string): Parts | undefined {
   if (!sealed.startsWith(ENVELOPE)) return undefined;
   const [version, dataKey = '', body = ''] = sealed.slice(ENVELOPE.length).split(':');
   return {
@@ -139,5 +139,5 @@ function partsOf(sealed: string): Parts | undefined {
 
 /** The version of the key that a sealed text needs; null for one that needs none. */
 export function parseKeyVersion(sealed: string): number | null {
-  return partsOf(sealed)?.version ?? null;
+  return findParts(sealed)?.version ?? null;
 }

@@ -2,7 +2,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import type { Configuration } from 'openid-client';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { ProviderFetch } from './provider-fetch.js';
-import { Refreshed } from './refreshed.js';
+import { RefreshCache } from './refresh-cache.js';
 
 export interface ProviderAddress {
   readonly authority: string;
@@ -17,16 +17,16 @@ const MISS_MS = 30_000;
 
 /** What is known of a provider: its metadata and its keys. While it is away, what was known goes on. */
 export class ProviderConnection {
-  readonly #metadata: Refreshed<Configuration>;
-  readonly #keys: Refreshed<JWTVerifyGetKey>;
+  readonly #metadata: RefreshCache<Configuration>;
+  readonly #keys: RefreshCache<JWTVerifyGetKey>;
   #missedAt = 0;
 
   constructor(
     private readonly address: ProviderAddress,
     private readonly fetch: ProviderFetch,
   ) {
-    this.#metadata = new Refreshed(() => this.#discover(), METADATA_MS);
-    this.#keys = new Refreshed(() => this.#readKeys(), KEYS_MS);
+    this.#metadata = new RefreshCache(() => this.#discover(), METADATA_MS);
+    this.#keys = new RefreshCache(() => this.#readKeys(), KEYS_MS);
   }
 
   /** Its metadata, as it is known. Rejects with `unavailable`. */

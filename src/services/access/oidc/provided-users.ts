@@ -27,21 +27,24 @@ export async function providedUser(
   rules: RuleSet,
 ): Promise<StoredUser> {
   const { sub } = claims;
-  const email = textOf(claims['email']);
-  const name = textOf(claims['preferred_username']) ?? email ?? sub;
+  const email = findText(claims['email']);
+  const name = findText(claims['preferred_username']) ?? email ?? sub;
   const typed = name.replace(NOT_OF_NAMES, '').slice(0, 100) || 'user';
   return users.provided({
-    ...{ providerId: id, subject: sub, name: typed, displayName: textOf(claims['name']) ?? typed },
+    providerId: id,
+    subject: sub,
+    name: typed,
+    displayName: findText(claims['name']) ?? typed,
     email: email !== undefined && EMAIL.test(email) ? email : null,
-    roles: rolesOf(body, claims, rules),
-    tenantId: body.tenantClaim === null ? undefined : (valuesOf(at(claims, body.tenantClaim))[0] ?? null),
+    roles: listRoles(body, claims, rules),
+    tenantId: body.tenantClaim === null ? undefined : (readValues(at(claims, body.tenantClaim))[0] ?? null),
   });
 }
 
 /** Roles by the mapping, those that exist; undefined when the provider maps none. */
-function rolesOf({ roleClaim, roleMapping }: OidcProvider, claims: ProviderClaims, rules: RuleSet) {
+function listRoles({ roleClaim, roleMapping }: OidcProvider, claims: ProviderClaims, rules: RuleSet) {
   if (Object.keys(roleMapping).length === 0) return undefined;
-  const roles = valuesOf(at(claims, roleClaim)).flatMap((value) =>
+  const roles = readValues(at(claims, roleClaim)).flatMap((value) =>
     Object.hasOwn(roleMapping, value) ? [roleMapping[value]!] : [],
   );
   return [...new Set(roles)].filter((role) => rules.role(role)).sort();
@@ -51,7 +54,7 @@ function rolesOf({ roleClaim, roleMapping }: OidcProvider, claims: ProviderClaim
 export function filterClaims(claims: ProviderClaims): StoredUser['claims'] {
   const entries = Object.entries(claims)
     .filter(([type]) => !OF_TOKEN.has(type) && type.length <= MAX_TEXT)
-    .map(([type, value]) => [type, valuesOf(value)] as const)
+    .map(([type, value]) => [type, readValues(value)] as const)
     .filter(([, values]) => values.length > 0);
   return Object.fromEntries(entries.slice(0, MAX_CLAIMS));
 }
@@ -65,12 +68,12 @@ function at(claims: ProviderClaims, path: string): unknown {
   }, claims);
 }
 
-function valuesOf(value: unknown): string[] {
+function readValues(value: unknown): string[] {
   const values = Array.isArray(value) ? value.slice(0, MAX_VALUES) : [value];
-  return values.map(textOf).filter((text) => text !== undefined);
+  return values.map(findText).filter((text) => text !== undefined);
 }
 
-function textOf(value: unknown): string | undefined {
+function findText(value: unknown): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined;
   const text = String(value)
     .replace(/\p{Cc}|\p{Zl}|\p{Zp}/gu, ' ')

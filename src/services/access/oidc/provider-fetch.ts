@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { ACCESS_LIMITS } from '../../../core/access/limits.js';
 import { ApiError } from '../../../core/errors/errors.js';
-import type { AllowedHosts } from '../../../workers/storage/remote/allowed.js';
+import type { AllowedHosts } from '../../../workers/storage/remote/allowed-hosts.js';
 
 interface ProviderRequest {
   readonly method: string;

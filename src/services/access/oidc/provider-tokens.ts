@@ -27,8 +27,11 @@ export class ProviderTokens implements ForeignTokens {
     const connection = this.providers.connection(provider);
     const { issuer } = (await connection.configuration()).serverMetadata();
     const { payload } = await jwtVerify(token, connection.keyOf, {
-      ...{ issuer, audience: provider.body.clientId, algorithms: ASYMMETRIC },
-      ...{ clockTolerance: SKEW_SECONDS, requiredClaims: ['sub', 'exp'] },
+      issuer,
+      audience: provider.body.clientId,
+      algorithms: ASYMMETRIC,
+      clockTolerance: SKEW_SECONDS,
+      requiredClaims: ['sub', 'exp'],
     });
     const claims = payload as ProviderClaims;
     const user = await providedUser(provider, claims, this.users(), this.rules());

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
-import type { Sealing } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 import { ProviderConnection } from './connection.js';
 import type { ProviderFetch } from './provider-fetch.js';
 
@@ -43,7 +43,7 @@ export class OidcProviders {
 
   constructor(
     private readonly plain: DocumentStore,
-    private readonly sealing: Sealing,
+    private readonly sealing: StateCipher,
     private readonly fetch: ProviderFetch,
     private readonly settle: () => Promise<void>,
   ) {

@@ -5,7 +5,7 @@ import { ApiError } from '../../../core/errors/errors.js';
 import type { DocumentStore } from '../../../stores/state/documents.js';
 import type { Sessions } from '../identity/sessions.js';
 import type { Users } from '../identity/users.js';
-import type { Sealing } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 import type { RuleSet } from '../rules/rules.js';
 import { findApiError } from './connection.js';
 import { filterClaims, type ProviderClaims, providedUser } from './provided-users.js';
@@ -18,7 +18,7 @@ const CALLBACK = '/account/callback';
 const KIND = 'sign-in secret';
 
 /** A sign-in that a browser has begun: in its cookie, encrypted. */
-interface Pending {
+interface PendingSignIn {
   readonly provider: string;
   readonly state: string;
   readonly nonce: string;
@@ -36,7 +36,7 @@ export interface Callback {
 export interface SignInDeps {
   readonly providers: OidcProviders;
   readonly documents: DocumentStore;
-  readonly sealing: Sealing;
+  readonly sealing: StateCipher;
   users(): Users;
   sessions(): Sessions;
   rules(): RuleSet;
@@ -58,7 +58,10 @@ export class SignIns {
     const state = `${provider.id}.${client.randomState()}`;
     const nonce = client.randomNonce();
     const url = client.buildAuthorizationUrl(configuration, {
-      ...{ redirect_uri: baseUrl + CALLBACK, scope: SCOPES, state, nonce },
+      redirect_uri: baseUrl + CALLBACK,
+      scope: SCOPES,
+      state,
+      nonce,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     });
@@ -94,17 +97,17 @@ export class SignIns {
     }).href;
   }
 
-  async #seal(pending: Pending): Promise<string> {
+  async #seal(pending: PendingSignIn): Promise<string> {
     return new EncryptJWT({ ...pending })
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
       .setExpirationTime(`${PENDING_SECONDS}s`)
       .encrypt(await this.#key());
   }
 
-  async #open(cookie: string): Promise<Pending | undefined> {
+  async #open(cookie: string): Promise<PendingSignIn | undefined> {
     try {
       const { payload } = await jwtDecrypt(cookie, await this.#key(), { requiredClaims: ['exp'] });
-      return payload as unknown as Pending;
+      return payload as unknown as PendingSignIn;
     } catch (error) {
       if (error instanceof errors.JOSEError) return undefined;
       throw error;
@@ -136,7 +139,7 @@ export class SignIns {
 async function exchange(
   configuration: Configuration,
   { code, state, iss }: Callback,
-  { nonce, verifier }: Pending,
+  { nonce, verifier }: PendingSignIn,
   redirect: string,
 ): Promise<ProviderClaims> {
   const client = await import('openid-client');

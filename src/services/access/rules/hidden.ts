@@ -26,7 +26,7 @@ export function hiddenBySettings(collection: Collection): HiddenParts {
   const { source, rule } = collection;
   const shown = new Set(source.fields.map(({ name }) => name));
   const fields = rule.stored.fields.map(({ name }) => name).filter((name) => !shown.has(name));
-  return { ...(rule.rows === undefined ? {} : { rows: hashOf(rule.rows) }), fields: fields.sort() };
+  return { ...(rule.rows === undefined ? {} : { rows: computeHash(rule.rows) }), fields: fields.sort() };
 }
 
 /**
@@ -34,10 +34,10 @@ export function hiddenBySettings(collection: Collection): HiddenParts {
  * the other one hides.
  */
 export function hidesAtMost(now: HiddenParts, then: HiddenParts): boolean {
-  return (now.rows === undefined || now.rows === then.rows) && hidesFieldsOf(now, then);
+  return (now.rows === undefined || now.rows === then.rows) && hidesFields(now, then);
 }
 
-const hidesFieldsOf = (now: HiddenParts, then: HiddenParts) =>
+const hidesFields = (now: HiddenParts, then: HiddenParts) =>
   now.fields.every((name) => then.fields.includes(name));
 
 /**
@@ -54,7 +54,7 @@ export function hidesByChoice(
   const isChosen = (member: keyof HidingSettings) =>
     present[member] !== null && chosen?.[member] === present[member];
   const showsRows = now.rows === undefined || now.rows === own.rows || isChosen('filter');
-  return showsRows && (hidesFieldsOf(now, own) || isChosen('fields'));
+  return showsRows && (hidesFields(now, own) || isChosen('fields'));
 }
 
 /** Settings that hide something, by hashes. Null for those that hide nothing. */
@@ -66,11 +66,11 @@ export interface HidingSettings {
 export function hidingSettings({ filter, fields = [] }: LayerSettings): Required<HidingSettings> {
   const hidden = fields.filter((one) => one.hidden).map(({ name }) => name);
   return {
-    filter: filter ? hashOf([filter.language, filter.expression]) : null,
-    fields: hidden.length > 0 ? hashOf(hidden.sort()) : null,
+    filter: filter ? computeHash([filter.language, filter.expression]) : null,
+    fields: hidden.length > 0 ? computeHash(hidden.sort()) : null,
   };
 }
 
-function hashOf(value: unknown): string {
+function computeHash(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 }

@@ -7,7 +7,7 @@ import {
   SERVICE,
 } from '../../../core/access/access.js';
 import type { LayerSettings } from '../../../core/catalog/layer-settings.js';
-import type { Sealing } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 import type { RememberedSources } from './remembered-sources.js';
 
 /** Other collections of a table or file when its layer was restricted, by the identities of tables and files. */
@@ -122,13 +122,13 @@ export const hides = ({ filter, fields = [], enabled }: LayerSettings): boolean 
   filter !== undefined || enabled === false || fields.some(({ hidden }) => hidden);
 
 /** Returns the text of the marker file. */
-export function writeMarker(marker: Marker, sealing: Sealing): string {
+export function writeMarker(marker: Marker, sealing: StateCipher): string {
   const text = JSON.stringify(marker);
   return `${JSON.stringify({ marker, seal: sealing.authenticate(text, USE) }, null, 2)}\n`;
 }
 
 /** Undefined if the text is not a marker. */
-export function readMarker(text: string, sealing: Sealing): SealedMarker | undefined {
+export function readMarker(text: string, sealing: StateCipher): SealedMarker | undefined {
   try {
     const { marker, seal } = JSON.parse(text) as { marker: Marker; seal: string };
     const isSound =

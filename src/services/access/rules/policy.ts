@@ -245,7 +245,7 @@ function rowFilter(
 ): Expression | undefined | 'unsatisfiable' {
   const byRole = new Map<string, Expression[]>();
   for (const policy of policies) {
-    const passes = passesOf(principal, collection, policy);
+    const passes = buildPassCondition(principal, collection, policy);
     // A column was dropped, renamed or is of another type: the layer closes, it never opens.
     if (passes === undefined) return 'unsatisfiable';
     byRole.set(policy.role, [...(byRole.get(policy.role) ?? []), passes]);
@@ -257,18 +257,18 @@ function rowFilter(
 }
 
 /** What a row must pass by one policy; undefined when the collection does not fit the policy. */
-function passesOf(
+function buildPassCondition(
   { claims = {} }: Principal,
   collection: VectorCollection,
   policy: RowPolicy,
 ): Expression | undefined {
   const { filter, claimType } = policy;
-  const field = fieldOf(policy, collection);
+  const field = findField(policy, collection);
   if (field === 'unusable') return undefined;
   const own = field && condition(policy, field, claimValues(claims, claimType ?? ''));
   if (!filter) return own;
   try {
-    const passes = buildRowFilter(filter, collection, claims, scalarOf);
+    const passes = buildRowFilter(filter, collection, claims, findScalar);
     return and(own, passes) ?? ALL_FEATURES;
   } catch (error) {
     if (error instanceof Cql2Error) return undefined;
@@ -277,7 +277,7 @@ function passesOf(
 }
 
 /** The attribute of a policy that has one. */
-function fieldOf({ attribute }: RowPolicy, { source }: VectorCollection): Field | undefined | 'unusable' {
+function findField({ attribute }: RowPolicy, { source }: VectorCollection): Field | undefined | 'unusable' {
   if (attribute === null) return undefined;
   const field = source.fields.find(({ name }) => name === attribute);
   return field && COMPARABLE.has(field.type) ? field : 'unusable';
@@ -289,7 +289,7 @@ function condition(
   values: readonly string[],
 ): Expression {
   if (comparison === 'equals' && values.length !== 1) return NO_FEATURES;
-  const scalars = [...new Set(values.map((value) => scalarOf(field, value)))];
+  const scalars = [...new Set(values.map((value) => findScalar(field, value)))];
   return equalsAny(
     attribute!,
     scalars.filter((value) => value !== undefined),
@@ -297,7 +297,7 @@ function condition(
 }
 
 /** The value of a claim as the field has it; undefined when it cannot be one of its values. */
-function scalarOf({ type }: Field, text: string): Scalar | undefined {
+function findScalar({ type }: Field, text: string): Scalar | undefined {
   // Texts beside instants are read as instants.
   if (type === 'string' || type === 'date' || type === 'date-time') return text;
   if (type === 'boolean') return text === 'true' || text === 'false' ? text === 'true' : undefined;
@@ -317,7 +317,7 @@ export function isLost({ layer, attribute }: FieldMask, { source }: VectorCollec
 
 /** Whether the rows of a collection can be told by a policy. */
 export function isUsable(policy: RowPolicy, collection: VectorCollection): boolean {
-  if (fieldOf(policy, collection) === 'unusable') return false;
+  if (findField(policy, collection) === 'unusable') return false;
   try {
     if (policy.filter) requireFilter(policy.filter, collection);
     return true;
@@ -336,7 +336,7 @@ function fieldsBehind(
   const masks = new Map<string, Mask>();
   for (const field of source.fields) {
     const own = policies.filter(({ attribute }) => attribute === field.name);
-    const mask = own.length === 0 ? undefined : maskOf(field, own, key);
+    const mask = own.length === 0 ? undefined : findMask(field, own, key);
     if (own.length === 0) fields.push(field.name);
     else if (mask) masks.set(field.name, mask);
   }
@@ -344,7 +344,11 @@ function fieldsBehind(
 }
 
 /** Of several policies the one that leaves least; undefined: the field is hidden, as is one that cannot be treated so. */
-function maskOf({ type }: Field, policies: readonly FieldMask[], key: string | undefined): Mask | undefined {
+function findMask(
+  { type }: Field,
+  policies: readonly FieldMask[],
+  key: string | undefined,
+): Mask | undefined {
   const treatments = policies.map(({ treatment = 'hide' }) => treatment);
   const treatment = TREATMENTS.find((one) => treatments.includes(one));
   if (treatment === undefined || treatment === 'hide' || !isTreatable(type, treatment)) return undefined;

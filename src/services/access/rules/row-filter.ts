@@ -27,7 +27,7 @@ const MAX_TREES = 20_000;
 const trees = boundedCache<string, { readonly tree: Expression }>(MAX_TREES);
 
 /** Throws `Cql2Error`. */
-function treeOf(text: string): Expression {
+function parseTree(text: string): Expression {
   const entry = trees.get(text);
   if (entry) return entry.tree;
   const tree = parseText(text);
@@ -38,8 +38,8 @@ function treeOf(text: string): Expression {
 /** Types of the claims that a filter asks for. Throws `Cql2Error`. */
 export function claimsIn(text: string): string[] {
   const types: string[] = [];
-  visit(treeOf(text), (operand) => {
-    const type = claimOf(operand);
+  visit(parseTree(text), (operand) => {
+    const type = findClaim(operand);
     if (type !== undefined) types.push(type);
   });
   return types;
@@ -48,7 +48,7 @@ export function claimsIn(text: string): string[] {
 /** Throws `Cql2Error` for a filter that cannot be of this collection, whatever is claimed. */
 export function requireFilter(text: string, { source }: VectorCollection): void {
   const sample = (field: Field | undefined): Scalar[] => [SAMPLES[field?.type ?? 'string'] ?? 'x'];
-  const tree = bound(treeOf(text), comparedIn(source), (_type, field) => sample(field));
+  const tree = bound(parseTree(text), comparedIn(source), (_type, field) => sample(field));
   if (tree !== undefined) check(tree, { ...source, filterCrs: CRS84 });
 }
 
@@ -71,7 +71,7 @@ export function buildRowFilter(
   claims: Readonly<Record<string, readonly string[]>>,
   scalarOf: (field: Field, text: string) => Scalar | undefined,
 ): Expression {
-  const tree = bound(treeOf(text), comparedIn(source), (type, field) => {
+  const tree = bound(parseTree(text), comparedIn(source), (type, field) => {
     const values = claimValues(claims, type);
     const scalars = values.map((value) => (field ? scalarOf(field, value) : value));
     return scalars.filter((value) => value !== undefined);
@@ -108,7 +108,7 @@ function boundOperand(
 ): Operand | undefined {
   if (isScalar(operand)) return operand;
   if (Array.isArray(operand)) return boundList(operand as readonly Operand[], field, fields, valuesOf);
-  const type = claimOf(operand);
+  const type = findClaim(operand);
   if (type !== undefined) {
     const values = valuesOf(type, field);
     return values.length === 1 ? values[0] : undefined;
@@ -125,7 +125,7 @@ function boundList(
 ): Operand | undefined {
   const members: Operand[] = [];
   for (const member of list) {
-    const type = claimOf(member);
+    const type = findClaim(member);
     const values =
       type === undefined ? [boundOperand(member, field, fields, valuesOf)] : distinct(valuesOf(type, field));
     if (values.length === 0) return undefined;
@@ -151,7 +151,7 @@ function fieldBeside(operands: readonly Operand[], fields: readonly Field[]): Fi
   return undefined;
 }
 
-function claimOf(operand: Operand): string | undefined {
+function findClaim(operand: Operand): string | undefined {
   if (typeof operand !== 'object' || !('op' in operand)) return undefined;
   const { op, args } = operand as Call;
   if (op.toLowerCase() !== CLAIM) return undefined;
@@ -165,5 +165,6 @@ function visit(operand: Operand, use: (operand: Operand) => void): void {
   use(operand);
   if (typeof operand !== 'object') return;
   if (Array.isArray(operand)) for (const member of operand as readonly Operand[]) visit(member, use);
-  else if ('op' in operand && claimOf(operand) === undefined) for (const arg of operand.args) visit(arg, use);
+  else if ('op' in operand && findClaim(operand) === undefined)
+    for (const arg of operand.args) visit(arg, use);
 }

@@ -17,7 +17,7 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import type { DocumentStore, StoredDocument } from '../../../stores/state/documents.js';
 import type { Announcements } from '../../cluster/announcements.js';
 import { HashKey } from '../keys/hash-key.js';
-import type { Sealing } from '../keys/sealing.js';
+import type { StateCipher } from '../keys/state-cipher.js';
 import type { HiddenParts, HidingSettings } from './hidden.js';
 import { type LostRestrictions, NOTHING_LOST, type RuleDocuments, serviceAccessId } from './marker.js';
 import { claimsIn } from './row-filter.js';
@@ -106,9 +106,9 @@ export class RuleSet {
     this.#defaultAccess = rules.defaultAccess ?? OPEN_ACCESS;
     this.lost = rules.lost ?? NOTHING_LOST;
     this.hashKey = rules.hashKey;
-    this.claimTypes = [...new Set(rules.rows.flatMap(claimsOf))].sort();
+    this.claimTypes = [...new Set(rules.rows.flatMap(listClaims))].sort();
     const isListed = ({ filter, comparison }: RowPolicy) => !filter && comparison === 'in';
-    this.exactClaimTypes = new Set(rules.rows.filter((policy) => !isListed(policy)).flatMap(claimsOf));
+    this.exactClaimTypes = new Set(rules.rows.filter((policy) => !isListed(policy)).flatMap(listClaims));
     this.limitingRoles = new Set([...rules.rows, ...rules.masks].map(({ role }) => role));
   }
 
@@ -192,7 +192,7 @@ export class RuleSet {
 }
 
 /** Types of the claims that a policy looks at. */
-function claimsOf({ claimType, filter }: RowPolicy): string[] {
+function listClaims({ claimType, filter }: RowPolicy): string[] {
   const types = claimType === null ? [] : [claimType];
   try {
     return filter ? [...types, ...claimsIn(filter)] : types;
@@ -257,7 +257,7 @@ export class AccessRules {
   constructor(
     documents: DocumentStore,
     announcements: Pick<Announcements, 'on'>,
-    sealing: Sealing,
+    sealing: StateCipher,
     private readonly options: RuleOptions = {},
   ) {
     this.#documents = documents;

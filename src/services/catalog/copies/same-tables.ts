@@ -22,9 +22,9 @@ export async function findSameTable<T extends PlacedTable>(
   others: readonly T[],
 ): Promise<T[]> {
   const namesakes = others.filter(({ schema, table }) => schema === one.schema && table === one.table);
-  const place = placeOf(one);
+  const place = formatPlace(one);
   const elsewhere = new Map(
-    namesakes.filter((other) => placeOf(other) !== place).map((other) => [placeOf(other), other]),
+    namesakes.filter((other) => formatPlace(other) !== place).map((other) => [formatPlace(other), other]),
   );
   if (elsewhere.size === 0) return namesakes;
   const own = await identify(pools, one);
@@ -34,7 +34,7 @@ export async function findSameTable<T extends PlacedTable>(
     if (!own || !identities || identities.some((text) => own.includes(text))) same.add(key);
   };
   await Promise.all([...elsewhere].map(compare));
-  return namesakes.filter((other) => placeOf(other) === place || same.has(placeOf(other)));
+  return namesakes.filter((other) => formatPlace(other) === place || same.has(formatPlace(other)));
 }
 
 /** Undefined where the database does not answer. */
@@ -48,7 +48,7 @@ async function identify(pools: Pools, { schema, table, url }: PlacedTable): Prom
 }
 
 /** Returns a text that is the same for two URLs of one address, whoever signs in. */
-function placeOf({ shownUrl }: PlacedTable): string {
+function formatPlace({ shownUrl }: PlacedTable): string {
   if (!URL.canParse(shownUrl)) return shownUrl;
   const { hostname, port, pathname, searchParams } = new URL(shownUrl);
   const host = hostname.toLowerCase();

@@ -66,7 +66,10 @@ export class Inspections {
     const former: SourceInspections = this.#isFirst && files ? await files.read(source) : new Map();
     if (former.size > 0) this.#written.add(source);
     return new SourceInspection({
-      ...{ pools, former, now: this.#now, states: files && this.#states },
+      pools,
+      former,
+      now: this.#now,
+      states: files && this.#states,
       noteUnsaved: (inspection) => {
         this.#unwritten.set(source, inspection);
         if (!this.#isFirst) this.#plan();

@@ -7,7 +7,7 @@ import type { MakeCollection } from '../publish/collections.js';
 import { readFileSource, readTableDrafts } from '../publish/files.js';
 import { findFiles, type SourceFile } from '../publish/find.js';
 import { RASTER, TABLES } from '../publish/formats.js';
-import type { CollectionDraft, Found, PublishDeps, Unplaced } from '../publish/source.js';
+import type { CollectionDraft, Found, PublishDeps, UnplacedData } from '../publish/source.js';
 
 /** A change of what sources hold. */
 export interface SourceChange {
@@ -17,7 +17,7 @@ export interface SourceChange {
   readonly table?: string;
 }
 
-interface Reading {
+interface SourceRead {
   readonly contents: Found;
   /** Changes with the file and with what is stated of it; empty for sources that are no files. */
   readonly tag: string;
@@ -29,13 +29,13 @@ interface Reading {
 
 /** What each source held when it was read last, so that a change of one source opens no other. */
 export class SourceReadings {
-  readonly #readings = new Map<string, Reading>();
+  readonly #readings = new Map<string, SourceRead>();
   /** Sources that were read, also those that could not be opened. */
   readonly #tried = new Set<string>();
   /** The files of the sources when they were last searched for, by the sources. */
   readonly #files = new Map<string, readonly SourceFile[]>();
 
-  get(source: string): Reading | undefined {
+  get(source: string): SourceRead | undefined {
     return this.#readings.get(source);
   }
 
@@ -44,7 +44,7 @@ export class SourceReadings {
   }
 
   /** A reading that started before the one that is kept is not. */
-  set(source: string, reading: Reading): void {
+  set(source: string, reading: SourceRead): void {
     this.#tried.add(source);
     const kept = this.#readings.get(source);
     if (kept && kept.order > reading.order) return;
@@ -125,10 +125,10 @@ export class SourceReader {
     const change = this.#changes?.get(path);
     if (former && change === undefined) {
       const isCompared = this.#comparesFiles || this.#isOwn(path);
-      const isSame = () => !former.contents.dependsOnOthers && former.tag === tagOf(file, deps);
+      const isSame = () => !former.contents.dependsOnOthers && former.tag === buildTag(file, deps);
       if (!isCompared || isSame()) return former.contents;
     }
-    const tag = tagOf(file, deps);
+    const tag = buildTag(file, deps);
     if (former && change instanceof Set && isTableFile(path) && former.contents.collections.length > 0) {
       const found = await this.#readTables(former.contents, path, [...change], deps);
       if (found.collections.length > 0) return this.#keep(path, found, tag);
@@ -149,7 +149,7 @@ export class SourceReader {
   }
 
   /** What was read of a source, where not everything is read again. */
-  #formerOf(source: string): Reading | undefined {
+  #formerOf(source: string): SourceRead | undefined {
     const former = this.#changes && this.readings.get(source);
     return former?.isStale ? undefined : former;
   }
@@ -212,7 +212,7 @@ const isTableFile = (path: string) => TABLES.has(extname(path).toLowerCase());
 const BESIDE_RASTERS = ['.ovr', '.msk', '.aux.xml'];
 
 /** Changes with a file and with what is stated of it. Empty for a file that is not there. */
-function tagOf({ path, version }: SourceFile, deps: PublishDeps): string {
+function buildTag({ path, version }: SourceFile, deps: PublishDeps): string {
   try {
     const beside = RASTER.has(extname(path).toLowerCase())
       ? fileState(
@@ -229,7 +229,7 @@ function tagOf({ path, version }: SourceFile, deps: PublishDeps): string {
 /** Collections of the same ids are the same objects: what edits made of one is found by it. */
 function memoized(found: Found): Found {
   const drafts = new Map(found.collections.map((draft) => [draft, withMemory(draft)]));
-  const unplaced = found.unplaced?.map((one): Unplaced => {
+  const unplaced = found.unplaced?.map((one): UnplacedData => {
     const placed = new Map<string, Promise<CollectionDraft>>();
     return {
       ...one,

@@ -13,7 +13,7 @@ import {
 import type { TableCheck } from '../../../core/tasks/table-tasks.js';
 import { canonicalDigits, toDouble, toInt64, writeDigits } from '../../../core/values/exact-number.js';
 import { stringifyExactly } from '../../../core/values/json.js';
-import { permanentRows } from './settled.js';
+import { permanentRows } from './effective-collection.js';
 
 /** Whether the settings of a layer still fit its data. */
 export function checkLayer(

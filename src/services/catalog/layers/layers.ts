@@ -11,7 +11,7 @@ import type { DocumentStore } from '../../../stores/state/documents.js';
 import type { Announcements } from '../../cluster/announcements.js';
 import type { Catalog } from '../catalog.js';
 import { Measurements } from '../visible-facts.js';
-import { settled } from './settled.js';
+import { settled } from './effective-collection.js';
 
 /** Kinds of the documents that settings are kept in. */
 export const LAYER_KIND = 'layer settings';
@@ -37,7 +37,7 @@ interface Subject {
   readonly id: string;
 }
 
-interface Settled {
+interface EffectiveCollection {
   readonly of: Collection;
   readonly settings: LayerSettings;
   readonly service: ServiceSettings;
@@ -58,7 +58,7 @@ export class Layers {
   /** Counts what was measured. */
   #facts = 0;
   /** What collections have become, by id. */
-  readonly #settled = new Map<string, Settled>();
+  readonly #settled = new Map<string, EffectiveCollection>();
 
   constructor(deps: LayersDeps) {
     this.#deps = deps;

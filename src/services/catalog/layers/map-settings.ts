@@ -3,9 +3,14 @@ import { LIMITS } from '../../../core/kit/limits.js';
 import { CATALOG_LIMITS } from '../limits.js';
 
 const DEFAULTS: MapSettings = {
-  ...{ maxImageWidth: LIMITS.mapSide, maxImageHeight: LIMITS.mapSide },
-  ...{ defaultImageWidth: CATALOG_LIMITS.mapSideDefault, defaultImageHeight: CATALOG_LIMITS.mapSideDefault },
-  ...{ defaultDpi: 96, defaultFormat: 'png', defaultTransparent: true, maxFeaturesPerLayer: 0 },
+  maxImageWidth: LIMITS.mapSide,
+  maxImageHeight: LIMITS.mapSide,
+  defaultImageWidth: CATALOG_LIMITS.mapSideDefault,
+  defaultImageHeight: CATALOG_LIMITS.mapSideDefault,
+  defaultDpi: 96,
+  defaultFormat: 'png',
+  defaultTransparent: true,
+  maxFeaturesPerLayer: 0,
 };
 
 /** How maps are made, with what the settings leave open. */

@@ -2,7 +2,7 @@ import { hasFeatures } from '../../../core/catalog/abilities.js';
 import {
   CatalogSnapshot,
   type Collection,
-  type Quarantined,
+  type QuarantineEntry,
   type TileSettings,
 } from '../../../core/catalog/collection.js';
 import { withSettings } from './index.js';
@@ -12,7 +12,7 @@ export interface CatalogLayers {
   readonly collections: readonly Collection[];
   /** Their ids, and those of layers that are switched off: no source gets them. */
   readonly ids: ReadonlySet<string>;
-  readonly quarantined: readonly Quarantined[];
+  readonly quarantined: readonly QuarantineEntry[];
 }
 
 export const NO_LAYERS: CatalogLayers = { collections: [], ids: new Set(), quarantined: [] };
@@ -35,7 +35,7 @@ export function withLayers(
 }
 
 /** Whether a finding is about the table of a layer, which is published with what the table does not say, as its SRID. */
-function isOf(layer: Collection, { path, layer: name, isUnread }: Quarantined): boolean {
+function isOf(layer: Collection, { path, layer: name, isUnread }: QuarantineEntry): boolean {
   if (isUnread || name === undefined || !hasFeatures(layer)) return false;
   const { schema, table } = layer.source;
   return path === layer.file && name === `${schema}.${table}`;

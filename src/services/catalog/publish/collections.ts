@@ -26,7 +26,7 @@ export function vectorCollection(
 ): MakeCollection {
   const storageCrs = crsOfData(layer.source.crs);
   const { extent84, extent } = layer;
-  const warning = [note ?? warningOf(layer), ...(layer.remarks ?? [])]
+  const warning = [note ?? findWarning(layer), ...(layer.remarks ?? [])]
     .filter((text) => text !== undefined)
     .join(' ');
   // What is served of a foreign file is a copy: edits of it would never reach the file.
@@ -143,7 +143,7 @@ function crsOfData(text: string): Crs {
 const NOT_FINITE = 1e308;
 
 /** What people must know of the coordinates of a layer. */
-function warningOf({ extent84, beyond }: VectorLayerInfo): string | undefined {
+function findWarning({ extent84, beyond }: VectorLayerInfo): string | undefined {
   const box = beyond ?? (extent84 && !liesOnGlobe(extent84) ? extent84 : undefined);
   if (!box) return undefined;
   if (box.some((side) => Math.abs(side) >= NOT_FINITE))

@@ -47,13 +47,13 @@ export function parseUrlPlace(url: string): DataPlace {
   const { protocol, port, hostname, pathname } = new URL(url);
   const [, bucket] = /^(.+)\.s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(hostname) ?? [];
   const isAws = bucket !== undefined || /^s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.test(hostname);
-  const host = isAws ? 's3.amazonaws.com' : hostOf(hostname);
+  const host = isAws ? 's3.amazonaws.com' : chooseHost(hostname);
   const isDefault = port === '' || port === (protocol === 'http:' ? '80' : '443');
   const path = decode(`${bucket === undefined ? '' : `/${bucket}`}${pathname}`).replace(/\/+$/, '');
   return { path: `url://${host}${isDefault ? '' : `:${port}`}${path}` };
 }
 
-const hostOf = (hostname: string) =>
+const chooseHost = (hostname: string) =>
   /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname) ? 'localhost' : hostname.replace(/\.$/, '');
 
 /** A key can be escaped in several ways. */

@@ -24,7 +24,7 @@ export async function readDatabase(url: string, deps: PublishDeps): Promise<Foun
     const columns = countBy(layers, fullName);
     for (const layer of layers) {
       try {
-        contents.collections.push(draftOf(layer, columns, path));
+        contents.collections.push(buildDraft(layer, columns, path));
       } catch (error) {
         const { schema, table } = layer.source as PostgisSource;
         contents.quarantined.push({ path, layer: `${schema}.${table}`, reason: (error as Error).message });
@@ -73,18 +73,18 @@ function fullName({ source }: VectorLayerInfo): string {
 }
 
 /** A table with several geometry columns makes several collections. */
-function draftOf(
+function buildDraft(
   layer: VectorLayerInfo,
   columns: ReadonlyMap<string, number>,
   path: string,
 ): CollectionDraft {
   const { schema, table, geometryColumn } = layer.source as PostgisSource;
   const name = columns.get(fullName(layer))! > 1 ? `${table}_${geometryColumn}` : table;
-  return { name, group: schema, make: vectorCollection(layer, path, versionsOf(layer)) };
+  return { name, group: schema, make: vectorCollection(layer, path, buildVersions(layer)) };
 }
 
 /** Rows change unseen; the definition does not, and each time it is read counts as a change of the rows. */
-function versionsOf({ source }: VectorLayerInfo): Versions {
+function buildVersions({ source }: VectorLayerInfo): Versions {
   const { database, ...definition } = source as PostgisSource;
   const text = `${withoutPassword(database)}${JSON.stringify(definition)}`;
   const origin = createHash('sha1').update(text).digest('hex').slice(0, 12);

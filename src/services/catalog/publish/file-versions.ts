@@ -110,7 +110,7 @@ export class FileVersions {
   }
 }
 
-const currentState = (path: string) => fileState(path, companionsOf(path));
+const currentState = (path: string) => fileState(path, listCompanions(path));
 
 /** Endings of the other files of a format of several. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
@@ -120,7 +120,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Files that are read with a file. */
-function companionsOf(path: string): string[] {
+function listCompanions(path: string): string[] {
   const extension = extname(path).toLowerCase();
   if (TABLES.has(extension)) return [`${path}-wal`];
   if (isCsv(path)) return [`${path}.cpg`, ...listSidecars(path)];

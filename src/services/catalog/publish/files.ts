@@ -124,7 +124,7 @@ async function readFeatureTables(
   };
   const layers = await inspect(stated);
   const contents: Found = { collections: [], quarantined: [], unplaced: [] };
-  const draftOf = (layer: VectorLayerInfo, note?: string): CollectionDraft => {
+  const buildDraft = (layer: VectorLayerInfo, note?: string): CollectionDraft => {
     const name = collectionName(layer);
     const versions = versionsIn(version, layer);
     const make = vectorCollection(layer, file, versions, note);
@@ -134,7 +134,7 @@ async function readFeatureTables(
     const name = collectionName(layer);
     try {
       const note = layer.takenFor === 'plane' ? planeNote(layer, file) : undefined;
-      const draft = draftOf(layer, note);
+      const draft = buildDraft(layer, note);
       contents.collections.push(draft);
       if (note === undefined || !layer.extent) continue;
       const { table } = layer.source;
@@ -146,7 +146,7 @@ async function readFeatureTables(
           const [again] = (await inspect({ ...stated, [table]: crs })).filter(
             ({ source }) => source.table === table,
           );
-          return draftOf(again!, guessed);
+          return buildDraft(again!, guessed);
         },
       });
     } catch (error) {

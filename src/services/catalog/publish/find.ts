@@ -21,15 +21,15 @@ export interface SourceFile {
 /** Every file that can be published below the given files and folders, without the data folder of this or another server. */
 export async function findFiles(paths: readonly string[], dataDir?: string): Promise<SourceFile[]> {
   const files: SourceFile[] = [];
-  const search = { files, dataDir: dataDir === undefined ? undefined : await rootOf(dataDir) };
+  const search = { files, dataDir: dataDir === undefined ? undefined : await loadRoot(dataDir) };
   // A folder named twice, or below another one, is published once.
-  for (const path of paths) await walk(resolve(path), 0, { ...search, root: await rootOf(path) });
+  for (const path of paths) await walk(resolve(path), 0, { ...search, root: await loadRoot(path) });
   if (files.length >= MAX_FILES)
     files.push({ path: resolve(paths[0]!), problem: `Only the first ${MAX_FILES} files are published.` });
   return [...new Map(files.map((file) => [file.path, file])).values()];
 }
 
-async function rootOf(path: string): Promise<string> {
+async function loadRoot(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path));
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { SERVICE } from '../../../core/access/access.js';
-import type { Collection, Quarantined } from '../../../core/catalog/collection.js';
+import type { Collection, QuarantineEntry } from '../../../core/catalog/collection.js';
 import type { LayerAbout } from '../../../core/catalog/layer-settings.js';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { withoutPassword } from '../../../core/sources/database-url.js';
@@ -44,7 +44,7 @@ interface Shown {
   collection?: Collection;
 }
 
-interface Connected {
+interface ConnectionUrl {
   stored: StoredConnection;
   url: string;
   /** Why it has no password. */
@@ -57,7 +57,7 @@ interface Connected {
  */
 export class LayerDisplay {
   readonly #layers = new Map<string, Shown>();
-  readonly #connections = new Map<string, Connected>();
+  readonly #connections = new Map<string, ConnectionUrl>();
   readonly #deps: LayerDisplayDeps;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -103,10 +103,11 @@ export class LayerDisplay {
   async #takeConnection(stored: StoredConnection): Promise<void> {
     const { connections } = this.#deps;
     const connected = await connections.urlOf(stored).then(
-      (url): Connected => ({ stored, url }),
+      (url): ConnectionUrl => ({ stored, url }),
       // Its layers are there, and answer that the database does not.
-      (error: unknown): Connected => ({
-        ...{ stored, url: connections.publicUrlOf(stored) },
+      (error: unknown): ConnectionUrl => ({
+        stored,
+        url: connections.publicUrlOf(stored),
         problem: (error as Error).message,
       }),
     );
@@ -129,7 +130,7 @@ export class LayerDisplay {
 
   #show(): void {
     const collections: Collection[] = [];
-    const quarantined: Quarantined[] = [];
+    const quarantined: QuarantineEntry[] = [];
     for (const shown of this.#layers.values()) {
       const { stored, problem } = shown;
       const connected = this.#connections.get(stored.body.connectionId);
@@ -151,7 +152,7 @@ export class LayerDisplay {
     this.#deps.connect(active.map(({ url }) => url).filter((url) => used.has(withoutPassword(url))));
   }
 
-  #finding({ stored }: Shown, { url }: Connected, reason: string): Quarantined {
+  #finding({ stored }: Shown, { url }: ConnectionUrl, reason: string): QuarantineEntry {
     const { schema, table } = stored.body.choice;
     return { path: withoutPassword(url), layer: `${stored.id} (${schema}.${table})`, reason };
   }
@@ -269,11 +270,11 @@ export function layerCollection(
     ...(serviceName === SERVICE ? {} : { service: serviceName }),
     title: layerName,
     description: description ?? collection.description,
-    about: aboutOf(body),
+    about: buildAbout(body),
   };
 }
 
-function aboutOf(layer: PublishedLayer): LayerAbout {
+function buildAbout(layer: PublishedLayer): LayerAbout {
   const { license, licenseUrl, attribution, publisher, sourceUrl } = layer;
   const words = Object.entries({ license, licenseUrl, attribution, publisher, sourceUrl });
   return Object.fromEntries(words.filter(([, text]) => text !== null && text !== ''));

@@ -126,12 +126,16 @@ export class PublishedLayers {
     // Rules name layers by their ids or their numbers.
     if (/^\d+$/.test(id))
       return {
-        ...{ code: 'layer-name', severity: 'error' as const, actual: id },
+        code: 'layer-name',
+        severity: 'error' as const,
+        actual: id,
         message: `The name '${id}' could be the number of another layer. Add a letter to it.`,
       };
     return (await this.#isTaken(id))
       ? {
-          ...{ code: 'layer-name', severity: 'error' as const, actual: id },
+          code: 'layer-name',
+          severity: 'error' as const,
+          actual: id,
           message: `The name is taken: there is a collection '${id}' already.`,
         }
       : { code: 'layer-name', severity: 'pass', message: `The collection is called ${id}.`, actual: id };
@@ -274,7 +278,9 @@ export class PublishedLayers {
       const { schema, table } = body.choice;
       return {
         layer: { id, layerId: body.layerId, service: body.serviceName },
-        ...{ schema, table, shownUrl: connections.publicUrlOf(connection) },
+        schema,
+        table,
+        shownUrl: connections.publicUrlOf(connection),
         url: () => connections.urlOf(connection),
       };
     });

@@ -1,4 +1,4 @@
-import type { AwaitedCollection, Collection, Quarantined } from '../../../core/catalog/collection.js';
+import type { AwaitedCollection, Collection, QuarantineEntry } from '../../../core/catalog/collection.js';
 import { countBy } from '../../../core/features/count-by.js';
 import { createCollectionId } from '../../kit/slug.js';
 import type { CollectionDraft } from './source.js';
@@ -54,7 +54,7 @@ export async function assignIds(
   given = new GivenNames(),
 ): Promise<Collection[]> {
   const holders = new Map(
-    drafts.filter((draft) => !given.get(draft)).map((draft) => [draft, holderOf(draft)] as const),
+    drafts.filter((draft) => !given.get(draft)).map((draft) => [draft, formatHolder(draft)] as const),
   );
   const searched = holders.size > MAX_SEARCHED ? undefined : [...holders.values()];
   const held = holders.size === 0 ? new Map<string, KnownName>() : await findNames(searched);
@@ -75,7 +75,7 @@ export async function assignIds(
       const id = freeId(draft, (uses ??= countBy(drafts, (one) => given.slugOf(one))), names);
       names.add(id);
       // Only what changes is written.
-      name = { id, layerId: await layerIdOf(id, holders.get(draft) ?? holderOf(draft)) };
+      name = { id, layerId: await layerIdOf(id, holders.get(draft) ?? formatHolder(draft)) };
     }
     given.set(draft, name);
     collections.push(draft.make(name.id, name.layerId));
@@ -85,15 +85,15 @@ export async function assignIds(
 
 /** The sources that could not be read, with the names of what they held before. */
 export async function withAwaited(
-  quarantined: readonly Quarantined[],
+  quarantined: readonly QuarantineEntry[],
   { layerIdOf, holders }: Pick<CollectionNames, 'layerIdOf' | 'holders'>,
-): Promise<Quarantined[]> {
+): Promise<QuarantineEntry[]> {
   if (!quarantined.some(({ isUnread }) => isUnread)) return [...quarantined];
   const collections = [...(await holders())].map(([holder, id]) => ({ id, ...parseHolder(holder) }));
-  const findAwaited = ({ path, layer }: Quarantined): Promise<AwaitedCollection[]> =>
+  const findAwaited = ({ path, layer }: QuarantineEntry): Promise<AwaitedCollection[]> =>
     Promise.all(
       collections
-        .filter((one) => one.file === path && (layer === undefined || namesOf(layer).includes(one.layer)))
+        .filter((one) => one.file === path && (layer === undefined || listNames(layer).includes(one.layer)))
         .map(async ({ id }) => ({ id, layerId: await layerIdOf(id) })),
     );
   return Promise.all(
@@ -114,7 +114,7 @@ function freeId(
 }
 
 /** The file or the database that a draft comes from, and its layer there. */
-function holderOf({ name, group, make }: CollectionDraft): string {
+function formatHolder({ name, group, make }: CollectionDraft): string {
   return JSON.stringify([make('', 0).file, group, name]);
 }
 
@@ -125,4 +125,4 @@ function parseHolder(holder: string): { file: string; layer: string } {
 }
 
 /** A column of geometries is a part of the name of its collection: `town.trees.crown` holds `trees_crown`. */
-const namesOf = (layer: string): string[] => [layer, layer.replace(/(\..*)\.([^.]*)$/, '$1_$2')];
+const listNames = (layer: string): string[] => [layer, layer.replace(/(\..*)\.([^.]*)$/, '$1_$2')];

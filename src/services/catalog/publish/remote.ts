@@ -45,7 +45,7 @@ async function readRaster(
   const source = { kind: 'remote', url } as const;
   const raster = await pools.run('raster.inspect', { source }, { deadlineMs: INSPECT_DEADLINE_MS });
   // A query may hold a signature.
-  return rasterCollection(raster, name, url.replace(/[?#].*$/, ''), versionOf(url, raster.revision));
+  return rasterCollection(raster, name, url.replace(/[?#].*$/, ''), computeVersion(url, raster.revision));
 }
 
 async function readArchive(
@@ -59,9 +59,9 @@ async function readArchive(
     throw new TaskFailure('source-unreadable', 'Only GeoTIFF and PMTiles are read over HTTP.');
   const options = { deadlineMs: INSPECT_DEADLINE_MS };
   const archive = await pools.run('vector.archive', { path: url, container: 'pmtiles' }, options);
-  return archiveCollection(archive, name, versionOf(url, archive.revision));
+  return archiveCollection(archive, name, computeVersion(url, archive.revision));
 }
 
-function versionOf(url: string, revision: string | undefined): string {
+function computeVersion(url: string, revision: string | undefined): string {
   return createHash('sha1').update(`${url}\u0000${revision}`).digest('hex').slice(0, 12);
 }

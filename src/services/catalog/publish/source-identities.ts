@@ -44,7 +44,7 @@ export class SourceIdentities {
         return;
       }
       const stats = await stat(file, { bigint: true }).catch(() => undefined);
-      if (stats) files.set(file, { versions, identity: numberOf(stats) });
+      if (stats) files.set(file, { versions, identity: formatNumber(stats) });
     });
     this.#files = files;
   }
@@ -69,7 +69,7 @@ export class SourceIdentities {
     if (!this.#hasNumber(file)) return undefined;
     // A file that was not there when it was learnt.
     const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-    return stats && numberOf(stats);
+    return stats && formatNumber(stats);
   }
 
   #hasNumber(file: string): boolean {
@@ -78,6 +78,6 @@ export class SourceIdentities {
 }
 
 /** Numbers of files are used again, and numbers of network devices change. Not every file system has birth times. */
-function numberOf({ dev, ino, birthtimeNs }: BigIntStats): string {
+function formatNumber({ dev, ino, birthtimeNs }: BigIntStats): string {
   return birthtimeNs > 0n ? `${ino} ${birthtimeNs}` : `${dev}/${ino}`;
 }

@@ -1,11 +1,11 @@
-import type { Quarantined } from '../../../core/catalog/collection.js';
+import type { QuarantineEntry } from '../../../core/catalog/collection.js';
 import type { Box } from '../../../core/geometry/box.js';
 import type { StatedCrs } from '../../../core/geometry/stated-crs.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { StacImagery } from '../../rasters/stac-imagery/searches.js';
 import type { Databases } from '../databases.js';
 import type { Inspections } from '../inspections/inspections.js';
-import type { Registered } from '../rasters/layers.js';
+import type { LayerRasters } from '../rasters/layers.js';
 import type { MakeCollection } from './collections.js';
 import type { CollectionNames, GivenNames } from './names.js';
 
@@ -23,7 +23,7 @@ export interface PublishDeps extends CollectionNames {
   /** Ids that were given to what is read. */
   given: GivenNames;
   /** Rasters that operators registered. */
-  registered(): Promise<Registered>;
+  registered(): Promise<LayerRasters>;
   /** Changes whenever a file does. Throws when there is none. */
   versionOf(path: string): string;
   /** What operators state of the CRS of files. */
@@ -45,7 +45,7 @@ export interface CollectionDraft {
 }
 
 /** Data whose place is not known. */
-export interface Unplaced {
+export interface UnplacedData {
   draft: CollectionDraft;
   file: string;
   /** In the units of its own plane. */
@@ -57,9 +57,9 @@ export interface Unplaced {
 /** What one source holds. */
 export interface Found {
   collections: CollectionDraft[];
-  quarantined: Quarantined[];
+  quarantined: QuarantineEntry[];
   /** Of the collections those that are in a plane of their own. */
-  unplaced?: Unplaced[];
+  unplaced?: UnplacedData[];
   /** Files that are part of a mosaic. */
   members?: string[];
   /** Other files belong to it, whose changes do not show in this one. */

@@ -27,7 +27,7 @@ export async function readStacApi(
         group: new URL(source.url).hostname,
         make: (id, layerId) => ({
           ...(make(id, layerId) as RasterCollection),
-          description: descriptionOf(imagery),
+          description: formatDescription(imagery),
         }),
       },
     ],
@@ -35,7 +35,7 @@ export async function readStacApi(
   };
 }
 
-function descriptionOf({ source, search, sample }: Imagery): string {
+function formatDescription({ source, search, sample }: Imagery): string {
   const { scenes, isCut, matched } = search;
   const all = isCut
     ? `the first ${scenes.length}${matched === undefined ? '' : ` of ${matched}`}`

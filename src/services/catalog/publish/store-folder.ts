@@ -16,7 +16,7 @@ export async function readStore(path: string): Promise<SourceFile> {
   try {
     await look(path, contents);
   } catch (error) {
-    if (error instanceof Refused) return { path, problem: error.message };
+    if (error instanceof FolderRefusal) return { path, problem: error.message };
     return { path, problem: 'The folder cannot be read.' };
   }
   return { path, version: contents.hash.digest('hex').slice(0, 12) };
@@ -27,19 +27,20 @@ interface Found {
   hash: ReturnType<typeof createHash>;
 }
 
-class Refused extends Error {}
+class FolderRefusal extends Error {}
 
 async function look(folder: string, contents: Found): Promise<void> {
   await note(folder, contents);
   for (const entry of (await readdir(folder, { withFileTypes: true })).sort(byName)) {
     contents.entries += 1;
-    if (contents.entries > MAX_ENTRIES) throw new Refused('The store has too many files.');
+    if (contents.entries > MAX_ENTRIES) throw new FolderRefusal('The store has too many files.');
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await look(path, contents);
-    else if (!entry.isFile()) throw new Refused('The store holds a link, or something else that is no file.');
+    else if (!entry.isFile())
+      throw new FolderRefusal('The store holds a link, or something else that is no file.');
     else if (entry.name.startsWith('.z')) {
       const size = await note(path, contents);
-      if (size > MAX_METADATA) throw new Refused('The metadata of the store is too large.');
+      if (size > MAX_METADATA) throw new FolderRefusal('The metadata of the store is too large.');
     } else if (contents.entries <= MAX_STATS) await note(path, contents);
   }
 }

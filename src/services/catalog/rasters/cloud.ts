@@ -5,8 +5,8 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
 import { type FoundObject, formatObjectPlace, type UrlOf } from '../../storage/places.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
-import { type CloudAbout, remoteRaster, type StoreOf } from './connected.js';
-import { convertRasterError, type RegisteredRasters, type Registrant } from './registered.js';
+import { type CloudAbout, remoteRaster, type StoreOf } from './connection-rasters.js';
+import { convertRasterError, type RegisteredRasters, type Registrant } from './registered-rasters.js';
 
 export interface NewCloudRaster extends CloudAbout {
   layerId: number;

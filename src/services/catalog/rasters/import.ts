@@ -17,7 +17,7 @@ import { removeUpload } from '../../uploads/upload-files.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
 import type { RasterBaggage } from './layers.js';
 import { removeOrphans } from './orphans.js';
-import type { RegisteredRasters } from './registered.js';
+import type { RegisteredRasters } from './registered-rasters.js';
 
 export interface RasterImportInput extends Pick<RasterImportTask, 'crs' | 'geoTransform'> {
   /** The uploaded file, which belongs to the job: it is removed when the job ends, or later when another attempt may succeed. */
@@ -143,7 +143,7 @@ export class RasterImports {
         return {
           jobs: new Set(active.map(({ id }) => id)),
           // A failed job may be run again.
-          files: new Set([...active, ...failed].map(fileOf)),
+          files: new Set([...active, ...failed].map(buildFile)),
           places: new Set(rows.map(({ place }) => place)),
         };
       },
@@ -176,7 +176,7 @@ export class RasterImports {
     const path = join(this.#folder, place);
     const about = await this.#convert(context, path);
     context.progress(CONVERTED);
-    const source = await this.#store(context, path, keyOf(place));
+    const source = await this.#store(context, path, buildKey(place));
     const raster = await context.step('inspect', 'Reading what it holds', () =>
       this.deps.pools.run('raster.inspect', { source }, { signal, deadlineMs: INSPECT_DEADLINE_MS }),
     );
@@ -236,13 +236,13 @@ export class RasterImports {
       this.deps.pools.run('raster.import', task, { signal, onProgress }),
     );
     for (const what of result.ignored) await context.warn(WARNINGS[what]);
-    const about: ImportAbout = { format: formatOf(file, result) };
+    const about: ImportAbout = { format: chooseFormat(file, result) };
     await context.checkpoint(about);
     return about;
   }
 
   async #isStored(id: string): Promise<boolean> {
-    return (await this.deps.storage.stat(keyOf(`${id}.tif`))) !== undefined;
+    return (await this.deps.storage.stat(buildKey(`${id}.tif`))) !== undefined;
   }
 
   async #cleanup({ file }: RasterImportInput, id: string, outcome: JobOutcome): Promise<void> {
@@ -251,23 +251,23 @@ export class RasterImports {
     const place = `${id}.tif`;
     if (await this.#registration(place)) return;
     await rm(join(this.#folder, place), { force: true });
-    if (await this.#isStored(id)) await this.deps.storage.remove(keyOf(place));
+    if (await this.#isStored(id)) await this.deps.storage.remove(buildKey(place));
   }
 }
 
 /** Of an imported raster in the storage. */
-const keyOf = (place: string) => `rasters/${place}`;
+const buildKey = (place: string) => `rasters/${place}`;
 
 const WARNINGS = {
   crs: 'The file names its coordinate reference system: the one that was sent was not used.',
   geoTransform: 'The file says where it lies: the world file was not used.',
 } as const;
 
-function fileOf(job: JobRow): string {
+function buildFile(job: JobRow): string {
   return (JSON.parse(job.input_json) as RasterImportInput).file;
 }
 
-function formatOf(file: string, { optimized }: RasterImportResult): ImportAbout['format'] {
+function chooseFormat(file: string, { optimized }: RasterImportResult): ImportAbout['format'] {
   if (/\.png$/i.test(file)) return 'PNG';
   if (/\.jpe?g$/i.test(file)) return 'JPEG';
   return optimized ? 'COG' : 'GTiff';

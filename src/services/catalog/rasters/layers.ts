@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCoverage } from '../../../core/catalog/abilities.js';
-import type { Collection, Quarantined, RasterCollection } from '../../../core/catalog/collection.js';
+import type { Collection, QuarantineEntry, RasterCollection } from '../../../core/catalog/collection.js';
 import { describeRasterLocation, isDistant } from '../../../core/catalog/raster-sources.js';
 import type { RasterInfo } from '../../../core/rasters/rasters.js';
 import type { FileStyle } from '../../../core/styles/model.js';
@@ -14,7 +14,7 @@ import { rasterCollection } from '../publish/collections.js';
 /** Layers of registered rasters: what the catalog publishes beside files and databases. */
 
 /** What is published of the registered rasters. */
-export interface Registered {
+export interface LayerRasters {
   readonly rasters: readonly RegisteredRaster[];
   /** The collection identifier of a layer, when it has one. */
   slugOf(layerId: number): Promise<string | undefined>;
@@ -34,11 +34,11 @@ export function importedPath(dataDir: string, place: string): string {
 /** The collections with the registered rasters among them: joined to the layer that they name, or a layer of their own. */
 export async function withRegistered(
   collections: readonly Collection[],
-  { rasters, slugOf }: Registered,
+  { rasters, slugOf }: LayerRasters,
   dataDir: string,
-): Promise<{ collections: Collection[]; quarantined: Quarantined[] }> {
+): Promise<{ collections: Collection[]; quarantined: QuarantineEntry[] }> {
   const byLayer = new Map<number, Collection>();
-  const quarantined: Quarantined[] = [];
+  const quarantined: QuarantineEntry[] = [];
   for (const layerId of new Set(rasters.map((raster) => raster.layerId))) {
     const members = rasters.filter((raster) => raster.layerId === layerId);
     const present = collections.find((one) => one.layerId === layerId);
@@ -57,26 +57,26 @@ function joined(
   present: Collection | undefined,
   members: readonly RegisteredRaster[],
   dataDir: string,
-  quarantined: Quarantined[],
+  quarantined: QuarantineEntry[],
 ): ((id: string, layerId: number) => RasterCollection) | undefined {
-  const parts: MosaicPart[] = hasCoverage(present) ? [partOf(present)] : [];
+  const parts: MosaicPart[] = hasCoverage(present) ? [buildPart(present)] : [];
   const used: RegisteredRaster[] = [];
   for (const member of members) {
     const part = readable(member, dataDir);
     const problem =
-      present && !hasCoverage(present) ? 'Its layer holds no rasters.' : problemOf(part, parts[0]?.raster);
+      present && !hasCoverage(present) ? 'Its layer holds no rasters.' : findProblem(part, parts[0]?.raster);
     if (problem !== undefined)
       quarantined.push({ path: part?.path ?? member.place, layer: member.name, reason: problem });
     else if (part?.raster) {
-      parts.push({ id: `${member.id}`, raster: part.raster, ...acquiredOf(member, part.raster) });
+      parts.push({ id: `${member.id}`, raster: part.raster, ...readAcquisition(member, part.raster) });
       used.push(member);
     }
   }
   if (used.length === 0) return undefined;
-  return collectionOf(present as RasterCollection | undefined, used, parts);
+  return buildCollection(present as RasterCollection | undefined, used, parts);
 }
 
-function collectionOf(
+function buildCollection(
   present: RasterCollection | undefined,
   used: readonly RegisteredRaster[],
   parts: readonly MosaicPart[],
@@ -101,11 +101,11 @@ function collectionOf(
   };
 }
 
-function partOf({ id, raster }: RasterCollection): MosaicPart {
+function buildPart({ id, raster }: RasterCollection): MosaicPart {
   return { id, raster, ...(raster.acquired === undefined ? {} : { acquired: raster.acquired }) };
 }
 
-function acquiredOf({ acquired }: RegisteredRaster, raster: RasterInfo): { acquired?: string } {
+function readAcquisition({ acquired }: RegisteredRaster, raster: RasterInfo): { acquired?: string } {
   const instant = acquired ?? raster.acquired;
   return instant === undefined ? {} : { acquired: instant };
 }
@@ -126,7 +126,7 @@ function readable({ kind, place, parts }: RegisteredRaster, dataDir: string): Re
   return existsSync(path) ? { raster: { ...raster, source: { kind: 'file', path } }, path } : { path };
 }
 
-function problemOf(part: Readable | undefined, first: RasterInfo | undefined): string | undefined {
+function findProblem(part: Readable | undefined, first: RasterInfo | undefined): string | undefined {
   if (!part) return undefined;
   if (!part.raster) return 'The imported file is gone.';
   return first && mismatch(first, part.raster);

@@ -4,8 +4,8 @@ import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { formatObjectPlace, type ObjectPlace } from '../../storage/places.js';
-import { findObject, type GridDeps, type GridScan, NOT_READ, scanGrid } from './gridded.js';
-import type { RegisteredRasters, Registrant } from './registered.js';
+import { findObject, type GridDeps, type GridScan, NOT_READ, scanGrid } from './grid-scan.js';
+import type { RegisteredRasters, Registrant } from './registered-rasters.js';
 
 export type MultidimFormat = 'CloudOptimizedHdf5' | 'NetCdf4' | 'Grib';
 
@@ -32,7 +32,7 @@ export interface NewMultidim extends Omit<MultidimAbout, 'variables' | 'variable
   createLayer: boolean;
 }
 
-type Scanned = ObjectPlace & Pick<MultidimAbout, 'format' | 'wanted'>;
+type ScanSource = ObjectPlace & Pick<MultidimAbout, 'format' | 'wanted'>;
 
 export type MultidimCoverage = RegisteredRaster<MultidimAbout>;
 
@@ -104,7 +104,7 @@ export class MultidimCoverages {
     return this.registered.remove('multidim', id);
   }
 
-  async #readNew(object: Scanned, layer: Pick<Registrant, 'right'> & { layerId: number }) {
+  async #readNew(object: ScanSource, layer: Pick<Registrant, 'right'> & { layerId: number }) {
     if (object.format === 'Grib') return { read: NOT_READ, sources: [] };
     return this.registered.readNew(object, layer, {
       find: () => findObject(object, this.deps),
@@ -112,7 +112,7 @@ export class MultidimCoverages {
     });
   }
 
-  async #scan({ format, wanted, ...object }: Scanned): Promise<GridScan> {
+  async #scan({ format, wanted, ...object }: ScanSource): Promise<GridScan> {
     if (format === 'Grib') return NOT_READ;
     return scanGrid((await findObject(object, this.deps)).path, wanted, this.deps);
   }

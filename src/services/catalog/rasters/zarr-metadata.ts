@@ -32,14 +32,17 @@ export async function readZarrMetadata(folder: string): Promise<ZarrMetadata> {
     throw new ApiError('invalid-request', 'The folder is no Zarr store: it holds no array.');
   if (names.length > MAX_ARRAYS)
     throw new ApiError('invalid-request', `The store has more than ${MAX_ARRAYS} arrays.`);
-  return { zarrFormat: 2, arrays: names.map((key) => arrayOf(key.replace(/\/?\.zarray$/, ''), documents)) };
+  return {
+    zarrFormat: 2,
+    arrays: names.map((key) => buildArray(key.replace(/\/?\.zarray$/, ''), documents)),
+  };
 }
 
 type Json = Record<string, unknown>;
 /** Metadata documents by their path in the store. */
 type Documents = Record<string, Json>;
 
-function arrayOf(name: string, documents: Documents): ZarrArray {
+function buildArray(name: string, documents: Documents): ZarrArray {
   const path = name === '' ? '' : `${name}/`;
   const array = documents[`${path}.zarray`];
   const attributes = documents[`${path}.zattrs`];

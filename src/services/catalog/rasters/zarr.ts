@@ -4,8 +4,8 @@ import { isRemote } from '../../../core/sources/sources.js';
 import type { RegisteredRaster } from '../../../stores/rasters/rasters.js';
 import { formatObjectPlace, type ObjectPlace } from '../../storage/places.js';
 import { readStore } from '../publish/store-folder.js';
-import { findObject, type GridDeps, scanGrid } from './gridded.js';
-import type { RegisteredRasters, Registrant } from './registered.js';
+import { findObject, type GridDeps, scanGrid } from './grid-scan.js';
+import type { RegisteredRasters, Registrant } from './registered-rasters.js';
 import { readZarrMetadata, type ZarrArray } from './zarr-metadata.js';
 
 /** What a store remembers of its registration and its scan. */

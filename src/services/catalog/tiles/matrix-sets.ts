@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError } from '../../../core/config/config.js';
 import type { Crs } from '../../../core/geometry/crs.js';
 import { MatrixSetError, readMatrixSet } from '../../../core/tiles/tile-matrix/document.js';
-import { REGISTERED_SETS } from '../../../core/tiles/tile-matrix/registered.js';
+import { REGISTERED_SETS } from '../../../core/tiles/tile-matrix/registry.js';
 import type { TileMatrixSet } from '../../../core/tiles/tile-matrix.js';
 import { parseCrs } from '../../../native/crs.js';
 import { describeCrs } from '../../../native/index.js';
@@ -21,7 +21,7 @@ export function configuredMatrixSets(entries: readonly unknown[]): TileMatrixSet
   entries.forEach((entry, i) => {
     const name = typeof entry === 'string' ? entry : `${i}`;
     try {
-      const set = readMatrixSet(typeof entry === 'string' ? documentOf(entry) : entry, crsOf);
+      const set = readMatrixSet(typeof entry === 'string' ? parseDocument(entry) : entry, getCrs);
       if ([...REGISTERED_SETS, ...sets].some(({ id }) => id === set.id)) {
         throw new MatrixSetError([`id '${set.id}' is that of another set`]);
       }
@@ -35,7 +35,7 @@ export function configuredMatrixSets(entries: readonly unknown[]): TileMatrixSet
   return sets;
 }
 
-function documentOf(file: string): unknown {
+function parseDocument(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
@@ -44,7 +44,7 @@ function documentOf(file: string): unknown {
 }
 
 /** A URI, or an object that holds one, or WKT or PROJJSON under `wkt` (17-083r4, 6.2.1.2). */
-function crsOf(value: unknown): Crs | undefined {
+function getCrs(value: unknown): Crs | undefined {
   if (typeof value === 'string') return parseCrs(value);
   const { uri, wkt } = (value ?? {}) as { uri?: unknown; wkt?: unknown };
   if (typeof uri === 'string') return parseCrs(uri);

@@ -231,7 +231,11 @@ export class LayerCopies {
     const name = (copy: LayerCopy): LayerCopy => ({ ...copy, [member]: jobId });
     await sayingConflict(id, documents.update(LAYER_COPY, id, by, name, [etag]));
     const input = {
-      ...{ table: id, title, remote: source.remote, sources, retryRefusal: RETRY_REFUSAL },
+      table: id,
+      title,
+      remote: source.remote,
+      sources,
+      retryRefusal: RETRY_REFUSAL,
       ...(source.jobKind === OBJECT ? statedCrs(srid) : { targetCrs: `EPSG:${srid ?? DEGREES}` }),
       ...(member === 'refreshJobId' ? { replace: true } : {}),
     };

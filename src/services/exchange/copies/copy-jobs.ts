@@ -29,14 +29,14 @@ export async function sayingConflict<T>(id: string, change: Promise<T>): Promise
   }
 }
 
-interface Copying {
+interface CopyDeps {
   readonly documents: DocumentStore;
   readonly jobs: Pick<JobEngine, 'finished' | 'store'>;
 }
 
 /** Calls `work` at the end of each job that makes a copy now. Rejects with the signal's reason. */
 export async function afterOpenJobs(
-  { documents, jobs }: Copying,
+  { documents, jobs }: CopyDeps,
   signal: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> {

@@ -47,7 +47,7 @@ export function planExport(collection: VectorCollection, request: ExportRequest)
   const crs = outputCrs(collection, request);
   const format = getExportFormat(request.format);
   const chosen = chosenFields(collection, request.outFields);
-  const { query, fields } = withKey(format, queryOf(collection, request), chosen);
+  const { query, fields } = withKey(format, buildQuery(collection, request), chosen);
   const isCsv = request.format === 'csv';
   const part = partTask(query, { format: isCsv ? 'csv' : 'geojson', crs, fields });
   const task = isCsv && request.guardsFormulas ? { ...part, guardsFormulas: true } : part;
@@ -113,7 +113,7 @@ function chosenFields({ source }: VectorCollection, names: string[] | undefined)
   return source.fields.filter(({ name }) => names.includes(name));
 }
 
-function queryOf(collection: VectorCollection, { where, bbox }: ExportRequest): FeatureQuery {
+function buildQuery(collection: VectorCollection, { where, bbox }: ExportRequest): FeatureQuery {
   const { source, filter: rows } = readable(collection);
   const crs = defaultCrs(collection);
   const schema = { ...source, fields: [...plainFields(collection.source.fields)], filterCrs: crs };

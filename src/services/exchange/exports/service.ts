@@ -82,7 +82,7 @@ export class Exports {
     const folder = join(this.#folder, `request-${randomUUID()}`);
     await makeFolder(folder, 0o700);
     try {
-      const path = join(folder, `${plan.collection.layerId}.${endingOf(plan.format)}`);
+      const path = join(folder, `${plan.collection.layerId}.${getEnding(plan.format)}`);
       const { notes } = await writeExport(x, pools, plan, path);
       return { length: (await stat(path)).size, body: await passingFile(path), notes };
     } finally {
@@ -116,8 +116,9 @@ export class Exports {
 
   /** Removes files of jobs that are past their time, and what requests of a killed server left. */
   async trim(now = Date.now()): Promise<void> {
-    const lifeOf = (name: string) => (name.startsWith('request-') ? STRAY_MS : LIMITS.exportDays * DAY_MS);
-    await removeOldFiles(this.#folder, lifeOf, now);
+    const computeLife = (name: string) =>
+      name.startsWith('request-') ? STRAY_MS : LIMITS.exportDays * DAY_MS;
+    await removeOldFiles(this.#folder, computeLife, now);
   }
 
   #kind(): JobKind<ExportInput, ExportFile> {
@@ -160,11 +161,14 @@ export class Exports {
     const { size: bytes } = await stat(path);
     const name = createExportFileName(plan);
     await context.artifact({
-      ...{ label: name, kind: 'layer-export', content_type: mediaType },
-      ...{ size_bytes: bytes, location: path },
+      label: name,
+      kind: 'layer-export',
+      content_type: mediaType,
+      size_bytes: bytes,
+      location: path,
     });
     return { path, name, mediaType, bytes, features };
   }
 }
 
-const endingOf = (format: ExportName) => getExportFormat(format).ending;
+const getEnding = (format: ExportName) => getExportFormat(format).ending;

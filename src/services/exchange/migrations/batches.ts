@@ -2,7 +2,7 @@ import { ApiError, notFound } from '../../../core/errors/errors.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { JobOutcomeRow, JobRow } from '../../../stores/jobs/jobs.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
-import { type JobContext, JobStopped } from '../../jobs/kinds.js';
+import { type JobContext, JobStopError } from '../../jobs/kinds.js';
 import { nextToEnd } from '../../jobs/next-end.js';
 import type { ImportService } from '../import.js';
 import type { ImportResult, RemoteInput } from '../import-input.js';
@@ -33,13 +33,13 @@ export interface MigrationBatch {
 type Child = { readonly jobId: string } | { readonly state: 'failed' | 'cancelled'; readonly reason: string };
 
 /** Kept after each change. */
-interface Saved {
+interface BatchCheckpoint {
   /** By the place of the layer in the batch. */
   readonly children: Readonly<Record<number, Child>>;
   readonly relationshipsApplied: boolean;
 }
 
-const NOTHING: Saved = { children: {}, relationshipsApplied: false };
+const NOTHING: BatchCheckpoint = { children: {}, relationshipsApplied: false };
 
 export interface BatchChild {
   readonly layer: BatchLayer;
@@ -93,16 +93,17 @@ export class MigrationBatches {
     const job = await this.#deps.jobs.get(id).catch(() => undefined);
     if (job?.kind !== KIND) throw notFound('migration batch', id);
     const batch = JSON.parse(job.input_json) as MigrationBatch;
-    const saved = job.checkpoint_json === null ? NOTHING : (JSON.parse(job.checkpoint_json) as Saved);
+    const saved =
+      job.checkpoint_json === null ? NOTHING : (JSON.parse(job.checkpoint_json) as BatchCheckpoint);
     const isOver = job.state !== 'Queued' && job.state !== 'Running';
     const ids = Object.values(saved.children).flatMap((child) => ('jobId' in child ? [child.jobId] : []));
     const jobs = await this.#deps.jobs.store.outcomes(ids);
-    const children = batch.layers.map((layer, i) => viewOf(layer, saved.children[i], jobs, isOver));
+    const children = batch.layers.map((layer, i) => buildView(layer, saved.children[i], jobs, isOver));
     return { job, batch, relationshipsApplied: saved.relationshipsApplied, children };
   }
 }
 
-function viewOf(
+function buildView(
   layer: BatchLayer,
   child: Child | undefined,
   jobs: ReadonlyMap<string, JobOutcomeRow>,
@@ -115,10 +116,10 @@ function viewOf(
   if (!('jobId' in child)) return { layer, state: child.state, note: child.reason, jobId: null };
   const job = jobs.get(child.jobId);
   if (!job) throw notFound('job', child.jobId);
-  return { layer, jobId: child.jobId, ...outcomeOf(job) };
+  return { layer, jobId: child.jobId, ...parseOutcome(job) };
 }
 
-function outcomeOf({
+function parseOutcome({
   state,
   failure_message,
   warnings_json,
@@ -149,7 +150,7 @@ class BatchRun {
     private readonly deps: BatchDeps,
     private readonly context: JobContext<MigrationBatch>,
   ) {
-    this.#children = { ...((context.saved ?? NOTHING) as Saved).children };
+    this.#children = { ...((context.saved ?? NOTHING) as BatchCheckpoint).children };
   }
 
   async run(): Promise<{ layers: number }> {
@@ -161,7 +162,7 @@ class BatchRun {
         this.context.progress(this.#outcomes.size / layers.length);
       }
     } catch (error) {
-      if (error instanceof JobStopped && error.reason === 'cancelled') await this.#cancelAll();
+      if (error instanceof JobStopError && error.reason === 'cancelled') await this.#cancelAll();
       throw error;
     }
     if (this.context.input.applyRelationships) await this.#relate();
@@ -209,7 +210,10 @@ class BatchRun {
   }
 
   #save(relationshipsApplied: boolean): Promise<void> {
-    return this.context.checkpoint({ children: this.#children, relationshipsApplied } satisfies Saved);
+    return this.context.checkpoint({
+      children: this.#children,
+      relationshipsApplied,
+    } satisfies BatchCheckpoint);
   }
 
   async #relate(): Promise<void> {

@@ -23,7 +23,7 @@ export async function scanGeoServices(
   const end = Date.now() + request.timeoutMs;
   const services: RemoteService[] = [];
   const gaps: { path: string; reason: string }[] = [];
-  const entries = await servicesOf(request, pools, signal);
+  const entries = await listServices(request, pools, signal);
   for (const [i, service] of entries.entries()) {
     const readable = READABLE.test(service.url);
     if (!readable || i >= EXCHANGE_LIMITS.remoteFolders) {
@@ -45,10 +45,10 @@ export async function scanGeoServices(
       gaps.push({ path: service.url, reason: error.message });
     }
   }
-  return scanOf(request.url, services, gaps);
+  return buildScan(request.url, services, gaps);
 }
 
-async function servicesOf(
+async function listServices(
   request: RemoteRequest,
   pools: Pick<Pools, 'run'>,
   signal: AbortSignal,
@@ -68,7 +68,7 @@ async function servicesOf(
   return own;
 }
 
-function scanOf(
+function buildScan(
   address: string,
   services: readonly RemoteService[],
   gaps: readonly { path: string; reason: string }[],
@@ -77,15 +77,15 @@ function scanOf(
   return {
     sourceKind: 'arcgis-geoservices-rest',
     source: {
-      ...{
-        baseUrl: origin + pathname.replace(/\/$/, ''),
-        displayName: services.length === 1 ? services[0]!.name : host,
-      },
-      ...{ product: 'GeoServices REST', version: null, build: null },
+      baseUrl: origin + pathname.replace(/\/$/, ''),
+      displayName: services.length === 1 ? services[0]!.name : host,
+      product: 'GeoServices REST',
+      version: null,
+      build: null,
       serviceType: services.length === 1 ? services[0]!.url.replace(/^.*\//, '') : 'Catalog',
     },
-    containers: services.map(containerOf),
-    resources: services.flatMap((service) => service.layers.map((layer) => resourceOf(service, layer))),
+    containers: services.map(buildContainer),
+    resources: services.flatMap((service) => service.layers.map((layer) => buildResource(service, layer))),
     styles: [],
     externalDependencies: [],
     warnings: gaps.map(({ path, reason }) => `${path}: ${reason}`),
@@ -93,7 +93,7 @@ function scanOf(
   };
 }
 
-function containerOf({ url, name, description }: RemoteService): InventoryContainer {
+function buildContainer({ url, name, description }: RemoteService): InventoryContainer {
   const kind = url.replace(/^.*\//, '');
   const compatibility = READABLE.test(url)
     ? compatible('Its layers are taken over one by one.')
@@ -109,7 +109,7 @@ function containerOf({ url, name, description }: RemoteService): InventoryContai
   };
 }
 
-function resourceOf({ url }: RemoteService, layer: RemoteLayer): InventoryResource {
+function buildResource({ url }: RemoteService, layer: RemoteLayer): InventoryResource {
   const { srid } = layer;
   return {
     id: `${url}/${layer.layerId}`,
@@ -123,15 +123,22 @@ function resourceOf({ url }: RemoteService, layer: RemoteLayer): InventoryResour
     hasAttachments: layer.hasAttachments ?? null,
     capabilities: layer.featureCount === undefined ? [] : ['features'],
     fields: (layer.fields ?? []).map(({ name, type, alias, nullable }) => ({
-      ...{ name, fieldType: type ?? 'unknown', alias: alias ?? null, nullable: nullable ?? null },
-      ...{ domainType: null, domainName: null, domainValues: [] },
+      name,
+      fieldType: type ?? 'unknown',
+      alias: alias ?? null,
+      nullable: nullable ?? null,
+      domainType: null,
+      domainName: null,
+      domainValues: [],
     })),
     spatialReferences:
       srid === undefined
         ? []
         : [
             {
-              ...{ role: 'storage', sourceValue: String(srid), srid },
+              role: 'storage',
+              sourceValue: String(srid),
+              srid,
               crsUri: `http://www.opengis.net/def/crs/EPSG/0/${srid}`,
             },
           ],

@@ -154,8 +154,12 @@ export function overall(items: readonly { compatibility: Compatibility }[]): Com
 /** A scan that ended before it had read anything. */
 export function failedScan(sourceKind: InventoryKind, baseUrl: string, warning: string): Scan {
   const source = {
-    ...{ baseUrl, displayName: new URL(baseUrl).host },
-    ...{ product: null, version: null, build: null, serviceType: null },
+    baseUrl,
+    displayName: new URL(baseUrl).host,
+    product: null,
+    version: null,
+    build: null,
+    serviceType: null,
   };
   const nothing = { containers: [], resources: [], styles: [], externalDependencies: [] };
   return { sourceKind, source, ...nothing, warnings: [warning], missingArtifacts: ['source'] };

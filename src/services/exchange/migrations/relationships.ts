@@ -30,7 +30,7 @@ export class BatchRelationships {
       const relationships: Relationship[] = [];
       for (const one of end.relationships) {
         const other = otherEnd(one, end, ends);
-        if (other) relationships.push(settingOf(one, other.keyField, (await show(other.layer)).layerId));
+        if (other) relationships.push(buildSetting(one, other.keyField, (await show(other.layer)).layerId));
         else
           warnings.push(`The relationship ${one.name} of ${end.id} was left out: its other end is not here.`);
       }
@@ -56,7 +56,7 @@ function otherEnd(
   return undefined;
 }
 
-function settingOf(
+function buildSetting(
   { id, name, cardinality, role, keyField }: GeoServicesRelationship,
   otherField: string,
   relatedLayerId: number,

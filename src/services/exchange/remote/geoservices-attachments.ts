@@ -137,7 +137,7 @@ class Run {
       if (error instanceof TaskFailure) this.#failures++;
       const { id, objectId } = attachment;
       if (this.#reasons.length < REASONS)
-        this.#reasons.push(`Attachment ${id} of the feature ${objectId}: ${reasonOf(error)}`);
+        this.#reasons.push(`Attachment ${id} of the feature ${objectId}: ${describeReason(error)}`);
     }
   }
 
@@ -155,8 +155,9 @@ class Run {
     const path = join(folder, `attachment-${randomUUID()}`);
     await withFile(path, async () => {
       const { bytes } = await this.#ask('ingest.download', {
-        ...downloadOf(this.job.request, `${objectId}/attachments/${id}`),
-        ...{ path, maxBytes: LIMITS.attachmentBytes },
+        ...buildDownload(this.job.request, `${objectId}/attachments/${id}`),
+        path,
+        maxBytes: LIMITS.attachmentBytes,
       });
       this.#bytes += bytes;
       // A failure that is told with the status 200 is a document of another length.
@@ -176,8 +177,14 @@ class Run {
       {
         source: whole(collection).source,
         filter: equalsAny(key, objectIds.map(exactInteger)),
-        ...{ format: 'geojson', crs: CRS84.proj, swapAxes: false, precision: 7 },
-        ...{ fields: [key], skipGeometry: true, limit: objectIds.length, offset: 0 },
+        format: 'geojson',
+        crs: CRS84.proj,
+        swapAxes: false,
+        precision: 7,
+        fields: [key],
+        skipGeometry: true,
+        limit: objectIds.length,
+        offset: 0,
       },
       { signal: context.signal },
     );
@@ -198,7 +205,7 @@ type AskRemote = <N extends 'ingest.download' | 'ingest.geoservicesAttachments'>
 ) => ReturnType<typeof askAgain<N>>;
 
 /** A token travels in the body of a request. */
-function downloadOf({ url: text, ...request }: RemoteRequest, path: string): RemoteRequest {
+function buildDownload({ url: text, ...request }: RemoteRequest, path: string): RemoteRequest {
   const url = new URL(text);
   const form = Object.fromEntries(url.searchParams);
   url.search = '';
@@ -206,7 +213,7 @@ function downloadOf({ url: text, ...request }: RemoteRequest, path: string): Rem
   return { ...request, url: url.href, ...(Object.keys(form).length > 0 ? { form } : {}) };
 }
 
-function reasonOf(error: Error): string {
+function describeReason(error: Error): string {
   if (!(error instanceof ApiError)) return error.message;
   const [first] = error.errors ?? [];
   return first ? `it ${first.detail}.` : error.message;

@@ -43,7 +43,7 @@ export class GeoServicesSettings {
   /** The service of a new collection, and whether it is on surfaces, are settled before it is there. */
   async place({ table, remote }: RemoteInput<GeoServicesSource>): Promise<void> {
     const id = table.toLowerCase();
-    if (!this.catalog().byId(id)) await this.layers.put({ id }, placeOf(remote), IMPORT);
+    if (!this.catalog().byId(id)) await this.layers.put({ id }, buildPlace(remote), IMPORT);
   }
 
   async withdraw({ table }: RemoteInput<GeoServicesSource>): Promise<void> {
@@ -77,7 +77,7 @@ export class GeoServicesSettings {
     const before = new Map(current.fields?.map((one) => [one.name, one]));
     for (const { name, field } of columns) {
       const fieldNotes = layer.fields.find((one) => one.name === field)!;
-      const domain = domainOf(fieldNotes, name, whole(collection), warnings);
+      const domain = findDomain(fieldNotes, name, whole(collection), warnings);
       const { alias: _, domain: __, ...others } = before.get(name) ?? { name };
       const alias =
         fieldNotes.alias !== undefined && fieldNotes.alias !== name ? fieldNotes.alias : undefined;
@@ -93,7 +93,7 @@ export class GeoServicesSettings {
       ...(fields.length > 0 ? { fields } : { fields: undefined }),
       // What somebody put stays.
       ...(description && current.description === undefined ? { description } : {}),
-      ...placeOf({ service, disabled }, current),
+      ...buildPlace({ service, disabled }, current),
     };
     await this.layers.put(collection, settings, IMPORT);
     return warnings;
@@ -132,7 +132,7 @@ function leftBehind(
 }
 
 /** What an import says of the service and of surfaces; what it leaves open stays as it was. */
-function placeOf(
+function buildPlace(
   { service, disabled }: Pick<GeoServicesSource, 'service' | 'disabled'>,
   before: LayerSettings = {},
 ): Record<'service', string | undefined> & Record<'enabled', boolean | undefined> {
@@ -142,7 +142,7 @@ function placeOf(
   };
 }
 
-function domainOf(
+function findDomain(
   { domain: value }: GeoServicesField,
   name: string,
   { source }: VectorCollection,
@@ -151,7 +151,7 @@ function domainOf(
   if (typeof value !== 'object' || value === null) return undefined;
   const domain = value as RemoteDomain;
   const field = source.fields.find((one) => one.name === name);
-  const read = domain.type === 'range' ? rangeOf(domain, name) : codesOf(domain, name);
+  const read = domain.type === 'range' ? findRange(domain, name) : findCodes(domain, name);
   if (read && field && domainProblem(field, read) === undefined) return read;
   warnings.push(`The domain of ${name} (${String(domain.type).slice(0, 40)}) was left out.`);
   return undefined;
@@ -164,24 +164,24 @@ interface RemoteDomain {
   readonly range?: unknown;
 }
 
-const nameOf = ({ name }: RemoteDomain, field: string) => String(name ?? field).slice(0, CHARACTERS);
+const formatName = ({ name }: RemoteDomain, field: string) => String(name ?? field).slice(0, CHARACTERS);
 
-function rangeOf(domain: RemoteDomain, field: string): RangeDomain | undefined {
+function findRange(domain: RemoteDomain, field: string): RangeDomain | undefined {
   const { range } = domain;
   const [min = null, max = null] = Array.isArray(range) && range.length === 2 ? (range as unknown[]) : [];
   const isBound = (bound: unknown): bound is AnyNumber | null => bound === null || isNumber(bound);
   if (!isBound(min) || !isBound(max) || (min === null && max === null)) return undefined;
   if (min !== null && max !== null && compareNumbers(min, max) > 0) return undefined;
-  return { type: 'range', name: nameOf(domain, field), range: [min, max] };
+  return { type: 'range', name: formatName(domain, field), range: [min, max] };
 }
 
-function codesOf(domain: RemoteDomain, field: string): CodedValueDomain | undefined {
+function findCodes(domain: RemoteDomain, field: string): CodedValueDomain | undefined {
   const codes: readonly unknown[] = Array.isArray(domain.codedValues) ? domain.codedValues : [];
   if (domain.type !== 'codedValue' || codes.length === 0 || codes.length > CODED_VALUES) return undefined;
   if (!codes.every(isCodedValue)) return undefined;
   return {
     type: 'codedValue',
-    name: nameOf(domain, field),
+    name: formatName(domain, field),
     codedValues: codes.map((one) => ({ code: one.code, name: one.name.slice(0, CHARACTERS) })),
   };
 }

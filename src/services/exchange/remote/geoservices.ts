@@ -9,7 +9,7 @@ import { keepJson } from '../../../core/values/json.js';
 import { findEpsgCrs } from '../../../native/crs.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { FETCHED } from '../import.js';
-import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
+import type { FetchedFile, RemoteInput, RemoteKind } from '../import-input.js';
 import type { AttachmentImport } from './geoservices-attachments.js';
 import type { GeoServicesSettings } from './geoservices-settings.js';
 import type {
@@ -41,7 +41,7 @@ export function geoServices(
     goesOn: true,
     async fetch(context, folder) {
       const request = await requestFor(context.input.remote, secrets);
-      return new LayerReading(pools, context, folder, request).run();
+      return new LayerReader(pools, context, folder, request).run();
     },
     precede: ({ input }) => settings.place(input),
     withdraw: (input) => settings.withdraw(input),
@@ -60,7 +60,7 @@ async function requestFor(
   return requestWith(new URL(resourceBelow(serviceUrl, layerId)), credentials, requestMs, secrets);
 }
 
-class LayerReading {
+class LayerReader {
   readonly #source: GeoServicesSource;
   readonly #output: string;
   readonly #idsPath: string;
@@ -76,7 +76,7 @@ class LayerReading {
     this.#idsPath = join(folder, IDS);
   }
 
-  async run(): Promise<Fetched> {
+  async run(): Promise<FetchedFile> {
     const { where } = this.#source;
     const layer = await this.#ask('ingest.geoservicesLayer', { ...this.request, where });
     const columns = this.#columnsOf(layer);

@@ -5,7 +5,7 @@ import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { FETCHED } from '../import.js';
-import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
+import type { FetchedFile, RemoteInput, RemoteKind } from '../import-input.js';
 import { type PagePosition, restored } from './page-place.js';
 import { requestWith, type SecretReferences, type SecretSource } from './secret-references.js';
 
@@ -56,20 +56,20 @@ export function ogcFeatures(pools: Pick<Pools, 'run'>, secrets: SecretSource): R
     title: 'Import a collection of OGC API Features',
     goesOn: true,
     async fetch(context, folder) {
-      const headers = await headersOf(context.input.remote, secrets);
-      return new ItemsReading(pools, headers, context, folder).run().catch(throwFault);
+      const headers = await loadHeaders(context.input.remote, secrets);
+      return new ItemsReader(pools, headers, context, folder).run().catch(throwFault);
     },
   };
 }
 
-async function headersOf(
+async function loadHeaders(
   { serviceUrl, credentials = {} }: OgcFeaturesSource,
   secrets: SecretSource,
 ): Promise<Readonly<Record<string, string>>> {
   return (await requestWith(new URL(serviceUrl), credentials, 0, secrets)).headers ?? {};
 }
 
-class ItemsReading {
+class ItemsReader {
   #report = nothingRead();
   readonly #output: string;
   readonly #end: number;
@@ -89,7 +89,7 @@ class ItemsReading {
     this.#end = Date.now() + context.input.remote.timeoutSeconds * 1000;
   }
 
-  async run(): Promise<Fetched> {
+  async run(): Promise<FetchedFile> {
     const plan = await this.#plan();
     await this.#readAll(plan);
     const { features } = this.#report;

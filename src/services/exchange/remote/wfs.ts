@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
-import type { Sealing } from '../../access/keys/sealing.js';
+import type { StateCipher } from '../../access/keys/state-cipher.js';
 import type { JobContext } from '../../jobs/kinds.js';
 import { FETCHED } from '../import.js';
-import type { Fetched, RemoteInput, RemoteKind } from '../import-input.js';
+import type { FetchedFile, RemoteInput, RemoteKind } from '../import-input.js';
 import { type PagePosition, restored } from './page-place.js';
 import { requestWith, type SecretReferences, type SecretSource } from './secret-references.js';
 import { ID_PROPERTY, WfsPages, type WfsRead, type WfsType } from './wfs-pages.js';
@@ -38,7 +38,7 @@ export const WFS = 'import-ogc-wfs';
 /** Import of a feature type of a WFS 2.0, page by page by its index. */
 export function wfs(
   pools: Pick<Pools, 'run'>,
-  sealing: Sealing,
+  sealing: StateCipher,
   secrets: SecretSource,
 ): RemoteKind<WfsSource> {
   return {
@@ -46,22 +46,22 @@ export function wfs(
     title: 'Import a feature type of a WFS',
     goesOn: true,
     async fetch(context, folder) {
-      const headers = await headersOf(context.input.remote, sealing, secrets);
-      return new WfsReading(pools, headers, context, folder).run();
+      const headers = await readHeaders(context.input.remote, sealing, secrets);
+      return new WfsReader(pools, headers, context, folder).run();
     },
   };
 }
 
-async function headersOf(
+async function readHeaders(
   { serviceUrl, sealedHeaders, credentials = {}, requestMs }: WfsSource,
-  sealing: Sealing,
+  sealing: StateCipher,
   secrets: SecretSource,
 ): Promise<Readonly<Record<string, string>>> {
   if (sealedHeaders !== undefined) return JSON.parse(sealing.open(sealedHeaders)) as Record<string, string>;
   return (await requestWith(new URL(serviceUrl), credentials, requestMs, secrets)).headers ?? {};
 }
 
-class WfsReading {
+class WfsReader {
   #report: WfsReport = { pages: 0, features: 0, matched: null };
   readonly #output: string;
   readonly #source: WfsSource;
@@ -82,7 +82,7 @@ class WfsReading {
     this.#wfs = new WfsPages(pools, context, this.#source, headers, folder, this.#output);
   }
 
-  async run(): Promise<Fetched> {
+  async run(): Promise<FetchedFile> {
     const matched = await this.#wfs.count();
     if (matched === 0) throw wrong('The feature type has no features: there is nothing to import.');
     await this.#readAll(matched);

@@ -40,7 +40,7 @@ export class Tilesets {
   }
 
   #isImported(collection: Collection, name: string): boolean {
-    return hasStoredTiles(collection) && collection.file === this.deps.storage.locate(keyOf(name));
+    return hasStoredTiles(collection) && collection.file === this.deps.storage.locate(buildKey(name));
   }
 
   /**
@@ -50,9 +50,9 @@ export class Tilesets {
   async publish(path: string, name: string, signal: AbortSignal): Promise<void> {
     const { storage, reload } = this.deps;
     if (existsSync(path))
-      await storage.take(path, keyOf(name), { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
+      await storage.take(path, buildKey(name), { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
     await reload(`${name}.pmtiles was published`);
   }
 }
 
-const keyOf = (name: string) => `${PUBLISHED}${name}.pmtiles`;
+const buildKey = (name: string) => `${PUBLISHED}${name}.pmtiles`;

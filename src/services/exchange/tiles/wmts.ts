@@ -13,7 +13,7 @@ import {
 } from '../../../core/tiles/archives.js';
 import { WEB_MERCATOR_QUAD } from '../../../core/tiles/tile-matrix.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
-import type { Sealing } from '../../access/keys/sealing.js';
+import type { StateCipher } from '../../access/keys/state-cipher.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind } from '../../jobs/kinds.js';
 import { tileGrid } from '../../tiles/jobs/describe.js';
@@ -41,7 +41,7 @@ export interface WmtsImportsDeps {
   pools: Pick<Pools, 'run'>;
   jobs: JobEngine;
   tilesets: Tilesets;
-  sealing: Sealing;
+  sealing: StateCipher;
 }
 
 const KIND = 'import-wmts';
@@ -119,7 +119,7 @@ export class WmtsImports {
     while (at.offset < total) {
       signal.throwIfAborted();
       const addresses = addressesFrom(input.levels, at.offset, TOGETHER);
-      const urls = addresses.map((one) => urlOf(input.template, one));
+      const urls = addresses.map((one) => buildUrl(input.template, one));
       const bodies = await pools.run(
         'ingest.tiles',
         { urls, headers, timeoutMs: input.requestMs },
@@ -139,7 +139,7 @@ export class WmtsImports {
     }
     if (at.persisted === 0)
       throw new TaskFailure('source-unreadable', 'The server has none of the tiles that it was asked for.');
-    await pools.run('archive.finish', { draft, description: descriptionOf(input) }, { signal });
+    await pools.run('archive.finish', { draft, description: buildDescription(input) }, { signal });
     return { persisted: at.persisted, absent: at.absent };
   }
 
@@ -148,7 +148,7 @@ export class WmtsImports {
   }
 }
 
-function descriptionOf({ name, title, description, extent84, levels, format }: WmtsInput) {
+function buildDescription({ name, title, description, extent84, levels, format }: WmtsInput) {
   const [minZoom, maxZoom] = [levels[0]!.zoom, levels.at(-1)!.zoom];
   return {
     name,
@@ -163,10 +163,10 @@ function descriptionOf({ name, title, description, extent84, levels, format }: W
 }
 
 export function countRemoteTiles(levels: readonly RemoteLevel[]): number {
-  return levels.reduce((sum, level) => sum + countOf(level), 0);
+  return levels.reduce((sum, level) => sum + countTiles(level), 0);
 }
 
-function countOf({ minRow, maxRow, minColumn, maxColumn }: RemoteLevel): number {
+function countTiles({ minRow, maxRow, minColumn, maxColumn }: RemoteLevel): number {
   return Math.max(0, maxRow - minRow + 1) * Math.max(0, maxColumn - minColumn + 1);
 }
 
@@ -182,7 +182,7 @@ function addressesFrom(levels: readonly RemoteLevel[], first: number, most: numb
   const addresses: Address[] = [];
   let before = 0;
   for (const level of levels) {
-    const count = countOf(level);
+    const count = countTiles(level);
     const width = level.maxColumn - level.minColumn + 1;
     for (let i = Math.max(0, first - before); i < count && addresses.length < most; i++) {
       const [row, column] = [level.minRow + Math.floor(i / width), level.minColumn + (i % width)];
@@ -194,7 +194,7 @@ function addressesFrom(levels: readonly RemoteLevel[], first: number, most: numb
   return addresses;
 }
 
-function urlOf(template: string, { matrix, row, column }: Address): string {
+function buildUrl(template: string, { matrix, row, column }: Address): string {
   return template
     .replace(/\{TileMatrix\}/gi, encodeURIComponent(matrix))
     .replace(/\{TileRow\}/gi, String(row))

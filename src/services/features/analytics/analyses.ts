@@ -93,7 +93,7 @@ export async function requestClusters(subject: Subject, body: Clusters): Promise
     throw badParameter('outStatistics', 'needs returnHullPerCluster to be true');
   const task = {
     ...query(subject, body),
-    algorithm: algorithmOf(body),
+    algorithm: parseAlgorithm(body),
     fields: hulls ? [] : view.fields.map(({ name }) => name),
     hulls,
     statistics,
@@ -102,7 +102,7 @@ export async function requestClusters(subject: Subject, body: Clusters): Promise
   return { operation: 'clusters', result, ...(hulls ? { maxOutputRows: FEATURE_LIMITS.clusters } : {}) };
 }
 
-function algorithmOf({ algorithm, eps, minPoints, k }: Clusters): ClusterAlgorithm {
+function parseAlgorithm({ algorithm, eps, minPoints, k }: Clusters): ClusterAlgorithm {
   const name = parseChoice('algorithm', algorithm, { dbscan: 'dbscan', kmeans: 'kmeans' });
   if (name === 'kmeans') return { name, k: integerWithin('k', k, 1, 1000) };
   const metres = numberWithin('eps', eps, 0, MAX_METRES);

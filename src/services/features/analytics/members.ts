@@ -82,7 +82,7 @@ export function parseOutStatistics(
   const list = Array.isArray(read) ? read : [read];
   if (list.length > FEATURE_LIMITS.statistics)
     throw badParameter('outStatistics', `has more than ${FEATURE_LIMITS.statistics} entries`);
-  const statistics = list.map((entry) => statisticOf(entry, fields));
+  const statistics = list.map((entry) => readStatistic(entry, fields));
   const names = [...reserved, ...statistics.map(({ name }) => name)];
   const repeated = names.find((name, i) => names.indexOf(name) !== i);
   if (repeated !== undefined)
@@ -90,7 +90,7 @@ export function parseOutStatistics(
   return statistics;
 }
 
-function statisticOf(entry: unknown, fields: readonly Field[]): Statistic {
+function readStatistic(entry: unknown, fields: readonly Field[]): Statistic {
   if (typeof entry !== 'object' || entry === null) throw badParameter('outStatistics', 'must hold objects');
   const { statisticType, onStatisticField, outStatisticFieldName } = entry as Record<string, unknown>;
   const type = STATISTIC_TYPES.find((type) => type === String(statisticType).toLowerCase());

@@ -33,7 +33,9 @@ function measureProcess(
   measure: (values: InputValues, facts: FeaturesFacts) => Measure,
 ): ProcessDefinition {
   return {
-    ...{ id: `geometry.${of}`, ...about, keywords: ['vector'] },
+    id: `geometry.${of}`,
+    ...about,
+    keywords: ['vector'],
     inputs: {
       features: featuresInput('Features', 'The features to measure.'),
       unit,

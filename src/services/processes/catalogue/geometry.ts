@@ -40,7 +40,10 @@ function mapProcess({
   parts = false,
 }: MapSpec): ProcessDefinition {
   return {
-    ...{ id, title, description, keywords: ['vector'] },
+    id,
+    title,
+    description,
+    keywords: ['vector'],
     inputs: {
       features: featuresInput('Features', 'The features to work on.'),
       ...inputs,
@@ -49,7 +52,8 @@ function mapProcess({
     outputs: { features: FEATURES_OUTPUT },
     work: featuresWork((values, facts) => ({
       process: {
-        ...{ kind: 'map', parts },
+        kind: 'map',
+        parts,
         operation: { ...operation(values, facts), strict: isStrict(values) },
         ...(crs ? { crs: crs(values) } : {}),
       },

@@ -79,7 +79,7 @@ export const fileImport: ProcessDefinition = {
     },
   },
   refuse(values) {
-    const { url, fileName, table, sourceCrs, targetCrs } = importOf(values);
+    const { url, fileName, table, sourceCrs, targetCrs } = readImport(values);
     const { pathname } = parseSourceUrl('/inputs/file/href', url);
     const ending = getFormatExtension(fileName ?? plainText(pathname.split('/').at(-1)!));
     if (!IMPORT_ENDINGS.has(ending))
@@ -91,14 +91,15 @@ export const fileImport: ProcessDefinition = {
     if (sourceCrs) resolveCrs('/inputs/sourceSrid', sourceCrs);
     if (targetCrs) resolveCrs('/inputs/targetSrid', targetCrs);
   },
-  work: { kind: 'import', read: importOf },
+  work: { kind: 'import', read: readImport },
 };
 
-function importOf(values: Readonly<Record<string, unknown>>): FileImport {
+function readImport(values: Readonly<Record<string, unknown>>): FileImport {
   const { file, fileName, collection, title, layer, sourceSrid, targetSrid } =
     values as unknown as ImportValues;
   return {
-    ...{ url: file.href, table: collection },
+    url: file.href,
+    table: collection,
     ...(fileName === undefined ? {} : { fileName }),
     ...(title === undefined ? {} : { title }),
     ...(layer === undefined ? {} : { layer }),

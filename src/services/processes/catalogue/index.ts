@@ -58,13 +58,13 @@ export const PROCESS_DESCRIPTIONS: readonly ProcessDescription[] = [...PROCESSES
     id,
     inputs: Object.entries(inputs).map(([name, input]) => ({
       name,
-      type: typeOf(input),
+      type: chooseType(input),
       required: input.isOptional !== true,
     })),
   }),
 );
 
-function typeOf({ isFeatures, isRaster, isRasterList, schema }: InputDefinition): string {
+function chooseType({ isFeatures, isRaster, isRasterList, schema }: InputDefinition): string {
   return isFeatures || isRaster || isRasterList
     ? 'layer'
     : String((schema as { type?: string }).type ?? 'object');

@@ -59,7 +59,8 @@ const spatialJoin: ProcessDefinition = {
   work: featuresWork(
     (values, facts, others) => ({
       process: {
-        ...{ kind: 'join', countName: 'matchCount' },
+        kind: 'join',
+        countName: 'matchCount',
         predicate: (values['predicate'] ?? 'intersects') as Join['predicate'],
         mode: (values['mode'] ?? 'first') as Join['mode'],
         statistics: joinStatistics(values, others),
@@ -103,7 +104,11 @@ const pointsInPolygons: ProcessDefinition = {
   work: featuresWork(
     (values, _, points) => ({
       process: {
-        ...{ kind: 'join', countName: 'pointCount', predicate: 'contains', mode: 'count', innerOnly: false },
+        kind: 'join',
+        countName: 'pointCount',
+        predicate: 'contains',
+        mode: 'count',
+        innerOnly: false,
         statistics: points ? parseStatistics(values, points, ['pointCount']) : [],
       },
     }),
@@ -134,7 +139,9 @@ const nearest: ProcessDefinition = {
     const measure = getLengthMeasure(values, facts);
     return {
       process: {
-        ...{ kind: 'nearest', measure, count: getNumberInput(values, 'count', 1) },
+        kind: 'nearest',
+        measure,
+        count: getNumberInput(values, 'count', 1),
         innerOnly: values['innerOnly'] === true,
         ...(values['maxDistance'] === undefined
           ? {}

@@ -53,7 +53,8 @@ const grid: ProcessDefinition = {
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => ({
     process: {
-      ...{ kind: 'grid', shape: shapeOf(values) },
+      kind: 'grid',
+      shape: shapeOf(values),
       side: positive('cellSize', lengthInCrs(values, 'cellSize', facts)),
     },
     fields: [],
@@ -113,11 +114,13 @@ const clusters: ProcessDefinition = {
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
     const measure = getLengthMeasure(values, facts);
-    return { process: { kind: 'clusters', ground: measure.ground, algorithm: algorithmOf(values, measure) } };
+    return {
+      process: { kind: 'clusters', ground: measure.ground, algorithm: readAlgorithm(values, measure) },
+    };
   }),
 };
 
-function algorithmOf(values: InputValues, measure: Measure): ClusterAlgorithm {
+function readAlgorithm(values: InputValues, measure: Measure): ClusterAlgorithm {
   if (values['algorithm'] === 'kmeans') {
     if (values['k'] === undefined) throw badParameter('/inputs/k', 'is required for kmeans');
     return { name: 'kmeans', k: getNumberInput(values, 'k') };
@@ -155,7 +158,7 @@ const density: ProcessDefinition = {
     const radius = positive('radius', measuredLength(values, 'radius', measure));
     if (radius > side * MAX_CELLS)
       throw badParameter('/inputs/radius', `must be at most ${MAX_CELLS} cell sizes`);
-    const weight = weightOf(values, facts);
+    const weight = findWeight(values, facts);
     return {
       process: {
         kind: 'density',
@@ -170,7 +173,7 @@ const density: ProcessDefinition = {
   }),
 };
 
-const weightOf = (values: InputValues, facts: FeaturesFacts) =>
+const findWeight = (values: InputValues, facts: FeaturesFacts) =>
   values['weightField'] === undefined ? undefined : numberField(values, 'weightField', facts);
 
 const hotSpots: ProcessDefinition = {

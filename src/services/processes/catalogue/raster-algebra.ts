@@ -23,7 +23,7 @@ import {
 /** Results have a band each. */
 const MAX_EXPRESSIONS = 16;
 
-function expressionsOf(text: string) {
+function parseExpressions(text: string) {
   try {
     const expressions = parseBandMath(text);
     if (expressions.length > MAX_EXPRESSIONS)
@@ -51,8 +51,9 @@ const algebra = rasterProcess({
   },
   allBands: true,
   plan: (values) => ({
-    ...{ kind: 'algebra', oneBand: false },
-    expressions: expressionsOf(String(values['expression'])),
+    kind: 'algebra',
+    oneBand: false,
+    expressions: parseExpressions(String(values['expression'])),
     resampling: getResampling(values),
   }),
 });
@@ -60,7 +61,7 @@ const algebra = rasterProcess({
 const METHODS = ['difference', 'ratio', 'percent', 'classes'] as const;
 
 /** Of b1 before and b2 after. */
-function changeOf(method: (typeof METHODS)[number], threshold: number): string {
+function formatChange(method: (typeof METHODS)[number], threshold: number): string {
   switch (method) {
     case 'difference':
       return 'b2 - b1';
@@ -96,9 +97,10 @@ const change = rasterProcess({
     resampling: resamplingInput,
   },
   plan: (values) => ({
-    ...{ kind: 'algebra', oneBand: true },
+    kind: 'algebra',
+    oneBand: true,
     expressions: parseBandMath(
-      changeOf(
+      formatChange(
         (values['method'] as (typeof METHODS)[number]) ?? 'difference',
         getNumberInput(values, 'threshold'),
       ),
@@ -119,7 +121,7 @@ const Class = Type.Object(
 );
 
 /** In ascending order. Throws 400 naming the input. */
-function classesOf(values: InputValues): RasterClass[] {
+function readClasses(values: InputValues): RasterClass[] {
   const classes = (values['remap'] as Partial<RasterClass>[]).map(({ min, max, value }, i) => {
     const [low, high] = [min ?? -Infinity, max ?? Infinity];
     if (low >= high) throw badParameter(`/inputs/remap/${i}/max`, 'must be above min');
@@ -149,7 +151,7 @@ const reclassify = rasterProcess({
   },
   plan: (values) => ({
     kind: 'reclassify',
-    classes: classesOf(values),
+    classes: readClasses(values),
     keepsOthers: values['others'] === 'keep',
   }),
 });

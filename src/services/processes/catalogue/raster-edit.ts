@@ -48,11 +48,9 @@ const rasterize = rasterProcess({
   },
   allBands: true,
   plan: (values) => ({
-    ...{
-      kind: 'rasterize',
-      value: getNumberInput(values, 'value', 1),
-      allTouched: values['allTouched'] === true,
-    },
+    kind: 'rasterize',
+    value: getNumberInput(values, 'value', 1),
+    allTouched: values['allTouched'] === true,
     ...(values['field'] === undefined ? {} : { field: String(values['field']) }),
   }),
 });
@@ -93,7 +91,9 @@ const idw = rasterProcess({
   },
   allBands: true,
   plan: (values) => ({
-    ...{ kind: 'idw', field: String(values['field']), power: getNumberInput(values, 'power', 2) },
+    kind: 'idw',
+    field: String(values['field']),
+    power: getNumberInput(values, 'power', 2),
     ...(values['radius'] === undefined ? {} : { radius: getNumberInput(values, 'radius') }),
   }),
 });
@@ -140,11 +140,9 @@ const fillNodata = rasterProcess({
     }),
   },
   plan: (values) => ({
-    ...{
-      kind: 'fill',
-      distance: getNumberInput(values, 'distance', 100),
-      smoothing: getNumberInput(values, 'smoothing'),
-    },
+    kind: 'fill',
+    distance: getNumberInput(values, 'distance', 100),
+    smoothing: getNumberInput(values, 'smoothing'),
   }),
 });
 
@@ -162,11 +160,9 @@ const sieve = rasterProcess({
     diagonals: diagonalsInput,
   },
   plan: (values) => ({
-    ...{
-      kind: 'sieve',
-      threshold: getNumberInput(values, 'threshold'),
-      diagonals: values['diagonals'] === true,
-    },
+    kind: 'sieve',
+    threshold: getNumberInput(values, 'threshold'),
+    diagonals: values['diagonals'] === true,
   }),
 });
 

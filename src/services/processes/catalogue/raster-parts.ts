@@ -87,7 +87,7 @@ interface RasterSpec {
   plan(values: InputValues, facts: RasterFacts): RasterProcess;
 }
 
-function outputOf(output: RasterSpec['output']): { name: string; definition: OutputDefinition } {
+function buildOutput(output: RasterSpec['output']): { name: string; definition: OutputDefinition } {
   if (output === undefined) return { name: 'raster', definition: RASTER_OUTPUT };
   return output === 'features' ? { name: 'features', definition: FEATURES_OUTPUT } : output;
 }
@@ -103,9 +103,12 @@ export function rasterProcess({
   features,
   plan,
 }: RasterSpec): ProcessDefinition {
-  const { name, definition } = outputOf(output);
+  const { name, definition } = buildOutput(output);
   return {
-    ...{ id, title, description, keywords: ['raster'] },
+    id,
+    title,
+    description,
+    keywords: ['raster'],
     inputs: {
       ...rasters,
       ...(allBands ? {} : { band: bandInput }),

@@ -24,7 +24,11 @@ const statistics = rasterProcess({
           band: Type.Integer(),
           count: Type.Integer(),
           missing: Type.Integer({ description: 'Pixels without a value.' }),
-          ...{ min: Bound, max: Bound, mean: Bound, stddev: Bound, sum: Bound },
+          min: Bound,
+          max: Bound,
+          mean: Bound,
+          stddev: Bound,
+          sum: Bound,
         }),
       ),
     },
@@ -59,9 +63,12 @@ const histogram = rasterProcess({
       title: 'Histogram',
       description: 'The counts, and how many values lie below and above.',
       schema: Type.Object({
-        ...{ band: Type.Integer(), min: Type.Number(), max: Type.Number() },
+        band: Type.Integer(),
+        min: Type.Number(),
+        max: Type.Number(),
         counts: Type.Array(Type.Integer()),
-        ...{ below: Type.Integer(), above: Type.Integer() },
+        below: Type.Integer(),
+        above: Type.Integer(),
       }),
     },
   },
@@ -70,7 +77,8 @@ const histogram = rasterProcess({
     if (min !== undefined && max !== undefined && min >= max)
       throw badParameter('/inputs/max', 'must be above min');
     return {
-      ...{ kind: 'histogram', bins: getNumberInput(values, 'bins', 256) },
+      kind: 'histogram',
+      bins: getNumberInput(values, 'bins', 256),
       ...(min === undefined ? {} : { min }),
       ...(max === undefined ? {} : { max }),
     };

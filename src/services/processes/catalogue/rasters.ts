@@ -21,7 +21,10 @@ const zFactor = defineNumberInput('Z factor', 'Heights are multiplied by it.', {
 });
 
 /** Metres of a unit along a meridian, for heights in metres; what GDAL takes for degrees. */
-const scaleOf = ({ crs }: RasterFacts) => ['-s', String(crs.isGeographic ? 111_120 : 1 / crs.metresPerUnit)];
+const buildScale = ({ crs }: RasterFacts) => [
+  '-s',
+  String(crs.isGeographic ? 111_120 : 1 / crs.metresPerUnit),
+];
 
 /** What the usual refraction of light leaves, 6/7. */
 const CURVATURE = 0.857_14;
@@ -44,7 +47,8 @@ const hillshade = rasterProcess({
     zFactor,
   },
   plan: (values, facts) => ({
-    ...{ kind: 'terrain', mode: 'hillshade' },
+    kind: 'terrain',
+    mode: 'hillshade',
     options: [
       ...[
         '-az',
@@ -52,7 +56,7 @@ const hillshade = rasterProcess({
         '-alt',
         String(getNumberInput(values, 'altitude', 45)),
       ],
-      ...['-z', String(getNumberInput(values, 'zFactor', 1)), ...scaleOf(facts)],
+      ...['-z', String(getNumberInput(values, 'zFactor', 1)), ...buildScale(facts)],
     ],
   }),
 });
@@ -71,10 +75,11 @@ const slope = rasterProcess({
   },
   plan(values, facts) {
     // GDAL knows no factor for heights here: horizontal lengths are divided by it.
-    const [flag, scale] = scaleOf(facts);
+    const [flag, scale] = buildScale(facts);
     const units = values['units'] === 'percent' ? ['-p'] : [];
     return {
-      ...{ kind: 'terrain', mode: 'slope' },
+      kind: 'terrain',
+      mode: 'slope',
       options: [...units, flag!, String(Number(scale) / getNumberInput(values, 'zFactor', 1))],
     };
   },
@@ -131,7 +136,9 @@ const viewshed = rasterProcess({
       throw badParameter('/inputs/raster', 'must be in a projected CRS: reproject it before');
     const maxDistance = values['maxDistance'] as number | undefined;
     return {
-      ...{ kind: 'viewshed', x: getNumberInput(values, 'observerX'), y: getNumberInput(values, 'observerY') },
+      kind: 'viewshed',
+      x: getNumberInput(values, 'observerX'),
+      y: getNumberInput(values, 'observerY'),
       observerHeight: getNumberInput(values, 'observerHeight', 2),
       targetHeight: getNumberInput(values, 'targetHeight'),
       ...(maxDistance === undefined ? {} : { maxDistance }),

@@ -54,13 +54,15 @@ export const spectralIndex = rasterProcess({
   },
   allBands: true,
   plan: (values) => ({
-    ...{ kind: 'algebra', oneBand: false, resampling: 'nearest' },
-    expressions: parseBandMath(expressionOf(values)),
+    kind: 'algebra',
+    oneBand: false,
+    resampling: 'nearest',
+    expressions: parseBandMath(formatExpression(values)),
   }),
 });
 
 /** The formula over the bands that are named. Throws 400 naming one that is missing. */
-function expressionOf(values: InputValues): string {
+function formatExpression(values: InputValues): string {
   const index = values['index'] as keyof typeof INDICES;
   return INDICES[index].replace(/[a-z]\w*/g, (name) => {
     const band = values[name] as number | undefined;

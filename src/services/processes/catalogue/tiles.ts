@@ -86,7 +86,12 @@ export const tileArchive: ProcessDefinition = {
       } = values as unknown as TilesValues;
       const { format: container = 'pmtiles', tileMatrixSet: tileMatrixSetId = 'WebMercatorQuad' } = others;
       return {
-        ...{ collections, tileMatrixSetId, minZoom, maxZoom, format: tileFormat, container },
+        collections,
+        tileMatrixSetId,
+        minZoom,
+        maxZoom,
+        format: tileFormat,
+        container,
         ...(bbox ? { bbox: bbox as unknown as Box } : {}),
       };
     },

@@ -17,7 +17,7 @@ export const zonalStatistics = rasterProcess({
   features: {
     input: 'zones',
     definition: featuresInput('Zones', 'Polygons; they are projected to the CRS of the raster.'),
-    plan: zonesOf,
+    plan: readZones,
   },
   inputs: {
     zoneField: makeOptional({
@@ -54,7 +54,7 @@ export const zonalStatistics = rasterProcess({
 });
 
 /** Zones of equal value become one. */
-function zonesOf(values: InputValues, facts: FeaturesFacts): FeaturesPlan | undefined {
+function readZones(values: InputValues, facts: FeaturesFacts): FeaturesPlan | undefined {
   requirePolygons('zones', facts);
   const field = values['zoneField'] as string | undefined;
   if (field === undefined) return undefined;

@@ -31,7 +31,7 @@ export function readExecution(process: ProcessDefinition, body: ExecuteBody, bas
   const outputs = definitions ? readOutputs(definitions, body.outputs ?? {}, errors) : {};
   if (errors.length > 0) throw new ApiError('invalid-body', errorsDetail(errors), { errors });
   const { subscriber } = body;
-  return { ...inputs, outputs, response: responseOf(body), ...(subscriber ? { subscriber } : {}) };
+  return { ...inputs, outputs, response: buildResponse(body), ...(subscriber ? { subscriber } : {}) };
 }
 
 /** The outputs of a plan are defined where the plan can be read. */
@@ -80,7 +80,7 @@ function readOutputs(
   return requests;
 }
 
-function responseOf({ response = 'document' }: ExecuteBody): Execution['response'] {
+function buildResponse({ response = 'document' }: ExecuteBody): Execution['response'] {
   if (response === 'document' || response === 'raw') return response;
   throw new ApiError(
     'not-implemented',

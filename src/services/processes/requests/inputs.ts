@@ -157,12 +157,12 @@ function typedValue(schema: TSchema, value: unknown): unknown {
   if ((type === 'number' || type === 'integer') && value.trim() !== '' && Number.isFinite(Number(value)))
     return Number(value);
   if (type === 'boolean' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true';
-  if (type === 'array') return listOf(value, (schema as { items?: TSchema }).items);
+  if (type === 'array') return parseList(value, (schema as { items?: TSchema }).items);
   return value;
 }
 
 /** JSON, or words with commas between them. */
-function listOf(text: string, items: TSchema = {}): unknown {
+function parseList(text: string, items: TSchema = {}): unknown {
   if (!text.trim().startsWith('[')) return text.split(',').map((word) => typedValue(items, word.trim()));
   try {
     return JSON.parse(text);

@@ -120,9 +120,9 @@ function stepReferences(
   const layers = Object.entries(process.inputs).filter(([, input]) => isLayer(input));
   const others = withDependency(body, layers[0]?.[0], drafts);
   const refer = (name: string, value: unknown, isFeatures: boolean) => {
-    const target = stepOf(value, drafts);
+    const target = getStep(value, drafts);
     if (!target) return;
-    const output = outputOf(target, isFeatures);
+    const output = findOutput(target, isFeatures);
     references[name] = { kind: 'step', step: target.draft.stepId, output: output ?? '' };
     if (output !== undefined) return;
     const detail = `step ${target.draft.stepId} makes no ${isFeatures ? 'features' : 'raster'}`;
@@ -153,7 +153,7 @@ function withDependency(
 ): Record<string, unknown> {
   if (layer === undefined) return { ...inputs };
   const { queryResultId, ...others } = inputs;
-  if (stepOf(queryResultId, drafts)) return { ...others, [layer]: queryResultId };
+  if (getStep(queryResultId, drafts)) return { ...others, [layer]: queryResultId };
   const isNamed = [layer, ...LAYER_ALIASES].some((name) => Object.hasOwn(inputs, name));
   return isNamed || dependsOn.length !== 1 ? { ...inputs } : { ...inputs, [layer]: dependsOn[0] };
 }
@@ -164,14 +164,14 @@ interface Target {
   readonly output?: string;
 }
 
-function outputOf({ draft, output }: Target, isFeatures: boolean): string | undefined {
+function findOutput({ draft, output }: Target, isFeatures: boolean): string | undefined {
   const fits = (one: OutputDefinition) => (isFeatures ? one.isFeatures : one.isRaster) === true;
   return Object.entries(draft.process.outputs).find(
     ([name, one]) => fits(one) && (output === undefined || name === output),
   )?.[0];
 }
 
-function stepOf(value: unknown, drafts: ReadonlyMap<string, Draft>): Target | undefined {
+function getStep(value: unknown, drafts: ReadonlyMap<string, Draft>): Target | undefined {
   const text = typeof value === 'string' ? value : undefined;
   const { step = text, output } = (typeof value === 'object' && value !== null ? value : {}) as {
     step?: unknown;
@@ -187,7 +187,7 @@ function stepOf(value: unknown, drafts: ReadonlyMap<string, Draft>): Target | un
 
 /** Kinds of outputs that are asked for have to be among those of the last steps. */
 function requireKinds({ outputs = [] }: PlanBody, steps: readonly ClientStep[]): void {
-  const kinds = new Set([...planOutputs(steps).values()].flatMap(({ definition }) => kindsOf(definition)));
+  const kinds = new Set([...planOutputs(steps).values()].flatMap(({ definition }) => listKinds(definition)));
   const missing = outputs.find((kind) => !kinds.has(kind));
   if (missing === undefined) return;
   const detail = `no step that others do not read makes a ${missing}`;
@@ -196,7 +196,7 @@ function requireKinds({ outputs = [] }: PlanBody, steps: readonly ClientStep[]):
 }
 
 /** Features may have no geometry, and are a table as well. */
-function kindsOf({ isFeatures, isRaster, isFile }: OutputDefinition): string[] {
+function listKinds({ isFeatures, isRaster, isFile }: OutputDefinition): string[] {
   if (isFeatures) return ['featureLayer', 'table'];
   if (isFile) return ['file', 'map'];
   return [isRaster ? 'raster' : 'scalar'];

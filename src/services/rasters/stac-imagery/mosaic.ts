@@ -27,7 +27,8 @@ export function sceneRaster(
 ): RemoteRaster | BandStack {
   const parts = hrefs.map(
     (href): RemoteRaster => ({
-      ...{ kind: 'remote', url: resolveSourceUrl(href) },
+      kind: 'remote',
+      url: resolveSourceUrl(href),
       // An API could name what only this server may read.
       ...(credentials !== 'environment' && { isAnonymous: true }),
     }),
@@ -54,15 +55,15 @@ export function renewAddresses(
 ): void {
   for (const [i, scene] of before.entries()) {
     try {
-      const addresses = partsOf(sceneRaster(source, scenes[i]!)).map(({ url }) => url);
-      for (const [k, part] of partsOf(memberRaster(source, scene)).entries()) part.url = addresses[k]!;
+      const addresses = listParts(sceneRaster(source, scenes[i]!)).map(({ url }) => url);
+      for (const [k, part] of listParts(memberRaster(source, scene)).entries()) part.url = addresses[k]!;
     } catch {
       // Nobody can read it, so it is no member.
     }
   }
 }
 
-const partsOf = (raster: RemoteRaster | BandStack): RemoteRaster[] =>
+const listParts = (raster: RemoteRaster | BandStack): RemoteRaster[] =>
   raster.kind === 'stack' ? raster.parts : [raster];
 
 /** The scenes of a search as one raster; without them where they are searched for each window. */
@@ -70,27 +71,34 @@ export function sceneMosaic(imagery: Imagery): RasterInfo {
   const { source, search, sample, bands, crs } = imagery;
   const isWindow = source.search === 'window';
   const places = isWindow ? [] : search.scenes.flatMap(({ bbox }) => plainBoxes(bbox));
-  const boxes = places.length > 0 ? places : plainBoxes(areaOf(imagery));
+  const boxes = places.length > 0 ? places : plainBoxes(computeArea(imagery));
   const members = isWindow ? [] : sceneMembers(source, search.scenes);
-  const grid = gridOf(crs, boxes, sample);
+  const grid = parseGrid(crs, boxes, sample);
   const newest = members
     .flatMap(({ acquired }) => acquired ?? [])
     .sort()
     .at(-1);
   const { blockSize, overviewCount } = sample;
   return {
-    ...{ bands: [...bands], blockSize, overviewCount, ...grid, driver: 'mosaic' },
+    bands: [...bands],
+    blockSize,
+    overviewCount,
+    ...grid,
+    driver: 'mosaic',
     source: {
-      ...{ kind: 'mosaic' as const, members, grid, byRange: true as const },
+      kind: 'mosaic' as const,
+      members,
+      grid,
+      byRange: true as const,
       ...(isWindow && { search: source }),
-      ...readingOf(source, sample),
+      ...chooseReading(source, sample),
     },
     epsg: /^EPSG:(\d+)$/.test(grid.crs)
       ? Number(grid.crs.slice(5))
       : sample.crs === grid.crs
         ? sample.epsg
         : null,
-    extent: extentOf(grid),
+    extent: computeExtent(grid),
     extent84: boxes.reduce(around),
     ...(newest === undefined ? {} : { acquired: newest }),
   };
@@ -101,18 +109,18 @@ const DEGREES = 'EPSG:4326';
 const MERCATOR_WORLD: Box = [-180, -85, 180, 85];
 
 /** Where scenes may be found. */
-function areaOf({ source, search, sample }: Imagery): Box {
+function computeArea({ source, search, sample }: Imagery): Box {
   return source.bbox ?? search.extent ?? (source.search === 'window' ? MERCATOR_WORLD : sample.extent84);
 }
 
 /** The scenes of a search as members, in the order in which they are drawn. */
 export function sceneMembers(source: StacSource, scenes: readonly Scene[]): MosaicMember[] {
-  const ids = idsOf(source, scenes);
-  return inDrawingOrder(scenes, source.merge).flatMap((scene) => memberOf(source, scene, ids));
+  const ids = collectIds(source, scenes);
+  return inDrawingOrder(scenes, source.merge).flatMap((scene) => buildMembers(source, scene, ids));
 }
 
 /** Ids of members: those of the scenes, with their collections where several have one. */
-function idsOf({ collections }: StacSource, scenes: readonly Scene[]): ReadonlyMap<Scene, string> {
+function collectIds({ collections }: StacSource, scenes: readonly Scene[]): ReadonlyMap<Scene, string> {
   const counts = new Map<string, number>();
   if (collections.length > 1) for (const { id } of scenes) counts.set(id, (counts.get(id) ?? 0) + 1);
   const isShared = (id: string) => (counts.get(id) ?? 0) > 1;
@@ -122,7 +130,10 @@ function idsOf({ collections }: StacSource, scenes: readonly Scene[]): ReadonlyM
 }
 
 /** How members are read. */
-function readingOf({ merge }: StacSource, { bands }: RasterInfo): Pick<RasterMosaic, 'bandTypes' | 'merge'> {
+function chooseReading(
+  { merge }: StacSource,
+  { bands }: RasterInfo,
+): Pick<RasterMosaic, 'bandTypes' | 'merge'> {
   const values = MERGE[merge];
   return { bandTypes: bands.map(({ type }) => type), ...(values && { merge: values }) };
 }
@@ -146,7 +157,7 @@ export function mergedSample({
     kind: 'mosaic',
     members: sceneMembers(source, near),
     grid: { crs, geoTransform: [x, dx, 0, y, 0, dy], width, height },
-    ...readingOf(source, sample),
+    ...chooseReading(source, sample),
   };
 }
 
@@ -166,7 +177,7 @@ function inDrawingOrder(scenes: readonly Scene[], merge: SceneMerge): readonly S
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** None for an address that nobody can read. */
-function memberOf(source: StacSource, scene: Scene, ids: ReadonlyMap<Scene, string>): MosaicMember[] {
+function buildMembers(source: StacSource, scene: Scene, ids: ReadonlyMap<Scene, string>): MosaicMember[] {
   const { bbox, acquired, self, cloudCover } = scene;
   try {
     return [
@@ -195,7 +206,7 @@ const MERGE: Partial<Record<SceneMerge, Merge>> = {
 };
 
 /** Around boxes in degrees, on the pixels of the sample where it is in the same CRS. */
-function gridOf(crs: string, boxes84: readonly Box[], sample: RasterInfo): RasterGrid {
+function parseGrid(crs: string, boxes84: readonly Box[], sample: RasterInfo): RasterGrid {
   const [dx, dy] = pixelIn(crs, sample);
   const [west, south, east, north] = boxes84.map((box) => placed(box, crs)).reduce(around);
   const [x0, y0] = sample.crs === crs ? [sample.geoTransform[0], sample.geoTransform[3]] : [0, 0];
@@ -230,6 +241,6 @@ function placed(box: Box, crs: string): Box {
   throw new TaskFailure('source-unreadable', `A scene has no place in ${crs}; state another with crs.`);
 }
 
-function extentOf({ geoTransform: [x, dx, , y, , dy], width, height }: RasterGrid): Box {
+function computeExtent({ geoTransform: [x, dx, , y, , dy], width, height }: RasterGrid): Box {
   return [x, y + height * dy, x + width * dx, y];
 }

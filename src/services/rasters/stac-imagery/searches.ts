@@ -5,7 +5,7 @@ import type { Scene, SceneSearch, SceneSearchTask } from '../../../core/stac/sta
 import { type StacSource, stacSource } from '../../../core/stac/stac-source.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { commonCrs, mergedSample, renewAddresses, sceneRaster } from './mosaic.js';
-import { searchInTurn } from './waiting.js';
+import { searchInTurn } from './search-turns.js';
 
 /** How often sources are looked at whose search is old. */
 const LOOK_MS = 5000;
@@ -32,7 +32,7 @@ export interface Imagery {
   readonly crs: string;
 }
 
-type Sampled = Pick<Imagery, 'sample' | 'sampleStamp' | 'bands'>;
+type ImagerySample = Pick<Imagery, 'sample' | 'sampleStamp' | 'bands'>;
 
 interface Entry {
   readonly imagery: Imagery;
@@ -131,13 +131,17 @@ export class StacImagery {
   }
 
   /** The scene that was read before, while it is there; else another one, where its bands are others. */
-  async #sampled(source: StacSource, search: SceneSearch, before: Imagery | undefined): Promise<Sampled> {
+  async #sampled(
+    source: StacSource,
+    search: SceneSearch,
+    before: Imagery | undefined,
+  ): Promise<ImagerySample> {
     if (before && search.scenes.some((scene) => sceneStamp([scene]) === before.sampleStamp)) return before;
     try {
       const { sample, scene } = await this.#sample(source, search);
       const sampleStamp = sceneStamp([scene]);
       // Pixels do not move when scenes come and go.
-      if (before && typesOf(before.sample) === typesOf(sample)) return { ...before, sampleStamp };
+      if (before && formatTypes(before.sample) === formatTypes(sample)) return { ...before, sampleStamp };
       return { sample, sampleStamp, bands: await this.#bands({ source, search, sample }) };
     } catch (error) {
       if (!before) throw error;
@@ -189,11 +193,11 @@ export class StacImagery {
   }
 }
 
-const typesOf = ({ bands }: Pick<RasterInfo, 'bands'>) => bands.map(({ type }) => type).join();
+const formatTypes = ({ bands }: Pick<RasterInfo, 'bands'>) => bands.map(({ type }) => type).join();
 
 /** Whether what is published is to be another. */
 function isOther(before: Imagery, now: Imagery): boolean {
-  if (typesOf(before.sample) !== typesOf(now.sample)) return true;
+  if (formatTypes(before.sample) !== formatTypes(now.sample)) return true;
   // Scenes for windows are searched for then.
   return now.source.search === 'static' && sceneStamp(before.search.scenes) !== sceneStamp(now.search.scenes);
 }

@@ -4,8 +4,8 @@ import type { Box } from '../../../core/geometry/box.js';
 import { RASTER_LIMITS } from '../../../core/rasters/limits.js';
 import type { Scene } from '../../../core/stac/stac-scenes.js';
 import type { StacSource } from '../../../core/stac/stac-source.js';
+import { type Runner, searchInTurn } from './search-turns.js';
 import { createSceneSearchTask } from './searches.js';
-import { type Runner, searchInTurn } from './waiting.js';
 
 /** What was found for one address, cell and time. */
 interface Entry {
@@ -28,7 +28,7 @@ interface Searches {
 
 const searches = new WeakMap<Runner, Searches>();
 
-function searchesOf(pools: Runner): Searches {
+function buildSearches(pools: Runner): Searches {
   const own = searches.get(pools) ?? { entries: newEntries(), pending: 0 };
   searches.set(pools, own);
   return own;
@@ -38,7 +38,8 @@ function newEntries(): LRUCache<string, Entry> {
   return new LRUCache({
     max: RASTER_LIMITS.stacWindows,
     maxSize: RASTER_LIMITS.stacWindowBytes,
-    sizeCalculation: ({ scenes = [] }, key) => scenes.reduce((sum, one) => sum + sizeOf(one), 2 * key.length),
+    sizeCalculation: ({ scenes = [] }, key) =>
+      scenes.reduce((sum, one) => sum + computeSize(one), 2 * key.length),
   });
 }
 
@@ -46,7 +47,7 @@ function newEntries(): LRUCache<string, Entry> {
 const SCENE_BYTES = 300;
 
 /** Bytes of memory, about. */
-function sizeOf({ id, collection, acquired = '', self = '', hrefs }: Scene): number {
+function computeSize({ id, collection, acquired = '', self = '', hrefs }: Scene): number {
   const texts = [id, collection, acquired, self, ...hrefs];
   return texts.reduce((sum, { length }) => sum + 2 * length, SCENE_BYTES);
 }
@@ -60,10 +61,10 @@ export async function scenesIn(
   source: StacSource & { bbox: Box },
   time: string | undefined,
 ): Promise<readonly Scene[]> {
-  const own = searchesOf(pools);
+  const own = buildSearches(pools);
   const key = JSON.stringify([source.address, source.bbox, time]);
   const before = own.entries.get(key);
-  if (before && (before.search || before.until > Date.now())) return scenesOf(before);
+  if (before && (before.search || before.until > Date.now())) return listScenes(before);
   if (own.pending >= RASTER_LIMITS.stacWindowSearches) {
     if (before?.scenes) return before.scenes;
     throw new TaskFailure('queue-full', 'Too many windows are searched for at once; try again soon.');
@@ -86,10 +87,10 @@ export async function scenesIn(
     .finally(() => {
       own.pending -= 1;
     });
-  return scenesOf(entry);
+  return listScenes(entry);
 }
 
-async function scenesOf({ scenes, search, failure }: Entry): Promise<readonly Scene[]> {
+async function listScenes({ scenes, search, failure }: Entry): Promise<readonly Scene[]> {
   if (scenes) return scenes;
   try {
     if (search) return await search;

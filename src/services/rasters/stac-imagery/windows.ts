@@ -9,7 +9,7 @@ import { isInTimeRange } from '../choose.js';
 import { interval } from '../shown-time.js';
 import { listCoveringCells } from './cells.js';
 import { sceneMembers } from './mosaic.js';
-import { type Runner, waitFor } from './waiting.js';
+import { type Runner, waitFor } from './search-turns.js';
 import { scenesIn } from './window-searches.js';
 
 /** What is asked of collections whose scenes are searched for each window. */
@@ -48,7 +48,7 @@ export async function withItsScenes<C extends RasterCollection>(
   const cells = time === null ? [] : listCoveringCells(window84 ?? area, area);
   const searches = cells.map((cell) => scenesIn(pools, { ...source, bbox: cell }, time ?? undefined));
   const scenes = await waitFor(Promise.all(searches), signal);
-  const unique = ranked(scenes).filter((scene) => isInTimeRange({ acquired: instantOf(scene) }, range));
+  const unique = ranked(scenes).filter((scene) => isInTimeRange({ acquired: findInstant(scene) }, range));
   const { search: _, order, ...mosaic } = raster.source as RasterMosaic;
   const visible = { ...mosaic, members: sceneMembers(source, unique) };
   return {
@@ -86,7 +86,7 @@ export function searchTime(
 }
 
 /** Milliseconds since 1970; undefined where nothing tells. */
-function instantOf({ acquired }: Scene): number | undefined {
+function findInstant({ acquired }: Scene): number | undefined {
   const instant = Date.parse(acquired ?? '');
   return Number.isNaN(instant) ? undefined : instant;
 }

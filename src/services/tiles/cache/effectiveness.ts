@@ -56,11 +56,11 @@ class Best {
   }
 
   get uses(): TileUse[] {
-    return this.#slots.map(({ slot }) => useOf(slot));
+    return this.#slots.map(({ slot }) => buildUse(slot));
   }
 }
 
-function useOf({ key, uses, usedAt, madeMs, tile }: TileSlot): TileUse {
+function buildUse({ key, uses, usedAt, madeMs, tile }: TileSlot): TileUse {
   return {
     key,
     accessCount: uses,

@@ -9,7 +9,7 @@ import type { Log } from '../../telemetry/log.js';
 import type { CacheControl } from './cache-control.js';
 import { cacheControl, evictTiles } from './control.js';
 import { openLevels } from './open-levels.js';
-import { dropReplaced } from './replaced.js';
+import { dropReplaced } from './replacement.js';
 import { TileCache } from './tile-cache.js';
 
 export interface CachingOptions {
@@ -25,7 +25,7 @@ export interface CachingOptions {
 }
 
 /** The cache of a gateway, and how it keeps up with what others change. */
-export interface Caching {
+export interface GatewayCache {
   readonly tiles: TileCache;
   readonly control: CacheControl;
   /** Takes over an edit of this gateway, or one that events tell of, and tells all others. */
@@ -48,7 +48,7 @@ export async function startCaching({
   cluster,
   announcements,
   tell,
-}: CachingOptions): Promise<Caching> {
+}: CachingOptions): Promise<GatewayCache> {
   const levels = await openLevels(config, log);
   const tiles = new TileCache(config.tileBytes, levels);
   const parts = {
@@ -73,20 +73,20 @@ export async function startCaching({
     const all: CacheScope[] = [{ kind: 'all' }];
     for (const scope of scopes === 'all' ? all : (scopes as CacheScope[])) await evictTiles(scope, parts);
   });
-  const originOf = (note: CacheNote) =>
+  const findOrigin = (note: CacheNote) =>
     'change' in note ? parts.catalog().byId(note.collection)?.origin : undefined;
   const servers = config.redis.url
     ? new (await import('./redis-notes.js')).RedisNotes(
         config.redis.url,
         `${hostname()}:${dataDir}`,
         ({ note, origin }) => {
-          if (originOf(note) === origin) hear(note);
+          if (findOrigin(note) === origin) hear(note);
         },
       )
     : undefined;
   const tellAll = (note: CacheNote) => {
     tell(note);
-    servers?.tell(note, originOf(note));
+    servers?.tell(note, findOrigin(note));
   };
   return {
     tiles,

@@ -77,7 +77,7 @@ export class TileLevels {
     for (const level of this.#levels) {
       const stored = await inSpan(span, lookUpIn(TIERS[level.reach]), () => level.read(key));
       const maxAgeMs = stored ? this.#remainingAge(stored, request) : 0;
-      if (maxAgeMs > 0) return { tile: tileOf(stored!, request), maxAgeMs };
+      if (maxAgeMs > 0) return { tile: buildTile(stored!, request), maxAgeMs };
     }
     return undefined;
   }
@@ -135,7 +135,7 @@ export const lookUpIn = (tier: 'memory' | 'disk' | 'redis') => ({
 
 const NOTHING = new Uint8Array();
 
-function tileOf({ body, encoding, tag, dropped }: StoredTile, request: TileRequest): Tile {
+function buildTile({ body, encoding, tag, dropped }: StoredTile, request: TileRequest): Tile {
   return newTile(request, body, request.format.mediaType, findCompression(encoding), body.byteLength === 0, {
     tag,
     dropped,

@@ -37,14 +37,14 @@ export class Pyramid<T> {
   add(at: TileAddress, tile: T, bytes: number): void {
     let zoom = this.#zooms.get(at.zoom);
     if (!zoom) this.#zooms.set(at.zoom, (zoom = new Map()));
-    zoom.set(placeOf(at), tile);
+    zoom.set(computePlace(at), tile);
     this.entries++;
     this.bytes += bytes;
   }
 
   delete(at: TileAddress, bytes: number): void {
     const zoom = this.#zooms.get(at.zoom);
-    if (!zoom?.delete(placeOf(at))) return;
+    if (!zoom?.delete(computePlace(at))) return;
     if (zoom.size === 0) this.#zooms.delete(at.zoom);
     this.entries--;
     this.bytes -= bytes;
@@ -57,7 +57,7 @@ export class Pyramid<T> {
 
   /** The tiles that show something of an area in CRS84, or may. */
   *touchedBy(area84: Box): Iterable<T> {
-    const extent = extentOf(this.#set, area84);
+    const extent = findExtent(this.#set, area84);
     for (const [zoom, tiles] of this.#zooms) {
       const window = touchedTiles(this.#set, this.#format, zoom, extent);
       if (!window) continue;
@@ -82,14 +82,14 @@ export class Pyramid<T> {
 /** Whether a tile shows something of an area in CRS84, or may. */
 export function touches({ at, format }: TileRequest, area84: Box): boolean {
   const { set, zoom, row, column } = at;
-  const window = touchedTiles(set, format, zoom, extentOf(set, area84));
+  const window = touchedTiles(set, format, zoom, findExtent(set, area84));
   return window !== undefined && contains(window, row, column);
 }
 
 const extents = new WeakMap<Box, Map<TileMatrixSet, Box | undefined>>();
 
 /** An area is looked at for many tiles, and PROJ takes its time. */
-function extentOf(set: TileMatrixSet, area84: Box): Box | undefined {
+function findExtent(set: TileMatrixSet, area84: Box): Box | undefined {
   let extent = extents.get(area84);
   if (!extent) extents.set(area84, (extent = new Map()));
   if (!extent.has(set)) extent.set(set, extentInSet(set, area84));
@@ -127,7 +127,7 @@ function tilesIn({ minTileRow, maxTileRow, minTileCol, maxTileCol }: TileLimits)
 }
 
 /** Rows and columns as one number: matrices of sets in use have far fewer than 2^53 tiles. */
-function placeOf({ set, zoom, row, column }: TileAddress): number {
+function computePlace({ set, zoom, row, column }: TileAddress): number {
   return row * matrixSize(set, zoom).columns + column;
 }
 

@@ -11,7 +11,7 @@ export class SharedTiles {
 
   /** The tile to keep in place of this one. */
   hold(tile: Tile): Tile {
-    const name = nameOf(tile);
+    const name = findName(tile);
     const entry = name === undefined ? undefined : this.#held.get(name);
     if (entry) {
       entry.holders++;
@@ -26,7 +26,7 @@ export class SharedTiles {
 
   /** Gives back what `hold` returned. Returns the bytes that this set free. */
   release(tile: Tile): number {
-    const name = nameOf(tile);
+    const name = findName(tile);
     const entry = name === undefined ? undefined : this.#held.get(name);
     if (entry && --entry.holders > 0) return 0;
     if (name !== undefined) this.#held.delete(name);
@@ -36,7 +36,7 @@ export class SharedTiles {
 }
 
 /** What makes two answers the same; the entity tag stands for the body. */
-function nameOf({ tag, bytes, mediaType, encoding, lifetime }: Tile): string | undefined {
+function findName({ tag, bytes, mediaType, encoding, lifetime }: Tile): string | undefined {
   if (tag === undefined && bytes > 0) return undefined;
   return `${tag} ${bytes} ${mediaType} ${encoding} ${lifetime}`;
 }

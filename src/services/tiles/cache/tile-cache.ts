@@ -34,7 +34,7 @@ export interface TileSlot {
 }
 
 /** A tile that is being made. */
-interface Making {
+interface PendingTile {
   readonly request: KeyedTileRequest;
   tile?: Promise<Tile>;
   /** Something has changed since: who waits gets the tile, but it is not kept. */
@@ -54,7 +54,7 @@ export interface TileBlock {
 }
 
 /** A block that is being made. */
-interface Drawing {
+interface PendingBlock {
   readonly requests: readonly KeyedTileRequest[];
   readonly began: number;
   readonly tiles: Promise<readonly Tile[]>;
@@ -88,8 +88,8 @@ export class TileCache {
   readonly #tiles = new Map<string, TileSlot>();
   readonly #pyramids = new Map<string, Pyramid<TileSlot>>();
   readonly #shared = new SharedTiles();
-  readonly #making = new Map<string, Making>();
-  readonly #drawing = new Map<string, Drawing>();
+  readonly #making = new Map<string, PendingTile>();
+  readonly #drawing = new Map<string, PendingBlock>();
   readonly #maxBytes: number;
   readonly #levels: TileLevels;
   readonly #hits = caches.cacheHits.cell('tile');
@@ -217,7 +217,7 @@ export class TileCache {
     return { tile: (await tiles)[index]!, maxAgeMs, began };
   }
 
-  #followOthers(key: string, drawing: Drawing, maxAgeMs: number): void {
+  #followOthers(key: string, drawing: PendingBlock, maxAgeMs: number): void {
     const { requests, began, tiles } = drawing;
     const done = () => {
       if (this.#drawing.get(key) === drawing) this.#drawing.delete(key);
@@ -234,7 +234,7 @@ export class TileCache {
   }
 
   #follow(request: KeyedTileRequest, loading: Promise<TimedTile>): Promise<Tile> {
-    const making: Making = { request, stale: false };
+    const making: PendingTile = { request, stale: false };
     this.#making.set(request.key, making);
     const done = () => {
       // After an invalidation another rendering of the same key may be under way.

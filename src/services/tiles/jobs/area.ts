@@ -14,7 +14,7 @@ export interface TileRange {
 /** The ranges of tiles that an area in CRS84 touches at a zoom: two where it crosses the antimeridian, none repeated. */
 export function computeTileRanges(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
   // Elsewhere than in a set of longitudes, both parts may lie anywhere: all columns are looked at.
-  const [first, second] = plainBoxes(area84).flatMap((part) => rangeOf(set, zoom, part));
+  const [first, second] = plainBoxes(area84).flatMap((part) => buildRange(set, zoom, part));
   if (!first || !second) return first ? [first] : [];
   const apart = first.minColumn > second.maxColumn;
   if (apart) return [second, first];
@@ -23,7 +23,7 @@ export function computeTileRanges(set: TileMatrixSet, zoom: number, area84: Box)
   return [{ minRow, maxRow, minColumn: 0, maxColumn: matrixSize(set, zoom).columns - 1 }];
 }
 
-function rangeOf(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
+function buildRange(set: TileMatrixSet, zoom: number, area84: Box): TileRange[] {
   const extent = extentInSet(set, area84);
   const limits = extent && tileLimits(set, zoom, extent);
   if (!limits) return [];

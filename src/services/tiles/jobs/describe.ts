@@ -63,14 +63,14 @@ function vectorLayers({ collections, selection }: TileWork): VectorLayerMetadata
   return collections.filter(hasFeatures).map((collection) => ({
     id: collection.id,
     description: collection.description || collection.title,
-    fields: fieldsOf(collection),
+    fields: collectFields(collection),
     ...zooms,
   }));
 }
 
 const KINDS: Partial<Record<FieldType, string>> = { integer: 'Number', number: 'Number', boolean: 'Boolean' };
 
-function fieldsOf(collection: VectorCollection): Record<string, string> {
+function collectFields(collection: VectorCollection): Record<string, string> {
   const carried = listTileProperties(collection);
   const fields = collection.source.fields.filter(({ name }) => carried?.includes(name) ?? true);
   return Object.fromEntries(fields.map(({ name, type }) => [name, KINDS[type] ?? 'String']));
@@ -78,14 +78,14 @@ function fieldsOf(collection: VectorCollection): Record<string, string> {
 
 /** The matrices of some zooms. */
 export function tileGrid(set: TileMatrixSet, minZoom: number, maxZoom: number): TileGrid {
-  const matrices = zoomsOf(minZoom, maxZoom).map((zoom) => {
+  const matrices = listZooms(minZoom, maxZoom).map((zoom) => {
     const { matrixWidth, matrixHeight, tileWidth, tileHeight, cellSize } = set.matrices[zoom]!;
     return { zoom, columns: matrixWidth, rows: matrixHeight, tileWidth, tileHeight, cellSize };
   });
   return { id: set.id, crs: set.crs.proj, extent: matrixBox(set, minZoom), matrices };
 }
 
-function zoomsOf(minZoom: number, maxZoom: number): number[] {
+function listZooms(minZoom: number, maxZoom: number): number[] {
   return Array.from({ length: maxZoom - minZoom + 1 }, (_, i) => minZoom + i);
 }
 
@@ -96,7 +96,7 @@ const SAME = 1e-9;
 function isOneGrid(set: TileMatrixSet, minZoom: number, maxZoom: number): boolean {
   const extent = matrixBox(set, minZoom);
   const tolerance = (extent[2] - extent[0]) * SAME;
-  return zoomsOf(minZoom, maxZoom).every((zoom) => {
+  return listZooms(minZoom, maxZoom).every((zoom) => {
     const { cornerOfOrigin, variableWidths } = set.matrices[zoom]!;
     const box = matrixBox(set, zoom);
     const same = box.every((side, i) => Math.abs(side - extent[i]!) <= tolerance);

@@ -38,7 +38,7 @@ const PART_BYTES = 1_048_576;
 const PART_EMPTY = 10_000;
 
 /** Kept beside the tiles, in the same transaction: what has been counted is in the archive, and nothing else is. */
-interface Saved {
+interface ExportCheckpoint {
   position: Position;
   tally: TileTally;
 }
@@ -50,9 +50,9 @@ interface Saved {
 export async function exportTiles(work: TileWork, options: TileExportOptions): Promise<ExportResult> {
   const { pools, signal } = options;
   checkContainer(options.container, work);
-  const draft = draftOf(work, options);
+  const draft = buildDraft(work, options);
   const { cursor } = await pools.run('archive.open', { draft }, { signal });
-  const saved = cursor === undefined ? undefined : (JSON.parse(cursor) as Saved);
+  const saved = cursor === undefined ? undefined : (JSON.parse(cursor) as ExportCheckpoint);
   const progress = new TileProgress(work.total, saved?.tally, options.progress);
   const cut = await writeTiles(work, draft, { cursor, saved, progress }, options);
   await options.completing?.(progress.tally);
@@ -61,7 +61,7 @@ export async function exportTiles(work: TileWork, options: TileExportOptions): P
   return { tally: progress.tally, archive, failures: progress.failures, cut };
 }
 
-function draftOf(work: TileWork, { output, container }: TileExportOptions): ArchiveDraft {
+function buildDraft(work: TileWork, { output, container }: TileExportOptions): ArchiveDraft {
   const { concurrency, ...what } = work.selection;
   const plan = createHash('sha256')
     .update(JSON.stringify([what, work.area]))
@@ -71,7 +71,7 @@ function draftOf(work: TileWork, { output, container }: TileExportOptions): Arch
 
 interface Begun {
   cursor: string | undefined;
-  saved: Saved | undefined;
+  saved: ExportCheckpoint | undefined;
   progress: TileProgress;
 }
 
@@ -88,7 +88,7 @@ async function writeTiles(
   let writing: Promise<unknown> = Promise.resolve();
   const flush = async (position: Position) => {
     await writing;
-    const to = JSON.stringify({ position, tally: progress.tally } satisfies Saved);
+    const to = JSON.stringify({ position, tally: progress.tally } satisfies ExportCheckpoint);
     writing = options.pools.run('archive.append', { draft, tiles: part.take(), from: at, to });
     // Met at the next flush; until then it is nobody's.
     writing.catch(() => {});

@@ -7,9 +7,9 @@ import { compress, decompress } from '../../uploads/compression.js';
 import type { TileRequest } from '../request.js';
 import type { Tile } from '../tile.js';
 import { mapInOrder } from './in-order.js';
-import { occupancy } from './occupied.js';
+import { occupancy } from './occupancy.js';
 import type { Position } from './tally.js';
-import { type Occupied, type WalkStep, walk } from './walk.js';
+import { type OccupancyCheck, type WalkStep, walk } from './walk.js';
 import type { TileWork } from './work.js';
 
 export interface MakingOptions {
@@ -76,7 +76,7 @@ export async function* makeTiles(work: TileWork, options: MakingOptions): AsyncG
   }
 }
 
-const NOWHERE: Occupied = async (boxes) => boxes.map(() => false);
+const NOWHERE: OccupancyCheck = async (boxes) => boxes.map(() => false);
 
 interface PatientOptions extends MakingOptions {
   /** Shared by all tiles: a raster that is damaged is so in each of them. */

@@ -43,9 +43,10 @@ export function cutWork(work: TileWork, tiles = Math.max(PART_TILES, work.total 
 function* blocks(work: TileWork, tiles: number): Generator<{ position: Position; addresses: number }> {
   for (const [zoom, ranges] of work.ranges) {
     const order = computeBlockLevels(work.set, zoom);
-    const addressesOf = (block: Block) => countRangeTiles(ranges.flatMap((range) => clipped(block, range)));
+    const countAddresses = (block: Block) =>
+      countRangeTiles(ranges.flatMap((range) => clipped(block, range)));
     const visit = function* (block: Block): Generator<{ position: Position; addresses: number }> {
-      const addresses = addressesOf(block);
+      const addresses = countAddresses(block);
       if (addresses === 0) return;
       if (addresses > tiles && block.level > 0) {
         for (const quarter of quarters(block, order)) yield* visit(quarter);

@@ -23,11 +23,11 @@ import { checkContainer } from './describe.js';
 import { exportTiles, type TileExportOptions } from './export.js';
 import { isArchiving, isMaking, type TileJobInput } from './input.js';
 import { tileConcurrency, yielding } from './make.js';
-import { counting, noting, notingRest, tellFailures } from './noting.js';
 import { cutWork, mergePartTallies, PART_TILES, type PartResult, type TilePart } from './parts.js';
 import { TOLD_FAILURES } from './progress.js';
 import { seedTiles, type TileSeedOptions } from './seed.js';
 import type { TileTally } from './tally.js';
+import { counting, noting, notingRest, tellFailures } from './tally-notes.js';
 import { type TileWork, tileWork } from './work.js';
 
 export interface TileJobsDeps {
@@ -117,7 +117,7 @@ export class TileJobs {
       if (input.operation === 'publish') this.#requireOwnName(input);
     }
     const resources = input.collections.map((id) => `collection:${id}`);
-    const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
+    const { job } = await this.#deps.jobs.submit(chooseKind(input), input, { resources, ...options });
     await this.#noteQueue();
     return job;
   }
@@ -442,7 +442,7 @@ const CONTAINERS = ['pmtiles', 'mbtiles'] as const;
 /** The collection that a published archive becomes. */
 const publishedId = (input: TileJobInput) => createCollectionId(parse(publishedName(input)).name);
 
-function kindOf({ operation }: TileJobInput): TileJobKind {
+function chooseKind({ operation }: TileJobInput): TileJobKind {
   if (operation === 'publish') return 'tiles.publish';
   return operation === 'archive' ? 'tiles.archive' : 'tiles.cache';
 }

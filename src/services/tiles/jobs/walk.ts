@@ -5,7 +5,7 @@ import { hilbertIndex } from '../../../core/values/hilbert.js';
 import { countRangeTiles, type TileRange } from './area.js';
 
 /** Says of boxes in the CRS of the set whether anything may lie in each. */
-export type Occupied = (boxes: readonly Box[]) => Promise<readonly boolean[]>;
+export type OccupancyCheck = (boxes: readonly Box[]) => Promise<readonly boolean[]>;
 
 export interface WalkOptions {
   set: TileMatrixSet;
@@ -16,7 +16,7 @@ export interface WalkOptions {
   /** Tiles from this place on are left out; none when absent. */
   to?: number;
   /** Absent where nothing can be said: every tile is visited. */
-  occupied: Occupied | undefined;
+  occupied: OccupancyCheck | undefined;
 }
 
 /** A tile to make, or a number of tiles that are empty. `next` is where a walk goes on behind it. */
@@ -59,7 +59,7 @@ async function* visit(block: Block, options: Walk): AsyncGenerator<WalkStep> {
     return;
   }
   const parts = split(block, options);
-  const occupied = await options.occupied?.(parts.map((part) => boxOf(part, options)));
+  const occupied = await options.occupied?.(parts.map((part) => computeBox(part, options)));
   for (const [i, part] of parts.entries()) {
     if (occupied?.[i] === false) {
       const skipped = countRangeTiles(options.ranges.flatMap((range) => clipped(part, range)));
@@ -114,7 +114,7 @@ export function clipped({ level, row, column }: Block, range: TileRange): TileRa
 }
 
 /** Extent of what of a block lies in the ranges. */
-function boxOf(block: Block, { set, zoom, ranges }: Walk): Box {
+function computeBox(block: Block, { set, zoom, ranges }: Walk): Box {
   const parts = ranges.flatMap((range) => clipped(block, range));
   const first = tileBox(
     set,

@@ -57,10 +57,10 @@ export function tileWork(selection: TileJobRequest, catalog: CatalogSnapshot): T
   const last = set.matrices.length - 1;
   if (minZoom > maxZoom || maxZoom > last)
     refused(`Zooms of ${set.id} are 0 to ${last}, the first not above the last.`);
-  const format = formatOf(selection.format || usualFormat(collections), collections, set);
+  const format = buildFormat(selection.format || usualFormat(collections), collections, set);
   // Where it could not be found out what a rule leaves, tiles may be anywhere.
-  const extentOf = (one: Collection) => (isUnmeasured(one) ? WORLD : one.extent84);
-  const extent = collections.reduce<Box | undefined>((sum, one) => union(sum, extentOf(one)), undefined);
+  const findExtent = (one: Collection) => (isUnmeasured(one) ? WORLD : one.extent84);
+  const extent = collections.reduce<Box | undefined>((sum, one) => union(sum, findExtent(one)), undefined);
   if (!extent) return refused('The collections hold nothing.');
   const area = selection.bbox ? intersection(extent, selection.bbox) : extent;
   const zooms = Array.from({ length: area ? maxZoom - minZoom + 1 : 0 }, (_, i) => minZoom + i);
@@ -69,23 +69,23 @@ export function tileWork(selection: TileJobRequest, catalog: CatalogSnapshot): T
   return { selection, set, format, collections, area: area ?? extent, ranges, total };
 }
 
-function formatOf(name: string, collections: readonly Collection[], set: TileMatrixSet): Format {
+function buildFormat(name: string, collections: readonly Collection[], set: TileMatrixSet): Format {
   const format = FORMATS.find((one) => one.name === name);
   const [first] = collections;
   if (collections.some(hasStoredTiles)) {
     if (collections.length > 1) refused('A tile archive does not go together with other collections.');
     if (format && !tileFormats(collections).includes(format))
-      refused(`Tiles of '${first!.id}' are ${namesOf(tileFormats(collections))}.`);
+      refused(`Tiles of '${first!.id}' are ${formatNames(tileFormats(collections))}.`);
     if (set !== WEB_MERCATOR_QUAD) refused('Tiles of an archive are those of WebMercatorQuad.');
   } else if (!MADE_FORMATS.some((one) => one === format)) {
-    refused(`Tiles are made as ${namesOf(MADE_FORMATS)}.`);
+    refused(`Tiles are made as ${formatNames(MADE_FORMATS)}.`);
   } else if (format && isVectorFormat(format) && !collections.some(hasFeatures)) {
     refused('A raster collection has no vector tiles; ask for png or webp.');
   }
   return format ?? refused(`There are no tiles of format '${name.slice(0, 40)}'.`);
 }
 
-const namesOf = (formats: readonly Format[]) => formats.map(({ name }) => name).join(', ');
+const formatNames = (formats: readonly Format[]) => formats.map(({ name }) => name).join(', ');
 
 function refused(message: string): never {
   throw new ApiError('invalid-request', message);

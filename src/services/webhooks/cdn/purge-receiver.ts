@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Config, ConfigError } from '../../../core/config/config.js';
 import { version } from '../../../core/kit/version.js';
-import type { AllowedHosts } from '../../../workers/storage/remote/allowed.js';
+import type { AllowedHosts } from '../../../workers/storage/remote/allowed-hosts.js';
 import { joinTags } from '../../tiles/cache/tags.js';
 import { post } from '../post.js';
-import type { Receiving } from '../sink.js';
+import type { DeliveryReceiver } from '../sink.js';
 import type { Purge } from './purges.js';
 
 /** Tags of one request: what the usual networks take. */
@@ -13,7 +13,7 @@ const TAGS_AT_ONCE = 30;
 const SETTLE_MS = 1000;
 
 /** Where a CDN takes purges. */
-export class PurgeReceiver implements Receiving {
+export class PurgeReceiver implements DeliveryReceiver {
   readonly #url: URL;
   readonly #settings: Config['cdn'];
   readonly #allowed: AllowedHosts;

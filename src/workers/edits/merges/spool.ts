@@ -42,7 +42,7 @@ export interface MatchedRow extends ReadyRow {
   isAmbiguous: boolean;
 }
 
-interface Stored {
+interface SpoolRow {
   row: number;
   file_id: string;
   id: string | null;
@@ -141,7 +141,7 @@ export class MergeSpool {
     for (;;) {
       const sql = `SELECT ready.*, match, matches FROM ready LEFT JOIN matches USING (key)
         WHERE row > ? ORDER BY row LIMIT ${PAGE}`;
-      const page = this.#statement(sql).all(last) as Stored[];
+      const page = this.#statement(sql).all(last) as SpoolRow[];
       if (page.length === 0) return;
       last = page.at(-1)!.row;
       yield page.map(matchedRow);
@@ -229,7 +229,7 @@ export class MergeSpool {
   }
 }
 
-function matchedRow(stored: Stored): MatchedRow {
+function matchedRow(stored: SpoolRow): MatchedRow {
   const { row, file_id: fileId, id, key, content, match, matches } = stored;
   return {
     row,

@@ -86,7 +86,11 @@ export class EngineConnection {
       const onProgress = this.#progressOf(id);
       const start = traceparent === undefined ? undefined : preciseNow();
       const value = await this.runTask(task, input, {
-        ...{ signal: abort.signal, deadlineMs, onProgress, caller, heavy },
+        signal: abort.signal,
+        deadlineMs,
+        onProgress,
+        caller,
+        heavy,
       });
       this.#sendResult(id, value, start === undefined ? undefined : workSince(start));
     } catch (error) {

@@ -70,22 +70,30 @@ export class EngineThreads {
     const { rasterConcurrency, mapConcurrency, maxQueue, graceMs, onStuck } = options;
     this.#rasterLane = new TaskLane({
       name: 'raster',
-      ...{ concurrency: rasterConcurrency, reserved: RESERVED, heavy: MAX_HEAVY },
+      concurrency: rasterConcurrency,
+      reserved: RESERVED,
+      heavy: MAX_HEAVY,
       maxQueue,
       graceMs,
       onStuck,
     });
     this.#distantLane = new TaskLane({
       name: 'distant',
-      ...{ concurrency: DISTANT_CONCURRENCY, reserved: 1, heavy: 1 },
+      concurrency: DISTANT_CONCURRENCY,
+      reserved: 1,
+      heavy: 1,
       maxQueue,
       graceMs,
       onStuck,
     });
     this.#mapLane = new TaskLane({
       name: 'map',
-      ...{ concurrency: mapConcurrency, reserved: RESERVED, heavy: MAX_HEAVY },
-      ...{ maxQueue, graceMs, onStuck },
+      concurrency: mapConcurrency,
+      reserved: RESERVED,
+      heavy: MAX_HEAVY,
+      maxQueue,
+      graceMs,
+      onStuck,
     });
   }
 

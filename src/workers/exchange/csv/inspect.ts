@@ -1,7 +1,7 @@
 import type { CsvInspection, CsvTextColumn } from '../../../core/values/csv.js';
 import { plainFile } from '../../gdal/gdal.js';
 import type { CsvGeometry } from './columns.js';
-import { type CsvReading, readCsvLayout } from './reading.js';
+import { type CsvLayout, readCsvLayout } from './layout.js';
 import { readCsvRecords } from './text.js';
 
 /** Body of task `ogr.inspectCsv`: reads the whole file. */
@@ -11,12 +11,12 @@ export async function inspectCsv({ path }: { path: string }): Promise<CsvInspect
   const { encoding, encodingReason, separator, commas, geometry } = reading;
   const texts = await textsAmongNumbers(reading);
   const inspection = { encoding, encodingReason, separator, commas, texts };
-  return geometry ? { ...inspection, geometry: wordsOf(geometry) } : inspection;
+  return geometry ? { ...inspection, geometry: formatWords(geometry) } : inspection;
 }
 
 const LIKE_A_NUMBER = /^[+-]?\d*\.?\d+([eE][+-]?\d+)?$/;
 
-function wordsOf(geometry: CsvGeometry): string {
+function formatWords(geometry: CsvGeometry): string {
   if (geometry.encoding === 'coordinates') return `the columns ${geometry.x} and ${geometry.y}`;
   return `the column ${geometry.column}, ${geometry.encoding}`;
 }
@@ -28,7 +28,7 @@ interface Tally {
   first?: Omit<CsvTextColumn, 'column'>;
 }
 
-async function textsAmongNumbers(reading: CsvReading): Promise<CsvTextColumn[]> {
+async function textsAmongNumbers(reading: CsvLayout): Promise<CsvTextColumn[]> {
   const tallies = reading.columns.map((): Tally => ({ numbers: 0, others: 0 }));
   const commas = new Set(reading.commas.map((column) => reading.columns.indexOf(column)));
   let number = 0;
@@ -49,7 +49,7 @@ function count(tally: Tally, value: string, record: number): void {
   if (LIKE_A_NUMBER.test(value)) tally.numbers++;
   else tally.others++;
   if (tally.first) return;
-  const reason = reasonOf(value);
+  const reason = findReason(value);
   if (reason !== undefined) tally.first = { value, record, reason };
 }
 
@@ -57,7 +57,7 @@ function count(tally: Tally, value: string, record: number): void {
 const MAX_DIGITS = 15;
 
 /** Why a value is no number that keeps what it says; undefined for one that does. */
-function reasonOf(value: string): string | undefined {
+function findReason(value: string): string | undefined {
   if (!LIKE_A_NUMBER.test(value)) return 'is no number';
   if (value.startsWith('+')) return 'has a plus sign';
   if (/^-?0\d/.test(value)) return 'has a leading zero';

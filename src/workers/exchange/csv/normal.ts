@@ -7,7 +7,7 @@ import { PLACE_COLUMN } from '../../../core/edits/merges.js';
 import { gdal } from '../../gdal/gdal.js';
 import type { ValueReadOptions } from '../geojson/values.js';
 import { parseLatitudeLongitude } from './columns.js';
-import type { CsvReading } from './reading.js';
+import type { CsvLayout } from './layout.js';
 import { readCsvRecords } from './text.js';
 
 /**
@@ -15,14 +15,14 @@ import { readCsvRecords } from './text.js';
  * column has the geometries as the file has them.
  */
 export async function writeNormal(
-  reading: CsvReading,
+  reading: CsvLayout,
   path: string,
   exactness: ValueReadOptions = {},
 ): Promise<void> {
-  await pipeline(Readable.from(linesOf(reading, exactness)), createWriteStream(path, { flags: 'wx' }));
+  await pipeline(Readable.from(listLines(reading, exactness)), createWriteStream(path, { flags: 'wx' }));
 }
 
-async function* linesOf(reading: CsvReading, { keepsValues }: ValueReadOptions): AsyncGenerator<string> {
+async function* listLines(reading: CsvLayout, { keepsValues }: ValueReadOptions): AsyncGenerator<string> {
   const { columns, commas, geometry } = reading;
   const decimals = commas.map((column) => columns.indexOf(column));
   const place = geometry && 'column' in geometry ? columns.indexOf(geometry.column) : -1;
@@ -32,7 +32,7 @@ async function* linesOf(reading: CsvReading, { keepsValues }: ValueReadOptions):
     const text = isHead ? PLACE_COLUMN : places?.map((i) => record[i] ?? '').join(', ');
     if (!isHead) {
       for (const i of decimals) if (record[i]) record[i] = record[i].replace(',', '.').trim();
-      if (record[place]) record[place] = wktOf(record[place]);
+      if (record[place]) record[place] = parseWkt(record[place]);
     }
     isHead = false;
     if (keepsValues && text !== undefined) {
@@ -45,7 +45,7 @@ async function* linesOf(reading: CsvReading, { keepsValues }: ValueReadOptions):
 }
 
 /** Records that have something in the place of a geometry. */
-export async function countPlaces(reading: CsvReading): Promise<number> {
+export async function countPlaces(reading: CsvLayout): Promise<number> {
   const places = findPlaces(reading);
   if (!places) return 0;
   let count = -1;
@@ -55,13 +55,13 @@ export async function countPlaces(reading: CsvReading): Promise<number> {
 }
 
 /** Indexes of the columns that a geometry is in; undefined without one. */
-function findPlaces({ columns, geometry }: CsvReading): number[] | undefined {
+function findPlaces({ columns, geometry }: CsvLayout): number[] | undefined {
   if (!geometry) return undefined;
   const names = 'column' in geometry ? [geometry.column] : [geometry.x, geometry.y];
   return names.map((name) => columns.indexOf(name));
 }
 
-function wktOf(value: string): string {
+function parseWkt(value: string): string {
   if (value.trimStart().startsWith('{')) return wktOfGeoJson(value);
   const point = parseLatitudeLongitude(value);
   return point ? `POINT(${point.join(' ')})` : value;

@@ -3,8 +3,8 @@ import { noteDataset } from '../../gdal/dataset-notes.js';
 import { type Dataset, gdal } from '../../gdal/gdal.js';
 import { openInScratch } from '../../gdal/scratch.js';
 import type { ValueReadOptions } from '../geojson/values.js';
+import { type CsvLayout, isPlain, readCsvLayout } from './layout.js';
 import { writeNormal } from './normal.js';
-import { type CsvReading, isPlain, readCsvLayout } from './reading.js';
 
 /**
  * Opens a CSV file. All columns are read as texts: OGR's driver would take `007` for 7. What it cannot read is written
@@ -22,18 +22,18 @@ export async function openCsv(path: string, exactness: ValueReadOptions): Promis
   return dataset;
 }
 
-async function openReading(path: string, reading: CsvReading, exactness: ValueReadOptions): Promise<Dataset> {
+async function openReading(path: string, reading: CsvLayout, exactness: ValueReadOptions): Promise<Dataset> {
   // Only the synchronous call hands open options on (gdal-async 3.12); for CSV it reads no more than the head.
   if (isPlain(reading) && !exactness.keepsValues)
-    return gdal.drivers.get('CSV').open(path, 'r', optionsOf(reading));
+    return gdal.drivers.get('CSV').open(path, 'r', collectOptions(reading));
   return openInScratch('csv', async (folder) => {
     const copy = join(folder, basename(path));
     await writeNormal(reading, copy, exactness);
-    return gdal.drivers.get('CSV').open(copy, 'r', optionsOf(reading));
+    return gdal.drivers.get('CSV').open(copy, 'r', collectOptions(reading));
   });
 }
 
-function optionsOf({ geometry }: CsvReading): Record<string, string> {
+function collectOptions({ geometry }: CsvLayout): Record<string, string> {
   const options = { AUTODETECT_TYPE: 'NO', KEEP_GEOM_COLUMNS: 'NO' };
   if (!geometry) return options;
   if (geometry.encoding !== 'coordinates') return { ...options, GEOM_POSSIBLE_NAMES: geometry.column };

@@ -27,9 +27,9 @@ export interface CsvText {
 }
 
 export async function detectCsvFormat(path: string): Promise<CsvText> {
-  const { encoding, reason: encodingReason, isGuess = false } = await encodingOf(path);
-  const head = new TextDecoder(encoding).decode(await headOf(path, NAMES_BYTES));
-  return { path, encoding, encodingReason, isGuess, separator: separatorOf(head) };
+  const { encoding, reason: encodingReason, isGuess = false } = await loadEncoding(path);
+  const head = new TextDecoder(encoding).decode(await readHead(path, NAMES_BYTES));
+  return { path, encoding, encodingReason, isGuess, separator: parseSeparator(head) };
 }
 
 /** Records (RFC 4180), the line of names first. Fails with `source-unreadable`. */
@@ -57,10 +57,10 @@ async function* decoded(path: string, encoding: string): AsyncGenerator<string> 
   yield decoder.decode();
 }
 
-async function encodingOf(path: string): Promise<{ encoding: string; reason: string; isGuess?: boolean }> {
+async function loadEncoding(path: string): Promise<{ encoding: string; reason: string; isGuess?: boolean }> {
   const named = await namedEncoding(path);
   if (named) return { encoding: named, reason: 'the .cpg file beside it says so' };
-  const head = await headOf(path, HEAD_BYTES);
+  const head = await readHead(path, HEAD_BYTES);
   if (head[0] === 0xff && head[1] === 0xfe)
     return { encoding: 'utf-16le', reason: 'its byte order mark says so' };
   if (head[0] === 0xfe && head[1] === 0xff)
@@ -117,7 +117,7 @@ export function findCharacterEnd(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-async function headOf(path: string, size: number): Promise<Uint8Array> {
+async function readHead(path: string, size: number): Promise<Uint8Array> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
@@ -128,7 +128,7 @@ async function headOf(path: string, size: number): Promise<Uint8Array> {
 }
 
 /** The separator that is most often in the first line, outside of quotes: as OGR's driver finds it. */
-function separatorOf(text: string): string {
+function parseSeparator(text: string): string {
   const line = (/^(?:[^"\r\n]|"[^"]*")*/.exec(text)?.[0] ?? '').replace(/"[^"]*"/g, '');
   const counts = [',', ';', '\t', '|'].map((separator) => ({
     separator,

@@ -38,14 +38,14 @@ export async function openEsriJson(path: string, exactness: ValueReadOptions): P
   const set = featureSetIn(await readFile(path, 'utf8'));
   // What is no feature set GDAL may still read, or say what is wrong with it.
   if (!set) return openWith(path, [DRIVER]);
-  const fields = fieldsOf(set);
+  const fields = readFields(set);
   const name = basename(path, extname(path));
   const notes: string[] = [];
   let plain = '';
   const dataset = await openInScratch('esri', async (folder) => {
     plain = join(folder, 'features.geojson');
     const crs = await readCrs(set, folder);
-    await writeFile(plain, geoJsonOf(set, fields), { mode: 0o600 });
+    await writeFile(plain, formatGeoJson(set, fields), { mode: 0o600 });
     const facts = await readFacts(plain);
     const forms = facts.forms();
     const isText = ({ name, type }: EsriField) =>
@@ -104,14 +104,14 @@ const [UNREADABLE, DATE, INTEGER, REAL] = [
   /^esriFieldType(Single|Double)$/,
 ];
 
-function fieldsOf({ fields }: Json): EsriField[] {
+function readFields({ fields }: Json): EsriField[] {
   return objectsIn(fields).flatMap(({ name, type }) =>
     typeof name === 'string' && typeof type === 'string' && !UNREADABLE.test(type) ? [{ name, type }] : [],
   );
 }
 
-function geoJsonOf(set: Json, fields: readonly EsriField[]): string {
-  const idField = idFieldOf(set, fields);
+function formatGeoJson(set: Json, fields: readonly EsriField[]): string {
+  const idField = findIdField(set, fields);
   const types = new Map(fields.map(({ name, type }) => [name, type]));
   const features = objectsIn(set['features']).map((feature) => {
     const attributes = isObject(feature['attributes']) ? feature['attributes'] : {};
@@ -129,7 +129,7 @@ function geoJsonOf(set: Json, fields: readonly EsriField[]): string {
   return `{"type":"FeatureCollection","features":[${features.join(',\n')}]}`;
 }
 
-function idFieldOf({ objectIdFieldName }: Json, fields: readonly EsriField[]): string | undefined {
+function findIdField({ objectIdFieldName }: Json, fields: readonly EsriField[]): string | undefined {
   if (typeof objectIdFieldName === 'string') return objectIdFieldName;
   return fields.find(({ type }) => type === 'esriFieldTypeOID')?.name;
 }
@@ -151,7 +151,7 @@ function readShape(geometry: unknown, hasZ: boolean) {
   }
 }
 
-interface Wrapped {
+interface EsriLayerSource {
   source: string;
   name: string;
   crs: string | undefined;
@@ -160,9 +160,9 @@ interface Wrapped {
   isText(field: EsriField): boolean;
 }
 
-function virtualDataset({ source, name, crs, fields, isText }: Wrapped): string {
+function virtualDataset({ source, name, crs, fields, isText }: EsriLayerSource): string {
   const columns = fields.map((field) => {
-    const type = isText(field) ? 'String' : ogrTypeOf(field.type);
+    const type = isText(field) ? 'String' : chooseOgrType(field.type);
     return `<Field name="${xmlEscaped(field.name)}" src="${xmlEscaped(field.name)}" type="${type}"/>`;
   });
   return `<OGRVRTDataSource><OGRVRTLayer name="${xmlEscaped(name)}">
@@ -173,7 +173,7 @@ function virtualDataset({ source, name, crs, fields, isText }: Wrapped): string 
     ${columns.join('')}</OGRVRTLayer></OGRVRTDataSource>`;
 }
 
-function ogrTypeOf(type: string): string {
+function chooseOgrType(type: string): string {
   if (DATE.test(type)) return 'DateTime';
   if (INTEGER.test(type)) return 'Integer64';
   if (REAL.test(type)) return 'Real';

@@ -98,7 +98,7 @@ export class PropertyScanner implements ScannedValue {
 
   #endName(at: number): void {
     this.#end = at;
-    if (this.#state === NAME) this.#name = nameOf(this.text());
+    if (this.#state === NAME) this.#name = parseName(this.text());
     else this.#isProperties = this.length === PROPERTIES.length && this.text() === PROPERTIES;
     this.#start = -1;
     this.#parts = [];
@@ -151,7 +151,7 @@ export class PropertyScanner implements ScannedValue {
 const PROPERTIES = 'properties';
 
 /** A name between its quotes. */
-function nameOf(text: string): string {
+function parseName(text: string): string {
   if (!text.includes('\\')) return text;
   try {
     return JSON.parse(`"${text}"`) as string;

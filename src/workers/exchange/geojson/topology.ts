@@ -28,8 +28,8 @@ export async function noteTopology(path: string): Promise<string[]> {
   const broken: string[] = [];
   let dropped = 0;
   for (const [name, object] of Object.entries(objects ?? {})) {
-    for (const [i, geometry] of featuresOf(object).entries()) {
-      const state = stateOf(geometry, isArc);
+    for (const [i, geometry] of readFeatures(object).entries()) {
+      const state = readState(geometry, isArc);
       if (state === 'dropped') dropped++;
       else if (state === 'broken') broken.push(`${name}[${i}]`);
     }
@@ -59,42 +59,42 @@ function readTopology(text: string): Topology {
 }
 
 /** GDAL makes a layer of each object, and a feature of each geometry of a collection. */
-function featuresOf(object: unknown): readonly unknown[] {
+function readFeatures(object: unknown): readonly unknown[] {
   const { type, geometries } = (object ?? {}) as TopologyGeometry;
   return type === 'GeometryCollection' && Array.isArray(geometries) ? geometries : [object];
 }
 
 type State = 'whole' | 'broken' | 'dropped';
 
-function stateOf(geometry: unknown, isArc: readonly boolean[]): State {
+function readState(geometry: unknown, isArc: readonly boolean[]): State {
   const { type, coordinates, arcs, geometries } = (geometry ?? {}) as TopologyGeometry;
-  const isPath = (path: unknown) => isListOf(path, (arc) => isKnownArc(arc, isArc));
+  const isPath = (path: unknown) => isList(path, (arc) => isKnownArc(arc, isArc));
   const whole = (isWhole: boolean): State => (isWhole ? 'whole' : 'broken');
   switch (type) {
     case 'Point':
       return whole(isPosition(coordinates));
     case 'MultiPoint':
-      return whole(isListOf(coordinates, isPosition));
+      return whole(isList(coordinates, isPosition));
     case 'LineString':
       return whole(isPath(arcs));
     case 'MultiLineString':
     case 'Polygon':
-      return whole(isListOf(arcs, isPath));
+      return whole(isList(arcs, isPath));
     case 'MultiPolygon':
-      return whole(isListOf(arcs, (polygon) => isListOf(polygon, isPath)));
+      return whole(isList(arcs, (polygon) => isList(polygon, isPath)));
     case 'GeometryCollection':
-      return whole(isListOf(geometries, (member) => stateOf(member, isArc) === 'whole'));
+      return whole(isList(geometries, (member) => readState(member, isArc) === 'whole'));
     default:
       return 'dropped';
   }
 }
 
-const isListOf = (value: unknown, isMember: (member: unknown) => boolean) =>
+const isList = (value: unknown, isMember: (member: unknown) => boolean) =>
   Array.isArray(value) && value.every(isMember);
 
-const isPosition = (value: unknown) => isListOf(value, Number.isFinite) && (value as []).length >= 2;
+const isPosition = (value: unknown) => isList(value, Number.isFinite) && (value as []).length >= 2;
 
-const isLine = (arc: unknown) => isListOf(arc, isPosition);
+const isLine = (arc: unknown) => isList(arc, isPosition);
 
 /** An arc is named by its index; by the complement of it where it is run through backwards. */
 function isKnownArc(arc: unknown, isArc: readonly boolean[]): boolean {

@@ -87,7 +87,8 @@ export class PropertyFacts {
     if (before === undefined && this.#facts.size >= MAX_NAMES) return;
     // Where one text is no time, none matters.
     const isKnown = before !== undefined && before & TEXT && value.first === QUOTE;
-    const facts = (before ?? 0) | (isKnown ? lengthOf(value) : factsOf(value) | lengthOf(value));
+    const facts =
+      (before ?? 0) | (isKnown ? computeLength(value) : encodeFacts(value) | computeLength(value));
     if (facts !== before) this.#facts.set(name, facts);
   }
 
@@ -105,7 +106,7 @@ export class PropertyFacts {
   forms({ keepsValues = false }: ValueReadOptions = {}): Map<string, Form> {
     const forms = new Map<string, Form>();
     for (const [name, facts] of this.#facts) {
-      const form = keepsValues ? 'marked-json' : formOf(facts);
+      const form = keepsValues ? 'marked-json' : findForm(facts);
       if (form) forms.set(name, form);
     }
     return forms;
@@ -182,7 +183,7 @@ export class PropertyFacts {
   }
 }
 
-function formOf(facts: number): Form | undefined {
+function findForm(facts: number): Form | undefined {
   if (facts & HUGE || (facts & BIG && facts & DECIMAL)) return 'text';
   if (facts & (EXACT_NESTED | LIST)) return 'json';
   // Beside other values all of them are text for GDAL, too.
@@ -192,9 +193,9 @@ function formOf(facts: number): Form | undefined {
 }
 
 /** The quotes of a string do not count. */
-const lengthOf = ({ length }: ScannedValue) => (length > MAX_DBF_TEXT + 2 ? LONG_TEXT : 0);
+const computeLength = ({ length }: ScannedValue) => (length > MAX_DBF_TEXT + 2 ? LONG_TEXT : 0);
 
-function factsOf(value: ScannedValue): number {
+function encodeFacts(value: ScannedValue): number {
   const { first } = value;
   if (first === QUOTE) return value.length > MAX_TIME_LENGTH ? TEXT : factsOfText(value.text());
   if (first === MINUS || (first >= ZERO && first <= NINE)) return factsOfNumber(value.text());
@@ -288,23 +289,23 @@ export function findReplacement(form: Form | undefined, value: ScannedValue): st
   if (form === undefined || value.first === NULL) return undefined;
   if (form === 'quoted-json') return JSON.stringify(compactJson(value.text()));
   const isText = value.first === QUOTE;
-  if (form === 'double') return isText ? undefined : doubleOf(value.text());
-  if (form === 'milliseconds') return isText ? millisecondsOf(value.text()) : undefined;
+  if (form === 'double') return isText ? undefined : formatDouble(value.text());
+  if (form === 'milliseconds') return isText ? parseMilliseconds(value.text()) : undefined;
   if (form === 'marked-text') return isText ? `"${TEXT_MARK}${value.text().slice(1)}` : undefined;
-  if (form === 'time') return isText ? JSON.stringify(TIME_MARK + timeOf(value.text())) : undefined;
+  if (form === 'time') return isText ? JSON.stringify(TIME_MARK + parseTime(value.text())) : undefined;
   return isText ? undefined : JSON.stringify(compactJson(value.text()));
 }
 
 /** A number that GDAL reads as a double: integers without a point it would cut off at 64 bits. */
-function doubleOf(text: string): string {
+function formatDouble(text: string): string {
   const double = Number(text);
   return Number.isSafeInteger(double) ? text : double.toExponential();
 }
 
 /** A time without what is below milliseconds, in UTC where GDAL does not have the offset. */
-function millisecondsOf(json: string): string {
+function parseMilliseconds(json: string): string {
   if (factsOfText(json) & ODD) {
-    const time = timeOf(json);
+    const time = parseTime(json);
     const [fraction = ''] = /\.\d+/.exec(time) ?? [];
     const at = new Date(time.replace(fraction, ''));
     if (!Number.isNaN(at.getTime()))
@@ -314,7 +315,7 @@ function millisecondsOf(json: string): string {
 }
 
 /** A time of RFC 3339 with all its digits. Those without a zone are in UTC. */
-function timeOf(json: string): string {
+function parseTime(json: string): string {
   const text = json.slice(1, -1);
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction, zone = 'Z'] =
     TIME_TEXT.exec(text) ?? [];

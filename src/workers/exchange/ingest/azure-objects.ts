@@ -7,7 +7,9 @@ import { children, findXmlAttribute, findXmlText, getXmlChild, type XmlNode } fr
 
 export function azureQuery({ prefix, cursor, limit }: ListObjectsTask): Record<string, string> {
   return {
-    ...{ restype: 'container', comp: 'list', maxresults: String(limit) },
+    restype: 'container',
+    comp: 'list',
+    maxresults: String(limit),
     ...(prefix === '' ? {} : { prefix }),
     ...(cursor === undefined ? {} : { marker: cursor }),
   };

@@ -36,28 +36,32 @@ export async function compareFeatures({
   const differences: FeatureDifference[] = [];
   const samples: FeatureComparison['samples'][number][] = [];
   for (const source of sources) {
-    const id = keyOf(source, key);
+    const id = readKey(source, key);
     const counterpart = targets.get(id);
     if (samples.length < SAMPLES)
-      samples.push({ id, source: sampleOf(source), target: counterpart ? sampleOf(counterpart) : null });
-    if (counterpart) differences.push(...differencesOf(id, source, counterpart, key, tolerance));
+      samples.push({
+        id,
+        source: chooseSample(source),
+        target: counterpart ? chooseSample(counterpart) : null,
+      });
+    if (counterpart) differences.push(...listDifferences(id, source, counterpart, key, tolerance));
     else missing.push(id);
   }
   return { compared: sources.length, missing, differences: differences.slice(0, DIFFERENCES), samples };
 }
 
-function keyOf({ id, properties }: RemoteJson, key: string): string {
+function readKey({ id, properties }: RemoteJson, key: string): string {
   return String(object(properties)[key] ?? id);
 }
 
-function sampleOf(feature: RemoteJson): string {
+function chooseSample(feature: RemoteJson): string {
   const text = JSON.stringify(feature);
   if (text.length <= SAMPLE_CHARACTERS) return text;
   const attributes = JSON.stringify({ ...feature, geometry: null });
   return attributes.length <= SAMPLE_CHARACTERS ? attributes : '{}';
 }
 
-function differencesOf(
+function listDifferences(
   id: string,
   source: RemoteJson,
   target: RemoteJson,

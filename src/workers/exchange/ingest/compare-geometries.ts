@@ -14,7 +14,7 @@ interface Part {
 /** Why two geometries are not the same one; undefined when they are, but for the tolerance. */
 export function geometryDifference(a: unknown, b: unknown, tolerance: number): string | undefined {
   try {
-    return differenceOf(a, b, tolerance);
+    return findDifference(a, b, tolerance);
   } catch (error) {
     // Coordinates that are no lists.
     if (error instanceof TypeError) return 'It is no geometry.';
@@ -22,12 +22,12 @@ export function geometryDifference(a: unknown, b: unknown, tolerance: number): s
   }
 }
 
-function differenceOf(a: unknown, b: unknown, tolerance: number): string | undefined {
+function findDifference(a: unknown, b: unknown, tolerance: number): string | undefined {
   const [source, target] = [isObject(a) ? a : undefined, isObject(b) ? b : undefined];
   if (!source || !target) return source === target ? undefined : 'One of them has no geometry.';
   const [type, copy] = [plainType(source), plainType(target)];
   if (type !== copy) return `${type} has become ${copy}.`;
-  const [parts, copies] = [partsOf(source), partsOf(target)];
+  const [parts, copies] = [readParts(source), readParts(target)];
   if (parts.length !== copies.length) return `${parts.length} parts have become ${copies.length}.`;
   for (const [i, part] of parts.entries()) {
     const counterpart = copies[i]!;
@@ -42,7 +42,7 @@ function differenceOf(a: unknown, b: unknown, tolerance: number): string | undef
 /** A store may hold a geometry as one of many. */
 const plainType = ({ type }: RemoteJson) => String(type).replace(/^Multi/, '');
 
-function partsOf({ type, coordinates, geometries }: RemoteJson): Part[] {
+function readParts({ type, coordinates, geometries }: RemoteJson): Part[] {
   const list = coordinates as never;
   const lines = (lists: readonly (readonly Position[])[], isRing: boolean) =>
     lists.map((positions) => ({ isRing, positions: isRing ? positions.slice(0, -1) : positions }));
@@ -63,7 +63,7 @@ function partsOf({ type, coordinates, geometries }: RemoteJson): Part[] {
     case 'MultiPolygon':
       return lines((list as Position[][][]).flat(), true);
     default:
-      return (Array.isArray(geometries) ? (geometries as RemoteJson[]) : []).flatMap(partsOf);
+      return (Array.isArray(geometries) ? (geometries as RemoteJson[]) : []).flatMap(readParts);
   }
 }
 

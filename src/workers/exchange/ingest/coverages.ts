@@ -9,23 +9,23 @@ import type {
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { resourceBelow } from '../../../core/http/resource-url.js';
 import { findOgcException, parseXmlDocument } from '../../files/xml.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { wellAnswered } from './discover/index.js';
 import { findRelationLink, listApiCollections } from './discover/ogc-api.js';
-import { type Asking, download, get } from './http.js';
+import { download, get, type RemoteAccess } from './http.js';
 import { listJsonObjects, object, parseLinks, parseObject, type RemoteJson, string } from './json.js';
 import { selectIds } from './select-ids.js';
 import { planWcs } from './wcs.js';
 
 /** Body of task `ingest.coveragePlan`. Fails with `source-missing` for an id that the server does not have. */
-export async function planCoverages(task: CoveragePlanTask, asking: Asking): Promise<CoveragePlan> {
+export async function planCoverages(task: CoveragePlanTask, asking: RemoteAccess): Promise<CoveragePlan> {
   return task.protocol === 'wcs' ? planWcs(task, asking) : planApi(task, asking);
 }
 
 const GEOTIFF = /tiff/i;
 
 /** OGC API Coverages: collections with a link to their coverage. */
-async function planApi(task: CoveragePlanTask, asking: Asking): Promise<CoveragePlan> {
+async function planApi(task: CoveragePlanTask, asking: RemoteAccess): Promise<CoveragePlan> {
   const url = resourceBelow(task.url, 'collections');
   const headers = { ...task.headers, accept: 'application/json' };
   const read = async (address: string) =>
@@ -78,7 +78,7 @@ const MAGIC = new Set(['49492a00', '4d4d002a', '49492b00', '4d4d002b']);
 const REPORT_BYTES = 65_536;
 
 /** Body of task `ingest.coverage`: a whole coverage onto the disk. Fails with `source-unreadable` for what is no TIFF. */
-export async function downloadCoverage(task: DownloadTask, asking: Asking): Promise<Download> {
+export async function downloadCoverage(task: DownloadTask, asking: RemoteAccess): Promise<Download> {
   const headers = { ...task.headers, accept: 'image/tiff;application=geotiff, image/tiff;q=0.9' };
   const answer = await download({ ...task, headers }, asking);
   if (await isTiff(task.path)) return answer;

@@ -2,9 +2,9 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { GeocoderAnswer, GeocoderRequest } from '../../../core/exchange/ingest.js';
 import type { Place } from '../../../core/geocoding/geocoding.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import { listJsonObjects, object, parseObject, type RemoteJson, string } from './json.js';
 
 /**
@@ -13,7 +13,7 @@ import { listJsonObjects, object, parseObject, type RemoteJson, string } from '.
  */
 export async function askGeocoder(
   { url: base, verb, parameters, ...request }: GeocoderRequest,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<GeocoderAnswer> {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/$/, '')}/${verb}`;
@@ -25,24 +25,24 @@ export async function askGeocoder(
   requireNoError(document);
   switch (verb) {
     case 'findAddressCandidates':
-      return { candidates: listOf(document, 'candidates').flatMap(candidateOf), suggestions: [] };
+      return { candidates: readList(document, 'candidates').flatMap(readCandidate), suggestions: [] };
     case 'suggest':
-      return { candidates: [], suggestions: listOf(document, 'suggestions').flatMap(suggestionOf) };
+      return { candidates: [], suggestions: readList(document, 'suggestions').flatMap(readSuggestion) };
     case 'reverseGeocode':
-      return { candidates: reverseOf(document), suggestions: [] };
+      return { candidates: parseReverse(document), suggestions: [] };
   }
 }
 
 /** Servers answer 400 where there is no address. */
 const isNothing = (document: RemoteJson) => object(document['error'])['code'] === 400;
 
-function listOf(document: RemoteJson, name: string): RemoteJson[] {
+function readList(document: RemoteJson, name: string): RemoteJson[] {
   if (!Array.isArray(document[name])) throw refused(`it answers without ${name}`);
   return listJsonObjects(document[name]).slice(0, LIMITS.geocodeCandidates);
 }
 
-function candidateOf(candidate: RemoteJson): GeocoderAnswer['candidates'] {
-  const place = placeOf(
+function readCandidate(candidate: RemoteJson): GeocoderAnswer['candidates'] {
+  const place = findPlace(
     text(candidate, 'address'),
     object(candidate['location']),
     object(candidate['attributes']),
@@ -51,7 +51,7 @@ function candidateOf(candidate: RemoteJson): GeocoderAnswer['candidates'] {
   return place && Number.isFinite(score) ? [{ place, score: Math.min(100, Math.max(0, score)) }] : [];
 }
 
-function suggestionOf(suggestion: RemoteJson): GeocoderAnswer['suggestions'] {
+function readSuggestion(suggestion: RemoteJson): GeocoderAnswer['suggestions'] {
   const [text_, key] = [string(suggestion['text']), string(suggestion['magicKey'])];
   if (text_ === undefined || suggestion['isCollection'] === true) return [];
   return [
@@ -62,24 +62,37 @@ function suggestionOf(suggestion: RemoteJson): GeocoderAnswer['suggestions'] {
   ];
 }
 
-function reverseOf(document: RemoteJson): GeocoderAnswer['candidates'] {
+function parseReverse(document: RemoteJson): GeocoderAnswer['candidates'] {
   const address = object(document['address']);
   const label = text(address, 'Match_addr') || text(address, 'LongLabel') || text(address, 'Address');
-  const place = placeOf(label, object(document['location']), address);
+  const place = findPlace(label, object(document['location']), address);
   if (!place) throw new TaskFailure('source-unreadable', 'The other geocoder answers without a location.');
   return [{ place, score: 100 }];
 }
 
 /** A place in WGS 84, which was asked for; undefined without coordinates. */
-function placeOf(label: string, { x, y }: RemoteJson, attributes: RemoteJson): Place | undefined {
+function findPlace(label: string, { x, y }: RemoteJson, attributes: RemoteJson): Place | undefined {
   if (!isDegrees(x, 180) || !isDegrees(y, 90)) return undefined;
   const of = (...names: string[]) =>
     names.map((name) => text(attributes, name)).find((one) => one !== '') ?? '';
   return {
-    ...{ id: 0, label, x, y, rank: 0, language: of('LangCode'), name: of('PlaceName') },
-    ...{ houseNumber: of('AddNum'), street: of('StName'), neighborhood: of('Nbrhd', 'Neighborhood') },
-    ...{ city: of('City'), subregion: of('Subregion'), region: of('Region'), postal: of('Postal') },
-    ...{ country: of('CntryName'), countryCode: of('Country', 'CountryCode'), type: of('Type', 'Addr_type') },
+    id: 0,
+    label,
+    x,
+    y,
+    rank: 0,
+    language: of('LangCode'),
+    name: of('PlaceName'),
+    houseNumber: of('AddNum'),
+    street: of('StName'),
+    neighborhood: of('Nbrhd', 'Neighborhood'),
+    city: of('City'),
+    subregion: of('Subregion'),
+    region: of('Region'),
+    postal: of('Postal'),
+    country: of('CntryName'),
+    countryCode: of('Country', 'CountryCode'),
+    type: of('Type', 'Addr_type'),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { GeoServicesAttachment, GeoServicesAttachmentsTask } from '../../../core/exchange/ingest.js';
 import { LIMITS } from '../../../core/kit/limits.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { askLayer } from './geoservices-features.js';
-import type { Asking } from './http.js';
+import type { RemoteAccess } from './http.js';
 import { bigInteger, isObject, listJsonObjects, type RemoteJson, readJsonInteger, string } from './json.js';
 
 /** Characters of a name, a media type or keywords that are read. */
@@ -11,16 +11,16 @@ const WORDS = 1024;
 /** Body of task `ingest.geoservicesAttachments`: what the server says of the attachments of some features. */
 export async function listAttachments(
   task: GeoServicesAttachmentsTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<GeoServicesAttachment[]> {
   const pending = new Set(task.objectIds);
   const most = LIMITS.featureAttachments * 10 * pending.size;
   const byKey = new Map<string, GeoServicesAttachment>();
   for (;;) {
-    const page = await askLayer(task, '/queryAttachments', formOf(task, byKey.size), asking, [
+    const page = await askLayer(task, '/queryAttachments', buildForm(task, byKey.size), asking, [
       'parentObjectId',
     ]);
-    const list = attachmentsOf(page, pending);
+    const list = readAttachments(page, pending);
     for (const one of list) {
       const key = `${one.objectId} ${one.id}`;
       if (byKey.has(key))
@@ -32,25 +32,25 @@ export async function listAttachments(
   }
 }
 
-function formOf({ objectIds }: GeoServicesAttachmentsTask, offset: number): Record<string, string> {
+function buildForm({ objectIds }: GeoServicesAttachmentsTask, offset: number): Record<string, string> {
   return {
     objectIds: objectIds.join(','),
     ...(offset > 0 ? { resultOffset: String(offset) } : {}),
   };
 }
 
-function attachmentsOf(page: RemoteJson, objectIds: ReadonlySet<string>): GeoServicesAttachment[] {
+function readAttachments(page: RemoteJson, objectIds: ReadonlySet<string>): GeoServicesAttachment[] {
   const groups = page['attachmentGroups'];
   if (!Array.isArray(groups)) throw refused('it does not list attachments');
   return groups.filter(isObject).flatMap((group) => {
     const objectId = bigInteger(group['parentObjectId'])?.toString();
     if (objectId === undefined || !objectIds.has(objectId))
       throw refused('it lists attachments of a feature that was not asked for');
-    return listJsonObjects(group['attachmentInfos']).map((info) => attachmentOf(objectId, info));
+    return listJsonObjects(group['attachmentInfos']).map((info) => readAttachment(objectId, info));
   });
 }
 
-function attachmentOf(objectId: string, info: RemoteJson): GeoServicesAttachment {
+function readAttachment(objectId: string, info: RemoteJson): GeoServicesAttachment {
   const id = readJsonInteger(info['id']);
   if (id === undefined || id < 0)
     throw refused(`it lists an attachment of the feature ${objectId} without an id`);

@@ -13,11 +13,11 @@ import type { FieldType, GeometryType } from '../../../core/sources/vector-sourc
 import { toUtcTime, writeEpochTime } from '../../../core/values/epoch-time.js';
 import { isExactNumber } from '../../../core/values/exact-number.js';
 import { type ExactMembers, stringifyExactly } from '../../../core/values/json.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { parseWkid } from './discover/geoservices.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
 import { parseRemoteGeometry } from './geoservices-geometry.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import {
   bigInteger,
   isObject,
@@ -65,7 +65,7 @@ const PAGE = 1000;
 const EXACT_MEMBERS = ['domain', 'value'];
 
 /** Body of task `ingest.geoservicesLayer`. */
-export async function describeLayer(task: GeoServicesTask, asking: Asking): Promise<GeoServicesLayer> {
+export async function describeLayer(task: GeoServicesTask, asking: RemoteAccess): Promise<GeoServicesLayer> {
   const layer = await askLayer(task, '', {}, asking, EXACT_MEMBERS);
   const type = string(layer['type']);
   const isTable = type === 'Table';
@@ -92,10 +92,10 @@ export async function describeLayer(task: GeoServicesTask, asking: Asking): Prom
     isTable,
     hasAttachments: layer['hasAttachments'] === true,
     objectIdField,
-    fields: fields.filter(isReadable).flatMap(fieldOf),
+    fields: fields.filter(isReadable).flatMap(readField),
     unreadable: others.flatMap((field) => string(field['name']) ?? []),
     drawingInfo: isObject(layer['drawingInfo']) ? layer['drawingInfo'] : undefined,
-    relationships: listJsonObjects(layer['relationships']).map(relationshipOf),
+    relationships: listJsonObjects(layer['relationships']).map(readRelationship),
     srid:
       parseWkid(layer['sourceSpatialReference']) ?? parseWkid(object(layer['extent'])['spatialReference']),
     maxRecordCount: Math.max(1, readJsonInteger(layer['maxRecordCount']) ?? PAGE),
@@ -103,7 +103,7 @@ export async function describeLayer(task: GeoServicesTask, asking: Asking): Prom
   };
 }
 
-function fieldOf(field: RemoteJson): GeoServicesField[] {
+function readField(field: RemoteJson): GeoServicesField[] {
   const name = string(field['name']);
   if (name === undefined) return [];
   const type = FIELD_TYPES[String(field['type'])]!;
@@ -117,7 +117,7 @@ const CARDINALITIES: Readonly<Record<string, GeoServicesRelationship['cardinalit
   esriRelCardinalityManyToMany: 'many-to-many',
 };
 
-function relationshipOf(one: RemoteJson): GeoServicesRelationship {
+function readRelationship(one: RemoteJson): GeoServicesRelationship {
   const id = readJsonInteger(one['id']) ?? -1;
   return {
     id,
@@ -130,7 +130,7 @@ function relationshipOf(one: RemoteJson): GeoServicesRelationship {
 }
 
 /** Body of task `ingest.geoservicesIds`. */
-export async function listIds(task: GeoServicesIdsTask, asking: Asking): Promise<number> {
+export async function listIds(task: GeoServicesIdsTask, asking: RemoteAccess): Promise<number> {
   const form = { where: task.where, returnIdsOnly: 'true' };
   const { objectIds } = await askLayer(task, '/query', form, asking, ['objectIds']);
   const ids = objectIds === null ? [] : objectIds;
@@ -148,9 +148,9 @@ export async function listIds(task: GeoServicesIdsTask, asking: Asking): Promise
 /** Body of task `ingest.geoservicesPage`: appends the features of some ids to a file, in the order of the ids. */
 export async function appendGeoServicesPage(
   task: GeoServicesPageTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<{ offset: number; count: number }> {
-  const ids = await idsOf(task);
+  const ids = await readIds(task);
   const features = new Map<bigint, FeatureJson>();
   // A server that gives less than it was asked for, whatever it says of limits, is asked for the rest.
   for (let rest = [...ids]; rest.length > 0; ) {
@@ -172,7 +172,7 @@ export async function appendGeoServicesPage(
   return { offset, count };
 }
 
-async function idsOf({ idsPath, from, count }: GeoServicesPageTask): Promise<BigInt64Array> {
+async function readIds({ idsPath, from, count }: GeoServicesPageTask): Promise<BigInt64Array> {
   const ids = new BigInt64Array(count);
   const file = await open(idsPath);
   try {
@@ -186,7 +186,7 @@ async function idsOf({ idsPath, from, count }: GeoServicesPageTask): Promise<Big
 async function query(
   task: GeoServicesPageTask,
   ids: readonly bigint[],
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<[bigint, FeatureJson][]> {
   const { columns, objectIdField, hasZ, isTable, srid } = task;
   const page = await askLayer(
@@ -198,8 +198,11 @@ async function query(
       ...(isTable
         ? { returnGeometry: 'false' }
         : {
-            ...{ returnGeometry: 'true', returnZ: String(hasZ), returnM: 'false' },
-            ...{ returnTrueCurves: 'false', outSR: String(srid) },
+            returnGeometry: 'true',
+            returnZ: String(hasZ),
+            returnM: 'false',
+            returnTrueCurves: 'false',
+            outSR: String(srid),
           }),
     },
     asking,
@@ -214,7 +217,7 @@ async function query(
       throw refused(
         `a page has the feature ${id ?? 'without an id'}, which was not asked for, or has it twice`,
       );
-    return [id, featureOf(feature, id, task)];
+    return [id, parseFeature(feature, id, task)];
   });
 }
 
@@ -226,14 +229,15 @@ function requireReference(page: RemoteJson, srid: number): void {
     throw refused('it does not say which coordinate reference system it answers in');
 }
 
-function featureOf(
+function parseFeature(
   feature: RemoteJson,
   id: bigint,
   { columns, hasZ, isTable }: GeoServicesPageTask,
 ): FeatureJson {
   const attributes = object(feature['attributes']);
   const properties: Record<string, unknown> = {};
-  for (const { name, field, type } of columns) properties[name] = attributeOf(attributes[field], type, field);
+  for (const { name, field, type } of columns)
+    properties[name] = readAttribute(attributes[field], type, field);
   return {
     id: String(id),
     geometry: JSON.stringify(isTable ? null : parseRemoteGeometry(feature['geometry'], hasZ)),
@@ -241,11 +245,11 @@ function featureOf(
   };
 }
 
-function attributeOf(value: unknown, type: FieldType, field: string): unknown {
+function readAttribute(value: unknown, type: FieldType, field: string): unknown {
   if (value === null || value === undefined) return null;
   if (type === 'string') return typeof value === 'string' ? value : stringifyExactly(value);
   if (type === 'date') return String(value);
-  if (type === 'date-time') return instantOf(value, field);
+  if (type === 'date-time') return formatInstant(value, field);
   // NaN and infinity are texts.
   if (typeof value === 'string' && /^(NaN|-?Infinity)$/i.test(value)) return null;
   if (Number.isSafeInteger(value)) return value;
@@ -259,7 +263,7 @@ function attributeOf(value: unknown, type: FieldType, field: string): unknown {
 }
 
 /** Dates are milliseconds since 1970, or text. */
-function instantOf(value: unknown, field: string): string {
+function formatInstant(value: unknown, field: string): string {
   const isNumber = typeof value === 'number' || isExactNumber(value);
   const time = isNumber ? writeEpochTime(value) : toUtcTime(String(value));
   if (time === undefined) throw refused(`the value of ${field} is no date`);
@@ -271,7 +275,7 @@ export async function askLayer(
   { url: text, timeoutMs, headers }: RemoteRequest,
   path: string,
   parameters: Readonly<Record<string, string>>,
-  asking: Asking,
+  asking: RemoteAccess,
   exact: ExactMembers = [],
 ): Promise<RemoteJson> {
   const url = new URL(text);

@@ -3,7 +3,7 @@ import type { RemoteLayer, RemoteRequest, RemoteService } from '../../../core/ex
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
 import { parseGeoService, parseServiceLayer } from './discover/geoservices.js';
 import { requireNoError, wellAnswered } from './discover/index.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import { parseObject, type RemoteJson, readJsonInteger } from './json.js';
 
 /** Resources of a service, by their paths below it. */
@@ -13,8 +13,8 @@ type Read = (path: string, parameters?: Readonly<Record<string, string>>) => Pro
  * Body of task `ingest.geoservices`: a service with the resources of its layers and how many features they have.
  * `timeoutMs` is for all requests together. Fails as `get` does, and with `source-unreadable` for what is no service.
  */
-export async function describeService(request: RemoteRequest, asking: Asking): Promise<RemoteService> {
-  const read = readerOf(request, asking);
+export async function describeService(request: RemoteRequest, asking: RemoteAccess): Promise<RemoteService> {
+  const read = parseReader(request, asking);
   const resource = await read('');
   if (!Array.isArray(resource['layers']))
     throw new TaskFailure('source-unreadable', 'It is no service with layers.');
@@ -28,7 +28,7 @@ export async function describeService(request: RemoteRequest, asking: Asking): P
   return { ...service, layers };
 }
 
-function readerOf(request: RemoteRequest, asking: Asking): Read {
+function parseReader(request: RemoteRequest, asking: RemoteAccess): Read {
   const end = Date.now() + request.timeoutMs;
   return async (path, parameters = {}) => {
     const url = new URL(request.url);
@@ -55,12 +55,12 @@ async function layerByResource(
   const [own = entry] = parseServiceLayer(await read(path), srid);
   const isOfFeatures = own.layerType === 'Feature Layer' || own.layerType === 'Table';
   if (!isOfFeatures) return own;
-  const featureCount = await countOf(path, read);
+  const featureCount = await fetchCount(path, read);
   return featureCount === undefined ? own : { ...own, featureCount };
 }
 
 /** Undefined for a layer that cannot be queried. */
-async function countOf(path: string, read: Read): Promise<number | undefined> {
+async function fetchCount(path: string, read: Read): Promise<number | undefined> {
   try {
     const { count } = await read(`${path}/query`, { where: '1=1', returnCountOnly: 'true' });
     return readJsonInteger(count);

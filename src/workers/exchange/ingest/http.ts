@@ -11,11 +11,11 @@ import {
   type RemoteRequest,
 } from '../../../core/exchange/ingest.js';
 import { EXCHANGE_LIMITS } from '../../../core/exchange/limits.js';
-import { type AllowedHosts, refused } from '../../storage/remote/allowed.js';
+import { type AllowedHosts, refused } from '../../storage/remote/allowed-hosts.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 
 /** What a thread asks other servers with. */
-export interface Asking {
+export interface RemoteAccess {
   readonly allowed: AllowedHosts;
   readonly cancellation: Cancellation;
 }
@@ -43,17 +43,17 @@ export function nameServer(mark: string): void {
 /** The answer to a GET, or to a POST where there is a form or JSON, whatever its status, when it has at most that many bytes. */
 export function get(
   request: RemoteRequest,
-  asking: Asking,
+  asking: RemoteAccess,
   maxBytes: number = EXCHANGE_LIMITS.remotePageBytes,
 ): Promise<RemoteAnswer> {
   return ask(request, asking, async (response) => {
-    const bytes = await bodyOf(response, maxBytes);
-    return { status: response.statusCode ?? 0, mediaType: mediaTypeOf(response) ?? '', bytes };
+    const bytes = await buildBody(response, maxBytes);
+    return { status: response.statusCode ?? 0, mediaType: findMediaType(response) ?? '', bytes };
   });
 }
 
 /** Writes the answer to a GET into a new file, which is there as a whole or not at all. */
-export async function download(task: DownloadTask, asking: Asking): Promise<Download> {
+export async function download(task: DownloadTask, asking: RemoteAccess): Promise<Download> {
   try {
     return await ask(task, asking, (response, signal) => write(response, task, signal));
   } catch (error) {
@@ -68,7 +68,7 @@ export async function download(task: DownloadTask, asking: Asking): Promise<Down
  */
 async function ask<T>(
   { url: text, timeoutMs, headers, form, json }: RemoteRequest,
-  { allowed, cancellation }: Asking,
+  { allowed, cancellation }: RemoteAccess,
   read: (response: IncomingMessage, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const url = new URL(text);
@@ -135,7 +135,7 @@ function refuseRedirection({ statusCode = 0, headers }: IncomingMessage): void {
     throw refused('the host compresses what was asked for as it is');
 }
 
-async function bodyOf(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function buildBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of response as AsyncIterable<Buffer>) {
@@ -170,7 +170,7 @@ async function write(
     signal,
   });
   requireWhole(response, bytes);
-  return { bytes, mediaType: mediaTypeOf(response) };
+  return { bytes, mediaType: findMediaType(response) };
 }
 
 /** A connection that ends early is no whole answer, whoever ended it. */
@@ -180,7 +180,7 @@ function requireWhole(response: IncomingMessage, size: number): void {
     throw new TaskFailure('store-unavailable', 'The answer of the remote server ended early.');
 }
 
-function mediaTypeOf({ headers }: IncomingMessage): string | undefined {
+function findMediaType({ headers }: IncomingMessage): string | undefined {
   return (
     /^[^;]*/
       .exec(headers['content-type'] ?? '')?.[0]

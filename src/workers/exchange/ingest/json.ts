@@ -1,7 +1,7 @@
 import type { Box } from '../../../core/geometry/box.js';
 import { type AnyNumber, exactNumber, isExactNumber, toInt64 } from '../../../core/values/exact-number.js';
 import { type ExactMembers, parseJsonExactly } from '../../../core/values/json.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 
 /** JSON of other servers: members are read as what they should be, or not at all. */
 export type RemoteJson = Readonly<Record<string, unknown>>;

@@ -12,56 +12,59 @@ import {
 import { children, findXmlText, parseXmlDocument, type XmlNode } from '../../files/xml.js';
 import { storeHeaders } from '../../storage/remote/credentials.js';
 import { AZURE_CODES, azurePage, azureQuery, parseHttpDate } from './azure-objects.js';
-import { type Asking, download, get, type RemoteAnswer } from './http.js';
-import { unanswered } from './unanswered.js';
+import { download, get, type RemoteAccess, type RemoteAnswer } from './http.js';
+import { unanswered } from './remote-problem.js';
 
 /** A page of keys has 1000 of 1024 bytes at most, each escaped. */
 const MAX_BYTES = 8 << 20;
 
 /** A page of a bucket (ListObjectsV2 of S3, List Blobs of Azure), or what keeps it from being read. */
-export async function listObjects(task: ListObjectsTask, asking: Asking): Promise<ListedObjects> {
+export async function listObjects(task: ListObjectsTask, asking: RemoteAccess): Promise<ListedObjects> {
   const { store, timeoutMs } = task;
   const url = new URL(`${store.endpoint}/${store.bucket}`);
-  url.search = new URLSearchParams(store.protocol === 'AzureBlob' ? azureQuery(task) : queryOf(task))
+  url.search = new URLSearchParams(store.protocol === 'AzureBlob' ? azureQuery(task) : buildQuery(task))
     .toString()
     .replaceAll('+', '%20');
   const headers = store.credentials ? storeHeaders(url, store.credentials) : {};
   try {
-    return pageOf(await get({ url: url.href, timeoutMs, headers }, asking, MAX_BYTES), store);
+    return buildPage(await get({ url: url.href, timeoutMs, headers }, asking, MAX_BYTES), store);
   } catch (error) {
     if (!(error instanceof TaskFailure) || error.code === 'cancelled') throw error;
-    return { problem: problemOf(error, url) };
+    return { problem: createProblem(error, url) };
   }
 }
 
 /** Stores lead from one region to another. */
-function problemOf(failure: TaskFailure, url: URL): RemoteProblem {
+function createProblem(failure: TaskFailure, url: URL): RemoteProblem {
   if (failure.code !== 'source-unreadable') return unanswered(failure, url);
   return { reason: 'region', message: `${url.host} leads elsewhere: the bucket is in another region.` };
 }
 
 /** Writes an object of a bucket into a new file, which is there as a whole or not at all. Fails as `download` does. */
-export function downloadObject({ store, key, ...task }: ObjectTask, asking: Asking): Promise<Download> {
+export function downloadObject({ store, key, ...task }: ObjectTask, asking: RemoteAccess): Promise<Download> {
   const url = new URL(objectAddress(store, key));
   const headers = store.credentials ? storeHeaders(url, store.credentials) : {};
   return download({ ...task, url: url.href, headers }, asking);
 }
 
-function queryOf({ prefix, cursor, limit }: ListObjectsTask): Record<string, string> {
+function buildQuery({ prefix, cursor, limit }: ListObjectsTask): Record<string, string> {
   return {
-    ...{ 'list-type': '2', 'encoding-type': 'url', 'max-keys': String(limit), prefix },
+    'list-type': '2',
+    'encoding-type': 'url',
+    'max-keys': String(limit),
+    prefix,
     ...(cursor === undefined ? {} : { 'continuation-token': cursor }),
   };
 }
 
-function pageOf({ status, bytes }: RemoteAnswer, store: ObjectStore): ListedObjects {
-  const document = xmlOf(bytes);
-  if (status === 200 && document?.name === 'ListBucketResult') return objectsOf(document.root);
+function buildPage({ status, bytes }: RemoteAnswer, store: ObjectStore): ListedObjects {
+  const document = parseXml(bytes);
+  if (status === 200 && document?.name === 'ListBucketResult') return parseObjects(document.root);
   if (status === 200 && document?.name === 'EnumerationResults') return azurePage(document.root);
   return { problem: refusal(status, document?.name === 'Error' ? document.root : {}, store) };
 }
 
-function xmlOf(bytes: Buffer): { name: string; root: XmlNode } | undefined {
+function parseXml(bytes: Buffer): { name: string; root: XmlNode } | undefined {
   try {
     return parseXmlDocument(bytes);
   } catch {
@@ -69,11 +72,11 @@ function xmlOf(bytes: Buffer): { name: string; root: XmlNode } | undefined {
   }
 }
 
-function objectsOf(root: XmlNode): ListedObjects {
+function parseObjects(root: XmlNode): ListedObjects {
   const objects = children(root, 'Contents').flatMap((node): ListedObject[] => {
     const [key, bytes] = [findXmlText(node, 'Key'), Number(findXmlText(node, 'Size'))];
     if (key === undefined || !Number.isSafeInteger(bytes)) return [];
-    return [{ key: keyOf(key, root), bytes, modified: parseHttpDate(findXmlText(node, 'LastModified')) }];
+    return [{ key: readKey(key, root), bytes, modified: parseHttpDate(findXmlText(node, 'LastModified')) }];
   });
   const next =
     findXmlText(root, 'IsTruncated') === 'true' ? findXmlText(root, 'NextContinuationToken') : undefined;
@@ -81,7 +84,7 @@ function objectsOf(root: XmlNode): ListedObjects {
 }
 
 /** Keys are escaped where the answer says so: not every store knows `encoding-type`. */
-function keyOf(text: string, root: XmlNode): string {
+function readKey(text: string, root: XmlNode): string {
   if (findXmlText(root, 'EncodingType') !== 'url') return text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -6,17 +6,17 @@ import type {
   RemoteItemsPage,
 } from '../../../core/exchange/ingest.js';
 import { resourceBelow } from '../../../core/http/resource-url.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { wellAnswered } from './discover/index.js';
 import { findRelationLink } from './discover/ogc-api.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import { documentText, parseLinks, parseObject, readJsonInteger, string } from './json.js';
 import { append, parsePageFeatures, splitFeatures } from './pages.js';
 
 const GEOJSON = 'application/geo+json, application/json;q=0.9';
 
 /** Body of task `ingest.itemsPlan`: where the items of a collection are, and whether they can be filtered. */
-export async function planItems(task: ItemsPlanTask, asking: Asking): Promise<ItemsPlan> {
+export async function planItems(task: ItemsPlanTask, asking: RemoteAccess): Promise<ItemsPlan> {
   const url = resourceBelow(task.url, 'collections', task.collectionId);
   const answer = await get(
     { ...task, url, headers: { ...task.headers, accept: 'application/json' } },
@@ -40,7 +40,7 @@ export async function planItems(task: ItemsPlanTask, asking: Asking): Promise<It
 }
 
 /** Whether the server declares filters in CQL2 text: one that does not may pass over them in silence. */
-async function canFilter(task: ItemsPlanTask, asking: Asking): Promise<boolean> {
+async function canFilter(task: ItemsPlanTask, asking: RemoteAccess): Promise<boolean> {
   const url = resourceBelow(task.url, 'conformance');
   const answer = await get(
     { ...task, url, headers: { ...task.headers, accept: 'application/json' } },
@@ -54,9 +54,10 @@ async function canFilter(task: ItemsPlanTask, asking: Asking): Promise<boolean> 
 }
 
 /** Body of task `ingest.itemsPage`: appends one page of features to a file. */
-export async function readItemsPage(task: ItemsPageTask, asking: Asking): Promise<RemoteItemsPage> {
+export async function readItemsPage(task: ItemsPageTask, asking: RemoteAccess): Promise<RemoteItemsPage> {
   const answer = await get({ ...task, headers: { ...task.headers, accept: GEOJSON } }, asking);
-  if (answer.status === 400) return { ...NOTHING, offset: task.offset, refusal: refusalOf(answer.bytes) };
+  if (answer.status === 400)
+    return { ...NOTHING, offset: task.offset, refusal: describeRefusal(answer.bytes) };
   wellAnswered(answer, task.url);
   if (!/json/.test(answer.mediaType))
     return { ...NOTHING, offset: task.offset, mediaType: answer.mediaType || 'no media type' };
@@ -78,7 +79,7 @@ export async function readItemsPage(task: ItemsPageTask, asking: Asking): Promis
 
 const NOTHING = { count: 0, returned: 0, ids: [], matched: undefined };
 
-function refusalOf(bytes: Buffer): string {
+function describeRefusal(bytes: Buffer): string {
   try {
     const { detail, description, title, message } = parseObject(bytes);
     return (string(detail) ?? string(description) ?? string(message) ?? string(title) ?? 'no reason').slice(

@@ -4,13 +4,13 @@ import { pipeline } from 'node:stream/promises';
 import type { PageIdsTask } from '../../../core/exchange/ingest.js';
 import { GEOJSON_GEOMETRIES } from '../../../core/geometry/geojson-types.js';
 import { compactJson, elementsIn, type JsonText, membersIn } from '../../../core/values/json-text.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { isObject, type RemoteJson } from './json.js';
 
 /** Bytes that are written at once. */
 const BLOCK = 1 << 20;
 
-export interface Appended {
+export interface AppendedPage {
   /** Where the next page begins in the file. */
   readonly offset: number;
   readonly count: number;
@@ -33,7 +33,7 @@ export async function append(
   path: string,
   offset: number,
   features: Iterable<FeatureJson>,
-): Promise<Appended> {
+): Promise<AppendedPage> {
   const file = await open(path, offset === 0 ? 'w' : 'r+');
   try {
     await file.truncate(offset);
@@ -45,7 +45,11 @@ export async function append(
   }
 }
 
-async function write(file: FileHandle, start: number, features: Iterable<FeatureJson>): Promise<Appended> {
+async function write(
+  file: FileHandle,
+  start: number,
+  features: Iterable<FeatureJson>,
+): Promise<AppendedPage> {
   const ids: string[] = [];
   let offset = start;
   let count = 0;
@@ -58,7 +62,7 @@ async function write(file: FileHandle, start: number, features: Iterable<Feature
   for (const feature of features) {
     const { id } = feature;
     if (id !== undefined && id !== 'null') ids.push(id);
-    block += `${lineOf(feature)}\n`;
+    block += `${formatLine(feature)}\n`;
     count++;
     if (block.length >= BLOCK) await flush();
   }
@@ -100,7 +104,7 @@ async function textBetween(path: string, begin: number, end: number): Promise<st
 }
 
 /** Only what a feature consists of: links, boxes and a CRS of its own are the page's business. */
-function lineOf({ id, geometry, properties }: FeatureJson): string {
+function formatLine({ id, geometry, properties }: FeatureJson): string {
   const key = id !== undefined && /^["\d-]/.test(id) ? `"id":${id},` : '';
   return `{"type":"Feature",${key}"geometry":${compactJson(geometry)},"properties":${compactJson(properties)}}`;
 }

@@ -8,29 +8,29 @@ import type {
   SourceKind,
 } from '../../../core/exchange/ingest.js';
 import { discoverRemote, removeOgcParameters } from './discover/index.js';
-import type { Asking } from './http.js';
-import { unanswered } from './unanswered.js';
+import type { RemoteAccess } from './http.js';
+import { unanswered } from './remote-problem.js';
 
 /** Body of task `ingest.service`: fails only when it is cancelled. */
 export async function describeKind(
   { kind, ...request }: ServiceTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<ServiceAnswer> {
   const url = new URL(request.url);
   try {
     const { services, isCatalog } = await discoverRemote(
-      { ...request, url: addressOf(kind, request) },
+      { ...request, url: buildAddress(kind, request) },
       asking,
     );
     return chosen(kind, services, isCatalog) ?? { problem: absent(kind, url, services) };
   } catch (error) {
     if (!(error instanceof TaskFailure) || error.code === 'cancelled') throw error;
-    return { problem: problemOf(error, url) };
+    return { problem: createProblem(error, url) };
   }
 }
 
 /** What is known is asked for at once. */
-function addressOf(kind: SourceKind, { url: address }: RemoteRequest): string {
+function buildAddress(kind: SourceKind, { url: address }: RemoteRequest): string {
   const [, service] = /^ogc-(wfs|wms|wmts)$/.exec(kind) ?? [];
   if (service === undefined) return address;
   const url = new URL(removeOgcParameters(address));
@@ -67,7 +67,7 @@ const STATUSES: Readonly<Record<string, [RemoteReason, string]>> = {
   410: ['service-missing', 'has nothing at this address any more'],
 };
 
-function problemOf(failure: TaskFailure, url: URL): RemoteProblem {
+function createProblem(failure: TaskFailure, url: URL): RemoteProblem {
   const [, status = ''] = /answers (\d{3})/.exec(failure.message) ?? [];
   const [reason, words] = STATUSES[status] ?? [];
   if (reason !== undefined) return { reason, message: `${url.host} ${words} (${status}).` };

@@ -8,16 +8,16 @@ import {
   parseXmlDocument,
   type XmlNode,
 } from '../../files/xml.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import { selectIds } from './select-ids.js';
 
 /** Coverages of a WCS 2.0 (OGC 09-110r4) or 1.0 (OGC 03-065r6). Those of 1.1 answer in several parts, and are refused. */
 
 const TIFF = /tiff/i;
 
-export async function planWcs(task: CoveragePlanTask, asking: Asking): Promise<CoveragePlan> {
+export async function planWcs(task: CoveragePlanTask, asking: RemoteAccess): Promise<CoveragePlan> {
   const read = async (url: string): Promise<{ name: string; root: XmlNode }> => {
     const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
     const exception = findOgcException(document);
@@ -33,14 +33,14 @@ export async function planWcs(task: CoveragePlanTask, asking: Asking): Promise<C
   throw refused('it is no WCS');
 }
 
-interface Planning {
+interface PlanInput {
   task: CoveragePlanTask;
   read(url: string): Promise<{ root: XmlNode }>;
   root: XmlNode;
   version: string;
 }
 
-async function planTwo({ task, read, root, version }: Planning): Promise<CoveragePlan> {
+async function planTwo({ task, read, root, version }: PlanInput): Promise<CoveragePlan> {
   const summaries = children(getXmlChild(root, 'Contents'), 'CoverageSummary');
   const ids = summaries.map((one) => findXmlText(one, 'CoverageId') ?? '').filter((id) => id !== '');
   const formats = children(getXmlChild(root, 'ServiceMetadata'), 'formatSupported').map(
@@ -75,20 +75,20 @@ function geoTiff(formats: readonly string[]): string | undefined {
   );
 }
 
-async function planOne({ task, read, root, version }: Planning): Promise<CoveragePlan> {
+async function planOne({ task, read, root, version }: PlanInput): Promise<CoveragePlan> {
   const briefs = children(getXmlChild(root, 'ContentMetadata'), 'CoverageOfferingBrief');
   const ids = briefs.map((one) => findXmlText(one, 'name') ?? '').filter((id) => id !== '');
   const coverages: RemoteCoverage[] = [];
   for (const id of selectIds(ids, task.ids)) {
     const about = { SERVICE: 'WCS', VERSION: version, COVERAGE: id };
     const { root: described } = await read(requestUrl(task.url, { ...about, REQUEST: 'DescribeCoverage' }));
-    coverages.push(coverageOf(id, children(described, 'CoverageOffering')[0] ?? {}, task.url, about));
+    coverages.push(readCoverage(id, children(described, 'CoverageOffering')[0] ?? {}, task.url, about));
   }
   return { version, coverages };
 }
 
 /** A request of 1.0 names the window and the size: those that the server describes. */
-function coverageOf(
+function readCoverage(
   id: string,
   offering: XmlNode,
   url: string,
@@ -119,13 +119,13 @@ function coverageOf(
     id,
     title: findXmlText(offering, 'label'),
     description: findXmlText(offering, 'description'),
-    bands: bandsOf(offering),
+    bands: readBands(offering),
     crs,
     url: requestUrl(url, { ...about, REQUEST: 'GetCoverage', FORMAT: format, ...window }),
   };
 }
 
-function bandsOf(offering: XmlNode): string[] {
+function readBands(offering: XmlNode): string[] {
   const axes = children(getXmlChild(offering, 'rangeSet', 'RangeSet'), 'axisDescription');
   const values = axes.flatMap((axis) =>
     children(getXmlChild(axis, 'AxisDescription', 'values'), 'singleValue'),

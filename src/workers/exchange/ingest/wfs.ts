@@ -22,10 +22,10 @@ import {
   parseXmlDocument,
   type XmlNode,
 } from '../../files/xml.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { parseCapabilities } from './discover/capabilities.js';
 import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
-import { type Asking, download, get } from './http.js';
+import { download, get, type RemoteAccess } from './http.js';
 import {
   documentText,
   object,
@@ -36,7 +36,7 @@ import {
   string,
 } from './json.js';
 import {
-  type Appended,
+  type AppendedPage,
   append,
   parsePageFeatures,
   propertyIn,
@@ -45,7 +45,7 @@ import {
 } from './pages.js';
 
 /** Body of task `ingest.wfsPlan`: what a WFS offers. */
-export async function planWfs(task: WfsPlanTask, asking: Asking): Promise<WfsPlan> {
+export async function planWfs(task: WfsPlanTask, asking: RemoteAccess): Promise<WfsPlan> {
   const url = capabilitiesUrl(task.url, 'WFS', task.version ?? '2.0.0');
   const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
   const exception = findOgcException(document);
@@ -73,7 +73,7 @@ function geoJsonFormat(root: XmlNode): string | undefined {
 }
 
 /** Body of task `ingest.wfsCount`: features that there are, as the server says. */
-export async function countWfs(task: WfsQuery, asking: Asking): Promise<number | null> {
+export async function countWfs(task: WfsQuery, asking: RemoteAccess): Promise<number | null> {
   const url = featureUrl(task, { RESULTTYPE: 'hits' });
   const document = parseXmlDocument(wellAnswered(await get({ ...task, url }, asking), url).bytes);
   const exception = findOgcException(document);
@@ -84,7 +84,7 @@ export async function countWfs(task: WfsQuery, asking: Asking): Promise<number |
 }
 
 /** Body of task `ingest.wfsPage`: appends a page of GeoJSON to a file. */
-export async function readWfs(task: WfsPageTask, asking: Asking): Promise<WfsPage> {
+export async function readWfs(task: WfsPageTask, asking: RemoteAccess): Promise<WfsPage> {
   const url = featureUrl(task, { ...paging(task), OUTPUTFORMAT: task.format });
   const answer = wellAnswered(await get({ ...task, url }, asking), url);
   if (!/json/.test(answer.mediaType)) throw refused(reasonIn(answer.bytes, answer.mediaType));
@@ -117,10 +117,10 @@ function requireDegrees(features: readonly RemoteJson[]): void {
 }
 
 /** Body of task `ingest.wfsGml`: a page of GML onto the disk, and what it says of itself. */
-export async function downloadGml(task: WfsGmlTask, asking: Asking): Promise<WfsGml> {
+export async function downloadGml(task: WfsGmlTask, asking: RemoteAccess): Promise<WfsGml> {
   const url = featureUrl(task, paging(task));
   await download({ ...task, url, path: task.path, maxBytes: EXCHANGE_LIMITS.remotePageBytes }, asking);
-  const head = await headOf(task.path);
+  const head = await readHead(task.path);
   if (/<(?:\w+:)?(?:ServiceExceptionReport|ExceptionReport)\b/.test(head))
     throw refused(reasonIn(await readFile(task.path), 'a report of exceptions'));
   const [, root = ''] = /<((?:\w+:)?FeatureCollection\b[^>]*)>/.exec(head) ?? [];
@@ -136,7 +136,7 @@ export async function downloadGml(task: WfsGmlTask, asking: Asking): Promise<Wfs
   };
 }
 
-async function headOf(path: string): Promise<string> {
+async function readHead(path: string): Promise<string> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(65_536), 0, 65_536, 0);
@@ -151,7 +151,7 @@ async function holdsMembers(path: string): Promise<boolean> {
 }
 
 /** Body of task `ingest.append`: appends features that GDAL has read from a page. Their ids are the values of an attribute. */
-export async function appendRead({ path, output, offset, idProperty }: AppendTask): Promise<Appended> {
+export async function appendRead({ path, output, offset, idProperty }: AppendTask): Promise<AppendedPage> {
   const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
   const features = lines.map(splitFeature);
   const { ids: _, ...written } = await append(

@@ -18,11 +18,11 @@ import {
   parseXmlDocument,
   type XmlNode,
 } from '../../files/xml.js';
-import { validBounds } from '../../providers/archive/stored.js';
-import { refused } from '../../storage/remote/allowed.js';
+import { validBounds } from '../../providers/archive/archive-tile.js';
+import { refused } from '../../storage/remote/allowed-hosts.js';
 import { computeLevelZooms } from '../../tiles/archive/package/tiling.js';
 import { capabilitiesUrl, removeOgcParameters, wellAnswered } from './discover/index.js';
-import { type Asking, get } from './http.js';
+import { get, type RemoteAccess } from './http.js';
 import { parseSrid } from './json.js';
 
 /** WMTS 1.0.0 (OGC 07-057r7): what it offers, and its tiles. */
@@ -36,7 +36,7 @@ const PAUSE_MS = 250;
 /** Body of task `ingest.wmtsPlan`. */
 export async function planWmts(
   task: RemoteRequest & { version?: string | undefined },
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<RemoteTileSet[]> {
   const url = /\.xml$/i.test(new URL(task.url).pathname)
     ? task.url
@@ -74,13 +74,13 @@ function tileSet(layer: XmlNode, link: XmlNode, { matrixSets, operation }: Offer
     matrixSet,
     title: findXmlText(layer, 'Title'),
     description: findXmlText(layer, 'Abstract'),
-    extent84: extentOf(getXmlChild(layer, 'WGS84BoundingBox')) ?? WEB_MERCATOR_BOUNDS,
+    extent84: readExtent(getXmlChild(layer, 'WGS84BoundingBox')) ?? WEB_MERCATOR_BOUNDS,
     styles: children(layer, 'Style').flatMap((style) => findXmlText(style, 'Identifier') ?? []),
     formats: children(layer, 'Format').flatMap((format) => findXmlText(format) ?? []),
   };
-  const templates = templatesOf(layer, about.formats, { id, matrixSet, operation });
+  const templates = readTemplates(layer, about.formats, { id, matrixSet, operation });
   try {
-    const levels = levelsOf(matrixSets.get(matrixSet) ?? {}, limitsOf(link), about.extent84);
+    const levels = parseLevels(matrixSets.get(matrixSet) ?? {}, readLimits(link), about.extent84);
     return { ...about, templates, levels };
   } catch (error) {
     if (!(error instanceof TaskFailure)) throw error;
@@ -88,7 +88,7 @@ function tileSet(layer: XmlNode, link: XmlNode, { matrixSets, operation }: Offer
   }
 }
 
-function extentOf(box: XmlNode): Box | undefined {
+function readExtent(box: XmlNode): Box | undefined {
   const corners = ['LowerCorner', 'UpperCorner'].map(
     (corner) => findXmlText(box, corner)?.trim().split(/\s+/) ?? [],
   );
@@ -102,7 +102,7 @@ interface Place {
 }
 
 /** Resource URLs where the layer has them, else requests with parameters. */
-function templatesOf(layer: XmlNode, formats: readonly string[], { id, matrixSet, operation }: Place) {
+function readTemplates(layer: XmlNode, formats: readonly string[], { id, matrixSet, operation }: Place) {
   const resources = children(layer, 'ResourceURL').filter(
     (one) => findXmlAttribute(one, 'resourceType') === 'tile',
   );
@@ -146,19 +146,21 @@ function kvpUrl(root: XmlNode): string | undefined {
 
 type Limits = ReadonlyMap<string, Omit<RemoteLevel, 'matrix' | 'zoom'>>;
 
-function limitsOf(link: XmlNode): Limits {
+function readLimits(link: XmlNode): Limits {
   const entries = children(getXmlChild(link, 'TileMatrixSetLimits'), 'TileMatrixLimits').map((one) => {
     const number = (name: string) => Number(findXmlText(one, name));
     const limits = {
-      ...{ minRow: number('MinTileRow'), maxRow: number('MaxTileRow') },
-      ...{ minColumn: number('MinTileCol'), maxColumn: number('MaxTileCol') },
+      minRow: number('MinTileRow'),
+      maxRow: number('MaxTileRow'),
+      minColumn: number('MinTileCol'),
+      maxColumn: number('MaxTileCol'),
     };
     return [findXmlText(one, 'TileMatrix') ?? '', limits] as const;
   });
   return new Map(entries.filter(([, limits]) => Object.values(limits).every(Number.isSafeInteger)));
 }
 
-function levelsOf(set: XmlNode, limits: Limits, extent84: Box): RemoteLevel[] {
+function parseLevels(set: XmlNode, limits: Limits, extent84: Box): RemoteLevel[] {
   const wkid = parseSrid(findXmlText(set, 'SupportedCRS'));
   const matrices = children(set, 'TileMatrix');
   return matrices
@@ -184,8 +186,10 @@ function covering(zoom: number, [west, south, east, north]: Box) {
   const row = (latitude: number) =>
     ((1 - Math.asinh(Math.tan((latitude * Math.PI) / 180)) / Math.PI) / 2) * side;
   return {
-    ...{ minRow: Math.floor(row(north) + 1e-9), maxRow: Math.ceil(row(south) - 1e-9) - 1 },
-    ...{ minColumn: Math.floor(column(west) + 1e-9), maxColumn: Math.ceil(column(east) - 1e-9) - 1 },
+    minRow: Math.floor(row(north) + 1e-9),
+    maxRow: Math.ceil(row(south) - 1e-9) - 1,
+    minColumn: Math.floor(column(west) + 1e-9),
+    maxColumn: Math.ceil(column(east) - 1e-9) - 1,
   };
 }
 
@@ -195,19 +199,17 @@ function within(level: RemoteLevel): RemoteLevel {
   const { minRow, maxRow, minColumn, maxColumn } = level;
   return {
     ...level,
-    ...{
-      minRow: clamp(minRow),
-      maxRow: clamp(maxRow),
-      minColumn: clamp(minColumn),
-      maxColumn: clamp(maxColumn),
-    },
+    minRow: clamp(minRow),
+    maxRow: clamp(maxRow),
+    minColumn: clamp(minColumn),
+    maxColumn: clamp(maxColumn),
   };
 }
 
 /** Body of task `ingest.tiles`. */
 export async function fetchTiles(
   { urls, ...request }: RemoteTilesTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<(Uint8Array | null)[]> {
   return mapInLanes(urls, EXCHANGE_LIMITS.remoteTileRequests, (url) =>
     fetchTile({ ...request, url }, asking),
@@ -215,7 +217,7 @@ export async function fetchTiles(
 }
 
 /** What the server has no tile for is answered 404 or 204; what it cannot make now is asked for again. */
-async function fetchTile(request: RemoteRequest, asking: Asking): Promise<Uint8Array | null> {
+async function fetchTile(request: RemoteRequest, asking: RemoteAccess): Promise<Uint8Array | null> {
   for (let n = 1; ; n++) {
     try {
       const answer = await get(request, asking);

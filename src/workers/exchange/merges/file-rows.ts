@@ -111,8 +111,15 @@ function* readColumns(source: GeoPackageSource): Generator<FileRow> {
   let row = 0;
   for (let more = true; more; ) {
     const page = items({
-      ...{ source, filter: undefined, format: 'geojson', crs: source.crs, swapAxes: false, precision: EXACT },
-      ...{ limit: PAGE, offset: 0, maxBytes: PAGE_BYTES },
+      source,
+      filter: undefined,
+      format: 'geojson',
+      crs: source.crs,
+      swapAxes: false,
+      precision: EXACT,
+      limit: PAGE,
+      offset: 0,
+      maxBytes: PAGE_BYTES,
       ...(after ? { after } : {}),
     });
     for (const { id, geometry, properties } of featureTexts(page.features)) {
@@ -122,7 +129,7 @@ function* readColumns(source: GeoPackageSource): Generator<FileRow> {
       members.delete(PLACE_COLUMN);
       if (geometry !== 'null') yield { row, id, geometry, values: unmarked(members) };
       else if (place !== 'null' && place !== '""')
-        yield { row, id, values: members, problem: { name: '/geometry', detail: detailOf(place) } };
+        yield { row, id, values: members, problem: { name: '/geometry', detail: parseDetail(place) } };
       else yield { row, id, ...(hasPlaces ? { geometry } : {}), values: unmarked(members) };
     }
     after = page.last;
@@ -130,7 +137,7 @@ function* readColumns(source: GeoPackageSource): Generator<FileRow> {
   }
 }
 
-function detailOf(place: JsonText): string {
+function parseDetail(place: JsonText): string {
   const text = place.startsWith('"') ? (JSON.parse(place) as string) : place;
   return `cannot be read: ${text.slice(0, QUOTED)}`;
 }

@@ -33,7 +33,7 @@ export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): Mer
       take(row, { task, file, columns, spool });
       Atomics.add(count, 0, 1);
     }
-    const result = resultOf(spool, columns, noteUnplaced(unplaced, task));
+    const result = buildResult(spool, columns, noteUnplaced(unplaced, task));
     if (result.rejected > 0 && (!task.request.rejectRows || result.rows === 0))
       writeReport(spool, task.report);
     spool.commit();
@@ -43,14 +43,14 @@ export function mergeRows(task: MergeRowsTask, cancellation?: Cancellation): Mer
   }
 }
 
-interface Taking {
+interface MergeContext {
   task: MergeRowsTask;
   file: FileRows;
   columns: MergeColumns;
   spool: MergeSpool;
 }
 
-function take(fileRow: FileRow, { task, file, columns, spool }: Taking): void {
+function take(fileRow: FileRow, { task, file, columns, spool }: MergeContext): void {
   const { target, visible, writable, request } = task;
   const { row, id: fileId, geometry, values: members, problem } = fileRow;
   const reject = (reasons: FieldError[]) => spool.reject({ row, id: fileId, reasons });
@@ -74,7 +74,7 @@ function take(fileRow: FileRow, { task, file, columns, spool }: Taking): void {
   if (isFailure(edit)) return reject(edit.errors ?? [{ name: '', detail: edit.message }]);
   const ready: ReadyRow = { row, fileId, values: edit.values };
   if (edit.geometry !== undefined) ready.geometry = edit.geometry;
-  if (columns.id !== undefined) ready.id = idOf(members.get(columns.id), target);
+  if (columns.id !== undefined) ready.id = findId(members.get(columns.id), target);
   if (isUpsert) {
     ready.sent = feature;
     ready.written = written;
@@ -84,8 +84,8 @@ function take(fileRow: FileRow, { task, file, columns, spool }: Taking): void {
     const name = `/properties/${keyField}`;
     ready.key =
       keyField === target.idColumn
-        ? keyOf(ready.id)
-        : keyOf(edit.values.get(keyField), findField(target, keyField));
+        ? findKey(ready.id)
+        : findKey(edit.values.get(keyField), findField(target, keyField));
     if (ready.key === undefined) return reject([{ name, detail: 'is the key, and missing' }]);
     const other = spool.rowOf(ready.key);
     if (other !== undefined) return reject([{ name, detail: `is the key of row ${other}, too` }]);
@@ -94,7 +94,7 @@ function take(fileRow: FileRow, { task, file, columns, spool }: Taking): void {
 }
 
 /** One writing of each value: those of UUIDs do not differ in their case. */
-function idOf(json: JsonText | undefined, { idType }: VectorSource): string | undefined {
+function findId(json: JsonText | undefined, { idType }: VectorSource): string | undefined {
   if (json === undefined || json === 'null') return undefined;
   const text = json.startsWith('"') ? (JSON.parse(json) as string) : json;
   if (text === '') return undefined;
@@ -102,7 +102,7 @@ function idOf(json: JsonText | undefined, { idType }: VectorSource): string | un
 }
 
 /** Numbers by their digits, whether they are numbers or text. */
-function keyOf(value: FieldValue | undefined, field?: Field): string | undefined {
+function findKey(value: FieldValue | undefined, field?: Field): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const isNumber = field?.type === 'integer' || field?.type === 'number';
   return isNumber ? canonicalDigits(String(value)) : JSON.stringify(value);
@@ -126,7 +126,11 @@ function noteUnplaced(count: number, { request: { mode } }: MergeRowsTask): stri
   ];
 }
 
-function resultOf(spool: MergeSpool, { warnings }: MergeColumns, notes: readonly string[]): MergeRowsResult {
+function buildResult(
+  spool: MergeSpool,
+  { warnings }: MergeColumns,
+  notes: readonly string[],
+): MergeRowsResult {
   const { count: rows, rejectedCount: rejected } = spool;
   const rejections = [...spool.rejected(LIMITS.mergeNamed)];
   return { rows, rejected, rejections, warnings: [...warnings, ...notes] };

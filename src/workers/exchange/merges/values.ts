@@ -44,9 +44,9 @@ function fromText(text: string, json: JsonText, { type }: Field): JsonText {
     case 'boolean':
       return /^(true|false)$/i.test(text) ? text.toLowerCase() : json;
     case 'date':
-      return JSON.stringify(momentOf(text)?.replace(MIDNIGHT, '') ?? text);
+      return JSON.stringify(parseMoment(text)?.replace(MIDNIGHT, '') ?? text);
     case 'date-time':
-      return JSON.stringify(momentOf(text) ?? text);
+      return JSON.stringify(parseMoment(text) ?? text);
     case 'json':
       return readJsonText(text) ?? json;
     case 'array':
@@ -57,7 +57,7 @@ function fromText(text: string, json: JsonText, { type }: Field): JsonText {
 }
 
 /** A time of RFC 3339 with all its digits; undefined for other texts. */
-function momentOf(text: string): string | undefined {
+function parseMoment(text: string): string | undefined {
   const [, year, month, day, clock = '00:00', seconds = '00', fraction = '', zone = 'Z'] =
     MOMENT.exec(text) ?? [];
   if (year === undefined) return undefined;

@@ -46,7 +46,7 @@ export function draftArguments(
   layer: Layer,
   hasMulti: boolean,
 ): string[] {
-  const idColumn = idColumnOf(draft, layer);
+  const idColumn = chooseIdColumn(draft, layer);
   const keepsIds = format === 'GPKG' && draft.keepsIds === true;
   const ids = keepsIds && idColumn !== 'FID' ? { ...draft, idField: ID_COLUMN } : draft;
   return [
@@ -71,12 +71,12 @@ export function draftArguments(
 }
 
 /** Column of the ids: GDAL has one where some are negative, which none of its own numbers is. */
-function idColumnOf({ fields }: ExportDraft, layer: Layer): string {
+function chooseIdColumn({ fields }: ExportDraft, layer: Layer): string {
   const isIdColumn = layer.fields.getNames().includes('id') && !fields.some(({ name }) => name === 'id');
   return isIdColumn ? quote('id') : 'FID';
 }
 
-interface Reading {
+interface DraftSource {
   idColumn: string;
   isKml: boolean;
 }
@@ -84,7 +84,7 @@ interface Reading {
 function selection(
   { fields, idField, isEmpty }: ExportDraft,
   layer: string,
-  { idColumn, isKml }: Reading,
+  { idColumn, isKml }: DraftSource,
 ): string {
   const columns = fields.map(({ name, type }) => {
     const column = quote(name);

@@ -27,13 +27,13 @@ import { findSheetCoordinates, openSpreadsheet, spreadsheetDriver } from './form
 import { requireNoDocumentType } from './formats/xml-prolog.js';
 
 /** How a file is read. */
-interface Reading extends ValueReadOptions {
+interface VectorReadOptions extends ValueReadOptions {
   /** The layer that is read; any when absent. */
   readonly layer?: string | undefined;
 }
 
 /** Opens a vector file read-only with the allowed formats. Archives are refused: a zip bomb would unpack inside GDAL. */
-export async function openVector(path: string, reading: Reading = {}): Promise<Dataset> {
+export async function openVector(path: string, reading: VectorReadOptions = {}): Promise<Dataset> {
   if (GEODATABASE.test(path)) return openGeodatabase(path);
   await plainFile(path);
   const spreadsheet = spreadsheetDriver(path);
@@ -133,13 +133,13 @@ async function describeLayer(layer: Layer, format: string): Promise<OgrLayerInfo
     hasZ: hasZ(layer.geomType),
     featureCount,
     crs: readDatasetCrs(layer)?.text ?? null,
-    fields: layer.fields.map(fieldOf),
+    fields: layer.fields.map(buildField),
   };
-  const extent = featureCount > 0 ? extentOf(layer) : undefined;
+  const extent = featureCount > 0 ? findExtent(layer) : undefined;
   return extent ? { ...info, extent } : info;
 }
 
-function extentOf(layer: Layer): Box | undefined {
+function findExtent(layer: Layer): Box | undefined {
   try {
     const { minX, minY, maxX, maxY } = layer.getExtent(true);
     return [minX, minY, maxX, maxY].every(Number.isFinite) ? [minX, minY, maxX, maxY] : undefined;
@@ -199,7 +199,7 @@ const FIELD_TYPES: Record<string, FieldType> = {
   binary: 'binary',
 };
 
-function fieldOf(field: FieldDefn): Field {
+function buildField(field: FieldDefn): Field {
   // List types become JSON text in a GeoPackage.
   return { name: field.name, type: FIELD_TYPES[field.type.toLowerCase()] ?? 'json', nullable: true };
 }

@@ -50,7 +50,7 @@ async function exactValues(
   const result = await dataset.executeSQLAsync(sql, undefined, 'OGRSQL');
   const texts: Record<string, unknown> = result.features.first()?.fields.toObject() ?? {};
   return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, typeof text === 'string' ? timeOf(text) : text]),
+    Object.entries(texts).map(([name, text]) => [name, typeof text === 'string' ? parseTime(text) : text]),
   );
 }
 
@@ -59,7 +59,7 @@ const LONGEST = 40;
 const GDAL_TIME = /^(-?\d+)\/(\d\d)\/(\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)(?:([+-]\d\d):?(\d\d)?)?$/;
 
 /** A time of GDAL in ISO 8601; other texts are returned unchanged. */
-function timeOf(text: string): string {
+function parseTime(text: string): string {
   const [, year, month, day, clock, hours = '+00', minutes = '00'] = GDAL_TIME.exec(text) ?? [];
   if (year === undefined) return text;
   const zone = hours === '+00' && minutes === '00' ? 'Z' : `${hours}:${minutes}`;

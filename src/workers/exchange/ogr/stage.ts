@@ -35,13 +35,16 @@ export async function stage(
   await requireNewFile(task.output);
   if (isParquet(task.path)) {
     const layers = (await inspectParquet(task.path)).map(({ name, hasGeometry, crs, featureCount }) => ({
-      ...{ name, isSpatial: hasGeometry !== false, hasCrs: crs !== null, features: featureCount },
+      name,
+      isSpatial: hasGeometry !== false,
+      hasCrs: crs !== null,
+      features: featureCount,
     }));
     return stageLayer(task, layers, (layer) => translate({ ...task, layer, maxFeatures }, part, onProgress));
   }
   const source = await openVector(task.path, task);
   try {
-    const layers = await candidatesOf(source);
+    const layers = await listCandidates(source);
     const staged = await stageLayer(
       task,
       layers,
@@ -71,18 +74,18 @@ async function keepFeatures(
   return writeStagedFeatures(task, { path, crs, maxFeatures, count }, part, onProgress);
 }
 
-async function candidatesOf(source: Dataset): Promise<Candidate[]> {
+async function listCandidates(source: Dataset): Promise<Candidate[]> {
   try {
     const format = source.driver.description;
     const layers: Candidate[] = [];
-    for (const layer of await source.layers) layers.push(await candidateOf(layer, format));
+    for (const layer of await source.layers) layers.push(await loadCandidate(layer, format));
     return layers;
   } catch (error) {
     throw unreadable('The vector file could not be read: it is damaged or incomplete.', error);
   }
 }
 
-async function candidateOf(layer: Layer, format: string): Promise<Candidate> {
+async function loadCandidate(layer: Layer, format: string): Promise<Candidate> {
   const count = await layer.features.countAsync(false);
   return {
     name: layer.name,
@@ -107,7 +110,9 @@ async function stageLayer(
     throw new TaskFailure('too-large', `The file has more than ${EXCHANGE_LIMITS.importFeatures} features.`);
   const all = idNote === undefined ? notes : [idNote, ...notes];
   return {
-    ...{ layer: layer.name, features, spatialLayers: spatial.length },
+    layer: layer.name,
+    features,
+    spatialLayers: spatial.length,
     ...(all.length > 0 ? { notes: all } : {}),
     ...(keepsIds ? { keepsIds } : {}),
   };

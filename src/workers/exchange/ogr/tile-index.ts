@@ -23,7 +23,7 @@ const ACQUIRED = ['acquired', 'datetime'];
 export async function tileIndex(path: string): Promise<RasterLayers> {
   const { members, outlines, crs } = await readIndex(path);
   if (members.length === 0) throw new TaskFailure('source-unreadable', 'The tile index names no raster.');
-  const grid = await gridOf(members[0]!.source as FileRaster, outlines, crs);
+  const grid = await loadGrid(members[0]!.source as FileRaster, outlines, crs);
   const name = basename(path).replace(TILE_INDEX, '');
   return { layers: [{ name, source: { kind: 'mosaic', members, grid } }], problems: [] };
 }
@@ -49,7 +49,7 @@ async function readIndex(path: string): Promise<TileIndex> {
     const entries: IndexEntry[] = [];
     for await (const feature of layer.features) entries.push(foundIn(feature, crs, acquired));
     const root = await realpath(dirname(path));
-    const members = await Promise.all(entries.map((one, index) => memberOf(one, index, root)));
+    const members = await Promise.all(entries.map((one, index) => loadMember(one, index, root)));
     return { members, outlines: entries.map(({ outline }) => outline), crs };
   } catch (error) {
     throw unreadable('The tile index could not be read.', error);
@@ -73,14 +73,14 @@ function foundIn(feature: Feature, crs: GdalCrs, acquired: string | undefined): 
   const outline: Box = [minX, minY, maxX, maxY];
   const extent84 = transformGdalBox(outline, crs, getCrs(CRS84_NAME));
   if (!extent84) throw new TaskFailure('source-unreadable', `${location} has no place on the globe.`);
-  const when = acquired === undefined ? undefined : instantOf(feature.fields.get(acquired));
+  const when = acquired === undefined ? undefined : findInstant(feature.fields.get(acquired));
   return { location, outline, extent84, ...(when !== undefined && { acquired: when }) };
 }
 
 /** How OGR says UTC; zones are quarters of an hour from it, and 0 and 1 say none. */
 const UTC = 100;
 
-function instantOf(value: unknown): string | undefined {
+function findInstant(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null) {
     const {
       year,
@@ -98,7 +98,7 @@ function instantOf(value: unknown): string | undefined {
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
 }
 
-async function memberOf(
+async function loadMember(
   { location, extent84, acquired }: IndexEntry,
   index: number,
   root: string,
@@ -113,7 +113,7 @@ async function memberOf(
 }
 
 /** On the pixels and in the CRS of the first raster, around all outlines. */
-async function gridOf(first: FileRaster, outlines: readonly Box[], indexCrs: GdalCrs): Promise<RasterGrid> {
+async function loadGrid(first: FileRaster, outlines: readonly Box[], indexCrs: GdalCrs): Promise<RasterGrid> {
   const { crs, geoTransform } = await withRaster(first, async ({ dataset }) => {
     const place = getGeoreference(dataset);
     if (!place.northUp) throw new TaskFailure('source-unreadable', 'The first raster is rotated.');

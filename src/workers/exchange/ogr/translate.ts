@@ -63,7 +63,7 @@ async function truncate(
 ): Promise<{ source: Dataset; task: TranslateTask } | undefined> {
   const { format } = task;
   if (format === undefined || format === 'GPKG' || TEXT_FORMATS.has(format)) return undefined;
-  const layer = layerOf(source, task.layer);
+  const layer = parseLayer(source, task.layer);
   const columns = await fineColumns(source, layer);
   if (columns.size === 0) return undefined;
   const { idColumn, ...rest } = task;
@@ -100,8 +100,8 @@ export async function translateOpened(
   onProgress: (fraction: number) => void,
 ): Promise<TranslateResult> {
   try {
-    const layer = layerOf(source, task.layer);
-    const ids = await idsOf(task, source, layer);
+    const layer = parseLayer(source, task.layer);
+    const ids = await loadIds(task, source, layer);
     const lost = task.draft ? await noteOfDropped(task, layer) : await notesOfLayer(task, source, layer);
     const options = { progress_cb: (fraction: number) => onProgress(fraction) };
     // GDAL waits for each call: that takes longer than a small file.
@@ -240,7 +240,7 @@ async function checkOutput({ output, table }: TranslateTask): Promise<void> {
   await requireNewFile(output);
 }
 
-function layerOf(source: Dataset, name: string | undefined): Layer {
+function parseLayer(source: Dataset, name: string | undefined): Layer {
   if (source.layers.count() === 0)
     throw new TaskFailure('source-unreadable', 'The file holds no vector layer.');
   if (name === undefined) return source.layers.get(0);
@@ -374,7 +374,7 @@ interface KeptIds {
   note?: string | undefined;
 }
 
-async function idsOf(
+async function loadIds(
   { path, format, draft }: TranslateTask,
   source: Dataset,
   layer: Layer,

@@ -68,13 +68,13 @@ export async function unpackArchive(task: UnpackTask, part: string): Promise<Unp
 const isGzip = (path: string) => extname(path).toLowerCase() === '.gz';
 
 /** What was written, relative to the folder. */
-interface Unpacked {
+interface ArchiveContents {
   mains: string[];
   left: string[];
 }
 
 /** A file without the ending `.gz`. It may grow no more than an archive. */
-async function inflate(path: string, part: string, size: number): Promise<Unpacked> {
+async function inflate(path: string, part: string, size: number): Promise<ArchiveContents> {
   const file = basename(path).slice(0, -'.gz'.length);
   const extension = extname(file).toLowerCase();
   const main = plainName(file.slice(0, file.length - extension.length)) + extension;
@@ -103,7 +103,11 @@ async function inflate(path: string, part: string, size: number): Promise<Unpack
  * files of its data sets. An entry never grows beyond the size that the directory gives, and its name in the folder is
  * one of ours.
  */
-async function unzip({ path, every, layer }: UnpackTask, part: string, size: number): Promise<Unpacked> {
+async function unzip(
+  { path, every, layer }: UnpackTask,
+  part: string,
+  size: number,
+): Promise<ArchiveContents> {
   const archive = await openZip(path);
   try {
     const entries = await checkedEntries(archive, size);
@@ -145,13 +149,13 @@ export async function checkArchive(path: string, mostBytes: number): Promise<voi
 function dataSets(entries: readonly Entry[], every: boolean): Map<string, DataSet> {
   const sets = new Map<string, DataSet>();
   const folders = new Map<string, string>();
-  const folderOf = (key: string) => {
+  const buildFolder = (key: string) => {
     if (!every) return '';
     if (!folders.has(key)) folders.set(key, `${folders.size}/`);
     return folders.get(key)!;
   };
   const add = (key: string, plainMain: string, plainName: string, entry: Entry) => {
-    const folder = folderOf(key);
+    const folder = buildFolder(key);
     const [main, name] = [folder + plainMain, folder + plainName];
     const set = sets.get(key) ?? { main, members: new Map() };
     sets.set(key, set);

@@ -6,8 +6,8 @@ import { membersIn } from '../../../core/values/json-text.js';
 import { findDatasetFeatures } from '../../gdal/dataset-notes.js';
 import type { Dataset } from '../../gdal/gdal.js';
 import { connect, quote } from '../../providers/geopackage/connection.js';
+import { readCsvLayout } from '../csv/layout.js';
 import { countPlaces } from '../csv/normal.js';
-import { readCsvLayout } from '../csv/reading.js';
 import { featureTextsIn } from '../geojson/features.js';
 
 /** A sentence on them; undefined where there are none, and for formats that do not tell. */

@@ -54,10 +54,10 @@ function fraction(value: bigint, perSecond: bigint): string {
 export function listParquetColumns(metadata: FileMetaData, without: ReadonlySet<string>): ParquetColumn[] {
   return parquetSchema(metadata)
     .children.filter(({ element }) => !without.has(element.name))
-    .map((tree) => columnOf(tree, metadata));
+    .map((tree) => buildColumn(tree, metadata));
 }
 
-function columnOf(tree: SchemaTree, metadata: FileMetaData): ParquetColumn {
+function buildColumn(tree: SchemaTree, metadata: FileMetaData): ParquetColumn {
   const { element, children } = tree;
   const { name } = element;
   if (children.length > 0 || element.repetition_type === 'REPEATED')

@@ -40,9 +40,9 @@ export async function withParquet<T>(path: string, use: (file: ParquetFile) => P
   const handle = await open(path);
   try {
     await checkFooter(handle, size);
-    const buffer = bufferOf(handle, size);
+    const buffer = buildBuffer(handle, size);
     const metadata = await parquetMetadataAsync(buffer, { geoparquet: false });
-    const geometry = geometryOf(metadata);
+    const geometry = findGeometry(metadata);
     return await use({ buffer, metadata, ...(geometry ? { geometry } : {}) });
   } catch (error) {
     throw unreadable('The Parquet file is damaged, or of a kind that is not read.', error);
@@ -65,7 +65,7 @@ async function checkFooter(handle: FileHandle, size: number): Promise<void> {
     );
 }
 
-function bufferOf(handle: FileHandle, byteLength: number): AsyncBuffer {
+function buildBuffer(handle: FileHandle, byteLength: number): AsyncBuffer {
   return {
     byteLength,
     async slice(start, end = byteLength) {
@@ -93,12 +93,12 @@ interface GeoColumn {
   covering?: { bbox?: Record<string, [string, string]> };
 }
 
-function geometryOf(metadata: FileMetaData): GeometryColumn | undefined {
+function findGeometry(metadata: FileMetaData): GeometryColumn | undefined {
   const text = metadata.key_value_metadata?.find(({ key }) => key === 'geo')?.value;
   const geo = text === undefined ? undefined : (JSON.parse(text) as GeoMetadata);
   const name = geo?.primary_column ?? Object.keys(geo?.columns ?? {})[0];
   const column = name === undefined ? undefined : geo?.columns?.[name];
-  if (name === undefined || !column) return ownGeometryOf(metadata);
+  if (name === undefined || !column) return findOwnGeometry(metadata);
   const { encoding = 'WKB', geometry_types: types = [], covering } = column;
   const native = NATIVE[encoding];
   if (native === undefined && encoding.toUpperCase() !== 'WKB')
@@ -116,7 +116,10 @@ function geometryOf(metadata: FileMetaData): GeometryColumn | undefined {
 }
 
 /** Columns of the types GEOMETRY and GEOGRAPHY. */
-function ownGeometryOf({ schema, key_value_metadata: pairs = [] }: FileMetaData): GeometryColumn | undefined {
+function findOwnGeometry({
+  schema,
+  key_value_metadata: pairs = [],
+}: FileMetaData): GeometryColumn | undefined {
   for (const { name, logical_type: type } of schema) {
     if (type?.type !== 'GEOMETRY' && type?.type !== 'GEOGRAPHY') continue;
     const [, kind, rest = ''] = /^(srid|projjson):(.*)$/.exec(type.crs ?? '') ?? [];

@@ -24,12 +24,12 @@ export const NATIVE: Readonly<Record<string, string>> = {
 
 /** Names a type as GeoParquet does: `Point`, `Point Z`. */
 export function readWkbTypeName(wkb: Buffer): string {
-  const code = codeOf(wkb);
+  const code = readCode(wkb);
   return `${NAMES.get(code % 1000) ?? 'Geometry'}${['', ' Z', ' M', ' ZM'][Math.floor(code / 1000)] ?? ''}`;
 }
 
 /** ISO code of the type; PostGIS's bits for Z and M become thousands. */
-function codeOf(wkb: Buffer): number {
+function readCode(wkb: Buffer): number {
   if (wkb.length < 9) throw new RangeError('A geometry is cut off.');
   const code = wkb[0] === 1 ? wkb.readUInt32LE(1) : wkb.readUInt32BE(1);
   return (code & 0xffff) + (code & 0x80000000 ? 1000 : 0) + (code & 0x40000000 ? 2000 : 0);
@@ -49,12 +49,12 @@ export function writeGeoPackageBlob(
 
 function isEmpty(wkb: Buffer): boolean {
   const little = wkb[0] === 1;
-  if (codeOf(wkb) % 1000 !== 1) return (little ? wkb.readUInt32LE(5) : wkb.readUInt32BE(5)) === 0;
+  if (readCode(wkb) % 1000 !== 1) return (little ? wkb.readUInt32LE(5) : wkb.readUInt32BE(5)) === 0;
   return Number.isNaN(little ? wkb.readDoubleLE(5) : wkb.readDoubleBE(5));
 }
 
 function promoted(wkb: Buffer): Buffer {
-  const code = codeOf(wkb);
+  const code = readCode(wkb);
   if (code % 1000 > 3) return wkb;
   return Buffer.concat([head(code + 3, isEmpty(wkb) ? 0 : 1), ...(isEmpty(wkb) ? [] : [wkb])]);
 }
@@ -68,17 +68,17 @@ function head(code: number, count: number): Buffer {
 }
 
 type Vertex = Record<'x' | 'y' | 'z' | 'm', number | undefined>;
-type Nested = Vertex | Nested[];
+type NestedVertices = Vertex | NestedVertices[];
 
 /** WKB of coordinates of a native encoding. */
-export function writeNestedWkb(type: string, coordinates: Nested): Buffer {
+export function writeNestedWkb(type: string, coordinates: NestedVertices): Buffer {
   const vertex = firstVertex(coordinates);
   const axes = (['x', 'y', 'z', 'm'] as const).filter((axis) => vertex?.[axis] !== undefined);
   const thousands = (axes.includes('z') ? 1000 : 0) + (axes.includes('m') ? 2000 : 0);
-  const write = (name: string, value: Nested): Buffer => {
+  const write = (name: string, value: NestedVertices): Buffer => {
     const code = CODES[name]! + thousands;
     if (name === 'Point') return Buffer.concat([head(code, 0).subarray(0, 5), point(value as Vertex)]);
-    const parts = value as Nested[];
+    const parts = value as NestedVertices[];
     if (name.startsWith('Multi'))
       return Buffer.concat([head(code, parts.length), ...parts.map((part) => write(name.slice(5), part))]);
     const bodies = name === 'Polygon' ? parts.map((ring) => line(ring as Vertex[])) : [];
@@ -95,7 +95,7 @@ export function writeNestedWkb(type: string, coordinates: Nested): Buffer {
   return write(type, coordinates);
 }
 
-function firstVertex(coordinates: Nested): Vertex | undefined {
+function firstVertex(coordinates: NestedVertices): Vertex | undefined {
   if (!Array.isArray(coordinates)) return coordinates;
   for (const part of coordinates) {
     const vertex = firstVertex(part);

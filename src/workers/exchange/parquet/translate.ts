@@ -30,7 +30,7 @@ export function inspectParquet(path: string): Promise<OgrLayerInfo[]> {
         hasZ: type.includes('Z'),
         featureCount: Number(metadata.num_rows),
         crs: geometry?.crs ?? null,
-        fields: listParquetColumns(metadata, withoutOf(geometry)).map(fieldOf),
+        fields: listParquetColumns(metadata, listOmissions(geometry)).map(buildField),
       },
     ];
   });
@@ -46,13 +46,13 @@ const FIELD_TYPES: Readonly<Record<string, Field['type']>> = {
   JSON: 'json',
 };
 
-const fieldOf = ({ name, type }: ParquetColumn): Field => ({
+const buildField = ({ name, type }: ParquetColumn): Field => ({
   name,
   type: FIELD_TYPES[type] ?? 'string',
   nullable: true,
 });
 
-const withoutOf = (geometry: GeometryColumn | undefined) =>
+const listOmissions = (geometry: GeometryColumn | undefined) =>
   new Set(geometry ? [geometry.name, ...geometry.derived] : []);
 
 /** Fills `part`; the number of features. */
@@ -66,7 +66,7 @@ export function translateParquet(
   return withParquet(path, async (file) => {
     const { geometry } = file;
     if (!geometry) throw new TaskFailure('invalid-input', 'The layer has no geometry.');
-    const target = await targetOf(file, geometry);
+    const target = await loadTarget(file, geometry);
     const db = new Database(part);
     try {
       // The file is removed when anything fails, and read by others only when it is whole.
@@ -112,8 +112,8 @@ interface Target {
   z: number;
 }
 
-async function targetOf(file: ParquetFile, geometry: GeometryColumn): Promise<Target> {
-  const columns = distinct(listParquetColumns(file.metadata, withoutOf(geometry)));
+async function loadTarget(file: ParquetFile, geometry: GeometryColumn): Promise<Target> {
+  const columns = distinct(listParquetColumns(file.metadata, listOmissions(geometry)));
   const names = namesInUse(columns);
   const types = geometry.types.length > 0 ? geometry.types : await typesIn(file, geometry);
   const plain = [...new Set(types.map((type) => type.replace(/ .*$/, '')))];
@@ -143,10 +143,10 @@ function distinct(columns: readonly ParquetColumn[]): ParquetColumn[] {
 /** The types that really occur. */
 async function typesIn(file: ParquetFile, geometry: GeometryColumn): Promise<string[]> {
   const types = new Set<string>();
-  for (const group of groupsOf(file)) {
+  for (const group of listGroups(file)) {
     const values = await readColumn(file, geometry.name, group);
     for (let i = 0; i < values.length; i++) {
-      const wkb = bytesOf(values[i], geometry);
+      const wkb = readBytes(values[i], geometry);
       if (wkb) types.add(readWkbTypeName(wkb));
     }
   }
@@ -186,7 +186,7 @@ interface Group {
   rowEnd: number;
 }
 
-function groupsOf({ metadata }: ParquetFile): Group[] {
+function listGroups({ metadata }: ParquetFile): Group[] {
   let rowStart = 0;
   return metadata.row_groups.map((group) => {
     if (group.total_byte_size > EXCHANGE_LIMITS.parquetGroupBytes)
@@ -207,8 +207,15 @@ async function readColumn(
   { rowStart, rowEnd }: Group,
 ): Promise<DecodedArray> {
   const values = await parquetReadColumn({
-    ...{ file: buffer, metadata, columns: [column], rowStart, rowEnd, compressors },
-    ...{ parsers: PARSERS, utf8: false, geoparquet: false },
+    file: buffer,
+    metadata,
+    columns: [column],
+    rowStart,
+    rowEnd,
+    compressors,
+    parsers: PARSERS,
+    utf8: false,
+    geoparquet: false,
   });
   if (values.length !== rowEnd - rowStart)
     throw new TaskFailure('source-unreadable', `The column ${column} of the Parquet file is not whole.`);
@@ -216,7 +223,7 @@ async function readColumn(
 }
 
 /** WKB of a geometry. */
-function bytesOf(value: unknown, { native }: GeometryColumn): Buffer | undefined {
+function readBytes(value: unknown, { native }: GeometryColumn): Buffer | undefined {
   if (value === null || value === undefined) return undefined;
   if (native !== undefined) return writeNestedWkb(native, value as never);
   const bytes = value as Uint8Array;
@@ -235,12 +242,12 @@ async function copyRows(
   { columns, multi }: Target,
   { insert, srsId, onProgress }: Sink,
 ): Promise<void> {
-  for (const group of groupsOf(file)) {
+  for (const group of listGroups(file)) {
     const shapes = await readColumn(file, geometry.name, group);
     const values: DecodedArray[] = [];
     for (const { name } of columns) values.push(await readColumn(file, name, group));
     for (let row = 0; row < shapes.length; row++) {
-      const wkb = bytesOf(shapes[row], geometry);
+      const wkb = readBytes(shapes[row], geometry);
       const blob = wkb ? writeGeoPackageBlob(wkb, { srsId, multi }) : null;
       insert.run(blob, ...columns.map((column, i) => column.value(values[i]![row])));
     }

@@ -6,7 +6,7 @@ import { convertAttribute, feature, joinFeatureTexts, namedFields } from './feat
 import { indexColumns, readInput } from './input.js';
 import { StatisticsGroup } from './statistics.js';
 
-interface Dissolved {
+interface DissolveGroup {
   rows: FeatureRow[];
   statistics: StatisticsGroup;
 }
@@ -74,8 +74,8 @@ function grouped(
   { groupBy, statistics }: BufferAggregateTask,
   rows: readonly FeatureRow[],
   at: (name: string) => number,
-): Map<string, Dissolved> {
-  const groups = new Map<string, Dissolved>();
+): Map<string, DissolveGroup> {
+  const groups = new Map<string, DissolveGroup>();
   for (const row of rows) {
     const key = JSON.stringify(
       groupBy.map((name) => [typeof row.values[at(name)], String(row.values[at(name)])]),

@@ -4,7 +4,7 @@ import { dbscan, kmeans, ringsToGeoJson } from '../../../native/analytics.js';
 import type { Cancellation } from '../../threads/cancellation.js';
 import { convertAttributes, feature, joinFeatureTexts, namedFields, writeRowGeometry } from './features.js';
 import { convexHull } from './hull.js';
-import { indexColumns, type Located, located, readInput } from './input.js';
+import { type FeatureCentroids, indexColumns, located, readInput } from './input.js';
 import { localPlane, type Metric, metric, projectPositions } from './plane.js';
 import { StatisticsGroup } from './statistics.js';
 
@@ -55,11 +55,11 @@ export function computeClusterLabels(
 
 function hulls(
   { statistics }: ClustersTask,
-  { rows, positions }: Located,
+  { rows, positions }: FeatureCentroids,
   labels: Int32Array,
   at: (name: string) => number,
 ): Omit<AnalyticsResult, 'inputTruncated'> {
-  const members = membersOf(labels);
+  const members = listMembers(labels);
   const order = [...members.keys()].sort((a, b) => members[b]!.length - members[a]!.length || a - b);
   const largest = order.slice(0, FEATURE_LIMITS.clusters).sort((a, b) => a - b);
   const shapes = hullShapes(
@@ -79,7 +79,7 @@ function hulls(
 }
 
 /** The features of each cluster; noise is in none. */
-function membersOf(labels: Int32Array): number[][] {
+function listMembers(labels: Int32Array): number[][] {
   const members: number[][] = [];
   labels.forEach((label, i) => {
     if (label >= 0) (members[label] ??= []).push(i);

@@ -58,13 +58,13 @@ export function readDecimals(
 }
 
 /** Features that have a centroid, and these as longitude, latitude pairs. */
-export interface Located {
+export interface FeatureCentroids {
   rows: FeatureRow[];
   positions: Float64Array;
 }
 
 /** Leaves out features without a place. */
-export function located(rows: readonly FeatureRow[], crs: string): Located {
+export function located(rows: readonly FeatureRow[], crs: string): FeatureCentroids {
   const centres = centroids(
     rows.map((row) => row.geometry),
     crs,

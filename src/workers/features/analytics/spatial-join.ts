@@ -39,7 +39,7 @@ export async function computeSpatialJoin(
     FEATURE_LIMITS.joinPairs,
   );
   const attributes = namedFields(task.source, task.fields);
-  const matches = matchesOf(pairs, others.rows);
+  const matches = collectMatches(pairs, others.rows);
   const features = left.rows.map((row, i) =>
     feature(
       writeRowGeometry(row, task.source),
@@ -59,7 +59,7 @@ export async function computeSpatialJoin(
   };
 }
 
-function matchesOf(pairs: Uint32Array, rows: readonly FeatureRow[]): Map<number, FeatureRow[]> {
+function collectMatches(pairs: Uint32Array, rows: readonly FeatureRow[]): Map<number, FeatureRow[]> {
   const matches = new Map<number, FeatureRow[]>();
   for (let i = 0; i < pairs.length; i += 2) {
     const row = rows[pairs[i + 1]!]!;

@@ -7,7 +7,7 @@ import { Spread } from './spread.js';
 export type Value = FeatureRow['values'][number] | ExactNumber;
 
 /** Count, sum and spread of the values of one field so far, with the least and the greatest. */
-class Running {
+class RunningStatistics {
   count = 0;
   sum = 0;
   readonly #spread = new Spread();
@@ -69,10 +69,10 @@ function isLess(a: NonNullable<Value>, b: NonNullable<Value>): boolean {
 /** The statistics of one group of features. */
 export class StatisticsGroup {
   count = 0;
-  readonly #fields: Map<string, Running>;
+  readonly #fields: Map<string, RunningStatistics>;
 
   constructor(readonly statistics: readonly Statistic[]) {
-    this.#fields = new Map(statistics.map(({ field }) => [field, new Running()]));
+    this.#fields = new Map(statistics.map(({ field }) => [field, new RunningStatistics()]));
   }
 
   /** Counts a feature; `read` gives its value of a field. */

@@ -14,10 +14,10 @@ type Value = FeatureRow['values'][number];
 
 /** Statistics of bins: where the values end, limits between these, and the groups that the store counts between limits. */
 export async function bins(task: BinsTask, groups: Groups, cancellation?: Cancellation): Promise<BinsResult> {
-  const splits = await splitsOf(task, groups, cancellation);
+  const splits = await listSplits(task, groups, cancellation);
   const all: FeatureBin[] = [];
   for (const { value, query } of splits) {
-    for (const bin of await binsOf(query, groups, cancellation)) all.push({ ...bin, split: value });
+    for (const bin of await listBins(query, groups, cancellation)) all.push({ ...bin, split: value });
     if (all.length > LIMITS.bins)
       throw new TaskFailure('too-large', `There are more than ${LIMITS.bins} bins: split or cut less.`);
   }
@@ -29,12 +29,12 @@ interface Split {
   readonly query: BinsTask;
 }
 
-async function splitsOf(task: BinsTask, groups: Groups, cancellation?: Cancellation): Promise<Split[]> {
+async function listSplits(task: BinsTask, groups: Groups, cancellation?: Cancellation): Promise<Split[]> {
   const { splitBy } = task;
   if (splitBy === undefined) return [{ value: null, query: task }];
   const { rows, more } = await groups(
     {
-      ...queryOf(task),
+      ...buildQuery(task),
       groupBy: [splitBy],
       statistics: [],
       sort: [],
@@ -49,34 +49,36 @@ async function splitsOf(task: BinsTask, groups: Groups, cancellation?: Cancellat
       `'${splitBy}' has more than ${FEATURE_LIMITS.binSplits} values: it cannot split.`,
     );
   return rows.map(([value = null]) => {
-    const filter = and(task.filter, equals(splitBy, scalarOf(value)));
+    const filter = and(task.filter, equals(splitBy, findScalar(value)));
     return { value, query: { ...task, filter } };
   });
 }
 
-const queryOf = ({ source, filter }: BinsTask) => ({ source, filter });
+const buildQuery = ({ source, filter }: BinsTask) => ({ source, filter });
 
-const scalarOf = (value: Value): Scalar | null => (typeof value === 'bigint' ? exactInteger(value) : value);
+const findScalar = (value: Value): Scalar | null => (typeof value === 'bigint' ? exactInteger(value) : value);
 
 /** Rows whose value lies in no bin are in a group of their own, which nobody asked for. */
 const IN_BINS: Expression = { op: 'not', args: [{ op: 'isNull', args: [{ property: 'g0' }] }] };
 
-async function binsOf(
+async function listBins(
   task: BinsTask,
   groups: Groups,
   cancellation?: Cancellation,
 ): Promise<Omit<FeatureBin, 'split'>[]> {
-  const range = await rangeOf(task, groups, cancellation);
+  const range = await findRange(task, groups, cancellation);
   const limits = binLimits(task.cut, range);
   if (limits.length < 2) return [];
   requireApart(task, limits, range);
   const { rows } = await groups(
     {
-      ...queryOf(task),
+      ...buildQuery(task),
       groupBy: [{ field: task.field, limits }],
       statistics: task.statistics,
       having: IN_BINS,
-      ...{ sort: [], limit: limits.length, offset: 0 },
+      sort: [],
+      limit: limits.length,
+      offset: 0,
     },
     cancellation,
   );
@@ -88,7 +90,7 @@ async function binsOf(
 }
 
 /** Undefined where limits do not depend on it, and where there are no values. */
-async function rangeOf(
+async function findRange(
   task: BinsTask,
   groups: Groups,
   cancellation?: Cancellation,
@@ -100,11 +102,11 @@ async function rangeOf(
     { type: 'max' as const, field },
   ];
   const { rows } = await groups(
-    { ...queryOf(task), groupBy: [], statistics, sort: [], limit: 1, offset: 0 },
+    { ...buildQuery(task), groupBy: [], statistics, sort: [], limit: 1, offset: 0 },
     cancellation,
   );
   const [least = null, greatest = null] = rows[0] ?? [];
-  return least === null || greatest === null ? undefined : [limitOf(least), limitOf(greatest)];
+  return least === null || greatest === null ? undefined : [computeLimit(least), computeLimit(greatest)];
 }
 
 /** Throws for bins of integers beyond 2^53 that have fewer values between their ends. */
@@ -122,7 +124,7 @@ function requireApart(
 }
 
 /** Instants are text, and so are decimals that a double does not hold. */
-function limitOf(value: NonNullable<Value>): AnyNumber {
+function computeLimit(value: NonNullable<Value>): AnyNumber {
   if (typeof value === 'bigint') return exactInteger(value);
   const number = typeof value === 'string' ? readNumber(value) : Number(value);
   return number ?? Date.parse(String(value));

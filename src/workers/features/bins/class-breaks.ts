@@ -38,7 +38,7 @@ export async function classBreaks(
     const query = { source, filter };
     return groups({ ...query, ...grouping, sort: [], limit, offset: 0 }, cancellation);
   };
-  const spread = await spreadOf(task, ask);
+  const spread = await findSpread(task, ask);
   if (!spread) return { least: null, maxima: [] };
   const { least, most } = spread;
   const inner =
@@ -57,21 +57,21 @@ export async function classBreaks(
 }
 
 /** A number of a store: integers beyond 2^53 are `bigint`s, decimals that a double does not hold are text. */
-function numberOf(value: FeatureRow['values'][number]): AnyNumber {
+function toNumber(value: FeatureRow['values'][number]): AnyNumber {
   if (typeof value === 'number') return value;
   return readNumber(String(value)) ?? exactNumber(String(value));
 }
 
 type Ask = (grouping: Grouping, limit: number) => ReturnType<Groups>;
 
-async function spreadOf({ field }: ClassBreaksTask, ask: Ask): Promise<Spread | undefined> {
+async function findSpread({ field }: ClassBreaksTask, ask: Ask): Promise<Spread | undefined> {
   const types = ['min', 'max', 'avg', 'stddev'] as const;
   const { rows } = await ask({ groupBy: [], statistics: types.map((type) => ({ type, field })) }, 1);
   if (rows[0] === undefined || rows[0][0] === null) return undefined;
   const [least, most, mean, deviation] = rows[0].map(Number) as [number, number, number, number];
   if (!Number.isFinite(least) || !Number.isFinite(most))
     throw new TaskFailure('invalid-input', `'${field}' has values that are not finite.`);
-  return { least: numberOf(rows[0][0]!), most: numberOf(rows[0][1]!), mean, deviation };
+  return { least: toNumber(rows[0][0]!), most: toNumber(rows[0][1]!), mean, deviation };
 }
 
 /** A limit among large integers: the integer that a double is, not the one of its shortest digits. */
@@ -155,7 +155,8 @@ const tooManyClasses = () =>
 async function quantiles({ field, count }: ClassBreaksTask, ask: Ask): Promise<number[]> {
   const statistics = innerPlaces(count).map(
     (i): GroupStatistic => ({
-      ...{ type: 'percentile_cont', field },
+      type: 'percentile_cont',
+      field,
       percentile: { fraction: i / count, descending: false },
     }),
   );
@@ -178,7 +179,7 @@ async function naturalBreaks(
   ask: Ask,
   cancellation?: Cancellation,
 ): Promise<AnyNumber[]> {
-  const clusters = (await valuesOf(task, least, ask)) ?? (await clustersOf(task, groups, cancellation));
+  const clusters = (await listValues(task, least, ask)) ?? (await listClusters(task, groups, cancellation));
   const means = clusters.map(({ mean }) => mean);
   const starts = computeBreaks(
     'NaturalBreaks',
@@ -190,7 +191,7 @@ async function naturalBreaks(
 }
 
 /** Each value; undefined where there are too many of them. */
-async function valuesOf(
+async function listValues(
   { field }: ClassBreaksTask,
   least: AnyNumber,
   ask: Ask,
@@ -201,7 +202,7 @@ async function valuesOf(
   return rows
     .filter(([value]) => value !== null)
     .map(([value, count]) => {
-      const most = numberOf(value!);
+      const most = toNumber(value!);
       return { mean: distance(most), count: Number(count), most };
     });
 }
@@ -217,7 +218,7 @@ function distanceFrom(least: AnyNumber): (value: AnyNumber) => number {
 }
 
 /** Values that lie in one of many bins, as one. */
-async function clustersOf(
+async function listClusters(
   task: ClassBreaksTask,
   groups: Groups,
   cancellation?: Cancellation,
@@ -229,5 +230,5 @@ async function clustersOf(
   return all
     .map(({ values: [mean, count, most] }) => ({ mean: Number(mean), count: Number(count), most: most! }))
     .filter(({ count }) => count > 0)
-    .map((cluster) => ({ ...cluster, most: numberOf(cluster.most) }));
+    .map((cluster) => ({ ...cluster, most: toNumber(cluster.most) }));
 }

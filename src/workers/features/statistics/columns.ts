@@ -28,8 +28,8 @@ export class NumberColumn implements ColumnCollector<NumberStatistics> {
   readonly #random = randomNumbers();
   readonly #spread = new Spread();
   #notFinite = 0;
-  #least: Measured | undefined;
-  #greatest: Measured | undefined;
+  #least: ComparableNumber | undefined;
+  #greatest: ComparableNumber | undefined;
 
   constructor(readonly whole: boolean) {}
 
@@ -85,14 +85,14 @@ export class NumberColumn implements ColumnCollector<NumberStatistics> {
   }
 }
 
-interface Measured {
+interface ComparableNumber {
   /** The nearest double. */
   readonly number: number;
   readonly value: NonNullable<Value>;
 }
 
 /** Compares by all digits where the doubles are equal. */
-function isLess(a: Measured, b: Measured): boolean {
+function isLess(a: ComparableNumber, b: ComparableNumber): boolean {
   if (a.number !== b.number) return a.number < b.number;
   if (a.value === b.value) return false;
   return compareNumbers(exactNumber(String(a.value)), exactNumber(String(b.value))) < 0;
@@ -151,7 +151,7 @@ export class TextColumn implements ColumnCollector<TextStatistics> {
   /** Forgets the rarest values: all counts are lowered by the same number (Misra and Gries). */
   #forget(): void {
     while (this.#counts.size > this.capacity / 2) {
-      const less = Math.min(...sampleOf(this.#counts.values()));
+      const less = Math.min(...buildSample(this.#counts.values()));
       this.#forgotten += less;
       for (const [text, count] of this.#counts)
         if (count <= less) this.#counts.delete(text);
@@ -173,7 +173,7 @@ export class TextColumn implements ColumnCollector<TextStatistics> {
 }
 
 /** Counts to lower by: the least of them is at least 1, and lowering ends. */
-function* sampleOf(counts: Iterable<number>): Generator<number> {
+function* buildSample(counts: Iterable<number>): Generator<number> {
   let left = 1000;
   for (const count of counts) {
     if (left-- === 0) return;
@@ -189,7 +189,7 @@ export class TimeColumn implements ColumnCollector<TimeStatistics> {
   constructor(readonly days: boolean) {}
 
   add(value: NonNullable<Value>): void {
-    const instant = instantOf(String(value));
+    const instant = parseInstant(String(value));
     if (Number.isNaN(instant)) return;
     this.#first = Math.min(this.#first, instant);
     this.#last = Math.max(this.#last, instant);
@@ -213,7 +213,7 @@ export class TimeColumn implements ColumnCollector<TimeStatistics> {
 }
 
 /** A time that names no zone is in UTC. */
-function instantOf(text: string): number {
+function parseInstant(text: string): number {
   const iso = text.replace(' ', 'T');
   return Date.parse(/T.*(Z|[+-]\d\d:?\d\d)$|^[^T]*$/i.test(iso) ? iso : `${iso}Z`);
 }

@@ -7,7 +7,7 @@ export class DistinctEstimate {
   readonly #registers = new Uint8Array(REGISTERS);
 
   add(text: string): void {
-    const hash = hashOf(text);
+    const hash = computeHash(text);
     const register = hash >>> (32 - BITS);
     const rank = Math.clz32((hash << BITS) | (1 << (BITS - 1))) + 1;
     if (rank > this.#registers[register]!) this.#registers[register] = rank;
@@ -28,7 +28,7 @@ export class DistinctEstimate {
 }
 
 /** FNV-1a with the finish of MurmurHash3, so that all bits depend on all characters. */
-function hashOf(text: string): number {
+function computeHash(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

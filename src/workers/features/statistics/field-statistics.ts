@@ -26,7 +26,7 @@ export async function fieldStatistics(
   },
 ): Promise<StatisticsResult> {
   const columns = fields.map(
-    (name) => new Gathered(name, columnOf(findField(source, name)!.type, fields.length)),
+    (name) => new FieldCollector(name, buildColumn(findField(source, name)!.type, fields.length)),
   );
   const until = performance.now() + limits.ms;
   const query = { source, filter, fields, geometry: false, limit: limits.rows + 1, exact: true };
@@ -49,7 +49,7 @@ export async function fieldStatistics(
 /** Texts that all columns count at a time, together. */
 const TEXTS = 200_000;
 
-function columnOf(type: FieldType, columns: number): ColumnCollector<AnyStatistics> {
+function buildColumn(type: FieldType, columns: number): ColumnCollector<AnyStatistics> {
   switch (type) {
     case 'integer':
     case 'number':
@@ -64,7 +64,7 @@ function columnOf(type: FieldType, columns: number): ColumnCollector<AnyStatisti
   }
 }
 
-class Gathered {
+class FieldCollector {
   #count = 0;
   #nulls = 0;
 

@@ -21,7 +21,7 @@ export class NumberBins {
   #width: Width | undefined;
 
   add(value: number): void {
-    const key = this.#width ? cellOf(value, this.#width) : value;
+    const key = this.#width ? computeCell(value, this.#width) : value;
     const count = this.#cells.get(key);
     this.#cells.set(key, (count ?? 0) + 1);
     if (count === undefined && this.#cells.size > CELLS) this.#merge();
@@ -30,14 +30,14 @@ export class NumberBins {
   /** Bars from the least to the greatest value, those without values among them. */
   bins(min: number, max: number, whole: boolean): HistogramBin<number>[] {
     const width = this.#barWidth(min, max, whole);
-    const [first, last] = [cellOf(min, width), cellOf(max, width)];
+    const [first, last] = [computeCell(min, width), computeCell(max, width)];
     const bins = Array.from({ length: last - first + 1 }, (_, i) => ({
       from: edge(first + i, width),
       to: Math.min(edge(first + i + 1, width), Number.MAX_VALUE),
       count: 0,
     }));
     for (const [key, count] of this.#cells) {
-      const cell = this.#width ? (key * size(this.#width)) / size(width) : cellOf(key, width);
+      const cell = this.#width ? (key * size(this.#width)) / size(width) : computeCell(key, width);
       // A cell lies in one bar. Its middle says in which, whatever the division rounds.
       const half = this.#width ? size(this.#width) / size(width) / 2 : 0;
       bins[Math.max(0, Math.min(bins.length - 1, Math.floor(cell + half) - first))]!.count += count;
@@ -51,7 +51,7 @@ export class NumberBins {
       this.#width = before ? wider(before) : this.#firstWidth();
       const merged = new Map<number, number>();
       for (const [key, count] of this.#cells) {
-        const cell = before ? Math.floor(key / ratio(before)) : cellOf(key, this.#width);
+        const cell = before ? Math.floor(key / ratio(before)) : computeCell(key, this.#width);
         merged.set(cell, (merged.get(cell) ?? 0) + count);
       }
       this.#cells = merged;
@@ -87,7 +87,7 @@ export class NumberBins {
 }
 
 function fits(width: Width, min: number, max: number, least: number): boolean {
-  return size(width) >= least * (1 - 1e-9) && cellOf(max, width) - cellOf(min, width) < BARS;
+  return size(width) >= least * (1 - 1e-9) && computeCell(max, width) - computeCell(min, width) < BARS;
 }
 
 function next({ mantissa, exponent }: Width): Width {
@@ -111,7 +111,7 @@ function edge(cell: number, { mantissa, exponent }: Width): number {
 }
 
 /** The cell that holds a value; its edges are compared, because a division may round to the next one. */
-function cellOf(value: number, width: Width): number {
+function computeCell(value: number, width: Width): number {
   const cell = Math.floor(
     width.exponent >= 0
       ? value / (width.mantissa * 10 ** width.exponent)

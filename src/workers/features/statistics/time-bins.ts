@@ -44,7 +44,7 @@ export class TimeBins {
   #level = 0;
 
   add(instant: number): void {
-    const start = startOf(instant, CELL_SPANS[this.#level]!);
+    const start = computeStart(instant, CELL_SPANS[this.#level]!);
     const count = this.#cells.get(start);
     this.#cells.set(start, (count ?? 0) + 1);
     if (count !== undefined) return;
@@ -57,15 +57,15 @@ export class TimeBins {
       ({ cell }, i) => cell >= Math.max(this.#level, days ? 2 : 0) || i === BAR_SPANS.length - 1,
     )
       .map((bar) => bar.span)
-      .find((one) => numberOf(last, one) - numberOf(first, one) < BARS)!;
-    const begin = numberOf(first, span);
-    const bins = Array.from({ length: numberOf(last, span) - begin + 1 }, (_, i) => ({
+      .find((one) => computeNumber(last, one) - computeNumber(first, one) < BARS)!;
+    const begin = computeNumber(first, span);
+    const bins = Array.from({ length: computeNumber(last, span) - begin + 1 }, (_, i) => ({
       from: startOfNumber(begin + i, span),
       to: startOfNumber(begin + i + 1, span),
       count: 0,
     }));
     for (const [start, count] of this.#cells)
-      bins[Math.max(0, Math.min(bins.length - 1, numberOf(start, span) - begin))]!.count += count;
+      bins[Math.max(0, Math.min(bins.length - 1, computeNumber(start, span) - begin))]!.count += count;
     return bins;
   }
 
@@ -73,17 +73,17 @@ export class TimeBins {
     const span = CELL_SPANS[++this.#level]!;
     const merged = new Map<number, number>();
     for (const [start, count] of this.#cells) {
-      const key = startOf(start, span);
+      const key = computeStart(start, span);
       merged.set(key, (merged.get(key) ?? 0) + count);
     }
     this.#cells = merged;
   }
 }
 
-const startOf = (instant: number, span: Span) => startOfNumber(numberOf(instant, span), span);
+const computeStart = (instant: number, span: Span) => startOfNumber(computeNumber(instant, span), span);
 
 /** Spans before the one that holds an instant. */
-function numberOf(instant: number, span: Span): number {
+function computeNumber(instant: number, span: Span): number {
   if ('ms' in span) return Math.floor((instant - (span.start ?? 0)) / span.ms);
   const date = new Date(instant);
   return Math.floor((date.getUTCFullYear() * 12 + date.getUTCMonth()) / span.months);

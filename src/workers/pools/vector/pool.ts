@@ -15,10 +15,10 @@ import { KEYED_NICENESS, WORKER_NICENESS } from '../../threads/niceness.js';
 import { busy } from '../../threads/pace.js';
 import type { Seat } from '../../threads/seats.js';
 import { OverviewQueue } from './overviews.js';
-import { chooseLane, FILES, type LaneName, placeFor, ThreadLoad } from './placing.js';
+import { chooseLane, FILES, type LaneName, placeFor, ThreadLoad } from './placement.js';
 import { TableLoad } from './table-load.js';
 
-interface Waiting {
+interface WaitingTask {
   name: VectorTaskName;
   input: unknown;
   lane: LaneName;
@@ -92,7 +92,7 @@ const NO_LIMIT = 10_000;
 const RESERVED_PART = 1 / 4;
 
 interface Lane {
-  readonly tasks: FairLane<Waiting>;
+  readonly tasks: FairLane<WaitingTask>;
   readonly tables: TableLoad;
 }
 
@@ -118,18 +118,22 @@ export class VectorPool {
     const reserved = Math.max(1, Math.floor(connections * RESERVED_PART));
     const perThread = Math.max(1, Math.floor((connections - reserved) / threads));
     const { remoteHosts = [], overviews, retention = USUAL_RETENTION, dataDir } = options;
-    const dataOf =
+    const buildData =
       (perDatabase: number, niceness: number) =>
       (counts: ConnectionCounts): VectorThreadData => ({
         connections: perDatabase,
         counts: counts.shared,
-        ...{ remoteHosts, overviews, retention, niceness, dataDir },
+        remoteHosts,
+        overviews,
+        retention,
+        niceness,
+        dataDir,
       });
-    const common = dataOf(perThread, WORKER_NICENESS);
+    const common = buildData(perThread, WORKER_NICENESS);
     const ofOverviews = new ConnectionCounts();
     this.#overviews = new OverviewQueue(common(ofOverviews));
     this.#threads = Array.from({ length: threads }, () => new Thread(perThread, common));
-    this.#reserved = new Thread(reserved, dataOf(reserved, KEYED_NICENESS));
+    this.#reserved = new Thread(reserved, buildData(reserved, KEYED_NICENESS));
     this.#counts = [ofOverviews, this.#reserved.counts, ...this.#threads.map(({ counts }) => counts)];
   }
 
@@ -158,7 +162,7 @@ export class VectorPool {
     options: TaskOptions,
     resolve: (value: unknown) => void,
     reject: (error: TaskFailure) => void,
-  ): Waiting {
+  ): WaitingTask {
     let timer: NodeJS.Timeout | undefined;
     const abort = () => task.fail(new TaskFailure('cancelled', 'The request was cancelled.'));
     // One that has begun tells itself whether it ended early.
@@ -170,9 +174,9 @@ export class VectorPool {
       options.stop?.removeEventListener('abort', stop);
     };
     const { tables } = this.#laneOf(lane);
-    const table = tableOf(lane, input);
+    const table = chooseTable(lane, input);
     let heavy: boolean | undefined;
-    const task: Waiting = {
+    const task: WaitingTask = {
       name,
       input,
       lane,
@@ -232,13 +236,13 @@ export class VectorPool {
     return false;
   }
 
-  #enqueue(task: Waiting): void {
+  #enqueue(task: WaitingTask): void {
     this.#laneOf(task.lane).tasks.queue.push(task);
     this.#queued++;
   }
 
   /** Takes a task out of its queue; false when it is not in there any more. */
-  #withdraw(task: Waiting): boolean {
+  #withdraw(task: WaitingTask): boolean {
     if (!this.#laneOf(task.lane).tasks.queue.remove(task)) return false;
     this.#queued--;
     return true;
@@ -272,7 +276,7 @@ export class VectorPool {
     const reserved = { reserved: this.#reserved.perDatabase, reservedFirst: true };
     const seats = { common, ...reserved, heavy: Math.max(1, common >> 1) };
     const ofTable = Math.max(1, common - Math.max(1, Math.floor(common * RESERVED_PART)));
-    const mayStart = ({ table }: Waiting) => table === '' || tables.count(table) < ofTable;
+    const mayStart = ({ table }: WaitingTask) => table === '' || tables.count(table) < ofTable;
     return { tasks: new FairLane(seats, mayStart), tables };
   }
 
@@ -282,7 +286,7 @@ export class VectorPool {
     return placeFor(this.#threads, lane, lane === FILES ? 1 : perDatabase)!;
   }
 
-  async #start(task: Waiting, { pool, load }: Thread): Promise<void> {
+  async #start(task: WaitingTask, { pool, load }: Thread): Promise<void> {
     const { name, input, lane, cancellation, traceparent } = task;
     const message: VectorMessage = { name, input: packed(input), flag: cancellation?.shared };
     if (traceparent !== undefined) message.traceparent = traceparent;
@@ -292,7 +296,7 @@ export class VectorPool {
     const end = task.table === '' ? undefined : tables.began(task.table);
     let isWhole = false;
     try {
-      const answer = (await pool.run(message, { transferList: memoryOf(task) })) as TaskResponse;
+      const answer = (await pool.run(message, { transferList: buildMemory(task) })) as TaskResponse;
       isWhole = answer.ok;
       if (name === 'vector.tile' && answer.ok) this.#noteHeavy(input as VectorTileTask, answer.value);
       task.settle(answer);
@@ -332,7 +336,7 @@ export class VectorPool {
 }
 
 /** The table of a database whose statement a task is. */
-function tableOf(lane: LaneName, input: unknown): string {
+function chooseTable(lane: LaneName, input: unknown): string {
   if (lane === FILES) return '';
   const { source, layers } = input as { source?: VectorSource; layers?: VectorTileTask['layers'] };
   const [table, ...others] = layers ? layers.map((layer) => layer.source) : source ? [source] : [];
@@ -340,7 +344,7 @@ function tableOf(lane: LaneName, input: unknown): string {
 }
 
 /** Memory that moves to the thread with a task. */
-function memoryOf({ name, input }: Waiting): ArrayBuffer[] {
+function buildMemory({ name, input }: WaitingTask): ArrayBuffer[] {
   return name === 'vector.body' ? (input as TaskInput<'vector.body'>).parts.map(({ buffer }) => buffer) : [];
 }
 

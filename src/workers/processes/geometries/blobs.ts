@@ -3,7 +3,7 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { GeometryServiceTask } from '../../../core/geoservices/geometry-service.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import { geojsonToWkb, geometryToGeoJSON } from '../../../native/index.js';
-import type { Processed } from '../../../native/processing.js';
+import type { GeometryResult } from '../../../native/processing.js';
 
 /** Geometries of a request as GEOS reads them, and back. */
 
@@ -31,7 +31,7 @@ export function writePlaneBlobs(
 }
 
 /** Results; throws `invalid-input` where there is a reason instead of one. */
-export function requireBlobs(results: readonly Processed[]): Blob[] {
+export function requireBlobs(results: readonly GeometryResult[]): Blob[] {
   return results.map((result, i) => {
     if (typeof result !== 'string') return result;
     throw new TaskFailure('invalid-input', `geometries: number ${i} cannot be processed: ${result}`);

@@ -31,14 +31,14 @@ function cutLines({ coordinates }: MultiLineString, guides: Guides): Geometry[] 
     })),
   );
   if (parts.length === coordinates.length) return [];
-  return groupsOf<Position[]>(parts as Parts<Position[]>).map((paths) => ({
+  return listGroups<Position[]>(parts as Parts<Position[]>).map((paths) => ({
     type: 'MultiLineString',
     coordinates: paths,
   }));
 }
 
 /** The groups of an answer: left, right, and the others alone; nothing where no part has a side. */
-function groupsOf<T>(parts: Parts<T>): T[][] {
+function listGroups<T>(parts: Parts<T>): T[][] {
   const of = (wish: GuideSide) => parts.flatMap(({ side, part }) => (side === wish ? [part] : []));
   const sides = [of('left'), of('right')].filter((list) => list.length > 0);
   if (sides.length === 0) return [];
@@ -46,11 +46,11 @@ function groupsOf<T>(parts: Parts<T>): T[][] {
 }
 
 function cutArea(area: MultiPolygon, guides: Guides, task: Task): Geometry[] {
-  const faces = facesOf(area, task);
+  const faces = listFaces(area, task);
   if (faces.length <= area.coordinates.length) return [];
   const shapes = readPlaneBlobs(faces, task);
   const parts = faces.map((part, i) => ({ side: sideOfFace(shapes[i]!, guides), part }));
-  const blobs = groupsOf<Blob>(parts).map((group) => {
+  const blobs = listGroups<Blob>(parts).map((group) => {
     const union = new GeometryUnion();
     union.add(group);
     return union.take(SRS_ID);
@@ -59,7 +59,7 @@ function cutArea(area: MultiPolygon, guides: Guides, task: Task): Geometry[] {
 }
 
 /** The faces into which lines divide an area. */
-function facesOf(area: MultiPolygon, task: Task): Blob[] {
+function listFaces(area: MultiPolygon, task: Task): Blob[] {
   const [whole, cutter] = [writePlaneBlobs([area], task), writePlaneBlobs([task.by], task)];
   const crossing = relateGeometries(whole, cutter, { all: false, maxPairs: 1 });
   if (!crossing?.some(({ matrix }) => matrix[0] !== 'F')) return [];

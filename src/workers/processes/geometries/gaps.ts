@@ -17,8 +17,9 @@ export function gaps(task: Task): Blob[] {
   const lines = writePlaneBlobs(task.others, task);
   const [faces, holes] = [outside([...outlines, ...lines], areas, planes), outside(outlines, areas, planes)];
   // Gaps that no line runs through were there before.
-  const old = relateGeometries(pointsOf(faces, planes), holes, { all: false, maxPairs: faces.length }) ?? [];
-  const [sizes, sizesOfHoles] = [sizesOf(faces, task), sizesOf(holes, task)];
+  const old =
+    relateGeometries(listPoints(faces, planes), holes, { all: false, maxPairs: faces.length }) ?? [];
+  const [sizes, sizesOfHoles] = [listSizes(faces, task), listSizes(holes, task)];
   const isOld = new Set(
     old
       .filter((one) => one.matrix[0] === '0' && sizes[one.left]! >= sizesOfHoles[one.right]! * (1 - ROUNDING))
@@ -32,13 +33,13 @@ type Planes = Parameters<typeof processGeometries>[2];
 /** The faces of lines that lie in none of the areas. */
 function outside(lines: Blob[], areas: Blob[], planes: Planes): Blob[] {
   const faces = processCollection(lines, { name: 'polygonize' }, SRS_ID);
-  const inside = relateGeometries(pointsOf(faces, planes), areas, { all: false, maxPairs: 1e8 }) ?? [];
+  const inside = relateGeometries(listPoints(faces, planes), areas, { all: false, maxPairs: 1e8 }) ?? [];
   const owners = new Set(inside.filter(({ matrix }) => matrix[0] === '0').map(({ left }) => left));
   return faces.filter((_, i) => !owners.has(i));
 }
 
-const pointsOf = (faces: Blob[], planes: Planes) =>
+const listPoints = (faces: Blob[], planes: Planes) =>
   requireBlobs(processGeometries(faces, { name: 'point-on-surface' }, planes));
 
-const sizesOf = (faces: Blob[], { plane }: Task) =>
+const listSizes = (faces: Blob[], { plane }: Task) =>
   measureGeometries(faces, plane, false).map((one) => one?.area ?? 0);

@@ -41,13 +41,13 @@ export class Guides {
   readonly #segments = new RBush<Segment>();
 
   constructor(private readonly lines: readonly Position[][]) {
-    this.#segments.load(lines.flatMap((line, guide) => segmentsOf(line, guide)));
+    this.#segments.load(lines.flatMap((line, guide) => listSegments(line, guide)));
   }
 
   /** Where a path meets them, in its direction; where it runs along one, both ends of that. Throws `too-large`. */
   crossings(path: readonly Position[]): Crossing[] {
     const all: Crossing[] = [];
-    for (const one of segmentsOf(path, 0)) {
+    for (const one of listSegments(path, 0)) {
       for (const other of this.#segments.search(one)) all.push(...meetings(one, other));
       if (all.length > LIMITS.geometryPositions)
         throw new TaskFailure('too-large', `Lines meet at more than ${LIMITS.geometryPositions} places.`);
@@ -101,7 +101,7 @@ export class Guides {
   }
 }
 
-function segmentsOf(line: readonly Position[], guide: number): Segment[] {
+function listSegments(line: readonly Position[], guide: number): Segment[] {
   return line.slice(1).flatMap((to, index) => {
     const from = line[index]!;
     if (isSame(from, to)) return [];
@@ -111,7 +111,10 @@ function segmentsOf(line: readonly Position[], guide: number): Segment[] {
         minY: Math.min(from[1]!, to[1]!),
         maxX: Math.max(from[0]!, to[0]!),
         maxY: Math.max(from[1]!, to[1]!),
-        ...{ from, to, guide, index },
+        from,
+        to,
+        guide,
+        index,
       },
     ];
   });
@@ -126,7 +129,7 @@ function meetings(one: Segment, other: Segment): Crossing[] {
   const [t, u] = [share(cross(between, s) / area), share(cross(between, r) / area)];
   if (t === undefined || u === undefined) return [];
   const position =
-    endOf(one, t) ?? endOf(other, u) ?? ([one.from[0]! + t * r[0], one.from[1]! + t * r[1]] as Position);
+    findEnd(one, t) ?? findEnd(other, u) ?? ([one.from[0]! + t * r[0], one.from[1]! + t * r[1]] as Position);
   return [{ at: one.index + t, position, guide: other.guide, guideAt: other.index + u }];
 }
 
@@ -134,13 +137,13 @@ function overlap(one: Segment, other: Segment): Crossing[] {
   const ends = [
     ...[one.from, one.to].map((position) => ({
       position,
-      t: shareOf(one, position),
-      u: shareOf(other, position),
+      t: findShare(one, position),
+      u: findShare(other, position),
     })),
     ...[other.from, other.to].map((position) => ({
       position,
-      t: shareOf(one, position),
-      u: shareOf(other, position),
+      t: findShare(one, position),
+      u: findShare(other, position),
     })),
   ];
   return ends.flatMap(({ position, t, u }) =>
@@ -151,7 +154,7 @@ function overlap(one: Segment, other: Segment): Crossing[] {
 }
 
 /** Where a position lies on a segment; undefined beside it. */
-function shareOf(segment: Segment, position: Position): number | undefined {
+function findShare(segment: Segment, position: Position): number | undefined {
   const line = vector(segment.from, segment.to);
   const offset = vector(segment.from, position);
   const square = dot(line, line);
@@ -164,7 +167,7 @@ function share(value: number): number | undefined {
   return value > 0 && value < 1 ? value : undefined;
 }
 
-function endOf({ from, to }: Segment, t: number): Position | undefined {
+function findEnd({ from, to }: Segment, t: number): Position | undefined {
   return t === 0 ? from : t === 1 ? to : undefined;
 }
 

@@ -11,7 +11,7 @@ export interface Piece {
 
 /** The pieces of a path in its direction: one where it meets no guide. */
 export function splitAtGuides(path: readonly Position[], guides: Guides): Piece[] {
-  const places = placesOf(guides.crossings(path));
+  const places = listPlaces(guides.crossings(path));
   const last = path.length - 1;
   const inner = places.filter(({ at }) => at > 0 && at < last);
   const bounds = [places.find(({ at }) => at === 0), ...inner, places.find(({ at }) => at === last)];
@@ -27,7 +27,7 @@ export function splitAtGuides(path: readonly Position[], guides: Guides): Piece[
 }
 
 /** One crossing for each place. */
-function placesOf(crossings: readonly Crossing[]): Crossing[] {
+function listPlaces(crossings: readonly Crossing[]): Crossing[] {
   return crossings.filter((one, i) => {
     const before = crossings[i - 1];
     return !before || (before.at !== one.at && !isSame(before.position, one.position));

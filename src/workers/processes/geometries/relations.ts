@@ -57,19 +57,19 @@ const meetOutside = (matrix: string) => matrix[IE] !== EMPTY && matrix[EI] !== E
 
 /** Pairs of geometries in a relation. Throws `invalid-input` and `too-large`. */
 export function relations(task: Task): [left: number, right: number][] {
-  const test = testOf(task);
+  const test = buildTest(task);
   // Others have an interior or boundary in common, so that their envelopes meet.
   const all = task.relation === 'Disjoint' || task.relation === 'Relation';
-  const [left, right] = [task.geometries, task.others].map((list) => list.map(dimensionOf)) as [
+  const [left, right] = [task.geometries, task.others].map((list) => list.map(computeDimension)) as [
     number[],
     number[],
   ];
-  return pairsOf(writePlaneBlobs(task.geometries, task), writePlaneBlobs(task.others, task), all)
+  return listPairs(writePlaneBlobs(task.geometries, task), writePlaneBlobs(task.others, task), all)
     .filter((one) => test({ matrix: one.matrix, left: left[one.left]!, right: right[one.right]! }))
     .map((one) => [one.left, one.right]);
 }
 
-function pairsOf(left: readonly Blob[], right: readonly Blob[], all: boolean) {
+function listPairs(left: readonly Blob[], right: readonly Blob[], all: boolean) {
   const maxPairs = PROCESS_LIMITS.geometryPairs;
   const beyond = () => new TaskFailure('too-large', `There are more than ${maxPairs} pairs to relate.`);
   if (all && left.length * right.length > maxPairs) throw beyond();
@@ -82,7 +82,7 @@ function pairsOf(left: readonly Blob[], right: readonly Blob[], all: boolean) {
   throw beyond();
 }
 
-function testOf({ relation, pattern }: Task): (pair: Pair) => boolean {
+function buildTest({ relation, pattern }: Task): (pair: Pair) => boolean {
   if (relation !== 'Relation') return RELATIONS[relation];
   const letters = [...pattern!];
   return ({ matrix }) =>
@@ -92,6 +92,6 @@ function testOf({ relation, pattern }: Task): (pair: Pair) => boolean {
     });
 }
 
-function dimensionOf({ type }: Geometry): number {
+function computeDimension({ type }: Geometry): number {
   return type.endsWith('Polygon') ? 2 : type.endsWith('LineString') ? 1 : 0;
 }

@@ -15,7 +15,7 @@ type Task = Extract<GeometryServiceTask, { verb: 'reshape' }>;
  */
 export function reshape(task: Task): Geometry {
   const [geometry] = task.geometries as [MultiLineString | MultiPolygon];
-  const line = reshaperOf(task.by as MultiLineString);
+  const line = buildReshaper(task.by as MultiLineString);
   const paths = geometry.type === 'MultiPolygon' ? geometry.coordinates.flat() : geometry.coordinates;
   const [start, end] = endsOn(paths, line);
   const along = extractPath(line, start, end);
@@ -26,7 +26,7 @@ export function reshape(task: Task): Geometry {
   return result;
 }
 
-function reshaperOf({ coordinates }: MultiLineString): Position[] {
+function buildReshaper({ coordinates }: MultiLineString): Position[] {
   if (coordinates.length !== 1) throw new TaskFailure('invalid-input', 'reshaper must have one path.');
   return coordinates[0]!;
 }

@@ -45,10 +45,10 @@ function compute(task: GeometryServiceTask): GeometryServiceResult {
     case 'measure':
       return {
         geometries: [],
-        measures: measuresOf(writePlaneBlobs(task.geometries, task), task.plane, task.ground),
+        measures: listMeasures(writePlaneBlobs(task.geometries, task), task.plane, task.ground),
       };
     case 'distance':
-      return { geometries: [], measures: [], distance: distanceOf(task) };
+      return { geometries: [], measures: [], distance: computeDistance(task) };
     case 'relate':
       return { geometries: [], measures: [], relations: relations(task) };
     case 'cut':
@@ -113,7 +113,7 @@ function withSlopes(task: ShapeTask, blobs: Blob[], operation: GeometryOperation
 }
 
 function refuseDense(blobs: Blob[], { distance, ground = false }: GeometryOperation, plane: string): void {
-  const length = measuresOf(blobs, plane, ground).reduce((sum, one) => sum + one.length + one.perimeter, 0);
+  const length = listMeasures(blobs, plane, ground).reduce((sum, one) => sum + one.length + one.perimeter, 0);
   if (!(length / distance! <= LIMITS.geometryPositions))
     throw createPositionsFailure('maxSegmentLength makes more than', 'positions');
 }
@@ -124,14 +124,14 @@ function union(blobs: Blob[]): Blob[] {
   return [all.take(SRS_ID)];
 }
 
-function measuresOf(blobs: Blob[], plane: string, ground: boolean) {
+function listMeasures(blobs: Blob[], plane: string, ground: boolean) {
   return measureGeometries(blobs, plane, ground).map((one, i) => {
     if (one) return one;
     throw new TaskFailure('invalid-input', `geometries: number ${i} cannot be measured.`);
   });
 }
 
-function distanceOf(task: Extract<GeometryServiceTask, { verb: 'distance' }>): number {
+function computeDistance(task: Extract<GeometryServiceTask, { verb: 'distance' }>): number {
   const side = (list: Blob[]) => ({ blobs: list, crs: task.plane });
   const [one, other] = [side(writePlaneBlobs(task.geometries, task)), side(writePlaneBlobs([task.by], task))];
   const [distance] = distanceMatrix(one, other, task.ground);

@@ -19,7 +19,7 @@ export function findDatumTransformations({
   if (operations.some((steps) => steps.length === 0)) return [];
   const ways = new Map<string, DatumStep[]>();
   for (const steps of operations) {
-    const key = keyOf(steps);
+    const key = buildKey(steps);
     if (ways.has(key) || !steps.every(({ code }) => /^\d{1,9}$/.test(code))) continue;
     ways.set(
       key,
@@ -41,7 +41,7 @@ export function transformGeometries(task: Extract<GeometryServiceTask, { verb: '
       }),
   );
   if (place < 0) throw new TaskFailure('invalid-input', 'transformation: does not lead from inSR to outSR.');
-  const positions = task.geometries.flatMap(positionsOf);
+  const positions = task.geometries.flatMap(listPositions);
   const points = new Float64Array(positions.flatMap(([x, y]) => [x!, y!]));
   transformByOperation(points, from, target, place);
   if (!points.every(Number.isFinite))
@@ -51,11 +51,11 @@ export function transformGeometries(task: Extract<GeometryServiceTask, { verb: '
   return task.geometries;
 }
 
-const keyOf = (steps: ReturnType<typeof findDatumOperations>[number]) =>
+const buildKey = (steps: ReturnType<typeof findDatumOperations>[number]) =>
   steps.map(({ authority, code, isInverse }) => `${isInverse ? '-' : ''}${authority}:${code}`).join();
 
 /** The positions themselves: what is written to them is in the geometry. */
-function positionsOf(geometry: Geometry): Position[] {
+function listPositions(geometry: Geometry): Position[] {
   switch (geometry.type) {
     case 'Point':
       return [geometry.coordinates];

@@ -64,7 +64,11 @@ export function sieve(
 ): Promise<void> {
   return changeCopy(source, part, 'NEAREST', onProgress, (src, mask) =>
     gdal.sieveFilterAsync({
-      ...{ src, dst: src, ...mask, threshold, connectedness: diagonals ? 8 : 4 },
+      src,
+      dst: src,
+      ...mask,
+      threshold,
+      connectedness: diagonals ? 8 : 4,
       progress_cb: (fraction: number) => onProgress(fraction * CHANGED),
     }),
   );

@@ -74,17 +74,25 @@ export function trace(
   if (process.kind === 'contour')
     return withFeatures(part, dataset, gdal.wkbLineString, 'elevation', (layer) =>
       gdal.contourGenerateAsync({
-        ...{ src, dst: layer, interval: process.interval, offset: process.base },
-        ...{ elevField: 0, progress_cb: onProgress },
-        ...nodataOf(dataset, band),
+        src,
+        dst: layer,
+        interval: process.interval,
+        offset: process.base,
+        elevField: 0,
+        progress_cb: onProgress,
+        ...buildNodata(dataset, band),
       }),
     );
   const mask = src.getMaskBand();
   return withFeatures(part, dataset, gdal.wkbPolygon, 'value', (layer) =>
     gdal.polygonizeAsync({
-      ...{ src, dst: layer, pixValField: 0, useFloats: true },
+      src,
+      dst: layer,
+      pixValField: 0,
+      useFloats: true,
       ...(mask ? { mask } : {}),
-      ...{ connectedness: process.diagonals ? 8 : 4, progress_cb: onProgress },
+      connectedness: process.diagonals ? 8 : 4,
+      progress_cb: onProgress,
     }),
   );
 }
@@ -102,7 +110,7 @@ async function warpArguments(
   ];
 }
 
-function nodataOf(dataset: Dataset, band: number): { nodata?: number } {
+function buildNodata(dataset: Dataset, band: number): { nodata?: number } {
   const nodata = dataset.bands.get(band).noDataValue;
   return nodata === null || Number.isNaN(nodata) ? {} : { nodata };
 }

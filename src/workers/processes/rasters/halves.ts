@@ -19,7 +19,9 @@ import { readWide, validIn, type WideType, type WideValues } from '../../rasters
 export async function splitHalves(dataset: Dataset, path: string): Promise<void> {
   const shape = getRasterShape(dataset);
   const target = await createFile(path, shape, {
-    ...{ ...FLOAT_BANDS, count: 2 * dataset.bands.count(), type: 'Float64' },
+    ...FLOAT_BANDS,
+    count: 2 * dataset.bands.count(),
+    type: 'Float64',
   });
   try {
     for (const [i, band] of [...dataset.bands].entries())

@@ -93,7 +93,7 @@ const cannotBurn = (field: string, value: unknown) =>
     `field: no type of band has all values of '${field.slice(0, 60)}', such as ${String(value).slice(0, 60)}. Use numbers that a double holds, or integers of 64 bits above -2^63.`,
   );
 
-interface Burning {
+interface BurnInput {
   dataset: Dataset;
   features: string;
   shape: RasterShape;
@@ -102,7 +102,7 @@ interface Burning {
 
 /** Writes a file with a band for each list of arguments. */
 async function burn(
-  { dataset, features, shape, path }: Burning,
+  { dataset, features, shape, path }: BurnInput,
   type: string,
   bands: readonly string[][],
   onProgress: OnProgress,

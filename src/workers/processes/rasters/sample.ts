@@ -86,7 +86,7 @@ function pixelsNear(dataset: Dataset, bilinear: boolean): PixelsOf {
   const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
   const { x: columns, y: rows } = dataset.rasterSize;
   const shifts = listLongitudeShifts(dataset);
-  const pixelsOf = (x: number, y: number): PixelBox | undefined => {
+  const findPixels = (x: number, y: number): PixelBox | undefined => {
     const [column, row] = computePixelPosition(transform, x, y);
     if (!(column >= 0 && row >= 0 && column < columns && row < rows)) return undefined;
     if (!bilinear) return { column: Math.floor(column), row: Math.floor(row), width: 1, height: 1 };
@@ -99,7 +99,7 @@ function pixelsNear(dataset: Dataset, bilinear: boolean): PixelsOf {
   };
   return ([x, y]) => {
     for (const shift of shifts) {
-      const box = pixelsOf(x + shift, y);
+      const box = findPixels(x + shift, y);
       if (box) return [{ shift, box }];
     }
     return [];

@@ -14,11 +14,19 @@ export async function computeBandStatistics({ bands, rasterSize }: Dataset, onPr
   const pixels = rasterSize.x * rasterSize.y;
   const all = [];
   for (let band = 1; band <= bands.count(); band++) {
-    const moments = await momentsOf(bands.get(band), (part) => onProgress((band - 1 + part) / bands.count()));
+    const moments = await loadMoments(bands.get(band), (part) =>
+      onProgress((band - 1 + part) / bands.count()),
+    );
     const { min, max, mean, stdDev } = moments.statistics() ?? NOTHING;
     all.push({
-      ...{ band, count: moments.count, missing: pixels - moments.count },
-      ...{ min, max, mean, stddev: stdDev, sum: mean === null ? null : mean * moments.count },
+      band,
+      count: moments.count,
+      missing: pixels - moments.count,
+      min,
+      max,
+      mean,
+      stddev: stdDev,
+      sum: mean === null ? null : mean * moments.count,
     });
   }
   return all;
@@ -26,7 +34,7 @@ export async function computeBandStatistics({ bands, rasterSize }: Dataset, onPr
 
 const NOTHING = { min: null, max: null, mean: null, stdDev: null };
 
-async function momentsOf(band: RasterBand, onProgress: OnProgress): Promise<Moments> {
+async function loadMoments(band: RasterBand, onProgress: OnProgress): Promise<Moments> {
   const moments = new Moments();
   await eachBlock(band, onProgress, (value) => moments.add(value));
   return moments;
@@ -41,7 +49,7 @@ export async function computeHistogram(
 ) {
   const band = bands.get(number);
   const isBounded = min !== undefined && max !== undefined;
-  const range = isBounded ? null : (await momentsOf(band, (part) => onProgress(part / 2))).statistics();
+  const range = isBounded ? null : (await loadMoments(band, (part) => onProgress(part / 2))).statistics();
   const [low, high] = [min ?? range?.min ?? 0, max ?? range?.max ?? 0];
   const counts = new Array<number>(bins).fill(0);
   let [below, above] = [0, 0];

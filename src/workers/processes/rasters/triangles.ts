@@ -25,7 +25,7 @@ export async function interpolateLinear(
 ): Promise<void> {
   const points = readPoints(features, field, dataset);
   const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
-  const triangles = trianglesOf(points, transform);
+  const triangles = buildTriangles(points, transform);
   const compute = async (box: PixelBox) => {
     const out = new Float64Array(box.width * box.height).fill(Number.NaN);
     for (let at = 0; at < triangles.length; at += NUMBERS)
@@ -35,7 +35,7 @@ export async function interpolateLinear(
   await writeBlocks(getRasterShape(dataset), { count: 1, ...FLOAT_BANDS }, part, compute, onProgress);
 }
 
-function trianglesOf({ xs, ys, values, blobs }: Points, transform: PixelTransform): Float64Array {
+function buildTriangles({ xs, ys, values, blobs }: Points, transform: PixelTransform): Float64Array {
   const byPlace = new Map<string, number>();
   for (const [i, value] of values.entries()) byPlace.set(`${xs[i]} ${ys[i]}`, value);
   const polygons = processCollection(blobs, { name: 'delaunay', tolerance: 0 }, 0);

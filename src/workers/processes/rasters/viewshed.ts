@@ -44,7 +44,7 @@ export async function viewshed(
   const view = new View(dataset.bands.get(band), window, place, {
     ...process,
     pixel: [geoTransform[1], geoTransform[5]],
-    bend: process.curvature / (2 * radiusOf(crs)),
+    bend: process.curvature / (2 * computeRadius(crs)),
   });
   const visibility = await view.look((fraction) => onProgress(fraction * LOOKED));
   const [x, dx, , y, , dy] = geoTransform;
@@ -75,7 +75,7 @@ function pixelOn(dataset: Dataset, x: number, y: number): [column: number, row: 
 }
 
 /** Greatest radius of the Earth of a CRS. */
-function radiusOf({ srs }: GdalCrs): number {
+function computeRadius({ srs }: GdalCrs): number {
   const radius = Number(srs.getAttrValue('SPHEROID', 1));
   return Number.isFinite(radius) && radius > 0 ? radius : WGS84_RADIUS;
 }

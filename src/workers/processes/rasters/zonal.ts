@@ -38,7 +38,7 @@ export async function computeZonalStatistics(
   onProgress: (fraction: number) => void,
 ): Promise<RasterProcessOutcome> {
   const source = inspectGeoPackage(features)[0]!.source as GeoPackageSource;
-  const columns = columnsOf(process);
+  const columns = readColumns(process);
   const db = connect(features, true);
   try {
     const { zones, count } = zonesOver(db, source, pixelsAround(dataset));
@@ -61,20 +61,20 @@ interface Columns {
   width: number;
 }
 
-function columnsOf({ statistics, percentiles, prefix }: ZonalProcess): Columns {
+function readColumns({ statistics, percentiles, prefix }: ZonalProcess): Columns {
   const quantiles = [
     ...(statistics.includes('median') ? [0.5] : []),
     ...percentiles.map((percent) => percent / 100),
   ];
   const fixed: readonly string[] = TALLY_STATISTICS;
   const first = fixed.length;
-  const placeOf = (name: string) => (name === 'median' ? first : fixed.indexOf(name));
+  const computePlace = (name: string) => (name === 'median' ? first : fixed.indexOf(name));
   const behind = first + quantiles.length - percentiles.length;
   return {
     names: [...statistics, ...percentiles.map((percent) => `percentile_${percent}`)].map(
       (name) => prefix + name,
     ),
-    places: [...statistics.map(placeOf), ...percentiles.map((_, i) => behind + i)],
+    places: [...statistics.map(computePlace), ...percentiles.map((_, i) => behind + i)],
     quantiles,
     width: first + quantiles.length,
   };

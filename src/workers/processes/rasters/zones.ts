@@ -76,7 +76,7 @@ export function zonesOver(
     const [first] = parts;
     if (!bounds || !first) continue;
     const middle = [(bounds[0] + bounds[2]) / 2, (bounds[1] + bounds[3]) / 2] as const;
-    zones.push({ zone: { id: number, index, parts, middle }, place: placeOf(first.box) });
+    zones.push({ zone: { id: number, index, parts, middle }, place: computePlace(first.box) });
   }
   zones.sort((a, b) => a.place - b.place);
   return { zones: zones.map(({ zone }) => zone), count };
@@ -105,7 +105,7 @@ export function pixelsAround(dataset: Dataset): PixelsOf {
   const transform = invertGeoTransform(getGeoreference(dataset).geoTransform);
   const { x: width, y: height } = dataset.rasterSize;
   const shifts = listLongitudeShifts(dataset);
-  const pixelsOf = ([west, south, east, north]: Box, least: number): PixelBox | undefined => {
+  const findPixels = ([west, south, east, north]: Box, least: number): PixelBox | undefined => {
     const corners = [
       computePixelPosition(transform, west, south),
       computePixelPosition(transform, east, south),
@@ -124,12 +124,12 @@ export function pixelsAround(dataset: Dataset): PixelsOf {
   };
   return ([west, south, east, north]) =>
     shifts.flatMap((shift) => {
-      const box = pixelsOf([west + shift, south, east + shift, north], shift === 0 ? 0 : SLIVER);
+      const box = findPixels([west + shift, south, east + shift, north], shift === 0 ? 0 : SLIVER);
       return box ? [{ shift, box }] : [];
     });
 }
 
-function placeOf({ column, row, width, height }: PixelBox): number {
+function computePlace({ column, row, width, height }: PixelBox): number {
   const cell = (at: number) => Math.min(2 ** CURVE_ORDER - 1, Math.floor(at / CELL));
   return hilbertIndex(CURVE_ORDER, cell(column + width / 2), cell(row + height / 2));
 }
@@ -179,7 +179,8 @@ export function* splitPixelBox(box: PixelBox): Generator<PixelBox> {
   for (let row = box.row; row < bottom; row = next(row)) {
     for (let column = box.column; column < right; column = next(column))
       yield {
-        ...{ column, row },
+        column,
+        row,
         width: Math.min(right, next(column)) - column,
         height: Math.min(bottom, next(row)) - row,
       };
@@ -192,7 +193,8 @@ export const countPixels = ({ width, height }: PixelBox) => width * height;
 export function mergePixelBoxes(a: PixelBox, b: PixelBox): PixelBox {
   const [column, row] = [Math.min(a.column, b.column), Math.min(a.row, b.row)];
   return {
-    ...{ column, row },
+    column,
+    row,
     width: Math.max(a.column + a.width, b.column + b.width) - column,
     height: Math.max(a.row + a.height, b.row + b.height) - row,
   };

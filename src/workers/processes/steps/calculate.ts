@@ -62,7 +62,7 @@ function update(run: ProcessRun, { name, type, expression }: Calculate): void {
 function inResult(operand: Operand, run: ProcessRun, result: GeoPackageSource): Operand {
   const { source } = run.task.input;
   const attributes = new Set(listProcessAttributes(run.task.input).map((attribute) => attribute.name));
-  const nameOf = (property: string) => {
+  const formatName = (property: string) => {
     if (attributes.has(property)) return property;
     if (property === source.geometryColumn) return result.geometryColumn;
     if (property !== source.idColumn) return property;
@@ -72,7 +72,7 @@ function inResult(operand: Operand, run: ProcessRun, result: GeoPackageSource): 
     if (typeof value !== 'object') return value;
     if (isArray(value)) return value.map(rename);
     if (isCall(value)) return { op: value.op, args: value.args.map(rename) };
-    if (isProperty(value)) return { property: nameOf(value.property) };
+    if (isProperty(value)) return { property: formatName(value.property) };
     if (!isInterval(value)) return value;
     const [start, end] = value.interval;
     return { interval: [rename(start) as typeof start, rename(end) as typeof end] };

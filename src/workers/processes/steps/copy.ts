@@ -73,7 +73,11 @@ export async function copyRows(
     table.abandon();
   }
   load({
-    ...{ staging, stagingTable: RESULT_TABLE, store: path, table: RESULT_TABLE, unpublished: true },
+    staging,
+    stagingTable: RESULT_TABLE,
+    store: path,
+    table: RESULT_TABLE,
+    unpublished: true,
   });
   const { source } = inspectGeoPackage(path)[0]!;
   return { source, filter: undefined, fields: source.fields.map(({ name }) => name), count };

@@ -25,7 +25,7 @@ interface DenseCell extends Cell {
 export async function computeDensity(run: ProcessRun, process: Density): Promise<number> {
   const { input, output } = run.task;
   const { measure, side, shape } = process;
-  const places = await placesOf(run, process);
+  const places = await loadPlaces(run, process);
   const positions = places.positions();
   const plane = measure.ground ? (localPlane(positions) ?? WORLD_PLANE) : undefined;
   const grid = getCellGrid(shape);
@@ -51,7 +51,7 @@ export async function computeDensity(run: ProcessRun, process: Density): Promise
   }
 }
 
-async function placesOf(run: ProcessRun, { measure, weight }: Density): Promise<Centroids> {
+async function loadPlaces(run: ProcessRun, { measure, weight }: Density): Promise<Centroids> {
   const { input } = run.task;
   const places = new Centroids(input.source.crs, measure.ground);
   const at = weight === undefined ? -1 : input.fields.indexOf(weight);

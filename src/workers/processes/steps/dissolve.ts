@@ -13,7 +13,7 @@ import { statisticAttributes } from './statistics.js';
 
 type Dissolve = Extract<FeatureProcess, { kind: 'dissolve' }>;
 
-interface Dissolved {
+interface DissolveGroup {
   values: FeatureRow['values'];
   union: GeometryUnion;
   statistics: StatisticsGroup;
@@ -23,7 +23,7 @@ interface Dissolved {
 export async function dissolveFeatures(run: ProcessRun, process: Dissolve): Promise<number> {
   const { input, output } = run.task;
   const { source, fields } = input;
-  const groups = await groupsOf(run, process);
+  const groups = await listGroups(run, process);
   const type = (name: string) => findField(source, name)!.type;
   const attributes = distinct([
     ...process.by.map((name) => ({ name, type: type(name) })),
@@ -51,17 +51,17 @@ export async function dissolveFeatures(run: ProcessRun, process: Dissolve): Prom
   }
 }
 
-async function groupsOf(
+async function listGroups(
   run: ProcessRun,
   { by, statistics, operation }: Dissolve,
-): Promise<Iterable<Dissolved>> {
+): Promise<Iterable<DissolveGroup>> {
   const { input } = run.task;
   const place = new Map(input.fields.map((name, i) => [name, i]));
-  const groups = new ValueGroups<Dissolved>(statistics.length);
+  const groups = new ValueGroups<DissolveGroup>(statistics.length);
   let bytes = 0;
   for await (const rows of run.rows(input)) {
-    const batches = new Map<Dissolved, (Uint8Array | null)[]>();
-    const geometries = operation ? resultsOf(run, rows, operation) : listGeometries(rows);
+    const batches = new Map<DissolveGroup, (Uint8Array | null)[]>();
+    const geometries = operation ? listResults(run, rows, operation) : listGeometries(rows);
     for (const [i, row] of rows.entries()) {
       const geometry = geometries[i];
       if (geometry === undefined) continue;
@@ -91,7 +91,7 @@ async function groupsOf(
 }
 
 /** Undefined where there is none: the fault is told. */
-function resultsOf(run: ProcessRun, rows: readonly FeatureRow[], operation: GeometryOperation) {
+function listResults(run: ProcessRun, rows: readonly FeatureRow[], operation: GeometryOperation) {
   const { crs } = run.task.input.source;
   const results = processGeometries(listGeometries(rows), operation, { crs, target: crs, srsId: 0 });
   return results.map((result, i) => run.take(result, rows[i]!.id));

@@ -43,12 +43,12 @@ async function fill(
   table: FeatureTable,
 ): Promise<void> {
   const { crs } = left.source;
-  const sideOf = (rows: readonly FeatureRow[]) => ({ blobs: listGeometries(rows), crs });
+  const buildSide = (rows: readonly FeatureRow[]) => ({ blobs: listGeometries(rows), crs });
   for await (const batch of run.rows(left)) {
     for (let start = 0; start < batch.length; start += STEP) {
       const rows = batch.slice(start, start + STEP);
       for await (const targets of run.rows(right)) {
-        const distances = distanceMatrix(sideOf(rows), sideOf(targets), measure.ground);
+        const distances = distanceMatrix(buildSide(rows), buildSide(targets), measure.ground);
         for (const [i, distance] of distances.entries()) {
           const row = rows[Math.floor(i / targets.length)]!;
           const target = targets[i % targets.length]!;

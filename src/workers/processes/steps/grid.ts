@@ -13,7 +13,7 @@ type GridProcess = Extract<FeatureProcess, { kind: 'grid' }>;
 /** The cells of a grid that share area with the box around all features. */
 export async function createGridCells(run: ProcessRun, { shape, side }: GridProcess): Promise<number> {
   const { input, output } = run.task;
-  const box = await extentOf(run);
+  const box = await findExtent(run);
   const grid = getCellGrid(shape);
   const table = FeatureTable.create(output, input.source.crs, [
     { name: 'cellId', type: 'string' },
@@ -33,7 +33,7 @@ export async function createGridCells(run: ProcessRun, { shape, side }: GridProc
 
 const LOOK_EVERY = 1000;
 
-async function extentOf(run: ProcessRun): Promise<Box | undefined> {
+async function findExtent(run: ProcessRun): Promise<Box | undefined> {
   const { input } = run.task;
   const { crs } = input.source;
   let extent: Box | undefined;

@@ -18,7 +18,7 @@ const BATCH = 1000;
 /** A feature for each H3 cell that holds centroids, in the order of the index, with their number and statistics. */
 export async function h3Aggregate(run: ProcessRun, { resolution, statistics }: H3): Promise<number> {
   const { input, output } = run.task;
-  const groups = await groupsOf(run, { resolution, statistics });
+  const groups = await loadGroups(run, { resolution, statistics });
   const table = FeatureTable.create(output, 'OGC:CRS84', [
     { name: 'h3', type: 'string' },
     { name: 'featureCount', type: 'integer' },
@@ -42,7 +42,7 @@ export async function h3Aggregate(run: ProcessRun, { resolution, statistics }: H
   }
 }
 
-async function groupsOf(
+async function loadGroups(
   run: ProcessRun,
   { resolution, statistics }: Pick<H3, 'resolution' | 'statistics'>,
 ): Promise<Map<bigint, StatisticsGroup>> {

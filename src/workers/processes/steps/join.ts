@@ -2,7 +2,7 @@ import type { FeatureRow } from '../../../core/features/features.js';
 import type { Box } from '../../../core/geometry/box.js';
 import type { FeatureProcess, ProcessFeatures } from '../../../core/processes/feature-processes.js';
 import { PROCESS_LIMITS } from '../../../core/processes/limits.js';
-import { type Joined, JoinIndex } from '../../../native/analytics.js';
+import { JoinIndex, type JoinPairs } from '../../../native/analytics.js';
 import { NearestIndex } from '../../../native/proximity.js';
 import { StatisticsGroup } from '../../features/analytics/statistics.js';
 import { indexOver, type Layer } from '../layers.js';
@@ -27,15 +27,15 @@ export function countAttributes({ countName, statistics }: Join, { source }: Pro
 }
 
 async function fill(run: ProcessRun, join: Join, { left, right }: Sides, table: FeatureTable): Promise<void> {
-  const summary = summaryOf(join, right);
+  const summary = buildSummary(join, right);
   const nothing = new Array(right.attributes.length).fill(null);
-  const search = searchOf(join, left.crs);
+  const search = readSearch(join, left.crs);
   const reach = join.predicate === 'dwithin' ? join.reach! : undefined;
   const windows = (box: Box) => (reach ? boxesAround(box, right.crs, reach) : [box]);
   /** Those beyond the first of each feature, as a database can count them. */
   let pairs = 0;
   for await (const rows of left.rows()) {
-    for (const matches of matchesOf(run, rows, await right.near(rows, windows), search)) {
+    for (const matches of listMatches(run, rows, await right.near(rows, windows), search)) {
       for (const { row, partners } of matches) {
         if (partners.length === 0 && join.innerOnly) continue;
         if (join.mode === 'count') {
@@ -53,7 +53,7 @@ async function fill(run: ProcessRun, join: Join, { left, right }: Sides, table: 
 }
 
 /** The number of rows, and their statistics. */
-function summaryOf(
+function buildSummary(
   { statistics }: Join,
   { attributes }: Layer,
 ): (rows: readonly FeatureRow[]) => TableValue[] {
@@ -74,10 +74,10 @@ interface Match {
 }
 
 /** Pairs of the first rows, up to the one that reaches the bound. */
-type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => Joined;
+type Search = (rows: readonly FeatureRow[], near: readonly FeatureRow[], maxPairs: number) => JoinPairs;
 
 /** What each row meets, a part of the rows at a time. */
-function* matchesOf(
+function* listMatches(
   run: ProcessRun,
   rows: readonly FeatureRow[],
   near: readonly FeatureRow[],
@@ -96,7 +96,7 @@ function* matchesOf(
 
 const ANY_COUNT = 4_294_967_295;
 
-function searchOf({ predicate, reach, mode }: Join, crs: string): Search {
+function readSearch({ predicate, reach, mode }: Join, crs: string): Search {
   if (predicate !== 'dwithin') {
     const indexOf = indexOver((blobs) => new JoinIndex(predicate, { left: crs, right: crs }).add(blobs));
     return (rows, near, maxPairs) => indexOf(near).match(listGeometries(rows), maxPairs);

@@ -22,7 +22,7 @@ export function boxesAround(box: Box, crs: string, { distance, ground }: Reach):
     : [withMargins(box, distance, distance)];
 }
 
-function neighboursOf(
+function listNeighbours(
   rows: readonly FeatureRow[],
   near: readonly FeatureRow[],
   { pairs, distances }: Neighbours,
@@ -59,7 +59,7 @@ export class NearestAmong implements NearestFeatures {
   }
 
   async neighbours(rows: readonly FeatureRow[]): Promise<Neighbour[][]> {
-    return neighboursOf(rows, this.others.all, this.#index.search(listGeometries(rows), this.query));
+    return listNeighbours(rows, this.others.all, this.#index.search(listGeometries(rows), this.query));
   }
 }
 
@@ -139,7 +139,7 @@ export class NearestWindows implements NearestFeatures {
     let part: FeatureRow[] = [];
     const look = () => {
       const index = new NearestIndex(others.source.crs, query.ground).add(listGeometries(part));
-      const nearest = neighboursOf(rows, part, index.search(listGeometries(rows), query));
+      const nearest = listNeighbours(rows, part, index.search(listGeometries(rows), query));
       neighbours = neighbours.map((near, i) => nearer(near, nearest[i]!, query.count));
       read += part.length;
       part = [];

@@ -82,7 +82,7 @@ async function intersect(
   let count = 0;
   for await (const all of left.rows()) {
     const near = await right.near(all);
-    for (const { rows, pairs, pieces } of piecesOf(run, all, indexOf(near), table.srsId)) {
+    for (const { rows, pairs, pieces } of listPieces(run, all, indexOf(near), table.srsId)) {
       const shares = measure && computeShares({ rows, near, pairs, pieces }, left.crs, measure);
       pieces.forEach((piece, i) => {
         const [a, b] = [rows[pairs[2 * i]!]!, near[pairs[2 * i + 1]!]!];
@@ -96,7 +96,7 @@ async function intersect(
 }
 
 /** What rows share with those of an index, a part of the rows at a time. */
-function* piecesOf(run: ProcessRun, rows: readonly FeatureRow[], index: OverlayIndex, srsId: number) {
+function* listPieces(run: ProcessRun, rows: readonly FeatureRow[], index: OverlayIndex, srsId: number) {
   const bounds = { maxPairs: PROCESS_LIMITS.processPieces, maxBytes: PROCESS_LIMITS.processHeldBytes };
   for (let start = 0; start < rows.length; ) {
     run.cancellation?.check();

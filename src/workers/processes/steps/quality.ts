@@ -39,7 +39,7 @@ export async function reportQuality(run: ProcessRun, { extent }: Quality): Promi
   try {
     for await (const rows of run.rows(input)) {
       features += rows.length;
-      for (const finding of findingsOf(rows, run, table, keys, extent)) report(finding);
+      for (const finding of listFindings(rows, run, table, keys, extent)) report(finding);
       for (const { values } of rows) {
         for (const [i, value] of values.entries()) if (value === null) nulls[i]!++;
       }
@@ -54,7 +54,7 @@ export async function reportQuality(run: ProcessRun, { extent }: Quality): Promi
   }
 }
 
-function* findingsOf(
+function* listFindings(
   rows: readonly FeatureRow[],
   run: ProcessRun,
   { crs, srsId }: FeatureTable,

@@ -5,10 +5,10 @@ import type { Attribute } from '../table.js';
 
 /** The attributes that statistics over fields of a source become. */
 export function statisticAttributes(source: VectorSource, statistics: readonly Statistic[]): Attribute[] {
-  return statistics.map((statistic) => ({ name: statistic.name, type: typeOf(source, statistic) }));
+  return statistics.map((statistic) => ({ name: statistic.name, type: buildType(source, statistic) }));
 }
 
-function typeOf(source: VectorSource, { field, type }: Statistic): FieldType {
+function buildType(source: VectorSource, { field, type }: Statistic): FieldType {
   const { type: fieldType } = findField(source, field)!;
   if (type === 'count') return 'integer';
   if (type === 'min' || type === 'max') return fieldType;

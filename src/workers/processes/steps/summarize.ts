@@ -21,14 +21,14 @@ interface Summary {
 /** A feature without geometry for each group of equal values, in the order of their first features. */
 export async function summarizeFeatures(run: ProcessRun, process: Summarize): Promise<number> {
   const { source } = run.task.input;
-  const groups = await groupsOf(run, process);
+  const groups = await loadGroups(run, process);
   const table = FeatureTable.create(
     run.task.output,
     source.crs,
     distinct(summaryAttributes(source, process)),
   );
   try {
-    for (const summary of groups.all()) table.add(null, rowOf(summary, process));
+    for (const summary of groups.all()) table.add(null, buildRow(summary, process));
     return table.finish();
   } finally {
     table.abandon();
@@ -44,7 +44,7 @@ export function summaryAttributes(source: VectorSource, process: Summarize): Att
   ];
 }
 
-async function groupsOf(
+async function loadGroups(
   run: ProcessRun,
   { by, statistics, percentiles }: Summarize,
 ): Promise<ValueGroups<Summary>> {
@@ -56,7 +56,8 @@ async function groupsOf(
     for (const { values } of rows) {
       const own = by.map((name) => values[place.get(name)!]!);
       const group = groups.of(own, () => ({
-        ...{ values: own, statistics: new StatisticsGroup(statistics) },
+        values: own,
+        statistics: new StatisticsGroup(statistics),
         numbers: percentiles.map(() => []),
       }));
       group.statistics.add((field) => values[place.get(field)!]!);
@@ -76,7 +77,7 @@ async function groupsOf(
   return groups;
 }
 
-function rowOf({ values, statistics, numbers }: Summary, process: Summarize): TableValue[] {
+function buildRow({ values, statistics, numbers }: Summary, process: Summarize): TableValue[] {
   const properties = statistics.properties();
   return [
     ...values,

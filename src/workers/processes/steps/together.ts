@@ -23,14 +23,14 @@ export async function processTogether(run: ProcessRun, { operation }: Together):
   }
   const table = FeatureTable.create(output, input.source.crs, []);
   try {
-    for (const part of resultOf(blobs, operation, table.srsId)) table.add(part, []);
+    for (const part of buildResult(blobs, operation, table.srsId)) table.add(part, []);
     return table.finish();
   } finally {
     table.abandon();
   }
 }
 
-function resultOf(
+function buildResult(
   blobs: readonly (Uint8Array | null)[],
   operation: Together['operation'],
   srsId: number,

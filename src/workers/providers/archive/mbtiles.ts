@@ -22,7 +22,7 @@ import {
   validBounds,
   vectorFormat,
   vectorLayers,
-} from './stored.js';
+} from './archive-tile.js';
 
 type Db = Database.Database;
 
@@ -67,9 +67,9 @@ export function inspectMBTiles(path: string, within: Within = (_db, work) => wor
 type Within = <T>(db: Db, work: () => T) => T;
 
 function describe(path: string, db: Db): ArchiveInfo {
-  const metadata = metadataOf(db);
-  const format = formatOf(db, metadata.get('format'));
-  const { minZoom, maxZoom } = zoomsOf(db, metadata);
+  const metadata = buildMetadata(db);
+  const format = buildFormat(db, metadata.get('format'));
+  const { minZoom, maxZoom } = buildZooms(db, metadata);
   const bounds = validBounds((metadata.get('bounds') ?? '').split(',').map(Number));
   return {
     path,
@@ -141,14 +141,14 @@ function lookupSql(db: Db): string {
   return `SELECT ${CELL} FROM temp.addresses a JOIN tiles t ON t.rowid = a.tile WHERE a.z = ? AND a.x = ? AND a.y = ?`;
 }
 
-function metadataOf(db: Db): Map<string, string> {
+function buildMetadata(db: Db): Map<string, string> {
   const sql = `SELECT name, value FROM metadata
     WHERE typeof(name) = 'text' AND length(value) <= ${MAX_METADATA_BYTES} LIMIT ${MAX_METADATA}`;
   const rows = db.prepare(sql).all() as { name: string; value: unknown }[];
   return new Map(rows.map(({ name, value }) => [name.toLowerCase(), String(value)]));
 }
 
-function formatOf(db: Db, named: string | undefined): ArchiveFormat {
+function buildFormat(db: Db, named: string | undefined): ArchiveFormat {
   if (!db.prepare('SELECT 1 FROM tiles LIMIT 1').get()) throw unsupported('it has no tiles');
   const stated = named === undefined ? undefined : FORMATS[named.trim().toLowerCase()];
   const found = formatOfTiles(db);
@@ -172,7 +172,7 @@ function formatOfTiles(db: Db): ArchiveFormat | undefined {
   return undefined;
 }
 
-function zoomsOf(db: Db, metadata: Map<string, string>): { minZoom: number; maxZoom: number } {
+function buildZooms(db: Db, metadata: Map<string, string>): { minZoom: number; maxZoom: number } {
   const stated = (name: string) => {
     const value = metadata.get(name)?.trim() ?? '';
     return /^\d{1,2}$/.test(value) ? Number(value) : undefined;

@@ -1,4 +1,4 @@
-import { createArchiveFailure } from './stored.js';
+import { createArchiveFailure } from './archive-tile.js';
 
 /** A directory of a PMTiles archive (version 3, 4.2), columns side by side. */
 export class Directory {

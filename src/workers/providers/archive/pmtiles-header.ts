@@ -1,7 +1,7 @@
 import type { ContentCoding } from '../../../core/http/content-coding.js';
 import { LIMITS } from '../../../core/kit/limits.js';
 import type { ArchiveFormat } from '../../../core/tiles/archives.js';
-import { createArchiveFailure, unsupported } from './stored.js';
+import { createArchiveFailure, unsupported } from './archive-tile.js';
 
 /** The header and the root directory lie in this much of the beginning (PMTiles 3). */
 export const PMTILES_HEAD_BYTES = 16_384;
@@ -53,9 +53,9 @@ export function readHeader(head: Uint8Array, size: number | undefined): PMTilesH
     metadata: section(24),
     leaves: section(40),
     tiles: section(56),
-    internalCoding: codingOf(head[97]!, 'directories'),
-    tileCoding: codingOf(head[98]!, 'tiles'),
-    format: formatOf(head[99]!),
+    internalCoding: chooseCoding(head[97]!, 'directories'),
+    tileCoding: chooseCoding(head[98]!, 'tiles'),
+    format: buildFormat(head[99]!),
     minZoom: head[100]!,
     maxZoom: Math.min(head[101]!, LIMITS.tileZoom),
     bounds: [degrees(102), degrees(106), degrees(110), degrees(114)] satisfies PMTilesHeader['bounds'],
@@ -64,13 +64,13 @@ export function readHeader(head: Uint8Array, size: number | undefined): PMTilesH
   return header;
 }
 
-function codingOf(compression: number, what: string): ContentCoding {
+function chooseCoding(compression: number, what: string): ContentCoding {
   const coding = CODINGS[compression];
   if (!coding) throw unsupported(`${what} are compressed in a way that it does not tell, ${compression}`);
   return coding;
 }
 
-function formatOf(type: number): ArchiveFormat {
+function buildFormat(type: number): ArchiveFormat {
   const format = FORMATS[type];
   if (!format) throw unsupported(`tiles of type ${TYPE_NAMES[type] ?? type} are not known`);
   return format;

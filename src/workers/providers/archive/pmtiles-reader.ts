@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { pmtilesId } from '../../../core/values/hilbert.js';
+import { createArchiveFailure, inflateStored, MAX_TILE_BYTES, unsupported } from './archive-tile.js';
 import { Directory } from './pmtiles-directory.js';
 import {
   isSectionWithin,
@@ -8,7 +9,6 @@ import {
   readHeader,
   type Section,
 } from './pmtiles-header.js';
-import { createArchiveFailure, inflateStored, MAX_TILE_BYTES, unsupported } from './stored.js';
 
 /** Bytes of an archive, from wherever they come. Rejects with `TaskFailure`. */
 export interface ByteSource {

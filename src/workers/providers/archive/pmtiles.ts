@@ -3,9 +3,6 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import { isRemote } from '../../../core/sources/sources.js';
 import type { ArchiveInfo, ArchiveTile, ArchiveTileAddress } from '../../../core/tiles/archives.js';
 import { keptOpen } from '../kept-open.js';
-import type { Section } from './pmtiles-header.js';
-import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';
-import { withRemote } from './remote.js';
 import {
   createArchiveFailure,
   KEEP_OPEN,
@@ -15,7 +12,10 @@ import {
   tileRangeBounds,
   validBounds,
   vectorLayers,
-} from './stored.js';
+} from './archive-tile.js';
+import type { Section } from './pmtiles-header.js';
+import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';
+import { withRemote } from './remote.js';
 
 /** Byte ranges of a file. */
 class FileSource implements ByteSource {
@@ -58,8 +58,8 @@ const opened = keptOpen<OpenFile>(
 /** Header and metadata of an archive (PMTiles version 3): a file, or a URL within the allow-list. */
 export async function inspectPMTiles(path: string): Promise<ArchiveInfo> {
   if (isRemote(path))
-    return withRemote(path, async (reader, revision) => ({ ...(await infoOf(path, reader)), revision }));
-  return guarded(async () => infoOf(path, await fileReader(path)));
+    return withRemote(path, async (reader, revision) => ({ ...(await loadInfo(path, reader)), revision }));
+  return guarded(async () => loadInfo(path, await fileReader(path)));
 }
 
 /** Gives tiles as they are stored; length 0 where there is none. */
@@ -90,7 +90,7 @@ async function fileReader(path: string): Promise<PMTilesReader> {
   return file.reader;
 }
 
-async function infoOf(path: string, reader: PMTilesReader): Promise<ArchiveInfo> {
+async function loadInfo(path: string, reader: PMTilesReader): Promise<ArchiveInfo> {
   const { format, minZoom, maxZoom, bounds } = reader.header;
   const metadata = await reader.metadata();
   return {

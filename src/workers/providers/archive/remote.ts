@@ -1,4 +1,4 @@
-import { AllowedHosts, refused } from '../../storage/remote/allowed.js';
+import { AllowedHosts, refused } from '../../storage/remote/allowed-hosts.js';
 import { readRange } from '../../storage/remote/range.js';
 import type { Section } from './pmtiles-header.js';
 import { type ByteSource, PMTilesReader } from './pmtiles-reader.js';
@@ -11,7 +11,7 @@ export function allowHosts(entries: readonly string[]): void {
 }
 
 /** The archive is not what it was when its directory was read. */
-class Changed extends Error {}
+class StaleArchive extends Error {}
 
 /** Ranges of one state of a remote file. */
 class RemoteSource implements ByteSource {
@@ -24,7 +24,7 @@ class RemoteSource implements ByteSource {
     const { data, size, revision } = await readRange(this.url, section, allowed);
     this.revision ??= revision;
     this.size ??= size;
-    if (revision !== this.revision || size !== this.size) throw new Changed();
+    if (revision !== this.revision || size !== this.size) throw new StaleArchive();
     return data;
   }
 }
@@ -39,19 +39,19 @@ export async function withRemote<T>(
   read: (reader: PMTilesReader, revision: string) => Promise<T>,
 ): Promise<T> {
   for (let again = true; ; again = false) {
-    const opening = readerOf(url);
+    const opening = readReader(url);
     try {
       const reader = await opening;
       return await read(reader, (reader.source as RemoteSource).revision!);
     } catch (error) {
-      if (!(error instanceof Changed)) throw error;
+      if (!(error instanceof StaleArchive)) throw error;
       if (readers.get(url) === opening) readers.delete(url);
       if (!again) throw refused('it changes while it is read');
     }
   }
 }
 
-function readerOf(url: string): Promise<PMTilesReader> {
+function readReader(url: string): Promise<PMTilesReader> {
   const reader = readers.get(url);
   if (reader) return reader;
   const opening = PMTilesReader.open(new RemoteSource(url));

@@ -67,11 +67,13 @@ export function keepOverviewsIn(path: string | undefined): void {
 /** Where the overview of a source lies: named by the source, and by the version of its collection. */
 export function overviewPath(source: VectorSource, version: string): string | undefined {
   if (folder === undefined) return undefined;
-  const name = hashOf(JSON.stringify([formatSourceLocation(source), source.table, source.geometryColumn]));
-  return join(folder, `${name}-${hashOf(version)}.overview`);
+  const name = computeHash(
+    JSON.stringify([formatSourceLocation(source), source.table, source.geometryColumn]),
+  );
+  return join(folder, `${name}-${computeHash(version)}.overview`);
 }
 
-const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 24);
+const computeHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 24);
 
 /** Overviews whose description is remembered, per thread. */
 const KEPT = 1000;

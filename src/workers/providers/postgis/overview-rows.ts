@@ -50,7 +50,7 @@ export function postgisRows(asked: PostgisSource): OverviewRows {
       db.exec('DROP TABLE staging.staged; DETACH staging');
     },
     changes: (since) => ask((connection) => changes(source, connection, since)),
-    fidOf: (id) => (source.idType === 'integer' ? BigInt(id) : hashOf(id)),
+    fidOf: (id) => (source.idType === 'integer' ? BigInt(id) : computeHash(id)),
   };
 }
 
@@ -76,7 +76,7 @@ async function copy(
   );
   const insertAll = db.transaction((rows: PgValue[][]) => {
     for (const [key, geometry, ...values] of rows) {
-      const fid = typeof key === 'string' ? hashOf(key) : key;
+      const fid = typeof key === 'string' ? computeHash(key) : key;
       insert.run(
         fid,
         geometry,
@@ -97,11 +97,11 @@ async function copy(
 /** The condition that a row has one of the keys; served by the key's index. */
 function isOneOf(source: PostgisSource, ids: readonly string[], params: SqlParams): string {
   const types = { integer: 'int8[]', uuid: 'uuid[]', string: 'text[]' };
-  return `${column(source.idColumn)} = ANY(${params.add(arrayOf(ids), types[source.idType])})`;
+  return `${column(source.idColumn)} = ANY(${params.add(formatArray(ids), types[source.idType])})`;
 }
 
 /** An array as PostgreSQL reads it from text. */
-function arrayOf(ids: readonly string[]): string {
+function formatArray(ids: readonly string[]): string {
   return `{${ids.map((id) => `"${id.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 
@@ -126,7 +126,7 @@ async function changes(
 }
 
 /** A negative number of 52 bits for a key that is text: tiles carry no negative ids. */
-function hashOf(key: string): number {
+function computeHash(key: string): number {
   let [a, b] = [0x811c9dc5, 0x9e3779b9];
   for (let i = 0; i < key.length; i++) {
     const code = key.charCodeAt(i);

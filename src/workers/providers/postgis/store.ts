@@ -10,7 +10,7 @@ import { extent } from './queries/extent.js';
 import { groupCount, groups } from './queries/groups.js';
 import { count, item, items } from './queries/items.js';
 import { losses } from './queries/losses.js';
-import { occupied } from './queries/occupied.js';
+import { occupied } from './queries/occupancy.js';
 import { rows } from './queries/rows.js';
 import { top } from './queries/top.js';
 import { tileLayer } from './tile.js';

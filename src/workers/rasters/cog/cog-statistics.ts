@@ -19,7 +19,7 @@ export async function setStatistics(view: Dataset, cancellation: Cancellation): 
   for (let number = 1; number <= view.bands.count(); number++) {
     const band = view.bands.get(number);
     if (band.dataType?.startsWith('C')) continue;
-    const moments = await momentsOf(band, cancellation);
+    const moments = await loadMoments(band, cancellation);
     const statistics = moments.statistics();
     if (!statistics) continue;
     const { x, y } = band.size;
@@ -30,7 +30,7 @@ export async function setStatistics(view: Dataset, cancellation: Cancellation): 
   }
 }
 
-async function momentsOf(band: RasterBand, cancellation: Cancellation): Promise<Moments> {
+async function loadMoments(band: RasterBand, cancellation: Cancellation): Promise<Moments> {
   const moments = new Moments();
   const mask = (band.getMaskFlags() & ALL_VALID) === 0 ? band.getMaskBand() : null;
   const { x: width, y: height } = band.size;

@@ -51,7 +51,8 @@ export async function writeGeoTiff(
   const method = task.resampling ?? defaultResampling(bands);
   const inMemory = bytes <= MEMORY_BYTES;
   const plan = {
-    ...{ method, isPlain: inMemory && isPlain(reading) },
+    method,
+    isPlain: inMemory && isPlain(reading),
     isMosaic: task.source.kind === 'mosaic',
   };
   if (plan.isPlain && isOnPixels(grid)) {

@@ -17,13 +17,13 @@ const TOLERANCE = 1.01;
 /** The coarsest level that is not coarser than so many pixels of the raster to one of the window. */
 export function levelFor(dataset: Dataset, shrink: number): RasterLevel {
   let best: RasterLevel = { factor: 1 };
-  for (const level of levelsOf(dataset))
+  for (const level of listLevels(dataset))
     if (level.factor <= shrink * TOLERANCE && level.factor > best.factor) best = level;
   return best;
 }
 
 /** Overviews that all bands have: GDAL makes a dataset of those alone. */
-function levelsOf(dataset: Dataset): RasterLevel[] {
+function listLevels(dataset: Dataset): RasterLevel[] {
   let levels = byDataset.get(dataset);
   if (!levels) byDataset.set(dataset, (levels = readLevels(dataset)));
   return levels;

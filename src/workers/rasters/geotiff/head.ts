@@ -24,7 +24,7 @@ interface Entry extends Omit<TiffField, 'values'> {
 
 /** Header, `note` and all directories, in this order; what they point to follows them. */
 export function tiffHead(directories: readonly TiffField[][], note: string): Uint8Array {
-  const sorted = directories.map((fields) => fields.map(entryOf).sort((a, b) => a.tag - b.tag));
+  const sorted = directories.map((fields) => fields.map(buildEntry).sort((a, b) => a.tag - b.tag));
   const length = sorted.reduce(
     (sum, entries) => sum + directoryBytes(entries),
     even(HEADER_BYTES + note.length),
@@ -43,7 +43,7 @@ export function tiffHead(directories: readonly TiffField[][], note: string): Uin
   return head;
 }
 
-function entryOf(field: TiffField): Entry {
+function buildEntry(field: TiffField): Entry {
   const { type, values } = field;
   const numbers = typeof values === 'string' ? Buffer.from(`${values}\0`) : values;
   return { ...field, values: numbers, bytes: numbers.length * TYPES[type][1] };

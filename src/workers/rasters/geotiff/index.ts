@@ -121,7 +121,7 @@ function directory(
   isOverview: boolean,
 ): TiffField[] {
   const { bits, format } = SAMPLE_TYPES[bands[0]!.type!]!;
-  const [photometric, extra] = colorsOf(bands);
+  const [photometric, extra] = buildColors(bands);
   const each = (value: number) => bands.map(() => value);
   const short = (tag: number, ...values: number[]): TiffField => ({ tag, type: 'short', values });
   const long = (tag: number, ...values: number[]): TiffField => ({ tag, type: 'long', values });
@@ -154,7 +154,7 @@ const [UNSPECIFIED, ALPHA] = [0, 2];
 const COLORS = ['Red', 'Green', 'Blue'];
 
 /** PhotometricInterpretation and ExtraSamples. */
-function colorsOf(bands: readonly BandTraits[]): [photometric: number, extra: number[]] {
+function buildColors(bands: readonly BandTraits[]): [photometric: number, extra: number[]] {
   const isRgb = COLORS.every((color, index) => bands[index]?.interpretation === color);
   const extra = bands.slice(isRgb ? COLORS.length : 1);
   const kinds = extra.map(({ interpretation }) => (interpretation === 'Alpha' ? ALPHA : UNSPECIFIED));
@@ -163,7 +163,7 @@ function colorsOf(bands: readonly BandTraits[]): [photometric: number, extra: nu
 
 const SAYS_NOTHING = ['Undefined', 'Gray'];
 
-/** What readers take a band for, going by `colorsOf`. */
+/** What readers take a band for, going by `buildColors`. */
 function interpretationAt(index: number, photometric: number, extra: readonly number[]): string {
   const colors = photometric === RGB ? COLORS : ['Gray'];
   return colors[index] ?? (extra[index - colors.length] === ALPHA ? 'Alpha' : 'Undefined');
@@ -180,7 +180,7 @@ function placeFields({ origin: [x, y], pixel: [dx, dy], traits }: GeoTiffImage):
 
 /** GDAL's metadata: what the raster and its bands carry, and statistics of the values. */
 function metadataField({ traits, bands, width, height }: GeoTiffImage, { statistics }: TiffTiles): TiffField {
-  const [photometric, extra] = colorsOf(bands);
+  const [photometric, extra] = buildColors(bands);
   const items = bands.map((band, index) => {
     const { interpretation } = band;
     const isTold =

@@ -29,7 +29,7 @@ export async function cutTiles(image: CutImage): Promise<ImageTile[]> {
   const [columns, rows] = [width / tileWidth, height / tileHeight];
   if (!Number.isInteger(columns) || !Number.isInteger(rows) || columns * rows > MAX_TILES)
     throw new TaskFailure('invalid-input', 'The image is not a whole number of tiles.');
-  const pixels = pixelsOf(image.rgba);
+  const pixels = readPixels(image.rgba);
   return Promise.all(
     Array.from({ length: rows * columns }, (_, i) => {
       const x = (i % columns) * tileWidth;
@@ -66,7 +66,7 @@ function onlyColor(
 }
 
 /** Whole pixels need an address that four divides. */
-function pixelsOf(rgba: Uint8Array): Uint32Array {
+function readPixels(rgba: Uint8Array): Uint32Array {
   const aligned = rgba.byteOffset % 4 === 0 ? rgba : rgba.slice();
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength >> 2);
 }

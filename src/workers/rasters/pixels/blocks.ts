@@ -26,7 +26,8 @@ export interface BandShape {
 }
 
 export const FLOAT_BANDS: Omit<BandShape, 'count'> = {
-  ...{ type: 'Float32', nodata: FLOAT_NODATA },
+  type: 'Float32',
+  nodata: FLOAT_NODATA,
   overviews: 'AVERAGE',
 };
 
@@ -50,7 +51,9 @@ export const getRasterShape = ({
   geoTransform,
   srs,
 }: Dataset): RasterShape => ({
-  ...{ width, height, srs },
+  width,
+  height,
+  srs,
   geoTransform: geoTransform as GeoTransform,
 });
 

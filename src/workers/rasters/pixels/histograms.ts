@@ -25,13 +25,13 @@ export function histograms(task: HistogramTask, cancellation: Cancellation): Pro
     task.source,
     async (handle) => {
       const numbers = checkedBands(task.bands, handle.dataset.bands.count());
-      return { bands: await countsOf(handle, numbers, task.area, cancellation) };
+      return { bands: await listCounts(handle, numbers, task.area, cancellation) };
     },
     task.at,
   );
 }
 
-async function countsOf(
+async function listCounts(
   handle: RasterHandle,
   numbers: readonly number[],
   area: HistogramArea | undefined,
@@ -44,7 +44,7 @@ async function countsOf(
     const noData = band.noDataValue;
     const samples = (await readBandSamples(band)).map((sample) => sample.filter((value) => value !== noData));
     cancellation.check();
-    counts.push(histogramOf(samples, band.dataType));
+    counts.push(findHistogram(samples, band.dataType));
   }
   return counts;
 }
@@ -71,7 +71,7 @@ async function countsWithin(
       const band = view.dataset.bands.get(number);
       const values = await validValues(band, grid, mask);
       cancellation.check();
-      counts.push(histogramOf([values], band.dataType));
+      counts.push(findHistogram([values], band.dataType));
     }
     return counts;
   } finally {
@@ -97,7 +97,7 @@ async function validValues(
 }
 
 /** Bins as GDAL lays them: one for each value of a byte, else with the extremes in the middle of the outermost. */
-function histogramOf(samples: readonly Float64Array[], type: string | null): BandHistogram | null {
+function findHistogram(samples: readonly Float64Array[], type: string | null): BandHistogram | null {
   const moments = new Moments();
   for (const sample of samples) for (const value of sample) moments.add(value);
   const statistics = moments.statistics();

@@ -32,16 +32,16 @@ export async function writeLerc(
       `The values have ${bytes} bytes; at most ${task.maxBytes} are allowed.`,
     );
   await computeCoverageGrid(task, area, view);
-  const pixels = await windowOf(task, view, bands, area);
+  const pixels = await loadWindow(task, view, bands, area);
   try {
-    const values = await Promise.all(bands.map((_, i) => valuesOf(pixels, i + 1, bands.length)));
+    const values = await Promise.all(bands.map((_, i) => loadValues(pixels, i + 1, bands.length)));
     cancellation.check();
     const isMasked = task.lercVersion === 1 || values.some(({ isWhole }) => !isWhole);
     const isValid = (_: number, i: number) => values.every((band) => band.isValid(band.values[i]!, i));
     const blobs: Buffer[] = [];
     for (const band of values)
       blobs.push(
-        await blobOf(isMasked ? asFloats({ ...band, isValid }) : band, size, {
+        await loadBlob(isMasked ? asFloats({ ...band, isValid }) : band, size, {
           isMasked,
           tolerance: task.tolerance ?? 0,
         }),
@@ -61,12 +61,14 @@ interface Values {
 }
 
 const asFloats = ({ values, isValid, isWhole }: Values): Values => ({
-  ...{ type: 'Float32', isValid, isWhole },
+  type: 'Float32',
+  isValid,
+  isWhole,
   values: Float32Array.from(values, (value, i) => (isValid(value, i) ? value : NO_DATA)),
 });
 
 /** In memory; where bands have no nodata value, an alpha band behind them tells what is valid. */
-async function windowOf(
+async function loadWindow(
   { bbox, size, resampling }: CoverageTask,
   view: Dataset,
   bands: readonly BandTraits[],
@@ -95,7 +97,7 @@ async function windowOf(
  * The data file of a tiled MRF of one tile is that tile. GDAL 3.6 writes masks of LERC1 alone, whose values have 32 bits,
  * so that nothing else is told of what has none.
  */
-async function blobOf(
+async function loadBlob(
   { type, values }: Values,
   [width, height]: readonly [number, number],
   { isMasked, tolerance }: { isMasked: boolean; tolerance: number },
@@ -146,14 +148,14 @@ function discard(path: string): void {
   }
 }
 
-async function valuesOf(pixels: Dataset, number: number, count: number): Promise<Values> {
+async function loadValues(pixels: Dataset, number: number, count: number): Promise<Values> {
   const { x: width, y: height } = pixels.rasterSize;
   const band = pixels.bands.get(number);
   const type = band.dataType ?? '';
   if (!TYPES.includes(type))
     throw new TaskFailure('invalid-input', `LERC has no values of the type ${type}.`);
   const values = (await band.pixels.readAsync(0, 0, width, height)) as Float64Array;
-  const alpha = await alphaOf(pixels, count);
+  const alpha = await loadAlpha(pixels, count);
   const noData = band.noDataValue;
   const isValid = (value: number, i: number) =>
     alpha?.[i] !== 0 && value !== noData && Number.isFinite(value);
@@ -161,7 +163,7 @@ async function valuesOf(pixels: Dataset, number: number, count: number): Promise
 }
 
 /** The alpha band behind the bands, or among them; undefined where there is none. */
-async function alphaOf(pixels: Dataset, count: number): Promise<ArrayLike<number> | undefined> {
+async function loadAlpha(pixels: Dataset, count: number): Promise<ArrayLike<number> | undefined> {
   const { x: width, y: height } = pixels.rasterSize;
   const last = pixels.bands.get(pixels.bands.count());
   if (pixels.bands.count() === count && last.colorInterpretation !== 'Alpha') return undefined;

@@ -44,7 +44,8 @@ export async function chooseRequestedRendering(
   const layers = expressions ?? (bands ?? (await usualBands(handle, look))).map((band) => ({ band }));
   const ranges = await Promise.all(
     layers.map(
-      (expression, i) => stretchOf(rescale?.[i] ?? rescale?.[0]) ?? rangeOf(handle, expression, stretches),
+      (expression, i) =>
+        findStretch(rescale?.[i] ?? rescale?.[0]) ?? loadRange(handle, expression, stretches),
     ),
   );
   const channels = layers.map((expression, i) => {
@@ -63,17 +64,17 @@ export async function chooseRequestedRendering(
   };
 }
 
-const stretchOf = (pair: readonly [number, number] | undefined): Stretch | undefined =>
+const findStretch = (pair: readonly [number, number] | undefined): Stretch | undefined =>
   pair && { min: pair[0], max: pair[1] };
 
-async function rangeOf(
+async function loadRange(
   handle: RasterHandle,
   expression: BandExpression,
   ranges: RasterImageTask['ranges'],
 ): Promise<Stretch> {
   if (!('band' in expression)) return cutRange(handle, expression);
   if (hasByteValues(handle.dataset.bands.get(expression.band))) return { min: 0, max: 255 };
-  return stretchOf(ranges?.[expression.band - 1] ?? undefined) ?? cutRange(handle, expression);
+  return findStretch(ranges?.[expression.band - 1] ?? undefined) ?? cutRange(handle, expression);
 }
 
 /** The bands that are shown without a wish; a colour map takes one. */

@@ -39,21 +39,21 @@ export async function chooseRendering(
   if (entries.length === 0)
     throw new TaskFailure('invalid-input', 'The selection holds no band that can be shown.');
   const bands = [...entries.map(({ number }) => number), ...findAlphaBand(handle)];
-  const isBytes = entries.every(({ band }) => band.dataType === 'Byte' && bitsOf(band) === 8);
+  const isBytes = entries.every(({ band }) => band.dataType === 'Byte' && countBits(band) === 8);
   if (isBytes) return { kind: 'bytes', bands, samples };
   const stretches = await Promise.all(
     entries.map(({ number, band }) => {
-      if (hasByteValues(band)) return { min: 0, max: 2 ** bitsOf(band) - 1 };
+      if (hasByteValues(band)) return { min: 0, max: 2 ** countBits(band) - 1 };
       const range = ranges?.[number - 1];
       if (range) return { min: range[0], max: range[1] };
-      return samples === 3 ? cutRange(handle, { band: number }) : stretchOf(handle, number);
+      return samples === 3 ? cutRange(handle, { band: number }) : loadStretch(handle, number);
     }),
   );
   return { kind: 'stretch', bands, samples, stretches };
 }
 
 /** Bits of the values of a band of bytes: images of 1, 2 or 4 bits are white at their greatest value. */
-function bitsOf(band: Pick<RasterBand, 'getMetadata'>): number {
+function countBits(band: Pick<RasterBand, 'getMetadata'>): number {
   const { NBITS: bits } = band.getMetadata('IMAGE_STRUCTURE') as { NBITS?: string };
   return bits === undefined ? 8 : Number(bits);
 }
@@ -91,7 +91,7 @@ function lookupTable(table: ColorTable): Uint8Array {
   return colors;
 }
 
-async function stretchOf(handle: RasterHandle, number: number): Promise<Stretch> {
+async function loadStretch(handle: RasterHandle, number: number): Promise<Stretch> {
   const statistics = await bandStatistics(handle, number);
   if (!statistics) return { min: 0, max: 1 };
   const { min, max } = statistics;

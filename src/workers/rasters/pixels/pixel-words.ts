@@ -4,12 +4,12 @@ export const getPixelWords = ({ buffer, byteOffset, byteLength }: Uint8Array): U
   new Uint32Array(buffer, byteOffset, byteLength / 4);
 
 /** Of the order of bytes of this machine. */
-const wordOf = (...color: number[]): number => getPixelWords(Uint8Array.from(color))[0]!;
+const computeWord = (...color: number[]): number => getPixelWords(Uint8Array.from(color))[0]!;
 
 /** Black. */
-export const OPAQUE = wordOf(0, 0, 0, 255);
+export const OPAQUE = computeWord(0, 0, 0, 255);
 /** Times a shade it is that shade of gray, without alpha. */
-export const GRAY = wordOf(1, 1, 1, 0);
+export const GRAY = computeWord(1, 1, 1, 0);
 
 /** The nearest byte. */
 export const roundToByte = (value: number): number =>

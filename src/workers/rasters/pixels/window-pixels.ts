@@ -55,7 +55,7 @@ export async function windowPixels(
   if (shrink / level.factor > LANE_SHRINK) handle.leaveLane();
   // GDAL would open the overview for each window, and forget its blocks with it.
   const view = await handle.bands(rendering.bands, level.overview);
-  const copy = copyOf(view, rendering, window);
+  const copy = findCopy(view, rendering, window);
   if (copy) return copy;
   const isCovered = takesAll(rendering) && isWindowInside(handle.dataset, source.box) && isValidAllOver(view);
   const options = ['-ovr', 'NONE', ...kernelOptions(source.shrink, level.factor)];
@@ -92,11 +92,11 @@ async function warped(
 }
 
 /** Pixels of the view itself, when each is one of the window: every way of resampling gives them as they are. */
-function copyOf(view: Dataset, rendering: PixelRendering, window: PictureWindow): WindowPixels | undefined {
+function findCopy(view: Dataset, rendering: PixelRendering, window: PictureWindow): WindowPixels | undefined {
   const place = placeOn(view, window);
   if (!place) return undefined;
   const bands = Array.from({ length: sampleCount(rendering) }, (_, index) => view.bands.get(index + 1));
-  const missing = missingOf(view, bands, rendering);
+  const missing = readMissing(view, bands, rendering);
   return missing && { ...missing, bands, ...place, inMemory: false, close() {} };
 }
 
@@ -122,7 +122,7 @@ function placeOn(view: Dataset, { box, crs, width, height }: PictureWindow) {
 const EXACT_AS_FLOATS = new Set(['Byte', 'Int16', 'UInt16', 'Float32']);
 
 /** What says where there is nothing; undefined where only the warper puts that together. */
-function missingOf(
+function readMissing(
   view: Dataset,
   bands: readonly RasterBand[],
   rendering: PixelRendering,

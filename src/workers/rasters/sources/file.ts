@@ -15,10 +15,10 @@ import {
 } from '../../gdal/gdal.js';
 import { looksLikeDegrees } from '../georeference.js';
 import type { DatasetView } from '../pixels/continuous.js';
-import type { Opened, Opening } from './opening.js';
+import type { OpenRaster, RasterOpener } from './opener.js';
 import { createDatasetView, openPlainNumbers, warpByControlPoints } from './readable.js';
 
-export async function fileOpening(source: FileRaster): Promise<Opening> {
+export async function fileOpening(source: FileRaster): Promise<RasterOpener> {
   const { path, table, crs, assumeCrs } = source;
   const stamp = stampText(await plainFile(path)) + (isPicture(path) ? await placeStamp(path) : '');
   const key = [path, table, crs, assumeCrs].filter((part) => part !== undefined).join('\0');
@@ -33,7 +33,7 @@ async function placeStamp(path: string): Promise<string> {
   return stats.map((one) => (one ? ` ${stampText(one)}` : '')).join('');
 }
 
-async function openFile(source: FileRaster): Promise<Opened> {
+async function openFile(source: FileRaster): Promise<OpenRaster> {
   const { path, table } = source;
   const stored = await openRaster(path, table);
   const views: DatasetView[] = [];

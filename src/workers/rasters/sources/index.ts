@@ -2,13 +2,13 @@ import type { RasterPosition, RasterSource } from '../../../core/rasters/rasters
 import { fileOpening } from './file.js';
 import { griddedOpening } from './gridded/open.js';
 import { mosaicOpening } from './mosaic/open.js';
-import type { Opening } from './opening.js';
+import type { RasterOpener } from './opener.js';
 import { postgisOpening } from './postgis.js';
 import { remoteOpening } from './remote/open.js';
 import { stackOpening } from './stack/open.js';
 
 /** How a slice of a source is opened. Fails with `invalid-input`, `source-missing` or `source-unreadable`. */
-export async function createOpening(source: RasterSource, at?: RasterPosition): Promise<Opening> {
+export async function createOpening(source: RasterSource, at?: RasterPosition): Promise<RasterOpener> {
   switch (source.kind) {
     case 'file':
       return fileOpening(source);

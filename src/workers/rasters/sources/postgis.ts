@@ -5,7 +5,7 @@ import { TaskFailure } from '../../../core/errors/failure.js';
 import type { PostgisRaster } from '../../../core/rasters/rasters.js';
 import { gdal } from '../../gdal/gdal.js';
 import { requireShape } from '../../gdal/shape.js';
-import type { Opened, Opening } from './opening.js';
+import type { OpenRaster, RasterOpener } from './opener.js';
 
 /** How long what is open counts as up to date: rows change without a word. */
 const FRESH_MS = 60_000;
@@ -18,11 +18,11 @@ interface Server {
 }
 const servers = new Map<string, Server>();
 
-export async function postgisOpening(source: PostgisRaster): Promise<Opening> {
+export async function postgisOpening(source: PostgisRaster): Promise<RasterOpener> {
   const server = servers.get(source.database) ?? { failures: 0 };
   servers.set(source.database, server);
-  const name = connectionOf(source, server.failures);
-  const origin = createHash('sha1').update(connectionOf(source, 0)).digest('hex');
+  const name = formatConnection(source, server.failures);
+  const origin = createHash('sha1').update(formatConnection(source, 0)).digest('hex');
   const stamp = `${server.failures} ${Math.floor(Date.now() / FRESH_MS)}`;
   return {
     key: origin,
@@ -41,7 +41,7 @@ function unavailable(): TaskFailure {
   return new TaskFailure('store-unavailable', 'The database does not answer, or does not show the raster.');
 }
 
-async function openColumn(name: string, server: Server): Promise<Opened> {
+async function openColumn(name: string, server: Server): Promise<OpenRaster> {
   let opened: Awaited<ReturnType<typeof gdal.openAsync>>;
   try {
     opened = await gdal.openAsync(name, 'r', ['PostGISRaster']);
@@ -55,7 +55,7 @@ async function openColumn(name: string, server: Server): Promise<Opened> {
 }
 
 /** GDAL's connection string: words with values in quotes, for which it knows no escapes. */
-function connectionOf({ database, schema, table, column }: PostgisRaster, failures: number): string {
+function formatConnection({ database, schema, table, column }: PostgisRaster, failures: number): string {
   const application = { application_name: `graticule-${failures}` };
   const words = { ...connectionWords(database), ...application, schema, table, column, mode: '2' };
   for (const [name, value] of Object.entries(words)) {

@@ -30,7 +30,7 @@ const isSignedByte = (band: RasterBand): boolean =>
 
 const isComplex = ({ dataType }: RasterBand): boolean => dataType !== null && dataType in PART_TYPES;
 
-function bandsOf(dataset: Dataset): RasterBand[] {
+function listBands(dataset: Dataset): RasterBand[] {
   const { bands } = dataset;
   return Array.from({ length: bands.count() }, (_, index) => bands.get(index + 1));
 }
@@ -40,10 +40,10 @@ function bandsOf(dataset: Dataset): RasterBand[] {
  * imaginary part. Undefined where there are neither. `name` is GDAL's name of the raster.
  */
 export async function openPlainNumbers(dataset: Dataset, name: string): Promise<DatasetView | undefined> {
-  const bands = bandsOf(dataset);
+  const bands = listBands(dataset);
   if (!bands.some((band) => isSignedByte(band) || isComplex(band))) return undefined;
   const { rasterSize, srs, geoTransform } = dataset;
-  const texts = bands.flatMap((band) => viewsOf(band, name, rasterSize));
+  const texts = bands.flatMap((band) => listViews(band, name, rasterSize));
   const place =
     geoTransform && srs
       ? `<SRS>${escapeVrtText(srs.toWKT())}</SRS><GeoTransform>${geoTransform.join()}</GeoTransform>`
@@ -68,7 +68,7 @@ function controlPoints(dataset: Dataset): string {
 
 type BandView = (number: number) => string;
 
-function viewsOf(band: RasterBand, name: string, size: { x: number; y: number }): BandView[] {
+function listViews(band: RasterBand, name: string, size: { x: number; y: number }): BandView[] {
   const { blockSize, dataType } = band;
   const properties =
     `<SourceProperties RasterXSize="${size.x}" RasterYSize="${size.y}" DataType="${dataType}" ` +
@@ -136,7 +136,7 @@ export async function warpByControlPoints(
       'source-unreadable',
       'The ground control points of the raster name no coordinate reference system: state it (--crs or data.crs).',
     );
-  const bands = bandsOf(dataset);
+  const bands = listBands(dataset);
   const tellsWhatIsMissing = bands.some(
     ({ noDataValue, colorInterpretation }) => noDataValue !== null || colorInterpretation === 'Alpha',
   );

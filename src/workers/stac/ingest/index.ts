@@ -13,7 +13,7 @@ const MAX_STAMPED = 300_000;
 
 /** Task `vector.stacIngest`: a catalog on disk as a store, made once for each state of its files. */
 export function stacIngest({ path, folder, name, local }: StacIngestTask): StacIngest {
-  const stamp = stampOf(path);
+  const stamp = computeStamp(path);
   const store = join(folder, `${name ?? stamp}.gpkg`);
   if (!existsSync(store)) {
     makeFolderSync(folder);
@@ -38,7 +38,7 @@ function make(path: string, output: string, local: boolean): void {
   const take = (read: StacItemEntry) => {
     try {
       const item = parseStacItem(read, root);
-      store.add(collectionOf(read, unnamed), item);
+      store.add(chooseCollection(read, unnamed), item);
     } catch (error) {
       if (error instanceof TaskFailure) throw error;
       store.refuse(read.place, `The item was left out: ${(error as Error).message}.`);
@@ -57,13 +57,13 @@ function make(path: string, output: string, local: boolean): void {
 }
 
 /** The collection that an item names, else the one that it was found in, else the name of the file. */
-function collectionOf({ value, collection }: StacItemEntry, unnamed: string): string {
+function chooseCollection({ value, collection }: StacItemEntry, unnamed: string): string {
   const named = getJsonObject(value)['collection'];
   return typeof named === 'string' && named !== '' ? named.slice(0, 256) : (collection ?? unnamed);
 }
 
 /** Changes with the document, and for a tree with any JSON file of its folder. */
-function stampOf(path: string): string {
+function computeStamp(path: string): string {
   const hash = createHash('sha1').update(version());
   let count = 0;
   const add = (file: string) => {

@@ -36,11 +36,11 @@ export function parseStacItem({ value, folder }: StacItemEntry, root: string | u
   const files: Record<string, StacFile> = {};
   const assets = Object.entries(getJsonObject(item['assets'])).flatMap(([key, asset]) => {
     const fields = getJsonObject(asset);
-    const href = hrefOf(fields['href'], key, { folder, root, files });
+    const href = findHref(fields['href'], key, { folder, root, files });
     return href === undefined ? [] : [[key, { ...fields, href }] as const];
   });
   return {
-    item: { ...item, links: linksOf(item['links']), assets: Object.fromEntries(assets) },
+    item: { ...item, links: buildLinks(item['links']), assets: Object.fromEntries(assets) },
     wkb: item.geometry && geojsonToWkb(item.geometry, { from: 'OGC:CRS84', to: 'OGC:CRS84' }),
     files,
   };
@@ -71,7 +71,7 @@ function requireTime(properties: StacJson): void {
 }
 
 /** Undefined for an href that nobody should follow, such as `javascript:`, or a local file that is not published. */
-function hrefOf(
+function findHref(
   href: unknown,
   key: string,
   { folder, root, files }: { folder: string; root: string | undefined; files: Record<string, StacFile> },
@@ -84,7 +84,7 @@ function hrefOf(
   return `${STAC_ASSET}/${encodeURIComponent(key)}`;
 }
 
-function linksOf(links: unknown): object[] {
+function buildLinks(links: unknown): object[] {
   if (!Array.isArray(links)) return [];
   return links.map(getJsonObject).filter(({ rel, href }) => {
     return (

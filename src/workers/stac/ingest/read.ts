@@ -8,7 +8,7 @@ import { isBelow } from '../../../core/files/folders.js';
 export type StacJson = Record<string, unknown>;
 
 /** A document that was left out, and why. */
-export interface Refused {
+export interface DocumentRefusal {
   path: string;
   reason: string;
 }
@@ -68,7 +68,7 @@ function readTree(root: string, document: StacJson, reader: CatalogReader): void
   const open: Node[] = [{ path: root, document, depth: 0, collection: undefined }];
   for (let node = open.pop(); node; node = open.pop()) {
     const { collection, depth } = entered(node, reader);
-    const children = childrenOf(node, folder, reader).filter((child) => !visited.has(child));
+    const children = buildChildren(node, folder, reader).filter((child) => !visited.has(child));
     if (depth >= MAX_DEPTH && children.length > 0) {
       reader.refuse(node.path, `The catalog is deeper than ${MAX_DEPTH} levels.`);
       continue;
@@ -99,7 +99,7 @@ function entered({ path, document, depth, collection }: Node, reader: CatalogRea
 }
 
 /** Real paths of the documents that a catalog links to, in its order. */
-function childrenOf({ path, document }: Node, root: string, reader: CatalogReader): string[] {
+function buildChildren({ path, document }: Node, root: string, reader: CatalogReader): string[] {
   const links = Array.isArray(document['links']) ? (document['links'] as unknown[]) : [];
   return links.flatMap((link) => {
     const { rel, href } = (typeof link === 'object' && link !== null ? link : {}) as StacJson;

@@ -6,7 +6,7 @@ import { connect, quote } from '../../providers/geopackage/connection.js';
 import { createCore, createSpatialIndex } from '../../providers/geopackage/schema/create.js';
 import { columnValue, keptStatements, PropertyColumns } from '../columns.js';
 import type { TakenItem } from './item.js';
-import type { Refused, StacJson } from './read.js';
+import type { DocumentRefusal, StacJson } from './read.js';
 
 type Db = Database.Database;
 
@@ -26,7 +26,7 @@ export class StacStore {
   readonly #db: Db;
   readonly #tables = new Map<string, Table>();
   readonly #documents = new Map<string, StacJson>();
-  readonly #refused: Refused[] = [];
+  readonly #refused: DocumentRefusal[] = [];
   #refusedCount = 0;
   readonly #prepared: (sql: string) => Database.Statement;
 
@@ -128,14 +128,18 @@ export class StacStore {
 const DATETIME: Field = { name: 'datetime', type: 'date-time', nullable: true };
 
 /** What a store says of the reading that made it. */
-export function readIngestOutcome(path: string): { items: number; refused: Refused[]; refusedCount: number } {
+export function readIngestOutcome(path: string): {
+  items: number;
+  refused: DocumentRefusal[];
+  refusedCount: number;
+} {
   const db = connect(path, true);
   try {
     const counts = db.prepare('SELECT items, refused FROM graticule_stac_counts').get() as {
       items: number;
       refused: number;
     };
-    const refused = db.prepare('SELECT path, reason FROM graticule_stac_refused').all() as Refused[];
+    const refused = db.prepare('SELECT path, reason FROM graticule_stac_refused').all() as DocumentRefusal[];
     return { items: counts.items, refused, refusedCount: counts.refused };
   } finally {
     db.close();

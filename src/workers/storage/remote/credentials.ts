@@ -80,7 +80,7 @@ function signedHeaders(
   const names = Object.keys(headers).join(';');
   const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
   const query = [...url.searchParams].map(([name, value]) => `${encoded(name)}=${encoded(value)}`).sort();
-  const canonical = ['GET', pathOf(url), query.join('&'), lines.join(''), names, EMPTY_SHA256].join('\n');
+  const canonical = ['GET', buildPath(url), query.join('&'), lines.join(''), names, EMPTY_SHA256].join('\n');
   const scope = `${day}/${region}/s3/aws4_request`;
   const text = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical)].join('\n');
   const key = [region, 's3', 'aws4_request'].reduce<Buffer>(hmac, hmac(`AWS4${secretAccessKey}`, day));
@@ -95,7 +95,7 @@ function signedHeaders(
 const encoded = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
-const pathOf = ({ pathname }: URL) =>
+const buildPath = ({ pathname }: URL) =>
   pathname
     .split('/')
     .map((part) => encoded(decodeURIComponent(part)))

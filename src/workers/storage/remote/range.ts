@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TaskFailure } from '../../../core/errors/failure.js';
 import type { StoreCredentials } from '../../../core/sources/object-stores.js';
-import { type AllowedHosts, refused } from './allowed.js';
+import { type AllowedHosts, refused } from './allowed-hosts.js';
 import { credentialsFor, storeHeaders } from './credentials.js';
 
 export interface RemoteRange {
@@ -69,15 +69,19 @@ export async function readRange(
   }
 }
 
-interface Asking {
+interface RangeOptions {
   allowed: AllowedHosts;
   end: number;
   headersFor(url: URL, range: string): Record<string, string>;
 }
 
-type Asked = { answer: RangeAnswer } | { location: string };
+type RangeOutcome = { answer: RangeAnswer } | { location: string };
 
-function ask(url: URL, range: RemoteRange, { allowed, end, headersFor }: Asking): Promise<Asked> {
+function ask(
+  url: URL,
+  range: RemoteRange,
+  { allowed, end, headersFor }: RangeOptions,
+): Promise<RangeOutcome> {
   return new Promise((resolve, reject) => {
     const secure = url.protocol === 'https:';
     const header = `bytes=${range.offset}-${range.offset + range.length - 1}`;
@@ -124,7 +128,7 @@ function ask(url: URL, range: RemoteRange, { allowed, end, headersFor }: Asking)
   });
 }
 
-async function read(response: IncomingMessage, range: RemoteRange): Promise<Asked> {
+async function read(response: IncomingMessage, range: RemoteRange): Promise<RangeOutcome> {
   const { statusCode = 0, headers } = response;
   if (statusCode >= 301 && statusCode <= 308 && statusCode !== 304 && headers.location !== undefined)
     return { location: headers.location };
@@ -140,12 +144,12 @@ async function read(response: IncomingMessage, range: RemoteRange): Promise<Aske
   const expected = Math.min(range.length, size - range.offset);
   if (Number(first) !== range.offset || Number(last) !== range.offset + expected - 1)
     throw refused('the host answers another range');
-  const data = await bodyOf(response, expected);
+  const data = await buildBody(response, expected);
   const revision = headers.etag ?? headers['last-modified'] ?? String(size);
   return { answer: { data, size, revision } };
 }
 
-async function bodyOf(response: IncomingMessage, expected: number): Promise<Uint8Array> {
+async function buildBody(response: IncomingMessage, expected: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(expected);
   let read = 0;
   for await (const part of response as AsyncIterable<Buffer>) {

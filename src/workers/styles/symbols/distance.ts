@@ -16,7 +16,7 @@ export function fieldValue(distance: number): number {
  */
 export function distanceField(segments: Segments, width: number, height: number): Uint8Array {
   const squares = squaredDistances(segments, width, height);
-  const inside = insideOf(segments, width, height);
+  const inside = findInside(segments, width, height);
   const field = new Uint8Array(width * height);
   for (let i = 0; i < field.length; i++) {
     const distance = Math.sqrt(squares[i]!);
@@ -50,7 +50,7 @@ function squaredDistances(segments: Segments, width: number, height: number): Fl
 }
 
 /** 1 for each pixel whose centre is inside. */
-function insideOf(segments: Segments, width: number, height: number): Uint8Array {
+function findInside(segments: Segments, width: number, height: number): Uint8Array {
   const inside = new Uint8Array(width * height);
   for (let row = 0; row < height; row++) {
     const crossings = crossingsAt(segments, row + 0.5).sort((a, b) => a[0] - b[0]);

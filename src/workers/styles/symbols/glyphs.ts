@@ -35,7 +35,7 @@ export async function glyphRange({ fonts, first }: GlyphTask): Promise<Uint8Arra
   stack.writeStringField(1, fonts.join(', '));
   stack.writeStringField(2, `${first}-${last}`);
   for (let code = Math.max(first, FIRST_PRINTABLE); code <= last; code++) {
-    const glyph = glyphOf(faces, code);
+    const glyph = buildGlyph(faces, code);
     if (glyph) stack.writeBytesField(3, glyph);
   }
   const document = new PbfWriter();
@@ -43,7 +43,7 @@ export async function glyphRange({ fonts, first }: GlyphTask): Promise<Uint8Arra
   return new Uint8Array(gzip(document.finish(), 12));
 }
 
-function glyphOf(faces: readonly FontFace[], code: number): Uint8Array | undefined {
+function buildGlyph(faces: readonly FontFace[], code: number): Uint8Array | undefined {
   const character = String.fromCodePoint(code);
   for (const face of faces) {
     if (!hasCodePoints(face, code, code)) continue;

@@ -24,25 +24,30 @@ interface Place {
  */
 export async function spriteSheet({ scale }: { scale: 1 | 2 }): Promise<Sprite> {
   const all = [...icons().values()];
-  const cell = scale * Math.max(...all.map(sideOf));
+  const cell = scale * Math.max(...all.map(computeSide));
   const width = COLUMNS * cell;
   const height = Math.ceil(all.length / COLUMNS) * cell;
   const sheet = Buffer.alloc(width * height * 4);
   const places = all.map((icon, i): Place => {
-    return { icon, x: (i % COLUMNS) * cell, y: Math.floor(i / COLUMNS) * cell, side: scale * sideOf(icon) };
+    return {
+      icon,
+      x: (i % COLUMNS) * cell,
+      y: Math.floor(i / COLUMNS) * cell,
+      side: scale * computeSide(icon),
+    };
   });
-  for (const place of places) drawInto(sheet, width, place, await distancesOf(place.icon), FINE / scale);
+  for (const place of places) drawInto(sheet, width, place, await loadDistances(place.icon), FINE / scale);
   const image = await sharp(sheet, { raw: { width, height, channels: 4 } })
     .png()
     .toBuffer();
-  return { index: JSON.stringify(indexOf(places, scale)), image: new Uint8Array(image) };
+  return { index: JSON.stringify(buildIndex(places, scale)), image: new Uint8Array(image) };
 }
 
-function sideOf({ side }: Icon): number {
+function computeSide({ side }: Icon): number {
   return side + 2 * MARGIN;
 }
 
-function indexOf(places: readonly Place[], pixelRatio: number) {
+function buildIndex(places: readonly Place[], pixelRatio: number) {
   return Object.fromEntries(
     places.map(({ icon, x, y, side }) => [
       icon.name,
@@ -52,8 +57,8 @@ function indexOf(places: readonly Place[], pixelRatio: number) {
 }
 
 /** Signed distances in pixels of the fine picture. */
-async function distancesOf(icon: Icon): Promise<Float64Array> {
-  const side = FINE * sideOf(icon);
+async function loadDistances(icon: Icon): Promise<Float64Array> {
+  const side = FINE * computeSide(icon);
   const svg = Buffer.from(writeIconSvg(icon, side, MARGIN));
   const coverage = await sharp(svg).ensureAlpha().extractChannel('alpha').raw().toBuffer();
   return signedDistances(coverage, side, side);

@@ -33,7 +33,7 @@ type Input<N extends keyof ArchiveTasks> = ArchiveTasks[N]['input'];
 /** Drafts that this thread writes, by their output. */
 const opened = new Map<string, Database.Database>();
 
-function databaseOf(draft: ArchiveDraft): Database.Database {
+function buildDatabase(draft: ArchiveDraft): Database.Database {
   const archive = opened.get(draft.output);
   if (archive) return archive;
   const path =
@@ -46,7 +46,7 @@ function databaseOf(draft: ArchiveDraft): Database.Database {
 export function openArchive({ draft }: Input<'archive.open'>) {
   // Another process may have written to the draft, or thrown it away, since this thread last did.
   close(draft.output);
-  return { cursor: readDraftCursor(databaseOf(draft)) };
+  return { cursor: readDraftCursor(buildDatabase(draft)) };
 }
 
 export function appendTiles({ draft, tiles, from, to }: Input<'archive.append'>): null {
@@ -60,7 +60,7 @@ export function appendAll(
   to: string,
   batches: Iterable<readonly WrittenTile[]>,
 ): null {
-  const db = databaseOf(draft);
+  const db = buildDatabase(draft);
   advance(db, from, to, () => {
     for (const tiles of batches) WRITERS[draft.container].add(db, draft, tiles);
   });
@@ -69,7 +69,7 @@ export function appendAll(
 
 export function finishArchive({ draft, description }: Input<'archive.finish'>, cancellation?: Cancellation) {
   try {
-    const db = databaseOf(draft);
+    const db = buildDatabase(draft);
     const summary = WRITERS[draft.container].finish(db, draft, description, cancellation);
     publishDraft(draft.output, draft.container !== 'pmtiles');
     return { ...summary, bytes: statSync(draft.output).size };

@@ -2,14 +2,14 @@ import { Worker } from 'node:worker_threads';
 import type {
   TileStoreCount,
   TileStoreData,
-  TileStoreOpened,
+  TileStoreReady,
   TileStoreReply,
   TileStoreRequest,
 } from './protocol.js';
 
 type Question = TileStoreRequest extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never;
 
-interface Waiting {
+interface Waiter {
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
@@ -19,7 +19,7 @@ const WORKER = new URL('../../entries/tile-store.js', import.meta.url);
 /** The gateway's end of the tile store: posts requests, matches replies to callers. */
 export class TileStoreLink {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, Waiter>();
   #next = 1;
   #down: Error | undefined;
 
@@ -33,9 +33,9 @@ export class TileStoreLink {
   /** Starts the thread and opens the file. Rejects when that fails. `worker` is its script. */
   static async open(data: TileStoreData, worker: URL = WORKER): Promise<TileStoreLink> {
     const thread = new Worker(worker, { workerData: data, name: 'tiles' });
-    const opened = await new Promise<TileStoreOpened>((resolve, reject) => {
+    const opened = await new Promise<TileStoreReady>((resolve, reject) => {
       thread.once('error', reject);
-      thread.once('message', (message: TileStoreOpened) => {
+      thread.once('message', (message: TileStoreReady) => {
         thread.off('error', reject);
         resolve(message);
       });

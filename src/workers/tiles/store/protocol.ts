@@ -15,7 +15,7 @@ export type TileStoreRequest =
   | { id: number; type: 'close' };
 
 /** Sent once, before any reply. */
-export type TileStoreOpened = { opened: true } | { opened: false; message: string };
+export type TileStoreReady = { opened: true } | { opened: false; message: string };
 
 export interface TileStoreCount {
   entries: number;

@@ -138,7 +138,7 @@ function recode(operands: readonly Expr[]): string {
 
 function conditional(operands: readonly Expr[]): string {
   const [condition, yes, ...rest] = operands;
-  const classes = classesOf(condition!, yes!, rest);
+  const classes = findClasses(condition!, yes!, rest);
   if (classes !== undefined) return classes;
   const otherwise = rest.length === 1 ? writeExpression(rest[0]!) : conditional(rest);
   return xml('ogc:Function', [writeExpression(condition!), writeExpression(yes!), otherwise], {
@@ -147,7 +147,7 @@ function conditional(operands: readonly Expr[]): string {
 }
 
 /** Classes of an attribute where it is a number, and a constant where it is none, as importing writes them. */
-function classesOf(condition: Expr, classed: Expr, rest: readonly Expr[]): string | undefined {
+function findClasses(condition: Expr, classed: Expr, rest: readonly Expr[]): string | undefined {
   const [fallback, more] = rest;
   if (!Array.isArray(classed) || typeof fallback === 'object' || more !== undefined) return undefined;
   const [operator, ...operands] = classed as [string, ...Expr[]];

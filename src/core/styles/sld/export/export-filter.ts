@@ -53,12 +53,13 @@ function logic(operator: string, operands: readonly Expr[]): string {
   if (operands.length === 1) return condition(operands[0]!);
   if (operands.length === 0) throw new Untranslatable(operator, 'An empty condition has no counterpart.');
   return (
-    betweenOf(operator, operands) ?? xml(operator === 'all' ? 'ogc:And' : 'ogc:Or', operands.map(condition))
+    formatBetween(operator, operands) ??
+    xml(operator === 'all' ? 'ogc:And' : 'ogc:Or', operands.map(condition))
   );
 }
 
 /** Both bounds of one attribute. */
-function betweenOf(operator: string, operands: readonly Expr[]): string | undefined {
+function formatBetween(operator: string, operands: readonly Expr[]): string | undefined {
   const [low, high] = operands as readonly (readonly Expr[])[];
   if (operator !== 'all' || operands.length !== 2 || low![0] !== '>=' || high![0] !== '<=') return undefined;
   if (JSON.stringify(low![1]) !== JSON.stringify(high![1])) return undefined;
@@ -78,7 +79,7 @@ function isNull(value: Expr): string {
 
 function comparison(name: string, operator: string, [a, b]: readonly Expr[]): string {
   if (b === null) return operator === '==' ? isNull(a!) : xml('ogc:Not', [isNull(a!)]);
-  const pattern = operator === '==' ? patternOf(a!, b!) : undefined;
+  const pattern = operator === '==' ? formatPattern(a!, b!) : undefined;
   if (pattern) return pattern;
   return xml(`ogc:${name}`, [writeExpression(a!), writeExpression(b!)]);
 }
@@ -94,7 +95,7 @@ function quoted(text: Expr): string {
 }
 
 /** A comparison of the beginning or the end of a text. */
-function patternOf(a: Expr, b: Expr): string | undefined {
+function formatPattern(a: Expr, b: Expr): string | undefined {
   if (!Array.isArray(a) || a[0] !== 'slice' || typeof b !== 'string') return undefined;
   const [, value, from, to] = a as readonly Expr[];
   if (from === 0 && to === b.length) return like(value!, `${quoted(b)}*`);
@@ -111,10 +112,10 @@ function contained([what, within]: readonly Expr[]): string {
   if (Array.isArray(what) && what[0] === 'id') {
     return list.map((id) => xml('ogc:FeatureId', [], { fid: String(id) })).join('');
   }
-  return oneOf(what!, list);
+  return formatMembership(what!, list);
 }
 
-function oneOf(what: Expr, values: readonly Expr[]): string {
+function formatMembership(what: Expr, values: readonly Expr[]): string {
   // A number and its text are one literal: SLD does not tell them apart.
   const texts = [...new Set(values.map((value) => (Number(value) === value ? String(value) : value)))];
   const sole = texts.filter((text) => !values.some((other) => other !== text && sameNumber(other, text)));
@@ -134,7 +135,7 @@ function matched(operands: readonly Expr[]): string {
   if (typeof yes !== 'boolean' || no !== !yes || more !== undefined) {
     return xml('ogc:PropertyIsEqualTo', [writeExpression(['match', ...operands]), writeExpression(true)]);
   }
-  const one = oneOf(input!, Array.isArray(labels) ? (labels as readonly Expr[]) : [labels!]);
+  const one = formatMembership(input!, Array.isArray(labels) ? (labels as readonly Expr[]) : [labels!]);
   return yes ? one : xml('ogc:Not', [one]);
 }
 
@@ -163,7 +164,7 @@ function polygon(rings: readonly number[][][], alone: boolean): string {
 function bound(operands: readonly Expr[]): string {
   const [name, value, inner, more] = operands;
   if (typeof name !== 'string' || more !== undefined || !Array.isArray(inner)) throw noVariables();
-  const pattern = name === 's' ? piecesOf(inner as readonly Expr[]) : undefined;
+  const pattern = name === 's' ? formatPieces(inner as readonly Expr[]) : undefined;
   if (pattern !== undefined) return like(value!, pattern);
   const [operator, low, high] = inner as readonly (readonly Expr[])[];
   const of = JSON.stringify(['var', name]);
@@ -172,7 +173,7 @@ function bound(operands: readonly Expr[]): string {
     JSON.stringify(low?.[1]) === of &&
     JSON.stringify(high?.[1]) === of
   ) {
-    const between = betweenOf('all', [
+    const between = formatBetween('all', [
       [low![0]!, value!, low![2]!],
       [high![0]!, value!, high![2]!],
     ]);
@@ -186,17 +187,17 @@ function noVariables(): Untranslatable {
 }
 
 /** The pattern of texts that are looked for in their order (like.ts); undefined for anything else. */
-function piecesOf(test: Expr): string | undefined {
+function formatPieces(test: Expr): string | undefined {
   if (!Array.isArray(test)) return undefined;
   if (test[0] === 'all' && test.length === 3) {
-    const start = startOf(test[1] as Expr);
+    const start = findStart(test[1] as Expr);
     const rest = start === undefined ? undefined : searched(test[2] as Expr);
     return rest === undefined ? undefined : start + rest;
   }
   return searched(test);
 }
 
-function startOf(test: Expr): string | undefined {
+function findStart(test: Expr): string | undefined {
   const [operator, slice, text] = Array.isArray(test) ? (test as readonly Expr[]) : [];
   return operator === '==' && Array.isArray(slice) && slice[0] === 'slice' && slice[2] === 0
     ? quoted(text!)

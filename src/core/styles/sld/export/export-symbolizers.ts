@@ -220,13 +220,13 @@ function fontParameters(values: SldLayerValues): (string | undefined)[] {
   ];
 }
 
-function emOf(values: SldLayerValues): number {
+function computeEm(values: SldLayerValues): number {
   const size = values.raw('text-size') ?? 16;
   return typeof size === 'number' ? size : 10;
 }
 
 function placement(values: SldLayerValues): string {
-  const em = emOf(values);
+  const em = computeEm(values);
   const [x = 0, y = 0] = values.constants('text-offset') ?? [];
   const along = values.word('symbol-placement');
   if (along !== undefined) {
@@ -253,7 +253,7 @@ function tidy(value: number): number {
 
 /** What only options of GeoServer say. */
 function options(values: SldLayerValues): (string | undefined)[] {
-  const em = emOf(values);
+  const em = computeEm(values);
   const option = (name: string, value: Expr | undefined, factor = 1) =>
     typeof value === 'number' ? xmlText('se:VendorOption', tidy(value * factor), { name }) : undefined;
   const free = values.words('text-variable-anchor') ? values.raw('text-radial-offset') : undefined;

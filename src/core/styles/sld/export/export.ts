@@ -35,7 +35,7 @@ const NAMESPACES = {
  */
 export function exportSld(layers: readonly StyleLayer[], name: string): SldExport {
   const report = new SldReport();
-  const styles = groupsOf(layers.filter((layer) => isWritten(layer, report)))
+  const styles = listGroups(layers.filter((layer) => isWritten(layer, report)))
     .map((group) => featureTypeStyle(group, report))
     .filter((style) => style !== undefined);
   report.ruleName = undefined;
@@ -54,11 +54,11 @@ function isWritten(layer: StyleLayer, report: SldReport): boolean {
 }
 
 /** Layers after each other that draw the same features at the same zooms. */
-function groupsOf(layers: readonly StyleLayer[]): StyleLayer[][] {
+function listGroups(layers: readonly StyleLayer[]): StyleLayer[][] {
   const groups: StyleLayer[][] = [];
   let last = '';
   for (const layer of layers) {
-    const conditions = JSON.stringify([filterOf(layer), layer.minzoom, layer.maxzoom, titleOf(layer)]);
+    const conditions = JSON.stringify([findFilter(layer), layer.minzoom, layer.maxzoom, findTitle(layer)]);
     if (conditions === last) groups.at(-1)!.push(layer);
     else groups.push([layer]);
     last = conditions;
@@ -66,20 +66,20 @@ function groupsOf(layers: readonly StyleLayer[]): StyleLayer[][] {
   return groups;
 }
 
-function filterOf(layer: StyleLayer): FilterSpecification | undefined {
+function findFilter(layer: StyleLayer): FilterSpecification | undefined {
   return 'filter' in layer ? layer.filter : undefined;
 }
 
-function titleOf({ metadata }: StyleLayer): string | undefined {
+function findTitle({ metadata }: StyleLayer): string | undefined {
   const title = (metadata as Record<string, unknown> | undefined)?.['graticule:title'];
   return typeof title === 'string' ? title : undefined;
 }
 
 function featureTypeStyle(group: readonly StyleLayer[], report: SldReport): string | undefined {
   const [first] = group;
-  const title = titleOf(first!);
+  const title = findTitle(first!);
   report.ruleName = title ?? first!.id;
-  const filter = filterOf(first!);
+  const filter = findFilter(first!);
   let condition: string | undefined;
   try {
     condition =

@@ -1,4 +1,4 @@
-import { rounded } from '../import/drawing.js';
+import { rounded } from '../import/layer-draft.js';
 import type { Expr } from '../values.js';
 
 /** SLD has values by scale only in rules of their own: expressions of the zoom become values in bands of zooms. */
@@ -20,7 +20,7 @@ function isOverZoom(value: Expr): value is ZoomExpression {
 }
 
 /** Stops as pairs; the first of a step has no zoom. */
-function stopsOf(value: ZoomExpression): [number, Expr][] {
+function listStops(value: ZoomExpression): [number, Expr][] {
   const parts = value[0] === 'step' ? [Number.NEGATIVE_INFINITY, ...value.slice(2)] : value.slice(3);
   const stops: [number, Expr][] = [];
   for (let i = 0; i + 1 < parts.length; i += 2) stops.push([parts[i] as number, parts[i + 1]!]);
@@ -36,7 +36,7 @@ export function computeZoomBands(
   const [low, high] = [minzoom ?? 0, maxzoom ?? 24];
   const edges = new Set<number>();
   for (const value of values.filter(isOverZoom)) {
-    for (const edge of edgesOf(value)) if (edge > low && edge < high) edges.add(edge);
+    for (const edge of listEdges(value)) if (edge > low && edge < high) edges.add(edge);
   }
   const bounds = [minzoom, ...[...edges].sort((a, b) => a - b), maxzoom];
   return bounds.slice(1).map((end, i) => {
@@ -46,8 +46,8 @@ export function computeZoomBands(
 }
 
 /** A value that changes all the time is taken anew at each whole zoom. */
-function edgesOf(value: ZoomExpression): number[] {
-  const zooms = stopsOf(value).map(([zoom]) => zoom);
+function listEdges(value: ZoomExpression): number[] {
+  const zooms = listStops(value).map(([zoom]) => zoom);
   if (value[0] === 'step') return zooms.filter(Number.isFinite);
   const edges: number[] = [];
   for (let zoom = Math.ceil(Math.max(0, zooms[0]!)); zoom <= Math.min(24, zooms.at(-1)!); zoom++)
@@ -58,7 +58,7 @@ function edgesOf(value: ZoomExpression): number[] {
 /** A value at a zoom: numbers in between are worked out, of others the last stop's is taken. */
 export function interpolateAtZoom(value: Expr, zoom: number): Expr {
   if (!isOverZoom(value)) return value;
-  const stops = stopsOf(value);
+  const stops = listStops(value);
   const next = stops.findIndex(([at]) => at > zoom);
   if (next === 0) return stops[0]![1];
   const [from, low] = stops.at(next === -1 ? -1 : next - 1)!;

@@ -2,7 +2,7 @@ import type { Field, GeometryType } from '../../../sources/vector-source.js';
 import { decodeXmlName } from '../../../values/xml-name.js';
 import { Untranslatable } from '../export/untranslatable.js';
 import { type SldReport, shortenName } from '../report.js';
-import { converted, type Expr, type SldValueKind, type TargetKind, type Typed } from '../values.js';
+import { converted, type Expr, type SldExpression, type SldValueKind, type TargetKind } from '../values.js';
 import type { XmlElement } from './xml.js';
 
 /** What a style is for; without it values are taken for what they look like. */
@@ -24,10 +24,10 @@ export class SldContext {
     readonly target: SldTarget,
     readonly report: SldReport,
     /** Reads an element of SE or FES that gives a value. */
-    private readonly read: (node: XmlElement, context: SldContext, target: TargetKind) => Typed,
+    private readonly read: (node: XmlElement, context: SldContext, target: TargetKind) => SldExpression,
   ) {
     const fields = target.fields ?? [];
-    this.#kinds = new Map(fields.map(({ name, type }) => [name, kindOf(type)]));
+    this.#kinds = new Map(fields.map(({ name, type }) => [name, convertType(type)]));
     this.#folded = new Map(fields.map(({ name }) => [name.toLowerCase(), name]));
   }
 
@@ -45,7 +45,7 @@ export class SldContext {
   }
 
   /** The value of an element of SE or FES. @throws Untranslatable */
-  typed(node: XmlElement, target: TargetKind = 'any'): Typed {
+  typed(node: XmlElement, target: TargetKind = 'any'): SldExpression {
     return this.read(node, this, target);
   }
 
@@ -66,7 +66,7 @@ export class SldContext {
   }
 }
 
-function kindOf(type: Field['type']): SldValueKind {
+function convertType(type: Field['type']): SldValueKind {
   switch (type) {
     case 'integer':
     case 'number':

@@ -4,8 +4,8 @@ import { sldContext } from '../expression.js';
 import { type SldDiagnostic, SldFailure, SldReport, type SldVersion } from '../report.js';
 import { isSymbolizer, readSymbolizerDrawings } from '../symbolizers.js';
 import type { Expr } from '../values.js';
-import { checkedLayers } from './checked.js';
 import type { SldContext, SldTarget } from './context.js';
+import { checkedLayers } from './layer-check.js';
 import { readRules, type SldRule } from './rules.js';
 import { all, elements, findChild, parseSldXml, readTextContent, type XmlElement } from './xml.js';
 
@@ -26,10 +26,10 @@ export interface SldImport {
  */
 export function importSld(text: string, target: SldTarget = {}): SldImport {
   const root = parseSldXml(text);
-  const detectedVersion = versionOf(root);
+  const detectedVersion = readVersion(root);
   const report = new SldReport();
   try {
-    const { style, layerCount } = styleOf(root, report);
+    const { style, layerCount } = parseStyle(root, report);
     const layers = new LayerWriter(sldContext(target, report)).layersOf(style);
     report.ruleName = undefined;
     if (layers.length === 0) report.error('Rule', 'Nothing of the style can be drawn.');
@@ -53,14 +53,14 @@ export function importSld(text: string, target: SldTarget = {}): SldImport {
   }
 }
 
-function versionOf(root: XmlElement): SldVersion {
+function readVersion(root: XmlElement): SldVersion {
   const { version } = root.attributes;
   if (version !== undefined) return version.startsWith('1.0') ? 'Sld10' : 'Sld11';
   return findChild(root, 'NamedLayer', 'Name') ? 'Sld10' : 'Sld11';
 }
 
 /** The default style of the first layer that has one; a lone style or FeatureTypeStyle is taken too. */
-function styleOf(root: XmlElement, report: SldReport): { style: XmlElement; layerCount: number } {
+function parseStyle(root: XmlElement, report: SldReport): { style: XmlElement; layerCount: number } {
   if (root.name === 'UserStyle') return { style: root, layerCount: 1 };
   if (root.name === 'FeatureTypeStyle' || root.name === 'CoverageStyle') {
     return { style: { name: 'UserStyle', attributes: {}, content: [root] }, layerCount: 1 };

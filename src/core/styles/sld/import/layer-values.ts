@@ -5,7 +5,7 @@ import { xml } from '../export/xml-writer.js';
 import { interpolateAtZoom } from '../export/zoom-bands.js';
 import type { SldReport } from '../report.js';
 import type { Expr } from '../values.js';
-import { times } from './drawing.js';
+import { times } from './layer-draft.js';
 
 /** The properties of one layer at one zoom, as they are written into SLD. */
 export class SldLayerValues {

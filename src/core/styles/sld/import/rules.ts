@@ -43,9 +43,9 @@ interface ReadRule extends SldRule {
 }
 
 function readRule(element: XmlElement, context: SldContext): ReadRule {
-  const name = nameOf(element);
+  const name = findName(element);
   context.report.ruleName = name;
-  const zooms = zoomsOf(element);
+  const zooms = readZooms(element);
   const filter = findChild(element, 'Filter');
   let failed = false;
   const condition =
@@ -69,7 +69,7 @@ function readRule(element: XmlElement, context: SldContext): ReadRule {
   };
 }
 
-function nameOf(rule: XmlElement): string | undefined {
+function findName(rule: XmlElement): string | undefined {
   return [findChild(rule, 'Title'), findChild(rule, 'Description', 'Title'), findChild(rule, 'Name')]
     .map(readTextContent)
     .find((name) => name !== undefined)
@@ -77,12 +77,12 @@ function nameOf(rule: XmlElement): string | undefined {
 }
 
 /** A rule holds from its least scale denominator on, to below its greatest. */
-function zoomsOf(rule: XmlElement): { minzoom?: number; maxzoom?: number; never: boolean } {
+function readZooms(rule: XmlElement): { minzoom?: number; maxzoom?: number; never: boolean } {
   const [least, most] = ['MinScaleDenominator', 'MaxScaleDenominator'].map((name) =>
     readNumberContent(findChild(rule, name)),
   );
-  const minzoom = most === undefined || most <= 0 ? undefined : zoomOf(most);
-  const maxzoom = least === undefined || least <= 0 ? undefined : zoomOf(least);
+  const minzoom = most === undefined || most <= 0 ? undefined : computeZoom(most);
+  const maxzoom = least === undefined || least <= 0 ? undefined : computeZoom(least);
   const never =
     (minzoom ?? 0) >= LAST_ZOOM || (maxzoom ?? 1) <= 0 || (minzoom ?? 0) >= (maxzoom ?? LAST_ZOOM + 1);
   return {
@@ -93,7 +93,7 @@ function zoomsOf(rule: XmlElement): { minzoom?: number; maxzoom?: number; never:
 }
 
 /** To about a hundred-thousandth of the scale; a whole zoom's scale is often written without its decimals. */
-function zoomOf(denominator: number): number {
+function computeZoom(denominator: number): number {
   const zoom = scaleToZoom(denominator);
   const whole = Math.round(zoom);
   if (Math.round(zoomToScale(whole)) === Math.round(denominator)) return whole;

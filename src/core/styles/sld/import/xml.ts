@@ -39,7 +39,7 @@ export function parseSldXml(text: string): XmlElement {
     throw new SldFailure('DOCTYPE', 'Document types and entities are not read.');
   }
   const nodes = readNodes(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-  const roots = contentOf(nodes, 0).filter((part) => typeof part !== 'string');
+  const roots = readContent(nodes, 0).filter((part) => typeof part !== 'string');
   if (roots.length !== 1) throw new SldFailure('XML', 'The text is not one XML element.');
   return roots[0]!;
 }
@@ -64,14 +64,14 @@ function readNodes(text: string): OrderedNode[] {
 /** One member is the element, with its content; `:@` holds the attributes. */
 type OrderedNode = Readonly<Record<string, unknown>>;
 
-function contentOf(nodes: readonly OrderedNode[], depth: number): (string | XmlElement)[] {
+function readContent(nodes: readonly OrderedNode[], depth: number): (string | XmlElement)[] {
   if (depth > STYLE_LIMITS.sldDepth) {
     throw new SldFailure('XML', `Elements are nested deeper than ${STYLE_LIMITS.sldDepth} levels.`);
   }
-  return nodes.map((node) => partOf(node, depth)).filter((part) => part !== '');
+  return nodes.map((node) => readPart(node, depth)).filter((part) => part !== '');
 }
 
-function partOf(node: OrderedNode, depth: number): string | XmlElement {
+function readPart(node: OrderedNode, depth: number): string | XmlElement {
   const name = Object.keys(node).find((key) => key !== ':@') ?? '';
   const value = node[name];
   if (name === '#text') return xmlUnescaped(String(value));
@@ -80,7 +80,7 @@ function partOf(node: OrderedNode, depth: number): string | XmlElement {
   for (const [key, text] of Object.entries((node[':@'] ?? {}) as Record<string, unknown>)) {
     attributes[key] = xmlUnescaped(String(text));
   }
-  return { name, attributes, content: Array.isArray(value) ? contentOf(value, depth + 1) : [] };
+  return { name, attributes, content: Array.isArray(value) ? readContent(value, depth + 1) : [] };
 }
 
 export function elements(of: XmlElement): XmlElement[] {

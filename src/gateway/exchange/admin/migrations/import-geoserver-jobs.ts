@@ -70,14 +70,18 @@ const Body = Type.Object({
   overwriteExisting: Type.Optional(Type.Boolean({ default: false })),
   batchSize: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: 1000, default: 10 },
+      minimum: 1,
+      maximum: 1000,
+      default: 10,
       description: `Layers that are under way at a time, of which at most ${EXCHANGE_LIMITS.batchJobs} are.`,
     }),
   ),
   maxRetries: Type.Optional(Type.Integer({ minimum: 0, maximum: 10, default: 3 })),
   requestTimeoutSeconds: Type.Optional(
     Type.Integer({
-      ...{ minimum: 1, maximum: 3600, default: 120 },
+      minimum: 1,
+      maximum: 3600,
+      default: 120,
       description: 'Of each request; the REST API is read within it as a whole.',
     }),
   ),
@@ -159,7 +163,7 @@ async function start(x: StartExchange, deps: Deps) {
     );
   if (!body.dryRun && !body.applyMode)
     throw createMemberError('applyMode', 'must be true where dryRun is not');
-  const request = requestOf(x, deps.connections.settings.secrets);
+  const request = buildRequest(x, deps.connections.settings.secrets);
   // Which layers are replaced turns out when the other server has been asked.
   if (request.overwrite) requireWhole(deps.catalog().collections, 'write', x.principal, deps);
   const { id } = await deps.geoServerMigrations.start(request, createSubmitOptions(x));
@@ -188,13 +192,13 @@ function requireThisServer({ body, baseUrl }: StartExchange): void {
 }
 
 /** Throws 400 naming the member. */
-function requestOf({ body, principal }: StartExchange, secrets: readonly string[]): MigrationRequest {
+function buildRequest({ body, principal }: StartExchange, secrets: readonly string[]): MigrationRequest {
   const timeoutSeconds = body.requestTimeoutSeconds ?? 120;
   const { url: restUrl } = restRequest('geoServerRestUrl', body.geoServerRestUrl, { timeoutSeconds });
   const options = body.importOptions ?? {};
   return {
     restUrl,
-    credentials: credentialsOf(body, secrets),
+    credentials: readCredentials(body, secrets),
     requestMs: timeoutSeconds * 1000,
     maxRetries: body.maxRetries ?? 3,
     ...(body.workspaceNames ? { workspaces: body.workspaceNames } : {}),
@@ -217,7 +221,7 @@ function requestOf({ body, principal }: StartExchange, secrets: readonly string[
   };
 }
 
-function credentialsOf(
+function readCredentials(
   { username, password, passwordSecretReference: reference }: StartBody,
   secrets: readonly string[],
 ): SecretReferences {

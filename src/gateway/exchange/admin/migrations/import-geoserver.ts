@@ -52,7 +52,8 @@ const Assessment = Type.Object({
   styles: Items,
   gridsets: Type.Array(
     Type.Object({
-      ...{ id: S, compatibility: CompatibilitySchema },
+      id: S,
+      compatibility: CompatibilitySchema,
       tileMatrixSetId: Type.Union([S, Type.Null()], {
         description: 'Set of this server that has its tiles.',
       }),
@@ -112,9 +113,12 @@ async function discover(
     buildTimestamp: catalog.buildTimestamp ?? null,
     discoveredAt: timestamp(Date.now()),
     workspaces: [...catalog.workspaces],
-    ...viewsOf(catalog),
+    ...buildViews(catalog),
     serviceEndpoints: catalog.endpoints.map(({ service, url, isEnabled, title }) => ({
-      ...{ service, url, enabled: isEnabled, title: title ?? null },
+      service,
+      url,
+      enabled: isEnabled,
+      title: title ?? null,
     })),
     globalSettings: catalog.settings ?? null,
     compatibilityAssessment: assessment ? assessmentView(assessment) : null,
@@ -122,18 +126,17 @@ async function discover(
   };
 }
 
-function viewsOf({ stores, layers, groups, styles, gridsets, tileLayers }: GeoServerCatalog) {
+function buildViews({ stores, layers, groups, styles, gridsets, tileLayers }: GeoServerCatalog) {
   const storeViews = (kind: 'data' | 'coverage') =>
     stores
       .filter((store) => store.kind === kind)
       .map((store) => ({
-        ...{
-          id: formatStoreId(store),
-          workspaceName: store.workspace,
-          name: store.name,
-          type: store.type ?? null,
-        },
-        ...{ enabled: store.isEnabled, description: store.description ?? null },
+        id: formatStoreId(store),
+        workspaceName: store.workspace,
+        name: store.name,
+        type: store.type ?? null,
+        enabled: store.isEnabled,
+        description: store.description ?? null,
         connectionParameters: store.parameters,
       }));
   return {
@@ -141,22 +144,35 @@ function viewsOf({ stores, layers, groups, styles, gridsets, tileLayers }: GeoSe
     coverageStores: storeViews('coverage'),
     layers: layers.map(layerView),
     layerGroups: groups.map(({ id, workspace, name, title, abstract, mode, members }) => ({
-      ...{ id, workspaceName: workspace ?? null, name, title: title ?? null, abstract: abstract ?? null },
+      id,
+      workspaceName: workspace ?? null,
+      name,
+      title: title ?? null,
+      abstract: abstract ?? null,
       mode: mode ?? null,
       members: members.map(({ kind, id, style }) => ({ kind, id, style: style ?? null })),
     })),
     styles: styles.map(({ id, workspace, name, format, languageVersion, fileName, content }) => ({
-      ...{ id, workspaceName: workspace ?? null, name, format, languageVersion: languageVersion ?? null },
+      id,
+      workspaceName: workspace ?? null,
+      name,
+      format,
+      languageVersion: languageVersion ?? null,
       fileName: fileName ?? null,
       ...(content === undefined ? {} : { content }),
     })),
     gridsets: gridsets.map(({ isNorthFirst, isTopLeft, levels, ...gridset }) => ({
       ...gridset,
       description: gridset.description ?? null,
-      ...{ yCoordinateFirst: isNorthFirst, alignTopLeft: isTopLeft, levels: [...levels] },
+      yCoordinateFirst: isNorthFirst,
+      alignTopLeft: isTopLeft,
+      levels: [...levels],
     })),
     tileLayers: tileLayers.map(({ id, isEnabled, formats, gridsets }) => ({
-      ...{ id, enabled: isEnabled, formats, gridsets },
+      id,
+      enabled: isEnabled,
+      formats,
+      gridsets,
     })),
   };
 }
@@ -164,7 +180,11 @@ function viewsOf({ stores, layers, groups, styles, gridsets, tileLayers }: GeoSe
 function layerView(layer: GeoServerLayer) {
   const { id, workspace, name, type, isEnabled, defaultStyle, styles, attribution, resource } = layer;
   return {
-    ...{ id, workspaceName: workspace ?? null, name, type: type ?? null, enabled: isEnabled },
+    id,
+    workspaceName: workspace ?? null,
+    name,
+    type: type ?? null,
+    enabled: isEnabled,
     storeName: resource?.store ?? null,
     nativeName: resource?.nativeName ?? null,
     title: resource?.title ?? null,
@@ -177,7 +197,8 @@ function layerView(layer: GeoServerLayer) {
     dimensions: resource?.dimensions ?? [],
     cqlFilter: resource?.filter ?? null,
     latLonBoundingBox: resource?.box84 ?? null,
-    ...{ defaultStyle: defaultStyle ?? null, styles },
+    defaultStyle: defaultStyle ?? null,
+    styles,
     attribution: attribution ?? null,
     attributionUrl: layer.attributionUrl ?? null,
   };
@@ -200,7 +221,10 @@ function assessmentView({
     stores: items(stores),
     ...parts,
     gridsets: [...gridsets].map(([id, { tileMatrixSet, configuration, ...one }]) => ({
-      ...{ id, compatibility: compatibilityView(one), tileMatrixSetId: tileMatrixSet, configuration },
+      id,
+      compatibility: compatibilityView(one),
+      tileMatrixSetId: tileMatrixSet,
+      configuration,
     })),
   };
 }

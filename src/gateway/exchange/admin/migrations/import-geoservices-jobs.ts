@@ -149,7 +149,7 @@ export const geoServicesImports = [
     answer: async ({ principal }, deps) => ({
       jobs: (
         await deps.jobs.store.list({ ...buildImportQuery(principal), kinds: [GEOSERVICES], limit: MAX_JOBS })
-      ).map((job) => viewOf(job, deps)),
+      ).map((job) => buildView(job, deps)),
     }),
   }),
   report('GET /import/geoservices/jobs/{jobId}', 'Get GeoServices Import Job', {
@@ -157,14 +157,14 @@ export const geoServicesImports = [
     data: Job,
     errors: [400, 404, 503],
     answer: async ({ params, principal }, deps) =>
-      viewOf(requireJob(await jobOf(params.jobId, deps), principal, isOwnImport, KIND_NAME), deps),
+      buildView(requireJob(await loadJob(params.jobId, deps), principal, isOwnImport, KIND_NAME), deps),
   }),
   action('POST /import/geoservices/jobs/{jobId}/cancel', 'Cancel GeoServices Import Job', {
     params: byId,
     data: Type.Object({ jobId: S, message: S }),
     errors: [400, 404, 409, 503],
     async answer({ params, principal }, deps) {
-      const { id } = requireJob(await jobOf(params.jobId, deps), principal, endsImport, KIND_NAME);
+      const { id } = requireJob(await loadJob(params.jobId, deps), principal, endsImport, KIND_NAME);
       return { jobId: id, message: cancelMessage(await deps.jobs.cancel(id), 'import') };
     },
   }),
@@ -197,12 +197,12 @@ export function layerImport(
   return {
     table: requireTable(`${prefix}tableName`, body.tableName),
     targetCrs: requireSrid('targetSrid', body.targetSrid ?? 4326),
-    remote: sourceOf(body, secrets, `${prefix}serviceUrl`),
+    remote: parseSource(body, secrets, `${prefix}serviceUrl`),
     ...(body.overwriteExisting ? { replace: true, principal: withoutSession(principal) } : {}),
   };
 }
 
-function sourceOf(body: StartBody, secrets: readonly string[], member: string): GeoServicesSource {
+function parseSource(body: StartBody, secrets: readonly string[], member: string): GeoServicesSource {
   const url = parseServiceUrl(body.serviceUrl, member);
   if (url.search !== '') throw createMemberError(member, 'must have no query');
   return {
@@ -214,13 +214,13 @@ function sourceOf(body: StartBody, secrets: readonly string[], member: string): 
     batchSize: body.batchSize,
     maxRetries: body.maxRetries ?? 3,
     requestMs: (body.requestTimeoutSeconds ?? 120) * 1000,
-    credentials: referencesOf(body.credentials ?? {}, secrets),
+    credentials: readReferences(body.credentials ?? {}, secrets),
     ...(body.serviceName ? { service: body.serviceName } : {}),
     ...(body.autoPublish === false ? { disabled: true as const } : {}),
   };
 }
 
-function referencesOf(
+function readReferences(
   credentials: NonNullable<StartBody['credentials']>,
   secrets: readonly string[],
 ): SecretReferences {
@@ -243,7 +243,7 @@ function referencesOf(
   };
 }
 
-async function jobOf(id: string, { jobs }: Deps): Promise<JobRow> {
+async function loadJob(id: string, { jobs }: Deps): Promise<JobRow> {
   const job = await jobs.get(id);
   if (job.kind !== GEOSERVICES) throw notFound(KIND_NAME, id);
   return job;
@@ -259,14 +259,17 @@ const PHASES: Readonly<Record<string, number>> = {
   settle: 7,
 };
 
-function statusOf({ state, phase, warnings_json }: JobRow, reading: GeoServicesReport | undefined): number {
+function convertStatus(
+  { state, phase, warnings_json }: JobRow,
+  reading: GeoServicesReport | undefined,
+): number {
   if (state === 'Succeeded') return warnings_json === '[]' ? 8 : 9;
   if (state !== 'Running') return STATES[state];
   return reading === undefined ? 1 : (PHASES[phase ?? ''] ?? 1);
 }
 
 /** What the run keeps: while it reads, behind that, and as its result. */
-function reportOf({ result_json, checkpoint_json }: JobRow): GeoServicesReport | undefined {
+function findReport({ result_json, checkpoint_json }: JobRow): GeoServicesReport | undefined {
   const saved = JSON.parse(result_json ?? checkpoint_json ?? '{}') as {
     report?: unknown;
     layerName?: string;
@@ -276,15 +279,15 @@ function reportOf({ result_json, checkpoint_json }: JobRow): GeoServicesReport |
     | undefined;
 }
 
-function viewOf(job: JobRow, { catalog }: Deps): Static<typeof Job> {
+function buildView(job: JobRow, { catalog }: Deps): Static<typeof Job> {
   const { table, remote } = JSON.parse(job.input_json) as RemoteInput<GeoServicesSource>;
-  const reading = reportOf(job);
+  const reading = findReport(job);
   const result = job.result_json === null ? undefined : (JSON.parse(job.result_json) as ImportResult);
   const collection = result && catalog().byId(table.toLowerCase());
   const layerId = collection?.layerId ?? null;
   return {
     jobId: job.id,
-    status: statusOf(job, reading),
+    status: convertStatus(job, reading),
     sourceKind: 'arcgis-geoservices-rest',
     sourceServiceUrl: remote.serviceUrl,
     sourceUrl: `${remote.serviceUrl}/${remote.layerId}`,
@@ -307,12 +310,12 @@ function viewOf(job: JobRow, { catalog }: Deps): Static<typeof Job> {
     completedAt: optionalTimestamp(job.completed_at),
     errorMessage: job.failure_message,
     warnings: JSON.parse(job.warnings_json) as string[],
-    reconciliationArtifact: result && reading ? parityOf(result, reading) : null,
+    reconciliationArtifact: result && reading ? buildParity(result, reading) : null,
     catalogReconciliationReport: null,
   };
 }
 
-function parityOf({ features }: ImportResult, { matched, fields }: GeoServicesReport) {
+function buildParity({ features }: ImportResult, { matched, fields }: GeoServicesReport) {
   return {
     featureCount: { sourceCount: matched, targetCount: features, delta: features - matched },
     schema: { targetFieldNames: fields },

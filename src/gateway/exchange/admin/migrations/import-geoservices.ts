@@ -76,7 +76,7 @@ async function discover(
   const { serviceUrl, timeoutSeconds = 30, credentials = {} } = body;
   const request = buildRemoteRequest(
     parseServiceUrl(serviceUrl),
-    credentialsOf(credentials),
+    readCredentials(credentials),
     timeoutSeconds * 1000,
   );
   const service = await pools
@@ -84,7 +84,7 @@ async function discover(
     .catch((error: unknown) => {
       throw remoteFailure('serviceUrl', error);
     });
-  return viewOf(service);
+  return buildView(service);
 }
 
 /** The URL of the service, also where that of one of its layers was given. */
@@ -97,7 +97,7 @@ export function parseServiceUrl(text: string, member = 'serviceUrl'): URL {
   return url;
 }
 
-function credentialsOf(given: Static<typeof GeoServicesCredentials>): RemoteCredentials {
+function readCredentials(given: Static<typeof GeoServicesCredentials>): RemoteCredentials {
   for (const member of ['passwordSecretReference', 'accessTokenSecretReference'] as const)
     if (given[member] !== undefined)
       throw createMemberError(
@@ -109,7 +109,7 @@ function credentialsOf(given: Static<typeof GeoServicesCredentials>): RemoteCred
   return token === undefined ? { mode, username, password } : { mode: mode ?? 'arcgis-token', token };
 }
 
-function viewOf({ url, name, description, maxRecordCount, srid, layers }: RemoteService) {
+function buildView({ url, name, description, maxRecordCount, srid, layers }: RemoteService) {
   return {
     serviceUrl: url,
     serviceName: name,

@@ -107,7 +107,7 @@ export const migrationBatches = [
     async answer({ params, principal }, deps) {
       const batch = await deps.migrationBatches.get(params.batchId);
       requireJob(batch.job, principal, isOwnImport, 'migration batch');
-      return viewOf(batch, deps);
+      return buildView(batch, deps);
     },
   }),
 ];
@@ -115,7 +115,7 @@ export const migrationBatches = [
 async function start(x: Exchange<Record<never, never>, StartBody>, deps: Deps) {
   const { sourceKind, sourceUrl, sourceDisplayName, manifestBody, applyRelationships = false } = x.body;
   requireManifest(manifestBody);
-  const layers = layersOf(x.body, x.principal, deps);
+  const layers = listLayers(x.body, x.principal, deps);
   const replaced = layers.filter(({ input }) => input.replace).map(({ input }) => input.table);
   requireReplaceable(replaced, x.principal, deps);
   requireOrder(layers);
@@ -127,7 +127,7 @@ async function start(x: Exchange<Record<never, never>, StartBody>, deps: Deps) {
     applyRelationships,
     manifest: manifestBody ?? null,
   };
-  return viewOf(await deps.migrationBatches.start(batch, createSubmitOptions(x)), deps);
+  return buildView(await deps.migrationBatches.start(batch, createSubmitOptions(x)), deps);
 }
 
 function requireManifest(text: string | undefined): void {
@@ -139,7 +139,7 @@ function requireManifest(text: string | undefined): void {
   }
 }
 
-function layersOf(
+function listLayers(
   { layers, applyRelationships = false }: StartBody,
   principal: Principal,
   { connections }: Deps,
@@ -179,7 +179,10 @@ function requireOrder(layers: readonly BatchLayer[]): void {
   }
 }
 
-function viewOf({ job, batch, children, relationshipsApplied }: BatchView, deps: Deps): Static<typeof Batch> {
+function buildView(
+  { job, batch, children, relationshipsApplied }: BatchView,
+  deps: Deps,
+): Static<typeof Batch> {
   const count = (...states: BatchChild['state'][]) =>
     children.filter(({ state }) => states.includes(state)).length;
   const warnings = JSON.parse(job.warnings_json) as string[];
@@ -188,7 +191,7 @@ function viewOf({ job, batch, children, relationshipsApplied }: BatchView, deps:
     sourceKind: batch.sourceKind,
     sourceUrl: batch.sourceUrl,
     sourceDisplayName: batch.sourceDisplayName,
-    status: statusOf(job.state, warnings.length + count('needs-review')),
+    status: chooseStatus(job.state, warnings.length + count('needs-review')),
     statusNote: job.failure_message ?? warnings[0] ?? null,
     startedAt: timestamp(job.started_at ?? job.created_at),
     completedAt: optionalTimestamp(job.completed_at),
@@ -207,7 +210,7 @@ const ENDS: Readonly<Record<string, Static<typeof Batch>['status']>> = {
   Cancelled: 'cancelled',
 };
 
-function statusOf(state: string, reviews: number): Static<typeof Batch>['status'] {
+function chooseStatus(state: string, reviews: number): Static<typeof Batch>['status'] {
   if (state === 'Succeeded') return reviews > 0 ? 'needs-review' : 'succeeded';
   return ENDS[state] ?? 'running';
 }

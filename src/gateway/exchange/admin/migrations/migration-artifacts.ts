@@ -88,7 +88,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
       requireRunId(runId);
       requireManifest(body.manifest);
       const by = formatActor(principal);
-      const record = recordOf(runId, body, by);
+      const record = readRecord(runId, body, by);
       await state.documents.together([RECORDS, runId], async (store) => {
         await store.remove(PARITIES, runId);
         await store.put(MANIFESTS, runId, body.manifest, by);
@@ -131,7 +131,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
     errors: [400, 413, 415],
     async answer({ body }) {
       const tools = body.tools.map((tool) => classify(tool, PROCESS_DESCRIPTIONS));
-      const countOf = (wanted: Classification) =>
+      const countArtifacts = (wanted: Classification) =>
         tools.filter(({ classification }) => classification === wanted).length;
       return {
         artifactKind: 'svc.migration.toolbox-translation-report',
@@ -140,9 +140,9 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
         sourceFormat: body.sourceFormat,
         summary: {
           toolCount: tools.length,
-          translatedCount: countOf('translated'),
-          partiallyTranslatedCount: countOf('partially-translated'),
-          unsupportedCount: countOf('unsupported'),
+          translatedCount: countArtifacts('translated'),
+          partiallyTranslatedCount: countArtifacts('partially-translated'),
+          unsupportedCount: countArtifacts('unsupported'),
         },
         tools,
       };
@@ -159,7 +159,7 @@ function requireRunId(runId: string): void {
     throw badParameter('runId', `must be at most ${RUN_ID.maxLength} letters, digits and . _ : -`);
 }
 
-function recordOf(runId: string, body: Static<typeof ManifestBody>, by: string): Item {
+function readRecord(runId: string, body: Static<typeof ManifestBody>, by: string): Item {
   return {
     runId,
     sourceUrl: body.sourceUrl,

@@ -148,8 +148,8 @@ export function migrationView(view: MigrationView, deps: Services<'catalog'>): M
     progress: progressView(view),
     dryRun: request.dryRun,
     sourceVersion: plan?.version ?? null,
-    layers: layersOf(view, deps),
-    layerGroups: groupsOf(view),
+    layers: listLayers(view, deps),
+    layerGroups: listGroups(view),
     // Absent of a plan that an earlier version made.
     tileGrids: (plan?.tileGrids ?? []).map(tileGridView),
     unsupported: (plan?.unsupported ?? []).map(leftView),
@@ -191,7 +191,7 @@ const PHASES: Readonly<Record<string, number>> = {
   validate: 6,
 };
 
-function statusOf({ state, phase }: JobRow): number {
+function convertStatus({ state, phase }: JobRow): number {
   return state === 'Running' ? (PHASES[phase ?? ''] ?? 1) : ENDS[state];
 }
 
@@ -200,7 +200,7 @@ function progressView({ job, request, layers }: MigrationView): MigrationJob['pr
     layers.filter((one) => one !== undefined && states.includes(one.state)).length;
   return {
     jobId: job.id,
-    status: statusOf(job),
+    status: convertStatus(job),
     currentPhase: job.phase,
     sourceGeoServerUrl: request.restUrl,
     startedAt: timestamp(job.started_at ?? job.created_at),
@@ -214,7 +214,10 @@ function progressView({ job, request, layers }: MigrationView): MigrationJob['pr
   };
 }
 
-function layersOf({ plan, layers }: MigrationView, { catalog }: Services<'catalog'>): MigrationJob['layers'] {
+function listLayers(
+  { plan, layers }: MigrationView,
+  { catalog }: Services<'catalog'>,
+): MigrationJob['layers'] {
   return (plan?.layers ?? []).map((layer, ordinal) => {
     const progress = layers[ordinal];
     const isThere = progress?.state === 'imported';
@@ -235,7 +238,7 @@ function layersOf({ plan, layers }: MigrationView, { catalog }: Services<'catalo
 }
 
 /** Layers that were not imported are in no group, even where there are others of their names. */
-function groupsOf({ plan, layers }: MigrationView): MigrationJob['layerGroups'] {
+function listGroups({ plan, layers }: MigrationView): MigrationJob['layerGroups'] {
   if (!plan) return [];
   const absent = new Set(
     plan.layers.flatMap(({ collection }, ordinal) => {
@@ -253,13 +256,11 @@ function groupView({ id, service, title, collections, warnings }: GroupPlan) {
   const query = `collections=${collections.map(encodeURIComponent).join(',')}`;
   const isEmpty = collections.length === 0;
   return {
-    ...{
-      sourceGroup: id,
-      serviceName: service,
-      title,
-      collectionIds: [...collections],
-      warnings: [...warnings],
-    },
+    sourceGroup: id,
+    serviceName: service,
+    title,
+    collectionIds: [...collections],
+    warnings: [...warnings],
     map: isEmpty ? null : `/ogc/maps/map?${query}`,
     style: isEmpty ? null : `/ogc/maps/styles/default?${query}`,
   };
@@ -267,8 +268,10 @@ function groupView({ id, service, title, collections, warnings }: GroupPlan) {
 
 function tileGridView({ gridset, tileMatrixSet, collections, warnings }: TileGridPlan) {
   return {
-    ...{ sourceGridset: gridset, tileMatrixSetId: tileMatrixSet },
-    ...{ collectionIds: [...collections], warnings: [...warnings] },
+    sourceGridset: gridset,
+    tileMatrixSetId: tileMatrixSet,
+    collectionIds: [...collections],
+    warnings: [...warnings],
   };
 }
 

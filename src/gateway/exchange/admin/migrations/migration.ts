@@ -36,7 +36,7 @@ const PERFORMANCE = 'migration performance evidence';
 
 type RunRecord = Static<typeof MigrationRunBody>;
 type EvidenceRecord = Static<typeof EvidenceBody>;
-type Ending = Static<typeof RunEnd>;
+type RunEndRecord = Static<typeof RunEnd>;
 
 /** A pack as it came, and its digest. */
 interface Pack {
@@ -62,7 +62,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
       204: { description: 'There is none.' },
     },
     async reply(_x, { state }) {
-      const latest = (await evidenceOf(state.documents)).at(0);
+      const latest = (await listEvidence(state.documents)).at(0);
       return latest ? json(latest) : { status: 204 };
     },
   }),
@@ -75,7 +75,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
     data: EvidencePage,
     errors: [400],
     async answer({ params: { sourceFamily, size, limit } }, { state }) {
-      const all = (await evidenceOf(state.documents)).filter(
+      const all = (await listEvidence(state.documents)).filter(
         (one) => isAsked(sourceFamily, one.sourceFamily) && isAsked(size, one.fixtureSize),
       );
       const items = all.slice(0, limit);
@@ -145,7 +145,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
     data: MigrationRunBody,
     errors: [400, 404, 409, 413],
     async answer({ params: { runId }, body, principal }, { state }) {
-      const pack = packOf(body);
+      const pack = findPack(body);
       return changed(
         state.documents,
         runId,
@@ -254,7 +254,7 @@ export const performanceEvidence = group({ tag: 'Migration', scope: 'migration',
 const isAsked = (asked: string | undefined, value: string) =>
   asked === undefined || asked.toLowerCase() === value.toLowerCase();
 
-async function evidenceOf(documents: DocumentStore): Promise<EvidenceRecord[]> {
+async function listEvidence(documents: DocumentStore): Promise<EvidenceRecord[]> {
   const all = await documents.list<EvidenceRecord>(PERFORMANCE);
   return all.map(({ body }) => body).sort((a, b) => Date.parse(b.generatedAt) - Date.parse(a.generatedAt));
 }
@@ -302,7 +302,7 @@ function requireRunning(run: RunRecord): RunRecord {
   return run;
 }
 
-function packOf({ evidencePackBody: text, evidencePackFingerprint: said }: Ending): Pack | undefined {
+function findPack({ evidencePackBody: text, evidencePackFingerprint: said }: RunEndRecord): Pack | undefined {
   if (text === undefined || text === null) return undefined;
   const fingerprint = computeFingerprint(text);
   requireSound([
@@ -323,7 +323,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function ended(run: RunRecord, body: Ending, pack: Pack | undefined): RunRecord {
+function ended(run: RunRecord, body: RunEndRecord, pack: Pack | undefined): RunRecord {
   const { status, completedAt, statusNote, evidencePackRef, evidencePackFingerprint } = body;
   return {
     ...run,

@@ -9,7 +9,7 @@ import { buildLayerNotes, findFeatureType, getServiceEndpoint, type SourceNotes 
 import { type LeftPart, type MigrationPlan, planLayers, withoutLayers } from './plan.js';
 import type { MigrationRequest } from './request.js';
 
-export interface Discovered {
+export interface SourceDiscovery {
   readonly plan: MigrationPlan;
   readonly notes: SourceNotes;
 }
@@ -25,7 +25,7 @@ export class MigrationDiscovery {
     private readonly request: RemoteRequest,
   ) {}
 
-  async run(): Promise<Discovered> {
+  async run(): Promise<SourceDiscovery> {
     const { context, deps } = this;
     const { input } = context;
     const catalog = await context.step('discover', 'Reading the GeoServer', () =>
@@ -49,7 +49,7 @@ export class MigrationDiscovery {
     catalog: GeoServerCatalog,
     choice: readonly GeoServerLayer[],
     plan: MigrationPlan,
-  ): Promise<Discovered> {
+  ): Promise<SourceDiscovery> {
     const layers: Record<string, ReturnType<typeof buildLayerNotes>> = {};
     const left: LeftPart[] = [];
     for (const { id, kind } of plan.layers) {

@@ -37,7 +37,7 @@ export function assessGridsets(
 function assessGridset(gridset: GeoServerGridset, sets: MatrixSets, ids: Set<string>): GridsetVerdict {
   const set = equalSet(gridset, sets);
   if (set) {
-    const finer = gridset.levels.filter((level) => !matrixOf(gridset, level, set)).map(({ name }) => name);
+    const finer = gridset.levels.filter((level) => !findMatrix(gridset, level, set)).map(({ name }) => name);
     const verdict =
       finer.length === 0
         ? compatible(`Its tiles are those of ${set.id}.`)
@@ -47,7 +47,7 @@ function assessGridset(gridset: GeoServerGridset, sets: MatrixSets, ids: Set<str
     return { ...verdict, tileMatrixSet: set.id, configuration: null };
   }
   try {
-    const definition = definitionOf(gridset, ids);
+    const definition = buildDefinition(gridset, ids);
     const [addition] = configuredMatrixSets([definition]);
     return {
       ...partial('gridset-custom', 'No tile matrix set of this server has its tiles.', {
@@ -76,7 +76,7 @@ interface Grid {
 /** Of a tile: what sticks out of the tiles by less needs no tile of its own in GeoWebCache. */
 const SLIVER = 0.01;
 
-function gridOf(
+function buildGrid(
   { box: [minx, miny, maxx, maxy], isTopLeft, tileWidth, tileHeight }: GeoServerGridset,
   { cellSize }: Level,
 ): Grid {
@@ -89,7 +89,7 @@ function gridOf(
 /** The set whose matrices have the tiles of all levels, but for those of larger scales than it has. */
 function equalSet(gridset: GeoServerGridset, { all }: MatrixSets): TileMatrixSet | undefined {
   const epsg = normalizeEpsg(gridset.srid);
-  const equals = all.filter((set) => set.crs.epsg === epsg && hasLevelsOf(gridset, set));
+  const equals = all.filter((set) => set.crs.epsg === epsg && hasLevels(gridset, set));
   return (
     equals.find(({ id }) => id === gridset.name) ??
     equals.find(({ crs }) => crs.northFirst === gridset.isNorthFirst) ??
@@ -97,23 +97,23 @@ function equalSet(gridset: GeoServerGridset, { all }: MatrixSets): TileMatrixSet
   );
 }
 
-function hasLevelsOf(gridset: GeoServerGridset, set: TileMatrixSet): boolean {
+function hasLevels(gridset: GeoServerGridset, set: TileMatrixSet): boolean {
   const finest = set.matrices.at(-1)!.cellSize;
-  const others = gridset.levels.filter((level) => !matrixOf(gridset, level, set));
+  const others = gridset.levels.filter((level) => !findMatrix(gridset, level, set));
   return others.length < gridset.levels.length && others.every(({ cellSize }) => cellSize < finest);
 }
 
 /** The matrix that has the tiles of a level. */
-function matrixOf(gridset: GeoServerGridset, level: Level, set: TileMatrixSet): TileMatrix | undefined {
-  return set.matrices.find((_, zoom) => hasTilesOf(gridset, level, set, zoom));
+function findMatrix(gridset: GeoServerGridset, level: Level, set: TileMatrixSet): TileMatrix | undefined {
+  return set.matrices.find((_, zoom) => hasTiles(gridset, level, set, zoom));
 }
 
 /** Whether no tile lies more than a cell elsewhere: GeoServer rounds extents, such as that of EPSG:900913. */
-function hasTilesOf(gridset: GeoServerGridset, level: Level, set: TileMatrixSet, zoom: number): boolean {
+function hasTiles(gridset: GeoServerGridset, level: Level, set: TileMatrixSet, zoom: number): boolean {
   const { tileWidth, tileHeight } = gridset;
   const matrix = set.matrices[zoom]!;
   const { cellSize, cornerOfOrigin, variableWidths, matrixWidth, matrixHeight } = matrix;
-  const { columns, rows, origin } = gridOf(gridset, level);
+  const { columns, rows, origin } = buildGrid(gridset, level);
   const [left, , , top] = matrixBox(set, zoom);
   const drift = Math.abs(level.cellSize - cellSize) * Math.max(columns * tileWidth, rows * tileHeight);
   return (
@@ -128,7 +128,7 @@ function hasTilesOf(gridset: GeoServerGridset, level: Level, set: TileMatrixSet,
 }
 
 /** A set with the tiles of a gridset, as the configuration takes it (17-083r4, JSON). Throws `ConfigError` for a CRS that PROJ does not have. */
-function definitionOf(gridset: GeoServerGridset, ids: Set<string>) {
+function buildDefinition(gridset: GeoServerGridset, ids: Set<string>) {
   const { name, tileWidth, tileHeight, levels } = gridset;
   const crs = findEpsgCrs(normalizeEpsg(gridset.srid));
   if (!crs) throw new ConfigError([`its CRS EPSG:${gridset.srid} is not known`]);
@@ -138,14 +138,17 @@ function definitionOf(gridset: GeoServerGridset, ids: Set<string>) {
     title: name,
     crs: crs.uri,
     tileMatrices: levels.map((level, i) => {
-      const { columns, rows, origin } = gridOf(gridset, level);
+      const { columns, rows, origin } = buildGrid(gridset, level);
       return {
         id: /^[\w.:-]{1,64}$/.test(level.name) ? level.name : String(i),
         // People read it: 1000000, without the noise of the last bit.
         scaleDenominator: Number(((level.cellSize * unit) / PIXEL_METRES).toPrecision(15)),
         cellSize: level.cellSize,
         pointOfOrigin: toAxisOrder(crs, origin),
-        ...{ tileWidth, tileHeight, matrixWidth: columns, matrixHeight: rows },
+        tileWidth,
+        tileHeight,
+        matrixWidth: columns,
+        matrixHeight: rows,
       };
     }),
   };

@@ -68,16 +68,18 @@ export function planLayerGroups(
     if (plans.length === 0) return [];
     return [
       {
-        ...{ id: group.id, service: createUniqueName(formatTargetName(group, request), names) },
-        ...{ title: group.title ?? null, abstract: group.abstract ?? null },
+        id: group.id,
+        service: createUniqueName(formatTargetName(group, request), names),
+        title: group.title ?? null,
+        abstract: group.abstract ?? null,
         collections: plans.map(({ collection }) => collection),
-        warnings: warningsOf(group, members, plans),
+        warnings: listWarnings(group, members, plans),
       },
     ];
   });
 }
 
-function warningsOf(
+function listWarnings(
   { members, mode }: GeoServerGroup,
   { layers, isWhole }: Members,
   plans: readonly Member[],

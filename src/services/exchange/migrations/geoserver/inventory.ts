@@ -39,22 +39,27 @@ export function buildInventory(
       build: catalog.gitRevision ?? null,
       serviceType: 'REST',
     },
-    containers: containersOf(catalog),
+    containers: listContainers(catalog),
     resources: [
-      ...catalog.layers.map((layer) => withGridsets(resourceOf(layer, assessment), catalog)),
+      ...catalog.layers.map((layer) => withGridsets(buildResource(layer, assessment), catalog)),
       ...catalog.groups.map(({ id, workspace, name, title, abstract, members }) => ({
         ...EMPTY_RESOURCE,
-        ...{ id: `group:${id}`, containerId: containerId(workspace), kind: 'layerGroup', name },
-        ...{ title: title ?? null, description: abstract ?? null, capabilities: ['map'] },
+        id: `group:${id}`,
+        containerId: containerId(workspace),
+        kind: 'layerGroup',
+        name,
+        title: title ?? null,
+        description: abstract ?? null,
+        capabilities: ['map'],
         styleIds: members.flatMap(({ style }) => style ?? []),
-        externalDependencyIds: gridsetsOf(id, catalog),
+        externalDependencyIds: listGridsets(id, catalog),
         compatibility: assessment.groups.get(id) ?? NOT_ASSESSED,
       })),
     ],
-    styles: catalog.styles.map((style) => styleOf(style, catalog.layers, assessment)),
+    styles: catalog.styles.map((style) => buildStyle(style, catalog.layers, assessment)),
     externalDependencies: [
-      ...catalog.stores.map((store) => dependencyOf(store, assessment)),
-      ...catalog.gridsets.map((gridset) => gridsetOf(gridset, assessment)),
+      ...catalog.stores.map((store) => buildDependency(store, assessment)),
+      ...catalog.gridsets.map((gridset) => buildGridset(gridset, assessment)),
     ],
     warnings: catalog.gaps.map(({ path, reason }) => `${path}: ${reason}`),
     missingArtifacts: catalog.gaps.map(({ path }) => path),
@@ -64,7 +69,7 @@ export function buildInventory(
 const containerId = (workspace: string | undefined) =>
   workspace === undefined ? GLOBAL : `workspace:${workspace}`;
 
-function containersOf({
+function listContainers({
   workspaces,
   styles,
   groups,
@@ -77,7 +82,11 @@ function containersOf({
     'The workspace is isolated: its services alone show it.',
   );
   const own = workspaces.map(({ name, isDefault, isIsolated }) => ({
-    ...{ id: containerId(name), kind: 'workspace', name, ...about, isDefault },
+    id: containerId(name),
+    kind: 'workspace',
+    name,
+    ...about,
+    isDefault,
     compatibility: isIsolated ? isolated : compatible('Its layers are taken over one by one.'),
   }));
   const isInNone = ({ workspace }: { workspace: string | undefined }) => workspace === undefined;
@@ -89,20 +98,26 @@ function containersOf({
 const gridsetId = (name: string) => `gridset:${name}`;
 
 /** Grids that tiles of a layer or a group are cached in. */
-const gridsetsOf = (id: string, { tileLayers }: GeoServerCatalog): string[] =>
+const listGridsets = (id: string, { tileLayers }: GeoServerCatalog): string[] =>
   tileLayers.filter((layer) => layer.id === id).flatMap(({ gridsets }) => gridsets.map(gridsetId));
 
 const withGridsets = (resource: InventoryResource, catalog: GeoServerCatalog): InventoryResource => ({
   ...resource,
-  externalDependencyIds: [...resource.externalDependencyIds, ...gridsetsOf(resource.id, catalog)],
+  externalDependencyIds: [...resource.externalDependencyIds, ...listGridsets(resource.id, catalog)],
 });
 
 const EMPTY_RESOURCE = {
-  ...{ title: null, description: null, geometryType: null, featureCount: null, hasAttachments: null },
-  ...{ fields: [], spatialReferences: [], externalDependencyIds: [] },
+  title: null,
+  description: null,
+  geometryType: null,
+  featureCount: null,
+  hasAttachments: null,
+  fields: [],
+  spatialReferences: [],
+  externalDependencyIds: [],
 };
 
-function resourceOf(layer: GeoServerLayer, { layers }: GeoServerAssessment): InventoryResource {
+function buildResource(layer: GeoServerLayer, { layers }: GeoServerAssessment): InventoryResource {
   const { id, workspace, name, type, resource, defaultStyle, styles } = layer;
   const base = {
     id,
@@ -128,8 +143,8 @@ function resourceOf(layer: GeoServerLayer, { layers }: GeoServerAssessment): Inv
     description: resource.abstract ?? null,
     geometryType: findGeometryClass(layer) ?? null,
     capabilities: isFeatures ? ['features', 'map'] : ['coverage', 'map'],
-    fields: fieldsOf(layer),
-    spatialReferences: referencesOf(resource.srs),
+    fields: listFields(layer),
+    spatialReferences: parseReferences(resource.srs),
     externalDependencyIds: [
       formatStoreId({
         kind: isFeatures ? 'data' : 'coverage',
@@ -141,14 +156,19 @@ function resourceOf(layer: GeoServerLayer, { layers }: GeoServerAssessment): Inv
   };
 }
 
-function fieldsOf({ resource }: GeoServerLayer): InventoryField[] {
+function listFields({ resource }: GeoServerLayer): InventoryField[] {
   return (resource?.attributes ?? []).map(({ name, binding, isNullable }) => ({
-    ...{ name, fieldType: binding?.replace(/^.*\./, '') ?? 'unknown', alias: null, nullable: isNullable },
-    ...{ domainType: null, domainName: null, domainValues: [] },
+    name,
+    fieldType: binding?.replace(/^.*\./, '') ?? 'unknown',
+    alias: null,
+    nullable: isNullable,
+    domainType: null,
+    domainName: null,
+    domainValues: [],
   }));
 }
 
-function referencesOf(srs: string | undefined): SpatialReference[] {
+function parseReferences(srs: string | undefined): SpatialReference[] {
   if (srs === undefined) return [];
   const [, code] = /^EPSG:(\d+)$/i.exec(srs) ?? [];
   const srid = code === undefined ? null : Number(code);
@@ -156,7 +176,7 @@ function referencesOf(srs: string | undefined): SpatialReference[] {
   return [{ role: 'declared', sourceValue: srs, srid, crsUri }];
 }
 
-function styleOf(
+function buildStyle(
   { id, workspace, name, format, languageVersion, fileName }: GeoServerCatalog['styles'][number],
   layers: readonly GeoServerLayer[],
   { styles }: GeoServerAssessment,
@@ -169,13 +189,19 @@ function styleOf(
     .filter((layer) => layer.defaultStyle === id || layer.styles.includes(id))
     .map((layer) => layer.id);
   return {
-    ...{ id, containerId: containerId(workspace), kind: 'style', name, format, metadata, resourceIds },
+    id,
+    containerId: containerId(workspace),
+    kind: 'style',
+    name,
+    format,
+    metadata,
+    resourceIds,
     externalDependencyIds: [],
     compatibility: styles.get(id) ?? NOT_ASSESSED,
   };
 }
 
-function dependencyOf(store: GeoServerStore, { stores }: GeoServerAssessment): InventoryDependency {
+function buildDependency(store: GeoServerStore, { stores }: GeoServerAssessment): InventoryDependency {
   const { kind, workspace, name, type, parameters } = store;
   const { url, host, port, database } = parameters;
   const server = host === undefined ? null : `${host}${port === undefined ? '' : `:${port}`}`;
@@ -195,7 +221,7 @@ function dependencyOf(store: GeoServerStore, { stores }: GeoServerAssessment): I
 }
 
 /** A grid of the tile cache: clients that ask for tiles depend on it. */
-function gridsetOf(
+function buildGridset(
   { name, srid, tileWidth, tileHeight, levels }: GeoServerGridset,
   { gridsets }: GeoServerAssessment,
 ): InventoryDependency {
@@ -209,11 +235,13 @@ function gridsetOf(
     dependencyType: 'tileMatrixSet',
     address: null,
     metadata: {
-      ...{ tileWidth: `${tileWidth}`, tileHeight: `${tileHeight}`, levelCount: `${levels.length}` },
+      tileWidth: `${tileWidth}`,
+      tileHeight: `${tileHeight}`,
+      levelCount: `${levels.length}`,
       ...(tileMatrixSet === null ? {} : { tileMatrixSetId: tileMatrixSet }),
       ...(configuration === null ? {} : { configuration }),
     },
-    spatialReferences: referencesOf(`EPSG:${srid}`),
+    spatialReferences: parseReferences(`EPSG:${srid}`),
     compatibility,
   };
 }

@@ -5,7 +5,7 @@ import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import type { Pools } from '../../../../core/tasks/tasks.js';
 import type { JobRow } from '../../../../stores/jobs/jobs.js';
 import type { JobEngine, SubmitOptions } from '../../../jobs/engine.js';
-import type { JobContext, JobStopped } from '../../../jobs/kinds.js';
+import type { JobContext, JobStopError } from '../../../jobs/kinds.js';
 import { nextToEnd } from '../../../jobs/next-end.js';
 import type { ImportService } from '../../import.js';
 import type { ImportResult, RemoteInput } from '../../import-input.js';
@@ -51,7 +51,7 @@ export class LayerImports {
     } catch (error) {
       const { signal } = this.context;
       // Of a run that another one goes on with, the jobs go on too.
-      if (!signal.aborted || (signal.reason as JobStopped).reason === 'cancelled') await this.#cancelAll();
+      if (!signal.aborted || (signal.reason as JobStopError).reason === 'cancelled') await this.#cancelAll();
       throw error;
     }
   }
@@ -105,9 +105,16 @@ export class LayerImports {
     const { credentials, requestMs, maxRetries, targetCrs, overwrite, principal } = this.context.input;
     const { name, version, geoJson, srid } = notes.type!;
     const remote: WfsSource = {
-      ...{ serviceUrl: notes.serviceUrl, version, typeName: name, geoJson, srid },
+      serviceUrl: notes.serviceUrl,
+      version,
+      typeName: name,
+      geoJson,
+      srid,
       title: (notes.title ?? notes.name).slice(0, 200),
-      ...{ pageSize: PAGE, requestMs, credentials, maxRetries },
+      pageSize: PAGE,
+      requestMs,
+      credentials,
+      maxRetries,
     };
     const input: RemoteInput<WfsSource> = {
       table: layer.collection,
@@ -130,7 +137,8 @@ export class LayerImports {
         `There is a collection '${layer.collection}' already; coverages replace none.`,
       );
     const task = {
-      ...{ ...request, url: notes.serviceUrl },
+      ...request,
+      url: notes.serviceUrl,
       protocol: 'wcs' as const,
       ids: [coverageId(notes)],
     };
@@ -187,7 +195,9 @@ export function describeLayerProgress(job: JobRow): LayerProgress {
     case 'Succeeded': {
       const { features } = JSON.parse(job.result_json!) as Partial<ImportResult>;
       return {
-        ...{ state: 'imported', jobId, notes: noted(warnings) },
+        state: 'imported',
+        jobId,
+        notes: noted(warnings),
         ...(features === undefined ? {} : { features }),
       };
     }

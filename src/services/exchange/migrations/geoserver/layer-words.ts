@@ -43,7 +43,7 @@ export class LayerWords {
   async describe(collection: StyledCollection, notes: LayerNotes): Promise<void> {
     const current = this.layers.settingsOf(collection);
     const { title, abstract } = notes;
-    const about = { ...aboutOf(notes), ...current.about };
+    const about = { ...buildAbout(notes), ...current.about };
     const words: LayerSettings = {
       ...(title === undefined ? {} : { title: title.slice(0, TITLE) }),
       ...(abstract === undefined ? {} : { description: abstract.slice(0, CHARACTERS) }),
@@ -128,7 +128,7 @@ export class LayerWords {
   }
 }
 
-function aboutOf({ keywords, attribution, attributionUrl }: LayerNotes): LayerAbout {
+function buildAbout({ keywords, attribution, attributionUrl }: LayerNotes): LayerAbout {
   return {
     ...(keywords.length === 0
       ? {}

@@ -146,7 +146,7 @@ export class GeoServerMigrations {
       for (const warning of await settleGroups(this.#deps.words, state, context.signal))
         await context.warn(warning);
     });
-    const counts = await countsOf(context, state);
+    const counts = await loadCounts(context, state);
     const evidence = await context.step('validate', 'Comparing the layers with their source', () =>
       new MigrationValidation(this.#deps, context, state, this.#folderOf(context.id)).run(request),
     );
@@ -158,8 +158,11 @@ export class GeoServerMigrations {
   async #tellOf(context: JobContext<MigrationRequest>, { bytes, path }: EvidencePack): Promise<void> {
     if ((await this.#deps.jobs.store.artifacts(context.id)).length > 0) return;
     await context.artifact({
-      ...{ label: PACK, kind: 'migration-evidence', content_type: PACK_TYPE },
-      ...{ size_bytes: bytes, location: path },
+      label: PACK,
+      kind: 'migration-evidence',
+      content_type: PACK_TYPE,
+      size_bytes: bytes,
+      location: path,
     });
   }
 
@@ -211,7 +214,7 @@ async function tellUnsupported(context: JobContext<MigrationRequest>, plan: Migr
 }
 
 /** Throws `unprocessable` when all layers failed, or there was none. */
-async function countsOf(
+async function loadCounts(
   context: JobContext<MigrationRequest>,
   state: MigrationState,
 ): Promise<MigrationCounts> {

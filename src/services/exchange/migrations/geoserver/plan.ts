@@ -76,7 +76,7 @@ export function planLayers(
       id: layer.id,
       kind: layer.resource.kind,
       collection: createUniqueName(formatTargetName(layer, request), names),
-      warnings: warningsOf(verdict),
+      warnings: listWarnings(verdict),
       styleId: request.importStyles ? (layer.defaultStyle ?? null) : null,
       otherStyles: request.importStyles ? layer.styles : [],
     });
@@ -89,14 +89,14 @@ export function planLayers(
     otherStyles: one.otherStyles.filter((id) => !gone.has(id)),
   }));
   const groups = planLayerGroups(plans, catalog, request);
-  const { tileGrids, reviews } = tileGridsOf(plans, groups, { catalog, assessment });
+  const { tileGrids, reviews } = buildTileGrids(plans, groups, { catalog, assessment });
   return {
     version: catalog.version ?? null,
     layers: plans,
     groups,
     tileGrids,
     unsupported: [...unsupported, ...left],
-    reviews: [...reviewsOf(choice, plans, { catalog, assessment }), ...reviews],
+    reviews: [...listReviews(choice, plans, { catalog, assessment }), ...reviews],
     gaps: catalog.gaps.map(({ path, reason }) => `${path}: ${reason}`),
   };
 }
@@ -132,7 +132,7 @@ export function getUnsupportedPolicy(
   return kind === 'layerGroup' || kind === 'gridset' ? 'skip' : unsupported[kind];
 }
 
-function warningsOf({ level, reason, warnings, manualSteps }: Compatibility): string[] {
+function listWarnings({ level, reason, warnings, manualSteps }: Compatibility): string[] {
   return level === 'partial' ? [reason, ...warnings, ...manualSteps] : [...warnings];
 }
 
@@ -170,7 +170,10 @@ function unsupportedStyles(layers: readonly LayerPlan[], { styles }: GeoServerAs
     if (verdict === undefined)
       return [
         {
-          ...{ kind: 'style' as const, id, code: 'style-missing', manualSteps: [] },
+          kind: 'style' as const,
+          id,
+          code: 'style-missing',
+          manualSteps: [],
           reason: 'The style could not be read.',
         },
       ];
@@ -180,7 +183,7 @@ function unsupportedStyles(layers: readonly LayerPlan[], { styles }: GeoServerAs
 }
 
 /** Groups of which no layer comes along, and styles beside the default ones that are not taken over. */
-function reviewsOf(
+function listReviews(
   choice: readonly GeoServerLayer[],
   layers: readonly LayerPlan[],
   { catalog, assessment }: Source,
@@ -199,7 +202,9 @@ function reviewsOf(
     return styles
       .filter((style) => !otherStyles.includes(style))
       .map((style) => ({
-        ...{ kind: 'style' as const, id: style, code: 'alternative-style' },
+        kind: 'style' as const,
+        id: style,
+        code: 'alternative-style',
         reason: `It is one more style of ${id}, and is not taken over.`,
         manualSteps: [
           'Begin the migration with importStyles, or put it as the style of a second layer of the same data.',
@@ -215,7 +220,7 @@ interface Source {
 }
 
 /** Gridsets in which the layers and groups that come along were cached: as sets of this server, or for people to look at. */
-function tileGridsOf(
+function buildTileGrids(
   layers: readonly LayerPlan[],
   groups: readonly GroupPlan[],
   { catalog, assessment }: Source,

@@ -49,14 +49,18 @@ export class MigrationValidation {
       progress?.parity
         ? [
             {
-              ...{ sourceLayer: layer.id, collectionId: layer.collection, folder: this.#folderOf(ordinal) },
+              sourceLayer: layer.id,
+              collectionId: layer.collection,
+              folder: this.#folderOf(ordinal),
               ...progress.parity,
             },
           ]
         : [],
     );
     const evidence = {
-      ...{ migrationId: context.id, source: context.input.restUrl, sourceVersion: state.plan.version },
+      migrationId: context.id,
+      source: context.input.restUrl,
+      sourceVersion: state.plan.version,
       generatedAt: new Date().toISOString(),
       scorecard: computeScorecard(layers),
       layers,

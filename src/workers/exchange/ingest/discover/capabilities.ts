@@ -53,7 +53,7 @@ function featureType(node: XmlNode): RemoteLayer {
     title: findXmlText(node, 'Title'),
     description: findXmlText(node, 'Abstract'),
     srid: parseSrid(crs),
-    extent: extentOf(cornersOf(getXmlChild(node, 'WGS84BoundingBox'))),
+    extent: buildExtent(readCorners(getXmlChild(node, 'WGS84BoundingBox'))),
   };
 }
 
@@ -72,7 +72,7 @@ function mapLayers(node: XmlNode, inherited?: number): RemoteLayer[] {
             title: findXmlText(node, 'Title'),
             description: findXmlText(node, 'Abstract'),
             srid,
-            extent: extentOf(geographicBox(node)),
+            extent: buildExtent(geographicBox(node)),
           },
         ];
   return [...own, ...children(node, 'Layer').flatMap((layer) => mapLayers(layer, srid))];
@@ -95,11 +95,11 @@ function tileLayer(node: XmlNode): RemoteLayer {
     title: findXmlText(node, 'Title'),
     description: findXmlText(node, 'Abstract'),
     layerType: findXmlText(node, 'TileMatrixSetLink', 'TileMatrixSet'),
-    extent: extentOf(cornersOf(getXmlChild(node, 'WGS84BoundingBox'))),
+    extent: buildExtent(readCorners(getXmlChild(node, 'WGS84BoundingBox'))),
   };
 }
 
-function cornersOf(box: XmlNode): Box | undefined {
+function readCorners(box: XmlNode): Box | undefined {
   const corners = ['LowerCorner', 'UpperCorner'].flatMap((corner) =>
     (findXmlText(box, corner) ?? '').split(/\s+/),
   );
@@ -111,6 +111,6 @@ function numbers(texts: readonly (string | undefined)[]): Box | undefined {
   return values.length === 4 && values.every(Number.isFinite) ? (values as unknown as Box) : undefined;
 }
 
-function extentOf(box: Box | undefined) {
+function buildExtent(box: Box | undefined) {
   return box ? { box, srid: 4326 } : undefined;
 }

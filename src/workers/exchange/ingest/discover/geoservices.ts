@@ -61,13 +61,13 @@ export function parseServiceLayer(resource: RemoteJson, srid: number | undefined
       geometryType: string(resource['geometryType']),
       hasAttachments: resource['hasAttachments'] === true,
       srid: parseWkid(object(resource['extent'])['spatialReference']) ?? srid,
-      extent: extentOf(object(resource['extent'])),
-      fields: listJsonObjects(resource['fields']).flatMap(fieldOf),
+      extent: parseExtent(object(resource['extent'])),
+      fields: listJsonObjects(resource['fields']).flatMap(readField),
     },
   ];
 }
 
-function fieldOf(field: RemoteJson): RemoteField[] {
+function readField(field: RemoteJson): RemoteField[] {
   const name = string(field['name']);
   if (name === undefined) return [];
   const alias = string(field['alias']);
@@ -84,7 +84,7 @@ function fieldOf(field: RemoteJson): RemoteField[] {
   ];
 }
 
-function extentOf(extent: RemoteJson): RemoteLayer['extent'] {
+function parseExtent(extent: RemoteJson): RemoteLayer['extent'] {
   const box = ['xmin', 'ymin', 'xmax', 'ymax'].map((side) => extent[side]);
   const srid = parseWkid(extent['spatialReference']);
   return srid !== undefined && box.every(Number.isFinite) ? { box: box as unknown as Box, srid } : undefined;

@@ -2,15 +2,15 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { Discovery, RemoteRequest, RemoteService } from '../../../../core/exchange/ingest.js';
 import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { findOgcException, parseXmlDocument } from '../../../files/xml.js';
-import { refused } from '../../../storage/remote/allowed.js';
-import { type Asking, get, type RemoteAnswer } from '../http.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
+import { get, type RemoteAccess, type RemoteAnswer } from '../http.js';
 import { parseLinks, parseObject, type RemoteJson } from '../json.js';
 import { parseCapabilities as serviceOfCapabilities } from './capabilities.js';
 import { parseGeoService, parseServiceCatalog, parseServiceLayer } from './geoservices.js';
 import { findRelationLink, isLanding, listApiCollections, parseLandingPage } from './ogc-api.js';
 
 /** Body of task `ingest.discover`. Fails with `source-unreadable` where nothing is found that it knows. */
-export async function discoverRemote(request: RemoteRequest, asking: Asking): Promise<Discovery> {
+export async function discoverRemote(request: RemoteRequest, asking: RemoteAccess): Promise<Discovery> {
   const end = Date.now() + request.timeoutMs;
   const { origin } = new URL(request.url);
   const read: Read = async (url, accept) => {

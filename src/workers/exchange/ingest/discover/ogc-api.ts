@@ -42,14 +42,14 @@ export function parseLandingPage(
   if (isStac)
     return service(
       'stac',
-      collections.map((one) => layerOf('stac', one)),
+      collections.map((one) => parseLayer('stac', one)),
     );
   const having = (kind: SourceKind, ...relations: readonly string[]) =>
     service(
       kind,
       collections
         .filter((one) => relations.some((relation) => findRelationLink(parseLinks(one, url), relation)))
-        .map((one) => layerOf(kind, one)),
+        .map((one) => parseLayer(kind, one)),
     );
   return [
     ...having('ogc-api-features', 'items'),
@@ -58,7 +58,7 @@ export function parseLandingPage(
   ];
 }
 
-function layerOf(kind: SourceKind, collection: RemoteJson): RemoteLayer {
+function parseLayer(kind: SourceKind, collection: RemoteJson): RemoteLayer {
   const spatial = object(object(collection['extent'])['spatial']);
   const [first] = Array.isArray(spatial['bbox']) ? spatial['bbox'] : [];
   const box = parseJsonBox(first);

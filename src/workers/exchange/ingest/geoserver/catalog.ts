@@ -11,11 +11,11 @@ import type {
 } from '../../../../core/exchange/geoserver.js';
 import { geoServerId } from '../../../../core/exchange/geoserver.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
-import { refused } from '../../../storage/remote/allowed.js';
-import type { Asking } from '../http.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
+import type { RemoteAccess } from '../http.js';
 import { object, type RemoteJson } from '../json.js';
 import { listRestNames, listRestObjects, parseRestFlag, parseRestString } from './documents.js';
-import { GeoServerReading, type Path } from './reading.js';
+import { GeoServerReader, type Path } from './reader.js';
 import {
   parseCoverage,
   parseFeatureType,
@@ -36,10 +36,10 @@ const SERVICES = ['wfs', 'wms', 'wcs'] as const;
  */
 export async function readGeoServer(
   { withStyles, ...request }: GeoServerTask,
-  asking: Asking,
+  asking: RemoteAccess,
 ): Promise<GeoServerCatalog> {
-  const reading = new GeoServerReading(request, asking);
-  const about = aboutOf(await reading.first(['about', 'version']));
+  const reading = new GeoServerReader(request, asking);
+  const about = parseAbout(await reading.first(['about', 'version']));
   const walk = new Walk(reading, request.url, withStyles);
   const workspaces = await walk.workspaces();
   const stores = await walk.stores(workspaces);
@@ -58,7 +58,9 @@ export async function readGeoServer(
   };
 }
 
-function aboutOf(document: RemoteJson): Pick<GeoServerCatalog, 'version' | 'gitRevision' | 'buildTimestamp'> {
+function parseAbout(
+  document: RemoteJson,
+): Pick<GeoServerCatalog, 'version' | 'gitRevision' | 'buildTimestamp'> {
   const product = listRestObjects(document, 'about', 'resource').find(
     (one) => parseRestString(one['@name'])?.toLowerCase() === 'geoserver',
   );
@@ -79,7 +81,7 @@ interface Listing {
 
 class Walk {
   constructor(
-    private readonly reading: GeoServerReading,
+    private readonly reading: GeoServerReader,
     private readonly root: string,
     private readonly withStyles: boolean,
   ) {}

@@ -56,8 +56,8 @@ export interface ResourcePlace {
 
 export function parseFeatureType(place: ResourcePlace, type: RemoteJson): GeoServerResource {
   return {
-    ...commonOf('featureType', place, type),
-    attributes: listRestObjects(type, 'attributes', 'attribute').flatMap(attributeOf),
+    ...readCommonMembers('featureType', place, type),
+    attributes: listRestObjects(type, 'attributes', 'attribute').flatMap(parseAttribute),
     filter: parseRestString(type['cqlFilter']),
     bands: [],
   };
@@ -65,7 +65,7 @@ export function parseFeatureType(place: ResourcePlace, type: RemoteJson): GeoSer
 
 export function parseCoverage(place: ResourcePlace, coverage: RemoteJson): GeoServerResource {
   return {
-    ...commonOf('coverage', place, coverage),
+    ...readCommonMembers('coverage', place, coverage),
     attributes: [],
     filter: undefined,
     bands: listRestObjects(coverage, 'dimensions', 'coverageDimension').flatMap(
@@ -74,40 +74,40 @@ export function parseCoverage(place: ResourcePlace, coverage: RemoteJson): GeoSe
   };
 }
 
-function commonOf(kind: GeoServerResource['kind'], place: ResourcePlace, resource: RemoteJson) {
+function readCommonMembers(kind: GeoServerResource['kind'], place: ResourcePlace, resource: RemoteJson) {
   return {
     kind,
     ...place,
     nativeName: parseRestString(resource['nativeName']),
     title: parseRestString(resource['title']),
     abstract: parseRestString(resource['abstract']) ?? parseRestString(resource['description']),
-    keywords: listRestStrings(resource, 'keywords', 'string').map(keywordOf),
+    keywords: listRestStrings(resource, 'keywords', 'string').map(formatKeyword),
     srs: parseRestString(resource['srs']),
     isEnabled: parseRestFlag(resource['enabled'], true),
-    box84: boxOf(object(resource['latLonBoundingBox'])),
-    dimensions: dimensionsOf(resource),
+    box84: parseBox(object(resource['latLonBoundingBox'])),
+    dimensions: parseDimensions(resource),
   };
 }
 
 /** A keyword may carry its language and vocabulary: `river\@language=en\;\@vocabulary=INSPIRE\;`. */
-function keywordOf(keyword: string): string {
+function formatKeyword(keyword: string): string {
   return keyword.replace(/\\@(language|vocabulary)=.*$/s, '');
 }
 
 /** Dimensions that are switched on: their entries have keys such as `time`, `elevation`, `custom_dimension_DEPTH`. */
-function dimensionsOf(resource: RemoteJson): string[] {
+function parseDimensions(resource: RemoteJson): string[] {
   return listRestObjects(resource, 'metadata', 'entry').flatMap((entry) => {
     const info = object(entry['dimensionInfo']);
     return parseRestFlag(info['enabled'], false) ? (parseRestString(entry['@key']) ?? []) : [];
   });
 }
 
-function boxOf(box: RemoteJson): Box | undefined {
+function parseBox(box: RemoteJson): Box | undefined {
   const sides = ['minx', 'miny', 'maxx', 'maxy'].map((side) => parseRestNumber(box[side]));
   return sides.every((side) => side !== undefined) ? (sides as unknown as Box) : undefined;
 }
 
-function attributeOf(attribute: RemoteJson): GeoServerAttribute[] {
+function parseAttribute(attribute: RemoteJson): GeoServerAttribute[] {
   const name = parseRestString(attribute['name']);
   if (name === undefined) return [];
   return [
@@ -127,7 +127,7 @@ export function parseGeoServerLayer(
 ): GeoServerLayer {
   const shown = object(layer['resource']);
   const id = parseRestString(shown['name']) ?? listed;
-  const { workspace, name } = partsOf(id.includes(':') ? id : listed);
+  const { workspace, name } = buildParts(id.includes(':') ? id : listed);
   const attribution = object(layer['attribution']);
   const defaultStyle = styleId(object(layer['defaultStyle']));
   return {
@@ -153,7 +153,7 @@ function styleId(style: RemoteJson): string | undefined {
   return name.includes(':') ? name : geoServerId(parseRestString(style['workspace']), name);
 }
 
-function partsOf(id: string): { workspace: string | undefined; name: string } {
+function buildParts(id: string): { workspace: string | undefined; name: string } {
   const at = id.indexOf(':');
   return at < 0 ? { workspace: undefined, name: id } : { workspace: id.slice(0, at), name: id.slice(at + 1) };
 }

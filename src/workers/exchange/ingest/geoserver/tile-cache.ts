@@ -8,16 +8,16 @@ import type { Box } from '../../../../core/geometry/box.js';
 import { MAX_MATRICES } from '../../../../core/tiles/tile-matrix/document.js';
 import { METRES_PER_DEGREE, PIXEL_METRES } from '../../../../core/tiles/tile-matrix.js';
 import { children, findXmlText, getXmlChild, type XmlNode } from '../../../files/xml.js';
-import { refused } from '../../../storage/remote/allowed.js';
-import type { GeoServerReading } from './reading.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
+import type { GeoServerReader } from './reader.js';
 
 /** The tile cache of a GeoServer (GeoWebCache): its gridsets, and the layers whose tiles lie in them. */
 
 /** Gridsets and tile layers; none of either where there is no tile cache. */
 export async function readTileCache(
-  reading: GeoServerReading,
+  reading: GeoServerReader,
 ): Promise<Pick<GeoServerCatalog, 'gridsets' | 'tileLayers'>> {
-  const names = await reading.tileCache(['gridsets'], /^gridSets$/, (root) => namesOf(root, 'gridSet'));
+  const names = await reading.tileCache(['gridsets'], /^gridSets$/, (root) => readNames(root, 'gridSet'));
   if (names === undefined) return { gridsets: [], tileLayers: [] };
   if (names.length > EXCHANGE_LIMITS.geoServerGridsets)
     reading.gap(
@@ -25,11 +25,11 @@ export async function readTileCache(
       `Only ${EXCHANGE_LIMITS.geoServerGridsets} of ${names.length} gridsets are read.`,
     );
   const gridsets = await reading.each(names.slice(0, EXCHANGE_LIMITS.geoServerGridsets), (name) =>
-    reading.tileCache(['gridsets', name], /^gridSet$/, (root) => gridsetOf(name, root)),
+    reading.tileCache(['gridsets', name], /^gridSet$/, (root) => readGridset(name, root)),
   );
-  const ids = (await reading.tileCache(['layers'], /^layers$/, (root) => namesOf(root, 'layer'))) ?? [];
+  const ids = (await reading.tileCache(['layers'], /^layers$/, (root) => readNames(root, 'layer'))) ?? [];
   const tileLayers = await reading.each(ids, (id) =>
-    reading.tileCache(['layers', id], /Layer$/, (root) => tileLayerOf(id, root)),
+    reading.tileCache(['layers', id], /Layer$/, (root) => readTileLayer(id, root)),
   );
   return {
     gridsets: gridsets.filter((gridset) => gridset !== undefined),
@@ -37,22 +37,22 @@ export async function readTileCache(
   };
 }
 
-const namesOf = (list: XmlNode, entry: string): string[] =>
+const readNames = (list: XmlNode, entry: string): string[] =>
   children(list, entry).flatMap((one) => findXmlText(one, 'name') ?? []);
 
-const textsOf = (list: XmlNode, entry: string): string[] =>
+const readTexts = (list: XmlNode, entry: string): string[] =>
   children(list, entry).flatMap((one) => findXmlText(one) ?? []);
 
-const numbersOf = (list: XmlNode): number[] => textsOf(list, 'double').map(Number);
+const readNumbers = (list: XmlNode): number[] => readTexts(list, 'double').map(Number);
 
 /** Fails with `source-unreadable` for a definition that is not whole. */
-function gridsetOf(name: string, gridset: XmlNode): GeoServerGridset {
+function readGridset(name: string, gridset: XmlNode): GeoServerGridset {
   const srid = Number(findXmlText(gridset, 'srs', 'number'));
   const metresPerUnit = Number(
     findXmlText(gridset, 'metersPerUnit') ?? (srid === 4326 ? METRES_PER_DEGREE : 1),
   );
-  const cells = cellsOf(gridset, metresPerUnit);
-  const names = textsOf(getXmlChild(gridset, 'scaleNames'), 'string');
+  const cells = readCells(gridset, metresPerUnit);
+  const names = readTexts(getXmlChild(gridset, 'scaleNames'), 'string');
   const isWhole =
     isPositive(srid) && isPositive(metresPerUnit) && cells.length > 0 && cells.every(isPositive);
   if (!isWhole) throw refused('the gridset has no CRS or no scales');
@@ -62,27 +62,29 @@ function gridsetOf(name: string, gridset: XmlNode): GeoServerGridset {
     description: findXmlText(gridset, 'description'),
     srid,
     isNorthFirst: findXmlText(gridset, 'yCoordinateFirst') === 'true',
-    box: boxOf(gridset),
+    box: readBox(gridset),
     isTopLeft: findXmlText(gridset, 'alignTopLeft') === 'true',
     metresPerUnit,
-    tileWidth: tileSideOf(gridset, 'tileWidth'),
-    tileHeight: tileSideOf(gridset, 'tileHeight'),
+    tileWidth: readTileSide(gridset, 'tileWidth'),
+    tileHeight: readTileSide(gridset, 'tileHeight'),
     levels: cells.map((cellSize, i) => ({ name: names[i] ?? `${name}:${i}`, cellSize })),
   };
 }
 
 /** A gridset has cells, or the scale denominators of which those follow. */
-function cellsOf(gridset: XmlNode, metresPerUnit: number): number[] {
-  const cells = numbersOf(getXmlChild(gridset, 'resolutions'));
+function readCells(gridset: XmlNode, metresPerUnit: number): number[] {
+  const cells = readNumbers(getXmlChild(gridset, 'resolutions'));
   if (cells.length > 0) return cells;
   const pixel = Number(findXmlText(gridset, 'pixelSize') ?? PIXEL_METRES);
-  return numbersOf(getXmlChild(gridset, 'scaleDenominators')).map((scale) => (scale * pixel) / metresPerUnit);
+  return readNumbers(getXmlChild(gridset, 'scaleDenominators')).map(
+    (scale) => (scale * pixel) / metresPerUnit,
+  );
 }
 
 const isPositive = (number: number) => Number.isFinite(number) && number > 0;
 
-function boxOf(gridset: XmlNode): Box {
-  const [minx = Number.NaN, miny = Number.NaN, maxx = Number.NaN, maxy = Number.NaN] = numbersOf(
+function readBox(gridset: XmlNode): Box {
+  const [minx = Number.NaN, miny = Number.NaN, maxx = Number.NaN, maxy = Number.NaN] = readNumbers(
     getXmlChild(gridset, 'extent', 'coords'),
   );
   const isBox = [minx, miny, maxx, maxy].every(Number.isFinite) && minx < maxx && miny < maxy;
@@ -90,17 +92,17 @@ function boxOf(gridset: XmlNode): Box {
   return [minx, miny, maxx, maxy];
 }
 
-function tileSideOf(gridset: XmlNode, name: string): number {
+function readTileSide(gridset: XmlNode, name: string): number {
   const side = Number(findXmlText(gridset, name) ?? 256);
   if (!Number.isInteger(side) || side < 1) throw refused(`the gridset has no ${name}`);
   return side;
 }
 
-function tileLayerOf(id: string, layer: XmlNode): GeoServerTileLayer {
+function readTileLayer(id: string, layer: XmlNode): GeoServerTileLayer {
   return {
     id,
     isEnabled: findXmlText(layer, 'enabled') !== 'false',
-    formats: textsOf(getXmlChild(layer, 'mimeFormats'), 'string'),
+    formats: readTexts(getXmlChild(layer, 'mimeFormats'), 'string'),
     gridsets: children(getXmlChild(layer, 'gridSubsets'), 'gridSubset').flatMap(
       (one) => findXmlText(one, 'gridSetName') ?? [],
     ),

@@ -3,7 +3,7 @@
 import { type Expression, isCall, isNumber, isProperty, type Operand } from '../../../../core/cql2/ast.js';
 import { parseText, toJson } from '../../../../core/cql2/index.js';
 import { stringifyExactly } from '../../../../core/values/json.js';
-import { refused } from '../../../storage/remote/allowed.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
 import type { RemoteJson } from '../json.js';
 
 type Conformance = (end: RegExp) => boolean;
@@ -25,7 +25,13 @@ export function filterParameters(filter: string, isPost: boolean, conforms: Conf
 
 /** Operators of the query extension. */
 const OPERATORS: Record<string, string> = {
-  ...{ '=': 'eq', '<>': 'neq', '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte', in: 'in' },
+  '=': 'eq',
+  '<>': 'neq',
+  '<': 'lt',
+  '<=': 'lte',
+  '>': 'gt',
+  '>=': 'gte',
+  in: 'in',
 };
 /** The same comparison from the other side. */
 const TURNED: Record<string, string> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '=': '=', '<>': '<>' };

@@ -2,7 +2,7 @@
 
 import type { Box } from '../../../../core/geometry/box.js';
 import type { Scene } from '../../../../core/stac/stac-scenes.js';
-import type { AllowedHosts } from '../../../storage/remote/allowed.js';
+import type { AllowedHosts } from '../../../storage/remote/allowed-hosts.js';
 import { object, parseJsonBox, parseLinks, type RemoteJson, string } from '../json.js';
 
 const MAX_ID = 500;
@@ -21,12 +21,12 @@ export function parseScene(
   const { id } = item;
   if (!isId(id)) return 'An item has no usable id.';
   const collection = isId(item['collection']) ? item['collection'] : '';
-  const bbox = placeOf(item);
+  const bbox = parsePlace(item);
   if (!bbox) return `Item ${id} has no usable bbox.`;
   const self = parseLinks(item, page).find(({ rel, href }) => rel === 'self' && /^https?:/.test(href))?.href;
   const hrefs: string[] = [];
   for (const asset of assets) {
-    const addresses = addressesOf(object(object(item['assets'])[asset]), self ?? page);
+    const addresses = readAddresses(object(object(item['assets'])[asset]), self ?? page);
     if (addresses.length === 0) return `Item ${id} has no asset '${asset}' with an address.`;
     const problems = addresses.map((href) =>
       /^https?:/.test(href) ? allowed.problemOf(new URL(href)) : undefined,
@@ -36,11 +36,14 @@ export function parseScene(
     hrefs.push(addresses[readable]!);
   }
   const properties = object(item['properties']);
-  const acquired = instantOf(properties['datetime']) ?? instantOf(properties['start_datetime']);
+  const acquired = findInstant(properties['datetime']) ?? findInstant(properties['start_datetime']);
   const cloudCover = properties['eo:cloud_cover'];
-  const epsg = epsgOf(properties, object(object(item['assets'])[assets[0]!]));
+  const epsg = parseEpsg(properties, object(object(item['assets'])[assets[0]!]));
   return {
-    ...{ id, collection, bbox, hrefs },
+    id,
+    collection,
+    bbox,
+    hrefs,
     ...(acquired === undefined ? {} : { acquired }),
     ...(typeof cloudCover === 'number' && cloudCover >= 0 && cloudCover <= 100 ? { cloudCover } : {}),
     ...(self === undefined ? {} : { self }),
@@ -56,7 +59,7 @@ function isId(value: unknown): value is string {
 }
 
 /** Its bbox, else the box of its geometry. */
-function placeOf(item: RemoteJson): Box | undefined {
+function parsePlace(item: RemoteJson): Box | undefined {
   const box = parseJsonBox(item['bbox']) ?? boxAround(object(item['geometry'])['coordinates']);
   if (!box) return undefined;
   const [west, south, east, north] = box;
@@ -81,27 +84,27 @@ function boxAround(coordinates: unknown): Box | undefined {
 }
 
 /** Its own, then those of the extension for alternate assets, in their order. */
-function addressesOf(asset: RemoteJson, base: string): string[] {
+function readAddresses(asset: RemoteJson, base: string): string[] {
   const alternates = Object.values(object(asset['alternate'])).slice(0, MAX_ALTERNATES);
-  return [asset, ...alternates.map(object)].flatMap(({ href }) => addressOf(href, base) ?? []);
+  return [asset, ...alternates.map(object)].flatMap(({ href }) => findAddress(href, base) ?? []);
 }
 
 /** Absolute: over HTTP, or in a store. */
-function addressOf(href: unknown, base: string): string | undefined {
+function findAddress(href: unknown, base: string): string | undefined {
   if (typeof href !== 'string' || href.length > MAX_HREF || !URL.canParse(href, base)) return undefined;
   if (/^(s3|az):\/\//i.test(href)) return href;
   const url = new URL(href, base);
   return /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 
-function instantOf(value: unknown): string | undefined {
+function findInstant(value: unknown): string | undefined {
   const text = string(value);
   if (text === undefined || !RFC3339.test(text) || Number.isNaN(Date.parse(text))) return undefined;
   return new Date(Date.parse(text)).toISOString();
 }
 
 /** Projection extension: `proj:code` from 2.0 on, `proj:epsg` before; the asset's before that of the item. */
-function epsgOf(properties: RemoteJson, asset: RemoteJson): number | undefined {
+function parseEpsg(properties: RemoteJson, asset: RemoteJson): number | undefined {
   for (const one of [asset, properties]) {
     const [, code] = /^EPSG:(\d{4,6})$/i.exec(string(one['proj:code']) ?? '') ?? [];
     const epsg = code === undefined ? one['proj:epsg'] : Number(code);

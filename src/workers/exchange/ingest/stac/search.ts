@@ -5,11 +5,11 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { around, type Box } from '../../../../core/geometry/box.js';
 import type { Scene, SceneQuery, SceneSearch, SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
-import { refused } from '../../../storage/remote/allowed.js';
-import type { Asking } from '../http.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
+import type { RemoteAccess } from '../http.js';
 import { isObject, object, parseJsonBox, parseLinks, type RemoteJson, readJsonInteger } from '../json.js';
 import { filterParameters } from './filter.js';
-import { Documents, findNextRequest, type StacPage, type StacPageRequest } from './paging.js';
+import { Documents, findNextRequest, type StacPage, type StacPageRequest } from './pages.js';
 import { parseScene } from './scene.js';
 
 /** Items that are asked for at once. */
@@ -19,7 +19,7 @@ const PAGE_ITEMS = 250;
  * Body of task `ingest.stacScenes`. Fails with `source-unreadable` for what is no STAC API or does not take the search, with
  * `store-unavailable`, `deadline-exceeded` and `too-large`.
  */
-export async function searchScenes(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
+export async function searchScenes(task: SceneSearchTask, asking: RemoteAccess): Promise<SceneSearch> {
   try {
     return await search(task, asking);
   } catch (error) {
@@ -33,10 +33,10 @@ export async function searchScenes(task: SceneSearchTask, asking: Asking): Promi
   }
 }
 
-async function search(task: SceneSearchTask, asking: Asking): Promise<SceneSearch> {
+async function search(task: SceneSearchTask, asking: RemoteAccess): Promise<SceneSearch> {
   const documents = new Documents(task, asking);
-  const landing = await landingOf(documents);
-  const extent = task.isDescribed ? await extentOf(documents, landing) : undefined;
+  const landing = await readLanding(documents);
+  const extent = task.isDescribed ? await findExtent(documents, landing) : undefined;
   const taken = new Scenes(task, asking);
   const requests = new Set<string>();
   const first = searchRequest(landing, task);
@@ -62,7 +62,7 @@ async function search(task: SceneSearchTask, asking: Asking): Promise<SceneSearc
 /** Landing pages change rarely. */
 const landings = new LRUCache<string, StacPage>({ max: 100, ttl: 600_000 });
 
-async function landingOf(documents: Documents): Promise<StacPage> {
+async function readLanding(documents: Documents): Promise<StacPage> {
   const { url } = documents.task;
   const before = landings.get(url);
   if (before) return before;
@@ -72,7 +72,7 @@ async function landingOf(documents: Documents): Promise<StacPage> {
 }
 
 /** Around the collections; undefined where one does not say where it lies. */
-async function extentOf(documents: Documents, { document, url }: StacPage): Promise<Box | undefined> {
+async function findExtent(documents: Documents, { document, url }: StacPage): Promise<Box | undefined> {
   const data = parseLinks(document, url).find(({ rel }) => rel === 'data')?.href;
   if (data === undefined) return undefined;
   let extent: Box | undefined;
@@ -103,21 +103,21 @@ function searchRequest({ document, url }: StacPage, { query, maxScenes }: SceneS
   const link = searches.find((one) => !isPost(one)) ?? searches[0];
   const [target] = link ? parseLinks({ links: [link] }, url) : [];
   if (!link || !target) throw refused('it has no link to a search: it is no STAC API');
-  const conforms = conformanceOf(document);
+  const conforms = readConformance(document);
   const filter = query.filter === undefined ? {} : filterParameters(query.filter, isPost(link), conforms);
-  const parameters = { ...parametersOf(query, maxScenes, conforms), ...filter };
+  const parameters = { ...collectParameters(query, maxScenes, conforms), ...filter };
   if (isPost(link)) return { url: target.href, body: parameters };
   const to = new URL(target.href);
-  for (const [name, value] of Object.entries(parameters)) to.searchParams.set(name, textOf(value));
+  for (const [name, value] of Object.entries(parameters)) to.searchParams.set(name, formatText(value));
   return { url: to.href };
 }
 
-function conformanceOf({ conformsTo }: RemoteJson): (end: RegExp) => boolean {
+function readConformance({ conformsTo }: RemoteJson): (end: RegExp) => boolean {
   const classes = Array.isArray(conformsTo) ? conformsTo.map(String) : [];
   return (end) => classes.some((one) => end.test(one));
 }
 
-function parametersOf(
+function collectParameters(
   { collections, bbox, datetime, prefers }: SceneQuery,
   maxScenes: number,
   conforms: (end: RegExp) => boolean,
@@ -132,22 +132,22 @@ function parametersOf(
   };
 }
 
-interface Sorting {
+interface SortTerm {
   readonly field: string;
   readonly direction: 'asc' | 'desc';
 }
 
-const sorting = (text: string): Sorting[] => [
+const sorting = (text: string): SortTerm[] => [
   { field: text.slice(1), direction: text.startsWith('-') ? 'desc' : 'asc' },
 ];
 
 /** As GET has it. */
-function textOf(value: unknown): string {
+function formatText(value: unknown): string {
   if (!Array.isArray(value)) return String(value);
-  return value.map((one) => (isObject(one) ? sortText(one as unknown as Sorting) : String(one))).join(',');
+  return value.map((one) => (isObject(one) ? sortText(one as unknown as SortTerm) : String(one))).join(',');
 }
 
-const sortText = ({ field, direction }: Sorting) => `${direction === 'desc' ? '-' : '+'}${field}`;
+const sortText = ({ field, direction }: SortTerm) => `${direction === 'desc' ? '-' : '+'}${field}`;
 
 /** Scenes that were found, each once. */
 class Scenes {
@@ -159,7 +159,7 @@ class Scenes {
 
   constructor(
     readonly task: SceneSearchTask,
-    readonly asking: Asking,
+    readonly asking: RemoteAccess,
   ) {}
 
   get isFull(): boolean {

@@ -33,7 +33,7 @@ export async function keepGeoPackageValues(dataset: Dataset, path: string, layer
       retype(file, tables);
       return openWith(file, [DRIVER]);
     });
-    for (const note of [...listDatasetNotes(dataset), ...notesOf(tables)]) noteDataset(copy, note);
+    for (const note of [...listDatasetNotes(dataset), ...listNotes(tables)]) noteDataset(copy, note);
     dataset.close();
     return copy;
   } finally {
@@ -72,7 +72,7 @@ function misfitTables(db: Database.Database, layer: string | undefined): MisfitT
     const keys = columns.filter(({ pk }) => pk > 0);
     // Rows of other tables cannot be copied with their ids.
     if (keys.length !== 1 || !/^INTEGER$/i.test(keys[0]!.type)) return [];
-    const forms = formsOf(db, name, columns);
+    const forms = collectForms(db, name, columns);
     return forms.size > 0 ? [{ name, columns, forms }] : [];
   });
 }
@@ -81,7 +81,7 @@ function misfitTables(db: Database.Database, layer: string | undefined): MisfitT
 type Test = readonly [aggregate: string, form: Form];
 
 /** The form of the first test that values pass, by column. */
-function formsOf(
+function collectForms(
   db: Database.Database,
   table: string,
   columns: readonly ColumnInfo[],
@@ -209,7 +209,7 @@ const FORMS: Readonly<Record<Form, { type: string; value: (column: string) => st
   base64: { type: 'TEXT', value: (column) => `gr_as_text(${column})` },
 };
 
-function notesOf(tables: readonly MisfitTable[]): string[] {
+function listNotes(tables: readonly MisfitTable[]): string[] {
   const named = (...wanted: Form[]) =>
     tables.flatMap(({ forms }) =>
       [...forms].flatMap(([name, form]) => (wanted.includes(form) ? [name] : [])),

@@ -68,7 +68,7 @@ async function keepValues(dataset: Dataset, path: string, encoding: string | und
   return result;
 }
 
-interface Assumed {
+interface EncodingGuess {
   /** Name of the Encoding Standard. */
   encoding: string;
   /** Absent where the file states it. */
@@ -76,10 +76,10 @@ interface Assumed {
 }
 
 /** The encoding that GDAL has to be told; undefined where it finds it, or all is ASCII. */
-async function encodingFor(path: string): Promise<Assumed | undefined> {
-  const [table, label] = await Promise.all([findSidecar(path, '.dbf'), labelOf(path)]);
+async function encodingFor(path: string): Promise<EncodingGuess | undefined> {
+  const [table, label] = await Promise.all([findSidecar(path, '.dbf'), findLabel(path)]);
   if (table === undefined) return undefined;
-  const { language, values } = await textsOf(table);
+  const { language, values } = await readTexts(table);
   const stated = label === undefined ? undefined : parseEncodingLabel(label);
   const isUnicode = values.every((value) => isUtf8(value));
   if (stated === 'utf-8' && !isUnicode)
@@ -94,7 +94,7 @@ async function encodingFor(path: string): Promise<Assumed | undefined> {
   return { ...detected(values), reason: `${what} and ${why}` };
 }
 
-function detected(values: readonly Uint8Array[]): Assumed {
+function detected(values: readonly Uint8Array[]): EncodingGuess {
   if (values.every((value) => isUtf8(value))) return { encoding: 'utf-8' };
   const lines = values.flatMap((value) => [value, Buffer.from('\n')]);
   return { encoding: likelyEncoding(Buffer.concat(lines)) };
@@ -102,7 +102,7 @@ function detected(values: readonly Uint8Array[]): Assumed {
 
 const gdalName = (encoding: string) => encoding.toUpperCase().replace('WINDOWS-', 'CP');
 
-async function labelOf(path: string): Promise<string | undefined> {
+async function findLabel(path: string): Promise<string | undefined> {
   const file = await findSidecar(path, '.cpg');
   return file === undefined ? undefined : (await readFile(file, 'latin1')).trim();
 }
@@ -110,13 +110,13 @@ async function labelOf(path: string): Promise<string | undefined> {
 const [HEADER, FIELD, END] = [32, 32, 0x0d];
 
 /** The language of a dBASE file, and the texts of its first records and of the names of its fields. */
-async function textsOf(path: string): Promise<{ language: number; values: Uint8Array[] }> {
+async function readTexts(path: string): Promise<{ language: number; values: Uint8Array[] }> {
   const file = await open(path);
   try {
     const head = (await file.read(Buffer.alloc(HEADER), 0, HEADER, 0)).buffer;
     const [headSize, size] = [head.readUInt16LE(8), head.readUInt16LE(10)];
     const { buffer: fields } = await file.read(Buffer.alloc(headSize), 0, headSize, 0);
-    const { columns, names } = columnsOf(fields);
+    const { columns, names } = readColumns(fields);
     const count = Math.min(head.readUInt32LE(4), Math.floor(SAMPLE_BYTES / Math.max(1, size)));
     const { buffer, bytesRead } = await file.read(Buffer.alloc(count * size), 0, count * size, headSize);
     const values: Uint8Array[] = [...names];
@@ -130,7 +130,7 @@ async function textsOf(path: string): Promise<{ language: number; values: Uint8A
 }
 
 /** Columns of characters within a record, which begins with a mark of deletion. */
-function columnsOf(fields: Buffer) {
+function readColumns(fields: Buffer) {
   const columns: { offset: number; length: number }[] = [];
   const names: Uint8Array[] = [];
   let offset = 1;

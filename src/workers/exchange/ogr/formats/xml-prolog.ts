@@ -19,7 +19,7 @@ export async function requireNoDocumentType(path: string): Promise<void> {
     const start = await readFileStart(path, bytes);
     // Markup is ASCII in all encodings that are read; UTF-16 has zeros between.
     const text = start.toString('latin1').replace(BYTE_ORDER_MARK, '').replaceAll('\0', '');
-    const root = rootOf(text);
+    const root = parseRoot(text);
     if (root === undefined && start.length === bytes && bytes < MAX_BYTES) continue;
     if (root === undefined)
       throw refused('The beginning of the XML file, before its root element, is too long.');
@@ -32,7 +32,7 @@ export async function requireNoDocumentType(path: string): Promise<void> {
 }
 
 /** The text from the root element or document type on; undefined where it is not reached. */
-function rootOf(text: string): string | undefined {
+function parseRoot(text: string): string | undefined {
   if (!text.trimStart().startsWith('<')) return '';
   BEFORE_ROOT.lastIndex = 0;
   const root = text.slice(BEFORE_ROOT.exec(text)![0].length, text.length);

@@ -45,7 +45,7 @@ export const geopackageWriter: ContainerWriter = {
     for (const { zoom, row, column, data } of tiles) insert.run(zoom, column, row, data);
   },
   finish(db, { format }, description) {
-    const table = tableOf(description.name);
+    const table = chooseTable(description.name);
     const described = db.prepare('SELECT 1 FROM gpkg_contents WHERE table_name = ?').get(table);
     if (!described) db.transaction(() => describe(db, table, description, format === 'webp'))();
     const tiles = countRows(db, quote(table));
@@ -54,7 +54,7 @@ export const geopackageWriter: ContainerWriter = {
   },
 };
 
-function tableOf(name: string): string {
+function chooseTable(name: string): string {
   return name.replace(/\W+/g, '_').replace(/^(?=\d|gpkg_|sqlite_|graticule_)/i, 't_');
 }
 

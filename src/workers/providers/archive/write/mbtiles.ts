@@ -17,8 +17,11 @@ const SCHEMA = `
     FROM map JOIN images ON images.tile_id = map.tile_id;`;
 
 const FORMATS: Record<ArchiveFormat, string> = {
-  ...{ mvt: 'pbf', mlt: 'application/vnd.maplibre-tile' },
-  ...{ png: 'png', jpeg: 'jpg', webp: 'webp' },
+  mvt: 'pbf',
+  mlt: 'application/vnd.maplibre-tile',
+  png: 'png',
+  jpeg: 'jpg',
+  webp: 'webp',
 };
 
 /** MBTiles 1.3: rows counted from the south, equal tiles stored once. */

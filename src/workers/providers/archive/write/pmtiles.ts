@@ -109,7 +109,7 @@ function complete(
   const leavesAt = TILES_AT + tileBytes;
   const directories = writeDirectories(db, fd, { tiles, leavesAt }, cancellation);
   const metadataAt = leavesAt + directories.leafBytes;
-  const metadata = gzipSync(JSON.stringify(metadataOf(description)));
+  const metadata = gzipSync(JSON.stringify(buildMetadata(description)));
   writeAll(fd, metadata, metadataAt);
   const head = header(draft, description, {
     sections: [
@@ -172,7 +172,7 @@ function* placed(db: Db, cancellation?: Cancellation) {
   }
 }
 
-function metadataOf(about: ArchiveDescription): Record<string, unknown> {
+function buildMetadata(about: ArchiveDescription): Record<string, unknown> {
   return {
     name: about.title,
     ...(about.description ? { description: about.description } : {}),

@@ -7,13 +7,13 @@ export function guarded<T>(step: () => T): T {
   try {
     return step();
   } catch (error) {
-    throw meaningOf(error as Error & { code?: string });
+    throw convertError(error as Error & { code?: string });
   }
 }
 
 /** What clients did wrong, by the extended result code. */
 const REFUSALS: Record<string, (message: string) => EditRefusal> = {
-  SQLITE_CONSTRAINT_NOTNULL: (message) => EditRefusal.member(memberOf(message), 'must not be null'),
+  SQLITE_CONSTRAINT_NOTNULL: (message) => EditRefusal.member(formatMember(message), 'must not be null'),
   SQLITE_CONSTRAINT_UNIQUE: (message) => conflict(message),
   SQLITE_CONSTRAINT_PRIMARYKEY: (message) => conflict(message),
   SQLITE_CONSTRAINT_ROWID: (message) => conflict(message),
@@ -32,7 +32,7 @@ const REFUSALS: Record<string, (message: string) => EditRefusal> = {
 /** What may pass: another program writes, the file has become read-only. */
 const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|READONLY|CANTOPEN|IOERR)/;
 
-function meaningOf(error: Error & { code?: string }): Error {
+function convertError(error: Error & { code?: string }): Error {
   const { code = '', message } = error;
   if (isOver(error))
     return new TaskFailure(
@@ -46,7 +46,7 @@ function meaningOf(error: Error & { code?: string }): Error {
 }
 
 /** The column of `NOT NULL constraint failed: table.column` as a JSON pointer. */
-function memberOf(message: string): string {
+function formatMember(message: string): string {
   return `/properties/${message.slice(message.lastIndexOf('.') + 1)}`;
 }
 

@@ -151,7 +151,7 @@ export class GeoPackageSession implements EditSession {
     );
     const kinds = operands.map((operand) => computeOperandKind(operand, source));
     return rows.map(([key, ...values]) => {
-      const results = values.map((value, i) => jsonOf(value, kinds[i]!));
+      const results = values.map((value, i) => formatJson(value, kinds[i]!));
       return { id: String(key), values: calculatedValues(source, calculation, results) };
     });
   }
@@ -311,7 +311,7 @@ export class GeoPackageSession implements EditSession {
 const UNWRITTEN = new Set(['CIRCULARSTRING', 'COMPOUNDCURVE', 'POLYHEDRALSURFACE', 'TIN', 'TRIANGLE']);
 
 /** A computed value as clients send it: timestamps are compared without their Z. */
-function jsonOf(value: Bound, kind: OperandKind): JsonText {
+function formatJson(value: Bound, kind: OperandKind): JsonText {
   if (value === null) return 'null';
   if (kind === 'boolean') return String(Number(value) !== 0);
   if (kind === 'timestamp') return JSON.stringify(`${value}Z`);

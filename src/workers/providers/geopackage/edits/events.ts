@@ -35,11 +35,11 @@ export function events({ source, from, limit }: EventsTask): EventsResult {
   const newest = newestCursor(reader(path));
   if (newest < from) return { events: [], newest };
   const rows = statement(path, SELECT).all(from, limit) as OutboxRow[];
-  const events = rows.map(eventOf);
+  const events = rows.map(parseEvent);
   return { events, newest, ...gapsIn(events) };
 }
 
-function eventOf(row: OutboxRow): FeatureEvent {
+function parseEvent(row: OutboxRow): FeatureEvent {
   return {
     cursor: row.cursor,
     eventId: row.event_id,

@@ -55,7 +55,8 @@ export function recordEvents(
   writer.keepOutbox();
   const insert = writer.statement(INSERT);
   let cursor = 0;
-  for (const event of events) cursor = Number(insert.run(...columnsOf(table, origin, event)).lastInsertRowid);
+  for (const event of events)
+    cursor = Number(insert.run(...listColumns(table, origin, event)).lastInsertRowid);
   const { count, ageMs } = eventsKept();
   writer.statement(TRIM).run(cursor - count, new Date(Date.now() - ageMs).toISOString());
   return cursor;
@@ -66,7 +67,7 @@ export function recordGap(writer: Writer, table: string, origin: EditOrigin): nu
   return recordEvents(writer, table, origin, [GAP]);
 }
 
-function columnsOf(table: string, origin: EditOrigin, event: NewEvent) {
+function listColumns(table: string, origin: EditOrigin, event: NewEvent) {
   return [
     randomUUID(),
     new Date().toISOString(),

@@ -57,7 +57,7 @@ const GLOBE: Box = [-360.000001, -90.000001, 360.000001, 90.000001];
 
 /** Part, 0 to 1, of the geometries that lie within what longitudes and latitudes can be; 1 when there are none. */
 export function shareOnGlobe(db: Database.Database, table: ExtentTable): number {
-  const boxes = table.hasIndex ? quote(indexOf(table)) : boxesOf(table);
+  const boxes = table.hasIndex ? quote(formatIndex(table)) : formatBoxes(table);
   const [all, within] = db
     .prepare(
       `SELECT count(*), count(*) FILTER (WHERE minx >= ? AND miny >= ? AND maxx <= ? AND maxy <= ?) FROM ${boxes} WHERE minx IS NOT NULL`,
@@ -67,7 +67,7 @@ export function shareOnGlobe(db: Database.Database, table: ExtentTable): number 
   return all === 0 ? 1 : within / all;
 }
 
-const indexOf = ({ table, geometryColumn }: ExtentTable) => `rtree_${table}_${geometryColumn}`;
+const formatIndex = ({ table, geometryColumn }: ExtentTable) => `rtree_${table}_${geometryColumn}`;
 
 function boxIn(db: Database.Database, sql: string, ...values: number[]): Box | undefined {
   const row = db
@@ -78,11 +78,11 @@ function boxIn(db: Database.Database, sql: string, ...values: number[]): Box | u
 }
 
 function scannedExtent(db: Database.Database, table: ExtentTable, domain?: Box) {
-  const sql = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${boxesOf(table)}`;
+  const sql = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${formatBoxes(table)}`;
   return domain ? boxIn(db, `${sql} ${WITHIN}`, ...domain) : boxIn(db, sql);
 }
 
-function boxesOf({ table, geometryColumn }: ExtentTable): string {
+function formatBoxes({ table, geometryColumn }: ExtentTable): string {
   const column = quote(geometryColumn);
   return `(SELECT ST_MinX(${column}) AS minx, ST_MinY(${column}) AS miny, ST_MaxX(${column}) AS maxx, ST_MaxY(${column}) AS maxy
     FROM ${quote(table)})`;
@@ -91,13 +91,13 @@ function boxesOf({ table, geometryColumn }: ExtentTable): string {
 const WITHIN = 'WHERE minx >= ? AND miny >= ? AND maxx <= ? AND maxy <= ?';
 
 function indexedExtentWithin(db: Database.Database, table: ExtentTable, domain: Box): Box | undefined {
-  const sql = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${quote(indexOf(table))} ${WITHIN}`;
+  const sql = `SELECT min(minx), min(miny), max(maxx), max(maxy) FROM ${quote(formatIndex(table))} ${WITHIN}`;
   const box = boxIn(db, sql, ...domain);
   return box && exactExtent(db, table, box);
 }
 
 function indexedExtent(db: Database.Database, table: ExtentTable): Box | undefined {
-  const root = rootBox(db, indexOf(table));
+  const root = rootBox(db, formatIndex(table));
   if (!root) return undefined;
   return root.every(Number.isFinite) ? exactExtent(db, table, root) : root;
 }
@@ -112,7 +112,7 @@ function exactExtent(db: Database.Database, table: ExtentTable, box: Box): Box {
     const low = i < 2;
     const slack = SINGLE * Math.abs(box[i]);
     const sql = `SELECT ${low ? 'min' : 'max'}(${extreme}(${column})) FROM ${quote(table.table)} WHERE rowid IN
-      (SELECT id FROM ${quote(indexOf(table))} WHERE ${bound} ${low ? '<=' : '>='} ?)`;
+      (SELECT id FROM ${quote(formatIndex(table))} WHERE ${bound} ${low ? '<=' : '>='} ?)`;
     const exact = db
       .prepare(sql)
       .pluck()

@@ -239,8 +239,12 @@ function sortableYear(instant: string): string {
 
 /** Where the parts of an instant are in its text: the first character, and how many they are. */
 const PARTS = {
-  ...{ year: [1, 4], month: [6, 2], day: [9, 2] },
-  ...{ hour: [12, 2], minute: [15, 2], second: [18, 9] },
+  year: [1, 4],
+  month: [6, 2],
+  day: [9, 2],
+  hour: [12, 2],
+  minute: [15, 2],
+  second: [18, 9],
 } as const;
 
 /** Members are equal as values of JSON: 1 is 1.0, but neither true nor "1". */

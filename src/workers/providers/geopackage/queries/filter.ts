@@ -50,11 +50,11 @@ export function passingInOrder(
 }
 
 /** Selects `row`, and `id` where that is something else unless `rowsAlone` says that it could not be had for nothing. */
-interface Passing extends Query {
+interface FilterQuery extends Query {
   rowsAlone?: boolean;
 }
 
-function passing(source: GeoPackageSource, filter: Expression | undefined, count?: number): Passing {
+function passing(source: GeoPackageSource, filter: Expression | undefined, count?: number): FilterQuery {
   if (passesAll(filter))
     return { sql: `SELECT ${rowAndId(source)} FROM ${quote(source.table)} t`, values: [] };
   const conditions = conjuncts(filter!);
@@ -68,7 +68,7 @@ function passing(source: GeoPackageSource, filter: Expression | undefined, count
 /** The first value is the time at which SQLite stops. */
 function writeConditions(source: GeoPackageSource, conditions: readonly Expression[]): Query {
   const writer = new GeoPackageFilterWriter(source);
-  const parts = conditions.flatMap((condition) => conditionsOf(source, condition, writer));
+  const parts = conditions.flatMap((condition) => listConditions(source, condition, writer));
   // Nothing else can stop SQLite, and a thread that computes for nobody is missed by all.
   parts.unshift({ sql: 'gr_before(?)', values: [0] });
   const query = sql`SELECT ${rowAndId(source)} FROM ${quote(source.table)} t WHERE ${balanced(parts, 'AND')}`;
@@ -76,13 +76,17 @@ function writeConditions(source: GeoPackageSource, conditions: readonly Expressi
   return { sql: query.sql, values: [...query.values] };
 }
 
-function rowsInBoxes(source: GeoPackageSource, boxes: readonly Box[], count: number | undefined): Passing {
+function rowsInBoxes(
+  source: GeoPackageSource,
+  boxes: readonly Box[],
+  count: number | undefined,
+): FilterQuery {
   const walk = count !== undefined && walkIsShorter(source, boxes, count);
   if (walk) return rowsByWalk(source, boxes[0]!);
   return { ...matchingRows(source, boxes), rowsAlone: true };
 }
 
-function conditionsOf(
+function listConditions(
   source: GeoPackageSource,
   condition: Expression,
   writer: GeoPackageFilterWriter,

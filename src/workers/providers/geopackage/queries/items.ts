@@ -18,8 +18,11 @@ import { buildOrder, type Order, readPageKey } from './order.js';
 import { type Query, quoteIdColumn, quoteRowColumn } from './window.js';
 
 const WRITERS = {
-  ...{ geojson: 'gr_geojson', csv: 'gr_csv', gml: 'gr_gml' },
-  ...{ 'esri-json': 'gr_esri_json', 'esri-pbf': 'gr_esri_pbf' },
+  geojson: 'gr_geojson',
+  csv: 'gr_csv',
+  gml: 'gr_gml',
+  'esri-json': 'gr_esri_json',
+  'esri-pbf': 'gr_esri_pbf',
 } as const;
 
 interface PageRow {

@@ -13,11 +13,11 @@ const fields = new LRUCache<string, Pick<Field, 'type' | 'mask'>>({ max: MAX_FIE
 export function addMasks(db: Database.Database): void {
   const options = { deterministic: true, directOnly: true, safeIntegers: true };
   db.function(FUNCTION, options, (value: unknown, field: unknown) =>
-    maskedValue(value, fieldOf(String(field))),
+    maskedValue(value, parseField(String(field))),
   );
 }
 
-function fieldOf(text: string): Pick<Field, 'type' | 'mask'> {
+function parseField(text: string): Pick<Field, 'type' | 'mask'> {
   let field = fields.get(text);
   if (!field) fields.set(text, (field = JSON.parse(text) as Pick<Field, 'type' | 'mask'>));
   return field;

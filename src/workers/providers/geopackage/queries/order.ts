@@ -33,7 +33,7 @@ export function buildOrder(task: ItemsTask): Order {
   const sorted = (task.sort ?? []).length > 0;
   const row = quoteRowColumn(source);
   const backwards = task.before !== undefined;
-  const keys = keysOf(source, task.sort);
+  const keys = listKeys(source, task.sort);
   const place = task.before ?? task.after;
   // The rows of an unsorted page come from a query that names them `row`, and their ids `id` where that is not the same.
   const id = source.rowColumn ? 't.id' : 't.row';
@@ -45,14 +45,14 @@ export function buildOrder(task: ItemsTask): Order {
   const walks = !sorted && task.filter === undefined && !backwards && !source.rowColumn;
   return {
     reading: orderBy(turned),
-    place: place && beyond(turned, valuesOf(source, task.sort, place)),
+    place: place && beyond(turned, listValues(source, task.sort, place)),
     ofPage: walks
       ? `${table} WHERE ${row} >= (SELECT min(row) FROM page) ORDER BY ${row}`
       : `page CROSS JOIN ${table} ON ${row} = page.row${backwards ? ` ORDER BY ${orderBy(keys)}` : ''}`,
   };
 }
 
-function keysOf(source: GeoPackageSource, sort: readonly SortKey[] = []): Key[] {
+function listKeys(source: GeoPackageSource, sort: readonly SortKey[] = []): Key[] {
   const keys = sort.map(({ field, descending }) => ({
     ...sortable(source, field),
     descending,
@@ -102,7 +102,11 @@ function after({ column, parameter, descending, nullable }: Key, value: Value, u
 }
 
 /** The values of a key as the columns hold them: whole numbers travel as text, where they keep all digits. */
-function valuesOf(source: GeoPackageSource, sort: readonly SortKey[] = [], { values, id }: PageKey): Value[] {
+function listValues(
+  source: GeoPackageSource,
+  sort: readonly SortKey[] = [],
+  { values, id }: PageKey,
+): Value[] {
   const stored = sort.map(({ field }, i): Value => {
     const value = values[i] ?? null;
     if (typeof value === 'boolean') return value ? 1 : 0;

@@ -14,9 +14,9 @@ const BATCH = 1024;
 export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
   const source = query.source as GeoPackageSource;
   const row = quoteRowColumn(source);
-  const where = whereOf(source, query.filter);
+  const where = buildWhere(source, query.filter);
   const geometry = query.geometry ? `t.${quote(source.geometryColumn)}` : 'NULL';
-  const fields = fieldsOf(source, query);
+  const fields = listFields(source, query);
   const columns = [quoteIdColumn(source), geometry, ...fields.map(shownColumn)];
   const sql = `SELECT ${columns.join(', ')} FROM ${quote(source.table)} t${where.sql} ORDER BY ${row} LIMIT ?`;
   // Prepared for this reading alone: a kept statement could be asked again while its cursor is open.
@@ -43,7 +43,7 @@ export async function* rows(query: RowsQuery): AsyncGenerator<FeatureRow[]> {
 }
 
 /** Where all rows pass, none is looked up. */
-function whereOf(source: GeoPackageSource, filter: RowsQuery['filter']): Query {
+function buildWhere(source: GeoPackageSource, filter: RowsQuery['filter']): Query {
   if (passesAll(filter)) return { sql: '', values: [] };
   const { sql, values } = passingRows(source, filter);
   return { sql: ` WHERE ${quoteRowColumn(source)} IN (${sql})`, values };
@@ -54,13 +54,15 @@ export function columns({ filter, ...query }: RowsQuery): SqliteColumns | undefi
   const source = query.source as GeoPackageSource;
   if (!passesAll(filter) || source.rowColumn || !hasIntegerIds(source)) return undefined;
   return {
-    ...{ path: source.path, table: quote(source.table), id: quoteIdColumn(source) },
+    path: source.path,
+    table: quote(source.table),
+    id: quoteIdColumn(source),
     geometry: `t.${quote(source.geometryColumn)}`,
-    values: fieldsOf(source, query).map(shownColumn),
+    values: listFields(source, query).map(shownColumn),
   };
 }
 
-const fieldsOf = (source: GeoPackageSource, { fields }: Pick<RowsQuery, 'fields'>) =>
+const listFields = (source: GeoPackageSource, { fields }: Pick<RowsQuery, 'fields'>) =>
   fields.map((name) => findField(source, name)!);
 
 const shownColumn = (field: Field) => writeMaskedValue(`t.${quote(field.name)}`, field);

@@ -32,23 +32,23 @@ export function addFieldDescriptions(
       .all(table) as DataColumn[];
     return fields.map((field) => {
       const column = columns.find(({ column_name }) => column_name === field.name);
-      return column ? { ...field, ...partsOf(db, field, column) } : field;
+      return column ? { ...field, ...buildParts(db, field, column) } : field;
     });
   } catch {
     return [...fields];
   }
 }
 
-function partsOf(db: Database.Database, field: Field, column: DataColumn): Partial<Field> {
+function buildParts(db: Database.Database, field: Field, column: DataColumn): Partial<Field> {
   const { title, description, constraint_name } = column;
   return {
     ...(title ? { title } : {}),
     ...(description ? { description } : {}),
-    ...(constraint_name ? valuesOf(db, field, constraint_name) : {}),
+    ...(constraint_name ? buildValues(db, field, constraint_name) : {}),
   };
 }
 
-function valuesOf(db: Database.Database, { type }: Field, name: string): Partial<Field> {
+function buildValues(db: Database.Database, { type }: Field, name: string): Partial<Field> {
   const rows = db
     .prepare(
       'SELECT constraint_type, value, min, max FROM gpkg_data_column_constraints WHERE constraint_name = ?',

@@ -61,7 +61,7 @@ export function inspectGeoPackage(
       return contents(db, views).flatMap((row) => {
         if (tables && !tables.includes(row.table_name)) return [];
         const read = views.read(row.table_name, () =>
-          layer(db, path, row, statedCrs(row.table_name) ?? crsOf(row) ?? assumeCrs),
+          layer(db, path, row, statedCrs(row.table_name) ?? findCrs(row) ?? assumeCrs),
         );
         return 'problem' in read ? [] : [{ ...read.value, ...(commits && { commits }) }];
       });
@@ -178,7 +178,7 @@ export function otherTables(path: string, inspected: readonly string[]): OtherTa
     const views = new ViewTime(db, PROBLEM_MS);
     const leftOut = contents(db, views).filter(({ table_name: table }) => !inspected.includes(table));
     const problems = leftOut.flatMap((row) => {
-      const read = views.read(row.table_name, () => layer(db, path, row, crsOf(row)));
+      const read = views.read(row.table_name, () => layer(db, path, row, findCrs(row)));
       return 'problem' in read ? [{ layer: row.table_name, reason: read.problem }] : [];
     });
     const list = (sql: string) => views.readSystem(() => db.prepare(sql).pluck().all() as string[]);
@@ -248,7 +248,7 @@ function layer(
   const fields = columns.fields.slice(0, MAX_FIELDS);
   const hasIndex = !isView && indexExists(db, table, row.column_name);
   const { crs, takenFor } = named === undefined ? crsByExtent(db, row, hasIndex) : { crs: named };
-  const featureCount = countOf(db, table);
+  const featureCount = countRows(db, table);
   const place = { table, geometryColumn: row.column_name, hasIndex, crs };
   const { extent, beyond }: Partial<SensibleExtent> =
     featureCount === 0 ? {} : computeTableExtent(db, place, statedExtent(row));
@@ -349,7 +349,7 @@ function geometryType(name: string): GeometryType {
 }
 
 /** Undefined for data of an unknown one. */
-function crsOf(row: ContentsRow): string | undefined {
+function findCrs(row: ContentsRow): string | undefined {
   if (row.organization?.toUpperCase() === 'EPSG' && row.organization_coordsys_id) {
     return `EPSG:${row.organization_coordsys_id}`;
   }
@@ -378,7 +378,7 @@ function indexExists(db: Database.Database, table: string, column: string): bool
   return db.prepare(sql).pluck().get(`rtree_${table}_${column}`) === 1;
 }
 
-function countOf(db: Database.Database, table: string): number {
+function countRows(db: Database.Database, table: string): number {
   return db
     .prepare(`SELECT count(*) FROM ${quote(table)}`)
     .pluck()

@@ -20,7 +20,7 @@ export function layerStyles(
   table: string,
   target: Pick<SldTarget, 'geometryType' | 'fields'>,
 ): FileStyle[] {
-  return rowsOf(db, table).map(({ name, is_default, sld }, i) => {
+  return listRows(db, table).map(({ name, is_default, sld }, i) => {
     const named = { name: name?.trim() || `Style ${i + 1}`, isDefault: is_default === 1 };
     return { ...named, ...translated(sld, target) };
   });
@@ -65,7 +65,7 @@ function hasTable(db: Database.Database): boolean {
   return db.prepare(sql).pluck().get() === 1;
 }
 
-function rowsOf(db: Database.Database, table: string): StyleRow[] {
+function listRows(db: Database.Database, table: string): StyleRow[] {
   if (!hasTable(db)) return [];
   try {
     const rows = db.prepare(
@@ -84,12 +84,12 @@ function translated(
   sld: Buffer | null,
   target: Pick<SldTarget, 'geometryType' | 'fields'>,
 ): Pick<FileStyle, 'layers' | 'diagnostics'> {
-  if (!sld || sld.length === 0) return failureOf('The file has no SLD of it, or a very large one.');
+  if (!sld || sld.length === 0) return buildFailure('The file has no SLD of it, or a very large one.');
   try {
     const { layers, diagnostics } = readSld({ xml: sld, target });
     return { layers: drawable(layers), diagnostics };
   } catch (error) {
-    return failureOf(error instanceof StyleError ? error.message : 'It could not be read.');
+    return buildFailure(error instanceof StyleError ? error.message : 'It could not be read.');
   }
 }
 
@@ -98,6 +98,6 @@ function drawable(layers: readonly StyleLayer[]): readonly StyleLayer[] {
   return checkStyle({ version: 8, layers }, { id: 'collection', kind: 'vector' }).layers;
 }
 
-function failureOf(message: string): { layers: []; diagnostics: SldDiagnostic[] } {
+function buildFailure(message: string): { layers: []; diagnostics: SldDiagnostic[] } {
   return { layers: [], diagnostics: [{ severity: 'Error', construct: 'layer_styles', message }] };
 }

@@ -13,7 +13,7 @@ export class SqlParams {
    * database's catalog (`Field.sqlType`).
    */
   add(value: SqlValue, type: string): string {
-    this.#values.push(value === null ? null : textOf(value, type));
+    this.#values.push(value === null ? null : formatText(value, type));
     return `$${this.#values.length}::${type}`;
   }
 
@@ -27,7 +27,7 @@ export class SqlParams {
   }
 }
 
-function textOf(value: Exclude<SqlValue, null>, type: string): string {
+function formatText(value: Exclude<SqlValue, null>, type: string): string {
   if (!(value instanceof Uint8Array)) return String(value);
   const hex = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
   // The text form of a geometry is bare hexadecimal EWKB.

@@ -75,7 +75,7 @@ export function buildCaptureFunction(
   sources: readonly PostgisSource[],
   postgis: string,
 ): { name: string; sql: string } {
-  const body = bodyOf(sources);
+  const body = buildBody(sources);
   const { schema, table } = sources[0]!;
   const mark = createHash('sha1').update(`${schema}.${table}${postgis}${body}`).digest('hex');
   const name = `capture_${mark.slice(0, 16)}`;
@@ -100,7 +100,7 @@ export function buildCaptureTriggers({ schema, table }: PostgisSource, name: str
   );
 }
 
-function bodyOf(sources: readonly PostgisSource[]): string {
+function buildBody(sources: readonly PostgisSource[]): string {
   const table = literal(`${sources[0]!.schema}.${sources[0]!.table}`);
   const columns = `(xact, table_name, image, feature_id, operation, envelope_before, envelope_after, geometry, attributes,
       changed_attributes, geometry_changed, geometry_before, attributes_before)`;
@@ -150,12 +150,12 @@ function bodyOf(sources: readonly PostgisSource[]): string {
 
 /** Events of rows that came or went. */
 function whole(source: PostgisSource, table: string, operation: 'insert' | 'delete', rows: string): string {
-  const envelope = envelopeOf('i.shape');
+  const envelope = formatEnvelope('i.shape');
   const [before, after] = operation === 'insert' ? ['NULL', envelope] : [envelope, 'NULL'];
   return `SELECT pg_current_xact_id(), ${table}, ${literal(rowImage(source))}, i.id, '${operation}', ${before}, ${after}, ${geoJson('i.shape')},
       i.attributes, coalesce((SELECT json_agg(k) FROM json_object_keys(i.attributes) AS k), '[]'),
       i.shape IS NOT NULL, NULL, NULL
-    FROM (${imageOf(source, rows)}) AS i`;
+    FROM (${formatImage(source, rows)}) AS i`;
 }
 
 /** Events of rows that changed: one that got another key is deleted and inserted. What stayed as it was is not told. */
@@ -163,13 +163,13 @@ function changed(source: PostgisSource, table: string): string {
   const moved = 'o.raw IS DISTINCT FROM n.raw';
   return `SELECT pg_current_xact_id(), ${table}, ${literal(rowImage(source))}, coalesce(n.id, o.id),
       CASE WHEN o.id IS NULL THEN 'insert' WHEN n.id IS NULL THEN 'delete' ELSE 'update' END,
-      ${envelopeOf('o.shape')}, ${envelopeOf('n.shape')},
+      ${formatEnvelope('o.shape')}, ${formatEnvelope('n.shape')},
       ${geoJson('CASE WHEN n.id IS NULL THEN o.shape ELSE n.shape END')}, coalesce(n.attributes, o.attributes),
       d.names, ${moved},
       CASE WHEN o.id IS NOT NULL AND n.id IS NOT NULL AND ${moved}
         THEN coalesce(${geoJson('o.shape')}, 'null'::json) END,
       CASE WHEN o.id IS NOT NULL AND n.id IS NOT NULL THEN d.before END
-    FROM (${imageOf(source, 'old_rows')}) AS o FULL JOIN (${imageOf(source, 'new_rows')}) AS n ON o.id = n.id
+    FROM (${formatImage(source, 'old_rows')}) AS o FULL JOIN (${formatImage(source, 'new_rows')}) AS n ON o.id = n.id
     CROSS JOIN LATERAL (
       SELECT coalesce(json_agg(a.key), '[]') AS names, coalesce(json_object_agg(a.key, b.value), '{}') AS before
       FROM json_each(coalesce(n.attributes, o.attributes)) AS a
@@ -179,21 +179,21 @@ function changed(source: PostgisSource, table: string): string {
 }
 
 /** Rows as events show them: id, attributes, geometry in CRS84, and the geometry's bytes to compare. */
-function imageOf(source: PostgisSource, rows: string): string {
+function formatImage(source: PostgisSource, rows: string): string {
   const geometry = `t.${quote(source.geometryColumn)}${source.geography ? '::geometry' : ''}`;
-  const values = source.fields.map((field) => `${jsonOf(field)} AS ${quote(field.name)}`);
+  const values = source.fields.map((field) => `${formatJson(field)} AS ${quote(field.name)}`);
   // A column may be called as the subquery: `v.*` is the row even then.
   const attributes =
     values.length > 0 ? `(SELECT row_to_json(v.*) FROM (SELECT ${values.join(', ')}) AS v)` : `'{}'::json`;
   const { compositeKey, idColumn } = source;
   const id = compositeKey ? partsSql(compositeKey) : `t.${quote(idColumn)}::text`;
-  return `SELECT ${id} AS id, ${attributes} AS attributes, ${shapeOf(source, geometry)} AS shape,
+  return `SELECT ${id} AS id, ${attributes} AS attributes, ${formatShape(source, geometry)} AS shape,
     ST_AsEWKB(${geometry}) AS raw
     FROM ${rows} AS t`;
 }
 
 /** A geometry as features show it: of the kinds of GeoJSON, its rings ordered, in CRS84; NULL without positions. */
-function shapeOf(source: PostgisSource, geometry: string): string {
+function formatShape(source: PostgisSource, geometry: string): string {
   const shown = source.geography ? cutAtAntimeridian(geometry) : geometry;
   // GeoJSON of PostGIS has no curves; of simple geometries it makes nothing else.
   const isSimple = !source.curved && !source.mayHoldSurfaces;
@@ -205,12 +205,12 @@ function shapeOf(source: PostgisSource, geometry: string): string {
 }
 
 /** A value in the form in which features carry it. */
-function jsonOf({ name, type, sqlType = 'text' }: Field): string {
+function formatJson({ name, type, sqlType = 'text' }: Field): string {
   const value = `t.${quote(name)}`;
   if (type === 'json' || type === 'array') return `to_json(${shownArray(value, sqlType)})`;
   if (/^timestamp/.test(sqlType))
-    return timeOf(/with time zone/.test(sqlType) ? `(${value} AT TIME ZONE 'UTC')` : value);
-  if (sqlType === 'date') return `CASE WHEN isfinite(${value}) THEN ${dayOf(value)} END`;
+    return formatTime(/with time zone/.test(sqlType) ? `(${value} AT TIME ZONE 'UTC')` : value);
+  if (sqlType === 'date') return `CASE WHEN isfinite(${value}) THEN ${formatDay(value)} END`;
   if (sqlType === 'bytea') return `translate(encode(${value}, 'base64'), E'\\n', '')`;
   if (/^(real|double precision|numeric)/.test(sqlType)) return `CASE WHEN ${finite(value)} THEN ${value} END`;
   return type === 'string' ? `${value}::text` : value;
@@ -219,14 +219,14 @@ function jsonOf({ name, type, sqlType = 'text' }: Field): string {
 /** Not compared as a number: PostgreSQL 13 has no infinite numeric. */
 const finite = (number: string) => `${number}::text NOT IN ('NaN', 'Infinity', '-Infinity')`;
 
-function timeOf(timestamp: string): string {
+function formatTime(timestamp: string): string {
   const fraction = `rtrim(rtrim(to_char(${timestamp}, '.US'), '0'), '.')`;
   return `CASE WHEN isfinite(${timestamp})
-    THEN ${dayOf(timestamp)} || to_char(${timestamp}, '"T"HH24:MI:SS') || ${fraction} || 'Z' END`;
+    THEN ${formatDay(timestamp)} || to_char(${timestamp}, '"T"HH24:MI:SS') || ${fraction} || 'Z' END`;
 }
 
 /** Years as ISO 8601 has them: 1 BC is 0000, and others than those of four digits have a sign and six. */
-function dayOf(value: string): string {
+function formatDay(value: string): string {
   const year = `extract(year FROM ${value})`;
   const signed = `CASE WHEN ${year} > 0 THEN '+' || lpad((${year})::int::text, 6, '0')
     ELSE '-' || lpad((-1 - ${year})::int::text, 6, '0') END`;
@@ -236,7 +236,7 @@ function dayOf(value: string): string {
 
 const geoJson = (shape: string) => `ST_AsGeoJSON(${shape}, ${DECIMALS})::json`;
 
-function envelopeOf(shape: string): string {
+function formatEnvelope(shape: string): string {
   return `CASE WHEN NOT ST_IsEmpty(${shape}) THEN json_build_array(ST_XMin(${shape}), ST_YMin(${shape}),
     ST_XMax(${shape}), ST_YMax(${shape})) END`;
 }

@@ -17,7 +17,7 @@ const CAPTURED = `SELECT n.nspname, c.relname, min(p.proname), count(*)::int4
 const TRIGGERS = 4;
 const POSTGIS = `SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'postgis'`;
 
-interface Captured {
+interface CaptureSetup {
   schema: string;
   table: string;
   function: string;
@@ -82,13 +82,16 @@ function groupByTable(sources: readonly PostgisSource[]): Map<string, PostgisSou
 const quotedTable = ({ schema, table }: { schema: string; table: string }) =>
   `${quote(schema)}.${quote(table)}`;
 
-async function capturedTables(connection: PostgresConnection): Promise<Map<string, Captured>> {
+async function capturedTables(connection: PostgresConnection): Promise<Map<string, CaptureSetup>> {
   const rows = (await connection.query(CAPTURED)) as [string, string, string, number][];
   const tables = rows.map(([schema, table, name, triggers]) => ({ schema, table, function: name, triggers }));
   return new Map(tables.map((table) => [quotedTable(table), table]));
 }
 
-async function remove(connection: PostgresConnection, { schema, table, ...old }: Captured): Promise<void> {
+async function remove(
+  connection: PostgresConnection,
+  { schema, table, ...old }: CaptureSetup,
+): Promise<void> {
   for (const suffix of ['insert', 'update', 'delete', 'truncate'])
     await connection.query(`DROP TRIGGER IF EXISTS ${TRIGGER}_${suffix} ON ${quote(schema)}.${quote(table)}`);
   await connection.query(`DROP FUNCTION IF EXISTS graticule_events.${quote(old.function)}()`);

@@ -53,7 +53,7 @@ export async function guarded<T>(step: Promise<T>): Promise<T> {
   try {
     return await step;
   } catch (error) {
-    throw isPgError(error) ? (meaningOf(error) ?? error) : error;
+    throw isPgError(error) ? (convertError(error) ?? error) : error;
   }
 }
 
@@ -62,11 +62,11 @@ export async function guardedWrite<T>(step: Promise<T>): Promise<T> {
   try {
     return await step;
   } catch (error) {
-    throw isPgError(error) ? (meaningOf(error) ?? refusalOf(error) ?? error) : error;
+    throw isPgError(error) ? (convertError(error) ?? findRefusal(error) ?? error) : error;
   }
 }
 
-function meaningOf(error: PgError): Error | undefined {
+function convertError(error: PgError): Error | undefined {
   const { code } = error;
   const message = firstMessage(error).slice(0, MAX_TEXT);
   const isConflict = TRANSIENT.test(code);
@@ -88,7 +88,7 @@ function meaningOf(error: PgError): Error | undefined {
 }
 
 /** Undefined for a database that is not there, or takes too long, and for a table that has changed. */
-function refusalOf(error: PgError): EditRefusal | undefined {
+function findRefusal(error: PgError): EditRefusal | undefined {
   const { code, alive, message } = error;
   if (!alive || code === CANCELED || UNAVAILABLE.test(code)) return undefined;
   if (code === TOO_MUCH && INDEX.test(message))

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { numberedSource } from '../../../../core/catalog/numbered.js';
+import { numberedSource } from '../../../../core/catalog/row-numbers.js';
 import type { Expression, Operand } from '../../../../core/cql2/ast.js';
 import { and } from '../../../../core/cql2/index.js';
 import { concerns } from '../../../../core/cql2/map.js';
@@ -59,10 +59,10 @@ export async function edit(task: EditTask): Promise<EditResult> {
 
 /** Whether what is edited, or how, has to do with the numbers of keys: they must be there. */
 function byNumbers({ source: { numbers }, filter, calculation }: EditTask): boolean {
-  return numbers !== undefined && isAnyBy(numbers, [filter, ...operandsOf(calculation)]);
+  return numbers !== undefined && isAnyBy(numbers, [filter, ...listOperands(calculation)]);
 }
 
-const operandsOf = (calculation: Calculation | undefined): (Operand | undefined)[] =>
+const listOperands = (calculation: Calculation | undefined): (Operand | undefined)[] =>
   calculation ? [calculation.filter, ...Object.values(calculation.expressions)] : [];
 
 const isAnyBy = ({ column: number }: KeyNumbers, operands: readonly (Operand | undefined)[]) =>
@@ -149,7 +149,7 @@ export class PostgisSession implements EditSession {
     const writer = new PostgisFilterWriter(source, params);
     const values = Object.values(calculation.expressions).map((operand) => writer.operand(operand).sql);
     const id = column(source.idColumn);
-    const where = buildWhere(source, and(this.task.filter, rowsOf(source, calculation)), params);
+    const where = buildWhere(source, and(this.task.filter, findRows(source, calculation)), params);
     const { lock } = await this.#facts();
     const rows = await this.#query(
       `SELECT ${id}::text, jsonb_build_array(${values.join(', ')})::text FROM ${writeTableSql(source)}
@@ -311,9 +311,9 @@ function severalRows({ idColumn }: PostgisSource, id: string): EditRefusal {
 }
 
 /** The rows of a calculation. By the numbers of keys, those that have one: queries know no others. */
-function rowsOf({ numbers }: PostgisSource, calculation: Calculation): Expression | undefined {
+function findRows({ numbers }: PostgisSource, calculation: Calculation): Expression | undefined {
   const { filter } = calculation;
-  if (!numbers || !isAnyBy(numbers, operandsOf(calculation))) return filter;
+  if (!numbers || !isAnyBy(numbers, listOperands(calculation))) return filter;
   return and(filter, { op: 'not', args: [{ op: 'isNull', args: [{ property: numbers.column }] }] });
 }
 

@@ -7,7 +7,7 @@ import { withConnection } from '../connections/database.js';
 import { SqlParams } from '../connections/params.js';
 import { newestCursor } from './outbox.js';
 
-/** The columns as text where JSON is passed on, in the order of `eventOf`. */
+/** The columns as text where JSON is passed on, in the order of `parseEvent`. */
 const COLUMNS = `cursor, event_id::text, to_char(time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), collection,
   layer_id, table_name, feature_id, operation, protocol, request_id, actor, envelope_before::text, envelope_after::text,
   geometry::text, attributes::text, geometry_before::text, attributes_before::text, changed_attributes::text,
@@ -27,14 +27,14 @@ export function events(
       const params = new SqlParams();
       const sql = `SELECT ${COLUMNS} FROM graticule_events.outbox WHERE cursor >= ${params.add(from, 'int8')}
         ORDER BY cursor LIMIT ${params.add(limit, 'int8')}`;
-      const events = (await connection.query(sql, params.values)).map(eventOf);
+      const events = (await connection.query(sql, params.values)).map(parseEvent);
       return { events, newest, ...gapsIn(events) };
     },
     { cancellation },
   );
 }
 
-function eventOf(row: unknown[]): FeatureEvent {
+function parseEvent(row: unknown[]): FeatureEvent {
   const text = (i: number) => row[i] as string;
   const optional = (i: number) => (row[i] as string | null) ?? undefined;
   const box = (i: number): FeatureEvent['envelopeBefore'] =>

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { isNumbered } from '../../../../core/catalog/numbered.js';
+import { isNumbered } from '../../../../core/catalog/row-numbers.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { PostgisSource, VectorSource } from '../../../../core/sources/vector-source.js';
 import { isPgError, type PostgresConnection } from '../../../../native/postgres.js';
@@ -26,7 +26,7 @@ const STALE_MS = 60_000;
 const TABLES = 1000;
 
 /** What a thread knows of the numbers of a table. */
-interface Numbering {
+interface KeyRecord {
   /** What was committed when all keys were looked at for the last time; undefined while they have not been. */
   readonly snapshot: string | undefined;
   /** A look that is not over: the last key that it came to, and what was committed at its beginning. */
@@ -37,7 +37,7 @@ interface Numbering {
   readonly cost: number;
 }
 
-const numberings = new LRUCache<string, Numbering>({ max: TABLES });
+const numberings = new LRUCache<string, KeyRecord>({ max: TABLES });
 /** Looks of this thread: one at a table. They never reject. */
 const flights = new Map<string, Promise<void>>();
 
@@ -57,20 +57,20 @@ export async function numberKeys(target: VectorSource, cancellation?: Cancellati
   const source = target as PostgisSource;
   const name = `${source.database} ${source.numbers!.table}`;
   for (;;) {
-    const snapshot = await withConnection(source.database, snapshotOf, { cancellation });
+    const snapshot = await withConnection(source.database, loadSnapshot, { cancellation });
     if (!isDue(numberings.get(name), snapshot, performance.now())) return;
     const flight = flights.get(name);
     if (!flight) return fly(name, look(source, { name, snapshot }, cancellation));
-    await endOf(flight, cancellation);
+    await awaitEnd(flight, cancellation);
   }
 }
 
-async function snapshotOf(connection: PostgresConnection): Promise<string> {
+async function loadSnapshot(connection: PostgresConnection): Promise<string> {
   const [[snapshot]] = (await connection.query('SELECT txid_current_snapshot()::text')) as [[string]];
   return snapshot;
 }
 
-function isDue(last: Numbering | undefined, snapshot: string, now: number): boolean {
+function isDue(last: KeyRecord | undefined, snapshot: string, now: number): boolean {
   if (last?.snapshot === undefined) return true;
   const pause = last.cost * SHARE;
   const isQuiet = snapshot === last.snapshot && !last.rest;
@@ -88,7 +88,7 @@ async function fly(name: string, look: Promise<void>): Promise<void> {
 }
 
 /** Waits without a connection. Throws `cancelled`. */
-async function endOf(flight: Promise<void>, cancellation: Cancellation | undefined): Promise<void> {
+async function awaitEnd(flight: Promise<void>, cancellation: Cancellation | undefined): Promise<void> {
   let unwatch: (() => void) | undefined;
   const departure = new Promise<void>((resolve) => {
     unwatch = cancellation?.onRequest(resolve);
@@ -125,7 +125,7 @@ async function look(
 async function lookOn(
   connection: PostgresConnection,
   source: PostgisSource,
-  { name, snapshot, last }: { name: string; snapshot: string; last: Numbering | undefined },
+  { name, snapshot, last }: { name: string; snapshot: string; last: KeyRecord | undefined },
 ): Promise<void> {
   const begin = performance.now();
   const isFirst = last?.snapshot === undefined;

@@ -82,7 +82,7 @@ export async function recordEvents(
   await lockOutbox(connection);
   await connection.query(`SELECT pg_notify('${CHANNEL}', '')`);
   const params = new SqlParams();
-  const list = params.add(JSON.stringify(events.map((event) => rowOf(table, origin, event))), 'json');
+  const list = params.add(JSON.stringify(events.map((event) => buildRow(table, origin, event))), 'json');
   const rows = (await connection.query(
     `INSERT INTO graticule_events.outbox (event_id, time, collection, layer_id, table_name, feature_id, operation, protocol,
        request_id, actor, envelope_before, envelope_after, geometry, attributes, changed_attributes, geometry_changed,
@@ -120,7 +120,7 @@ export function recordGap(
   return recordEvents(connection, table, origin, [GAP]);
 }
 
-function rowOf(table: string, origin: EditOrigin, event: NewEvent) {
+function buildRow(table: string, origin: EditOrigin, event: NewEvent) {
   return {
     event_id: randomUUID(),
     collection: origin.collection,

@@ -45,9 +45,17 @@ interface Relation {
 
 class Validation {
   readonly #report: TableReport = {
-    ...{ checks: [], fields: [], geometryColumn: null, geometryType: null, primaryKey: null },
-    ...{ identity: 'unresolved', sourceSrid: null, estimatedRows: null, featureCount: null },
-    ...{ nullGeometries: null, invalidGeometries: null },
+    checks: [],
+    fields: [],
+    geometryColumn: null,
+    geometryType: null,
+    primaryKey: null,
+    identity: 'unresolved',
+    sourceSrid: null,
+    estimatedRows: null,
+    featureCount: null,
+    nullGeometries: null,
+    invalidGeometries: null,
   };
 
   constructor(

@@ -20,7 +20,7 @@ export async function* process(
 ): AsyncGenerator<FeatureRow[]> {
   const { database } = task.input.source as PostgisSource;
   const params = new SqlParams();
-  const sql = statementOf(task, params);
+  const sql = readStatement(task, params);
   for await (const rows of batches(database, sql, params.values, BATCH, cancellation))
     yield rows.map(([id, geometry, ...values]) => ({
       id: id as FeatureRow['id'],
@@ -30,7 +30,7 @@ export async function* process(
 }
 
 /** Id, geometry and values of the result. Throws `invalid-input` for a process that has no statement. */
-function statementOf(
+function readStatement(
   { process: { ...process }, input, overlay }: FeatureProcessTask,
   params: SqlParams,
 ): string {

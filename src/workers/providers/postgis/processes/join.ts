@@ -29,7 +29,7 @@ interface Part {
   columns: string[];
 }
 
-const partOf = (values: readonly string[], rest: string): Part => ({
+const buildPart = (values: readonly string[], rest: string): Part => ({
   sql: `SELECT ${values.map((value, i) => `${value} AS v${i}`).join(', ') || 'NULL'} FROM ${rest}`,
   columns: values.map((_, i) => `b.v${i}`),
 });
@@ -38,7 +38,7 @@ const partOf = (values: readonly string[], rest: string): Part => ({
 function counts(join: Join, input: ProcessFeatures, others: ProcessFeatures, params: SqlParams): Part {
   const source = others.source as PostgisSource;
   const numbers = join.statistics.map((statistic) => statisticSql(source, statistic, params));
-  return partOf(
+  return buildPart(
     ['count(*)', ...numbers],
     writeRowsClause(others, params, ...meets(join, input, others, params)),
   );
@@ -48,9 +48,9 @@ function counts(join: Join, input: ProcessFeatures, others: ProcessFeatures, par
 function partners(join: Join, input: ProcessFeatures, others: ProcessFeatures, params: SqlParams): Part {
   const [, , ...values] = listSelectedColumns(others, params, false);
   const rest = writeRowsClause(others, params, ...meets(join, input, others, params));
-  if (join.predicate !== 'dwithin') return partOf(values, rest);
+  if (join.predicate !== 'dwithin') return buildPart(values, rest);
   const distance = `ST_Distance(a.geom, ${writeGeometrySql(others.source as PostgisSource)})`;
-  return partOf(values, `${rest} ORDER BY ${distance}${join.mode === 'first' ? ' LIMIT 1' : ''}`);
+  return buildPart(values, `${rest} ORDER BY ${distance}${join.mode === 'first' ? ' LIMIT 1' : ''}`);
 }
 
 function meets(

@@ -28,7 +28,7 @@ function operationSql(operation: GeometryOperation, geometry: string, params: Sq
   if (name === 'simplify-topology')
     return `ST_SimplifyPreserveTopology(${geometry}, ${params.add(distance, 'float8')})`;
   if (name === 'buffer' && !operation.ground)
-    return `ST_Buffer(${valid(geometry)}, ${params.add(distance, 'float8')}, ${params.add(styleOf(operation), 'text')})`;
+    return `ST_Buffer(${valid(geometry)}, ${params.add(distance, 'float8')}, ${params.add(formatStyle(operation), 'text')})`;
   throw new TaskFailure('invalid-input', `The operation '${name}' has no statement.`);
 }
 
@@ -36,7 +36,7 @@ function operationSql(operation: GeometryOperation, geometry: string, params: Sq
 const valid = (geometry: string) =>
   `CASE WHEN ST_IsValid(${geometry}) THEN ${geometry} ELSE ST_MakeValid(${geometry}, 'method=structure keepcollapsed=false') END`;
 
-function styleOf({
+function formatStyle({
   segments = 8,
   cap = 1,
   join = 1,

@@ -33,10 +33,10 @@ export function summarySql(
   const groups = keys.map((_, i) => decimals[i] ?? i + 3);
   return `SELECT ${columns.join(', ')} FROM ${writeRowsClause(input, params)}
     ${groups.length > 0 ? `GROUP BY ${groups.join(', ')}` : ''} HAVING count(*) > 0
-    ORDER BY min(${orderOf(source)})`;
+    ORDER BY min(${chooseOrder(source)})`;
 }
 
 /** There is no least UUID before PostgreSQL 18: their text has the same order. */
-function orderOf({ idColumn, idType }: PostgisSource): string {
+function chooseOrder({ idColumn, idType }: PostgisSource): string {
   return idType === 'uuid' ? textOrder(column(idColumn), idType) : column(idColumn);
 }

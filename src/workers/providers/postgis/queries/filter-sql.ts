@@ -1,4 +1,4 @@
-import { isNumbered } from '../../../../core/catalog/numbered.js';
+import { isNumbered } from '../../../../core/catalog/row-numbers.js';
 import {
   isArray,
   isDate,
@@ -37,7 +37,7 @@ import {
 import { inPostgresCalendar } from './values.js';
 
 /** Also the numbers of keys, where these are the ids: an edit by keys may be bounded by them. */
-function schemaOf(source: PostgisSource): FilterSchema {
+function buildSchema(source: PostgisSource): FilterSchema {
   const { numbers, fields } = source;
   if (!numbers || isNumbered(source)) return source;
   return { ...source, fields: [...fields, { name: numbers.column, type: 'integer', nullable: false }] };
@@ -57,7 +57,7 @@ export class PostgisFilterWriter extends FilterWriter {
     private readonly source: PostgisSource,
     private readonly params: SqlParams,
   ) {
-    super(schemaOf(source));
+    super(buildSchema(source));
   }
 
   #value(value: SqlValue, type: string): Fragment {

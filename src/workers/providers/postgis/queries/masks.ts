@@ -8,7 +8,7 @@ import { column } from '../schema/names.js';
 /** The SQL of what a mask leaves of a field: what `maskedValue` makes of the same value. */
 export function maskedSql(field: Field, mask: Mask, params: SqlParams): string {
   if (mask.treatment === 'null') return 'NULL::text';
-  const text = textOf(field);
+  const text = formatText(field);
   if (mask.treatment === 'truncate') return `left(${text}, ${truncatedLength(mask.length, field.type)})`;
   const message = `convert_to(${text}, 'UTF8')`;
   return `left(encode(${hmac(message, mask.key, params)}, 'hex'), ${HASH_DIGITS})`;
@@ -33,7 +33,7 @@ function padded(key: string, pad: number): Uint8Array {
 /** Values of columns of numbers that are not numbers. */
 const NO_NUMBERS = "'NaN', 'Infinity', '-Infinity'";
 
-function textOf({ name, type, sqlType = 'text' }: Field): string {
+function formatText({ name, type, sqlType = 'text' }: Field): string {
   const value = column(name);
   if (type === 'number')
     return `CASE WHEN ${value}::text IN (${NO_NUMBERS}) THEN ${value}::text ELSE trim_scale(${value}::text::numeric)::text END`;

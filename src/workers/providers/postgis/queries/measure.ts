@@ -14,7 +14,7 @@ const COUNTED_ROWS = 200_000;
 const ONE_MS = 3000;
 const ALL_MS = 20_000;
 
-export interface Measured extends SensibleExtent {
+export interface Measurement extends SensibleExtent {
   count: number;
   /** True when the count is the planner's. */
   estimated: boolean;
@@ -33,7 +33,7 @@ export class TableMeasurement {
 
   constructor(readonly connection: PostgresConnection) {}
 
-  async table(table: MeasuredTable, crs: string): Promise<Measured> {
+  async table(table: MeasuredTable, crs: string): Promise<Measurement> {
     // Views and foreign tables have no statistics: they are tried.
     const counted = table.estimate <= COUNTED_ROWS ? await this.#counted(table) : undefined;
     const { count, extent } = counted ?? {
@@ -50,29 +50,29 @@ export class TableMeasurement {
   /** The extent of geographies of which some lie across 180 degrees, as a box that does. */
   async #crossing(table: MeasuredTable, extent: Box | undefined): Promise<Box | undefined> {
     if (!isAroundEarth(extent)) return undefined;
-    const [row] = (await this.#within(hemispheresSql(geometryOf(table), nameOf(table)))) ?? [];
+    const [row] = (await this.#within(hemispheresSql(formatGeometry(table), formatName(table)))) ?? [];
     return row && crossingBox(extent!, row);
   }
 
   async #counted(table: MeasuredTable): Promise<{ count: number; extent: Box | undefined } | undefined> {
     const sql = `SELECT n, ${writeBoxSides('e')} FROM
-      (SELECT count(*) AS n, ${wholeExtentSql(geometryOf(table))} AS e FROM ${nameOf(table)}) s`;
+      (SELECT count(*) AS n, ${wholeExtentSql(formatGeometry(table))} AS e FROM ${formatName(table)}) s`;
     const [row] = (await this.#within(sql)) ?? [];
-    return row && { count: Number(row[0]), extent: boxOf(row.slice(1)) };
+    return row && { count: Number(row[0]), extent: findBox(row.slice(1)) };
   }
 
   async #extentWithin(table: MeasuredTable, domain: Box): Promise<Box | undefined> {
-    const geometry = geometryOf(table);
+    const geometry = formatGeometry(table);
     const envelope = `ST_MakeEnvelope($1::float8, $2::float8, $3::float8, $4::float8, ST_SRID(${geometry}))`;
     const sql = `SELECT ${writeBoxSides('e')} FROM
-      (SELECT ${extentSql(geometry)} AS e FROM ${nameOf(table)} WHERE ${geometry} @ ${envelope}) s`;
+      (SELECT ${extentSql(geometry)} AS e FROM ${formatName(table)} WHERE ${geometry} @ ${envelope}) s`;
     const [row] = (await this.#within(sql, domain.map(String))) ?? [];
-    return row && boxOf(row);
+    return row && findBox(row);
   }
 
   async #estimate({ estimate, ...table }: MeasuredTable): Promise<number> {
     if (estimate > 0) return Math.round(estimate);
-    const [row] = await this.connection.query(`EXPLAIN (FORMAT JSON) SELECT 1 FROM ${nameOf(table)}`);
+    const [row] = await this.connection.query(`EXPLAIN (FORMAT JSON) SELECT 1 FROM ${formatName(table)}`);
     const [{ Plan: plan }] = JSON.parse(String(row![0])) as [{ Plan: { 'Plan Rows': number } }];
     return plan['Plan Rows'];
   }
@@ -84,11 +84,11 @@ export class TableMeasurement {
       'rm'.includes(table.kind) && !table.geography
         ? ((await this.#within(statistics, [table.schema, table.table, table.geometryColumn])) ?? [])
         : [];
-    const box = estimated && boxOf(estimated);
+    const box = estimated && findBox(estimated);
     if (box) return box;
-    const sql = `SELECT ${writeBoxSides('e')} FROM (SELECT ${wholeExtentSql(geometryOf(table))} AS e FROM ${nameOf(table)}) s`;
+    const sql = `SELECT ${writeBoxSides('e')} FROM (SELECT ${wholeExtentSql(formatGeometry(table))} AS e FROM ${formatName(table)}) s`;
     const [row] = (await this.#within(sql)) ?? [];
-    return row && boxOf(row);
+    return row && findBox(row);
   }
 
   /** The answer, or undefined when it would take too long or the statement fails. */
@@ -108,10 +108,10 @@ export class TableMeasurement {
   }
 }
 
-const nameOf = ({ schema, table }: Pick<MeasuredTable, 'schema' | 'table'>) =>
+const formatName = ({ schema, table }: Pick<MeasuredTable, 'schema' | 'table'>) =>
   `${quote(schema)}.${quote(table)}`;
 
-function geometryOf({ geometryColumn, geography }: MeasuredTable): string {
+function formatGeometry({ geometryColumn, geography }: MeasuredTable): string {
   const geometry = `${quote(geometryColumn)}::geometry`;
   return geography ? cutAtAntimeridian(geometry) : geometry;
 }
@@ -158,6 +158,6 @@ export function crossingBox([, south, , north]: Box, [west, east, isInBoth]: PgV
   return [west, south, east, north];
 }
 
-function boxOf(sides: readonly PgValue[]): Box | undefined {
+function findBox(sides: readonly PgValue[]): Box | undefined {
   return sides.every((side) => typeof side === 'number') ? (sides as unknown as Box) : undefined;
 }

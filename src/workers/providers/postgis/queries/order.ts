@@ -52,8 +52,8 @@ export class Order {
     const ids = composite ? parseCompositeId(composite, key.id) : [key.id];
     if (!ids) throw new TaskFailure('invalid-input', 'The page key does not belong to this order.');
     const places = [
-      ...this.#keys.map((order, i) => placeOf(order, key.values[i]!, params)),
-      ...this.#ids.map((order, i) => placeOf(order, ids[i]!, params)),
+      ...this.#keys.map((order, i) => readPlace(order, key.values[i]!, params)),
+      ...this.#ids.map((order, i) => readPlace(order, ids[i]!, params)),
     ];
     return asRow(this.#all, places) ?? asChoices(places);
   }
@@ -67,7 +67,7 @@ interface Place {
   same: string;
 }
 
-function placeOf(key: OrderKey, value: string | number | boolean | null, params: SqlParams): Place {
+function readPlace(key: OrderKey, value: string | number | boolean | null, params: SqlParams): Place {
   const name = column(key.name);
   if (value === null) {
     return {

@@ -157,7 +157,7 @@ export async function describeTableLayer(
         )
       : statedKey(choice.key, attributes);
   if ('problem' in key) return key;
-  const sample = await sampleOf(connection, name, table);
+  const sample = await loadSample(connection, name, table);
   const stored = table.srid || sample.srids[0] || 0;
   const srid = stored || choice.srid || 0;
   if (sample.srids.length > 1) return { problem: 'Its geometries have several SRIDs.' };
@@ -257,9 +257,9 @@ function keyIn(
   attributes: readonly TableAttribute[],
   geometryColumn: string,
 ): KeyColumn {
-  const attributeOf = (column: string) => attributes.find(({ field }) => field.name === column)!;
+  const buildAttribute = (column: string) => attributes.find(({ field }) => field.name === column)!;
   if ('column' in key) {
-    const { field, idType } = attributeOf(key.column);
+    const { field, idType } = buildAttribute(key.column);
     return { field, idType: idType! };
   }
   const taken = new Set([geometryColumn, ...attributes.map(({ field }) => field.name)]);
@@ -268,7 +268,7 @@ function keyIn(
   return {
     field: { name, type: 'string', nullable: false, sqlType: 'text' },
     idType: 'string',
-    compositeKey: { name, parts: key.columns.map((column) => attributeOf(column).field) },
+    compositeKey: { name, parts: key.columns.map((column) => buildAttribute(column).field) },
   };
 }
 
@@ -320,7 +320,11 @@ interface Sample {
 }
 
 /** What the first rows hold, where the column's declaration leaves something open. */
-async function sampleOf(connection: PostgresConnection, name: string, table: SpatialTable): Promise<Sample> {
+async function loadSample(
+  connection: PostgresConnection,
+  name: string,
+  table: SpatialTable,
+): Promise<Sample> {
   const declared = declaredType(table.geometryType);
   if (table.srid !== 0 && declared.type !== 'Geometry')
     return { srids: [table.srid], ...declared, hasCurves: declared.surface };

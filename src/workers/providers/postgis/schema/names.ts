@@ -1,4 +1,4 @@
-import { isNumbered } from '../../../../core/catalog/numbered.js';
+import { isNumbered } from '../../../../core/catalog/row-numbers.js';
 import type {
   CompositeKey,
   Field,

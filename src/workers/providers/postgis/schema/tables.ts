@@ -54,10 +54,10 @@ export function databaseTables(
   { database }: Input<'vector.tables'>,
   cancellation?: Cancellation,
 ): Promise<DatabaseTables> {
-  return withConnection(database, tablesOf, { cancellation });
+  return withConnection(database, loadTables, { cancellation });
 }
 
-async function tablesOf(connection: PostgresConnection): Promise<DatabaseTables> {
+async function loadTables(connection: PostgresConnection): Promise<DatabaseTables> {
   const postgis = await postgisVersion(connection);
   const columns = groupRows(await connection.query(COLUMNS), column);
   const geometries =
@@ -99,7 +99,9 @@ function tableInfo(
 ): TableInfo {
   const [first] = geometries;
   return {
-    ...{ schema, table, kind: KINDS[kind]! },
+    schema,
+    table,
+    kind: KINDS[kind]!,
     geometryColumn: first?.name ?? null,
     geometryType: first?.type ?? null,
     srid: first ? first.srid || null : null,

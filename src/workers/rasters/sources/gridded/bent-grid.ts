@@ -3,7 +3,7 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { type Dataset, gdal, scratchPath } from '../../../gdal/gdal.js';
 import { checkShape } from '../../../gdal/shape.js';
-import type { Opened } from '../opening.js';
+import type { OpenRaster } from '../opener.js';
 import type { GridGeoreference } from './place.js';
 
 /** Files in memory with longitude and latitude of each cell. */
@@ -163,7 +163,7 @@ export async function bentPlace(name: string, driver: string): Promise<GridGeore
 }
 
 /** What a straight grid holds of a bent one: in each cell the value that lies there. */
-export async function straightened(bent: Dataset, place: Geolocation): Promise<Opened> {
+export async function straightened(bent: Dataset, place: Geolocation): Promise<OpenRaster> {
   const path = scratchPath('.vrt');
   const straight = await gdal.warpAsync(
     path,

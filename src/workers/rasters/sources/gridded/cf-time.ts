@@ -34,7 +34,7 @@ export function parseTimeAxis(values: ArrayLike<number>, units: string, calendar
   const parts = SINCE.exec(units.trim());
   const unit = UNIT_MS.find(([names]) => names.test(parts?.[1]?.toLowerCase() ?? ''))?.[1];
   if (!parts || unit === undefined) throw unreadableAxis(`the unit "${units}" is not understood`);
-  const days = calendarOf(calendar);
+  const days = buildCalendar(calendar);
   const [, , year, month, day, hour = '0', minute = '0', second = '0', zone = 'Z'] = parts;
   const start = days.dayOf([Number(year), Number(month), Number(day)]);
   const startMs = ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000 - zoneMs(zone);
@@ -62,7 +62,7 @@ function zoneMs(zone: string): number {
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
-function calendarOf(name: string): Calendar {
+function buildCalendar(name: string): Calendar {
   switch (name.trim().toLowerCase()) {
     case '':
     case 'standard':
@@ -74,19 +74,19 @@ function calendarOf(name: string): Calendar {
       return JULIAN;
     case 'noleap':
     case '365_day':
-      return yearsOf([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]);
+      return buildYears([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]);
     case 'all_leap':
     case '366_day':
-      return yearsOf([31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]);
+      return buildYears([31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]);
     case '360_day':
-      return yearsOf(new Array<number>(12).fill(30));
+      return buildYears(new Array<number>(12).fill(30));
     default:
       throw unreadableAxis(`the calendar "${name}" is not understood`);
   }
 }
 
 /** A calendar whose years are all alike. */
-function yearsOf(months: readonly number[]): Calendar {
+function buildYears(months: readonly number[]): Calendar {
   const year = months.reduce((sum, days) => sum + days, 0);
   return {
     dayOf: ([y, m, d]) => y * year + months.slice(0, m - 1).reduce((sum, days) => sum + days, 0) + d - 1,

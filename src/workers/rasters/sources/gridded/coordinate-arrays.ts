@@ -14,13 +14,15 @@ export function findCoordinateArrays(
   { array, name }: NamedArray,
   all: readonly NamedArray[],
 ): CoordinateArrays | undefined {
-  const shape = shapeOf([...array.dimensions].slice(-2));
-  const alike = all.filter((other) => shapeOf([...other.array.dimensions]) === shape && other.name !== name);
-  const words = textOf(array, 'coordinates').split(/\s+/);
+  const shape = formatShape([...array.dimensions].slice(-2));
+  const alike = all.filter(
+    (other) => formatShape([...other.array.dimensions]) === shape && other.name !== name,
+  );
+  const words = formatText(array, 'coordinates').split(/\s+/);
   // Those that the variable names go before others of its shape.
   const inOrder = [...alike.filter((other) => words.includes(lastName(other.name))), ...alike];
-  const longitude = inOrder.find((other) => quantityOf(other) === 'longitude');
-  const latitude = inOrder.find((other) => quantityOf(other) === 'latitude');
+  const longitude = inOrder.find((other) => findQuantity(other) === 'longitude');
+  const latitude = inOrder.find((other) => findQuantity(other) === 'latitude');
   if (!longitude || !latitude) return undefined;
   return { longitude: longitude.name, latitude: latitude.name };
 }
@@ -28,8 +30,8 @@ export function findCoordinateArrays(
 /** Whether the variable says itself that its place is in such arrays, and names no projection whose grid is even. */
 export function namesCoordinateArrays(array: NamedArray, all: readonly NamedArray[]): boolean {
   const arrays = findCoordinateArrays(array, all);
-  if (!arrays || textOf(array.array, 'grid_mapping') !== '') return false;
-  const words = textOf(array.array, 'coordinates').split(/\s+/);
+  if (!arrays || formatText(array.array, 'grid_mapping') !== '') return false;
+  const words = formatText(array.array, 'coordinates').split(/\s+/);
   return words.includes(lastName(arrays.longitude)) && words.includes(lastName(arrays.latitude));
 }
 
@@ -38,12 +40,12 @@ export function listHelperArrays(all: readonly NamedArray[]): Set<string> {
   const names = new Set<string>();
   for (const { array } of all) {
     for (const attribute of ['coordinates', 'bounds', 'climatology', 'grid_mapping', 'cell_measures'])
-      for (const word of textOf(array, attribute).split(/[\s:]+/)) names.add(word);
+      for (const word of formatText(array, attribute).split(/[\s:]+/)) names.add(word);
   }
   return new Set(
     all
       .filter(
-        (array) => names.has(lastName(array.name)) || quantityOf(array) !== undefined || isBounds(array),
+        (array) => names.has(lastName(array.name)) || findQuantity(array) !== undefined || isBounds(array),
       )
       .map(({ name }) => name),
   );
@@ -51,20 +53,21 @@ export function listHelperArrays(all: readonly NamedArray[]): Set<string> {
 
 /** Whether it is one of two such arrays: no data of its own. */
 export function isCoordinateArray(array: NamedArray, all: readonly NamedArray[]): boolean {
-  const quantity = quantityOf(array);
+  const quantity = findQuantity(array);
   const dimensions = [...array.array.dimensions];
   if (quantity === undefined || dimensions.length !== 2) return false;
   const other = quantity === 'longitude' ? 'latitude' : 'longitude';
   return all.some(
-    (one) => quantityOf(one) === other && shapeOf([...one.array.dimensions]) === shapeOf(dimensions),
+    (one) =>
+      findQuantity(one) === other && formatShape([...one.array.dimensions]) === formatShape(dimensions),
   );
 }
 
 const isBounds = ({ name }: NamedArray) => /_(bnds|bounds|vertices)$/i.test(name);
 
 /** What an array holds by its CF attributes, or else its unit. */
-function quantityOf({ array, name }: NamedArray): keyof CoordinateArrays | undefined {
-  const standard = textOf(array, 'standard_name');
+function findQuantity({ array, name }: NamedArray): keyof CoordinateArrays | undefined {
+  const standard = formatText(array, 'standard_name');
   if (standard === 'longitude' || standard === 'latitude') return standard;
   if (standard !== '') return undefined;
   const unit = array.unitType ?? '';
@@ -76,9 +79,9 @@ function quantityOf({ array, name }: NamedArray): keyof CoordinateArrays | undef
 
 const lastName = (name: string) => name.split('/').at(-1)!;
 
-const shapeOf = (dimensions: readonly Dimension[]) =>
+const formatShape = (dimensions: readonly Dimension[]) =>
   dimensions.map(({ description, size }) => `${description} ${size}`).join('\0');
 
-function textOf({ attributes }: MDArray, name: string): string {
+function formatText({ attributes }: MDArray, name: string): string {
   return attributes.names.includes(name) ? String(attributes.get(name).value) : '';
 }

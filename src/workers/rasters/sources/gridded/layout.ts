@@ -126,7 +126,7 @@ export interface NamedArray {
 async function readLayout(root: Group): Promise<Layout> {
   const layout: Layout = { grids: [], problems: [] };
   const grids = new Map<string, VariableGrid>();
-  const all = arraysOf(root);
+  const all = listArrays(root);
   const helpers = listHelperArrays(all);
   for (const array of all) {
     const dimensions = [...array.array.dimensions];
@@ -137,8 +137,8 @@ async function readLayout(root: Group): Promise<Layout> {
       const lies = bentBy(array, all, root);
       const axes = dimensions.map(({ description, size }) => `${description} ${size}`);
       const key = [...axes, lies?.longitude, lies?.latitude].join('\0');
-      const grid = grids.get(key) ?? { ...(await gridOf(dimensions, array, root)), ...(lies && { lies }) };
-      grid.variables.push(variableOf(array));
+      const grid = grids.get(key) ?? { ...(await loadGrid(dimensions, array, root)), ...(lies && { lies }) };
+      grid.variables.push(parseVariable(array));
       grids.set(key, grid);
     } catch (error) {
       layout.problems.push({
@@ -163,7 +163,7 @@ function bentBy(array: NamedArray, all: readonly NamedArray[], root: Group): Coo
   );
 }
 
-function arraysOf(root: Group): NamedArray[] {
+function listArrays(root: Group): NamedArray[] {
   const arrays: NamedArray[] = [];
   const walk = (group: Group, prefix: string, depth: number) => {
     for (const name of group.arrays.names) {
@@ -181,30 +181,30 @@ function arraysOf(root: Group): NamedArray[] {
 function isGridded(dimensions: readonly Dimension[], group: Group, root: Group): boolean {
   const [y, x] = dimensions.slice(-2);
   if (x === undefined || y === undefined) return false;
-  return roleOf(y, group, root) === 'y' && roleOf(x, group, root) === 'x';
+  return findRole(y, group, root) === 'y' && findRole(x, group, root) === 'x';
 }
 
 /** What a dimension says it is, or its coordinates do (CF, sections 4.1, 4.2 and 5.6), or else its name. */
-function roleOf(dimension: Dimension, group: Group, root: Group): 'x' | 'y' | undefined {
+function findRole(dimension: Dimension, group: Group, root: Group): 'x' | 'y' | undefined {
   if (dimension.type === 'HORIZONTAL_X') return 'x';
   if (dimension.type === 'HORIZONTAL_Y') return 'y';
-  const coordinates = coordinatesOf(dimension, group, root);
+  const coordinates = findCoordinates(dimension, group, root);
   if (!coordinates) return undefined;
   const words = ['axis', 'standard_name'].map((name) => attribute(coordinates, name));
-  const text = [...words, coordinates.unitType ?? '', nameOf(dimension)].join(' ');
+  const text = [...words, coordinates.unitType ?? '', formatName(dimension)].join(' ');
   if (/(^|\s)(X|longitude|lon|projection_x_coordinate|degrees?_?(east|E))(\s|$)/i.test(text)) return 'x';
   if (/(^|\s)(Y|latitude|lat|projection_y_coordinate|degrees?_?(north|N))(\s|$)/i.test(text)) return 'y';
   return undefined;
 }
 
-const nameOf = ({ description }: Dimension) => description.split('/').at(-1)!;
+const formatName = ({ description }: Dimension) => description.split('/').at(-1)!;
 
-function coordinatesOf(dimension: Dimension, group: Group, root: Group): MDArray | undefined {
-  const name = nameOf(dimension);
+function findCoordinates(dimension: Dimension, group: Group, root: Group): MDArray | undefined {
+  const name = formatName(dimension);
   return [group, root].find(({ arrays }) => arrays.names.includes(name))?.arrays.get(name);
 }
 
-function variableOf({ array, name }: NamedArray): Variable {
+function parseVariable({ array, name }: NamedArray): Variable {
   if (!/^[\w.+@ -]+(\/[\w.+@ -]+)*$/.test(name))
     throw new TaskFailure('source-unreadable', 'Its name cannot be used.');
   if (!TYPES.has(array.dataType))
@@ -220,7 +220,7 @@ function variableOf({ array, name }: NamedArray): Variable {
   };
 }
 
-async function gridOf(dimensions: Dimension[], array: NamedArray, root: Group): Promise<VariableGrid> {
+async function loadGrid(dimensions: Dimension[], array: NamedArray, root: Group): Promise<VariableGrid> {
   const axes: GridAxes = { stored: [] };
   for (const dimension of dimensions.slice(0, -2)) await addAxis(axes, dimension, array.group, root);
   const [y, x] = dimensions.slice(-2);
@@ -231,9 +231,11 @@ async function addAxis(axes: GridAxes, dimension: Dimension, group: Group, root:
   const { size } = dimension;
   if (size < 1 || size > MAX_STEPS)
     throw new TaskFailure('source-unreadable', `An axis of ${size} steps cannot be published.`);
-  const name = nameOf(dimension);
-  const coordinates = coordinatesOf(dimension, group, root);
-  const values = coordinates ? await valuesOf(coordinates, size) : Array.from({ length: size }, (_, i) => i);
+  const name = formatName(dimension);
+  const coordinates = findCoordinates(dimension, group, root);
+  const values = coordinates
+    ? await listValues(coordinates, size)
+    : Array.from({ length: size }, (_, i) => i);
   const unit = coordinates?.unitType ?? '';
   const kind = isTimeUnit(unit) ? 'time' : 'level';
   if (axes.stored.some((other) => other.kind === kind))
@@ -250,7 +252,7 @@ async function addAxis(axes: GridAxes, dimension: Dimension, group: Group, root:
   axes.times = order.map((index) => instants[index]!);
 }
 
-async function valuesOf(array: MDArray, size: number): Promise<number[]> {
+async function listValues(array: MDArray, size: number): Promise<number[]> {
   const dimensions = [...array.dimensions];
   if (dimensions.length !== 1 || dimensions[0]!.size !== size)
     throw new TaskFailure('source-unreadable', 'The coordinates of an axis are not a list of numbers.');

@@ -3,7 +3,7 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { GriddedRaster, RasterPosition } from '../../../../core/rasters/rasters.js';
 import { type Dataset, gdal, scratchPath, unreadable } from '../../../gdal/gdal.js';
-import type { Opened, Opening } from '../opening.js';
+import type { OpenRaster, RasterOpener } from '../opener.js';
 import { bentPlace, readGeolocation, straightened } from './bent-grid.js';
 import type { CoordinateArrays } from './coordinate-arrays.js';
 import { detectGridFormat, type GridFormat } from './format.js';
@@ -29,12 +29,12 @@ export async function openSourceGrid(source: GriddedRaster): Promise<VariableGri
 /** All that a file or store holds. */
 export async function gridLayout(path: string): Promise<Layout> {
   const { format, stamp } = await detectGridFormat(path);
-  return entryOf(path, format, stamp).layout;
+  return buildEntry(path, format, stamp).layout;
 }
 
-export async function griddedOpening(source: GriddedRaster, at: RasterPosition = {}): Promise<Opening> {
+export async function griddedOpening(source: GriddedRaster, at: RasterPosition = {}): Promise<RasterOpener> {
   const { grid, stamp, format, known: layout } = await located(source);
-  const slice = sliceOf(grid, at);
+  const slice = buildSlice(grid, at);
   return {
     key: [source.path, ...source.variables, ...slice].join('\0'),
     origin: source.path,
@@ -45,7 +45,7 @@ export async function griddedOpening(source: GriddedRaster, at: RasterPosition =
 
 async function located(source: GriddedRaster) {
   const { format, stamp } = await detectGridFormat(source.path);
-  const layout = entryOf(source.path, format, stamp);
+  const layout = buildEntry(source.path, format, stamp);
   const { grids } = await layout.layout;
   const grid = grids.find(({ variables }) =>
     source.variables.every((name) => variables.some((variable) => variable.name === name)),
@@ -55,7 +55,7 @@ async function located(source: GriddedRaster) {
   return { grid, stamp, format, known: layout };
 }
 
-function entryOf(path: string, format: GridFormat, stamp: string): LayoutEntry {
+function buildEntry(path: string, format: GridFormat, stamp: string): LayoutEntry {
   const before = layouts.get(path);
   if (before?.stamp === stamp) return before;
   const layout = readGridLayout(path, format);
@@ -69,7 +69,7 @@ function entryOf(path: string, format: GridFormat, stamp: string): LayoutEntry {
 }
 
 /** Indices into the stored axes: the newest time and the first level where nothing is chosen. */
-function sliceOf({ axes }: VariableGrid, at: RasterPosition): number[] {
+function buildSlice({ axes }: VariableGrid, at: RasterPosition): number[] {
   return axes.stored.map(({ kind, size }) => {
     const index = (kind === 'time' ? at.time : at.level) ?? (kind === 'time' ? size - 1 : 0);
     if (!Number.isInteger(index) || index < 0 || index >= size)
@@ -88,18 +88,18 @@ async function openSlice(
   source: GriddedRaster,
   grid: VariableGrid,
   { slice, format, shape: known }: Slice,
-): Promise<Opened> {
+): Promise<OpenRaster> {
   const variables = source.variables.map((name) => grid.variables.find((one) => one.name === name)!);
   const sizes = grid.axes.stored.map(({ size }) => size);
   const { driver } = format;
-  const nameOf = ({ name }: Variable) => format.sliceName(source.path, name, slice);
+  const formatName = ({ name }: Variable) => format.sliceName(source.path, name, slice);
   try {
     const readPlace = grid.lies ? bentPlace : readGridPlace;
-    const place = known.places.get(grid) ?? readPlace(nameOf(variables[0]!), format.driver);
+    const place = known.places.get(grid) ?? readPlace(formatName(variables[0]!), format.driver);
     known.places.set(grid, place);
     place.catch(() => known.places.delete(grid));
     const band = format.sliceBand(slice, sizes);
-    const sliced = variables.map((variable) => ({ variable, file: nameOf(variable), band }));
+    const sliced = variables.map((variable) => ({ variable, file: formatName(variable), band }));
     if (grid.lies) return { ...(await openBent(source, grid.lies, format, await place, sliced)), driver };
     const xml = sliceVrt(await place, sliced);
     const dataset = await gdal.openAsync(xml, 'r', ['VRT']);
@@ -118,7 +118,7 @@ async function openBent(
   format: GridFormat,
   place: GridGeoreference,
   slices: readonly SlicedVariable[],
-): Promise<Opened> {
+): Promise<OpenRaster> {
   const names = {
     longitude: format.sliceName(path, arrays.longitude, []),
     latitude: format.sliceName(path, arrays.latitude, []),
@@ -134,7 +134,7 @@ async function openBent(
 }
 
 /** A grid whose rows run from south to north, turned over as it is read. */
-async function turned(dataset: Dataset): Promise<Opened> {
+async function turned(dataset: Dataset): Promise<OpenRaster> {
   const { x: width, y: height } = dataset.rasterSize;
   const [x0, dx, , y0, , dy] = dataset.geoTransform as number[];
   const box = [x0!, y0!, x0! + width * dx!, y0! + height * dy!];

@@ -19,7 +19,7 @@ export function sliceVrt(
   slices: readonly SlicedVariable[],
   geolocation?: Geolocation,
 ): string {
-  const bands = slices.map((slice, index) => bandOf(place, slice, index + 1)).join('');
+  const bands = slices.map((slice, index) => formatBand(place, slice, index + 1)).join('');
   const located = geolocation
     ? geolocationDomain(geolocation)
     : `<SRS>${escapeVrtText(place.srs)}</SRS><GeoTransform>${place.geoTransform.join(',')}</GeoTransform>`;
@@ -44,12 +44,12 @@ function geolocationDomain({ longitude, latitude }: Geolocation): string {
   return `<Metadata domain="GEOLOCATION">${text.join('')}</Metadata>`;
 }
 
-function bandOf(place: GridGeoreference, slice: SlicedVariable, number: number): string {
+function formatBand(place: GridGeoreference, slice: SlicedVariable, number: number): string {
   const { name, unit, noData } = slice.variable;
   const changed = isChanged(place, slice.variable);
   const filler = changed ? FLOAT_NODATA : noData;
   return (
-    `<VRTRasterBand dataType="${typeOf(slice.variable, changed)}" band="${number}">` +
+    `<VRTRasterBand dataType="${chooseType(slice.variable, changed)}" band="${number}">` +
     `<Description>${escapeVrtText(name)}</Description><UnitType>${escapeVrtText(unit)}</UnitType>` +
     (filler === null ? '' : `<NoDataValue>${formatVrtNumber(filler)}</NoDataValue>`) +
     place.strips.map((strip) => stripSource(place, slice, strip)).join('') +
@@ -88,7 +88,7 @@ function isChanged(place: GridGeoreference, { scale, offset, noData }: Variable)
   return scale !== 1 || offset !== 0 || (noData === null && hasGaps);
 }
 
-function typeOf({ type }: Variable, changed: boolean): string {
+function chooseType({ type }: Variable, changed: boolean): string {
   if (changed) return type === 'Float64' ? 'Float64' : 'Float32';
   return type === 'Int64' || type === 'UInt64' ? 'Float64' : type;
 }

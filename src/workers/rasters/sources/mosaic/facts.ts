@@ -7,7 +7,7 @@ import { type Dataset, gdal, scratchPath, unreadable } from '../../../gdal/gdal.
 import { type GeoTransform, getGeoreference } from '../../georeference.js';
 import { gridArguments, mercatorGrid } from '../../mercator.js';
 import { nodataIn } from '../../pixels/nodata.js';
-import type { Opening } from '../opening.js';
+import type { RasterOpener } from '../opener.js';
 import { findTurnedCrs } from './turn.js';
 
 export interface MemberBand {
@@ -45,7 +45,7 @@ const factsByPath = new Map<string, Kept>();
 /** Opened once for each state of the member. `crs` absent: that of the member. */
 export function readMemberFacts(
   member: MosaicMember,
-  opening: Opening,
+  opening: RasterOpener,
   crs: string | undefined,
 ): Promise<MemberFacts> {
   const key = `${opening.key}\0${crs ?? ''}`;
@@ -68,7 +68,11 @@ function forget(key: string): void {
   factsByPath.delete(key);
 }
 
-async function read(member: MosaicMember, opening: Opening, crs: string | undefined): Promise<MemberFacts> {
+async function read(
+  member: MosaicMember,
+  opening: RasterOpener,
+  crs: string | undefined,
+): Promise<MemberFacts> {
   const opened = await opening.open();
   try {
     if (opened.name === undefined)
@@ -93,17 +97,17 @@ async function warp(dataset: Dataset, crs: GdalCrs, isMasked: boolean): Promise<
   if (grid) return warpTo(dataset, crs.text, isMasked, gridArguments(grid));
   const plain = await warpTo(dataset, crs.text, isMasked);
   const turn = findTurnedCrs(crs);
-  if (!turn || widthOf(plain) <= turn.half) return plain;
+  if (!turn || computeWidth(plain) <= turn.half) return plain;
   // Across the antimeridian a few pixels would go around the earth.
   const turned = await warpTo(dataset, turn.crs, isMasked);
-  const isNarrower = widthOf(turned) < widthOf(plain);
+  const isNarrower = computeWidth(turned) < computeWidth(plain);
   gdal.vsimem.release(isNarrower ? plain.name : turned.name);
   if (!isNarrower) return plain;
   const [x, ...rest] = turned.geoTransform;
   return { ...turned, crs: plain.crs, geoTransform: [x + turn.half, ...rest] };
 }
 
-const widthOf = ({ geoTransform, width }: MemberFacts) => geoTransform[1] * width;
+const computeWidth = ({ geoTransform, width }: MemberFacts) => geoTransform[1] * width;
 
 async function warpTo(
   source: Dataset,
@@ -132,12 +136,12 @@ function describe(dataset: Dataset, name: string, isMasked: boolean): MemberFact
     height: dataset.rasterSize.y,
     geoTransform,
     crs: crs.text,
-    bands: Array.from({ length: count }, (_, index) => bandOf(dataset, index + 1)),
+    bands: Array.from({ length: count }, (_, index) => buildBand(dataset, index + 1)),
     isMasked,
   };
 }
 
-function bandOf(dataset: Dataset, number: number): MemberBand {
+function buildBand(dataset: Dataset, number: number): MemberBand {
   const band = dataset.bands.get(number);
   const table = band.colorTable;
   const entries = table && Array.from({ length: table.count() }, (_, index) => table.get(index));

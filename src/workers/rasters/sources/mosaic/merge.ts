@@ -26,7 +26,7 @@ export interface MergedBand {
  */
 export function mergedBand(merge: Merge, type: string, noData: number | null): MergedBand {
   const isApart = noData !== null && resultsDiffer(merge, type, noData);
-  return isApart ? { type, absent: noData } : { type: floatOf(type), absent: Number.NaN };
+  return isApart ? { type, absent: noData } : { type: chooseFloat(type), absent: Number.NaN };
 }
 
 /** Whether no result can be the value of no data. */
@@ -41,7 +41,7 @@ export const isDerivedStatistic = (merge: Merge): boolean =>
   merge === 'standard-deviation' || merge === 'count';
 
 /** Holds all values of a type. */
-const floatOf = (type: string) => (/^(U?Int32|Float64)$/.test(type) ? 'Float64' : 'Float32');
+const chooseFloat = (type: string) => (/^(U?Int32|Float64)$/.test(type) ? 'Float64' : 'Float32');
 
 /**
  * What makes a band of a virtual raster one that merges its sources, which have values of a type. They are read as values

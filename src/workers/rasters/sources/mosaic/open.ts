@@ -5,7 +5,7 @@ import { mergeProblem } from '../../../../core/catalog/raster-sources.js';
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { RasterGrid, RasterMosaic, RasterSource } from '../../../../core/rasters/rasters.js';
 import { gdal, unreadable } from '../../../gdal/gdal.js';
-import type { Opened, Opening } from '../opening.js';
+import type { OpenRaster, RasterOpener } from '../opener.js';
 import { findPartOutcome } from '../stack/open.js';
 import { type MemberFacts, readMemberFacts } from './facts.js';
 import { gridAround } from './grid.js';
@@ -19,8 +19,8 @@ const MAX_MEMBERS = 2000;
 /** `openingOf` opens a member. */
 export async function mosaicOpening(
   source: RasterMosaic,
-  openingOf: (source: RasterSource) => Promise<Opening>,
-): Promise<Opening> {
+  openingOf: (source: RasterSource) => Promise<RasterOpener>,
+): Promise<RasterOpener> {
   const { members, grid, merge, bandTypes } = source;
   const most = merge ? MAX_MERGED : MAX_MEMBERS;
   if (source.search)
@@ -35,13 +35,13 @@ export async function mosaicOpening(
   if (bandTypes && grid) return openingOfReadable(source, { grid, bandTypes }, openingOf);
   const openings = await Promise.all(members.map((member) => openingOf(member.source)));
   return {
-    ...identityOf(source, openings),
+    ...buildIdentity(source, openings),
     open: () => openMosaic(source, openings),
     outcome: (error) => findPartOutcome(openings, error),
   };
 }
 
-function identityOf({ grid, merge }: RasterMosaic, openings: readonly Opening[]) {
+function buildIdentity({ grid, merge }: RasterMosaic, openings: readonly RasterOpener[]) {
   const hash = (texts: string[]) => createHash('sha1').update(texts.join('\0')).digest('hex');
   return {
     key: `mosaic ${hash([...openings.map(({ key }) => key), JSON.stringify([grid, merge])])}`,
@@ -54,8 +54,8 @@ function identityOf({ grid, merge }: RasterMosaic, openings: readonly Opening[])
 async function openingOfReadable(
   source: RasterMosaic,
   { grid, bandTypes }: { grid: RasterGrid; bandTypes: readonly string[] },
-  openingOf: (source: RasterSource) => Promise<Opening>,
-): Promise<Opening> {
+  openingOf: (source: RasterSource) => Promise<RasterOpener>,
+): Promise<RasterOpener> {
   const { merge } = source;
   const { members, lost } = await readableMembers(
     source.members,
@@ -64,7 +64,7 @@ async function openingOfReadable(
   );
   const openings = members.map(({ opening }) => opening);
   return {
-    ...identityOf(source, openings),
+    ...buildIdentity(source, openings),
     lost,
     open: () =>
       openVrt(
@@ -81,7 +81,10 @@ async function openingOfReadable(
   };
 }
 
-async function openMosaic({ members, grid, merge }: RasterMosaic, openings: Opening[]): Promise<Opened> {
+async function openMosaic(
+  { members, grid, merge }: RasterMosaic,
+  openings: RasterOpener[],
+): Promise<OpenRaster> {
   const first = await readMemberFacts(members[0]!, openings[0]!, grid?.crs);
   const crs = grid?.crs ?? first.crs;
   const facts: MemberFacts[] = [];
@@ -96,7 +99,7 @@ async function openMosaic({ members, grid, merge }: RasterMosaic, openings: Open
   return openVrt(mosaicVrt(grid ?? gridAround(crs, facts), facts, merge));
 }
 
-async function openVrt(text: string): Promise<Opened> {
+async function openVrt(text: string): Promise<OpenRaster> {
   try {
     const dataset = await gdal.openAsync(text, 'r', ['VRT']);
     return { dataset, driver: 'mosaic', close: () => dataset.close() };

@@ -7,7 +7,7 @@ import { RASTER_LIMITS } from '../../../../core/rasters/limits.js';
 import type { Merge, MosaicMember, RasterSource } from '../../../../core/rasters/rasters.js';
 import { boundedCache } from '../../../../core/values/bounded-cache.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
-import type { Opening } from '../opening.js';
+import type { RasterOpener } from '../opener.js';
 import { type MemberFacts, readMemberFacts } from './facts.js';
 
 /** How long a member that is damaged is left out without another look. */
@@ -15,7 +15,7 @@ const DAMAGED_MS = 60_000;
 
 export interface ReadableMember {
   member: MosaicMember;
-  opening: Opening;
+  opening: RasterOpener;
   facts: MemberFacts;
 }
 
@@ -27,11 +27,11 @@ export interface ReadableMembers {
 
 const faults = boundedCache<string, TaskFailure>(20_000, { ttl: DAMAGED_MS });
 
-const keyOf = ({ source }: MosaicMember) => JSON.stringify(source);
+const buildKey = ({ source }: MosaicMember) => JSON.stringify(source);
 
 /** Whose host is away is no fault of the member: who reads it knows how long it is left alone. */
 function leaveOut(member: MosaicMember, failure: TaskFailure): void {
-  if (!isAway(failure)) faults.set(keyOf(member), failure);
+  if (!isAway(failure)) faults.set(buildKey(member), failure);
 }
 
 const isAway = ({ code }: TaskFailure) => code === 'store-unavailable';
@@ -40,14 +40,14 @@ const isAway = ({ code }: TaskFailure) => code === 'store-unavailable';
 export async function readableMembers(
   members: readonly MosaicMember[],
   { crs, bandTypes, merge }: { crs: string; bandTypes: readonly string[]; merge?: Merge | undefined },
-  openingOf: (source: RasterSource) => Promise<Opening>,
+  openingOf: (source: RasterSource) => Promise<RasterOpener>,
 ): Promise<ReadableMembers> {
   const all = await mapInLanes(
     members,
     RASTER_LIMITS.sceneRequests,
     async (member): Promise<ReadableMember | TaskFailure> => {
       try {
-        const fault = faults.get(keyOf(member));
+        const fault = faults.get(buildKey(member));
         if (fault) return fault;
         const opening = await openingOf(member.source);
         const facts = await readMemberFacts(member, opening, crs);

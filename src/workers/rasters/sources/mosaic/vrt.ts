@@ -12,7 +12,9 @@ import { movesInto } from './turn.js';
 const MIN_SIDE = 256;
 
 export function mosaicVrt(grid: RasterGrid, members: readonly MemberFacts[], merge?: Merge): string {
-  const bands = members[0]!.bands.map((band, index) => bandOf(grid, members, band, index, merge)).join('');
+  const bands = members[0]!.bands
+    .map((band, index) => formatBand(grid, members, band, index, merge))
+    .join('');
   return rasterVrt(grid, bands);
 }
 
@@ -60,7 +62,7 @@ function overviews({ width, height }: RasterGrid): string {
   return factors.length === 0 ? '' : `<OverviewList resampling="nearest">${factors.join(' ')}</OverviewList>`;
 }
 
-function bandOf(
+function formatBand(
   grid: RasterGrid,
   members: readonly MemberFacts[],
   band: MemberBand,

@@ -1,5 +1,5 @@
 import { TaskFailure } from '../../../../core/errors/failure.js';
-import type { AllowedHosts } from '../../../storage/remote/allowed.js';
+import type { AllowedHosts } from '../../../storage/remote/allowed-hosts.js';
 import { type RangeAnswer, type RemoteRange, readRange } from '../../../storage/remote/range.js';
 import type { RemoteAddress } from './protocol.js';
 

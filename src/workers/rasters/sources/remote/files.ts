@@ -2,7 +2,7 @@
 
 import { TaskFailure } from '../../../../core/errors/failure.js';
 import { boundedCache } from '../../../../core/values/bounded-cache.js';
-import type { AllowedHosts } from '../../../storage/remote/allowed.js';
+import type { AllowedHosts } from '../../../storage/remote/allowed-hosts.js';
 import { REMOTE_HEAD_BYTES, RemoteFile } from './file.js';
 import { RemotePauses } from './pauses.js';
 import type { RemoteAddress } from './protocol.js';
@@ -36,8 +36,8 @@ export class RemoteFiles {
 
   /** Rejects as `readRange` does, and as it did where that is to be left alone. */
   async current(address: RemoteAddress): Promise<RemoteFile> {
-    const key = keyOf(address);
-    const host = hostOf(address);
+    const key = buildKey(address);
+    const host = chooseHost(address);
     this.#pauses.checkFile(key);
     const before = this.#files.get(key);
     const file = await before?.file;
@@ -50,8 +50,8 @@ export class RemoteFiles {
 
   /** A file that is as it was stays the same object, so that those who read it go on. */
   #look(address: RemoteAddress, before: RemoteFile | undefined): Promise<RemoteFile> {
-    const key = keyOf(address);
-    const host = hostOf(address);
+    const key = buildKey(address);
+    const host = chooseHost(address);
     const opening = RemoteFile.open(address, this.allowed).then(
       (now) => {
         this.#pauses.afterSuccess(host);
@@ -90,14 +90,14 @@ export class RemoteFiles {
 
   /** What a read of a file failed with. */
   noteFailure({ address, failure }: RemoteFile): void {
-    if (failure) this.#pauses.afterFailure('read', hostOf(address), keyOf(address), failure);
+    if (failure) this.#pauses.afterFailure('read', chooseHost(address), buildKey(address), failure);
   }
 }
 
-const keyOf = ({ url, credentials, isAnonymous }: RemoteAddress) =>
+const buildKey = ({ url, credentials, isAnonymous }: RemoteAddress) =>
   JSON.stringify([url, isAnonymous ?? credentials ?? null]);
 
-function hostOf({ url }: RemoteAddress): string {
+function chooseHost({ url }: RemoteAddress): string {
   if (!URL.canParse(url)) throw new TaskFailure('invalid-input', 'The source is not a URL.');
   return new URL(url).host;
 }

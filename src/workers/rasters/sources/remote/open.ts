@@ -4,10 +4,10 @@ import type { RemoteRaster } from '../../../../core/rasters/rasters.js';
 import { gdal, unreadable } from '../../../gdal/gdal.js';
 import { requireShape } from '../../../gdal/shape.js';
 import { failureFrom } from '../../../threads/failure.js';
-import type { Opened, Opening } from '../opening.js';
+import type { OpenRaster, RasterOpener } from '../opener.js';
 import { lookAt, readFileState } from './reader.js';
 
-export async function remoteOpening(source: RemoteRaster): Promise<Opening> {
+export async function remoteOpening(source: RemoteRaster): Promise<RasterOpener> {
   const { name, revision } = await lookAt(source);
   const { url, isAnonymous } = source;
   return {
@@ -28,7 +28,7 @@ export async function remoteRevision(source: RemoteRaster): Promise<string> {
   return (await lookAt(source)).revision;
 }
 
-async function openRemote(name: string): Promise<Opened> {
+async function openRemote(name: string): Promise<OpenRaster> {
   try {
     const dataset = requireShape(await gdal.openAsync(name, 'r', ['GTiff']));
     return { dataset, driver: 'GTiff', name, close: () => dataset.close() };

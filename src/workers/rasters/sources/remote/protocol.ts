@@ -17,7 +17,7 @@ export type Question = { task: 'look'; about: RemoteAddress } | { task: 'state';
 
 export type ReaderRequest = Question & { id: number };
 
-export interface Answered {
+export interface ReaderReply {
   id: number;
   answer: TaskResponse;
 }

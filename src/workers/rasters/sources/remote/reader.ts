@@ -5,16 +5,23 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import { REMOTE_ALLOW_VARIABLE } from '../../../engine/settings.js';
 import { gdal } from '../../../gdal/gdal.js';
 import { failureFrom } from '../../../threads/failure.js';
-import type { Answered, FileState, Question, ReaderRequest, RemoteAddress, RemoteName } from './protocol.js';
+import type {
+  FileState,
+  Question,
+  ReaderReply,
+  ReaderRequest,
+  RemoteAddress,
+  RemoteName,
+} from './protocol.js';
 
-interface Waiting {
+interface Waiter {
   resolve(value: unknown): void;
   reject(error: TaskFailure): void;
 }
 
 let thread: Worker | undefined;
 let count = 0;
-const waiting = new Map<number, Waiting>();
+const waiting = new Map<number, Waiter>();
 
 /** The file at an address as it is now. Rejects with `TaskFailure`. */
 export async function lookAt({ url, credentials, isAnonymous }: RemoteAddress): Promise<RemoteName> {
@@ -34,7 +41,7 @@ function ask<T>(asked: Question): Promise<T> {
   const id = ++count;
   const question: ReaderRequest = { id, ...asked };
   return new Promise<T>((resolve, reject) => {
-    waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+    waiting.set(id, { resolve: resolve as Waiter['resolve'], reject });
     thread!.postMessage(question);
   });
 }
@@ -44,7 +51,7 @@ function start(): Worker {
     workerData: JSON.parse(process.env[REMOTE_ALLOW_VARIABLE] ?? '[]'),
   });
   started.unref();
-  started.on('message', ({ id, answer }: Answered) => {
+  started.on('message', ({ id, answer }: ReaderReply) => {
     const { resolve, reject } = waiting.get(id)!;
     waiting.delete(id);
     if (answer.ok) resolve(answer.value);

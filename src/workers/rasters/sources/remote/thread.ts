@@ -5,7 +5,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FailureMessage } from '../../../../core/errors/failure.js';
-import { AllowedHosts } from '../../../storage/remote/allowed.js';
+import { AllowedHosts } from '../../../storage/remote/allowed-hosts.js';
 import { failureMessage, runTaskBody } from '../../../threads/failure.js';
 import { RemoteFiles } from './files.js';
 import type { FileState, ReaderRequest, RemoteAddress, RemoteName } from './protocol.js';

@@ -7,14 +7,14 @@ import { gdal, unreadable } from '../../../gdal/gdal.js';
 import { type MemberFacts, readMemberFacts } from '../mosaic/facts.js';
 import { gridAround } from '../mosaic/grid.js';
 import { stackVrt } from '../mosaic/vrt.js';
-import type { Opened, Opening, ReadOutcome } from '../opening.js';
+import type { OpenRaster, RasterOpener, ReadOutcome } from '../opener.js';
 
 const MAX_BANDS = 256;
 
 export async function stackOpening(
   { parts, bands }: BandStack,
-  openingOf: (source: RemoteRaster) => Promise<Opening>,
-): Promise<Opening> {
+  openingOf: (source: RemoteRaster) => Promise<RasterOpener>,
+): Promise<RasterOpener> {
   const openings = await Promise.all(parts.map(openingOf));
   const hash = (texts: readonly string[]) => createHash('sha1').update(texts.join('\0')).digest('hex');
   return {
@@ -29,9 +29,9 @@ export async function stackOpening(
 
 async function openStack(
   parts: readonly RemoteRaster[],
-  openings: readonly Opening[],
+  openings: readonly RasterOpener[],
   bands: readonly number[] | undefined,
-): Promise<Opened> {
+): Promise<OpenRaster> {
   const facts: MemberFacts[] = [];
   for (const [i, source] of parts.entries()) {
     const part = { id: `part ${i + 1}`, source, extent84: [-180, -90, 180, 90] } as const;
@@ -54,7 +54,10 @@ async function openStack(
 }
 
 /** That of the first part that has one. */
-export async function findPartOutcome(openings: readonly Opening[], error: unknown): Promise<ReadOutcome> {
+export async function findPartOutcome(
+  openings: readonly RasterOpener[],
+  error: unknown,
+): Promise<ReadOutcome> {
   for (const { outcome } of openings) {
     const failure = await outcome?.(error);
     if (failure && (failure.failure || failure.changed)) return failure;

@@ -1,5 +1,9 @@
 import { readSync } from 'node:fs';
-import { createArchiveFailure, MAX_TILE_BYTES, unsupported } from '../../../providers/archive/stored.js';
+import {
+  createArchiveFailure,
+  MAX_TILE_BYTES,
+  unsupported,
+} from '../../../providers/archive/archive-tile.js';
 import type { BundledTile } from './compact-cache.js';
 
 /** Bytes of a tile in the file of its bundle. Fails with `source-unreadable`. */

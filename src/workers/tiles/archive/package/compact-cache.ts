@@ -1,5 +1,5 @@
 import { readSync } from 'node:fs';
-import { createArchiveFailure } from '../../../providers/archive/stored.js';
+import { createArchiveFailure } from '../../../providers/archive/archive-tile.js';
 
 /**
  * Bundles of the compact cache of ArcGIS (its versions 1 and 2): 128 rows and columns of tiles in one file, with an index

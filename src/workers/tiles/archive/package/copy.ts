@@ -5,13 +5,13 @@ import {
   type TilePackage,
   type TilePackageTasks,
 } from '../../../../core/tiles/tile-packages.js';
-import { detectImageFormat, unsupported } from '../../../providers/archive/stored.js';
+import { detectImageFormat, unsupported } from '../../../providers/archive/archive-tile.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { appendAll } from '../write.js';
 import { readTile } from './bundled-tile.js';
 import { databaseTiles, describeDatabase } from './database.js';
 import { describePackage, readBundleIndex } from './esri.js';
-import { ZippedPackage } from './zipped.js';
+import { ZippedPackage } from './zip-package.js';
 
 /** Bodies of the tasks that read tile packages. */
 

@@ -4,14 +4,14 @@ import { TILE_LIMITS } from '../../../../core/tiles/limits.js';
 import type { PackagePart, TilePackage } from '../../../../core/tiles/tile-packages.js';
 import { sqliteExtensionPath } from '../../../../native/index.js';
 import Database from '../../../../native/sqlite.js';
-import { inspectMBTiles } from '../../../providers/archive/mbtiles.js';
 import {
   createArchiveFailure,
   detectImageFormat,
   MAX_TILE_BYTES,
   metadataTexts,
   unsupported,
-} from '../../../providers/archive/stored.js';
+} from '../../../providers/archive/archive-tile.js';
+import { inspectMBTiles } from '../../../providers/archive/mbtiles.js';
 import { quote } from '../../../providers/geopackage/connection.js';
 import { createTimeoutFailure, isOver, withinTime } from '../../../providers/time-limit.js';
 import { Coverage, computeLevelZooms, declaredExtent } from './tiling.js';
@@ -42,7 +42,7 @@ function describeMBTiles(path: string, limitMs: number): TilePackage {
     extent84,
     ...metadataTexts({ title, description, attribution }),
     vectorLayers,
-    parts: partsOf(db, 'tiles', (zoom) => zoom),
+    parts: listParts(db, 'tiles', (zoom) => zoom),
   }));
 }
 
@@ -59,15 +59,15 @@ interface TileTable {
 
 function describeGeoPackage(path: string, limitMs: number): TilePackage {
   return reading(path, limitMs, (db) => {
-    const table = tileTableOf(db);
+    const table = buildTileTable(db);
     const zooms = matrixZooms(db, table);
     const name = table.table_name;
-    const parts = partsOf(db, name, (level) => zooms.get(level));
+    const parts = listParts(db, name, (level) => zooms.get(level));
     if (parts.length === 0) throw unsupported('it has no tiles');
     return {
-      format: formatOf(db, name),
+      format: buildFormat(db, name),
       storageFormat: GEOPACKAGE,
-      extent84: declared(table) ?? coverageOf(db, name, parts.at(-1)!.zoom, zooms),
+      extent84: declared(table) ?? computeCoverage(db, name, parts.at(-1)!.zoom, zooms),
       ...metadataTexts({ title: table.identifier, description: table.description }),
       vectorLayers: [],
       parts,
@@ -75,7 +75,7 @@ function describeGeoPackage(path: string, limitMs: number): TilePackage {
   });
 }
 
-function tileTableOf(db: Db): TileTable {
+function buildTileTable(db: Db): TileTable {
   const sql = `SELECT c.table_name, c.identifier, c.description, c.min_x, c.min_y, c.max_x, c.max_y,
       s.organization_coordsys_id AS srid
     FROM gpkg_contents c JOIN gpkg_tile_matrix_set m ON m.table_name = c.table_name
@@ -109,7 +109,7 @@ function declared({ min_x, min_y, max_x, max_y, srid }: TileTable) {
   return declaredExtent({ xmin: min_x, ymin: min_y, xmax: max_x, ymax: max_y }, srid);
 }
 
-function coverageOf(db: Db, table: string, zoom: number, zooms: ReadonlyMap<number, number>) {
+function computeCoverage(db: Db, table: string, zoom: number, zooms: ReadonlyMap<number, number>) {
   const level = [...zooms].find(([, one]) => one === zoom)![0];
   const sql = `SELECT min(tile_row) AS top, max(tile_row) AS bottom, min(tile_column) AS west,
     max(tile_column) AS east FROM ${quote(table)} WHERE zoom_level = ?`;
@@ -120,7 +120,7 @@ function coverageOf(db: Db, table: string, zoom: number, zooms: ReadonlyMap<numb
   return coverage.box;
 }
 
-function formatOf(db: Db, table: string): ArchiveFormat {
+function buildFormat(db: Db, table: string): ArchiveFormat {
   const sample = db
     .prepare(`SELECT substr(tile_data, 1, 16) FROM ${quote(table)} LIMIT 1`)
     .pluck()
@@ -131,7 +131,7 @@ function formatOf(db: Db, table: string): ArchiveFormat {
 }
 
 /** Levels without a zoom are left out: the table holds no tiles of them that can be asked for. */
-function partsOf(db: Db, table: string, zoomOf: (level: number) => number | undefined): PackagePart[] {
+function listParts(db: Db, table: string, zoomOf: (level: number) => number | undefined): PackagePart[] {
   // Columns may be declared without a type, and hold their numbers as they were written.
   const sql = `SELECT CAST(zoom_level AS INTEGER) AS level, CAST(tile_column AS INTEGER) / ${PART_COLUMNS} AS block, count(*) AS tiles FROM ${quote(table)}
     WHERE zoom_level >= 0 AND tile_column >= 0 AND length(tile_data) > 0 GROUP BY 1, 2 ORDER BY 1, 2`;

@@ -12,7 +12,7 @@ import {
   detectImageFormat,
   metadataTexts,
   unsupported,
-} from '../../../providers/archive/stored.js';
+} from '../../../providers/archive/archive-tile.js';
 import type { Cancellation } from '../../../threads/cancellation.js';
 import { readTile } from './bundled-tile.js';
 import {
@@ -24,7 +24,7 @@ import {
   readOldBundleTiles,
 } from './compact-cache.js';
 import { Coverage, computeLevelZooms, declaredExtent, type Tiling } from './tiling.js';
-import type { ZippedPackage } from './zipped.js';
+import type { ZippedPackage } from './zip-package.js';
 
 /** Tile packages of ArcGIS: `.tpkx` and `.vtpk` (compact cache 2, described by JSON), and `.tpk` (described by XML). */
 
@@ -47,7 +47,7 @@ interface Description {
 }
 
 export async function describePackage(zip: ZippedPackage, cancellation: Cancellation): Promise<TilePackage> {
-  const about = await descriptionOf(zip);
+  const about = await loadDescription(zip);
   const zooms = computeLevelZooms(about.tiling);
   const bundles = zip.names
     .filter((name) => name.startsWith(about.folder))
@@ -72,7 +72,7 @@ export async function describePackage(zip: ZippedPackage, cancellation: Cancella
   }
   if (!sample) throw unsupported('it has no tiles');
   return {
-    format: formatOf(sample, about.isVector),
+    format: readFormat(sample, about.isVector),
     storageFormat: about.storageFormat,
     extent84: declaredExtent(about.extent.box, about.extent.wkid) ?? coverage.box,
     ...metadataTexts({ title: about.title, description: about.description, attribution: about.attribution }),
@@ -81,7 +81,7 @@ export async function describePackage(zip: ZippedPackage, cancellation: Cancella
   };
 }
 
-function formatOf(sample: Buffer, isVector: boolean): ArchiveFormat {
+function readFormat(sample: Buffer, isVector: boolean): ArchiveFormat {
   const format = isVector ? 'mvt' : detectImageFormat(sample);
   if (!format || (format === 'mvt') !== isVector)
     throw unsupported('its tiles are of a format that is not served');
@@ -99,7 +99,7 @@ export async function readBundleIndex(
   return zip.asFile(bundle.name, (fd) => readOldBundleTiles(index, fd, bundle));
 }
 
-async function descriptionOf(zip: ZippedPackage): Promise<Description> {
+async function loadDescription(zip: ZippedPackage): Promise<Description> {
   const named = (pattern: RegExp) => zip.names.find((name) => pattern.test(name));
   const root = named(/^(p12\/)?root\.json$/);
   if (root !== undefined) return ofJson(zip, root);
@@ -112,66 +112,66 @@ type Json = Record<string, unknown>;
 
 async function ofJson(zip: ZippedPackage, name: string): Promise<Description> {
   const root = parseJson(await zip.document(name), name);
-  const item = await itemOf(zip);
+  const item = await loadItem(zip);
   const folder = name.slice(0, -'root.json'.length);
   const isVector = folder !== '';
-  const tileInfo = objectOf(root['tileInfo']);
-  const reference = objectOf(tileInfo['spatialReference'] ?? root['spatialReference']);
-  const extent = objectOf(root['fullExtent'] ?? root['extent'] ?? root['initialExtent']);
+  const tileInfo = readObject(root['tileInfo']);
+  const reference = readObject(tileInfo['spatialReference'] ?? root['spatialReference']);
+  const extent = readObject(root['fullExtent'] ?? root['extent'] ?? root['initialExtent']);
   const lods = Array.isArray(tileInfo['lods']) ? tileInfo['lods'] : [];
-  const origin = objectOf(tileInfo['origin']);
+  const origin = readObject(tileInfo['origin']);
   return {
     tiling: {
-      wkid: wkidOf(reference),
+      wkid: readWkid(reference),
       origin: { x: Number(origin['x']), y: Number(origin['y']) },
       size: Number(tileInfo['cols'] ?? tileInfo['rows']),
       resolutions: new Map(
-        lods.map(objectOf).map((lod) => [Number(lod['level']), Number(lod['resolution'])]),
+        lods.map(readObject).map((lod) => [Number(lod['level']), Number(lod['resolution'])]),
       ),
     },
-    storageFormat: storageFormatOf(
-      root['storageInfo'] ?? objectOf(objectOf(root['resourceInfo'])['cacheInfo'])['storageInfo'],
+    storageFormat: chooseStorageFormat(
+      root['storageInfo'] ?? readObject(readObject(root['resourceInfo'])['cacheInfo'])['storageInfo'],
     ),
     folder: `${folder}tile/`,
     isVector,
-    extent: { box: extent, wkid: wkidOf(objectOf(extent['spatialReference'])) ?? wkidOf(reference) },
-    title: stringOf(item['title'] ?? root['name']),
-    description: stringOf(item['description'] ?? item['snippet']),
-    attribution: stringOf(item['accessInformation'] ?? root['copyrightText']),
+    extent: { box: extent, wkid: readWkid(readObject(extent['spatialReference'])) ?? readWkid(reference) },
+    title: findString(item['title'] ?? root['name']),
+    description: findString(item['description'] ?? item['snippet']),
+    attribution: findString(item['accessInformation'] ?? root['copyrightText']),
   };
 }
 
-function storageFormatOf(info: unknown): string {
-  return versionOf(stringOf(objectOf(info)['storageFormat']) ?? V2);
+function chooseStorageFormat(info: unknown): string {
+  return formatVersion(findString(readObject(info)['storageFormat']) ?? V2);
 }
 
-function versionOf(storageFormat: string): string {
+function formatVersion(storageFormat: string): string {
   const version = [V2, V1].find((one) => storageFormat.toLowerCase().endsWith(one.toLowerCase()));
   if (version === undefined)
     throw unsupported(`its storage format is ${storageFormat.slice(0, 100)}, and not a compact cache`);
   return version;
 }
 
-async function itemOf(zip: ZippedPackage): Promise<Json> {
+async function loadItem(zip: ZippedPackage): Promise<Json> {
   const name = zip.names.find((one) => /(^|\/)iteminfo\.json$/i.test(one));
   return name === undefined ? {} : parseJson(await zip.document(name), name);
 }
 
 function parseJson(bytes: Buffer | undefined, name: string): Json {
   try {
-    return objectOf(JSON.parse((bytes ?? Buffer.from('{}')).toString('utf8').replace(/^\uFEFF/, '')));
+    return readObject(JSON.parse((bytes ?? Buffer.from('{}')).toString('utf8').replace(/^\uFEFF/, '')));
   } catch {
     throw createArchiveFailure(`${name} is no JSON`);
   }
 }
 
-function objectOf(value: unknown): Json {
+function readObject(value: unknown): Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }
 
-const stringOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
+const findString = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
-function wkidOf({ latestWkid, wkid }: Json): number | undefined {
+function readWkid({ latestWkid, wkid }: Json): number | undefined {
   const code = Number(latestWkid ?? wkid);
   return Number.isInteger(code) && code > 0 ? code : undefined;
 }
@@ -183,7 +183,7 @@ async function ofXml(zip: ZippedPackage, name: string): Promise<Description> {
   const code = (node: typeof reference) =>
     Number(findXmlText(node, 'LatestWKID') ?? findXmlText(node, 'WKID')) || undefined;
   const folder = name.slice(0, -'conf.xml'.length);
-  const { box, wkid } = await extentOf(zip, `${folder}conf.cdi`, code);
+  const { box, wkid } = await loadExtent(zip, `${folder}conf.cdi`, code);
   return {
     tiling: {
       wkid: code(reference),
@@ -199,7 +199,7 @@ async function ofXml(zip: ZippedPackage, name: string): Promise<Description> {
         ]),
       ),
     },
-    storageFormat: versionOf(findXmlText(root, 'CacheStorageInfo', 'StorageFormat') ?? V1),
+    storageFormat: formatVersion(findXmlText(root, 'CacheStorageInfo', 'StorageFormat') ?? V1),
     folder: `${folder}_alllayers/`,
     isVector: false,
     extent: { box, wkid: wkid ?? code(reference) },
@@ -215,7 +215,7 @@ function parseDocument(bytes: Buffer, name: string) {
   }
 }
 
-async function extentOf(
+async function loadExtent(
   zip: ZippedPackage,
   name: string,
   code: (node: ReturnType<typeof getXmlChild>) => number | undefined,
@@ -236,7 +236,7 @@ async function styledLayers(zip: ZippedPackage): Promise<VectorLayerMetadata[]> 
   const bytes = await zip.document(name);
   if (!bytes) return [];
   const { layers } = parseJson(bytes, name);
-  const names = (Array.isArray(layers) ? layers : []).map((layer) => objectOf(layer)['source-layer']);
+  const names = (Array.isArray(layers) ? layers : []).map((layer) => readObject(layer)['source-layer']);
   const unique = new Set(names.filter((one): one is string => typeof one === 'string'));
   return [...unique].slice(0, MAX_LAYERS).map((id) => ({ id, fields: {} }));
 }

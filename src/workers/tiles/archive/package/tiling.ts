@@ -2,7 +2,7 @@ import { TaskFailure } from '../../../../core/errors/failure.js';
 import type { Box } from '../../../../core/geometry/box.js';
 import { normalizeEpsg } from '../../../../core/geometry/crs.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
-import { tileRangeBounds, validBounds } from '../../../providers/archive/stored.js';
+import { tileRangeBounds, validBounds } from '../../../providers/archive/archive-tile.js';
 
 /** How the levels of a package correspond to zooms of WebMercatorQuad, which archives are in. */
 

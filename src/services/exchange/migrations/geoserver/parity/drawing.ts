@@ -49,17 +49,20 @@ export async function drawingProbe(
   collection: StyledCollection,
   files: PictureFiles,
 ): Promise<Probe> {
-  const window = windowOf(collection.extent84);
+  const window = findWindow(collection.extent84);
   if (!window) return createProbe('drawing', 'skipped', 'The collection has no extent in degrees.');
   try {
     await downloadMap(pools, context, source, window, files.source);
     const { data } = await renderImage({ signal: context.signal, timing: () => {} }, pools, {
       ...window,
-      ...{ collections: [collection], crs: MERCATOR, background: '#ffffff', format: 'png' },
+      collections: [collection],
+      crs: MERCATOR,
+      background: '#ffffff',
+      format: 'png',
     });
     await writeFile(files.target, data);
     const task = { path: files.source, target: data };
-    return verdictOf(await pools.run('raster.compare', task, { signal: context.signal }));
+    return buildVerdict(await pools.run('raster.compare', task, { signal: context.signal }));
   } catch (error) {
     if (!isSourceFailure(error)) throw error;
     for (const path of [files.source, files.target]) await rm(path, { force: true });
@@ -73,7 +76,7 @@ interface Window {
   readonly height: number;
 }
 
-function windowOf(extent: Box | undefined): Window | undefined {
+function findWindow(extent: Box | undefined): Window | undefined {
   if (!extent || extent[0] > extent[2]) return undefined;
   const [west, south, east, north] = extent;
   const [low, high] = [Math.max(south, -LATITUDE), Math.min(north, LATITUDE)];
@@ -96,9 +99,19 @@ async function downloadMap(
 ): Promise<void> {
   const url = new URL(mapUrl);
   const parameters = {
-    ...{ SERVICE: 'WMS', VERSION: '1.1.1', REQUEST: 'GetMap', LAYERS: name, STYLES: '', SRS: MERCATOR },
-    ...{ BBOX: bbox.join(','), WIDTH: String(width), HEIGHT: String(height), FORMAT: 'image/png' },
-    ...{ TRANSPARENT: 'FALSE', BGCOLOR: '0xFFFFFF', EXCEPTIONS: 'application/vnd.ogc.se_xml' },
+    SERVICE: 'WMS',
+    VERSION: '1.1.1',
+    REQUEST: 'GetMap',
+    LAYERS: name,
+    STYLES: '',
+    SRS: MERCATOR,
+    BBOX: bbox.join(','),
+    WIDTH: String(width),
+    HEIGHT: String(height),
+    FORMAT: 'image/png',
+    TRANSPARENT: 'FALSE',
+    BGCOLOR: '0xFFFFFF',
+    EXCEPTIONS: 'application/vnd.ogc.se_xml',
   };
   for (const [parameter, value] of Object.entries(parameters)) url.searchParams.set(parameter, value);
   await rm(path, { force: true });
@@ -109,11 +122,13 @@ async function downloadMap(
   throw new TaskFailure('source-unreadable', `it answers ${mediaType ?? 'without a media type'}.`);
 }
 
-function verdictOf({ meanDifference, differingShare, sourceInk, targetInk }: PictureComparison): Probe {
+function buildVerdict({ meanDifference, differingShare, sourceInk, targetInk }: PictureComparison): Probe {
   const rounded = (share: number) => Math.round(share * 10_000) / 10_000;
   const facts = {
-    ...{ meanDifference: rounded(meanDifference), differingShare: rounded(differingShare) },
-    ...{ sourceInk: rounded(sourceInk), targetInk: rounded(targetInk) },
+    meanDifference: rounded(meanDifference),
+    differingShare: rounded(differingShare),
+    sourceInk: rounded(sourceInk),
+    targetInk: rounded(targetInk),
   };
   if ((sourceInk === 0) !== (targetInk === 0))
     return createProbe('drawing', 'warn', 'One of both pictures shows nothing.', facts);

@@ -52,11 +52,11 @@ export async function writeEvidence(
       files.push({ name, bytes: content.length, sha256: computeFingerprint(content) });
       yield entry;
     }
-    const manifest = jsonOf({ artifactKind: 'graticule.migration-evidence', version: 1, ...head, files });
+    const manifest = readJson({ artifactKind: 'graticule.migration-evidence', version: 1, ...head, files });
     digest = computeFingerprint(manifest);
     signature = computeSignature(digest, key);
     yield { name: 'manifest.json', content: manifest };
-    yield { name: 'signature.json', content: jsonOf({ digest, signature }) };
+    yield { name: 'signature.json', content: readJson({ digest, signature }) };
   }
   await writeZip(`${path}.new`, entries());
   await rename(`${path}.new`, path);
@@ -66,7 +66,7 @@ export async function writeEvidence(
 /** What the manifest lists. */
 async function* evidenceFiles({ layers, ...head }: ParityEvidence): AsyncGenerator<ZipEntry> {
   const scorecard = { ...head, layers: layers.map(({ folder: _, ...layer }) => layer) };
-  yield { name: 'scorecard.json', content: jsonOf(scorecard) };
+  yield { name: 'scorecard.json', content: readJson(scorecard) };
   for (const { collectionId, folder } of layers)
     for (const file of LAYER_FILES) {
       const content = await readFile(join(folder, file)).catch(() => undefined);
@@ -74,4 +74,4 @@ async function* evidenceFiles({ layers, ...head }: ParityEvidence): AsyncGenerat
     }
 }
 
-const jsonOf = (value: unknown) => Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
+const readJson = (value: unknown) => Buffer.from(`${JSON.stringify(value, null, 2)}\n`);

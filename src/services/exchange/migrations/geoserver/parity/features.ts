@@ -61,8 +61,13 @@ export async function featureProbes(
   const crs = sample.srid === undefined ? CRS84 : (findEpsgCrs(sample.srid) ?? CRS84);
   const { metresPerUnit } = describeCrs(crs.proj);
   const task = {
-    ...{ source, filter: equalsAny(key, values), limit: values.length, offset: 0 },
-    ...{ format: 'geojson' as const, crs: crs.proj, swapAxes: false },
+    source,
+    filter: equalsAny(key, values),
+    limit: values.length,
+    offset: 0,
+    format: 'geojson' as const,
+    crs: crs.proj,
+    swapAxes: false,
     precision: crs.geographic ? DEGREE_PLACES : PLANE_PLACES,
   };
   const { features } = await pools.run('vector.items', task, { signal });
@@ -102,7 +107,8 @@ async function readSample(pages: WfsPages, total: number) {
 
 function comparisonProbe(key: string, { compared, missing, differences }: FeatureComparison): Probe {
   const facts = {
-    ...{ key, compared },
+    key,
+    compared,
     missing: missing.slice(0, WINDOW),
     differences: differences.slice(0, WINDOW).map(({ id, member, detail }) => `${id} ${member}: ${detail}`),
   };

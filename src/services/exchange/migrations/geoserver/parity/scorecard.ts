@@ -39,7 +39,9 @@ export function computeScorecard(layers: readonly LayerParity[]): Scorecard {
   const count = (verdict: ParityVerdict) => layers.filter((one) => one.verdict === verdict).length;
   return {
     verdict: worst(layers.map(({ verdict }) => verdict)),
-    ...{ passCount: count('pass'), warnCount: count('warn'), failCount: count('fail') },
+    passCount: count('pass'),
+    warnCount: count('warn'),
+    failCount: count('fail'),
   };
 }
 

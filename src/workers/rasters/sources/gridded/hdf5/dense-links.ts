@@ -22,7 +22,7 @@ export async function readDenseLinks(
   const heap = await readHeap(bytes, sizes, heapAt);
   const links: Cursor[] = [];
   for (const id of await readIds(bytes, sizes, treeAt, heap.idBytes))
-    links.push(new Cursor(await objectOf(bytes, sizes, heap, id), sizes));
+    links.push(new Cursor(await loadObject(bytes, sizes, heap, id), sizes));
   return links;
 }
 
@@ -58,17 +58,17 @@ async function readHeap(bytes: FileBytes, sizes: Sizes, at: number): Promise<Hea
   return { idBytes, offsetBytes: Math.ceil(bits / 8), width, startSize, directRows, root, rows };
 }
 
-async function objectOf(bytes: FileBytes, sizes: Sizes, heap: Heap, id: Buffer): Promise<Buffer> {
+async function loadObject(bytes: FileBytes, sizes: Sizes, heap: Heap, id: Buffer): Promise<Buffer> {
   const kind = (id[0]! >> 4) & 3;
   if (kind === TINY) return id.subarray(1);
   // A link whose name is longer than any.
   if (kind !== MANAGED) throw createHdf5Failure();
   const offset = new Cursor(id, sizes).skip(1).number(heap.offsetBytes);
-  return bytes.readUpTo(await placeOf(bytes, sizes, heap, offset), MAX_LINK);
+  return bytes.readUpTo(await readPlace(bytes, sizes, heap, offset), MAX_LINK);
 }
 
 /** Address in the file of an offset in the heap. */
-async function placeOf(bytes: FileBytes, sizes: Sizes, heap: Heap, offset: number): Promise<number> {
+async function readPlace(bytes: FileBytes, sizes: Sizes, heap: Heap, offset: number): Promise<number> {
   const { width, startSize, directRows } = heap;
   let [block, rows, left] = [heap.root, heap.rows, offset];
   for (let depth = 0; rows > 0; depth++) {

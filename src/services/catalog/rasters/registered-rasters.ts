@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { hasCoverage } from '../../../core/catalog/abilities.js';
-import type { CatalogSnapshot, Quarantined } from '../../../core/catalog/collection.js';
+import type { CatalogSnapshot, QuarantineEntry } from '../../../core/catalog/collection.js';
 import { isDistant } from '../../../core/catalog/raster-sources.js';
 import { layerFailure } from '../../../core/catalog/unread.js';
 import { ApiError, notFound } from '../../../core/errors/errors.js';
@@ -17,8 +17,8 @@ import { absentObject, type FoundObject, type ObjectPlace } from '../../storage/
 import type { Storage } from '../../storage/storage.js';
 import type { LayerFinder } from '../copies/shown-layers.js';
 import { findPlace } from '../publish/data-places.js';
-import { connectedRasters, type StoreOf } from './connected.js';
-import { importedPath, type Registered } from './layers.js';
+import { connectedRasters, type StoreOf } from './connection-rasters.js';
+import { importedPath, type LayerRasters } from './layers.js';
 
 export interface RegisteredDeps {
   state: Pick<State, 'rasters' | 'collections'>;
@@ -47,7 +47,7 @@ const MAX_NEW_LAYER = 1_000_000;
 export async function registeredIn(
   { rasters, collections }: RegisteredDeps['state'],
   storeOf: StoreOf,
-): Promise<Registered> {
+): Promise<LayerRasters> {
   return {
     rasters: await connectedRasters(await rasters.list(), storeOf),
     slugOf: (layerId) => collections.slugOf(layerId),
@@ -169,7 +169,7 @@ export class RegisteredRasters {
   /** A layer that is gone is a copy of no other. */
   async #forgetSources(layerId: number): Promise<void> {
     const { state, catalog, derivations } = this.deps;
-    const isAwaited = ({ awaited = [] }: Quarantined) => awaited.some((one) => one.layerId === layerId);
+    const isAwaited = ({ awaited = [] }: QuarantineEntry) => awaited.some((one) => one.layerId === layerId);
     if (catalog().byLayerId(layerId) || catalog().quarantined.some(isAwaited)) return;
     if ((await state.rasters.list({ layerId })).length > 0) return;
     const id = await state.collections.slugOf(layerId);

@@ -117,7 +117,7 @@ export function vectorLayers(metadata: unknown): VectorLayerMetadata[] {
       ...(about ? { description: about } : {}),
       ...(isZoom(minzoom) ? { minzoom } : {}),
       ...(isZoom(maxzoom) ? { maxzoom } : {}),
-      fields: fieldsOf(fields),
+      fields: readFields(fields),
     };
   });
 }
@@ -126,7 +126,7 @@ function isZoom(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= LIMITS.tileZoom;
 }
 
-function fieldsOf(fields: unknown): Record<string, string> {
+function readFields(fields: unknown): Record<string, string> {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return {};
   const texts = Object.entries(fields).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',

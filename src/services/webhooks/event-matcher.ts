@@ -15,7 +15,7 @@ import { type Candidates, hearings } from '../streams/views.js';
 import type { WebhookMatcher } from './sink.js';
 
 /** What a webhook wants to hear of. */
-export class Matching implements WebhookMatcher {
+export class EventMatcher implements WebhookMatcher {
   readonly #collections: ReadonlySet<string> | undefined;
   readonly #filter: Expression | undefined;
   readonly #pools: Pools;
@@ -44,8 +44,8 @@ export class Matching implements WebhookMatcher {
     return entries.flatMap((entry) => {
       if (entry.kind === 'gap') return this.#lost(entry);
       if (this.#isElsewhere(entry.event, catalog))
-        return [deliveryOf(entry, entry.event.operation, UNMASKED)];
-      return (heard.get(entry) ?? []).map(({ appearance, scope }) => deliveryOf(entry, appearance, scope));
+        return [buildDelivery(entry, entry.event.operation, UNMASKED)];
+      return (heard.get(entry) ?? []).map(({ appearance, scope }) => buildDelivery(entry, appearance, scope));
     });
   }
 
@@ -93,7 +93,10 @@ export class Matching implements WebhookMatcher {
 
 const UNMASKED = { fields: undefined, mask: '' };
 
-function deliveryOf(entry: FeedEvent, ...[appearance, scope]: Parameters<ChangeBodies['text']>): NewDelivery {
+function buildDelivery(
+  entry: FeedEvent,
+  ...[appearance, scope]: Parameters<ChangeBodies['text']>
+): NewDelivery {
   const body = new ChangeBodies(entry).text(appearance, scope);
   return { eventId: entry.event.eventId, body: `{"type":"feature-change",${body}` };
 }

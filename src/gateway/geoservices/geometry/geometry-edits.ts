@@ -101,7 +101,7 @@ async function relation(compute: Compute, members: Members) {
     values: relationNames,
     fallback: 'esriGeometryRelationIntersection',
   });
-  const pattern = name === 'esriGeometryRelationRelation' ? patternOf(members) : undefined;
+  const pattern = name === 'esriGeometryRelationRelation' ? choosePattern(members) : undefined;
   const result = await compute({
     verb: 'relate',
     geometries: readGeometries(members, 'geometries1'),
@@ -117,7 +117,7 @@ async function relation(compute: Compute, members: Members) {
   return { relations };
 }
 
-function patternOf(members: Members): string {
+function choosePattern(members: Members): string {
   const value = readTextMember(members, 'relationParam', MAX_TEXT) ?? '';
   const pattern = (RELATE.exec(value)?.[1] ?? value).trim().toUpperCase();
   if (pattern.length !== PATTERN_LENGTH || !/^[TF012*]*$/.test(pattern))
@@ -160,7 +160,7 @@ async function offset(compute: Compute, members: Members) {
     name: isArea ? 'buffer' : 'offset-curve',
     // The right of an exterior ring, which runs clockwise, is its inside; GEOS offsets lines to the left.
     distance: -distance,
-    ...joinOf(members),
+    ...readJoin(members),
     segments: SEGMENTS,
   };
   const operations = [distance === 0 ? ({ name: 'none' } as const) : operation];
@@ -168,7 +168,7 @@ async function offset(compute: Compute, members: Members) {
   return listAnswer(result.geometries, crs, geometries);
 }
 
-function joinOf(members: Members): Pick<GeometryOperation, 'join' | 'mitreLimit'> {
+function readJoin(members: Members): Pick<GeometryOperation, 'join' | 'mitreLimit'> {
   const how = readChoiceMember(members, 'offsetHow', { values: OFFSETS, fallback: OFFSETS[0] });
   if (how === 'esriGeometryOffsetRounded') return { join: ROUND };
   const fallback = how === 'esriGeometryOffsetMitered' ? MITRE_LIMIT : BEVEL_LIMIT;

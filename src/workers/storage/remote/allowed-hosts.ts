@@ -58,7 +58,7 @@ export class AllowedHosts {
   }
 
   #add(entry: string): void {
-    const { host, port } = partsOf(entry);
+    const { host, port } = parseParts(entry);
     if (Networks.isEntry(host)) this.#networks.push({ networks: new Networks([host]), port });
     else this.#names.push({ name: host, port });
   }
@@ -71,7 +71,7 @@ export class AllowedHosts {
 
   /** Why nothing may be sent there; undefined when it may: over HTTPS to any public host, else to those of the list. */
   problemOfReceiver(url: URL): string | undefined {
-    const host = hostOf(url);
+    const host = formatHost(url);
     const open = url.protocol === 'https:' && url.username === '' && url.password === '';
     return open && (isIP(host) === 0 || !SPECIAL.has(host)) ? undefined : this.problemOf(url);
   }
@@ -80,8 +80,8 @@ export class AllowedHosts {
   problemOf(url: URL): string | undefined {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return `${url.protocol} is not spoken`;
     if (url.username !== '' || url.password !== '') return 'a URL must hold no credentials';
-    const host = hostOf(url);
-    const port = portOf(url);
+    const host = formatHost(url);
+    const port = choosePort(url);
     const entries = this.#entriesOf(host);
     if (entries.some((entry) => fits(entry, port))) return undefined;
     return describeUnlisted(
@@ -93,7 +93,7 @@ export class AllowedHosts {
 
   /** Resolves the name of a URL that `check` let pass, to addresses that may be connected to on its port, and no others. */
   lookupOf(url: URL): LookupFunction {
-    const port = portOf(url);
+    const port = choosePort(url);
     return (hostname, options, done) => {
       lookup(hostname, { ...options, all: true }, (error, addresses) => {
         if (error) return done(error, '');
@@ -123,7 +123,7 @@ export class AllowedHosts {
 }
 
 /** `[::1]:9000`, `[fd00::]/8:9000`, `10.0.0.0/8:8080`, `example.org:443`, or the same without a port; also `fd00::/8`. */
-function partsOf(entry: string): { host: string; port: string | undefined } {
+function parseParts(entry: string): { host: string; port: string | undefined } {
   const [, address, bits = '', ofAddress] = /^\[([^\]]+)\](\/\d+)?(?::(\d+))?$/.exec(entry) ?? [];
   if (address !== undefined) return { host: address + bits, port: ofAddress };
   const [, host = entry, port] = /^([^:]+)(?::(\d+))?$/.exec(entry) ?? [];
@@ -131,11 +131,11 @@ function partsOf(entry: string): { host: string; port: string | undefined } {
 }
 
 /** A URL does not name the port that its scheme has by default. */
-const portOf = ({ port, protocol }: URL) => port || (protocol === 'https:' ? '443' : '80');
+const choosePort = ({ port, protocol }: URL) => port || (protocol === 'https:' ? '443' : '80');
 
 const fits = ({ port }: { port: string | undefined }, at: string) => port === undefined || port === at;
 
-const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+const formatHost = (url: URL) => url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
 
 function matches({ name }: AllowedName, host: string): boolean {
   return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;

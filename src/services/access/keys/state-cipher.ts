@@ -19,7 +19,7 @@ const TAG_BYTES = 16;
  * Encrypts the secrets of the state that must be read again: private keys, and what providers gave this server. Without
  * a key they lie in the state as they are, and its file or database is what keeps them private.
  */
-export class Sealing {
+export class StateCipher {
   readonly #key: Uint8Array | undefined;
 
   /** `passphrase` is `security.stateKey`; empty: nothing is encrypted. */
@@ -61,7 +61,7 @@ export class Sealing {
 
   /** A plain hash fits with a key as well, so that the key can be set later. */
   isAuthentic(text: string, use: string, seal: string): boolean {
-    const plain = seal.startsWith(PLAIN) ? new Sealing('') : this;
+    const plain = seal.startsWith(PLAIN) ? new StateCipher('') : this;
     const [wanted, given] = [plain.authenticate(text, use), seal].map((one) => Buffer.from(one, 'utf8'));
     return wanted!.length === given!.length && timingSafeEqual(wanted!, given!);
   }

@@ -8,7 +8,7 @@ import { type CopySourceLayer, DERIVATION_KIND, type Derivation } from '../../se
 import type { LayerCopy } from '../../services/catalog/copies/layer-copy.js';
 import { layerCollection } from '../../services/catalog/publish/layer-display.js';
 import type { PublishedLayer } from '../../services/catalog/publish/layers.js';
-import { findConnectionId } from '../../services/catalog/rasters/connected.js';
+import { findConnectionId } from '../../services/catalog/rasters/connection-rasters.js';
 import {
   CONNECTION_KIND,
   type Connection,
@@ -124,8 +124,10 @@ const NEW = { version: 0, etag: '', createdAt: 0, createdBy: null, updatedAt: 0,
 
 const Choice = Type.Object(
   {
-    ...{ schema: Identifier, table: Identifier },
-    ...{ geometryColumn: Type.Optional(Identifier), key: Type.Optional(Identifier) },
+    schema: Identifier,
+    table: Identifier,
+    geometryColumn: Type.Optional(Identifier),
+    key: Type.Optional(Identifier),
     srid: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
     geometryType: Type.Optional(Type.String({ maxLength: 40 })),
     fields: Type.Optional(Type.Array(Identifier, { maxItems: 1600 })),
@@ -135,9 +137,16 @@ const Choice = Type.Object(
 
 const LayerSpec = Type.Object(
   {
-    ...{ connection: NAME_SCHEMA, layerName: NAME_SCHEMA, serviceName: NAME_SCHEMA, enabled: Type.Boolean() },
-    ...{ description: OptionalText, license: OptionalText, licenseUrl: OptionalText },
-    ...{ attribution: OptionalText, publisher: OptionalText, sourceUrl: OptionalText },
+    connection: NAME_SCHEMA,
+    layerName: NAME_SCHEMA,
+    serviceName: NAME_SCHEMA,
+    enabled: Type.Boolean(),
+    description: OptionalText,
+    license: OptionalText,
+    licenseUrl: OptionalText,
+    attribution: OptionalText,
+    publisher: OptionalText,
+    sourceUrl: OptionalText,
     choice: Choice,
     layerId: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Its number, where that is free and the layer has no other.' }),
@@ -201,7 +210,7 @@ export const publishedLayer: ManifestKind = {
     const access = documents.announcing('access');
     if (sources.length > 0) {
       const before = await documents.get<Derivation>(DERIVATION_KIND, name);
-      await access.put(DERIVATION_KIND, name, derivationOf(sources, before?.body), by);
+      await access.put(DERIVATION_KIND, name, buildDerivation(sources, before?.body), by);
     } else await access.remove(DERIVATION_KIND, name);
     if (layer.layerId > 0) await collections.take(layer.layerId, name);
     const layerId = await collections.idOf(name);
@@ -210,7 +219,7 @@ export const publishedLayer: ManifestKind = {
 };
 
 /** What an administrator chose for the layer holds for as long as it shows the same table. */
-function derivationOf(sources: readonly CopySourceLayer[], before: Derivation | undefined): Derivation {
+function buildDerivation(sources: readonly CopySourceLayer[], before: Derivation | undefined): Derivation {
   const ids = (all: readonly CopySourceLayer[]) => all.map(({ id }) => id).sort();
   const isSame = before?.chosen && isDeepStrictEqual(ids(before.sources), ids(sources));
   return isSame ? { sources, chosen: before.chosen! } : { sources };

@@ -5,7 +5,7 @@ import type { SldContext } from './context.js';
 import { elements, type XmlElement } from './xml.js';
 
 /** A layer in the making: what a symbolizer says, without the rule's conditions. */
-export interface SldDrawing {
+export interface SldLayerDraft {
   readonly type: 'fill' | 'line' | 'circle' | 'symbol' | 'raster' | 'hillshade';
   readonly paint: Readonly<Record<string, Expr>>;
   readonly layout?: Readonly<Record<string, Expr>>;

@@ -2,7 +2,7 @@ import type { TaskFailure } from '../../../core/errors/failure.js';
 import type { Dataset } from '../../gdal/gdal.js';
 
 /** How one slice of a raster source is opened; two openings of one key and stamp read the same pixels. */
-export interface Opening {
+export interface RasterOpener {
   key: string;
   /** What the pixels are of: a file, a store. */
   origin: string;
@@ -10,7 +10,7 @@ export interface Opening {
   stamp: string;
   /** What all readers share that only one may use at a time: a connection. */
   exclusive?: string;
-  open(): Promise<Opened>;
+  open(): Promise<OpenRaster>;
   /** GDAL's names of the remote files that are read. */
   files?: readonly string[];
   /** Ids of members of a mosaic that are left out, because they cannot be read. */
@@ -19,7 +19,7 @@ export interface Opening {
   outcome?(error: unknown): Promise<ReadOutcome>;
 }
 
-export interface Opened {
+export interface OpenRaster {
   /** North up or rotated, with the coordinate reference system that it lies in. */
   dataset: Dataset;
   /** Short name of GDAL's driver for the data; absent: that of the dataset. */

@@ -28,7 +28,7 @@ import {
 const OPERATION = 'coordinated release';
 
 type View = Static<typeof CoordinatedOperation>;
-type Stored = StoredDocument<Body>;
+type StoredRelease = StoredDocument<Body>;
 
 /** Throws `invalid-body` for what is not there, and `conflict` for another use of a key and a package that waits at its gates already. */
 export async function createCoordinated(
@@ -42,8 +42,14 @@ export async function createCoordinated(
   const stored = await packageFor(request, deps);
   const warnings = [...(await requireResourceField(request, stored, deps)), ...notRun(request)];
   const body: Body = {
-    ...{ request, status: 'AwaitingApproval', gates: {}, isApplied: false, blockers: [], warnings },
-    ...{ errorMessage: null, rollback: null },
+    request,
+    status: 'AwaitingApproval',
+    gates: {},
+    isApplied: false,
+    blockers: [],
+    warnings,
+    errorMessage: null,
+    rollback: null,
   };
   const operation = await deps.state.documents.together([OPERATION], async (store) => {
     const all = await store.list<Body>(OPERATION);
@@ -55,7 +61,7 @@ export async function createCoordinated(
   return describeRelease(operation ?? (await findKeyedOperation<Body>(OPERATION, id, request, deps))!);
 }
 
-const isWaiting = ({ body }: Stored, { packageId, targetEnvironment }: Body['request']) =>
+const isWaiting = ({ body }: StoredRelease, { packageId, targetEnvironment }: Body['request']) =>
   body.status === 'AwaitingApproval' &&
   body.request.packageId === packageId &&
   body.request.targetEnvironment === targetEnvironment;
@@ -100,7 +106,10 @@ async function applied(
   change(body);
   const stored = await requirePackage(body.request.packageId, deps);
   const done = (before: Body): Body => ({
-    ...{ ...change(before), status: 'Succeeded', blockers: [], isApplied: true },
+    ...change(before),
+    status: 'Succeeded',
+    blockers: [],
+    isApplied: true,
   });
   const record = ({ documents }: Stores) =>
     documents.update<Body>(OPERATION, id, formatActor(principal), done);
@@ -180,7 +189,7 @@ export async function coordinatedRelease(packageId: string, deps: Services<'stat
   return describeRelease(stored);
 }
 
-async function required(id: string, { state }: Services<'state'>): Promise<Stored> {
+async function required(id: string, { state }: Services<'state'>): Promise<StoredRelease> {
   const stored = await state.documents.get<Body>(OPERATION, id);
   if (!stored) throw notFound(OPERATION, id.slice(0, 128));
   return stored;

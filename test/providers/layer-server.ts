@@ -5,7 +5,7 @@ import type { VectorLayerInfo } from '../../src/core/tasks/vector-tasks.js';
 import { ItemReplies } from '../../src/gateway/features/item-replies.js';
 import { featuresOperations } from '../../src/gateway/features/operations.js';
 import { Dispatcher } from '../../src/gateway/http/dispatch.js';
-import { Forwarding } from '../../src/gateway/http/requests/forwarding.js';
+import { ForwardedHeaders } from '../../src/gateway/http/requests/forwarded-headers.js';
 import { HttpServer } from '../../src/gateway/http/server.js';
 import { tilesOperations } from '../../src/gateway/tiles/operations.js';
 import { defaultPolicy } from '../../src/services/access/rules/policy.js';
@@ -19,7 +19,7 @@ import { readItems } from '../../src/workers/features/items.js';
 import { fieldStatistics } from '../../src/workers/features/statistics/field-statistics.js';
 import { getFeatureStore } from '../../src/workers/providers/store.js';
 import { vectorTile } from '../../src/workers/tiles/tile.js';
-import { NO_AUDIT } from '../support/auditing.js';
+import { NO_AUDIT } from '../support/no-audit.js';
 
 /** The tasks of the vector pool that the surfaces of features and tiles run; here they run in this thread. */
 const TASKS: Partial<Record<TaskName, (input: never) => unknown>> = {
@@ -80,7 +80,7 @@ export async function served(layer: VectorLayerInfo): Promise<{ url: string; clo
     dispatcher,
     log: createLog({ level: 'Fatal', pretty: false, process: 'test' }),
     vendor: 'test',
-    forwarding: new Forwarding({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
+    forwarding: new ForwardedHeaders({ publicUrl: undefined, trustProxy: [], fallbackHost: 'localhost' }),
   });
   const url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
   return { url, close: () => server.close(100) };

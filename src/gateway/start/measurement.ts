@@ -72,7 +72,7 @@ function waiting(
   return {
     ...operation,
     run(x): Reply | Promise<Reply> {
-      const collections = collectionsOf(x, visible(x.principal));
+      const collections = listCollections(x, visible(x.principal));
       const unmeasured = collections.filter(isUnmeasured).slice(0, MOST);
       const looking = look(collections);
       if (unmeasured.length === 0 && !looking) return operation.run(x);
@@ -94,7 +94,7 @@ async function measured(
 }
 
 /** Those that the path names; all when it names none. */
-function collectionsOf({ params }: Exchange, catalog: CatalogSnapshot): readonly Collection[] {
+function listCollections({ params }: Exchange, catalog: CatalogSnapshot): readonly Collection[] {
   const {
     layers,
     layerId,

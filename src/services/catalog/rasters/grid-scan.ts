@@ -5,7 +5,7 @@ import { isRemote } from '../../../core/sources/sources.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
 import { type FoundObject, findLocal, type ObjectPlace, type UrlOf } from '../../storage/places.js';
 import { INSPECT_DEADLINE_MS } from '../publish/source.js';
-import { convertRasterError } from './registered.js';
+import { convertRasterError } from './registered-rasters.js';
 
 /** What the scan of a multidimensional file or store found. */
 export interface GridScan {
@@ -55,7 +55,7 @@ export async function scanGrid(
     return {
       parts: [raster],
       variables: source.variables,
-      variableCount: gridsOf(layers).reduce((sum, { variables }) => sum + variables.length, 0),
+      variableCount: listGrids(layers).reduce((sum, { variables }) => sum + variables.length, 0),
       problems: layers.problems.map(({ layer, reason }) => `${layer}: ${reason}`),
     };
   } catch (error) {
@@ -65,11 +65,11 @@ export async function scanGrid(
   }
 }
 
-const gridsOf = ({ layers }: RasterLayers): GriddedRaster[] =>
+const listGrids = ({ layers }: RasterLayers): GriddedRaster[] =>
   layers.map(({ source }) => source).filter((source) => source.kind === 'gridded');
 
 function gridSource(layers: RasterLayers, names: readonly string[]): GriddedRaster {
-  const grids = gridsOf(layers);
+  const grids = listGrids(layers);
   const [first] = grids;
   if (!first)
     throw new ApiError('invalid-request', layers.problems[0]?.reason ?? 'It holds no variable on a grid.');

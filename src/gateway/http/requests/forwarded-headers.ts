@@ -24,7 +24,7 @@ const VARY = 'accept';
  * Where clients reach this server and who they are, as trusted proxies tell it. The X-Forwarded-* headers of any
  * other peer are ignored.
  */
-export class Forwarding {
+export class ForwardedHeaders {
   /** Value of the Vary header of what has one coding only: the names of the request headers that answers may depend on. */
   readonly vary: string;
   /** Header in which a CDN reads the tags of an answer; empty: none does. */

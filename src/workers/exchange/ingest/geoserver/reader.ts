@@ -5,8 +5,8 @@ import { EXCHANGE_LIMITS } from '../../../../core/exchange/limits.js';
 import { LIMITS } from '../../../../core/kit/limits.js';
 import { mapInLanes } from '../../../../core/values/lanes.js';
 import { parseXmlDocument, type XmlNode } from '../../../files/xml.js';
-import { refused } from '../../../storage/remote/allowed.js';
-import { type Asking, get, type RemoteAnswer } from '../http.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
+import { get, type RemoteAccess, type RemoteAnswer } from '../http.js';
 import { parseObject, type RemoteJson } from '../json.js';
 
 /** Names that lead to a resource, from the root of the REST API. */
@@ -31,7 +31,7 @@ const LONE_SURROGATE = /\p{Cs}/u;
  * Reads resources of a REST API within bounds. URLs are built of names: what an answer links to is not followed, as it
  * may lead anywhere. A resource that cannot be read is a gap; a server that is away, or late, fails the whole.
  */
-export class GeoServerReading {
+export class GeoServerReader {
   readonly gaps: GeoServerGap[] = [];
   readonly #end: number;
   #requests = 0;
@@ -40,7 +40,7 @@ export class GeoServerReading {
 
   constructor(
     private readonly request: RemoteRequest,
-    private readonly asking: Asking,
+    private readonly asking: RemoteAccess,
   ) {
     this.#end = Date.now() + request.timeoutMs;
   }

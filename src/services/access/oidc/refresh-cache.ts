@@ -1,5 +1,5 @@
 /** A value that is loaded when it is asked for first, and anew in the background once it is old. */
-export class Refreshed<T> {
+export class RefreshCache<T> {
   #value: { readonly value: T; readonly at: number } | undefined;
   #loading: Promise<T> | undefined;
 

@@ -11,7 +11,7 @@ import {
   findFieldType,
   getRelationshipFields,
   toComparableValue,
-} from '../../services/catalog/layers/related.js';
+} from '../../services/catalog/layers/relationship-fields.js';
 import type { CollectionView } from '../../services/features/view.js';
 import type { Link } from '../surface/common.js';
 

@@ -7,16 +7,16 @@ import { type CsvText, detectCsvFormat, readCsvRecords } from './text.js';
 /** Records by which columns are judged before all are read. */
 const SAMPLE = 200;
 
-export interface CsvReading extends CsvText {
+export interface CsvLayout extends CsvText {
   columns: string[];
   geometry: CsvGeometry | undefined;
   /** Columns of numbers with a decimal comma. */
   commas: string[];
 }
 
-export async function readCsvLayout(path: string): Promise<CsvReading> {
+export async function readCsvLayout(path: string): Promise<CsvLayout> {
   const text = await detectCsvFormat(path);
-  const { columns, records } = await headOf(text);
+  const { columns, records } = await loadHead(text);
   const samples = columns.map((_, i) => records.find((record) => record[i])?.[i] ?? '');
   const geometry = findCsvGeometry(columns, samples);
   const likely = columns.filter((_, i) => isWithCommas(records.map((record) => record[i] ?? '')));
@@ -25,12 +25,12 @@ export async function readCsvLayout(path: string): Promise<CsvReading> {
 }
 
 /** Whether OGR's driver reads the text as it is. */
-export function isPlain({ encoding, geometry, commas }: CsvReading): boolean {
+export function isPlain({ encoding, geometry, commas }: CsvLayout): boolean {
   const isKnown = geometry?.encoding !== 'GeoJSON' && geometry?.encoding !== 'latitude, longitude';
   return encoding === 'utf-8' && isKnown && commas.length === 0;
 }
 
-async function headOf(text: CsvText): Promise<{ columns: string[]; records: string[][] }> {
+async function loadHead(text: CsvText): Promise<{ columns: string[]; records: string[][] }> {
   const records: string[][] = [];
   for await (const record of readCsvRecords(text)) {
     if (records.push(record) > SAMPLE) break;

@@ -9,7 +9,7 @@ import { unzstd } from '../../../src/native/index.js';
 import {
   makeMBTiles,
   PACK,
-  type Stored,
+  type TileRecord,
   tilesOf,
   writeMBTiles,
   writePMTiles,
@@ -20,7 +20,7 @@ const MVT = 'application/vnd.mapbox-vector-tile';
 const MLT = 'application/vnd.maplibre-tile';
 const folder = mkdtempSync(join(tmpdir(), 'graticule-archives-'));
 const images: Partial<Record<string, Buffer>> = {};
-let tiles: Stored[];
+let tiles: TileRecord[];
 let server: TestServer;
 let layerIds: Map<string, string>;
 

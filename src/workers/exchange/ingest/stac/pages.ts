@@ -6,9 +6,9 @@ import { LIMITS } from '../../../../core/kit/limits.js';
 import type { SceneSearchTask } from '../../../../core/stac/stac-scenes.js';
 import { stringifyExactly } from '../../../../core/values/json.js';
 import { requireBounds } from '../../../../core/values/json-bounds.js';
-import { refused } from '../../../storage/remote/allowed.js';
+import { refused } from '../../../storage/remote/allowed-hosts.js';
 import { wellAnswered } from '../discover/index.js';
-import { type Asking, get } from '../http.js';
+import { get, type RemoteAccess } from '../http.js';
 import { isObject, listJsonObjects, parseObject, type RemoteJson } from '../json.js';
 
 /** What is asked for one page. */
@@ -31,7 +31,7 @@ export class Documents {
 
   constructor(
     readonly task: SceneSearchTask,
-    readonly asking: Asking,
+    readonly asking: RemoteAccess,
   ) {
     this.#end = Date.now() + task.timeoutMs;
   }
@@ -51,7 +51,7 @@ export class Documents {
         `${host} answers with more than ${EXCHANGE_LIMITS.stacSearchBytes} bytes.`,
       );
     if (answer.status === 400 || answer.status === 422)
-      throw refused(`${host} does not take the search: ${reasonOf(answer.bytes)}`);
+      throw refused(`${host} does not take the search: ${describeReason(answer.bytes)}`);
     wellAnswered(answer, url);
     if (!/json/.test(answer.mediaType))
       throw refused(
@@ -61,7 +61,7 @@ export class Documents {
   }
 }
 
-function reasonOf(bytes: Buffer): string {
+function describeReason(bytes: Buffer): string {
   try {
     const { detail, description, message, title } = parseObject(bytes);
     const reason = [detail, description, message, title].find((one) => one !== undefined);

@@ -4,7 +4,7 @@ import type { SymbolEntry } from './entries.js';
 type Layer = SymbolEntry['layers'][number];
 
 /** What a layer of an entry draws with, as plain values; lengths are pixels. */
-export interface Drawn {
+export interface EntrySymbol {
   readonly type: Layer['type'];
   readonly color?: string;
   readonly opacity?: number;
@@ -20,18 +20,18 @@ export interface Drawn {
 const FEATURE_TYPES = { point: 1, line: 2, polygon: 3 } as const;
 
 /** The values of an entry's layers for its feature, bottom first. */
-export function drawnBy({ layers, properties, shape }: SymbolEntry, zoom: number): Drawn[] {
+export function drawnBy({ layers, properties, shape }: SymbolEntry, zoom: number): EntrySymbol[] {
   return layers.map((layer) => {
     const of = <T>(name: string): T => {
       const feature = { type: FEATURE_TYPES[shape], properties };
       return compileStyleProperty(layer, name).evaluate({ zoom }, feature as never) as T;
     };
-    return drawingOf(layer, of);
+    return buildDrawing(layer, of);
   });
 }
 
 type Read = <T>(name: string) => T;
-type Values = Omit<Drawn, 'type'>;
+type Values = Omit<EntrySymbol, 'type'>;
 
 /** What each type of layers draws with; a type that is not here is named without. */
 const VALUES: { readonly [T in Layer['type']]?: (of: Read) => Values } = {
@@ -61,7 +61,7 @@ const VALUES: { readonly [T in Layer['type']]?: (of: Read) => Values } = {
   },
 };
 
-function drawingOf({ type }: Layer, of: Read): Drawn {
+function buildDrawing({ type }: Layer, of: Read): EntrySymbol {
   return { type, ...VALUES[type]?.(of) };
 }
 

@@ -55,7 +55,7 @@ export function settled(
   return narrowed(
     relationships ? { ...described, relationships } : described,
     {
-      ...(filter ? { filter: rowsOf(filter, described) } : {}),
+      ...(filter ? { filter: buildRows(filter, described) } : {}),
       ...(hidden.size > 0 ? { fields: names.filter((name) => !hidden.has(name)) } : {}),
     },
     measurements,
@@ -83,29 +83,29 @@ function withFields(collection: VectorCollection, settings: readonly FieldSettin
   if (settings.length === 0) return collection;
   const byName = new Map(settings.map((one) => [one.name, one]));
   const { source } = collection;
-  const placeOf = ({ name }: Field) => byName.get(name)?.order ?? Number.POSITIVE_INFINITY;
-  const fields = source.fields.map((one) => fieldOf(one, byName));
+  const computePlace = ({ name }: Field) => byName.get(name)?.order ?? Number.POSITIVE_INFINITY;
+  const fields = source.fields.map((one) => buildField(one, byName));
   if (settings.some(({ order }) => order !== undefined))
-    fields.sort((a, b) => compare(placeOf(a), placeOf(b)));
+    fields.sort((a, b) => compare(computePlace(a), computePlace(b)));
   return { ...collection, source: { ...source, fields } };
 }
 
 /** Infinity less infinity is no number. */
 const compare = (a: number, b: number) => (a === b ? 0 : a - b);
 
-function fieldOf(field: Field, settings: ReadonlyMap<string, FieldSettings>): Field {
+function buildField(field: Field, settings: ReadonlyMap<string, FieldSettings>): Field {
   const { alias, domain, editable = true } = settings.get(field.name) ?? {};
   if (alias === undefined && domain === undefined && editable) return field;
   return {
     ...field,
     ...(editable ? {} : { generated: true }),
     ...(alias === undefined ? {} : { title: alias }),
-    ...(domain ? valuesOf(domain) : {}),
+    ...(domain ? buildValues(domain) : {}),
   };
 }
 
 /** What a field may hold by its domain. */
-function valuesOf(
+function buildValues(
   domain: NonNullable<FieldSettings['domain']>,
 ): Pick<Field, 'enumeration' | 'codedValues' | 'range'> {
   if (domain.type === 'range') return { range: [...domain.range] };
@@ -140,7 +140,7 @@ export function isTimeField({ type }: Field): boolean {
 }
 
 /** `NO_FEATURES` when the filter no longer fits the data: a layer never opens. */
-function rowsOf(filter: PermanentFilter, collection: VectorCollection): Expression {
+function buildRows(filter: PermanentFilter, collection: VectorCollection): Expression {
   try {
     return permanentRows(filter, collection);
   } catch (error) {
@@ -157,11 +157,11 @@ export function permanentRows(
   const schema = { ...source, filterCrs: CRS84 };
   if (language === 'arcgis-sql')
     return geoServicesFilter({ where: expression }, schema, storageCrs) ?? ALL_FEATURES;
-  const tree = language === 'cql2-text' ? parseText(expression) : parseJson(jsonOf(expression));
+  const tree = language === 'cql2-text' ? parseText(expression) : parseJson(getJson(expression));
   return check(tree, schema);
 }
 
-function jsonOf(text: string): unknown {
+function getJson(text: string): unknown {
   try {
     return parseJsonExactly(text, 'all');
   } catch (error) {

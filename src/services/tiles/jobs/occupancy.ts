@@ -2,7 +2,7 @@ import { hasFeatures } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
 import { isVectorFormat } from '../../../core/http/media.js';
 import type { Pools } from '../../../core/tasks/tasks.js';
-import type { Occupied } from './walk.js';
+import type { OccupancyCheck } from './walk.js';
 import type { TileWork } from './work.js';
 
 /** How far content of a tile may lie outside it, as a part of the side: clip buffers, symbols of maps. */
@@ -18,7 +18,7 @@ export function occupancy(
   collections: readonly Collection[],
   pools: Pools,
   signal: AbortSignal,
-): Occupied | undefined {
+): OccupancyCheck | undefined {
   if (!collections.every(hasFeatures)) return undefined;
   const sources = collections.map((collection) => collection.rule?.stored ?? collection.source);
   const margin = isVectorFormat(format) ? MARGIN_MVT : MARGIN_IMAGE;

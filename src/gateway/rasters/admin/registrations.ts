@@ -2,7 +2,7 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { badParameter } from '../../../core/errors/errors.js';
 import { formatActor, type Param } from '../../../core/http/operation.js';
 import { copyRight } from '../../../services/access/rules/derivations.js';
-import type { Registrant } from '../../../services/catalog/rasters/registered.js';
+import type { Registrant } from '../../../services/catalog/rasters/registered-rasters.js';
 import type { Services } from '../../admin/deps.js';
 import { createRowBuilders, jsonBody, type OperationRow, resource } from '../../admin/kit.js';
 import { requireLayers } from '../../admin/layer-rights.js';
@@ -57,19 +57,19 @@ export const nullable = <T extends ReturnType<typeof Type.Integer> | ReturnType<
 ) => Type.Union([type, Type.Null()]);
 
 /** A registered raster belongs to a layer. */
-interface Registered {
+interface LayerRaster {
   readonly layerId: number;
 }
 
 /** One kind of registered rasters: `Of` is what a registration asks for, `Raster` what is kept of it. */
-interface Registry<Raster extends Registered, Of> {
+interface Registry<Raster extends LayerRaster, Of> {
   list(layerId: number): Promise<Raster[]>;
   register(request: Of, registrant: Registrant): Promise<Raster>;
   get(id: number): Promise<Raster>;
   remove(id: number): Promise<void>;
 }
 
-export interface Registrations<Raster extends Registered, Of, View extends TSchema, Body extends TObject> {
+export interface Registrations<Raster extends LayerRaster, Of, View extends TSchema, Body extends TObject> {
   path: `/${string}`;
   byId: { id: Param<number> };
   titles: readonly [one: string, many: string];
@@ -83,7 +83,7 @@ export interface Registrations<Raster extends Registered, Of, View extends TSche
 }
 
 /** Lists, registers, shows and unregisters rasters of one kind. */
-export function registrations<Raster extends Registered, Of, View extends TSchema, Body extends TObject>({
+export function registrations<Raster extends LayerRaster, Of, View extends TSchema, Body extends TObject>({
   path,
   byId,
   titles: [one, many],

@@ -25,7 +25,7 @@ export interface HavingScope {
 }
 
 /** The condition over the names of `groupColumns`, and all statistics that it needs: those of the answer come first. */
-export interface Having {
+export interface HavingClause {
   readonly having: Expression | undefined;
   readonly statistics: readonly GroupStatistic[];
 }
@@ -42,7 +42,7 @@ export function readHaving(
   text: string | undefined,
   { source, groupBy, outputs }: HavingScope,
   statisticOf: (type: GroupStatisticType, field: string) => GroupStatistic,
-): Having {
+): HavingClause {
   const statistics = outputs.map(({ statistic }) => statistic);
   if (text === undefined || text.trim() === '') return { having: undefined, statistics };
   const names = [...groupBy, ...outputs.map(({ name }) => name)];

@@ -1,7 +1,7 @@
 import { TaskFailure, type TaskFailureCode } from '../../core/errors/failure.js';
 import { readKept } from '../../core/values/json.js';
 import type { JobParts, PartRow } from '../../stores/jobs/job-parts.js';
-import { JobStopped, type PartState } from './kinds.js';
+import { JobStopError, type PartState } from './kinds.js';
 
 export interface DividedOptions {
   readonly jobId: string;
@@ -23,12 +23,12 @@ export async function divide(
   const { jobId, signal, store, added } = options;
   signal.throwIfAborted();
   const count = await store.add(jobId, parts);
-  if (count === undefined) throw new JobStopped('lease-lost');
+  if (count === undefined) throw new JobStopError('lease-lost');
   added();
   try {
     return await results(options, count, tell);
   } catch (error) {
-    const goesOn = signal.aborted && (signal.reason as JobStopped).reason !== 'cancelled';
+    const goesOn = signal.aborted && (signal.reason as JobStopError).reason !== 'cancelled';
     if (!goesOn) await withdraw(options);
     throw error;
   }
@@ -66,7 +66,7 @@ async function results(
       }
       const failure = rows.find((row) => row?.state === 'failed');
       if (failure) throw partFailure(failure);
-      const states = rows.map(stateOf);
+      const states = rows.map(buildState);
       tell(states);
       if (states.every(({ isDone }) => isDone)) return states.map(({ result }) => result);
     }
@@ -114,7 +114,7 @@ class Changes {
   }
 }
 
-function stateOf(row: PartRow | undefined): PartState {
+function buildState(row: PartRow | undefined): PartState {
   const parsed = (text: string | null | undefined) => (text ? readKept(text) : undefined);
   return {
     isDone: row?.state === 'done',

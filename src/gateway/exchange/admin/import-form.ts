@@ -26,7 +26,11 @@ const I = Type.Integer();
 /** What became of the rows of a file that went into a collection that was there. */
 export const MergeSchema = Type.Object({
   mode: S,
-  ...{ inserted: I, updated: I, unchanged: I, deleted: I, rejected: I },
+  inserted: I,
+  updated: I,
+  unchanged: I,
+  deleted: I,
+  rejected: I,
   rejections: Type.Array(
     Type.Object({
       row: I,
@@ -116,7 +120,7 @@ export function parseImportForm(
   const caller = withoutSession(principal);
   return {
     table: form.tableName,
-    title: titleOf(fileName),
+    title: formatTitle(fileName),
     ...(form.merge ? { merge: { ...form.merge, principal: caller } } : { targetCrs: form.targetCrs }),
     ...(form.sourceCrs === undefined ? {} : { sourceCrs: form.sourceCrs }),
     ...(form.overwriteExisting ? { replace: true, principal: caller } : {}),
@@ -124,7 +128,7 @@ export function parseImportForm(
 }
 
 /** The client's name for the file: the one on disk says nothing to people. */
-function titleOf(fileName: string): string {
+function formatTitle(fileName: string): string {
   return getFileStem(fileName).replace(/\p{C}/gu, '').slice(0, 200);
 }
 

@@ -1,15 +1,17 @@
 import type { JobEngine } from '../../jobs/engine.js';
 import type { Storage } from '../../storage/storage.js';
 import { CloudRasters } from './cloud.js';
-import type { StoreOf } from './connected.js';
-import type { GridDeps } from './gridded.js';
+import type { StoreOf } from './connection-rasters.js';
+import type { GridDeps } from './grid-scan.js';
 import { RasterImports } from './import.js';
 import { MultidimCoverages } from './multidim.js';
-import { type RegisteredDeps, RegisteredRasters } from './registered.js';
+import { type RegisteredDeps, RegisteredRasters } from './registered-rasters.js';
 import { ZarrStores } from './zarr.js';
 
 export interface ManagedRastersDeps extends RegisteredDeps, GridDeps {
   jobs: JobEngine;
+  /** Milliseconds for reading a file; `LIMITS.importReadMs` when absent. */
+  readMs?: number;
   storage: Storage;
   storeOf: StoreOf;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Forwarding, peerAddress } from '../../../src/gateway/http/requests/forwarding.js';
+import { ForwardedHeaders, peerAddress } from '../../../src/gateway/http/requests/forwarded-headers.js';
 
 const FORWARDED = {
   host: 'inside:8080',
@@ -12,7 +12,7 @@ const FORWARDED = {
 const header = (headers: Record<string, string>) => (name: string) => headers[name];
 
 const forwarding = (trustProxy: string[] = [], publicUrl?: string) =>
-  new Forwarding({ publicUrl, trustProxy, fallbackHost: 'localhost:8080' });
+  new ForwardedHeaders({ publicUrl, trustProxy, fallbackHost: 'localhost:8080' });
 
 describe('headers of a proxy', () => {
   test('count when the peer is trusted', () => {

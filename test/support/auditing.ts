@@ -1,4 +1,0 @@
-import type { Auditing } from '../../src/gateway/http/audited-request.js';
-
-/** For dispatchers whose audit trail a test does not look at. */
-export const NO_AUDIT: Auditing = { run: (_request, work) => work(), refused() {}, signedIn() {} };
