@@ -20,7 +20,7 @@ import {
   sweepAttachments,
   sweepCollection,
 } from '../../services/attachments/sweep.js';
-import { Catalog, OWN_FOLDERS } from '../../services/catalog/catalog.js';
+import { Catalog } from '../../services/catalog/catalog.js';
 import { SecondNames } from '../../services/catalog/copies/second-names.js';
 import { DataVersions } from '../../services/catalog/data-versions.js';
 import { Databases } from '../../services/catalog/databases.js';
@@ -39,6 +39,7 @@ import { SourceLayers } from '../../services/catalog/publish/source-layers.js';
 import { findConnectionId } from '../../services/catalog/rasters/connected.js';
 import { registeredIn } from '../../services/catalog/rasters/registered.js';
 import { findRelatedNotes } from '../../services/catalog/related-layers.js';
+import { OWN_FOLDERS } from '../../services/catalog/snapshots.js';
 import { SourceRecoveries } from '../../services/catalog/source-recoveries.js';
 import { TableActivity } from '../../services/catalog/table-activity.js';
 import { VisibleCatalog } from '../../services/catalog/visible-catalog.js';
