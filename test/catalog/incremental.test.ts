@@ -311,6 +311,19 @@ describe('a change of a table in a file of the server', () => {
     expect(collection('result').version).not.toBe(version);
   });
 
+  it('is one of the same table if its name is written in other letters', async () => {
+    addTable(own(), 'Result');
+    await catalog.refresh([{ source: own(), table: 'Result' }]);
+    const { version } = collection('result');
+    dropTable(own(), 'Result');
+    addTable(own(), 'result');
+    await catalog.refresh([{ source: own(), table: 'RESULT' }]);
+    expect(ids().filter((id) => id.includes('result'))).toEqual(['result']);
+    expect(collection('result').source).toMatchObject({ table: 'result' });
+    expect(collection('result').version).not.toBe(version);
+    await expectAsReadAnew();
+  });
+
   it('reads all of the file while nothing of it was read', async () => {
     rmSync(own());
     await readAll();

@@ -194,14 +194,18 @@ export class SourceReader {
   /** The other tables stay as they were read, with their version: nobody wrote to them. */
   async #readTables(kept: Found, path: string, tables: string[], deps: PublishDeps): Promise<Found> {
     const read = memoized(await readTableDrafts(path, tables, deps));
-    const isOther = ({ table }: CollectionDraft) => table === undefined || !tables.includes(table);
+    // Upper and lower case are the same in names of SQLite: what replaces a table may be written otherwise.
+    const named = new Set(tables.map((table) => table.toLowerCase()));
+    const isOther = ({ table }: CollectionDraft) => table === undefined || !named.has(table.toLowerCase());
     const collections = [...kept.collections.filter(isOther), ...read.collections];
     collections.sort((one, other) => compare(one.table ?? '', other.table ?? ''));
     const unplaced = [
       ...(kept.unplaced ?? []).filter(({ draft }) => isOther(draft)),
       ...(read.unplaced ?? []),
     ];
-    const problems = kept.quarantined.filter(({ layer }) => layer === undefined || !tables.includes(layer));
+    const problems = kept.quarantined.filter(
+      ({ layer }) => layer === undefined || !named.has(layer.toLowerCase()),
+    );
     return { ...kept, collections, unplaced, quarantined: [...problems, ...read.quarantined] };
   }
 }
