@@ -26,6 +26,7 @@ import type { AlertStream } from '../../services/alerts/alerts.js';
 import type { Attachments } from '../../services/attachments/service.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
 import { LayerFinder } from '../../services/catalog/copies/shown-layers.js';
+import type { FolderNames } from '../../services/catalog/folder-names.js';
 import type { SourceChange } from '../../services/catalog/inspections/readings.js';
 import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
@@ -105,6 +106,7 @@ export interface ManagementOptions {
   presentRights: PresentRights;
   rules: AccessRules;
   derivations: Derivations;
+  names: FolderNames;
   pools: Pools;
   storage: Storage;
   cache: CacheControl;
@@ -149,7 +151,7 @@ export interface Management {
 
 /** The management API with everything it acts on: jobs, imports, cache, configuration. */
 export function startManagement(options: ManagementOptions): Management {
-  const { config, state, cluster, keys, pools, catalog, log, derivations } = options;
+  const { config, state, cluster, keys, pools, catalog, log, derivations, names } = options;
   const jobs = new JobEngine(state.jobs, {
     concurrency: config.jobs.atOnce,
     places: sharePlaces(config.jobs.atOnce),
@@ -177,6 +179,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
+    names,
     storeOf: (id, first) => storeFileOf(catalog.current.byId(id), first),
     mayReplace(id, principal) {
       const replaced = catalog.current.byId(id);
@@ -213,7 +216,7 @@ export function startManagement(options: ManagementOptions): Management {
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
   const processes = new Processes({
     ...{ pools, jobs, imports, visible, dataDir: options.dataDir },
-    ...{ storage: options.storage, reload: publish, derivations },
+    ...{ storage: options.storage, reload: publish, derivations, names },
     approval: config.processes.approval,
     propose: (draft) => proposals.propose(draft),
     spoolBytes: config.processes.spool,
@@ -243,7 +246,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     storage: options.storage,
     catalog: () => catalog.current,
-    ...{ visible, derivations },
+    ...{ visible, derivations, names },
     cacheReach: tiles.reach,
     warm: async (request) => warmTile({ tiles, pools }, request),
     drop: async (layerId) =>
@@ -254,6 +257,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     storage: options.storage,
     collections: () => catalog.current.collections,
+    names,
     reload: publish,
   });
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
@@ -273,7 +277,7 @@ export function startManagement(options: ManagementOptions): Management {
     urlOf: objectUrl(process.env),
     storeOf: connections.storeFinder,
     folders: () => catalog.sources,
-    ...{ shownLayers, derivations },
+    ...{ shownLayers, derivations, names },
   });
   const coverageImports = new CoverageImports({
     pools,

@@ -129,7 +129,7 @@ function zoomOf(name: string, raw: string | undefined, usual: number): number {
 async function importTiles(x: PackageExchange, deps: AdminDeps): Promise<Static<typeof Imported>> {
   const { ending, dryRun, ...input } = requestOf(x.params);
   const { tilePackages, tilesets, imports } = deps;
-  tilesets.refuseTaken(input.name);
+  await tilesets.refuseTakenAnywhere(input.name);
   requireReplaceable([input.name], x.principal, deps);
   const rules = { directory: imports.uploads, ending, maxBytes: EXCHANGE_LIMITS.tilePackageBytes };
   const { path } = await receiveBody(x.upload, rules);

@@ -193,7 +193,7 @@ async function viewOf(
     targetTileCacheId: name,
     warnings: [],
   };
-  const problem = problemOf(body, set, levels) ?? takenProblem(deps, name);
+  const problem = problemOf(body, set, levels) ?? (await takenProblem(deps, name));
   if (problem) return { ...view, ...problem, classification: 'skipped', targetTileCacheId: null };
   if (dryRun) return view;
   requireReplaceable([name], x.principal, deps);
@@ -248,9 +248,9 @@ function problemOf(body: WmtsBody, set: RemoteTileSet, levels: readonly RemoteLe
   return undefined;
 }
 
-function takenProblem({ tilesets }: AdminDeps, name: string): Problem | undefined {
+async function takenProblem({ tilesets }: AdminDeps, name: string): Promise<Problem | undefined> {
   try {
-    tilesets.refuseTaken(name);
+    await tilesets.refuseTakenAnywhere(name);
     return undefined;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

@@ -6,6 +6,8 @@ import type { Collection } from '../../../core/catalog/collection.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { makeFolder } from '../../../core/files/own-folder.js';
 import { ARCHIVE_MEDIA_TYPES } from '../../../core/tiles/archives.js';
+import type { FolderNames } from '../../catalog/folder-names.js';
+import type { JobContext } from '../../jobs/kinds.js';
 import type { Storage } from '../../storage/storage.js';
 import { publishedArchives } from '../../tiles/jobs/service.js';
 
@@ -14,6 +16,8 @@ export interface TilesetsDeps {
   storage: Pick<Storage, 'isShared' | 'take' | 'locate'>;
   /** What is published. */
   collections(): readonly Collection[];
+  /** Names of collections in the data folders of several servers; absent if there is one. */
+  names?: Pick<FolderNames, 'refuse' | 'during'>;
   /** Publishes what lies in the folder of published archives. */
   reload(reason: string): Promise<void>;
 }
@@ -37,6 +41,12 @@ export class Tilesets {
       );
   }
 
+  /** As `refuseTaken`, also for a tileset in the data folder of another server. */
+  async refuseTakenAnywhere(name: string): Promise<void> {
+    this.refuseTaken(name);
+    if (!this.deps.storage.isShared) await this.deps.names?.refuse(name);
+  }
+
   /** The collection that an import has made; undefined while it is not shown here. */
   collectionOf(name: string): Collection | undefined {
     return this.deps.collections().find((one) => this.#isImported(one, name));
@@ -51,12 +61,23 @@ export class Tilesets {
   }
 
   /**
-   * Publishes an archive that a job has completed, in the place of the one of its name. May be called again: a file that is
+   * Publishes an archive that a job has completed, under a name that no other data folder has, in the place of the one of its name. May be called again: a file that is
    * not there any more was moved by a run before.
    */
-  async publish(path: string, name: string, signal: AbortSignal): Promise<void> {
-    const { storage, dataDir, reload } = this.deps;
-    const file = fileOf(name);
+  async publish(
+    path: string,
+    name: string,
+    { id, signal }: Pick<JobContext, 'id' | 'signal'>,
+  ): Promise<void> {
+    const { storage, reload, names } = this.deps;
+    const move = () => this.#move(path, fileOf(name), signal);
+    if (storage.isShared || !names) await move();
+    else await names.during(name, id, move);
+    await reload(`${fileOf(name)} was published`);
+  }
+
+  async #move(path: string, file: string, signal: AbortSignal): Promise<void> {
+    const { storage, dataDir } = this.deps;
     if (existsSync(path)) {
       if (storage.isShared)
         await storage.take(path, `published/${file}`, { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
@@ -66,7 +87,6 @@ export class Tilesets {
         await rename(path, join(folder, file));
       }
     }
-    await reload(`${file} was published`);
   }
 }
 

@@ -10,6 +10,7 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import { ARCHIVE_MEDIA_TYPES } from '../../../core/tiles/archives.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import { type Derivations, requireCompleteAccess } from '../../access/rules/derivations.js';
+import type { FolderNames } from '../../catalog/folder-names.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind, PartContext } from '../../jobs/kinds.js';
 import { createCollectionId } from '../../kit/slug.js';
@@ -44,6 +45,8 @@ export interface TileJobsDeps {
   warm(request: TileRequest): Promise<Tile>;
   /** Drops the cached tiles of a collection, or all; returns how many. */
   drop(layerId: number | undefined): Promise<number>;
+  /** Names of collections in the data folders of several servers; absent if there is one. */
+  names?: Pick<FolderNames, 'refuse' | 'during' | 'release'>;
   /** Publishes what lies in the folder of published archives. */
   reload(reason: string): Promise<void>;
 }
@@ -123,7 +126,7 @@ export class TileJobs {
         throw new ApiError('invalid-request', 'An archive is published as pmtiles or mbtiles.');
       if (input.operation === 'publish' && input.container !== 'pmtiles' && this.#deps.storage.isShared)
         throw new ApiError('invalid-request', 'An archive in an object store is published as pmtiles.');
-      if (input.operation === 'publish') this.#requireOwnName(input);
+      if (input.operation === 'publish') await this.#requireOwnName(input);
     }
     const resources = input.collections.map((id) => `collection:${id}`);
     const { job } = await this.#deps.jobs.submit(kindOf(input), input, { resources, ...options });
@@ -381,7 +384,7 @@ export class TileJobs {
     const { input, id } = context;
     const name = publishedName(input);
     const target = join(this.#published, name);
-    await context.step('publish', `Publishing ${name}`, async () => {
+    const publish = async () => {
       await makeFolder(this.#published);
       await this.#nameSources(input);
       const path = this.#pathOf(input, id);
@@ -390,7 +393,11 @@ export class TileJobs {
       for (const container of CONTAINERS)
         if (container !== input.container)
           await rm(join(this.#published, publishedName({ ...input, container })), { force: true });
-    });
+    };
+    const { names } = this.#deps;
+    await context.step('publish', `Publishing ${name}`, () =>
+      names ? names.during(publishedId(input), id, publish) : publish(),
+    );
     state.archive!.path = target;
     await context.checkpoint(state);
   }
@@ -419,7 +426,10 @@ export class TileJobs {
     }
     if (removed.size === 0) return;
     await reload(`${[...removed].join(', ')} was removed`);
-    for (const id of removed) await derivations.record(id, [], 'system');
+    for (const id of removed) {
+      await derivations.record(id, [], 'system');
+      await this.#deps.names?.release(id);
+    }
   }
 
   /** The archive is a copy of its collections, before it is published. */
@@ -432,7 +442,7 @@ export class TileJobs {
   }
 
   /** Throws `conflict` for a name that a collection has which is not this archive. */
-  #requireOwnName(input: TileJobInput): void {
+  async #requireOwnName(input: TileJobInput): Promise<void> {
     const id = publishedId(input);
     const before = this.catalog.byId(id);
     if (before && parse(before.file).name !== parse(publishedName(input)).name)
@@ -440,6 +450,7 @@ export class TileJobs {
         'conflict',
         `There is a collection '${id}', so that the archive cannot have this name.`,
       );
+    if (!this.#deps.storage.isShared) await this.#deps.names?.refuse(id);
   }
 
   async #cleanup(input: TileJobInput, id: string): Promise<void> {
