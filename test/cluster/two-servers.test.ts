@@ -285,6 +285,8 @@ describeStates('two servers of one state', (temporary, database, empty) => {
     await b.take('rivers', 'job');
     await a.release('roads');
     await b.take('roads', 'job');
+    await a.keepAll(['roads', 'fields', 'rivers']);
+    expect([await b.isElsewhere('fields'), await a.isElsewhere('rivers')]).toEqual([true, true]);
     const contested = await times(20, async (i) => {
       const one = folder(i, `f${i}`);
       return one.take('lakes', 'job').then(

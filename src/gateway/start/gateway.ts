@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import type { Note } from '../../core/cluster/notes.js';
+import { isBelow } from '../../core/files/folders.js';
 import type { Operation } from '../../core/http/operation.js';
 import type { FirstKey } from '../../services/access/keys/api-keys.js';
 import { permits } from '../../services/access/permissions.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
 import { type DataSettings, dataSettings } from '../../services/catalog/publish/settings.js';
+import { OWN_FOLDERS } from '../../services/catalog/snapshots.js';
 import { certificateFiles, certificateProblem, watchCertificate } from '../../services/kit/certificate.js';
 import { configuredBasemap } from '../../services/maps/basemap.js';
 import { exception } from '../../services/telemetry/log.js';
@@ -124,7 +127,7 @@ function manage(
 
 /** The first catalog; sources that do not answer are asked again. */
 async function publish(
-  { requestReload }: Foundation,
+  { dataDir, names, requestReload }: Foundation,
   { catalog, databases, display, imagery, layers, rules, styles }: Data,
   settings: DataSettings,
 ): Promise<void> {
@@ -133,6 +136,9 @@ async function publish(
   await styles.load();
   await display.load();
   catalog.commit(await catalog.prepare(settings));
+  const ownFolders = OWN_FOLDERS.map((folder) => join(dataDir, folder));
+  const isOwn = (file: string) => ownFolders.some((folder) => isBelow(file, folder));
+  await names.keepAll(catalog.current.collections.flatMap(({ id, file }) => (isOwn(file) ? [id] : [])));
   display.watch();
   databases.watch(
     (source) => requestReload(`${source} answers`, [{ source }]),

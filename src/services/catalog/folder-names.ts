@@ -50,6 +50,14 @@ export class FolderNames {
     await this.#tryTake(id, null);
   }
 
+  /** As `keep`, for all collections of the folder: the state may have been in a file before, which has no other servers. */
+  async keepAll(ids: readonly string[]): Promise<void> {
+    const { documents, folder } = this.deps;
+    if (folder === undefined || ids.length === 0) return;
+    const known = new Set((await documents.list<Holder>(FOLDER_NAME)).map(({ id }) => id));
+    for (const id of ids) if (!known.has(id)) await this.keep(id);
+  }
+
   async #tryTake(id: string, token: string | null): Promise<boolean> {
     const { documents, folder } = this.deps;
     if (folder === undefined) return true;
