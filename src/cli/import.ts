@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { COMMAND_LINE } from '../services/access/identity/submitter.js';
+import { FolderNames } from '../services/catalog/folder-names.js';
 import { ARCHIVE, GRIDDED, getFileStem, RASTER, reasonNotRead } from '../services/catalog/publish/formats.js';
 import { isStac } from '../services/catalog/publish/stac.js';
 import { tableName } from '../services/catalog/table-name.js';
@@ -36,8 +37,9 @@ export async function runFileImport(file: string, options: ImportOptions): Promi
   const dataDir = resolve(config.data.directory);
   if (await isStac(path)) return importStac(path, options, dataDir);
   const state = await openConfiguredState(config);
+  const folder = config.state.url === '' ? undefined : folderName(dataDir);
   const jobs = new JobEngine(state.jobs, {
-    folder: config.state.url === '' ? undefined : folderName(dataDir),
+    folder,
     owner: COMMAND_LINE,
     onError: (error: unknown) => process.stderr.write(`${String(error)}\n`),
   });
@@ -50,6 +52,7 @@ export async function runFileImport(file: string, options: ImportOptions): Promi
         dataDir,
         publish: async () => void notifyServer(dataDir),
         isPublished: (id) => slugs.has(id),
+        names: new FolderNames({ documents: state.documents, folder }),
       });
       jobs.start();
       const table = tableName(options.name ?? getFileStem(path));

@@ -1,8 +1,17 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { VectorCollection } from '../../src/core/catalog/collection.js';
+import type { CatalogSnapshot, VectorCollection } from '../../src/core/catalog/collection.js';
 import type { CollectionChange } from '../../src/core/edits/edits.js';
 import { TaskFailure } from '../../src/core/errors/failure.js';
 import type { Pools } from '../../src/core/tasks/tasks.js';
@@ -10,6 +19,7 @@ import Database from '../../src/native/sqlite.js';
 import { Catalog } from '../../src/services/catalog/catalog.js';
 import { Databases } from '../../src/services/catalog/databases.js';
 import type { SourceChange } from '../../src/services/catalog/inspections/readings.js';
+import type { DataSettings } from '../../src/services/catalog/publish/settings.js';
 import { StacImagery } from '../../src/services/rasters/stac-imagery/searches.js';
 import { inspectGeoPackage } from '../../src/workers/providers/geopackage/schema/inspect.js';
 import { geoPackageStore } from '../edits/support.js';
@@ -32,6 +42,10 @@ const failing = new Map<string, 'source-unreadable' | 'queue-full' | 'storage-fu
 /** Inspections wait for it with what they have found. */
 let held: Promise<void> | undefined;
 
+/** The same for inspections of many files, and which of these began. */
+let heldMany: Promise<void> | undefined;
+let reading: string[] = [];
+
 const FILES = ['a', 'b', 'c'];
 const pathOf = (name: string) => join(folder, `${name}.gpkg`);
 const own = () => join(root, 'data/stores/default.gpkg');
@@ -46,7 +60,11 @@ const pools = {
     if (name === 'vector.otherTables') return { tiles: [], plain: [], problems: [] };
     if (name !== 'vector.inspect') throw new TaskFailure('invalid-input', name);
     // Many files hold what one of them holds.
-    if (path.includes('/many/')) return (inspected ??= inspectGeoPackage(pathOf('a'), named));
+    if (path.includes('/many/')) {
+      reading.push(path);
+      await heldMany;
+      return (inspected ??= inspectGeoPackage(pathOf('a'), named));
+    }
     asked.push(named.tables ? `${path}#${named.tables.join()}` : path);
     const found = inspectGeoPackage(path, named);
     await held;
@@ -293,6 +311,19 @@ describe('a change of a table in a file of the server', () => {
     expect(collection('result').version).not.toBe(version);
   });
 
+  it('is one of the same table if its name is written in other letters', async () => {
+    addTable(own(), 'Result');
+    await catalog.refresh([{ source: own(), table: 'Result' }]);
+    const { version } = collection('result');
+    dropTable(own(), 'Result');
+    addTable(own(), 'result');
+    await catalog.refresh([{ source: own(), table: 'RESULT' }]);
+    expect(ids().filter((id) => id.includes('result'))).toEqual(['result']);
+    expect(collection('result').source).toMatchObject({ table: 'result' });
+    expect(collection('result').version).not.toBe(version);
+    await expectAsReadAnew();
+  });
+
   it('reads all of the file while nothing of it was read', async () => {
     rmSync(own());
     await readAll();
@@ -309,41 +340,127 @@ describe('many files that appear at once', () => {
   const published = () => catalog.current.collections.filter(({ file }) => file.includes('/many/'));
   const filesShown = () => new Set(published().map(({ file }) => file)).size;
 
-  it('are published five hundred at a time, with what changes beside them', async () => {
+  it('are published 64 at a time, with what changes beside them', async () => {
+    const count = 150;
     mkdirSync(join(folder, 'many'));
-    for (let i = 0; i < FILES_AT_ONCE; i += 1) writeFileSync(manyPath(i), `a file ${i}`);
+    for (let i = 0; i < count; i += 1) writeFileSync(manyPath(i), `a file ${i}`);
     failing.set(manyPath(3), 'queue-full');
     let sources = 0;
-    const named = [{ source: manyPath(FILES_AT_ONCE - 1) }, { source: manyPath(0) }];
-    const first = await catalog.prepare(undefined, named, () => {
+    const named = [{ source: manyPath(count - 1) }, { source: manyPath(0) }];
+    const first = await catalog.prepare({ sources: [folder] }, named, () => {
       sources += 1;
     });
-    catalog.commit(first);
-    expect(filesShown()).toBe(499);
-    expect(sources).toBeGreaterThanOrEqual(500);
+    expect(catalog.commit(first)).toBe(true);
+    expect(filesShown()).toBe(63);
+    expect(sources).toBeGreaterThanOrEqual(64);
     const postponed = catalog.postponedOf(first);
-    expect(postponed).toEqual(Array.from({ length: 600 }, (_, i) => manyPath(500 + i)));
+    expect(postponed).toEqual(Array.from({ length: 86 }, (_, i) => manyPath(64 + i)));
     // Another change does not wait for all of them.
     write(pathOf('c'), INSERT);
     const { version } = catalog.current.collections.find(({ file }) => file === pathOf('c'))!;
     const second = await catalog.prepare(
-      undefined,
+      { sources: [folder] },
       [pathOf('c'), ...postponed].map((source) => ({ source })),
     );
     catalog.commit(second);
-    expect(filesShown()).toBe(999);
+    expect(filesShown()).toBe(127);
     expect(catalog.current.collections.find(({ file }) => file === pathOf('c'))!.version).not.toBe(version);
     // A file that cannot be read yet is not new again.
     const last = await catalog.prepare(
-      undefined,
+      { sources: [folder] },
       catalog.postponedOf(second).map((source) => ({ source })),
     );
     catalog.commit(last);
     expect(catalog.postponedOf(last)).toEqual([]);
-    expect(filesShown()).toBe(FILES_AT_ONCE - 1);
+    expect(filesShown()).toBe(count - 1);
     failing.clear();
     await catalog.refresh([{ source: manyPath(3) }]);
-    expect(filesShown()).toBe(FILES_AT_ONCE);
+    expect(filesShown()).toBe(count);
+  });
+
+  describe('while they are read', () => {
+    let release: () => void;
+    let late: Promise<CatalogSnapshot>;
+
+    beforeEach(async () => {
+      copyFileSync(store.file, own());
+      await readAll();
+      mkdirSync(join(folder, 'many'));
+      for (let i = 0; i < 8; i += 1) writeFileSync(manyPath(i), `a file ${i}`);
+      renameSync(pathOf('b'), join(folder, 'many/b.gpkg'));
+      heldMany = new Promise((resolve) => {
+        release = resolve;
+      });
+      reading = [];
+      late = catalog.prepare(
+        { sources: [folder] },
+        [manyPath(0), pathOf('b')].map((source) => ({ source })),
+      );
+      await vi.waitFor(() => expect(reading).toHaveLength(4));
+    });
+    afterEach(() => {
+      heldMany = undefined;
+      release();
+    });
+
+    it('do not delay a table of the server, which opens none of them', async () => {
+      const shown = ids();
+      addTable(own(), 'result');
+      expect(await inspectedFor([{ source: own(), table: 'result' }])).toEqual([`${own()}#result`]);
+      expect(reading).toHaveLength(4);
+      // The file that was moved is shown at its former place until the reading ends.
+      expect(ids()).toEqual([...shown, 'result'].sort());
+      heldMany = undefined;
+      release();
+      expect(catalog.commit(await late)).toBe(true);
+      expect(ids()).toContain('result');
+      expect(filesShown()).toBe(9);
+      await expectAsReadAnew();
+    });
+
+    it('are shown with a change that was shown after the last of them was read', async () => {
+      heldMany = undefined;
+      release();
+      const snapshot = await late;
+      addTable(own(), 'result');
+      await catalog.refresh([{ source: own(), table: 'result' }]);
+      expect(filesShown()).toBe(0);
+      // It has no table `result`.
+      expect(catalog.commit(snapshot)).toBe(false);
+      expect(ids()).toContain('result');
+      await catalog.refresh([]);
+      expect(filesShown()).toBe(9);
+      await expectAsReadAnew();
+    });
+
+    it('are not lost when a table of the same file is read beside them', async () => {
+      heldMany = undefined;
+      release();
+      catalog.commit(await late);
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      addTable(own(), 'foreign');
+      asked = [];
+      const whole = catalog.prepare({ sources: [folder] }, [{ source: own() }]);
+      await vi.waitFor(() => expect(asked).toEqual([own()]));
+      held = undefined;
+      addTable(own(), 'result');
+      expect(await inspectedFor([{ source: own(), table: 'result' }])).toEqual([own()]);
+      release();
+      catalog.commit(await whole);
+      expect(ids()).toEqual(expect.arrayContaining(['foreign', 'result']));
+      await expectAsReadAnew();
+    });
+  });
+
+  it('are read with other settings, which later changes keep', async () => {
+    const tiles = { [ids()[0]!]: { minZoom: 3 } } as unknown as DataSettings['tiles'];
+    const snapshot = await catalog.prepare({ sources: [folder], tiles }, []);
+    await catalog.refresh([]);
+    expect(catalog.commit(snapshot)).toBe(false);
+    await catalog.refresh([]);
+    expect(catalog.current.collections.some((one) => one.tiles)).toBe(true);
   });
 
   it('are all there after one refresh, and after a reload of everything', async () => {
@@ -406,8 +523,7 @@ describe('what is read again', () => {
     await catalog.refresh([{ source: pathOf('a') }]);
     const { version } = catalog.current.collections.find(({ file }) => file === pathOf('a'))!;
     release();
-    expect(catalog.commit(await late)).toBe(false);
-    await catalog.refresh([]);
+    catalog.commit(await late);
     expect(catalog.current.collections.find(({ file }) => file === pathOf('a'))!.version).toBe(version);
   });
 });

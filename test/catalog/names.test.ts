@@ -38,6 +38,15 @@ describe('a collection keeps its id, by which rules name it', () => {
     expect(await idsOf([draft('parcels', 'a.gpkg')], kept)).toEqual(['a-parcels']);
   });
 
+  it('when the data folder of another server has its name: it gets the id that it has there', async () => {
+    const kept = { ...names(), listElsewhere: async () => new Set(['parcels', 'c-parcels']) };
+    const ids = await idsOf([draft('parcels', 'a.gpkg'), draft('parcels', 'c.gpkg'), draft('roads')], kept);
+    expect(ids).toEqual(['a-parcels', 'c-parcels-2', 'roads']);
+    // What has an id keeps it.
+    const both = { ...kept, listElsewhere: async () => new Set(['a-parcels']) };
+    expect(await idsOf([draft('parcels', 'a.gpkg')], both)).toEqual(['a-parcels']);
+  });
+
   it('also one that was never alone', async () => {
     const kept = names();
     const both = [draft('parcels', 'a.gpkg'), draft('parcels', 'b.gpkg')];

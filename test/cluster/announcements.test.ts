@@ -145,6 +145,35 @@ describeStates('announcements', (temporary) => {
     expect(told).toEqual(['all', [6]]);
   });
 
+  it('are not taken over while a topic reads all again, also if none of those that are kept is of it', async () => {
+    const few = new AnnouncementStore(await rawDb(), 2);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let begun = false;
+    const { announcements } = await follower({
+      style() {},
+      catalog() {
+        begun = true;
+        return held;
+      },
+    });
+    for (const topic of ['catalog', 'style', 'style', 'style'] as const) await few.add(topic, 1);
+    let isReached = false;
+    const reached = announcements.reached(4).then(() => {
+      isReached = true;
+    });
+    await vi.waitFor(() => expect(begun).toBe(true));
+    await few.add('style', 2);
+    announcements.look();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([isReached, announcements.applied]).toEqual([false, 0]);
+    release();
+    await reached;
+    await announcements.reached(5);
+  });
+
   const rawDb = async () =>
     (t.state.styles as unknown as { db: ConstructorParameters<typeof AnnouncementStore>[0] }).db;
 });

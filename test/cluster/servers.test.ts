@@ -173,6 +173,48 @@ describe('two servers of one state in PostgreSQL', () => {
     }
   });
 
+  it('give the name of an import once, wherever it is sent', async () => {
+    const importAt = async (server: TestServer, name: string, features: number, overwrite = false) => {
+      const file = {
+        type: 'FeatureCollection',
+        features: Array.from({ length: features }, (_, n) => ({
+          ...{ type: 'Feature', properties: { n } },
+          geometry: { type: 'Point', coordinates: [n, 1] },
+        })),
+      };
+      const form = new FormData();
+      form.set('TableName', name);
+      if (overwrite) form.set('OverwriteExisting', 'true');
+      form.set('file', new Blob([JSON.stringify(file)]), 'points.geojson');
+      const response = await fetch(`${server.url}/api/v1/admin/import/upload`, {
+        method: 'POST',
+        headers: { 'x-api-key': server.adminKey, connection: 'close' },
+        body: form,
+      });
+      return { status: response.status, text: await response.text() };
+    };
+    const countAt = async (server: TestServer, name: string) => {
+      const response = await fetch(`${server.url}/ogc/features/collections/${name}/items?f=json`);
+      return response.status === 200 ? (await response.json()).numberMatched : response.status;
+    };
+    expect((await importAt(one, 'Points', 2)).status).toBe(200);
+    const refused = await importAt(other, 'Points', 3);
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("'points'")]);
+    expect(refused.text).toContain('another server');
+    expect((await importAt(other, 'points', 3, true)).status).toBe(409);
+    expect([await countAt(one, 'points'), await countAt(other, 'points')]).toEqual([2, 404]);
+    expect((await importAt(one, 'points', 4, true)).status).toBe(200);
+    expect(await countAt(one, 'points')).toBe(4);
+    for (let round = 0; round < repetitions(import.meta.url, 10, 2); round++) {
+      const name = `contested_${round}`;
+      const answers = await Promise.all([importAt(one, name, 2), importAt(other, name, 3)]);
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.toSorted(), JSON.stringify(answers)).toEqual([200, 409]);
+      const counts = [await countAt(one, name), await countAt(other, name)];
+      expect(counts).toEqual(statuses[0] === 200 ? [2, 404] : [404, 3]);
+    }
+  });
+
   it('drop what is cached at the other', async () => {
     const tile = `/ogc/tiles/collections/${layerId}/tiles/WebMercatorQuad/1/0/0?f=mvt`;
     const count = async () =>

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { FolderNames } from '../../src/services/catalog/folder-names.js';
 import { AuditScope, inAuditScope } from '../../src/stores/audit/audit-scope.js';
 import { JobRuns } from '../../src/stores/jobs/job-runs.js';
 import type { State } from '../../src/stores/state/state.js';
@@ -260,6 +261,40 @@ describeStates('two servers of one state', (temporary, database, empty) => {
     const rest = { about: {}, parts: [], acquired: null };
     const rasters = await times(6, (i) => server(i).rasters.add({ ...raster, ...rest }));
     expect(rasters.filter((one) => one !== undefined)).toHaveLength(1);
+  });
+
+  it('give a name to one data folder, until it is given back', async () => {
+    const folder = (i: number, name: string | undefined) =>
+      new FolderNames({ documents: server(i).documents, folder: name });
+    const [a, b, alone] = [folder(0, 'a'), folder(1, 'b'), folder(1, undefined)];
+    await a.take('roads', 'job');
+    await folder(1, 'a').take('roads', 'another job');
+    await expect(b.take('roads', 'job')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(b.refuse('roads')).rejects.toMatchObject({ code: 'conflict' });
+    await b.keep('roads');
+    await b.release('roads');
+    expect([await a.isElsewhere('roads'), await b.isElsewhere('roads')]).toEqual([false, true]);
+    expect([...(await b.listElsewhere())]).toEqual(['roads']);
+    expect([...(await a.listElsewhere())]).toEqual([]);
+    await alone.take('roads', 'job');
+    const fail = () => Promise.reject(new Error('no disk'));
+    // The name was there before the job that failed.
+    await expect(a.during('roads', 'later', fail)).rejects.toThrow('no disk');
+    expect(await b.isElsewhere('roads')).toBe(true);
+    await expect(a.during('rivers', 'later', fail)).rejects.toThrow('no disk');
+    await b.take('rivers', 'job');
+    await a.release('roads');
+    await b.take('roads', 'job');
+    await a.keepAll(['roads', 'fields', 'rivers']);
+    expect([await b.isElsewhere('fields'), await a.isElsewhere('rivers')]).toEqual([true, true]);
+    const contested = await times(20, async (i) => {
+      const one = folder(i, `f${i}`);
+      return one.take('lakes', 'job').then(
+        () => true,
+        () => false,
+      );
+    });
+    expect(contested.filter(Boolean)).toHaveLength(1);
   });
 
   it('keep an audit chain of any text, and refuse no other row for it', async () => {

@@ -170,7 +170,7 @@ export const STANDARDS: readonly Standard[] = [
   },
   {
     uri: 'https://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/',
-    tests: ['surfaces/maps.test.ts'],
+    tests: ['maps/maps.test.ts'],
     classes: {
       core: 'map-op map-response conformance-success',
       'collection-map': 'desc-crs desc-links map-operation',
@@ -188,7 +188,7 @@ export const STANDARDS: readonly Standard[] = [
   },
   {
     uri: 'https://www.opengis.net/spec/ogcapi-coverages-1/1.0/conf/',
-    tests: ['surfaces/coverages.test.ts'],
+    tests: ['rasters/coverages.test.ts'],
     classes: {
       core: 'get-coverage collection-description coverage-fields-schema response-headers conformance-success',
       'subsetting-spatial':
@@ -202,7 +202,7 @@ export const STANDARDS: readonly Standard[] = [
   {
     // Names of the drafts.
     uri: `${OGC}/ogcapi-coverages-1/1.0/conf/`,
-    tests: ['surfaces/coverages.test.ts'],
+    tests: ['rasters/coverages.test.ts'],
     classes: {
       core: 'get-coverage',
       'geodata-coverage': 'links',

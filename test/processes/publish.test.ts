@@ -55,7 +55,12 @@ const contentOf = (name: string) => readFileSync(join(folder, 'published', `${na
 it('a job has the name before its file, and its result stays', async () => {
   const { context, checkpoints } = jobOf();
   const stop = new Error('killed');
-  const kill = { publishes: () => true, stat: async () => undefined, take: () => Promise.reject(stop) };
+  const kill = {
+    folder,
+    publishes: () => true,
+    stat: async () => undefined,
+    take: () => Promise.reject(stop),
+  };
   await expect(run(context, 'relief', { storage: kill })).rejects.toBe(stop);
   expect(checkpoints).toEqual(['published/relief.tif']);
   await run(jobOf(checkpoints[0]).context, 'relief');

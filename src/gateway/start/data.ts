@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DEFAULT_ACCESS } from '../../core/access/access.js';
 import { hasFeatures } from '../../core/catalog/abilities.js';
+import { isBelow } from '../../core/files/folders.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import { SecretKeys } from '../../services/access/keys/secret-keys.js';
 import { StateCipher } from '../../services/access/keys/state-cipher.js';
@@ -20,11 +21,12 @@ import {
   sweepAttachments,
   sweepCollection,
 } from '../../services/attachments/sweep.js';
-import { Catalog, OWN_FOLDERS } from '../../services/catalog/catalog.js';
+import { Catalog } from '../../services/catalog/catalog.js';
 import { SecondNames } from '../../services/catalog/copies/second-names.js';
 import { DataVersions } from '../../services/catalog/data-versions.js';
 import { Databases } from '../../services/catalog/databases.js';
 import { ExtentRefresh } from '../../services/catalog/extents.js';
+import type { FolderNames } from '../../services/catalog/folder-names.js';
 import { nameInspectingCode } from '../../services/catalog/inspections/inspecting-code.js';
 import { INSPECTIONS_FOLDER, InspectionFiles } from '../../services/catalog/inspections/inspection-files.js';
 import { Inspections } from '../../services/catalog/inspections/inspections.js';
@@ -33,12 +35,14 @@ import { Layers } from '../../services/catalog/layers/layers.js';
 import { MARKER_FILE, MarkerFile } from '../../services/catalog/marker-file.js';
 import { LayerDisplay } from '../../services/catalog/publish/layer-display.js';
 import { PublishedLayers } from '../../services/catalog/publish/layers.js';
+import { parseHolder } from '../../services/catalog/publish/names.js';
 import { readRemote } from '../../services/catalog/publish/remote.js';
 import { SourceIdentities } from '../../services/catalog/publish/source-identities.js';
 import { SourceLayers } from '../../services/catalog/publish/source-layers.js';
 import { findConnectionId } from '../../services/catalog/rasters/connection-rasters.js';
 import { registeredIn } from '../../services/catalog/rasters/registered-rasters.js';
 import { findRelatedNotes } from '../../services/catalog/related-layers.js';
+import { OWN_FOLDERS } from '../../services/catalog/snapshots.js';
 import { SourceRecoveries } from '../../services/catalog/source-recoveries.js';
 import { TableActivity } from '../../services/catalog/table-activity.js';
 import { VisibleCatalog } from '../../services/catalog/visible-catalog.js';
@@ -108,7 +112,8 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const imagery = new StacImagery(pools);
   const ledger = new FileLedger(dataDir, 0);
   const sealing = new StateCipher(config.security.stateKey);
-  const identities = new SourceIdentities(OWN_FOLDERS.map((folder) => join(dataDir, folder)));
+  const ownFolders = OWN_FOLDERS.map((folder) => join(dataDir, folder));
+  const identities = new SourceIdentities(ownFolders);
   const marker = new MarkerFile({
     published: {
       all: () => catalog.published.collections,
@@ -133,7 +138,10 @@ export async function startData(foundation: Foundation): Promise<Data> {
     databases,
     dataDir,
     storage,
-    ...namesFollowedBy(state.collections, marker),
+    ...namesFollowedBy(state.collections, marker, {
+      names: foundation.names,
+      isOwn: (holder) => ownFolders.some((folder) => isBelow(parseHolder(holder).file, folder)),
+    }),
     async recordCopies(collections) {
       await identities.learn(collections);
       await secondNames.record(collections);
@@ -301,12 +309,19 @@ function changesIn(subjects: 'all' | readonly unknown[]): readonly SourceChange[
 }
 
 /** Names of collections; the marker learns where they come from before they are published. */
-function namesFollowedBy(collections: Foundation['state']['collections'], marker: MarkerFile) {
+function namesFollowedBy(
+  collections: Foundation['state']['collections'],
+  marker: MarkerFile,
+  { names, isOwn }: { names: FolderNames; isOwn: (holder: string) => boolean },
+) {
   return {
     async layerIdOf(id: string, holder?: string) {
       if (holder !== undefined) marker.learnSource(id, holder);
-      return collections.idOf(id, holder);
+      const layerId = await collections.idOf(id, holder);
+      if (holder !== undefined && isOwn(holder)) await names.keep(id);
+      return layerId;
     },
+    listElsewhere: () => names.listElsewhere(),
     async findNames(holders?: readonly string[]) {
       const names = await collections.findNames(holders);
       for (const [holder, { id }] of names) marker.learnSource(id, holder);
@@ -340,7 +355,7 @@ const PING_MS = 10_000;
 
 /** What is published over the management API. */
 function publishing(
-  { config, dataDir, state, pools, cluster, log }: Foundation,
+  { config, dataDir, state, pools, cluster, log, names }: Foundation,
   {
     catalog,
     databases,
@@ -383,6 +398,7 @@ function publishing(
     pools,
     settle,
     derivations,
+    names,
     sources: sourceLayers,
     forget: (id) => attachments.forgetAll(id),
     catalog: () => catalog.current,

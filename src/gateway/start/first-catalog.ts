@@ -1,13 +1,16 @@
+import { join } from 'node:path';
+import { isBelow } from '../../core/files/folders.js';
 import type { DataSettings } from '../../services/catalog/publish/settings.js';
+import { OWN_FOLDERS } from '../../services/catalog/snapshots.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
 
 /** A source in texts: options of its URL can be secrets. */
-const nameOf = (source: string): string => source.replace(/\?.*$/, '');
+const formatSource = (source: string): string => source.replace(/\?.*$/, '');
 
 /** Publishes the first catalog and follows its sources: those that do not answer are asked again. */
 export async function publishFirst(
-  { requestReload }: Foundation,
+  { dataDir, names, requestReload }: Foundation,
   { catalog, databases, display, imagery, layers, rules, styles }: Data,
   settings: DataSettings,
 ): Promise<void> {
@@ -16,15 +19,18 @@ export async function publishFirst(
   await styles.load();
   await display.load();
   catalog.commit(await catalog.prepare(settings));
+  const ownFolders = OWN_FOLDERS.map((folder) => join(dataDir, folder));
+  const isOwn = (file: string) => ownFolders.some((folder) => isBelow(file, folder));
+  await names.keepAll(catalog.current.collections.flatMap(({ id, file }) => (isOwn(file) ? [id] : [])));
   display.watch();
   databases.watch(
     (source) => requestReload(`${source} answers`, [{ source }]),
     () => void display.look(),
   );
-  imagery.watch((source) => requestReload(`${nameOf(source)} has other scenes`, [{ source }]));
+  imagery.watch((source) => requestReload(`${formatSource(source)} has other scenes`, [{ source }]));
   catalog.retry((sources) => {
-    const names = sources.map(nameOf).join(', ');
+    const named = sources.map(formatSource).join(', ');
     const changes = sources.map((source) => ({ source }));
-    requestReload(`${names} ${sources.length === 1 ? 'is' : 'are'} tried again`, changes);
+    requestReload(`${named} ${sources.length === 1 ? 'is' : 'are'} tried again`, changes);
   });
 }

@@ -5,6 +5,7 @@ import { serverMark } from '../../core/exchange/ingest.js';
 import { version } from '../../core/kit/version.js';
 import type { Pools } from '../../core/tasks/tasks.js';
 import { AlertStream } from '../../services/alerts/alerts.js';
+import { FolderNames } from '../../services/catalog/folder-names.js';
 import type { SourceChange } from '../../services/catalog/inspections/readings.js';
 import { readIdentity } from '../../services/catalog/marker-file.js';
 import { Cluster } from '../../services/cluster/cluster.js';
@@ -17,7 +18,7 @@ import { exception, type Log } from '../../services/telemetry/log.js';
 import { watchPools } from '../../services/telemetry/metrics.js';
 import { errorRecovery } from '../../services/telemetry/process-metrics.js';
 import { instanceName } from '../../stores/database/instance.js';
-import { STATE_FILE } from '../../stores/database/private-files.js';
+import { folderName, STATE_FILE } from '../../stores/database/private-files.js';
 import { openConfiguredState, type State } from '../../stores/state/state.js';
 import { createPools } from '../../workers/pools/pools.js';
 
@@ -51,6 +52,8 @@ export interface Foundation extends GatewayOptions {
   /** Names this server in requests to other servers, and so in those to itself. */
   readonly serverMark: string;
   readonly storage: Storage;
+  /** Names of collections in the data folders of the servers of the state. */
+  readonly names: FolderNames;
   readonly peers: Peers;
   readonly alerts: AlertStream;
 }
@@ -90,6 +93,10 @@ export async function layFoundation(
     pools,
     serverMark: mark,
     storage: openStorage(config, pools),
+    names: new FolderNames({
+      documents: state.documents,
+      folder: config.state.url === '' ? undefined : folderName(dataDir),
+    }),
     peers,
     alerts: new AlertStream(peers, (alert) => tell({ alert })),
   };

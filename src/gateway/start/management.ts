@@ -21,6 +21,7 @@ import type { Attachments } from '../../services/attachments/service.js';
 import { repeatSweeps } from '../../services/attachments/sweep.js';
 import type { Catalog } from '../../services/catalog/catalog.js';
 import { LayerFinder } from '../../services/catalog/copies/shown-layers.js';
+import type { FolderNames } from '../../services/catalog/folder-names.js';
 import type { SourceChange } from '../../services/catalog/inspections/readings.js';
 import type { Layers } from '../../services/catalog/layers/layers.js';
 import type { PublishedLayers } from '../../services/catalog/publish/layers.js';
@@ -55,7 +56,7 @@ import { Uploads } from '../../services/exchange/uploads.js';
 import type { Geocoding } from '../../services/geocoding/service.js';
 import { waitForJob } from '../../services/jobs/bounded-wait.js';
 import { createJobEngine } from '../../services/jobs/configured-engine.js';
-import { executeApproved } from '../../services/processes/approved.js';
+import { executeApproved } from '../../services/processes/approved-execution.js';
 import { Callbacks } from '../../services/processes/callbacks.js';
 import { Proposals } from '../../services/processes/proposals.js';
 import { Processes } from '../../services/processes/service.js';
@@ -101,6 +102,7 @@ export interface ManagementOptions {
   presentRights: PresentRights;
   rules: AccessRules;
   derivations: Derivations;
+  names: FolderNames;
   pools: Pools;
   storage: Storage;
   cache: CacheControl;
@@ -145,7 +147,7 @@ export interface Management {
 
 /** The management API with everything it acts on: jobs, imports, cache, configuration. */
 export function startManagement(options: ManagementOptions): Management {
-  const { config, state, cluster, keys, pools, catalog, log, derivations } = options;
+  const { config, state, cluster, keys, pools, catalog, log, derivations, names } = options;
   const jobs = createJobEngine(state.jobs, config.jobs, {
     folder: config.state.url === '' ? undefined : folderName(options.dataDir),
     requireCaller: (caller) => options.presentRights.requireCaller(caller),
@@ -171,6 +173,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     publish: ({ id, store }) => publish(`${id} was imported`, [{ source: store, table: id }]),
     isPublished: (id) => catalog.current.byId(id) !== undefined,
+    names,
     storeOf: (id, first) => findStoreFile(catalog.current.byId(id), first),
     mayReplace(id, principal) {
       const replaced = catalog.current.byId(id);
@@ -210,6 +213,7 @@ export function startManagement(options: ManagementOptions): Management {
     storage: options.storage,
     reload: publish,
     derivations,
+    names,
     approval: config.processes.approval,
     propose: (draft) => proposals.propose(draft),
     spoolBytes: config.processes.spool,
@@ -235,6 +239,7 @@ export function startManagement(options: ManagementOptions): Management {
     catalog: () => catalog.current,
     visible,
     derivations,
+    names,
     cacheReach: tiles.reach,
     warm: async (request) => warmTile({ tiles, pools }, request),
     drop: async (layerId) =>
@@ -245,6 +250,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     storage: options.storage,
     collections: () => catalog.current.collections,
+    names,
     reload: publish,
   });
   const tilePackages = new TilePackages({ pools, jobs, tilesets });
@@ -270,6 +276,7 @@ export function startManagement(options: ManagementOptions): Management {
     folders: () => catalog.sources,
     shownLayers,
     derivations,
+    names,
   });
   const coverageImports = new CoverageImports({
     pools,

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { hasFeatures, isDrawable } from '../../core/catalog/abilities.js';
 import { type CatalogChange, compareSnapshots } from '../../core/catalog/catalog-change.js';
 import {
@@ -14,37 +12,24 @@ import { around, globeExtent, mergeBoxesOnGlobe, uncrossed } from '../../core/ge
 import type { Activity } from '../../core/sources/activity.js';
 import type { VectorSource } from '../../core/sources/vector-source.js';
 import type { LayerStyle } from '../../core/styles/model.js';
-import type { Storage } from '../storage/storage.js';
 import { Inspections } from './inspections/inspections.js';
-import { type SourceChange, SourceReader, SourceReadings } from './inspections/readings.js';
+import type { SourceChange } from './inspections/readings.js';
 import { type CatalogLayers, NO_LAYERS, withLayers } from './publish/catalog-layers.js';
 import { FileVersions } from './publish/file-versions.js';
-import { publishCatalog } from './publish/index.js';
-import { GivenNames } from './publish/names.js';
 import type { DataSettings } from './publish/settings.js';
-import type { PublishDeps } from './publish/source.js';
+import { type SnapshotDeps, Snapshots } from './snapshots.js';
 import { SourceWatcher } from './source-watcher.js';
-
-/** Folders of the data folder that are published: stores, and archives that jobs made. */
-export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
-
-/** What keys of published archives in a bucket begin with. */
 
 /** How often a source is asked for again whose host did not answer. */
 const RETRY_MS = 15_000;
 /** Edits remembered per collection: those that can be under way while the catalog is read again. */
 const KEPT_EDITS = 4096;
 
-export interface CatalogDeps
-  extends Omit<PublishDeps, 'versionOf' | 'statedCrs' | 'taken' | 'given' | 'inspections'> {
+export interface CatalogDeps extends Omit<SnapshotDeps, 'files' | 'generation' | 'inspections' | 'taken'> {
   /** Absent: no inspection is kept for the next process. */
   inspections?: Inspections;
   /** See `FileWrites.content`; undefined where it is not known. */
   contentOf?(path: string): string | undefined;
-  /** Told of all collections before they are published. */
-  recordCopies?(collections: readonly Collection[]): Promise<void>;
-  /** Where jobs publish archives; absent where the data folder has them all. */
-  storage?: Pick<Storage, 'listPublished'>;
 }
 
 /** What is told of changes of the catalog. */
@@ -56,16 +41,6 @@ export interface CatalogFollower {
 }
 
 type StyledCollection = VectorCollection | RasterCollection;
-
-interface DataScan {
-  readonly settings: DataSettings;
-  /** Counts readings in the order in which they began. */
-  readonly begun: number;
-  /** Contents of the files that were read, by path. */
-  readonly contents: Map<string, string>;
-  /** New files that are left to a further reading. */
-  readonly postponed: readonly string[];
-}
 
 /** The published collections of this process. Readers take `current`; a reload swaps it in one assignment. */
 export class Catalog {
@@ -93,22 +68,23 @@ export class Catalog {
   readonly #inspections: Inspections;
   readonly #followers: CatalogFollower[] = [];
   #replacedAt = new Date();
-  /** What snapshots were read with, and in which order that began. */
-  readonly #readings = new WeakMap<CatalogSnapshot, DataScan>();
   #isPrivate: (collection: Collection) => boolean = () => false;
   #settled: (collection: Collection) => Collection = (collection) => collection;
-  readonly #sourceReadings = new SourceReadings();
-  readonly #names = new GivenNames();
-  /** Keys of published objects when they were last listed. */
-  #objects: string[] | undefined;
-  #begun = 0;
-  /** The newest reading that was shown. */
-  #shown = 0;
+  readonly #snapshots: Snapshots;
+  /** Nothing was shown yet. */
+  #isEmpty = true;
 
   constructor(deps: CatalogDeps) {
     this.#deps = deps;
     this.#inspections = deps.inspections ?? new Inspections(deps.pools);
     this.#files = new FileVersions(deps.contentOf);
+    this.#snapshots = new Snapshots({
+      ...deps,
+      inspections: this.#inspections,
+      files: this.#files,
+      taken: () => this.#layers.ids,
+      generation: () => this.#current.generation + 1,
+    });
   }
 
   get current(): CatalogSnapshot {
@@ -127,7 +103,7 @@ export class Catalog {
 
   /** Folders, files and databases that are published, since the last reload. */
   get sources(): readonly string[] {
-    return this.#readings.get(this.#published)?.settings.sources ?? [];
+    return this.#snapshots.aboutOf(this.#published)?.settings.sources ?? [];
   }
 
   /** Tells these of changes from now on, in this order. */
@@ -140,100 +116,63 @@ export class Catalog {
    * changed are read. Without settings, those of what is published now. Calls `onProgress` after each source that was read.
    */
   async prepare(
-    settings = this.#readings.get(this.#published)?.settings,
+    settings?: DataSettings,
     changes?: readonly SourceChange[],
     onProgress?: () => void,
   ): Promise<CatalogSnapshot> {
-    if (!settings) throw new Error('nothing was published before');
-    this.#begun += 1;
-    const contents = new Map(changes && this.#readings.get(this.#published)?.contents);
-    const reader = new SourceReader(this.#sourceReadings, this.#begun, changes, onProgress);
-    const reading: DataScan = { settings, begun: this.#begun, contents, postponed: reader.postponed };
-    const { sources, ...rest } = settings;
-    const own = OWN_FOLDERS.map((folder) => join(this.#deps.dataDir, folder));
-    const snapshot = await publishCatalog(
-      {
-        sources,
-        own: [...own.filter((path) => existsSync(path)), ...(await this.#publishedObjects())],
-      },
-      reader,
-      {
-        ...this.#deps,
-        inspections: this.#inspections,
-        taken: this.#layers.ids,
-        given: this.#names,
-        statedCrs: rest.crs ?? {},
-        versionOf: (path) => {
-          const version = this.#files.of(path);
-          reading.contents.set(path, this.#files.contentAt(path)!);
-          return version;
-        },
-      },
-      this.#current.generation + 1,
-      rest,
-    );
-    await this.#deps.recordCopies?.(snapshot.collections);
-    this.#readings.set(snapshot, reading);
-    return snapshot;
-  }
-
-  /** Archives that jobs published and that lie in no folder. */
-  async #publishedObjects(): Promise<string[]> {
-    this.#objects = await this.#deps.storage?.listPublished().catch((error: unknown) => {
-      // While the object store is away, what was there stays published; a server that starts needs it.
-      if (this.#objects) return this.#objects;
-      throw error;
-    });
-    return this.#objects ?? [];
+    const assemble = await this.#snapshots.read({ settings, changes, ...(onProgress && { onProgress }) });
+    return this.#snapshots.inTurn(assemble);
   }
 
   /** New files that a reading left to a further one, which is to be asked for once the snapshot is shown. */
   postponedOf(snapshot: CatalogSnapshot): readonly string[] {
-    return this.#readings.get(snapshot)?.postponed ?? [];
-  }
-
-  /** Reads the sources that changed, all when none are named, and shows them. */
-  async refresh(changes?: readonly SourceChange[]): Promise<void> {
-    let snapshot: CatalogSnapshot;
-    do snapshot = await this.prepare(undefined, changes);
-    while (this.#begunOf(snapshot) < this.#shown);
-    this.commit(snapshot);
-    const postponed = this.postponedOf(snapshot);
-    if (postponed.length > 0) await this.refresh(postponed.map((source) => ({ source })));
-  }
-
-  #begunOf(snapshot: CatalogSnapshot): number {
-    return this.#readings.get(snapshot)?.begun ?? 0;
+    return this.#snapshots.aboutOf(snapshot)?.postponed ?? [];
   }
 
   /**
-   * Edits that were committed while the snapshot was being made are in it, or are added now. False when one was shown
-   * whose reading began later: that may have seen more, so the sources are to be read again.
+   * Reads the sources that changed, all when none are named, and shows them. Waits for no other reading: new files that others
+   * read are shown by these.
+   */
+  async refresh(changes?: readonly SourceChange[]): Promise<void> {
+    let postponed: readonly string[] | undefined;
+    while (!postponed) {
+      const assemble = await this.#snapshots.read({ changes, onlyShown: true });
+      postponed = await this.#snapshots.inTurn(async () => {
+        const snapshot = await assemble();
+        return this.commit(snapshot) ? this.postponedOf(snapshot) : undefined;
+      });
+    }
+    if (postponed.length > 0) await this.refresh(postponed.map((source) => ({ source })));
+  }
+
+  /**
+   * Shows a snapshot. Edits that were committed while it was being made are in it, or are added now. Returns false when
+   * another one was shown since it was made, which may have more: then this one is not shown, but its new files and settings
+   * are in the snapshots that are made from now on.
    */
   commit(snapshot: CatalogSnapshot): boolean {
-    const begun = this.#begunOf(snapshot);
-    const isNewest = begun >= this.#shown;
-    this.#shown = Math.max(this.#shown, begun);
+    if (!this.#snapshots.accept(snapshot)) return false;
+    this.#isEmpty = false;
     this.#read = snapshot;
     this.#show();
     this.#replacedAt = new Date();
     this.#watcher?.addSources();
-    return isNewest;
+    return true;
   }
 
   /** Shows other layers beside what was read of the sources, which is not read again. */
   layLayers(layers: CatalogLayers): void {
     this.#layers = layers;
     // At start they are shown with the sources, all at once.
-    if (this.#shown > 0) this.#show();
+    if (!this.#isEmpty) this.#show();
   }
 
   /** What is published as it was stays what it became by edits, styles and settings. */
   #show(): void {
     const former = this.#published;
-    const reading = this.#readings.get(this.#read);
-    this.#published = withLayers(this.#read, this.#layers, reading?.settings.tiles);
-    if (reading) this.#readings.set(this.#published, reading);
+    const { tiles } = this.#snapshots.aboutOf(this.#read)?.settings ?? {};
+    this.#published = withLayers(this.#read, this.#layers, tiles);
+    this.#snapshots.same(this.#read, this.#published);
     const before = this.#current;
     const collections = this.#published.collections.map((one) => {
       const shown = former.byId(one.id) === one ? before.byId(one.id) : undefined;
@@ -365,7 +304,7 @@ export class Catalog {
 
   /** The content of which a file is published. */
   #contentOf(file: string): string | undefined {
-    return this.#readings.get(this.#published)?.contents.get(file);
+    return this.#snapshots.aboutOf(this.#published)?.contents.get(file);
   }
 
   /** Edits that go on keep the watcher from its rest. */

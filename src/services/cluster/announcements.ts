@@ -20,6 +20,8 @@ interface Follower {
   running: boolean;
   /** What was missed is not known. */
   reset: boolean;
+  /** All is read again now, because of what was missed. */
+  isResetting: boolean;
 }
 
 interface Waiter {
@@ -64,7 +66,13 @@ export class Announcements {
       await former?.(subjects);
       await take(subjects);
     };
-    this.#followers.set(topic, { take: former ? inTurn : take, queue: [], running: false, reset: false });
+    this.#followers.set(topic, {
+      take: former ? inTurn : take,
+      queue: [],
+      running: false,
+      reset: false,
+      isResetting: false,
+    });
   }
 
   /** Looks for new announcements. */
@@ -121,12 +129,15 @@ export class Announcements {
       const { queue, reset } = follower;
       const count = queue.length;
       follower.reset = false;
+      follower.isResetting = reset;
       try {
         await follower.take(reset ? 'all' : queue.map(({ subject }) => subject));
+        follower.isResetting = false;
         follower.queue = follower.queue.slice(count);
         this.#advance();
       } catch (error) {
         follower.reset ||= reset;
+        follower.isResetting = false;
         this.#fail(error, queue.at(-1)?.version ?? this.#read);
         this.#retry(follower);
         break;
@@ -145,8 +156,9 @@ export class Announcements {
   }
 
   #advance(): void {
-    const open = [...this.#followers.values()].flatMap(({ queue, reset }) =>
-      queue[0] ? [queue[0].version - 1] : reset ? [this.#applied] : [],
+    // Nobody knows which of the missed versions are of the topic of a follower that reads all again.
+    const open = [...this.#followers.values()].flatMap(({ queue, reset, isResetting }) =>
+      reset || isResetting ? [this.#applied] : queue[0] ? [queue[0].version - 1] : [],
     );
     const applied = Math.min(this.#read, ...open);
     if (applied <= this.#applied) return;

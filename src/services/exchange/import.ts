@@ -14,6 +14,7 @@ import { isCsv } from '../../core/values/csv.js';
 import type { JobQuery, JobRow } from '../../stores/jobs/jobs.js';
 import { wholeRightError } from '../access/access.js';
 import type { CopySourceLayer } from '../access/rules/rules.js';
+import type { FolderNames } from '../catalog/folder-names.js';
 import { isGzipped, isZipped } from '../catalog/publish/formats.js';
 import { RESERVED_NAMES } from '../catalog/table-name.js';
 import { holdsBareGeometries, writeAsCsv } from '../edits/bare-geometries.js';
@@ -44,6 +45,8 @@ export interface ImportDeps {
   publish(collection: ImportedCollection): Promise<void>;
   /** Whether a collection of this id is there. */
   isPublished(id: string): boolean;
+  /** Names of collections in the data folders of several servers; absent if there is one. */
+  names?: Pick<FolderNames, 'refuse' | 'during' | 'release'>;
   /**
    * The file of a collection that is a table of a store; undefined for any other one. `first` is the first file of the
    * store. Absent: there are no such collections.
@@ -135,6 +138,11 @@ export class ImportService {
     this.#refuseTaken(input);
   }
 
+  async #refuseAll(input: Pick<ImportInput, 'table' | 'replace' | 'merge'>): Promise<void> {
+    this.refuse(input);
+    if (!input.merge) await this.#deps.names?.refuse(input.table.toLowerCase());
+  }
+
   /** Makes imports of a sort of remote source possible. */
   addRemote<S>(remote: RemoteKind<S>): void {
     const { kind, title } = remote;
@@ -159,7 +167,7 @@ export class ImportService {
     // It may have made the collection by now, whose name is not free for another one.
     const before = await this.#deps.jobs.before(kind, options);
     if (before) return before;
-    this.refuse(input);
+    await this.#refuseAll(input);
     const resources = [`collection:${input.table}`];
     const traced = withTrace(input, options);
     return (await this.#deps.jobs.submit(kind, traced, { resources, ...options })).job;
@@ -167,7 +175,7 @@ export class ImportService {
 
   /** Throws `conflict` when there is a collection of that name which it cannot replace. */
   async submit(input: ImportInput, options: SubmitOptions): Promise<JobRow> {
-    this.refuse(input);
+    await this.#refuseAll(input);
     const resources = [`collection:${input.table}`];
     const traced = withTrace(input, options);
     const { job } = await this.#deps.jobs.submit(chooseKind(input), traced, { resources, ...options });
@@ -199,8 +207,11 @@ export class ImportService {
       store: this.#store,
       maxTables: EXCHANGE_LIMITS.storeTables,
     };
-    const loaded = await this.#deps.pools.run('vector.load', task, { signal: context.signal });
-    if ('occupant' in loaded) throw takenError(id);
+    const loaded = await this.#naming(id, context.id, async () => {
+      const result = await this.#deps.pools.run('vector.load', task, { signal: context.signal });
+      if ('occupant' in result) throw takenError(id);
+      return result;
+    });
     await this.#deps.forget?.(id, context.id);
     await this.#deps.publish({ id, title, store: loaded.store, features });
   }
@@ -226,6 +237,7 @@ export class ImportService {
     await this.#deps.pools.run('vector.drop', { store, table: source.table }, {});
     await follow();
     await this.#deps.withdraw(collection);
+    await this.#deps.names?.release(id);
   }
 
   /** Removes what belongs to a collection whose table was dropped, and then what it was a copy of. */
@@ -258,6 +270,12 @@ export class ImportService {
     const job = await this.#deps.jobs.get(id);
     if (!KINDS.includes(job.kind)) throw new ApiError('not-found', `There is no import job '${id}'.`);
     return job;
+  }
+
+  /** Loads a table under a name that no other data folder has. */
+  #naming<T>(table: string, job: string, load: () => Promise<T>): Promise<T> {
+    const { names } = this.#deps;
+    return names ? names.during(table.toLowerCase(), job, load) : load();
   }
 
   get #merges(): Merges {
@@ -499,7 +517,7 @@ export class ImportService {
       token: id,
     };
     const onProgress = (part: number) => tell(context, TRANSLATED + part * (LOADED - TRANSLATED));
-    const work = async () => {
+    const loadTable = async () => {
       for (let replaced: LoadedTable | undefined; ; ) {
         const load = { ...task, ...(replaced ? { replaced } : {}) };
         const result = await this.#deps.pools.run('vector.load', load, { signal, onProgress });
@@ -508,6 +526,7 @@ export class ImportService {
         await this.#refuseOccupied(input, replaced);
       }
     };
+    const work = () => this.#naming(input.table, id, loadTable);
     if (isLoaded) return work();
     return context.step(LOAD_PHASE, `Loading ${saved.features} features into ${input.table}`, work);
   }

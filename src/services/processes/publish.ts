@@ -3,6 +3,7 @@ import { extname, join } from 'node:path';
 import { RESULT_TABLE } from '../../core/processes/feature-processes.js';
 import type { Derivations } from '../access/rules/derivations.js';
 import type { CopySourceLayer } from '../access/rules/rules.js';
+import type { FolderNames } from '../catalog/folder-names.js';
 import { writeThrough } from '../edits/write-through.js';
 import type { ImportService } from '../exchange/import.js';
 import type { JobContext } from '../jobs/kinds.js';
@@ -12,8 +13,10 @@ import { type Storage, taken } from '../storage/storage.js';
 
 export interface ResultPublishDeps {
   imports: ImportService;
-  storage: Pick<Storage, 'publishes' | 'stat' | 'take'>;
+  storage: Pick<Storage, 'folder' | 'publishes' | 'stat' | 'take'>;
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
+  /** Names of collections in the data folders of several servers; absent if there is one. */
+  names?: Pick<FolderNames, 'during'>;
   /** Shows what was published. */
   reload(reason: string): Promise<void>;
 }
@@ -56,7 +59,7 @@ async function publishFile(
   context: JobContext,
   { path, mediaType, collection, sources, by }: Publication,
   folder: string,
-  { imports, storage, reload, derivations }: ResultPublishDeps,
+  { imports, storage, reload, derivations, names }: ResultPublishDeps,
 ): Promise<void> {
   const ending = extname(path);
   const key = `published/${collection}${ending}`;
@@ -69,7 +72,9 @@ async function publishFile(
   const copy = join(folder, `publish${ending}`);
   await rm(copy, { force: true });
   await duplicate(path, copy);
-  await storage.take(copy, key, { mediaType, signal: context.signal, isNew: true });
+  const take = () => storage.take(copy, key, { mediaType, signal: context.signal, isNew: true });
+  if (storage.folder === undefined || !names) await take();
+  else await names.during(collection, context.id, take);
   await reload(`${collection} was published`);
 }
 

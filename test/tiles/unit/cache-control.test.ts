@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CatalogSnapshot, type Collection } from '../../../src/core/catalog/collection.js';
-import { evictTiles } from '../../../src/services/tiles/cache/control.js';
+import type { CacheScope } from '../../../src/core/cluster/notes.js';
+import { cacheControl, evictTiles } from '../../../src/services/tiles/cache/control.js';
 import { TileLevels } from '../../../src/services/tiles/cache/levels.js';
 import { TileCache } from '../../../src/services/tiles/cache/tile-cache.js';
 import { tileOf, wanted } from '../cache/support.js';
@@ -33,6 +34,22 @@ describe('an operator drops', () => {
     [{ kind: 'pattern', pattern: '*.*' }, 0],
   ] as const)('%j', async (scope, count) => {
     expect(await evictTiles(scope, await filled())).toBe(count);
+  });
+
+  test('a layer of the service that is named, and nothing of a layer of another one', async () => {
+    const announced: CacheScope[] = [];
+    const control = cacheControl(await filled(), async (scope) => void announced.push(scope));
+    const drop = (layerId: number, serviceId: string) =>
+      control.invalidate({ kind: 'layer', layerId, serviceId });
+    await expect(drop(1, 'default')).rejects.toMatchObject({
+      status: 404,
+      message: "The service 'default' has no layer 1.",
+    });
+    await expect(drop(2, 'Field work')).rejects.toMatchObject({ status: 404 });
+    await expect(drop(9, 'default')).rejects.toMatchObject({ status: 404 });
+    expect(announced).toEqual([]);
+    expect([await drop(1, 'Field work'), await drop(3, 'default')]).toEqual([2, 1]);
+    expect(announced).toHaveLength(2);
   });
 
   test('by no pattern that would take long', async () => {

@@ -136,7 +136,7 @@ function parseZoom(name: string, raw: string | undefined, usual: number): number
 async function importTiles(x: PackageExchange, deps: Deps): Promise<Static<typeof Imported>> {
   const { ending, dryRun, ...input } = parseRequest(x.params);
   const { tilePackages, tilesets, imports } = deps;
-  tilesets.refuseTaken(input.name);
+  await tilesets.refuseTakenAnywhere(input.name);
   requireReplaceable([input.name], x.principal, deps);
   const rules = { directory: imports.uploads, ending, maxBytes: EXCHANGE_LIMITS.tilePackageBytes };
   const { path } = await receiveBody(x.upload, rules);

@@ -202,7 +202,7 @@ async function buildView(
     targetTileCacheId: name,
     warnings: [],
   };
-  const problem = findProblem(body, set, levels) ?? takenProblem(deps, name);
+  const problem = findProblem(body, set, levels) ?? (await takenProblem(deps, name));
   if (problem) return { ...view, ...problem, classification: 'skipped', targetTileCacheId: null };
   if (dryRun) return view;
   requireReplaceable([name], x.principal, deps);
@@ -261,9 +261,9 @@ function findProblem(
   return undefined;
 }
 
-function takenProblem({ tilesets }: Deps, name: string): Problem | undefined {
+async function takenProblem({ tilesets }: Deps, name: string): Promise<Problem | undefined> {
   try {
-    tilesets.refuseTaken(name);
+    await tilesets.refuseTakenAnywhere(name);
     return undefined;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

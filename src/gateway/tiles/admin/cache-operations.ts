@@ -135,7 +135,7 @@ export const cacheAdminOperations = group(
     action('POST /operations/cache/invalidate', 'Invalidate Cache', {
       body: jsonBody(Invalidate),
       data: Invalidated,
-      errors: [400],
+      errors: [400, 404],
       async answer({ body }, { cache }) {
         const { scope, name } = parseScope(body);
         const dropped = await cache.invalidate(scope);

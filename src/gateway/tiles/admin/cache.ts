@@ -39,7 +39,7 @@ export const cache = group({ tag: 'Cache', scope: 'cache', envelope: 'wrapped' }
   action('POST /cache/invalidate', 'Invalidate cached responses by scope', {
     body: jsonBody(Invalidate),
     data: Invalidated,
-    errors: [400],
+    errors: [400, 404],
     async answer({ body }, deps) {
       const dropped = await deps.cache.invalidate(readScope(body));
       const message = `${dropped} cached responses were dropped.`;

@@ -3,13 +3,14 @@ import { dirname } from 'node:path';
 import { CatalogSnapshot, type Collection, type TileSettings } from '../../../core/catalog/collection.js';
 import { listUnusedStatedCrs } from '../../../core/geometry/stated-crs.js';
 import { isDatabase, withoutPassword } from '../../../core/sources/database-url.js';
-import { isPath, isRemote, isStacApi, TILE_INDEX } from '../../../core/sources/sources.js';
+import { isPath, isRemote, TILE_INDEX } from '../../../core/sources/sources.js';
 import { mapInLanes } from '../../../core/values/lanes.js';
 import { guessNote } from '../inspections/crs-notes.js';
 import { guessCrs } from '../inspections/guess-crs.js';
-import type { SourceReader } from '../inspections/readings.js';
+import type { SourceReader } from '../inspections/source-reader.js';
 import { withRegistered } from '../rasters/layers.js';
 import { readDatabase } from './database.js';
+import type { SourceFile } from './find.js';
 import { assignIds, withAwaited } from './names.js';
 import { readRemote } from './remote.js';
 import type { DataSettings } from './settings.js';
@@ -18,36 +19,87 @@ import type { CollectionDraft, Found, PublishDeps } from './source.js';
 /** Sources inspected at the same time. */
 const PARALLEL = 4;
 
-/**
- * Reads every database and remote archive, and every source below the given files and folders, and makes one catalog of
- * them. Never throws for a bad source.
- */
-export async function publishCatalog(
-  { sources, own }: { sources: readonly string[]; own: readonly string[] },
+/** Sources, and folders and objects of the server itself. */
+export interface SourceSelection {
+  readonly sources: readonly string[];
+  readonly own: readonly string[];
+}
+
+/** Reads every database and remote archive, and every source below the given files and folders. Never throws for a bad source. */
+export async function readSources(
+  { sources, own }: SourceSelection,
   reader: SourceReader,
   deps: PublishDeps,
-  generation: number,
-  { tiles = {}, matrixSets, tables }: Omit<DataSettings, 'sources' | 'crs'> = {},
-): Promise<CatalogSnapshot> {
+): Promise<void> {
   const files = await reader.findFiles(sources.filter(isPath), own.filter(isPath), deps.dataDir);
-  const databases = [...new Set(sources.filter(isDatabase))];
-  deps.databases.keep(databases, tables);
-  deps.imagery.keep(sources.filter(isStacApi));
   // First the tile indexes: the rasters that they name are no collections of their own.
   const indexes = files.filter(({ path }) => TILE_INDEX.test(path));
-  const mosaics = await inOrder(indexes.map((file) => () => reader.readFile(file, deps)));
-  const named = new Set(mosaics.flatMap((mosaic) => mosaic.members ?? []));
-  const alone = files.filter((file) => !indexes.includes(file) && !named.has(file.path));
-  const remote = [...new Set(sources.filter(isRemote))];
-  const objects = own.filter((url) => isRemote(url) && !remote.includes(url));
-  const others = await inOrder([
+  await inLanes(indexes.map((file) => () => reader.readFile(file, deps)));
+  const named = listMembers(indexes, reader);
+  const alone = files.filter(({ path }) => !TILE_INDEX.test(path) && !named.has(path));
+  await inLanes([
     ...alone.map((file) => () => reader.readFile(file, deps)),
-    ...remote.map((url) => () => reader.read(url, () => readRemote(url, deps))),
-    ...objects.map((url) => () => readRemote(url, deps)),
-    ...databases.map((url) => () => reader.read(withoutPassword(url), () => readDatabase(url, deps))),
+    ...listRemote(sources).map((url) => () => reader.read(url, () => readRemote(url, deps))),
+    ...listDatabases(sources).map(
+      (url) => () => reader.read(withoutPassword(url), () => readDatabase(url, deps)),
+    ),
   ]);
-  reader.end(deps);
-  const contents = await placed([...mosaics, ...others]);
+}
+
+/** What is known of all sources now, in the order in which collections are published. */
+function collectContents(
+  { sources, own }: SourceSelection,
+  reader: SourceReader,
+  objects: ReadonlyMap<string, Found>,
+): Found[] {
+  const files = reader.files;
+  const indexes = files.filter(({ path }) => TILE_INDEX.test(path));
+  const named = listMembers(indexes, reader);
+  const alone = files.filter(({ path }) => !TILE_INDEX.test(path) && !named.has(path));
+  const remote = listRemote(sources);
+  return [
+    ...[...indexes, ...alone].map(({ path }) => reader.find(path)),
+    ...remote.map((url) => reader.find(url)),
+    ...listObjects({ sources, own }).map((url) => objects.get(url)),
+    ...listDatabases(sources).map((url) => reader.find(withoutPassword(url))),
+  ].filter((found) => found !== undefined);
+}
+
+const listDatabases = (sources: readonly string[]) => [...new Set(sources.filter(isDatabase))];
+const listRemote = (sources: readonly string[]) => [...new Set(sources.filter(isRemote))];
+
+/** Objects of the server in a bucket. */
+function listObjects({ sources, own }: SourceSelection): string[] {
+  const remote = listRemote(sources);
+  return own.filter((url) => isRemote(url) && !remote.includes(url));
+}
+
+/** Files that these tile indexes name. */
+function listMembers(indexes: readonly SourceFile[], reader: SourceReader): ReadonlySet<string> {
+  return new Set(indexes.flatMap(({ path }) => reader.find(path)?.members ?? []));
+}
+
+/** Reads the objects of the server in a bucket. */
+export async function readObjects(
+  published: SourceSelection,
+  deps: PublishDeps,
+): Promise<ReadonlyMap<string, Found>> {
+  const urls = listObjects(published);
+  const read = async (url: string): Promise<[string, Found]> => [url, await readRemote(url, deps)];
+  return new Map(await mapInLanes(urls, PARALLEL, read));
+}
+
+/** Makes one catalog of what is known of all sources now. */
+export async function publishCatalog(
+  published: SourceSelection,
+  reader: SourceReader,
+  objects: ReadonlyMap<string, Found>,
+  deps: PublishDeps,
+  generation: number,
+  { tiles = {}, matrixSets }: Omit<DataSettings, 'sources' | 'crs'> = {},
+): Promise<CatalogSnapshot> {
+  const { files } = reader;
+  const contents = await placed(collectContents(published, reader, objects));
   const unread = await withAwaited(
     contents.flatMap((one) => one.quarantined),
     deps,
@@ -111,7 +163,7 @@ function applySettings(collection: Collection, tiles: TileSettings): Collection 
   return { ...collection, tiles, version: `${hash}-${version}`, origin: `${hash}-${origin}` };
 }
 
-/** Runs a few readers at a time; answers in their order. */
-function inOrder(readers: readonly (() => Promise<Found>)[]): Promise<Found[]> {
-  return mapInLanes(readers, PARALLEL, (read) => read());
+/** Runs a few readers at a time. */
+async function inLanes(readers: readonly (() => Promise<void>)[]): Promise<void> {
+  await mapInLanes(readers, PARALLEL, (read) => read());
 }

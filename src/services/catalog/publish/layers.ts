@@ -20,6 +20,7 @@ import {
 import { type Connections, type Credential, PUBLISHED_LAYER } from '../../connections/connections.js';
 import { slug } from '../../kit/slug.js';
 import { findSameTable, type PlacedTable } from '../copies/same-tables.js';
+import type { FolderNames } from '../folder-names.js';
 import type { SourceLayers } from './source-layers.js';
 
 /** A table that operators publish, as it is kept. */
@@ -53,6 +54,8 @@ export interface PublishedLayersDeps {
   /** What the configuration publishes beside these. */
   readonly sources: Pick<SourceLayers, 'list'>;
   readonly pools: Pools;
+  /** Names of collections in the data folders of several servers; absent if there is one. */
+  readonly names?: Pick<FolderNames, 'isElsewhere'>;
   catalog(): CatalogSnapshot;
   /** Says which collections a layer shows the same table as. */
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
@@ -143,7 +146,8 @@ export class PublishedLayers {
 
   async #isTaken(id: string): Promise<boolean> {
     if (this.deps.catalog().byId(id)) return true;
-    return (await this.#documents.get(PUBLISHED_LAYER, id)) !== undefined;
+    if (await this.#documents.get(PUBLISHED_LAYER, id)) return true;
+    return (await this.deps.names?.isElsewhere(id)) ?? false;
   }
 
   /**

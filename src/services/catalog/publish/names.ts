@@ -11,6 +11,8 @@ export interface CollectionNames {
   holders(): Promise<ReadonlyMap<string, string>>;
   /** Ids of these sources, of all when absent. */
   findNames(holders?: readonly string[]): Promise<ReadonlyMap<string, KnownName>>;
+  /** Ids of collections in the data folders of other servers; absent if there are none. */
+  listElsewhere?(): Promise<ReadonlySet<string>>;
 }
 
 /** The id of a collection, and its number. */
@@ -48,7 +50,11 @@ export class GivenNames {
  */
 export async function assignIds(
   drafts: readonly CollectionDraft[],
-  { layerIdOf, findNames }: Pick<CollectionNames, 'layerIdOf' | 'findNames'>,
+  {
+    layerIdOf,
+    findNames,
+    listElsewhere = async () => new Set(),
+  }: Pick<CollectionNames, 'layerIdOf' | 'findNames' | 'listElsewhere'>,
   taken: ReadonlySet<string> = new Set(),
   awaited: Iterable<string> = [],
   given = new GivenNames(),
@@ -68,11 +74,12 @@ export async function assignIds(
     kept.set(draft, name);
   }
   let uses: ReadonlyMap<string, number> | undefined;
+  const elsewhere = drafts.every((draft) => kept.has(draft)) ? new Set<string>() : await listElsewhere();
   const collections: Collection[] = [];
   for (const draft of drafts) {
     let name = kept.get(draft);
     if (!name) {
-      const id = freeId(draft, (uses ??= countBy(drafts, (one) => given.slugOf(one))), names);
+      const id = freeId(draft, (uses ??= countBy(drafts, (one) => given.slugOf(one))), { names, elsewhere });
       names.add(id);
       // Only what changes is written.
       name = { id, layerId: await layerIdOf(id, holders.get(draft) ?? formatHolder(draft)) };
@@ -104,12 +111,14 @@ export async function withAwaited(
 function freeId(
   draft: CollectionDraft,
   uses: ReadonlyMap<string, number>,
-  names: ReadonlySet<string>,
+  { names, elsewhere }: { names: ReadonlySet<string>; elsewhere: ReadonlySet<string> },
 ): string {
   const plain = createCollectionId(draft.name);
-  const base = uses.get(plain)! > 1 ? createCollectionId(`${draft.group}-${draft.name}`) : plain;
+  // The server that has the other collection gives the same id to this one.
+  const base =
+    uses.get(plain)! > 1 || elsewhere.has(plain) ? createCollectionId(`${draft.group}-${draft.name}`) : plain;
   let id = base;
-  for (let n = 2; names.has(id); n++) id = `${base}-${n}`;
+  for (let n = 2; names.has(id) || elsewhere.has(id); n++) id = `${base}-${n}`;
   return id;
 }
 
@@ -119,7 +128,7 @@ function formatHolder({ name, group, make }: CollectionDraft): string {
 }
 
 /** The file or database of a holder, and the layer there. */
-function parseHolder(holder: string): { file: string; layer: string } {
+export function parseHolder(holder: string): { file: string; layer: string } {
   const [file, group, name] = JSON.parse(holder) as [string, string, string];
   return { file, layer: `${group}.${name}` };
 }

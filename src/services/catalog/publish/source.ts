@@ -26,6 +26,8 @@ export interface PublishDeps extends CollectionNames {
   registered(): Promise<LayerRasters>;
   /** Changes whenever a file does. Throws when there is none. */
   versionOf(path: string): string;
+  /** The content that a file had when its version was found. See `FileWrites.content`. */
+  contentAt(path: string): string | undefined;
   /** What operators state of the CRS of files. */
   statedCrs: StatedCrs;
   /** Told how much of a file is converted, from 0 to 1. */

@@ -16,6 +16,7 @@ import { mismatch } from '../../rasters/mosaic.js';
 import { absentObject, type FoundObject, type ObjectPlace } from '../../storage/places.js';
 import type { Storage } from '../../storage/storage.js';
 import type { LayerFinder } from '../copies/shown-layers.js';
+import type { FolderNames } from '../folder-names.js';
 import { findPlace } from '../publish/data-places.js';
 import { connectedRasters, type StoreOf } from './connection-rasters.js';
 import { importedPath, type LayerRasters } from './layers.js';
@@ -23,6 +24,8 @@ import { importedPath, type LayerRasters } from './layers.js';
 export interface RegisteredDeps {
   state: Pick<State, 'rasters' | 'collections'>;
   catalog(): CatalogSnapshot;
+  /** Names of collections in the data folders of several servers; absent if there is one. */
+  names?: Pick<FolderNames, 'refuse'>;
   dataDir: string;
   storage: Pick<Storage, 'remove'>;
   shownLayers: Pick<LayerFinder, 'at'>;
@@ -73,7 +76,7 @@ export class RegisteredRasters {
   }
 
   /**
-   * Throws `not-found` for a layer that is not there, unless it may be made, and `invalid-request` for one that cannot
+   * Throws `not-found` for a layer that is not there, unless it may be made, `conflict` for one of another server, and `invalid-request` for one that cannot
    * hold rasters.
    */
   async requireLayer(layerId: number, mayMake: boolean): Promise<void> {
@@ -87,6 +90,7 @@ export class RegisteredRasters {
     const slug = await this.deps.state.collections.slugOf(layerId);
     if (slug === undefined && (layerId < 1 || layerId > MAX_NEW_LAYER))
       throw new ApiError('invalid-request', `layerId of a new layer must be 1 to ${MAX_NEW_LAYER}.`);
+    if (slug !== undefined) await this.deps.names?.refuse(slug);
   }
 
   /** Throws `conflict` when the layer has a raster of that kind and place. */

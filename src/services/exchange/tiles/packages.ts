@@ -61,7 +61,7 @@ export class TilePackages {
 
   /** Throws `conflict` for the id of a collection that is no published archive of this server. */
   async submit(input: PackageInput, options: SubmitOptions): Promise<JobRow> {
-    this.deps.tilesets.refuseTaken(input.name);
+    await this.deps.tilesets.refuseTakenAnywhere(input.name);
     const resources = [`collection:${input.name}`];
     return (await this.deps.jobs.submit(KIND, input, { resources, ...options })).job;
   }
@@ -99,7 +99,7 @@ export class TilePackages {
     await context.checkpoint(DONE);
     context.progress(COPIED);
     await context.step('publish', `Publishing ${input.name}`, () =>
-      this.deps.tilesets.publish(path, input.name, signal),
+      this.deps.tilesets.publish(path, input.name, context),
     );
     const { format, storageFormat } = contents;
     const { imported, skipped, minZoom, maxZoom } = selection;

@@ -4,13 +4,17 @@ import { hasStoredTiles } from '../../../core/catalog/abilities.js';
 import type { Collection } from '../../../core/catalog/collection.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import { ARCHIVE_MEDIA_TYPES } from '../../../core/tiles/archives.js';
+import type { FolderNames } from '../../catalog/folder-names.js';
+import type { JobContext } from '../../jobs/kinds.js';
 import { PUBLISHED, type Storage } from '../../storage/storage.js';
 
 export interface TilesetsDeps {
   dataDir: string;
-  storage: Pick<Storage, 'take' | 'locate'>;
+  storage: Pick<Storage, 'folder' | 'take' | 'locate'>;
   /** What is published. */
   collections(): readonly Collection[];
+  /** Names of collections in the data folders of several servers; absent if there is one. */
+  names?: Pick<FolderNames, 'refuse' | 'during'>;
   /** Publishes what lies in the folder of published archives. */
   reload(reason: string): Promise<void>;
 }
@@ -34,6 +38,12 @@ export class Tilesets {
       );
   }
 
+  /** As `refuseTaken`, also for a tileset in the data folder of another server. */
+  async refuseTakenAnywhere(name: string): Promise<void> {
+    this.refuseTaken(name);
+    if (this.deps.storage.folder !== undefined) await this.deps.names?.refuse(name);
+  }
+
   /** The collection that an import has made; undefined while it is not shown here. */
   collectionOf(name: string): Collection | undefined {
     return this.deps.collections().find((one) => this.#isImported(one, name));
@@ -44,13 +54,21 @@ export class Tilesets {
   }
 
   /**
-   * Publishes an archive that a job has completed, in the place of the one of its name. May be called again: a file that is
+   * Publishes an archive that a job has completed, under a name that no other data folder has, in the place of the one of its name. May be called again: a file that is
    * not there any more was moved by a run before.
    */
-  async publish(path: string, name: string, signal: AbortSignal): Promise<void> {
-    const { storage, reload } = this.deps;
-    if (existsSync(path))
-      await storage.take(path, buildKey(name), { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
+  async publish(
+    path: string,
+    name: string,
+    { id, signal }: Pick<JobContext, 'id' | 'signal'>,
+  ): Promise<void> {
+    const { storage, reload, names } = this.deps;
+    const move = async () => {
+      if (existsSync(path))
+        await storage.take(path, buildKey(name), { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
+    };
+    if (storage.folder === undefined || !names) await move();
+    else await names.during(name, id, move);
     await reload(`${name}.pmtiles was published`);
   }
 }

@@ -65,7 +65,7 @@ export class WmtsImports {
 
   /** Throws `conflict` for the id of a collection that is no imported tileset. */
   async submit(input: WmtsInput, options: SubmitOptions): Promise<JobRow> {
-    this.deps.tilesets.refuseTaken(input.name);
+    await this.deps.tilesets.refuseTakenAnywhere(input.name);
     const resources = [`collection:${input.name}`];
     return (await this.deps.jobs.submit(KIND, input, { resources, ...options })).job;
   }
@@ -88,7 +88,7 @@ export class WmtsImports {
   }
 
   async #run(context: JobContext<WmtsInput>): Promise<WmtsOutcome> {
-    const { input, id, signal } = context;
+    const { input, id } = context;
     const path = this.#pathOf(id);
     let { outcome } = (context.saved ?? {}) as { outcome?: WmtsOutcome };
     if (!outcome) {
@@ -100,7 +100,7 @@ export class WmtsImports {
     }
     context.progress(COPIED);
     await context.step('publish', `Publishing ${input.name}`, () =>
-      this.deps.tilesets.publish(path, input.name, signal),
+      this.deps.tilesets.publish(path, input.name, context),
     );
     return outcome;
   }

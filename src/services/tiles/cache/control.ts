@@ -1,5 +1,6 @@
 import { SERVICE } from '../../../core/access/access.js';
 import type { CatalogSnapshot, Collection } from '../../../core/catalog/collection.js';
+import { layerFailure } from '../../../core/catalog/unread.js';
 import type { CacheScope } from '../../../core/cluster/notes.js';
 import { ApiError } from '../../../core/errors/errors.js';
 import type { CacheControl } from './cache-control.js';
@@ -36,12 +37,24 @@ export function cacheControl(
       });
     },
     async invalidate(scope) {
+      requireLayerInService(scope, catalog());
       const dropped = await evictTiles(scope, parts);
       await announce(scope);
       return dropped;
     },
   };
 }
+
+/** Throws `not-found` if the layer of a scope is not in the service that the scope names. */
+function requireLayerInService(scope: CacheScope, catalog: CatalogSnapshot): void {
+  if (scope.kind !== 'layer' || scope.serviceId === undefined) return;
+  const layer = catalog.byLayerId(scope.layerId);
+  if (!layer) throw layerFailure(catalog, scope.layerId);
+  if (!isInService(layer, scope.serviceId))
+    throw new ApiError('not-found', `The service '${scope.serviceId}' has no layer ${scope.layerId}.`);
+}
+
+const isInService = ({ service = SERVICE }: Collection, name: string) => service === name;
 
 /** Drops what a scope covers from every level; resolves with the number of tiles. Rejects with an `ApiError`. */
 export async function evictTiles(scope: CacheScope, parts: CacheParts): Promise<number> {
@@ -60,9 +73,8 @@ export async function evictTiles(scope: CacheScope, parts: CacheParts): Promise<
       return collection ? dropCollection(collection, parts) : 0;
     }
     case 'service': {
-      const isInService = ({ service = SERVICE }: Collection) => service === scope.serviceId;
       const counts = catalog()
-        .collections.filter(isInService)
+        .collections.filter((collection) => isInService(collection, scope.serviceId))
         .map((collection) => dropCollection(collection, parts));
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
     }

@@ -10,6 +10,7 @@ import type { Pools } from '../../../core/tasks/tasks.js';
 import { ARCHIVE_MEDIA_TYPES } from '../../../core/tiles/archives.js';
 import type { JobRow } from '../../../stores/jobs/jobs.js';
 import { type Derivations, requireCompleteAccess } from '../../access/rules/derivations.js';
+import type { FolderNames } from '../../catalog/folder-names.js';
 import type { JobEngine, SubmitOptions } from '../../jobs/engine.js';
 import type { JobContext, JobKind, PartContext } from '../../jobs/kinds.js';
 import { createCollectionId } from '../../kit/slug.js';
@@ -44,6 +45,8 @@ export interface TileJobsDeps {
   warm(request: TileRequest): Promise<Tile>;
   /** Drops the cached tiles of a collection, or all; returns how many. */
   drop(layerId: number | undefined): Promise<number>;
+  /** Names of collections in the data folders of several servers; absent if there is one. */
+  names?: Pick<FolderNames, 'refuse' | 'during' | 'release'>;
   /** Publishes what lies in the folder of published archives. */
   reload(reason: string): Promise<void>;
 }
@@ -114,7 +117,7 @@ export class TileJobs {
       if (isArchiving(input.operation)) checkContainer(input.container, work);
       if (input.operation === 'publish' && !this.#deps.storage.publishes(input.container))
         throw new ApiError('invalid-request', `An archive is not published as ${input.container} here.`);
-      if (input.operation === 'publish') this.#requireOwnName(input);
+      if (input.operation === 'publish') await this.#requireOwnName(input);
     }
     const resources = input.collections.map((id) => `collection:${id}`);
     const { job } = await this.#deps.jobs.submit(chooseKind(input), input, { resources, ...options });
@@ -358,12 +361,17 @@ export class TileJobs {
     const path = this.#pathOf(input, id);
     const key = isPublished ? PUBLISHED + publishedName(input) : `archives/${basename(path)}`;
     const title = isPublished ? `Publishing ${publishedName(input)}` : 'Storing the archive';
-    await context.step(isPublished ? 'publish' : 'store', title, async () => {
+    const take = async () => {
       // No file here any more: a run before this one has taken it over.
       if (existsSync(path))
         await storage.take(path, key, { mediaType: ARCHIVE_MEDIA_TYPES[input.container], signal });
       if (isPublished) await this.#removeOtherContainers(input);
-    });
+    };
+    const { names } = this.#deps;
+    const isNamed = isPublished && storage.folder !== undefined && names;
+    await context.step(isPublished ? 'publish' : 'store', title, () =>
+      isNamed ? names.during(publishedId(input), id, take) : take(),
+    );
     state.archive = { ...state.archive!, key, path: storage.locate(key) };
     await context.checkpoint(state);
   }
@@ -400,7 +408,10 @@ export class TileJobs {
     }
     if (removed.size === 0) return;
     await reload(`${[...removed].join(', ')} was removed`);
-    for (const id of removed) await derivations.record(id, [], 'system');
+    for (const id of removed) {
+      await derivations.record(id, [], 'system');
+      await this.#deps.names?.release(id);
+    }
   }
 
   /** The archive is a copy of its collections, before it is published. */
@@ -413,7 +424,7 @@ export class TileJobs {
   }
 
   /** Throws `conflict` for a name that a collection has which is not this archive. */
-  #requireOwnName(input: TileJobInput): void {
+  async #requireOwnName(input: TileJobInput): Promise<void> {
     const id = publishedId(input);
     const before = this.catalog.byId(id);
     if (before && parse(before.file).name !== parse(publishedName(input)).name)
@@ -421,6 +432,7 @@ export class TileJobs {
         'conflict',
         `There is a collection '${id}', so that the archive cannot have this name.`,
       );
+    if (this.#deps.storage.folder !== undefined) await this.#deps.names?.refuse(id);
   }
 
   async #cleanup(input: TileJobInput, id: string): Promise<void> {

@@ -54,12 +54,14 @@ export function inspectGeoPackage(
   named: Omit<InspectTask, 'kind' | 'path'> = {},
 ): VectorLayerInfo[] {
   const { crs = {}, assumeCrs, tables } = named;
+  // Upper and lower case are the same in names of SQLite.
+  const wanted = tables && new Set(tables.map((table) => table.toLowerCase()));
   const statedCrs = (table: string) => crs[table] ?? crs[''];
   return reading(path, (db) =>
     atOneMoment(db, path, (commits) => {
       const views = new ViewTime(db, VIEW_MS);
       return contents(db, views).flatMap((row) => {
-        if (tables && !tables.includes(row.table_name)) return [];
+        if (wanted && !wanted.has(row.table_name.toLowerCase())) return [];
         const read = views.read(row.table_name, () =>
           layer(db, path, row, statedCrs(row.table_name) ?? findCrs(row) ?? assumeCrs),
         );

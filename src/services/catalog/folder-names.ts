@@ -1,0 +1,109 @@
+import { ApiError } from '../../core/errors/errors.js';
+import type { DocumentStore } from '../../stores/state/documents.js';
+
+const FOLDER_NAME = 'folder-name';
+const BY = 'system';
+
+/** Who has a name: the data folder whose files hold the collection, and what took it. */
+interface Holder {
+  readonly folder: string;
+  /** Id of the job that took the name; null if the collection was there before. */
+  readonly token: string | null;
+}
+
+export interface FolderNamesDeps {
+  readonly documents: Pick<DocumentStore, 'get' | 'list' | 'together'>;
+  /** Names the data folder of this server; undefined if the state has no other servers. */
+  readonly folder: string | undefined;
+}
+
+/**
+ * Names of collections whose data is in the data folder of one server. Several servers may share the state, and their catalogs
+ * do not show what the folders of the others hold: here a name is given once.
+ */
+export class FolderNames {
+  constructor(private readonly deps: FolderNamesDeps) {}
+
+  /** Whether the folder of another server has a collection of this name. */
+  async isElsewhere(id: string): Promise<boolean> {
+    const { documents, folder } = this.deps;
+    if (folder === undefined) return false;
+    const held = await documents.get<Holder>(FOLDER_NAME, id);
+    return held !== undefined && held.body.folder !== folder;
+  }
+
+  /** Throws `conflict` if the folder of another server has a collection of this name. */
+  async refuse(id: string): Promise<void> {
+    if (await this.isElsewhere(id)) throw takenElsewhere(id);
+  }
+
+  /**
+   * Takes a name for a collection of this folder, before its data is there. Does nothing for a name that the folder has. Throws
+   * as `refuse` does.
+   */
+  async take(id: string, token: string | null): Promise<void> {
+    if (!(await this.#tryTake(id, token))) throw takenElsewhere(id);
+  }
+
+  /** As `take`, for a collection that is there. Leaves the name to another folder that has it. */
+  async keep(id: string): Promise<void> {
+    await this.#tryTake(id, null);
+  }
+
+  /** As `keep`, for all collections of the folder: the state may have been in a file before, which has no other servers. */
+  async keepAll(ids: readonly string[]): Promise<void> {
+    const { documents, folder } = this.deps;
+    if (folder === undefined || ids.length === 0) return;
+    const known = new Set((await documents.list<Holder>(FOLDER_NAME)).map(({ id }) => id));
+    for (const id of ids) if (!known.has(id)) await this.keep(id);
+  }
+
+  async #tryTake(id: string, token: string | null): Promise<boolean> {
+    const { documents, folder } = this.deps;
+    if (folder === undefined) return true;
+    const known = await documents.get<Holder>(FOLDER_NAME, id);
+    if (known) return known.body.folder === folder;
+    return documents.together([FOLDER_NAME, id], async (store) => {
+      const held = await store.get<Holder>(FOLDER_NAME, id);
+      if (!held) await store.put<Holder>(FOLDER_NAME, id, { folder, token }, BY);
+      return !held || held.body.folder === folder;
+    });
+  }
+
+  /** Gives a name of this folder back. With a token, only if this token took it. */
+  async release(id: string, token?: string): Promise<void> {
+    const { documents, folder } = this.deps;
+    if (folder === undefined) return;
+    await documents.together([FOLDER_NAME, id], async (store) => {
+      const held = await store.get<Holder>(FOLDER_NAME, id);
+      const isOurs = held?.body.folder === folder && (token === undefined || held.body.token === token);
+      if (isOurs) await store.remove(FOLDER_NAME, id);
+    });
+  }
+
+  /** Takes a name for a piece of work, and gives it back if that fails. */
+  async during<T>(id: string, token: string, work: () => Promise<T>): Promise<T> {
+    await this.take(id, token);
+    try {
+      return await work();
+    } catch (error) {
+      // A name that cannot be given back stays with the folder.
+      await this.release(id, token).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Names that the folders of other servers have. */
+  async listElsewhere(): Promise<ReadonlySet<string>> {
+    const { documents, folder } = this.deps;
+    if (folder === undefined) return new Set();
+    const held = await documents.list<Holder>(FOLDER_NAME);
+    return new Set(held.filter(({ body }) => body.folder !== folder).map(({ id }) => id));
+  }
+}
+
+const takenElsewhere = (id: string) =>
+  new ApiError(
+    'conflict',
+    `There is a collection '${id}' already: it is in the data folder of another server that shares the state.`,
+  );
