@@ -54,6 +54,13 @@ describe('a collection keeps its id, by which rules name it', () => {
     expect(await idsOf([both[1]!], kept)).toEqual(['b-parcels']);
   });
 
+  it('while it is served as it was, and its file cannot be read', async () => {
+    const kept = names();
+    const drafts = [draft('parcels', 'b.gpkg')];
+    await idsOf(drafts, kept);
+    expect((await assignIds(drafts, kept, new Set(), ['parcels'])).map(({ id }) => id)).toEqual(['parcels']);
+  });
+
   it('until its source is gone: then another one may have it', async () => {
     const kept = names();
     await idsOf([draft('parcels', 'a.gpkg')], kept);

@@ -54,7 +54,7 @@ beforeAll(async () => {
   writeFileSync(join(cat, 'readme.txt'), 'about the files');
   writeFileSync(join(cat, 'state', 'own.txt'), 'the state of the server');
   const assets = Object.fromEntries(
-    Object.entries(ASSETS).map(([key, path]) => [key, { href: `../../policies/${path}` }]),
+    Object.entries(ASSETS).map(([key, path]) => [key, { href: `./${path}` }]),
   );
   const write = (name: string, document: object) => writeFileSync(join(cat, name), JSON.stringify(document));
   const about = { stac_version: '1.0.0', description: 'Scenes' };

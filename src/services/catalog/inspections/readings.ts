@@ -133,9 +133,16 @@ export class SourceReadings {
     return this.#readers === 0;
   }
 
-  /** Forgets all other sources. */
-  keepOnly(sources: ReadonlySet<string>): void {
-    for (const source of this.#readings.keys()) if (!sources.has(source)) this.#readings.delete(source);
-    for (const source of this.#postponed) if (!sources.has(source)) this.#postponed.delete(source);
+  /**
+   * Forgets all other sources, except those that were read after `order`: a reader that started later found them. Returns
+   * what is kept.
+   */
+  keepOnly(sources: ReadonlySet<string>, order: number): ReadonlySet<string> {
+    const kept = new Set(sources);
+    for (const [source, reading] of this.#readings)
+      if (reading.order > order) kept.add(source);
+      else if (!sources.has(source)) this.#readings.delete(source);
+    for (const source of this.#postponed) if (!kept.has(source)) this.#postponed.delete(source);
+    return kept;
   }
 }

@@ -43,6 +43,7 @@ export class SourceReader {
   #ownKey = '';
   #own: readonly string[] = [];
   readonly #found = new Map<string, readonly SourceFile[]>();
+  readonly #begin: number;
 
   constructor(
     private readonly readings: SourceReadings,
@@ -50,6 +51,7 @@ export class SourceReader {
   ) {
     this.#changes = options.changes && mergeChanges(options.changes);
     readings.enter();
+    this.#begin = readings.nextOrder();
   }
 
   /**
@@ -182,8 +184,7 @@ export class SourceReader {
   end({ inspections }: Pick<PublishDeps, 'inspections'>, isRead = true): void {
     // What others read, or are about to show, is not among what was seen here.
     if (!this.readings.leave() || !isRead || this.#onlyShown) return;
-    this.readings.keepOnly(this.#seen);
-    inspections.end(this.#seen);
+    inspections.end(this.readings.keepOnly(this.#seen, this.#begin));
   }
 
   #keep(source: string, reading: SourceRead, deps?: PublishDeps): void {

@@ -64,8 +64,7 @@ export async function assignIds(
   );
   const searched = holders.size > MAX_SEARCHED ? undefined : [...holders.values()];
   const held = holders.size === 0 ? new Map<string, KnownName>() : await findNames(searched);
-  // Another source must not take the id of a collection that comes back: rules name it by this id.
-  const names = new Set([...taken, ...awaited]);
+  const names = new Set(taken);
   const kept = new Map<CollectionDraft, KnownName>();
   for (const draft of drafts) {
     const name = given.get(draft) ?? held.get(holders.get(draft)!);
@@ -73,6 +72,9 @@ export async function assignIds(
     names.add(name.id);
     kept.set(draft, name);
   }
+  // Another source must not take the id of a collection that comes back: rules name it by this id. The source itself keeps
+  // it, which may be served as it was while its file cannot be read.
+  for (const id of awaited) names.add(id);
   let uses: ReadonlyMap<string, number> | undefined;
   const elsewhere = drafts.every((draft) => kept.has(draft)) ? new Set<string>() : await listElsewhere();
   const collections: Collection[] = [];
