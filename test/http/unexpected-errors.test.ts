@@ -17,7 +17,7 @@ describe('what the log says of what was thrown', () => {
     const outer = new Error('the outer one', { cause: new Error('between', { cause: inner }) });
     const text = exceptionText(outer);
     expect(text).toMatch(
-      /^Error: the outer one\n +at .*unexpected\.test[\s\S]*caused by: Error: between\n[\s\S]*caused by: TypeError: the inner one\n +at /,
+      /^Error: the outer one\n +at .*unexpected-errors\.test[\s\S]*caused by: Error: between\n[\s\S]*caused by: TypeError: the inner one\n +at /,
     );
   });
 

@@ -193,12 +193,18 @@ describeStates('job engine', (temporary) => {
     const cleaned: string[] = [];
     jobs = new JobEngine(t.state.jobs, { concurrency: 1, pollMs: 30 });
     kind(forever, { cleanup: async (_input, id) => void cleaned.push(id) });
-    const [first, second] = [await submit(), await submit()];
-    await sleep(60);
-    expect((await jobs.cancel(second)).state).toBe('Cancelled');
-    expect(cleaned).toEqual([second]);
-    await jobs.cancel(first);
-    await jobs.finished(first);
+    const ids = [await submit(), await submit()];
+    const stateOf = async (id: string) => (await t.state.jobs.get(id))?.state;
+    // Of two jobs of one millisecond either may run first.
+    const running = await vi.waitFor(async () => {
+      for (const id of ids) if ((await stateOf(id)) === 'Running') return id;
+      throw new Error('neither runs yet');
+    });
+    const waiting = ids.find((id) => id !== running)!;
+    expect((await jobs.cancel(waiting)).state).toBe('Cancelled');
+    expect(cleaned).toEqual([waiting]);
+    await jobs.cancel(running);
+    await jobs.finished(running);
     await expect(jobs.cancel('nope')).rejects.toMatchObject({ code: 'not-found' });
   });
 
