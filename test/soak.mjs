@@ -240,7 +240,7 @@ export const SOAKS = {
     'src/services/cluster',
     'src/services/streams/relay.ts',
     'src/gateway/http/requests/idempotency.ts',
-    'src/services/jobs/lease.ts',
+    'src/services/cluster/lease.ts',
     'src/services/webhooks/sink.ts',
     'src/stores/database/instance.ts',
     'src/stores/database/instances.ts',

@@ -144,7 +144,7 @@ const ROOMS = {
     filters: { holds: 'filters of callers', uses: [] },
     storage: { holds: 'folders and buckets', uses: [] },
     telemetry: { holds: 'metrics, spans, log, OTLP', uses: [] },
-    cluster: { holds: 'announcements, turns, questions between processes', uses: ['telemetry'] },
+    cluster: { holds: 'announcements, leases, turns, questions between processes', uses: ['telemetry'] },
     geoservices: { holds: 'queries of Esri JSON as filters', uses: ['filters'] },
     kit: { holds: 'one task on a worker, and small helpers', uses: ['telemetry'] },
     access: { holds: 'identity, keys, rules, limits, tenants', uses: ['cluster'] },
@@ -161,7 +161,7 @@ const ROOMS = {
       holds: 'databases, object stores and services, their secrets',
       uses: ['access', 'storage'],
     },
-    jobs: { holds: 'the job engine', uses: ['access', 'telemetry'] },
+    jobs: { holds: 'the job engine', uses: ['access', 'cluster', 'telemetry'] },
     maps: {
       holds: 'windows and drawing of maps, legends',
       uses: ['catalog', 'features', 'filters', 'kit', 'rasters', 'styles'],
@@ -221,7 +221,7 @@ const ROOMS = {
     },
     webhooks: {
       holds: 'deliveries to other servers and CDN purges',
-      uses: ['alerts', 'jobs', 'streams', 'telemetry', 'tiles'],
+      uses: ['alerts', 'cluster', 'streams', 'telemetry', 'tiles'],
     },
     attachments: {
       holds: 'files of features',

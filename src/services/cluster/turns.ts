@@ -6,6 +6,7 @@ import type { AnnouncementStore } from '../../stores/database/announcements.js';
 import { instanceName } from '../../stores/database/instance.js';
 import type { TurnStore } from '../../stores/database/turns.js';
 import type { Announcements } from './announcements.js';
+import { Lease } from './lease.js';
 
 /** Milliseconds after which the turn of another machine's process that was lost ends; a running change prolongs it. */
 const LEASE_MS = 10_000;
@@ -31,14 +32,18 @@ export class SharedTurns {
     const { turns, store, announcements } = this.deps;
     const holder = instanceName();
     await this.#take(resource, holder);
-    // What cannot be prolonged now may be the next time.
-    const prolong = () => void turns.prolong(resource, holder, LEASE_MS).catch(() => {});
-    const timer = setInterval(prolong, LEASE_MS / 3);
+    const lease = new Lease({
+      leaseMs: LEASE_MS,
+      prolong: () => turns.prolong(resource, holder, LEASE_MS),
+      // The change cannot be stopped, and what cannot be prolonged now may be the next time.
+      lost() {},
+      onError() {},
+    });
     try {
       await announcements.reached(await store.newest());
       return await change();
     } finally {
-      clearInterval(timer);
+      await lease.close();
       // A turn that cannot be given back ends by itself.
       await turns.release(resource, holder).catch(() => {});
     }

@@ -1,9 +1,9 @@
 import { TaskFailure } from '../../core/errors/failure.js';
 import { readKept } from '../../core/values/json.js';
 import type { JobParts, PartClaim } from '../../stores/jobs/job-parts.js';
+import { Lease } from '../cluster/lease.js';
 import { describeJobFailure } from './failure.js';
 import { type JobKind, JobStopError, type PartContext, type StopReason } from './kinds.js';
-import { Lease } from './lease.js';
 
 export interface PartRunOptions {
   readonly parts: JobParts;

@@ -5,6 +5,7 @@ import type { JobParts } from '../../stores/jobs/job-parts.js';
 import type { JobProgress, JobRuns, RunOutcome } from '../../stores/jobs/job-runs.js';
 import type { JobArtifactRow, JobRow } from '../../stores/jobs/jobs.js';
 import type { JobCaller, Submitter } from '../access/identity/submitter.js';
+import { Lease } from '../cluster/lease.js';
 import { divide } from './division.js';
 import { describeJobFailure } from './failure.js';
 import {
@@ -15,7 +16,6 @@ import {
   type PartState,
   type StopReason,
 } from './kinds.js';
-import { Lease } from './lease.js';
 
 export interface JobRunOptions {
   runs: JobRuns;

@@ -3,7 +3,7 @@ import { LIMITS } from '../../core/kit/limits.js';
 import type { FeedEntry } from '../../core/streams/events.js';
 import type { DeliveryStore, NewDelivery } from '../../stores/streams/deliveries.js';
 import type { Alerts } from '../alerts/alerts.js';
-import { Lease } from '../jobs/lease.js';
+import { Lease } from '../cluster/lease.js';
 import type { Feed } from '../streams/feed.js';
 import * as metrics from '../telemetry/event-metrics.js';
 import type { Log } from '../telemetry/log.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Lease } from '../../../src/services/jobs/lease.js';
+import { Lease } from '../../../src/services/cluster/lease.js';
 
 const LEASE_MS = 9000;
 
