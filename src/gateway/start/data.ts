@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { DEFAULT_ACCESS } from '../../core/access/access.js';
 import { hasFeatures } from '../../core/catalog/abilities.js';
-import { isBelow } from '../../core/files/folders.js';
 import type { AccessPolicy } from '../../services/access/access.js';
 import { SecretKeys } from '../../services/access/keys/secret-keys.js';
 import { StateCipher } from '../../services/access/keys/state-cipher.js';
@@ -42,7 +41,7 @@ import { SourceLayers } from '../../services/catalog/publish/source-layers.js';
 import { findConnectionId } from '../../services/catalog/rasters/connection-rasters.js';
 import { registeredIn } from '../../services/catalog/rasters/registered-rasters.js';
 import { findRelatedNotes } from '../../services/catalog/related-layers.js';
-import { OWN_FOLDERS } from '../../services/catalog/snapshots.js';
+import { isInOwnFolder, listOwnFolders } from '../../services/catalog/snapshots.js';
 import { SourceRecoveries } from '../../services/catalog/source-recoveries.js';
 import { TableActivity } from '../../services/catalog/table-activity.js';
 import { VisibleCatalog } from '../../services/catalog/visible-catalog.js';
@@ -112,8 +111,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
   const imagery = new StacImagery(pools);
   const ledger = new FileLedger(dataDir, 0);
   const sealing = new StateCipher(config.security.stateKey);
-  const ownFolders = OWN_FOLDERS.map((folder) => join(dataDir, folder));
-  const identities = new SourceIdentities(ownFolders);
+  const identities = new SourceIdentities(listOwnFolders(dataDir));
   const marker = new MarkerFile({
     published: {
       all: () => catalog.published.collections,
@@ -140,7 +138,7 @@ export async function startData(foundation: Foundation): Promise<Data> {
     storage,
     ...namesFollowedBy(state.collections, marker, {
       names: foundation.names,
-      isOwn: (holder) => ownFolders.some((folder) => isBelow(parseHolder(holder).file, folder)),
+      isOwn: (holder) => isInOwnFolder(dataDir, parseHolder(holder).file),
     }),
     async recordCopies(collections) {
       await identities.learn(collections);
@@ -388,7 +386,7 @@ function publishing(
     documents,
     rasters,
     connections,
-    ownFolders: OWN_FOLDERS.map((folder) => join(dataDir, folder)),
+    ownFolders: listOwnFolders(dataDir),
     catalog: () => catalog.current,
   });
   const publishedLayers = new PublishedLayers({

@@ -1,7 +1,5 @@
-import { join } from 'node:path';
-import { isBelow } from '../../core/files/folders.js';
 import type { DataSettings } from '../../services/catalog/publish/settings.js';
-import { OWN_FOLDERS } from '../../services/catalog/snapshots.js';
+import { isInOwnFolder } from '../../services/catalog/snapshots.js';
 import type { Data } from './data.js';
 import type { Foundation } from './foundation.js';
 
@@ -19,9 +17,8 @@ export async function publishFirst(
   await styles.load();
   await display.load();
   catalog.commit(await catalog.prepare(settings));
-  const ownFolders = OWN_FOLDERS.map((folder) => join(dataDir, folder));
-  const isOwn = (file: string) => ownFolders.some((folder) => isBelow(file, folder));
-  await names.keepAll(catalog.current.collections.flatMap(({ id, file }) => (isOwn(file) ? [id] : [])));
+  const own = catalog.current.collections.filter(({ file }) => isInOwnFolder(dataDir, file));
+  await names.keepAll(own.map(({ id }) => id));
   display.watch();
   databases.watch(
     (source) => requestReload(`${source} answers`, [{ source }]),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CatalogSnapshot, Collection } from '../../core/catalog/collection.js';
+import { isBelow } from '../../core/files/folders.js';
 import { isDatabase } from '../../core/sources/database-url.js';
 import { isStacApi } from '../../core/sources/sources.js';
 import type { Storage } from '../storage/storage.js';
@@ -14,7 +15,17 @@ import type { DataSettings } from './publish/settings.js';
 import type { PublishDeps } from './publish/source.js';
 
 /** Folders of the data folder that are published: stores, and archives that jobs made. */
-export const OWN_FOLDERS: readonly string[] = ['stores', 'published'];
+const OWN_FOLDERS = ['stores', 'published'];
+
+/** Paths of the folders of a data folder that are published. */
+export function listOwnFolders(dataDir: string): string[] {
+  return OWN_FOLDERS.map((folder) => join(dataDir, folder));
+}
+
+/** Whether a file is in a folder of the data folder that is published. */
+export function isInOwnFolder(dataDir: string, file: string): boolean {
+  return listOwnFolders(dataDir).some((folder) => isBelow(file, folder));
+}
 
 export interface SnapshotDeps
   extends Omit<PublishDeps, 'versionOf' | 'contentAt' | 'statedCrs' | 'taken' | 'given' | 'inspections'> {
@@ -171,8 +182,10 @@ export class Snapshots {
   }
 
   async #listOwn(): Promise<string[]> {
-    const folders = OWN_FOLDERS.map((folder) => join(this.deps.dataDir, folder));
-    return [...folders.filter((path) => existsSync(path)), ...(await this.#publishedObjects())];
+    return [
+      ...listOwnFolders(this.deps.dataDir).filter((path) => existsSync(path)),
+      ...(await this.#publishedObjects()),
+    ];
   }
 
   /** Archives that jobs published and that lie in no folder. */

@@ -80,13 +80,12 @@ export class SourceReadings {
     return this.#order;
   }
 
-  /** Takes a reading, unless one is kept that started later. Returns the one that is kept. */
-  set(source: string, reading: SourceRead): SourceRead {
+  /** Takes a reading, unless one is kept that started later. */
+  set(source: string, reading: SourceRead): void {
     const kept = this.#readings.get(source);
-    if (kept && kept.order > reading.order) return kept;
+    if (kept && kept.order > reading.order) return;
     this.#postponed.delete(source);
     this.#readings.set(source, reading);
-    return reading;
   }
 
   /** Whether somebody reads all of the source now. */

@@ -180,8 +180,8 @@ export class SourceReader {
     return this.#own.some((folder) => isBelow(path, folder));
   }
 
-  /** Call it once all sources are read, or cannot be. */
-  end({ inspections }: Pick<PublishDeps, 'inspections'>, isRead = true): void {
+  /** Call it once all sources are read (`isRead`), or cannot be. */
+  end({ inspections }: Pick<PublishDeps, 'inspections'>, isRead: boolean): void {
     // What others read, or are about to show, is not among what was seen here.
     if (!this.readings.leave() || !isRead || this.#onlyShown) return;
     inspections.end(this.readings.keepOnly(this.#seen, this.#begin));
