@@ -56,7 +56,6 @@ it('a job has the name before its file, and its result stays', async () => {
   const { context, checkpoints } = jobOf();
   const stop = new Error('killed');
   const kill = {
-    folder,
     publishes: () => true,
     stat: async () => undefined,
     take: () => Promise.reject(stop),

@@ -204,6 +204,8 @@ export function startManagement(options: ManagementOptions): Management {
   imports.trim().catch((error: unknown) => log.write('job.engine.failed', exception(error)));
   const { cache, tiles, visible } = options;
   const exports = new Exports({ pools, jobs, dataDir: options.dataDir, visible });
+  // Files of a bucket are in no data folder.
+  const archiveNames = options.storage.folder === undefined ? {} : { names };
   const processes = new Processes({
     pools,
     jobs,
@@ -213,7 +215,7 @@ export function startManagement(options: ManagementOptions): Management {
     storage: options.storage,
     reload: publish,
     derivations,
-    names,
+    ...archiveNames,
     approval: config.processes.approval,
     propose: (draft) => proposals.propose(draft),
     spoolBytes: config.processes.spool,
@@ -239,7 +241,7 @@ export function startManagement(options: ManagementOptions): Management {
     catalog: () => catalog.current,
     visible,
     derivations,
-    names,
+    ...archiveNames,
     cacheReach: tiles.reach,
     warm: async (request) => warmTile({ tiles, pools }, request),
     drop: async (layerId) =>
@@ -250,7 +252,7 @@ export function startManagement(options: ManagementOptions): Management {
     dataDir: options.dataDir,
     storage: options.storage,
     collections: () => catalog.current.collections,
-    names,
+    ...archiveNames,
     reload: publish,
   });
   const tilePackages = new TilePackages({ pools, jobs, tilesets });

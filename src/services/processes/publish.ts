@@ -13,9 +13,9 @@ import { type Storage, taken } from '../storage/storage.js';
 
 export interface ResultPublishDeps {
   imports: ImportService;
-  storage: Pick<Storage, 'folder' | 'publishes' | 'stat' | 'take'>;
+  storage: Pick<Storage, 'publishes' | 'stat' | 'take'>;
   derivations: Pick<Derivations, 'record' | 'sourcesOf'>;
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers; absent if files are in no data folder. */
   names?: Pick<FolderNames, 'during'>;
   /** Shows what was published. */
   reload(reason: string): Promise<void>;
@@ -73,8 +73,7 @@ async function publishFile(
   await rm(copy, { force: true });
   await duplicate(path, copy);
   const take = () => storage.take(copy, key, { mediaType, signal: context.signal, isNew: true });
-  if (storage.folder === undefined || !names) await take();
-  else await names.during(collection, context.id, take);
+  await (names ? names.during(collection, context.id, take) : take());
   await reload(`${collection} was published`);
 }
 

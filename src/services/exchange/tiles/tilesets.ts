@@ -10,10 +10,10 @@ import { PUBLISHED, type Storage } from '../../storage/storage.js';
 
 export interface TilesetsDeps {
   dataDir: string;
-  storage: Pick<Storage, 'folder' | 'take' | 'locate'>;
+  storage: Pick<Storage, 'take' | 'locate'>;
   /** What is published. */
   collections(): readonly Collection[];
-  /** Names of collections in the data folders of several servers; absent if there is one. */
+  /** Names of collections in the data folders of several servers; absent if the archives are in no data folder. */
   names?: Pick<FolderNames, 'refuse' | 'during'>;
   /** Publishes what lies in the folder of published archives. */
   reload(reason: string): Promise<void>;
@@ -41,7 +41,7 @@ export class Tilesets {
   /** As `refuseTaken`, also for a tileset in the data folder of another server. */
   async refuseTakenAnywhere(name: string): Promise<void> {
     this.refuseTaken(name);
-    if (this.deps.storage.folder !== undefined) await this.deps.names?.refuse(name);
+    await this.deps.names?.refuse(name);
   }
 
   /** The collection that an import has made; undefined while it is not shown here. */
@@ -54,8 +54,8 @@ export class Tilesets {
   }
 
   /**
-   * Publishes an archive that a job has completed, under a name that no other data folder has, in the place of the one of its name. May be called again: a file that is
-   * not there any more was moved by a run before.
+   * Publishes an archive that a job has completed, under a name that no other data folder has. It replaces the archive of
+   * this name. Can be called again: a file that is not there any more was moved by a run before.
    */
   async publish(
     path: string,
@@ -67,8 +67,7 @@ export class Tilesets {
       if (existsSync(path))
         await storage.take(path, buildKey(name), { mediaType: ARCHIVE_MEDIA_TYPES.pmtiles, signal });
     };
-    if (storage.folder === undefined || !names) await move();
-    else await names.during(name, id, move);
+    await (names ? names.during(name, id, move) : move());
     await reload(`${name}.pmtiles was published`);
   }
 }

@@ -367,10 +367,9 @@ export class TileJobs {
         await storage.take(path, key, { mediaType: ARCHIVE_MEDIA_TYPES[input.container], signal });
       if (isPublished) await this.#removeOtherContainers(input);
     };
-    const { names } = this.#deps;
-    const isNamed = isPublished && storage.folder !== undefined && names;
+    const names = isPublished ? this.#deps.names : undefined;
     await context.step(isPublished ? 'publish' : 'store', title, () =>
-      isNamed ? names.during(publishedId(input), id, take) : take(),
+      names ? names.during(publishedId(input), id, take) : take(),
     );
     state.archive = { ...state.archive!, key, path: storage.locate(key) };
     await context.checkpoint(state);
@@ -432,7 +431,7 @@ export class TileJobs {
         'conflict',
         `There is a collection '${id}', so that the archive cannot have this name.`,
       );
-    if (this.#deps.storage.folder !== undefined) await this.#deps.names?.refuse(id);
+    await this.#deps.names?.refuse(id);
   }
 
   async #cleanup(input: TileJobInput, id: string): Promise<void> {
