@@ -133,14 +133,14 @@ export function group(about: GroupAbout, rows: readonly OperationRow[]): Operati
 export function createRowBuilders<const N extends AdminServiceName>(names: readonly N[]) {
   const picked = new WeakMap<AdminDeps, Services<N>>();
   const pick = (all: AdminDeps): Services<N> => {
-    const known = picked.get(all) ?? pickServices(all, names);
-    picked.set(all, known);
-    return known;
+    const services = picked.get(all) ?? pickServices(all, names);
+    picked.set(all, services);
+    return services;
   };
   const implement = <P extends Params = Record<never, never>, S extends TSchema = TSchema>(
     handler: Handler<P, S, N>,
   ): Implementation => ({ ...bind(handler, pick), services: names }) as Implementation;
-  const rowsOf =
+  const createBuilder =
     (shape: Shape) =>
     <P extends Params = Record<never, never>, S extends TSchema = TSchema>(
       route: OperationRoute,
@@ -148,7 +148,7 @@ export function createRowBuilders<const N extends AdminServiceName>(names: reado
       handler?: Handler<P, S, N>,
     ): OperationRow =>
       row(shape, route, summary, handler && implement(handler));
-  return { report: rowsOf('report'), action: rowsOf('action'), implement };
+  return { report: createBuilder('report'), action: createBuilder('action'), implement };
 }
 
 /** Returns a handler that is given all services and passes on its own. */

@@ -28,8 +28,8 @@ export class FolderNames {
   async isElsewhere(id: string): Promise<boolean> {
     const { documents, folder } = this.deps;
     if (folder === undefined) return false;
-    const held = await documents.get<Holder>(FOLDER_NAME, id);
-    return held !== undefined && held.body.folder !== folder;
+    const holder = await documents.get<Holder>(FOLDER_NAME, id);
+    return holder !== undefined && holder.body.folder !== folder;
   }
 
   /** Throws `conflict` if the folder of another server has a collection of this name. */
@@ -54,19 +54,19 @@ export class FolderNames {
   async keepAll(ids: readonly string[]): Promise<void> {
     const { documents, folder } = this.deps;
     if (folder === undefined || ids.length === 0) return;
-    const known = new Set((await documents.list<Holder>(FOLDER_NAME)).map(({ id }) => id));
-    for (const id of ids) if (!known.has(id)) await this.keep(id);
+    const names = new Set((await documents.list<Holder>(FOLDER_NAME)).map(({ id }) => id));
+    for (const id of ids) if (!names.has(id)) await this.keep(id);
   }
 
   async #tryTake(id: string, token: string | null): Promise<boolean> {
     const { documents, folder } = this.deps;
     if (folder === undefined) return true;
-    const known = await documents.get<Holder>(FOLDER_NAME, id);
-    if (known) return known.body.folder === folder;
+    const former = await documents.get<Holder>(FOLDER_NAME, id);
+    if (former) return former.body.folder === folder;
     return documents.together([FOLDER_NAME, id], async (store) => {
-      const held = await store.get<Holder>(FOLDER_NAME, id);
-      if (!held) await store.put<Holder>(FOLDER_NAME, id, { folder, token }, BY);
-      return !held || held.body.folder === folder;
+      const holder = await store.get<Holder>(FOLDER_NAME, id);
+      if (!holder) await store.put<Holder>(FOLDER_NAME, id, { folder, token }, BY);
+      return !holder || holder.body.folder === folder;
     });
   }
 
@@ -75,8 +75,8 @@ export class FolderNames {
     const { documents, folder } = this.deps;
     if (folder === undefined) return;
     await documents.together([FOLDER_NAME, id], async (store) => {
-      const held = await store.get<Holder>(FOLDER_NAME, id);
-      const isOurs = held?.body.folder === folder && (token === undefined || held.body.token === token);
+      const holder = await store.get<Holder>(FOLDER_NAME, id);
+      const isOurs = holder?.body.folder === folder && (token === undefined || holder.body.token === token);
       if (isOurs) await store.remove(FOLDER_NAME, id);
     });
   }
@@ -97,8 +97,8 @@ export class FolderNames {
   async listElsewhere(): Promise<ReadonlySet<string>> {
     const { documents, folder } = this.deps;
     if (folder === undefined) return new Set();
-    const held = await documents.list<Holder>(FOLDER_NAME);
-    return new Set(held.filter(({ body }) => body.folder !== folder).map(({ id }) => id));
+    const holders = await documents.list<Holder>(FOLDER_NAME);
+    return new Set(holders.filter(({ body }) => body.folder !== folder).map(({ id }) => id));
   }
 }
 

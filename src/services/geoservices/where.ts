@@ -66,11 +66,11 @@ function ownNames(
   schema: CheckOptions,
   { change = (operand) => operand }: ConditionOptions,
 ): Operand {
-  const nameOf = buildNames(schema);
+  const findName = buildNames(schema);
   const own = (operand: Operand): Operand => {
     const changed = change(operand);
     if (typeof changed !== 'object') return changed;
-    if (isProperty(changed)) return { property: nameOf(changed.property) };
+    if (isProperty(changed)) return { property: findName(changed.property) };
     return isCall(changed) ? { op: changed.op, args: asBooleans(changed.args, schema) } : changed;
   };
   return mapOperands(tree, own);

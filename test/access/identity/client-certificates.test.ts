@@ -89,7 +89,7 @@ async function validate(certificate: string, members: object = {}) {
   expect(status).toBe(200);
   return json.data;
 }
-const codeOf = async (
+const requestCode = async (
   issued: IssuedCertificate,
   profileId: string,
   chain: readonly IssuedCertificate[] = [],
@@ -333,8 +333,8 @@ describe('validate', () => {
     const path = `${PROFILES}/${profileId}`;
     await admin('PUT', path, { acceptedIssuerSubjects: ['C=CH,O=Example\\, Ltd,CN=Root'] });
     for (const [code, issued] of Object.entries(cases))
-      expect([issued.name, await codeOf(issued, profileId)]).toEqual([issued.name, code]);
-    expect(await codeOf(person('later', 'urn:later'), profileId)).toBe(
+      expect([issued.name, await requestCode(issued, profileId)]).toEqual([issued.name, code]);
+    expect(await requestCode(person('later', 'urn:later'), profileId)).toBe(
       'client_certificate_unmapped_identity',
     );
     // One of another authority of the same name.
@@ -343,8 +343,8 @@ describe('validate', () => {
       extensions: [AUTHORITY],
     });
     const forged = person('forged', ANN, { by: forger });
-    expect(await codeOf(forged, profileId, [forger])).toBe('client_certificate_untrusted_chain');
-    expect(await codeOf(ann, elsewhere)).toBe('client_certificate_wrong_environment');
+    expect(await requestCode(forged, profileId, [forger])).toBe('client_certificate_untrusted_chain');
+    expect(await requestCode(ann, elsewhere)).toBe('client_certificate_wrong_environment');
     expect((await validate(' '))['code']).toBe('client_certificate_missing');
     expect((await validate('nonsense'))['code']).toBe('client_certificate_forwarding_invalid');
     // One that ended yesterday is let in for its successor to be put in place.
@@ -353,7 +353,7 @@ describe('validate', () => {
     expect(rotated['daysUntilExpiry']).toBeLessThan(0);
     await disable(profileId);
     await disable(elsewhere);
-    expect(await codeOf(ann, profileId)).toBe('client_certificate_untrusted_issuer');
+    expect(await requestCode(ann, profileId)).toBe('client_certificate_untrusted_issuer');
   });
 
   it('takes each kind of name that the profile allows, and the subject where there is none', async () => {
@@ -369,17 +369,17 @@ describe('validate', () => {
     await add('sanDns', 'gate.example.org');
     await add('subject', 'CN=meter,O=Field');
     await add('fingerprintSha256', fingerprint(ann).toUpperCase());
-    const principalOf = async (one: IssuedCertificate) =>
+    const findPrincipal = async (one: IssuedCertificate) =>
       (await validate(one.pem, { profileId }))['principalId'];
-    expect(await principalOf(named('mail', 'email:Bob@EXAMPLE.org'))).toBe('sanEmail');
-    expect(await principalOf(named('mail2', 'email:bob@example.org'))).toBeNull();
-    expect(await principalOf(named('dns', 'DNS:GATE.example.org'))).toBe('sanDns');
-    expect(await principalOf(ann)).toBe('fingerprintSha256');
+    expect(await findPrincipal(named('mail', 'email:Bob@EXAMPLE.org'))).toBe('sanEmail');
+    expect(await findPrincipal(named('mail2', 'email:bob@example.org'))).toBeNull();
+    expect(await findPrincipal(named('dns', 'DNS:GATE.example.org'))).toBe('sanDns');
+    expect(await findPrincipal(ann)).toBe('fingerprintSha256');
     const subject = '/O=Field/CN=meter';
-    expect(await principalOf(authority.issue('meter', { subject, by: root }))).toBe('subject');
+    expect(await findPrincipal(authority.issue('meter', { subject, by: root }))).toBe('subject');
     // A name within a name is no name of its own.
     const tricky = authority.issue('tricky', { subject: '/CN=x\\, O=Field\\, CN=meter', by: root });
-    expect(await principalOf(tricky)).toBeNull();
+    expect(await findPrincipal(tricky)).toBeNull();
     await disable(profileId);
   });
 
@@ -392,18 +392,18 @@ describe('validate', () => {
     const { profileId } = await profile();
     await mapping(profileId);
     const [near, far] = [person('near', ANN, { by: middle }), person('far', ANN, { by: lower })];
-    expect(await codeOf(near, profileId, [middle])).toBe('success');
-    expect(await codeOf(near, profileId)).toBe('client_certificate_untrusted_chain');
-    expect(await codeOf(far, profileId, [lower, middle])).toBe('client_certificate_untrusted_chain');
+    expect(await requestCode(near, profileId, [middle])).toBe('success');
+    expect(await requestCode(near, profileId)).toBe('client_certificate_untrusted_chain');
+    expect(await requestCode(far, profileId, [lower, middle])).toBe('client_certificate_untrusted_chain');
     // Who is no authority signs nothing.
     const own = person('own', ANN, { by: ann });
-    expect(await codeOf(own, profileId, [ann])).toBe('client_certificate_untrusted_chain');
+    expect(await requestCode(own, profileId, [ann])).toBe('client_certificate_untrusted_chain');
     const pinned = { customTrustAnchorCertificates: [], acceptedIssuerThumbprints: [fingerprint(middle)] };
     await admin('PUT', `${PROFILES}/${profileId}`, pinned);
-    expect(await codeOf(near, profileId, [middle])).toBe('success');
-    expect(await codeOf(near, profileId)).toBe('client_certificate_untrusted_issuer');
+    expect(await requestCode(near, profileId, [middle])).toBe('success');
+    expect(await requestCode(near, profileId)).toBe('client_certificate_untrusted_issuer');
     await made(`${PROFILES}/${profileId}/revocations`, { fingerprintSha256: fingerprint(middle) });
-    expect(await codeOf(near, profileId, [middle])).toBe('client_certificate_revoked');
+    expect(await requestCode(near, profileId, [middle])).toBe('client_certificate_revoked');
     await disable(profileId);
   });
 });

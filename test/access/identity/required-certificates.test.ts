@@ -176,12 +176,12 @@ describe('TLS of the server', () => {
           json(response).then(resolve, reject);
         }).on('error', reject);
       });
-    const pairOf = ({ pem, key }: IssuedCertificate) => ({ cert: pem, key: readFileSync(key) });
+    const readPair = ({ pem, key }: IssuedCertificate) => ({ cert: pem, key: readFileSync(key) });
     try {
       expect(await who()).toMatchObject({ kind: 'anonymous' });
-      expect(await who(pairOf(boss))).toMatchObject({ kind: 'certificate', id: 'boss' });
+      expect(await who(readPair(boss))).toMatchObject({ kind: 'certificate', id: 'boss' });
       const stranger = authority.issue('stranger');
-      await expect(who(pairOf(stranger))).rejects.toThrow();
+      await expect(who(readPair(stranger))).rejects.toThrow();
       expect(await who({ headers: shown(boss) })).toMatchObject({ kind: 'anonymous' });
     } finally {
       await server.stop();

@@ -135,7 +135,7 @@ describe('a certificate is judged again', () => {
     return JSON.parse(JSON.stringify(certifiedPrincipal(judgement, proof, NO_RULES)));
   }
   const x509 = ({ pem }: IssuedCertificate) => new X509Certificate(pem);
-  const fingerprintOf = (one: IssuedCertificate) =>
+  const computeFingerprint = (one: IssuedCertificate) =>
     x509(one).fingerprint256.replaceAll(':', '').toLowerCase();
 
   it('and lets in who it stands for, with the roles of now', async () => {
@@ -146,14 +146,14 @@ describe('a certificate is judged again', () => {
   });
 
   it.each([
-    ['revoked', () => ({ revocation: { fingerprintSha256: fingerprintOf(leaf) } })],
+    ['revoked', () => ({ revocation: { fingerprintSha256: computeFingerprint(leaf) } })],
     [
       'revoked by its number',
       () => ({
         revocation: { issuer: 'CN=middle', serialNumber: x509(leaf).serialNumber.toLowerCase() },
       }),
     ],
-    ['of a revoked authority', () => ({ revocation: { fingerprintSha256: fingerprintOf(middle) } })],
+    ['of a revoked authority', () => ({ revocation: { fingerprintSha256: computeFingerprint(middle) } })],
     ['no longer mapped, as another one is', () => ({ mappings: [{ ...mapping, matchValue: 'urn:other' }] })],
     ['mapped to somebody else', () => ({ mappings: [{ ...mapping, principalId: 'd' }] })],
     ['not looked at any more', () => ({ mode: 'Disabled' as const })],

@@ -23,7 +23,7 @@ async function* entries(): AsyncGenerator<ZipEntry> {
   yield* FILES;
 }
 
-const digestOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+const computeDigest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
 it('other programs read every entry, and equal content gives equal archives', async () => {
   const paths = ['a.zip', 'b.zip'].map((name) => join(scratch.path, name));
@@ -37,7 +37,7 @@ it('other programs read every entry, and equal content gives equal archives', as
   archive.close();
   expect(read.map(({ name }) => name)).toEqual(FILES.map(({ name }) => name));
   for (const [i, { content }] of read.entries()) expect(Buffer.compare(content, FILES[i]!.content)).toBe(0);
-  expect(digestOf(paths[0]!)).toBe(digestOf(paths[1]!));
+  expect(computeDigest(paths[0]!)).toBe(computeDigest(paths[1]!));
 });
 
 it('fails with what an entry failed with, and with what the disk refuses', async () => {

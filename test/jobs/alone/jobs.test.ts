@@ -194,10 +194,10 @@ describeStates('job engine', (temporary) => {
     jobs = new JobEngine(t.state.jobs, { concurrency: 1, pollMs: 30 });
     kind(forever, { cleanup: async (_input, id) => void cleaned.push(id) });
     const ids = [await submit(), await submit()];
-    const stateOf = async (id: string) => (await t.state.jobs.get(id))?.state;
+    const readState = async (id: string) => (await t.state.jobs.get(id))?.state;
     // Of two jobs of one millisecond either may run first.
     const running = await vi.waitFor(async () => {
-      for (const id of ids) if ((await stateOf(id)) === 'Running') return id;
+      for (const id of ids) if ((await readState(id)) === 'Running') return id;
       throw new Error('neither runs yet');
     });
     const waiting = ids.find((id) => id !== running)!;

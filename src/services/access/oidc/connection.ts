@@ -34,7 +34,7 @@ export class ProviderConnection {
     return this.#metadata.get();
   }
 
-  /** Its metadata, asked for now. Rejects with `unavailable`. */
+  /** Requests the metadata of the provider again. Rejects with `unavailable`. */
   discover(): Promise<Configuration> {
     return this.#metadata.renew();
   }

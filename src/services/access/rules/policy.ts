@@ -45,8 +45,8 @@ const WRITE_FEATURES = 'features:write';
 
 /** Every permission that something on a server with these operations asks for. */
 export function listPermissions(operations: readonly { readonly permission: string }[]): Set<string> {
-  const asked = operations.map(({ permission }) => permission);
-  return new Set([...asked, WRITE_FEATURES, ...Object.values(PROCESS_PERMISSIONS)]);
+  const permissions = operations.map(({ permission }) => permission);
+  return new Set([...permissions, WRITE_FEATURES, ...Object.values(PROCESS_PERMISSIONS)]);
 }
 
 /** The one access decision of a server, by the rules in force. */
