@@ -7,9 +7,9 @@ const SHARED = 'src/core/kit/limits.ts';
 const SETTINGS = 'src/core/config/limits.ts';
 const HEAD = `# Fixed limits
 
-Most limits are fixed in the code, and this page lists them. Those that the settings change are in [configuration](configuration.md). A number that the interface contract names is marked "(contract)". What a client gets beyond a limit of requests is in [limits of requests](request-limits.md).
+This page lists the limits that no setting changes. [Configuration](configuration.md) lists the others. "(contract)" marks numbers of the interface contract. [Limits of requests](request-limits.md) lists the responses to requests that exceed a limit.
 
-The names are those of the code. A limit lies in \`limits.ts\` of the room whose heading it stands below.
+Names are those in the code. Each heading is a room; its limits are in \`limits.ts\` of that room.
 `;
 const KIB = 1024;
 const BYTES = [

@@ -2,7 +2,7 @@ export const GEOCODING_LIMITS = {
   /** Reference data of a locator: bytes of a file (contract), and its columns. */
   geocodeFileBytes: 268_435_456,
   geocodeColumns: 1000,
-  /** Rows of reference data that are left out and told. */
+  /** Skipped rows of reference data that the result lists. */
   geocodeSkipped: 100,
   /** Words of a text that is geocoded, and characters of one. */
   geocodeWords: 20,

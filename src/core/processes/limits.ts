@@ -31,9 +31,9 @@ export const PROCESS_LIMITS = {
   processPairs: 10_000_000,
   /** Pairs that are in memory together, and between two looks at whether the job is to stop: those of one feature at least. */
   processPieces: 100_000,
-  /** Features among which the nearest ones are looked for at a time. */
+  /** Features that one search for nearest features compares. */
   processNearest: 20_000,
-  /** Milliseconds between what subscribers of a process are told of its progress. */
+  /** Milliseconds between two progress messages to subscribers of a process. */
   callbackProgressMs: 5000,
   /** Lines of its log that the page of a job shows. */
   processLogLines: 500,

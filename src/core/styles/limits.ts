@@ -10,7 +10,7 @@ export const STYLE_LIMITS = {
   styleDiagnostics: 200,
   /** Bytes of the ranges of glyphs that are kept. */
   glyphBytes: 33_554_432,
-  /** Values and levels of nesting of a style, its layers, and errors of it that are told at once. */
+  /** Values and levels of nesting of a style, its layers, and errors that one response lists. */
   styleNodes: 50_000,
   styleDepth: 64,
   styleLayers: 500,

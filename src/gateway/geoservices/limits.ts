@@ -11,7 +11,7 @@ export const GEOSERVICES_LIMITS = {
   geocodeKey: 5000,
   /** Addresses of a batch that the locator suggests to clients. */
   geocodeSuggestedBatch: 100,
-  /** Metres around a location in which its address is looked for: as usual, and at most. */
+  /** Metres around a location in which its address is searched: default and maximum. */
   geocodeReach: 10_000,
   geocodeReachMax: 100_000,
   /** Features of an answer of GeoServices: where none is asked for, and at most. Ids of one. */
@@ -28,7 +28,7 @@ export const GEOSERVICES_LIMITS = {
   portalItems: 20_000,
   /** Edits of one synchronisation. */
   replicaEdits: 1000,
-  /** Attachments that one answer lists, or ids in one request; and that are left out before them. */
+  /** Attachments that one response lists, or ids in one request; and attachments that a page can skip. */
   attachmentsListed: 1000,
   attachmentOffset: 100_000,
 } as const;
