@@ -11,7 +11,7 @@ import { type Swarm, swarm } from './support/swarm.js';
 import { editor, things } from './support/things.js';
 
 /**
- * The model of docs/scaling.md held against measurements. What a request and a session cost is measured on one process,
+ * The model of docs/how-to/operate/scaling.md held against measurements. What a request and a session cost is measured on one process,
  * at a moderate rate; from that the processor time of a mix at a high rate, the memory of many sessions and the
  * processor time of an event for all of them are foretold, and measured on 1, 2, 4 and 8 processes.
  */

@@ -1,7 +1,7 @@
 import { loadConfig } from '../core/config/config.js';
 import { ConfigSchema } from '../core/config/config-schema.js';
 
-/** Prints docs/configuration.md, or with `--schema` the JSON Schema of the configuration file. */
+/** Prints docs/reference/server/settings.md, or with `--schema` the JSON Schema of the configuration file. */
 function markdown(): string {
   const rows = loadConfig({}).settings.map(({ path, type, default: value, env, description }) => {
     const text = value === '' ? '' : `\`${JSON.stringify(value)}\``;

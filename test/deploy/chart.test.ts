@@ -55,7 +55,7 @@ describe('the rule of the Prometheus adapter', () => {
 
   it('makes the metric that the autoscaler asks for, of metrics that the server has', () => {
     expect(read('templates/autoscaler.yaml')).toContain(`name: ${rule.name.as} `);
-    const documented = readFileSync('docs/metrics.md', 'utf8');
+    const documented = readFileSync('docs/reference/server/metrics.md', 'utf8');
     const names = new Set<string>(`${rule.seriesQuery} ${rule.metricsQuery}`.match(/svc_[a-z_]+/g));
     expect(names.size).toBe(4);
     for (const name of names) expect(documented).toContain(`\`${name.replace(/_count$/, '')}\``);

@@ -108,8 +108,8 @@ describe('the configuration of its servers', () => {
 });
 
 describe('the configuration of nginx', () => {
-  it('is that of docs/scaling.md, for two servers and a port that needs no root', () => {
-    const page = readFileSync('docs/scaling.md', 'utf8');
+  it('is that of docs/how-to/operate/scaling.md, for two servers and a port that needs no root', () => {
+    const page = readFileSync('docs/how-to/operate/scaling.md', 'utf8');
     const [, block] = /```nginx graticule.conf\n(.*?)```/s.exec(page)!;
     const own = readFileSync('deploy/compose/graticule.conf', 'utf8').replace(/^#.*\n/, '');
     const lines = (of: string) => of.replace('listen 80;', 'listen 8080;').split('\n');

@@ -5,7 +5,7 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
 };
-const text = readFileSync('docs/dependencies.md', 'utf8');
+const text = readFileSync('docs/contributing/dependencies.md', 'utf8');
 const rows = [...text.matchAll(/^\| (\S+) \| (\S+) \| (.+?) \| (.+?) \| (.+?) \|$/gm)].slice(1);
 
 it('every package that the server needs has its line, with the licence that the package states', () => {

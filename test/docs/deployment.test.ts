@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-const page = readFileSync('docs/deploying.md', 'utf8');
+const page = readFileSync('docs/how-to/install/deploy.md', 'utf8');
 
 it('names files of deploy/ that are there, and all of them that operators copy', () => {
   const named = [...page.matchAll(/\bdeploy\/[\w./-]*\w/g)].map(([path]) => path);
@@ -18,7 +18,7 @@ it('names values that the chart has', () => {
     for (const text of [page, values]) expect(text).toMatch(new RegExp(`\\b${name}\\b`));
 });
 
-it('is linked from the README and from docs/scaling.md', () => {
-  expect(readFileSync('README.md', 'utf8')).toContain('(docs/deploying.md)');
-  expect(readFileSync('docs/scaling.md', 'utf8')).toContain('(deploying.md)');
+it('is linked from the README and from docs/how-to/operate/scaling.md', () => {
+  expect(readFileSync('README.md', 'utf8')).toContain('(docs/how-to/install/deploy.md)');
+  expect(readFileSync('docs/how-to/operate/scaling.md', 'utf8')).toContain('(../install/deploy.md)');
 });

@@ -1,9 +1,9 @@
-/** Prints docs/fixed-limits.md: `node test/docs/fixed-limits.mjs > docs/fixed-limits.md`. It reads `limits.ts` of each room. */
+/** Prints docs/reference/server/limits.md: `node test/docs/fixed-limits.mjs > docs/reference/server/limits.md`. It reads `limits.ts` of each room. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
 const SHARED = 'src/core/kit/limits.ts';
-/** What applies where the settings say nothing: docs/configuration.md has it. */
+/** What applies where the settings say nothing: docs/reference/server/settings.md has it. */
 const SETTINGS = 'src/core/config/limits.ts';
 const HEAD = `# Fixed limits
 

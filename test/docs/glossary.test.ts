@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-const text = readFileSync('docs/glossary.md', 'utf8');
+const text = readFileSync('docs/contributing/glossary.md', 'utf8');
 
 it('the glossary explains each word once, in order', () => {
   for (const part of text.split(/^## /m).slice(1)) {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
-const TEXT = readFileSync('docs/recipes.md', 'utf8');
+const TEXT = readFileSync('docs/contributing/recipes.md', 'utf8');
 const paths = [...new Set([...TEXT.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path]) => path!))];
 
 describe('the recipes', () => {

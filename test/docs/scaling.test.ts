@@ -13,7 +13,7 @@ import { startServerProcess, type TestServer } from '../support/server.js';
 import { makeDatabase } from '../support/state.js';
 import { type Block, blocksOf } from './reader.js';
 
-/** docs/scaling.md, done as it says: from one server to three, with a database, a cache and a bucket of the test's own. */
+/** docs/how-to/operate/scaling.md, done as it says: from one server to three, with a database, a cache and a bucket of the test's own. */
 
 const CLI = resolve('dist/cli/main.js');
 const folder = mkdtempSync(join(tmpdir(), 'graticule-scaling-'));
@@ -105,7 +105,7 @@ async function follow({ language, rest, text }: Block): Promise<string> {
 }
 
 it('is made of commands that ./run has', () => {
-  const commands = readFileSync('docs/scaling.md', 'utf8').matchAll(/^\.\/run (\w+)/gm);
+  const commands = readFileSync('docs/how-to/operate/scaling.md', 'utf8').matchAll(/^\.\/run (\w+)/gm);
   const names = [...readFileSync('run', 'utf8').matchAll(/^ {2}([\w| -]+)\) /gm)].flatMap(([, all]) =>
     all!.split(' | '),
   );
@@ -113,7 +113,7 @@ it('is made of commands that ./run has', () => {
 });
 
 it('from one server to three, as the page says', async () => {
-  const blocks = blocksOf(readFileSync('docs/scaling.md', 'utf8'));
+  const blocks = blocksOf(readFileSync('docs/how-to/operate/scaling.md', 'utf8'));
   expect(blocks.filter(({ output }) => output.length > 0).length).toBeGreaterThan(5);
   for (const block of blocks) {
     const written = await follow(block);

@@ -108,7 +108,7 @@ describe('a request', () => {
     expect((await raw(`${server.url}/healthz/live`)).status).toBe(200);
   });
 
-  /** What the socket library does not answer at all: see docs/request-limits.md. It must not do harm. */
+  /** What the socket library does not answer at all: see docs/reference/server/request-limits.md. It must not do harm. */
   it.each([
     ['an unknown method', 'PROPFIND / HTTP/1.1\r\nHost: x'],
     ['a method in small letters', 'get / HTTP/1.1\r\nHost: x'],

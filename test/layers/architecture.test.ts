@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { picture, roomTable, sources } from './imports.mjs';
 
-const text = readFileSync('docs/architecture.md', 'utf8');
+const text = readFileSync('docs/explanation/architecture.md', 'utf8');
 
 it('the picture of the layers is that of the code: node test/layers/imports.mjs --picture', () => {
   expect(/^```mermaid\n[\s\S]*?^```$/m.exec(text)?.[0]).toBe(picture(sources()));

@@ -1,7 +1,7 @@
 /**
  * Which folder of src may import which, and that no files and no rooms import each other in a circle. `faults` returns what
  * is wrong; run as a program, by `./run lint`, this file prints it. `--picture` prints the picture of the layers, `--rooms`
- * the table of their rooms, both for docs/architecture.md.
+ * the table of their rooms, both for docs/explanation/architecture.md.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -157,7 +157,7 @@ export function faults(texts, rooms = ROOMS) {
   return wrong.filter((fault) => fault !== undefined);
 }
 
-/** The picture of the layers in docs/architecture.md: who imports whom, as the files do. Arrows to core are left out: all have one. */
+/** The picture of the layers in docs/explanation/architecture.md: who imports whom, as the files do. Arrows to core are left out: all have one. */
 export function picture(texts) {
   const edges = new Map();
   for (const [path, text] of texts)

@@ -1,6 +1,6 @@
 /**
  * The rooms of each layer: what is in them, and which rooms of the same layer they use. `./run lint` compares it with the
- * imports; docs/architecture.md shows it. Rooms of one name on several layers belong to one capability.
+ * imports; docs/explanation/architecture.md shows it. Rooms of one name on several layers belong to one capability.
  */
 const ROOMS = {
   core: {

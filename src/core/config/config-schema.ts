@@ -100,12 +100,12 @@ export const ConfigSchema = section({
     }),
     tls: section({
       cert: text(
-        'File (PEM) of the certificate and those that lead to its root; the server speaks HTTPS then (docs/tls.md). Plain HTTP when empty.',
+        'File (PEM) of the certificate and those that lead to its root; the server speaks HTTPS then (docs/how-to/install/https.md). Plain HTTP when empty.',
         '',
       ),
       key: text('File (PEM) of its key.', ''),
       clientCa: text(
-        'File (PEM) of the authorities whose client certificates are asked for (docs/client-certificates.md); none are when empty. Needs Node.js 24.',
+        'File (PEM) of the authorities whose client certificates are asked for (docs/how-to/access/client-certificates.md); none are when empty. Needs Node.js 24.',
         '',
       ),
       redirectPort: whole('Port of plain HTTP that leads to HTTPS; none when 0.', 0, 0, 65_535),
@@ -150,7 +150,7 @@ export const ConfigSchema = section({
   }),
   jobs: section({
     atOnce: whole(
-      'Jobs that each process runs at a time; with 0 it leaves them to others. One owner gets all but one of these places, and long jobs (processes, tiles, scans) leave one to imports and exports (docs/state.md).',
+      'Jobs that each process runs at a time; with 0 it leaves them to others. One owner gets all but one of these places, and long jobs (processes, tiles, scans) leave one to imports and exports (docs/explanation/state.md).',
       3,
       0,
       64,
@@ -201,7 +201,7 @@ export const ConfigSchema = section({
     ),
     pushDown: Type.Union([Type.Literal('measured'), Type.Literal('all'), Type.Literal('none')], {
       description:
-        'Which processes over tables of one PostGIS database it computes: those that were measured to take less work there, all that it is able to, or none (docs/processes.md).',
+        'Which processes over tables of one PostGIS database it computes: those that were measured to take less work there, all that it is able to, or none (docs/reference/apis/processes.md).',
       default: 'measured',
     }),
     spool: whole(
@@ -220,7 +220,7 @@ export const ConfigSchema = section({
       600_000,
     ),
     captureEdits: yes(
-      'Tell edits that others make in the database, by triggers on the published tables (docs/editing.md).',
+      'Tell edits that others make in the database, by triggers on the published tables (docs/reference/apis/editing.md).',
       false,
     ),
     include: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
@@ -244,7 +244,7 @@ export const ConfigSchema = section({
   connections: section({
     allow: Type.Array(Type.String(), {
       description:
-        'Hosts that databases may be connected to over the management API: names, *.example.org, addresses and networks, each perhaps with a port; * is any host (docs/connections.md).',
+        'Hosts that databases may be connected to over the management API: names, *.example.org, addresses and networks, each perhaps with a port; * is any host (docs/how-to/data/connections.md).',
       default: ['*'],
     }),
     secrets: Type.Array(Type.String({ pattern: '^(env|file):.+$' }), {
@@ -259,7 +259,7 @@ export const ConfigSchema = section({
   }),
   state: section({
     url: text(
-      'PostgreSQL database of what the server remembers (postgresql://...); the file state.db in the data folder when empty (docs/state.md).',
+      'PostgreSQL database of what the server remembers (postgresql://...); the file state.db in the data folder when empty (docs/explanation/state.md).',
       '',
       { 'x-secret': true, format: 'state-url' },
     ),
@@ -272,7 +272,7 @@ export const ConfigSchema = section({
     connectMs: whole('Milliseconds to wait for a connection.', 3000, 100, 60_000),
     statementMs: whole('Milliseconds of one statement, waiting for locks included.', 10_000, 100, 600_000),
     graceSeconds: whole(
-      'Seconds for which a server that cannot reach this database answers requests by the rules and keys that it remembers; then it answers 503. 0: without end (docs/state.md).',
+      'Seconds for which a server that cannot reach this database answers requests by the rules and keys that it remembers; then it answers 503. 0: without end (docs/explanation/state.md).',
       0,
       0,
       86_400,
@@ -280,7 +280,7 @@ export const ConfigSchema = section({
   }),
   storage: section({
     url: text(
-      'Where imported rasters and tile archives are kept: s3://bucket/prefix, for all servers of a state; the data folder when empty (docs/state.md).',
+      'Where imported rasters and tile archives are kept: s3://bucket/prefix, for all servers of a state; the data folder when empty (docs/explanation/state.md).',
       '',
       { format: 'storage-url' },
     ),
@@ -290,7 +290,7 @@ export const ConfigSchema = section({
       (['open', 'closed'] as const).map((one) => Type.Literal(one)),
       {
         description:
-          'Access of layers without an access policy of their own or of their service: `open` lets everybody read them, `closed` only callers with a grant; docs/access.md.',
+          'Access of layers without an access policy of their own or of their service: `open` lets everybody read them, `closed` only callers with a grant; docs/reference/server/access.md.',
         default: 'open',
       },
     ),
@@ -303,7 +303,7 @@ export const ConfigSchema = section({
     }),
   }),
   geocoding: section({
-    enabled: yes('Answer at GeocodeServer (docs/geocoding.md).', true),
+    enabled: yes('Answer at GeocodeServer (docs/reference/apis/geocoding.md).', true),
     open: yes('Locators answer everybody; when off, those who come with a key or signed in.', true),
     locator: text(
       'Locator that is asked where a request names none; the first one by its name when empty.',
@@ -341,7 +341,7 @@ export const ConfigSchema = section({
   }),
   cdn: section({
     header: text(
-      'Header in which tiles name the tags that a content delivery network purges by: Surrogate-Key, Cache-Tag, xkey; none when empty (docs/scaling.md).',
+      'Header in which tiles name the tags that a content delivery network purges by: Surrogate-Key, Cache-Tag, xkey; none when empty (docs/how-to/operate/scaling.md).',
       '',
       { pattern: HEADER_NAME },
     ),
@@ -399,7 +399,7 @@ export const ConfigSchema = section({
     }),
     webhooks: Type.Array(WebhookSchema, {
       description:
-        'Receivers of feature events over HTTP (docs/webhooks.md): name, url, secret, and perhaps collections and a filter (CQL2 text).',
+        'Receivers of feature events over HTTP (docs/how-to/operate/webhooks.md): name, url, secret, and perhaps collections and a filter (CQL2 text).',
       default: [],
       'x-secret': true,
     }),
@@ -442,7 +442,7 @@ export const ConfigSchema = section({
         CERTIFICATE_MODES.map((mode) => Type.Literal(mode)),
         {
           description:
-            'Whether callers may, or must, show a client certificate: for data (RequiredForNative), the management API (RequiredForAdmin) or both and all pages (RequiredForEnvironment); docs/client-certificates.md.',
+            'Whether callers may, or must, show a client certificate: for data (RequiredForNative), the management API (RequiredForAdmin) or both and all pages (RequiredForEnvironment); docs/how-to/access/client-certificates.md.',
           default: 'Disabled',
         },
       ),
@@ -460,7 +460,7 @@ export const ConfigSchema = section({
     }),
   }),
   releases: section({
-    environment: text('Name of this environment in release packages (docs/releases.md).', 'default', {
+    environment: text('Name of this environment in release packages (docs/how-to/operate/release-packages.md).', 'default', {
       pattern: '^[\\w.-]{1,100}$',
     }),
     key: text(

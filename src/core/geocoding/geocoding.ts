@@ -48,7 +48,7 @@ export function placeType({ houseNumber, street, name, city, postal }: PlaceText
 
 export interface Candidate {
   readonly place: Place;
-  /** 0 to 100: docs/geocoding.md says how. */
+  /** 0 to 100: docs/reference/apis/geocoding.md says how. */
   readonly score: number;
 }
 

@@ -16,7 +16,7 @@ const warning = (id: number, message: string) => ({ id, level: 'Warning', messag
 const error = (id: number, message: string) => ({ id, level: 'Error', message }) as const;
 
 /**
- * Every kind of line that the server logs, by its name. Ids of one hundred belong to one subject; docs/logging.md is
+ * Every kind of line that the server logs, by its name. Ids of one hundred belong to one subject; docs/reference/server/logs.md is
  * written from this table.
  */
 export const LOG_EVENTS = {

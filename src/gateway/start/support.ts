@@ -1,5 +1,5 @@
 import { supportTable } from '../operations/admin/support-table.js';
 import { GROUPS } from './management-groups.js';
 
-/** Writes docs/support.md to standard output. */
+/** Writes docs/reference/apis/operations.md to standard output. */
 process.stdout.write(supportTable(GROUPS));

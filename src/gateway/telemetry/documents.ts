@@ -1,5 +1,5 @@
 import { loggingDocument } from './logging-document.js';
 import { metricsDocument } from './metrics-document.js';
 
-/** Prints docs/metrics.md, or with `logging` docs/logging.md. */
+/** Prints docs/reference/server/metrics.md, or with `logging` docs/reference/server/logs.md. */
 process.stdout.write(process.argv[2] === 'logging' ? loggingDocument() : metricsDocument());

@@ -23,13 +23,13 @@ With \`observability.otlpEndpoint\` the lines go to \`{endpoint}/v1/logs\` as we
 
 ## Kinds of lines
 
-Generated from \`src/core/kit/log-events.ts\`: \`node dist/gateway/telemetry/documents.js logging > docs/logging.md\`.
+Generated from \`src/core/kit/log-events.ts\`: \`node dist/gateway/telemetry/documents.js logging > docs/reference/server/logs.md\`.
 
 | id | name | level | text |
 |---|---|---|---|
 `;
 
-/** The text of docs/logging.md. */
+/** The text of docs/reference/server/logs.md. */
 export function loggingDocument(): string {
   const rows = Object.entries(LOG_EVENTS).map(
     ([name, { id, level, message }]) => `| ${id} | \`${name}\` | ${level} | ${message} |\n`,

@@ -10,7 +10,7 @@ An instrument has at most 1,000 label sets (histograms 250), and all together at
 
 Counters and histograms without labels are there from the start with the value 0; what has labels appears with the first event, a gauge once something has set it.
 
-Generated from the declarations: \`node dist/gateway/telemetry/documents.js metrics > docs/metrics.md\`.
+Generated from the declarations: \`node dist/gateway/telemetry/documents.js metrics > docs/reference/server/metrics.md\`.
 
 ## Instruments
 
@@ -31,7 +31,7 @@ const END = `
 The interface names \`svc_cache_hit_ratio\` as a gauge and as a histogram; one name can have one type. It is the gauge, and \`svc_cache_hit_ratio_detailed\` the histogram.
 `;
 
-/** The text of docs/metrics.md. */
+/** The text of docs/reference/server/metrics.md. */
 export function metricsDocument(): string {
   const present = [...instruments()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(row);
   const absent = ABSENT_INSTRUMENTS.map(

@@ -1,4 +1,4 @@
-// Fuzz target: bytes from outside through every reader and encoder of the core. docs/fuzzing.md tells how to run it.
+// Fuzz target: bytes from outside through every reader and encoder of the core. docs/contributing/fuzzing.md tells how to run it.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The loadable SQLite extension: registers every function on a connection. docs/sqlite-functions.md describes them.
+// The loadable SQLite extension: registers every function on a connection. docs/contributing/sqlite-functions.md describes them.
 #include <sqlite3ext.h>
 
 SQLITE_EXTENSION_INIT1

@@ -4,7 +4,7 @@ import { metresBetween } from '../../core/geocoding/sphere.js';
 import { type PlaceRow, parsePlaceNames } from './index-file.js';
 import { hasDigit, likeness, splitWords } from './words.js';
 
-/** How places are scored; docs/geocoding.md explains it. */
+/** How places are scored; docs/reference/apis/geocoding.md explains it. */
 
 /** Parts of the score: the words of the query that the place has, and the words of its own name that the query has. */
 const ASKED = 0.75;

@@ -8,7 +8,7 @@ import { hasLongitudes } from '../../native/index.js';
 export const readsGeometry = ({ skipGeometry, centroid }: FeatureOutput) =>
   !skipGeometry || centroid === true;
 
-/** Options of the native writers of features, as JSON text: see docs/sqlite-functions.md. */
+/** Options of the native writers of features, as JSON text: see docs/contributing/sqlite-functions.md. */
 export function writerOptions(
   source: VectorSource,
   output: FeatureOutput & { maxBytes?: number },

@@ -521,9 +521,9 @@ describe('callers behind a proxy', () => {
   });
 });
 
-/** The server block of docs/client-certificates.md. */
+/** The server block of docs/how-to/access/client-certificates.md. */
 function nginxBlock(own: IssuedCertificate, clients: IssuedCertificate): string {
-  const page = readFileSync('docs/client-certificates.md', 'utf8');
+  const page = readFileSync('docs/how-to/access/client-certificates.md', 'utf8');
   const block = /```nginx\n([\s\S]*?)```/.exec(page)![1]!;
   return block
     .replace('/etc/graticule/server.pem', own.cert)

@@ -33,10 +33,10 @@ describe('kinds of log lines', () => {
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 
-  it('are listed in docs/logging.md', () => {
+  it('are listed in docs/reference/server/logs.md', () => {
     const printed = execFileSync(process.execPath, ['dist/gateway/telemetry/documents.js', 'logging'], {
       encoding: 'utf8',
     });
-    expect(readFileSync('docs/logging.md', 'utf8')).toBe(printed);
+    expect(readFileSync('docs/reference/server/logs.md', 'utf8')).toBe(printed);
   });
 });

@@ -97,11 +97,11 @@ describe('instruments', () => {
     expect(samples()).toMatchObject({ count: 2, sum: 0.75 });
   });
 
-  it('are listed in docs/metrics.md', () => {
+  it('are listed in docs/reference/server/metrics.md', () => {
     const printed = execFileSync(process.execPath, ['dist/gateway/telemetry/documents.js', 'metrics'], {
       encoding: 'utf8',
     });
-    expect(readFileSync('docs/metrics.md', 'utf8')).toBe(printed);
+    expect(readFileSync('docs/reference/server/metrics.md', 'utf8')).toBe(printed);
   });
 
   it('count what exceeds their label sets together', async () => {

@@ -33,7 +33,7 @@ interface Facts {
   details?: Record<string, unknown>;
 }
 
-/** Writes what happened; docs/auditing.md says what is an event. */
+/** Writes what happened; docs/reference/server/audit.md says what is an event. */
 export function auditTrail({ state, backlog, onError }: AuditTrailOptions): RequestAuditor {
   const limiter = new EventLimiter();
   const takeRefusal = ({ remoteIp, operation }: AuditedRequest, status: number) =>

@@ -43,7 +43,7 @@ export const capabilities = group(
     report('GET /capabilities', 'Get Admin Capabilities', {
       data: Capabilities,
       answer: (_x, { server }) => ({
-        // Metadata resources are not served, and manifests have a form of ours (docs/manifest.md): no version, no kinds.
+        // Metadata resources are not served, and manifests have a form of ours (docs/how-to/operate/manifest.md): no version, no kinds.
         metadataApiVersions: [],
         resourceKinds: [],
         manifestSupported: false,

@@ -8,7 +8,7 @@ export function supportTable(groups: readonly OperationGroup[]): string {
     '# Support of the management API',
     '',
     `${built} of ${rows.length} operations below \`${BASE_PATH}\` work; the others answer 501 with a problem document.`,
-    'This file is generated from the declarations: `node dist/gateway/start/support.js > docs/support.md`.',
+    'This file is generated from the declarations: `node dist/gateway/start/support.js > docs/reference/apis/operations.md`.',
     ...[...byTag(groups)].flatMap(([tag, members]) => section(tag, members)),
     '',
   ].join('\n');
