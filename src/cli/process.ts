@@ -69,12 +69,12 @@ function describe({ id, description, inputs, outputs }: Description): void {
     const values = words
       ? words.join(' | ')
       : isLayer(input)
-        ? 'collection, @file or address'
+        ? 'collection, @file or URL'
         : (type ?? 'JSON');
     const needed = input.minOccurs > 0 ? '' : ', optional';
     process.stdout.write(`  --input ${name}=...  (${values}${needed})\n      ${input.description}\n`);
   }
-  process.stdout.write(`\nOutputs: ${Object.keys(outputs).join(', ') || 'those of its steps'}\n`);
+  process.stdout.write(`\nOutputs: ${Object.keys(outputs).join(', ') || 'the outputs of its steps'}\n`);
 }
 
 /** Features and rasters are the inputs that take a collection. */

@@ -3,7 +3,7 @@
  * Each has the rule's name, a pattern, and what to write instead.
  */
 const RULES = [
-  ['clause as subject', /^(?:What|Who|How|Which|Whether .* or)\b(?!.*\?)/, 'name the thing with a noun'],
+  ['clause as subject', /^(?:What|Who|How|Which|Whether .* or (?:it|they|whether|not))\b(?!.*\?)/, 'name the thing with a noun'],
   [
     'clause as subject',
     /\b(?:says?|shows?|lists?|names?|decides?|is|are|of|by|from|in|on|for) (?:what|who|whom|how)\b/,
