@@ -18,7 +18,8 @@ const number = (name: string) => (raw: string) => {
 /** Adds an option `FILE=CRS` to the options before it. */
 function statedCrs(raw: string, before: Record<string, string> = {}): Record<string, string> {
   const [, file, crs] = /^(.+?)=(.+)$/s.exec(raw) ?? [];
-  if (!file || !crs) throw new CommandError(`--crs: must be FILE=CRS, for example roads.shp=EPSG:27700, not '${raw}'.`);
+  if (!file || !crs)
+    throw new CommandError(`--crs: must be FILE=CRS, for example roads.shp=EPSG:27700, not '${raw}'.`);
   return { ...before, [file]: crs };
 }
 
@@ -44,11 +45,7 @@ program
   .option('--config <file>', 'configuration file (YAML)')
   .option('--processes <n>', 'number of gateway processes (default: 1)', number('--processes'))
   .option('--public-url <url>', 'origin and path prefix of all links (default: taken from each request)')
-  .option(
-    '--crs <file=crs>',
-    'assign a CRS to a file, repeatable: roads.shp=EPSG:27700',
-    statedCrs,
-  )
+  .option('--crs <file=crs>', 'assign a CRS to a file, repeatable: roads.shp=EPSG:27700', statedCrs)
   .option('--save-config <file>', 'write the resulting configuration to a file and continue')
   .action(loaded(async () => (await import('./serve.js')).serve));
 
@@ -93,9 +90,7 @@ program
 
 program
   .command('manifest')
-  .description(
-    'write services, layers, styles, roles, policies and limits of a running server as a manifest',
-  )
+  .description('write services, layers, styles, roles, policies and limits of a running server as a manifest')
   .argument('[file]', 'file to write (default: standard output)')
   .option('--url <url>', 'URL of the server (default: http://localhost:8080)')
   .option('--key <key>', 'API key for the management API (default: SVC_ADMIN_KEY)')
@@ -141,17 +136,12 @@ program
   .option('--mode <mode>', 'with --into: append, replace or upsert (default: append)')
   .option('--key <field>', 'with --mode upsert: field that identifies a feature')
   .option('--reject-rows', 'with --into: skip and list invalid rows')
-  .option(
-    '--source <path...>',
-    'additional files, folders and databases that contain the collection',
-  )
+  .option('--source <path...>', 'additional files, folders and databases that contain the collection')
   .action(loaded(async () => (await import('./import.js')).runFileImport));
 
 program
   .command('export')
-  .description(
-    'export a collection or its tiles to a file',
-  )
+  .description('export a collection or its tiles to a file')
   .argument('<collection>', 'id of the collection; for tiles, ids separated by commas')
   .argument('[file]', 'file to write: .gpkg .geojson .fgb .csv .kml')
   .option('--tiles <file>', 'tile archive to write instead: .pmtiles .mbtiles .gpkg')
@@ -186,9 +176,7 @@ program
 
 program
   .command('process')
-  .description(
-    'execute a process on a running server and wait for its results (default: list processes)',
-  )
+  .description('execute a process on a running server and wait for its results (default: list processes)')
   .argument('[name]', 'id of the process, for example geometry.buffer')
   .option('--input <name=value...>', 'input: a value, JSON, @file, or a collection id for a layer')
   .option('--output <file>', 'file to write: .geojson or .gpkg for features')

@@ -115,7 +115,12 @@ class ReloadLoop {
     this.log?.write('reload.started', {}, `reload started: ${reason}`);
     const outcome = await this.#reloader.reload(changes);
     if (outcome.ok) this.log?.write('reload.completed');
-    else this.log?.write('reload.failed', {}, `reload failed; keeping the previous configuration: ${outcome.reason}`);
+    else
+      this.log?.write(
+        'reload.failed',
+        {},
+        `reload failed; keeping the previous configuration: ${outcome.reason}`,
+      );
   }
 
   join(handlers: Omit<ChildHandlers, 'onDrain'>): SupervisorLink {

@@ -33,7 +33,11 @@ const supervisor = joinSupervisor({
 });
 
 watchFaults({
-  onRejection: (error) => supervisor.log('process.rejection', `the engine had an unhandled promise rejection; it continues: ${error.stack}`),
+  onRejection: (error) =>
+    supervisor.log(
+      'process.rejection',
+      `the engine had an unhandled promise rejection; it continues: ${error.stack}`,
+    ),
   onException: (error) => endAfterLoss(`the engine fails: ${error.stack}`),
 });
 
@@ -89,7 +93,11 @@ server.on('connection', (socket) => {
       translators.begin();
       return threads.run(task, input, options);
     },
-    (error) => supervisor.log('process.connection.closed', `the engine closed a connection to a gateway: ${String(error)}`),
+    (error) =>
+      supervisor.log(
+        'process.connection.closed',
+        `the engine closed a connection to a gateway: ${String(error)}`,
+      ),
   );
   connections.add(connection);
   socket.on('close', () => connections.delete(connection));
