@@ -16,7 +16,7 @@ const RULES = [
   ['inversion', /^Of\b(?! course)/, 'condition first, with if or when'],
   [
     'inversion',
-    /^(?:Where|That of|Those of|As|Without it|With it|Nor|Neither)\b(?! (?:a result|of))/,
+    /^(?:Where|That of|Those of|As|Nor|Neither)\b(?! (?:a result|of))/,
     'condition first, with if or when',
   ],
   ['that of', /\b(?:that|those|the one|the ones) of\b/, 'repeat the noun'],
