@@ -14,6 +14,11 @@ test('docs/reference/apis/process-catalogue.md lists the processes', () => {
   expect(readFileSync('docs/reference/apis/process-catalogue.md', 'utf8')).toBe(page);
 });
 
+test('docs/reference/apis/conformance.md lists the conformance classes', () => {
+  const page = execFileSync(process.execPath, ['dist/gateway/start/conformance.js'], { encoding: 'utf8' });
+  expect(readFileSync('docs/reference/apis/conformance.md', 'utf8')).toBe(page);
+});
+
 test('schemas/graticule.schema.json is the schema that is enforced', () => {
   expect(readFileSync('schemas/graticule.schema.json', 'utf8')).toBe(printed('--schema'));
 });
