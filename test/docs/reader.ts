@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
@@ -17,7 +17,7 @@ const ROOT = resolve('.');
 /** A fenced block of a page. */
 export interface Block {
   language: string;
-  /** What stands behind the language: `background`, or the name of the file that the block is saved as. */
+  /** The word after the language: `background`, `stop`, or the name of the file that the block is saved as. */
   rest: string;
   text: string;
   /** Lines that must be in what it writes. */
@@ -35,6 +35,9 @@ export function blocksOf(page: string): Block[] {
   }
   return blocks;
 }
+
+/** Languages of blocks that are examples unless they name a file. */
+const EXAMPLES = new Set(['console', 'yaml', 'json', 'js', 'html', 'nginx']);
 
 /** Runs Python in the libraries of QGIS, as its console does. */
 const QGIS_CONSOLE = `
@@ -60,9 +63,10 @@ export class Reader {
 
   async follow(block: Block): Promise<void> {
     const { language, rest, text } = block;
+    if (rest === '' && EXAMPLES.has(language)) return;
     if (language === 'html') return this.#open(block);
     if (language === 'nginx') this.#nginx = await startNginx(text, this.#server!.url);
-    else if (rest !== '' && rest !== 'background') writeFileSync(join(this.folder, rest), text);
+    else if (rest !== '' && rest !== 'background' && rest !== 'stop') this.#save(rest, text);
     else if (language === 'python') this.#expectOutput(block, this.#inQgis(text));
     else if (language === 'sh') await this.#run(block);
     else throw new Error(`the test does not know what to do with ${language}`);
@@ -82,14 +86,43 @@ export class Reader {
     if (commands.includes('$DATABASE_URL')) this.#postgres ??= await startPostgres();
     const [, verb, words = ''] = /^\.\/run (demo|serve)(?: -- (.*))?\n$/.exec(commands) ?? [];
     if (verb) {
-      if (verb === 'serve') this.#own = await startServer({ sources: this.#words(words) });
+      await this.#own?.stop();
+      this.#own = verb === 'serve' ? await this.#serve(words) : undefined;
       this.#server = this.#own ?? (await sharedServer());
     } else if (block.rest === 'background') {
       this.#beside.push(this.#shell(commands));
       await new Promise((settle) => setTimeout(settle, 1000));
     } else {
+      if (block.rest === 'stop') await this.#own!.stop();
       this.#expectOutput(block, execFileSync('bash', ['-ec', this.#asHere(commands)], this.#options));
     }
+  }
+
+  /** Files of a configuration are named as they are from the folder of the reader. */
+  #save(name: string, text: string): void {
+    const saved = name.endsWith('.yaml')
+      ? text.replaceAll(/(?<=: )[\w-]+\.pem/g, (file) => join(this.folder, file))
+      : text;
+    writeFileSync(join(this.folder, name), saved);
+  }
+
+  /** Starts a server with the arguments of `./run serve`. */
+  async #serve(line: string): Promise<TestServer> {
+    const words = this.#words(line);
+    const option = (name: string) => {
+      const at = words.indexOf(name);
+      return at < 0 ? undefined : words.splice(at, 2)[1];
+    };
+    const config = option('--config');
+    const dataDir = resolve(this.folder, option('--data-dir') ?? 'graticule-data');
+    mkdirSync(dataDir, { recursive: true });
+    const isSecure = config !== undefined && readFileSync(config, 'utf8').includes('tls:');
+    return startServer({
+      sources: words,
+      args: config === undefined ? [] : ['--config', config],
+      dataDir,
+      ...(isSecure ? { ca: readFileSync(join(this.folder, 'cert.pem'), 'utf8') } : {}),
+    });
   }
 
   #expectOutput({ output }: Block, written: string): void {
@@ -142,7 +175,7 @@ export class Reader {
 
   #asHere(text: string): string {
     return text
-      .replaceAll('http://localhost:8080', this.#server?.url ?? 'no server is started yet')
+      .replaceAll(/https?:\/\/localhost:8080/g, this.#server?.url ?? 'no server is started yet')
       .replaceAll('http://localhost/', `${this.#nginx?.url}/`)
       .replaceAll('./run ', `${process.execPath} ${ROOT}/dist/cli/main.js `);
   }
