@@ -6,7 +6,8 @@ import type { Browser } from 'playwright-core';
 import { expect } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
 import { startNginx, type TestNginx } from '../support/nginx.js';
-import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { freePort } from '../support/ports.js';
+import { OWNER, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { pythonOfClients } from '../support/python.js';
 import { middleColours, openSavedPage } from '../support/saved-page.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -58,6 +59,8 @@ export class Reader {
   /** Pages that serve data of their own; those of the demo read it. */
   #own: TestServer | undefined;
   #postgres: TestPostgres | undefined;
+  /** Over TCP: the server connects to a host that a page names only so. */
+  #databaseUrl: string | undefined;
   #nginx: TestNginx | undefined;
   #browser: Browser | undefined;
 
@@ -76,26 +79,31 @@ export class Reader {
     for (const child of this.#beside) child.kill();
     await this.#browser?.close();
     await this.#nginx?.stop();
-    await this.#own?.stop();
+    await this.#stopOwn();
     await this.#postgres?.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   async #run(block: Block): Promise<void> {
     const commands = block.text;
-    if (commands.includes('$DATABASE_URL')) this.#postgres ??= await startPostgres();
+    if (commands.includes('$DATABASE_URL')) await this.#startPostgres();
     const [, verb, words = ''] = /^\.\/run (demo|serve)(?: -- (.*))?\n$/.exec(commands) ?? [];
     if (verb) {
-      await this.#own?.stop();
+      await this.#stopOwn();
       this.#own = verb === 'serve' ? await this.#serve(words) : undefined;
       this.#server = this.#own ?? (await sharedServer());
     } else if (block.rest === 'background') {
       this.#beside.push(this.#shell(commands));
       await new Promise((settle) => setTimeout(settle, 1000));
     } else {
-      if (block.rest === 'stop') await this.#own!.stop();
+      if (block.rest === 'stop') await this.#stopOwn();
       this.#expectOutput(block, execFileSync('bash', ['-ec', this.#asHere(commands)], this.#options));
     }
+  }
+
+  async #stopOwn(): Promise<void> {
+    await this.#own?.stop();
+    this.#own = undefined;
   }
 
   /** Files of a configuration are named as they are from the folder of the reader. */
@@ -123,6 +131,13 @@ export class Reader {
       dataDir,
       ...(isSecure ? { ca: readFileSync(join(this.folder, 'cert.pem'), 'utf8') } : {}),
     });
+  }
+
+  async #startPostgres(): Promise<void> {
+    if (this.#postgres) return;
+    const port = await freePort();
+    this.#postgres = await startPostgres(['listen_addresses=127.0.0.1', `port=${port}`]);
+    this.#databaseUrl = `postgresql://${OWNER}@127.0.0.1:${port}/postgres`;
   }
 
   #expectOutput({ output }: Block, written: string): void {
@@ -160,7 +175,7 @@ export class Reader {
 
   #words(line: string): string[] {
     return line.split(' ').map((word) => {
-      if (word === '"$DATABASE_URL"') return this.#postgres!.url;
+      if (word === '"$DATABASE_URL"') return this.#databaseUrl!;
       const file = join(this.folder, word);
       return existsSync(file) ? file : word;
     });
@@ -182,7 +197,7 @@ export class Reader {
 
   get #options() {
     const PATH = `${dirname(pythonOfClients())}:${process.env.PATH}`;
-    const env = { ...process.env, PATH, KEY: this.#server?.adminKey, DATABASE_URL: this.#postgres?.url };
+    const env = { ...process.env, PATH, KEY: this.#server?.adminKey, DATABASE_URL: this.#databaseUrl };
     return { cwd: this.folder, encoding: 'utf8', env } as const;
   }
 }

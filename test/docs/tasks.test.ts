@@ -22,7 +22,9 @@ const NOT_FOLLOWED = new Map([
 ]);
 
 const GUIDES = ['docs/tutorials', 'docs/how-to']
-  .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)))
+  .flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  )
   .filter((path) => path.endsWith('.md') && !path.endsWith('README.md'));
 const PAGES = GUIDES.filter((path) => !NOT_FOLLOWED.has(path));
 
