@@ -39,7 +39,7 @@ const CHECKS: readonly Check[] = [
     async run() {
       const name = uwsPackage(process.version);
       const uws = (await import(name)) as { App?: unknown };
-      if (typeof uws.App !== 'function') throw new Error(`${name} has no App`);
+      if (typeof uws.App !== 'function') throw new Error(`${name} does not export App`);
       return `${name} loads`;
     },
   },

@@ -118,7 +118,7 @@ function tell({ archive, tally, failures }: ExportResult, file: string): void {
 
 function fail(error: unknown, signal: AbortSignal): void {
   if (signal.aborted) {
-    process.stderr.write('interrupted: nothing was written\n');
+    process.stderr.write('interrupted; no file was written\n');
     process.exitCode = INTERRUPTED;
     return;
   }

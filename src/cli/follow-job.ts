@@ -10,7 +10,7 @@ export async function followJob(jobs: JobEngine, id: string): Promise<JobRow> {
   const bar = jobBar();
   for (;;) {
     const row = await jobs.store.get(id);
-    if (!row) throw new Error('the job is gone');
+    if (!row) throw new Error('The job was deleted.');
     bar.update(Math.round((row.state === 'Succeeded' ? 1 : (row.fraction ?? 0)) * 100), {
       phase: row.phase ?? '',
     });

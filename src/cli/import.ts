@@ -67,26 +67,26 @@ export async function runFileImport(file: string, options: ImportOptions): Promi
   }
 }
 
-/** Why a file cannot be imported, as its name tells. Others are looked into. */
+/** Reason why a file cannot be imported, by its extension; undefined if GDAL must open it first. */
 function findRefusal(path: string): string | undefined {
   const reason = reasonNotRead(path);
   if (reason !== undefined) return reason;
   const extension = extname(path).toLowerCase();
   if (RASTER.has(extension) || GRIDDED.has(extension))
-    return 'rasters are served as they are: graticule serve FILE.';
-  if (ARCHIVE.has(extension)) return 'tile archives are served as they are: graticule serve FILE.';
+    return 'Rasters need no import. Publish the file: graticule serve FILE.';
+  if (ARCHIVE.has(extension)) return 'Tile archives need no import. Publish the file: graticule serve FILE.';
   return undefined;
 }
 
-/** A STAC catalog becomes a store of its own: a table of footprints for each collection. */
+/** Imports a STAC catalog into a new store with a table of footprints for each collection. */
 async function importStac(path: string, options: ImportOptions, dataDir: string): Promise<void> {
   const name = tableName(options.name ?? basename(path, extname(path)));
   const folder = join(dataDir, 'stores');
-  // Files beside the catalog are not published by its import.
+  // The import publishes no other files in the folder of the catalog.
   const task = { path, folder, name, local: false };
   const { items, refused, refusedCount } = await withPools((pools) => pools.run('vector.stacIngest', task));
   for (const { path: part, reason } of refused) process.stderr.write(`${part}: ${reason}\n`);
   process.stdout.write(`imported ${items} STAC items into ${join(folder, `${name}.gpkg`)}`);
-  process.stdout.write(refusedCount > 0 ? `; ${refusedCount} documents were left out\n` : '\n');
+  process.stdout.write(refusedCount > 0 ? `; ${refusedCount} invalid documents were skipped\n` : '\n');
   notifyServer(dataDir);
 }

@@ -16,10 +16,10 @@ export interface InspectOptions {
   crs?: Record<string, string>;
 }
 
-/** `graticule inspect FILE`: reads the file as a server would, into a folder that is removed, and tells of it. */
+/** `graticule inspect FILE`: prints the collections of a file. It converts the file into a temporary folder, as a server would. */
 export async function inspectFile(file: string, options: InspectOptions): Promise<void> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new CommandError(`there is no file or folder ${file} (looked for ${path})`);
+  if (!existsSync(path)) throw new CommandError(`There is no file or folder '${path}'.`);
   const dataDir = mkdtempSync(join(tmpdir(), 'graticule-inspect-'));
   try {
     await withCatalog({ ...options, dataDir, source: [path] }, async ({ catalog, pools }) => {
@@ -31,7 +31,7 @@ export async function inspectFile(file: string, options: InspectOptions): Promis
       }
       for (const { layer, reason } of catalog.quarantined)
         lines.push(`not published${layer ? ` (${layer})` : ''}: ${reason}`, '');
-      if (lines.length === 0) lines.push(`nothing in ${file} is data that can be published`, '');
+      if (lines.length === 0) lines.push(`${file} contains no data that can be published`, '');
       process.stdout.write(lines.join('\n'));
       if (catalog.collections.length === 0) process.exitCode = 1;
     });
@@ -53,7 +53,7 @@ const SEPARATORS: Readonly<Record<string, string>> = {
 
 function csvLines({ encoding, encodingReason, separator, geometry, commas, texts }: CsvInspection): string[] {
   return [
-    line('encoding', `${encoding}: ${encodingReason}; FILE.cpg beside it states another`),
+    line('encoding', `${encoding}: ${encodingReason}; override it in FILE.cpg`),
     line('separator', SEPARATORS[separator]!),
     line('geometry', `from ${geometry}`),
     ...(commas.length > 0 ? [line('decimals', `with commas in ${commas.join(', ')}`)] : []),
@@ -76,19 +76,19 @@ async function vectorLines(collection: VectorCollection, crs: InspectOptions['cr
   ];
 }
 
-/** The code, and what it is called; of a definition of its own the name alone. */
+/** Code and name of a CRS; only the name if the CRS has no code. */
 function crsName({ proj }: Crs): string {
   const { name } = describeCrs(proj);
   return /^\w+:\w+$/.test(proj) ? `${proj} (${name})` : name;
 }
 
-/** Where the CRS of a collection comes from. */
+/** Source of the CRS of a collection. */
 async function crsReason({ file, takenFor }: VectorCollection, crs: InspectOptions['crs']): Promise<string> {
-  if (Object.keys(findStatedCrs(crs ?? {}, file)).length > 0) return 'stated';
+  if (Object.keys(findStatedCrs(crs ?? {}, file)).length > 0) return 'from --crs';
   if (takenFor === 'degrees')
-    return 'nothing names one, and the coordinates can be degrees; --crs states another';
-  if (takenFor === 'plane') return 'nothing names one, and the coordinates cannot be degrees';
-  return (await sidecarCrs(file)) === undefined ? 'the file names it' : 'the file beside it names it';
+    return 'default, because the file names no CRS and the coordinates can be degrees; override it with --crs';
+  if (takenFor === 'plane') return 'the file names no CRS, and the coordinates cannot be degrees';
+  return (await sidecarCrs(file)) === undefined ? 'from the file' : 'from a file in the same folder';
 }
 
 function rasterLines(collection: Exclude<Collection, VectorCollection>): string[] {

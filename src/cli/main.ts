@@ -9,20 +9,21 @@ import type { ExportCommandOptions } from './export.js';
 import { OPTION_OF_SETTING } from './settings.js';
 import type { TileOptions } from './tile-options.js';
 
-/** A whole number, or a message that names the option. */
+/** Parser of an option that is an integer of at least 0. */
 const number = (name: string) => (raw: string) => {
-  if (!/^\d+$/.test(raw)) throw new CommandError(`${name} must be a whole number, not '${raw}'`);
+  if (!/^\d+$/.test(raw)) throw new CommandError(`${name}: must be an integer of at least 0, not '${raw}'.`);
   return Number(raw);
 };
 
-/** `roads.shp=EPSG:27700`, one after another. */
+/** Adds an option `FILE=CRS` to the options before it. */
 function statedCrs(raw: string, before: Record<string, string> = {}): Record<string, string> {
   const [, file, crs] = /^(.+?)=(.+)$/s.exec(raw) ?? [];
-  if (!file || !crs) throw new CommandError(`--crs must be like roads.shp=EPSG:27700, not '${raw}'`);
+  if (!file || !crs)
+    throw new CommandError(`--crs: must be FILE=CRS, for example roads.shp=EPSG:27700, not '${raw}'.`);
   return { ...before, [file]: crs };
 }
 
-/** A command that loads its code when it is called: a server would start with the weight of all of them. */
+/** An action that imports its code when it runs, because a server would otherwise load the code of all commands. */
 const loaded =
   <A extends unknown[]>(load: () => Promise<(...args: A) => void | Promise<void>>) =>
   async (...args: A): Promise<void> =>
@@ -38,172 +39,159 @@ program
   .command('serve')
   .description('publish files, folders and databases and serve them')
   .argument('[sources...]', 'files, folders and PostGIS databases (postgresql://...) to publish')
-  .option('--port <n>', 'port of HTTP and WebSocket (8080, or PORT)', number('--port'))
-  .option('--host <address>', 'address to listen on')
-  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .option('--port <n>', 'port for HTTP and WebSocket (default: PORT or 8080)', number('--port'))
+  .option('--host <address>', 'address to listen on (default: 0.0.0.0)')
+  .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
-  .option('--processes <n>', 'gateway processes that share the port', number('--processes'))
-  .option('--public-url <url>', 'origin and path prefix that links start with')
-  .option(
-    '--crs <file=crs>',
-    'CRS of a file that names none, or a wrong one: roads.shp=EPSG:27700; may be repeated',
-    statedCrs,
-  )
-  .option('--save-config <file>', 'write the configuration that results and go on')
+  .option('--processes <n>', 'number of gateway processes (default: 1)', number('--processes'))
+  .option('--public-url <url>', 'origin and path prefix of all links (default: taken from each request)')
+  .option('--crs <file=crs>', 'assign a CRS to a file, repeatable: roads.shp=EPSG:27700', statedCrs)
+  .option('--save-config <file>', 'write the resulting configuration to a file and continue')
   .action(loaded(async () => (await import('./serve.js')).serve));
 
 program
   .command('worker')
-  .description('run jobs of the servers that share a state in PostgreSQL, without serving data')
-  .argument('[sources...]', 'what the servers publish: as for serve')
-  .option('--port <n>', 'port of probes and metrics (8080, or PORT)', number('--port'))
-  .option('--host <address>', 'address to listen on')
-  .option('--data-dir <path>', 'folder for files of its own (./graticule-data)')
-  .option('--config <file>', 'configuration file (YAML): that of the servers')
+  .description('run jobs for servers that share a state in PostgreSQL, without serving data')
+  .argument('[sources...]', 'the same sources as the servers')
+  .option('--port <n>', 'port for probes and metrics (default: PORT or 8080)', number('--port'))
+  .option('--host <address>', 'address to listen on (default: 0.0.0.0)')
+  .option('--data-dir <path>', 'folder for the files of this worker (default: ./graticule-data)')
+  .option('--config <file>', 'configuration file of the servers (YAML)')
   .action(loaded(async () => (await import('./serve.js')).work));
 
 program
   .command('events')
-  .description('look after the events of edits')
+  .description('manage events of edits')
   .command('redrive')
-  .description('deliver again what was given up for a webhook')
-  .argument('[webhook]', 'name of the webhook; all when absent')
-  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .description('redeliver events that a webhook did not accept')
+  .argument('[webhook]', 'name of the webhook (default: all webhooks)')
+  .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
-  .option('--most <n>', 'how many events at most (500)', number('--most'))
+  .option('--limit <n>', 'maximum number of events (default: 500)', number('--limit'))
   .action(loaded(async () => (await import('./redrive.js')).redrive));
 
 program
   .command('plan')
-  .description('say what apply would change in the state of a running server')
+  .description('list the changes that apply would make to a running server')
   .argument('<file>', 'manifest (YAML)')
-  .option('--url <url>', 'the server (http://localhost:8080)')
-  .option('--key <key>', 'key of its management API (SVC_ADMIN_KEY)')
-  .option('--prune', 'remove what the manifest before it made and this one does not hold')
+  .option('--url <url>', 'URL of the server (default: http://localhost:8080)')
+  .option('--key <key>', 'API key for the management API (default: SVC_ADMIN_KEY)')
+  .option('--prune', 'delete objects that the previous manifest created and this one omits')
   .action(loaded(async () => (await import('./manifest.js')).planManifest));
 
 program
   .command('apply')
-  .description('make the state of a running server what a manifest says')
+  .description('change the state of a running server to match a manifest')
   .argument('<file>', 'manifest (YAML)')
-  .option('--url <url>', 'the server (http://localhost:8080)')
-  .option('--key <key>', 'key of its management API (SVC_ADMIN_KEY)')
-  .option('--prune', 'remove what the manifest before it made and this one does not hold')
+  .option('--url <url>', 'URL of the server (default: http://localhost:8080)')
+  .option('--key <key>', 'API key for the management API (default: SVC_ADMIN_KEY)')
+  .option('--prune', 'delete objects that the previous manifest created and this one omits')
   .action(loaded(async () => (await import('./manifest.js')).applyManifest));
 
 program
   .command('manifest')
-  .description(
-    'write the state of a running server as a manifest: services, layers, styles, roles, policies, limits',
-  )
-  .argument('[file]', 'file to write; standard output when absent')
-  .option('--url <url>', 'the server (http://localhost:8080)')
-  .option('--key <key>', 'key of its management API (SVC_ADMIN_KEY)')
+  .description('write services, layers, styles, roles, policies and limits of a running server as a manifest')
+  .argument('[file]', 'file to write (default: standard output)')
+  .option('--url <url>', 'URL of the server (default: http://localhost:8080)')
+  .option('--key <key>', 'API key for the management API (default: SVC_ADMIN_KEY)')
   .action(loaded(async () => (await import('./manifest.js')).exportManifest));
 
-const state = program.command('state').description('back up and move what the server remembers');
+const state = program.command('state').description('back up, restore and move the state');
 
 state
   .command('backup')
-  .description('write the state of a data folder into a file, while it is served or not')
+  .description('write the state of a data folder to a file; the server can be running')
   .argument('<file>', 'file to write')
-  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
   .action(loaded(async () => (await import('./state.js')).backUp));
 
 state
   .command('restore')
-  .description('put a backup in place of the state of a data folder; its server must be stopped')
-  .argument('<file>', 'file that backup wrote')
-  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .description('replace the state of a data folder with a backup; stop the server first')
+  .argument('<file>', 'file written by state backup')
+  .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
   .action(loaded(async () => (await import('./state.js')).restore));
 
 state
   .command('move')
-  .description('copy the state into another database, which is empty; all servers of it must be stopped')
-  .requiredOption('--to <place>', "URL of PostgreSQL, or 'file' for the file in the data folder")
-  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .description('copy the state to an empty database; stop all its servers first')
+  .requiredOption('--to <place>', "PostgreSQL URL, or 'file' for the file in the data folder")
+  .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
   .action(loaded(async () => (await import('./state.js')).moveTo));
 
 program
   .command('import')
-  .description('load a vector file into the store of a data folder')
-  .argument('<file>', 'any file that OGR opens, or a ZIP archive of a shapefile or file geodatabase')
-  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .description('import a vector file into a data folder')
+  .argument('<file>', 'file that GDAL can read, or a ZIP archive of a shapefile or file geodatabase')
+  .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
-  .option('--layer <name>', 'layer of the file; the first when absent')
-  .option('--name <name>', 'name of the collection; that of the file when absent')
+  .option('--layer <name>', 'layer to import (default: the first)')
+  .option('--name <name>', 'name of the collection (default: the file name)')
   .option('--title <text>', 'title of the collection')
-  .option('--crs <crs>', 'CRS of the coordinates, whatever the file says, for example EPSG:4326')
-  .option('--into <collection>', 'take the rows over into this collection, all or nothing')
-  .option('--mode <mode>', 'with --into: append (when absent), replace, or upsert')
-  .option('--key <field>', 'field that tells which feature a row is, with --mode upsert')
-  .option('--reject-rows', 'leave out and list the rows that cannot be taken, with --into')
-  .option(
-    '--source <path...>',
-    'files, folders and databases to look for the collection in, besides the store',
-  )
+  .option('--crs <crs>', 'CRS of the coordinates, overrides the file, for example EPSG:4326')
+  .option('--into <collection>', 'import all rows into this collection, or none')
+  .option('--mode <mode>', 'with --into: append, replace or upsert (default: append)')
+  .option('--key <field>', 'with --mode upsert: field that identifies a feature')
+  .option('--reject-rows', 'with --into: skip and list invalid rows')
+  .option('--source <path...>', 'additional files, folders and databases that contain the collection')
   .action(loaded(async () => (await import('./import.js')).runFileImport));
 
 program
   .command('export')
-  .description(
-    'write a collection of a data folder or file into a file: .gpkg .geojson .fgb .csv .kml, or its tiles',
-  )
-  .argument('<collection>', 'identifier of the collection; for tiles several, with commas')
-  .argument('[file]', 'file to write; its ending names the format')
-  .option('--tiles <file>', 'write tiles instead: .pmtiles .mbtiles .gpkg')
-  .option('--zooms <range>', 'zoom levels of the tiles (0-10)')
-  .option('--bbox <box>', 'west,south,east,north of the tiles in degrees; all when absent')
-  .option('--format <name>', 'format of the tiles: mvt, mlt, png, webp')
-  .option('--encoding <name>', 'the same, of vector tiles: mvt, mlt')
-  .option('--set <id>', 'tile matrix set (WebMercatorQuad)')
-  .option('--concurrency <n>', 'threads that make tiles; one per core when absent', number('--concurrency'))
-  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .description('export a collection or its tiles to a file')
+  .argument('<collection>', 'id of the collection; for tiles, ids separated by commas')
+  .argument('[file]', 'file to write: .gpkg .geojson .fgb .csv .kml')
+  .option('--tiles <file>', 'tile archive to write instead: .pmtiles .mbtiles .gpkg')
+  .option('--zooms <range>', 'zoom levels of the tiles (default: 0-10)')
+  .option('--bbox <box>', 'west,south,east,north in degrees (default: the extent of the data)')
+  .option('--format <name>', 'tile format: mvt, mlt, png or webp')
+  .option('--encoding <name>', 'encoding of vector tiles: mvt or mlt')
+  .option('--set <id>', 'tile matrix set (default: WebMercatorQuad)')
+  .option('--concurrency <n>', 'number of threads (default: one per core)', number('--concurrency'))
+  .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
-  .option('--source <path...>', 'files and folders to look into besides the store')
+  .option('--source <path...>', 'additional files and folders that contain the collection')
   .action(exportAny);
 
 program
   .command('seed')
-  .description('fill the tile cache of the server that runs on a data folder')
-  .argument('<collection>', 'identifier of the collection')
-  .option('--data-dir <path>', 'folder for state and stores (./graticule-data)')
+  .description('fill the tile cache of the server that uses a data folder')
+  .argument('<collection>', 'id of the collection')
+  .option('--data-dir <path>', 'folder for state and converted files (default: ./graticule-data)')
   .option('--config <file>', 'configuration file (YAML)')
-  .option('--zooms <range>', 'zoom levels (0-10)')
-  .option('--bbox <box>', 'west,south,east,north in degrees; all when absent')
-  .option('--format <name>', 'format of the tiles: mvt, mlt, png, webp')
-  .option('--encoding <name>', 'the same, of vector tiles: mvt, mlt')
-  .option('--set <id>', 'tile matrix set (WebMercatorQuad)')
+  .option('--zooms <range>', 'zoom levels (default: 0-10)')
+  .option('--bbox <box>', 'west,south,east,north in degrees (default: the extent of the data)')
+  .option('--format <name>', 'tile format: mvt, mlt, png or webp')
+  .option('--encoding <name>', 'encoding of vector tiles: mvt or mlt')
+  .option('--set <id>', 'tile matrix set (default: WebMercatorQuad)')
   .option(
     '--concurrency <n>',
-    'tiles made at a time; leaves room for clients when absent',
+    'number of tiles rendered at the same time (default: a share that leaves capacity for clients)',
     number('--concurrency'),
   )
   .action(loaded(async () => (await import('./seed.js')).seed));
 
 program
   .command('process')
-  .description(
-    'execute a process on a running server and wait for its results; list processes without a name',
-  )
+  .description('execute a process on a running server and wait for its results (default: list processes)')
   .argument('[name]', 'id of the process, for example geometry.buffer')
-  .option('--input <name=value...>', 'an input: a value, JSON, @file, and of layers the id of a collection')
-  .option('--output <file>', 'file to write; features as GeoJSON, or as .gpkg')
-  .option('--publish <collection>', 'make the output a collection of this name')
+  .option('--input <name=value...>', 'input: a value, JSON, @file, or a collection id for a layer')
+  .option('--output <file>', 'file to write: .geojson or .gpkg for features')
+  .option('--publish <collection>', 'publish the output as a collection with this name')
   .option('--describe', 'list the inputs of the process')
-  .option('--url <url>', 'the server (http://localhost:8080)')
-  .option('--key <key>', 'key of its management API (SVC_ADMIN_KEY)')
+  .option('--url <url>', 'URL of the server (default: http://localhost:8080)')
+  .option('--key <key>', 'API key for the management API (default: SVC_ADMIN_KEY)')
   .action(loaded(async () => (await import('./process.js')).runProcessCommand));
 
 program
   .command('inspect')
-  .description('tell what would be published of a file, and why')
+  .description('show which collections a file would be published as')
   .argument('<file>', 'file or folder of data')
   .option('--config <file>', 'configuration file (YAML)')
-  .option('--crs <file=crs>', 'CRS of the file, as with serve', statedCrs)
+  .option('--crs <file=crs>', 'assign a CRS to a file, repeatable: roads.shp=EPSG:27700', statedCrs)
   .action(loaded(async () => (await import('./inspect.js')).inspectFile));
 
 program
@@ -213,7 +201,7 @@ program
   .action(loaded(async () => (await import('./validate.js')).validate));
 program
   .command('doctor')
-  .description('check what the server needs on this machine')
+  .description('check the requirements of the server on this machine')
   .action(loaded(async () => (await import('./doctor.js')).doctor));
 
 async function exportAny(
@@ -223,7 +211,7 @@ async function exportAny(
 ): Promise<void> {
   const { tiles } = options;
   if ((tiles === undefined) === (file === undefined))
-    throw new CommandError('name a file to write, or one for --tiles, and not both');
+    throw new CommandError('Specify either a file to write or --tiles.');
   if (file !== undefined) return (await import('./export.js')).exportCollection(collection, file, options);
   await (await import('./export-tiles.js')).exportTileArchive(collection, { ...options, tiles: tiles! });
 }
@@ -233,7 +221,7 @@ function fail(message: string, exitCode: number): void {
   process.exitCode = exitCode;
 }
 
-/** Problems of settings that were typed, by the names of their options. */
+/** The message of a configuration error with option names in place of setting names. */
 function asTyped({ message }: ConfigError): string {
   return message.replace(
     /^( {2}- )?(\S+) (.*) \(from the flag\)$/gm,

@@ -51,10 +51,10 @@ export async function exportManifest(file: string | undefined, options: Manifest
   if (file === undefined) process.stdout.write(text);
   else writeFileSync(file, text);
   for (const { kind, name } of driftedResources)
-    process.stderr.write(`${kind} ${name} is not as it was applied\n`);
+    process.stderr.write(`${kind} ${name} was changed since it was applied\n`);
 }
 
-/** As comments: objects that no manifest made, and those that none can change. */
+/** Comments that list the objects that no manifest created and the objects of the configuration. */
 function ofOthers({ owners }: Manifest): string {
   const listed = (heading: string, owner: Owner) => {
     const lines = owners
@@ -63,17 +63,17 @@ function ofOthers({ owners }: Manifest): string {
     return lines.length === 0 ? '' : `# ${heading}:\n${lines.join('')}`;
   };
   return (
-    listed('made over the API, and not applied from a manifest yet', 'api') +
-    listed('of the configuration, and changed there alone', 'configuration')
+    listed('created over the API, not by a manifest', 'api') +
+    listed('from the configuration; change them there', 'configuration')
   );
 }
 
-/** `graticule plan FILE`: says what `apply` would change. */
+/** `graticule plan FILE`: lists the changes that `apply` would make. */
 export async function planManifest(file: string, options: ManifestOptions): Promise<void> {
   tell(await apply(file, true, options), 'to be ');
 }
 
-/** `graticule apply FILE`: makes the state of a server what the file says. */
+/** `graticule apply FILE`: changes the state of a server to match the file. */
 export async function applyManifest(file: string, options: ManifestOptions): Promise<void> {
   tell(await apply(file, false, options), '');
 }
@@ -89,10 +89,10 @@ function documentIn(file: string): object {
   try {
     document = parse(readFileSync(file, 'utf8'), (_, value) => readInteger(value), { intAsBigInt: true });
   } catch (error) {
-    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`);
+    throw new CommandError(`The manifest ${file} could not be read: ${(error as Error).message}`);
   }
   if (typeof document !== 'object' || document === null || !('resources' in document))
-    throw new CommandError(`${file} is no manifest: it has no resources`);
+    throw new CommandError(`${file} is not a manifest: it has no member resources.`);
   const { apiVersion, kind, resources, metadata, spec, digest, signature } = document as Release;
   const release = kind === 'MetadataReleasePackage' ? { release: { metadata, spec, digest, signature } } : {};
   return { ...(apiVersion === undefined ? {} : { apiVersion }), resources, ...release };
@@ -110,20 +110,20 @@ function toYaml(value: unknown): unknown {
   const digits = canonicalDigits(String(value));
   if (/^-?\d+$/.test(digits)) return BigInt(digits);
   throw new CommandError(
-    `the manifest has the number ${digits}, which YAML would round; export it as JSON over the API`,
+    `The manifest contains the number ${digits}, which YAML would round. Export the manifest as JSON over the API.`,
   );
 }
 
 function tell({ summary, entries }: ApplyReport, tense: string): void {
   for (const { action, resource, owner, before, after } of entries) {
     if (action === 'skipped') continue;
-    const whose = owner === 'api' ? ' (made over the API)' : '';
+    const whose = owner === 'api' ? ' (created over the API)' : '';
     process.stdout.write(`${SIGNS[action]} ${resource.kind} ${resource.name}${whose}\n`);
     for (const line of differences(before, after)) process.stdout.write(`    ${line}\n`);
   }
   const { created, updated, deleted, skipped } = summary;
   process.stdout.write(
-    `${created} ${tense}created, ${updated} ${tense}updated, ${deleted} ${tense}deleted, ${skipped} as they are\n`,
+    `${created} ${tense}created, ${updated} ${tense}updated, ${deleted} ${tense}deleted, ${skipped} unchanged\n`,
   );
 }
 

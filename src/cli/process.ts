@@ -66,15 +66,11 @@ function describe({ id, description, inputs, outputs }: Description): void {
   process.stdout.write(`${id}: ${description}\n\n`);
   for (const [name, input] of Object.entries(inputs)) {
     const { enum: words, type } = input.schema;
-    const values = words
-      ? words.join(' | ')
-      : isLayer(input)
-        ? 'collection, @file or address'
-        : (type ?? 'JSON');
+    const values = words ? words.join(' | ') : isLayer(input) ? 'collection, @file or URL' : (type ?? 'JSON');
     const needed = input.minOccurs > 0 ? '' : ', optional';
     process.stdout.write(`  --input ${name}=...  (${values}${needed})\n      ${input.description}\n`);
   }
-  process.stdout.write(`\nOutputs: ${Object.keys(outputs).join(', ') || 'those of its steps'}\n`);
+  process.stdout.write(`\nOutputs: ${Object.keys(outputs).join(', ') || 'the outputs of its steps'}\n`);
 }
 
 /** Features and rasters are the inputs that take a collection. */

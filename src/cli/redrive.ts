@@ -4,17 +4,17 @@ import { resolveConfig } from './settings.js';
 export interface RedriveOptions {
   dataDir?: string;
   config?: string;
-  most?: number;
+  limit?: number;
 }
 
-const MOST = 500;
+const DEFAULT_LIMIT = 500;
 
 /** `graticule events redrive [WEBHOOK]`: has the server of a data folder deliver dead letters again, running or not. */
 export async function redrive(webhook: string | undefined, options: RedriveOptions): Promise<void> {
   const { config } = resolveConfig({ 'data.directory': options.dataDir }, options.config);
   const state = await openConfiguredState(config);
   try {
-    const count = await state.deliveries.redrive(webhook, options.most ?? MOST);
+    const count = await state.deliveries.redrive(webhook, options.limit ?? DEFAULT_LIMIT);
     process.stdout.write(`${count} events will be delivered again\n`);
   } finally {
     await state.close();

@@ -64,7 +64,7 @@ async function follow(jobs: JobStore, id: string): Promise<JobRow> {
   try {
     for (;;) {
       const row = await jobs.get(id);
-      if (!row) throw new Error('the job is gone');
+      if (!row) throw new Error('The job was deleted.');
       const { tally, rate = 0 } = parseState(row);
       const fraction = row.state === 'Succeeded' ? 1 : (row.fraction ?? 0);
       bar.update(Math.round(fraction * 100), { tiles: tally?.tiles ?? 0, rate });
@@ -83,7 +83,7 @@ function parseState({ result_json, checkpoint_json }: JobRow): TileJobState {
 
 function conclude(job: JobRow): void {
   if (job.state === 'Succeeded') {
-    process.stdout.write(`the cache holds ${parseState(job).tally?.tiles ?? 0} tiles more\n`);
+    process.stdout.write(`${parseState(job).tally?.tiles ?? 0} tiles were added to the cache\n`);
     return;
   }
   process.stderr.write(`the job ${job.state.toLowerCase()}: ${job.failure_message ?? 'no reason given'}\n`);

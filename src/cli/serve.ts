@@ -49,9 +49,17 @@ export async function serve(sources: string[], options: ServeOptions): Promise<v
   const log = createLog({ level: config.logging.level, pretty: process.stdout.isTTY, process: 'supervisor' });
   watchFaults({
     onRejection: (error) =>
-      log.write('process.rejection', exception(error), `a rejection was not handled: ${error.message}`),
+      log.write(
+        'process.rejection',
+        exception(error),
+        `the supervisor had an unhandled promise rejection; it continues: ${error.message}`,
+      ),
     onException(error) {
-      log.write('process.exception', exception(error), `the supervisor fails: ${error.message}`);
+      log.write(
+        'process.exception',
+        exception(error),
+        `the supervisor had an uncaught exception; it exits: ${error.message}`,
+      );
       log.flush();
       process.exit(1);
     },

@@ -35,7 +35,7 @@ export async function moveTo({ to, ...options }: StateOptions & { to: string }):
         const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
         process.stdout.write(`${rows} rows are in ${formatPlace(config, target)}, read back and compared\n`);
         process.stdout.write(
-          `${formatPlace(config, config.state.url)} stays as it was: set state.url to ${target === '' ? "''" : 'the other database'} before servers start again\n`,
+          `${formatPlace(config, config.state.url)} is unchanged. Set state.url to ${target === '' ? "''" : 'the new database'} before you start servers again.\n`,
         );
       } finally {
         await other.destroy();
@@ -46,21 +46,21 @@ export async function moveTo({ to, ...options }: StateOptions & { to: string }):
   });
 }
 
-/** `graticule state backup FILE`: writes the state of a data folder into a file, while it is served or not. */
+/** `graticule state backup FILE`: writes the state of a data folder to a file. The server can be running. */
 export function backUp(file: string, options: StateOptions): void {
   const { path } = findStateFile(loadConfig(options));
   asCommand(() => backUpState(path, resolve(file)));
-  process.stdout.write(`the state is in ${file}\n`);
+  process.stdout.write(`wrote the state to ${file}\n`);
 }
 
-/** `graticule state restore FILE`: puts a backup in place of the state of a data folder whose server is stopped. */
+/** `graticule state restore FILE`: replaces the state of a data folder with a backup. The server must be stopped. */
 export async function restore(file: string, options: StateOptions): Promise<void> {
   const config = loadConfig(options);
   const { path } = findStateFile(config);
   await ofStoppedServer(config, async () => {
     const before = await restoreState(resolve(file), path);
-    process.stdout.write(`${path} is that of ${file}\n`);
-    if (before) process.stdout.write(`what was there is in ${before}\n`);
+    process.stdout.write(`restored ${file} to ${path}\n`);
+    if (before) process.stdout.write(`the previous state is in ${before}\n`);
   });
 }
 

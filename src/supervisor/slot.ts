@@ -112,7 +112,10 @@ export class Slot {
   /** Starts a second child; when it serves, the first one is drained. */
   replace(reason: string): void {
     if (this.#stopping || this.#successor || !this.#child) return;
-    this.options.log('process.replacement.started', `${this.options.name} is being replaced: ${reason}`);
+    this.options.log(
+      'process.replacement.started',
+      `the supervisor started the replacement of ${this.options.name}: ${reason}`,
+    );
     this.#successor = this.#launch();
   }
 
@@ -135,7 +138,10 @@ export class Slot {
     const child = new SlotChild(this.options.launch(this.#generation), this.#generation);
     this.#all.add(child);
     const startTimer = setTimeout(() => {
-      log('process.late', `${name} is not ready, and gave no sign of life for ${timing.startMs} ms`);
+      log(
+        'process.late',
+        `the supervisor killed ${name}: it made no progress for ${timing.startMs} ms while it started`,
+      );
       child.kill();
     }, timing.startMs);
     let stableTimer: NodeJS.Timeout | undefined;
@@ -153,7 +159,9 @@ export class Slot {
       }
       this.#receive(child, message);
     });
-    child.process.on('error', (error) => log('process.unusable', `${name}: ${error.message}`));
+    child.process.on('error', (error) =>
+      log('process.unusable', `${name} could not be started, stopped or reached: ${error.message}`),
+    );
     child.process.once('exit', (code, signal) => {
       clearTimeout(startTimer);
       clearTimeout(stableTimer);
@@ -194,7 +202,7 @@ export class Slot {
     const { name, log, onConfigurationError } = this.options;
     log(
       'process.ended',
-      `${name} ended ${signal ? `by ${signal}` : `with code ${code}`}${child.ready ? '' : ' before it was ready'}`,
+      `${name} exited ${signal ? `by ${signal}` : `with code ${code}`}${child.ready ? '' : ' before it was ready'}`,
     );
     if (child.ready) this.options.onLost?.();
     const misconfigured = code === EXIT_CONFIGURATION;

@@ -195,7 +195,10 @@ class Supervisor {
       void this.#stop(1, message);
       return true;
     }
-    this.options.log('process.unusable', `${message} Other gateways serve. It is started again later.`);
+    this.options.log(
+      'process.unusable',
+      `${message} Other gateways continue; the supervisor restarts it later.`,
+    );
     return false;
   }
 
@@ -216,10 +219,10 @@ class Supervisor {
   async #reload(reason: string, changes?: ReloadScope): Promise<void> {
     const { log } = this.options;
     if (this.#stopping) return;
-    log('reload.started', `reload: ${reason}`);
+    log('reload.started', `reload started: ${reason}`);
     const outcome: ReloadOutcome = await this.#reloader.reload(changes);
-    if (outcome.ok) log('reload.completed', 'reload: all gateways serve the new configuration');
-    else log('reload.failed', `reload: the old configuration stays: ${outcome.reason}`);
+    if (outcome.ok) log('reload.completed', 'reload completed; all gateways use the new configuration');
+    else log('reload.failed', `reload failed; keeping the previous configuration: ${outcome.reason}`);
   }
 
   /** Gateways first: their last requests still need the engines. */
@@ -239,7 +242,7 @@ class Supervisor {
 
   readonly #onStopSignal = (signal: NodeJS.Signals): void => {
     if (this.#stopping) process.exit(1);
-    this.options.log('server.stopping', `${signal}: stopping`);
+    this.options.log('server.stopping', `the server received ${signal}; stopping`);
     void this.#stop(0);
   };
 

@@ -7,7 +7,7 @@ const SHARED = 'src/core/kit/limits.ts';
 const SETTINGS = 'src/core/config/limits.ts';
 const HEAD = `# Fixed limits
 
-This page lists the limits that no setting changes. [Configuration](configuration.md) lists the others. "(contract)" marks numbers of the interface contract. [Limits of requests](request-limits.md) lists the responses to requests that exceed a limit.
+This page lists the limits that no setting changes. [Settings](settings.md) lists the others. "(contract)" marks numbers of the interface contract. [Limits of requests](request-limits.md) lists the responses to requests that exceed a limit.
 
 Names are those in the code. Each heading is a room; its limits are in \`limits.ts\` of that room.
 `;

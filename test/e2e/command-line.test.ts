@@ -61,7 +61,7 @@ it.each([
   ],
   [['serve', '--config', 'absent.yaml'], 78, /^graticule: there is no configuration file absent\.yaml\n$/],
   [['serve', '--port', '99999'], 78, /^graticule: --port must be <= 65535\n$/],
-  [['serve', '--port', 'x'], 64, /^graticule: --port must be a whole number, not 'x'\n$/],
+  [['serve', '--port', 'x'], 64, /^graticule: --port: must be an integer of at least 0, not 'x'\.\n$/],
   [
     ['serve', '--data-dir', '/dev/null/data'],
     64,

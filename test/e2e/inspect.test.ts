@@ -31,18 +31,18 @@ it('tells of each guess about a CSV file, and what changes it', () => {
   expect(text).toMatch(/decimals +with commas in lat, lon$/m);
   expect(text).toMatch(/text +code, as "0123" in record 2 has a leading zero$/m);
   expect(text).toMatch(/features +2 of type Point$/m);
-  expect(text).toMatch(/crs +OGC:CRS84 .*can be degrees; --crs states another$/m);
+  expect(text).toMatch(/crs +OGC:CRS84 .*can be degrees; override it with --crs$/m);
   expect(text).toMatch(/attribute +code, string$/m);
 });
 
 it('tells where the CRS comes from', () => {
   const path = file('grid.csv', 'x,y\n530000,180000\n');
   expect(inspect(path)).toMatch(
-    /nothing names one, and the coordinates cannot be degrees\n +warning +No coord.*--crs/,
+    /the file names no CRS, and the coordinates cannot be degrees\n +warning +No coord.*--crs/,
   );
-  expect(inspect(path, '--crs', 'grid.csv=EPSG:27700')).toMatch(/crs +EPSG:27700 \(OSGB.*\): stated$/m);
+  expect(inspect(path, '--crs', 'grid.csv=EPSG:27700')).toMatch(/crs +EPSG:27700 \(OSGB.*\): from --crs$/m);
   file('grid.prj', execFileSync('gdalsrsinfo', ['-o', 'wkt1', 'EPSG:27700']));
-  expect(inspect(path)).toMatch(/crs +EPSG:27700 .*: the file beside it names it$/m);
+  expect(inspect(path)).toMatch(/crs +EPSG:27700 .*: from a file in the same folder$/m);
 });
 
 it('tells of rasters, and of what is not published', () => {

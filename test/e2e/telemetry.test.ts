@@ -421,7 +421,10 @@ describe('the push', () => {
     // One resource for both, and the supervisor's lines as well.
     expect(resourcesOf(collector, '/v1/traces')).toContainEqual(completed[0]!.resource);
     const stopping = logRecords(collector).find(({ eventName }) => eventName === 'server.stopping');
-    expect(stopping).toMatchObject({ body: 'SIGTERM: stopping', attributes: { Process: 'supervisor' } });
+    expect(stopping).toMatchObject({
+      body: 'the server received SIGTERM; stopping',
+      attributes: { Process: 'supervisor' },
+    });
     const metrics = Buffer.concat(collector.received.get('/v1/metrics') ?? []);
     expect(metrics.includes('svc_http_request_total')).toBe(true);
     expect(metrics.includes('svc.tile.cache.hits')).toBe(true);

@@ -127,7 +127,7 @@ it('restarts a crashed child, ever more slowly', async () => {
   });
   // Delays are 50, 100, 200 and 400 ms; a start takes some time of its own.
   expect(times[4]! - times[3]!).toBeGreaterThanOrEqual(400);
-  expect(said('engine 1 ended by SIGSEGV')).toBe(true);
+  expect(said('engine 1 exited by SIGSEGV')).toBe(true);
   expect(notesOf('gateway', 'starts')).toHaveLength(2);
 });
 
@@ -159,7 +159,7 @@ it('gives up on a gateway that cannot start three times in a row', async () => {
 it('starts a gateway again and again while another one serves', async () => {
   start({ TEST_FAILING: 'gateway 2' }, { gateways: 2 });
   await eventually(() => notesOf('gateway 2', 'starts').length > 4);
-  expect(said('Other gateways serve')).toBe(true);
+  expect(said('Other gateways continue')).toBe(true);
   expect(notesOf('gateway 1', 'starts')).toHaveLength(1);
   supervisor.kill('SIGTERM');
   expect(await exited).toEqual({ code: 0, signal: null });
@@ -170,7 +170,7 @@ it('waits for a child that is still at work, and not for one that is stuck', asy
   await eventually(() => said('"ready"'), 60_000);
   expect(notesOf('gateway 1', 'starts')).toHaveLength(1);
   expect(notesOf('engine', 'starts').length).toBeGreaterThan(1);
-  expect(said('engine 1 is not ready, and gave no sign of life')).toBe(true);
+  expect(said('the supervisor killed engine 1: it made no progress')).toBe(true);
 });
 
 it('reloads all gateways or none', async () => {
@@ -181,7 +181,7 @@ it('reloads all gateways or none', async () => {
   await eventually(() => notesOf('gateway', 'serves second').length === 2);
   writeFileSync(join(scratch.path, 'config'), 'bad');
   supervisor.kill('SIGHUP');
-  await eventually(() => said('the old configuration stays: line 3 is wrong'));
+  await eventually(() => said('keeping the previous configuration: line 3 is wrong'));
   await eventually(() => notesOf('gateway 1', 'forgot bad').length === 1);
   expect(notesOf('gateway', 'serves bad')).toHaveLength(0);
   expect(notesOf('engine', 'prepared second')).toHaveLength(0);

@@ -138,7 +138,7 @@ describe('manifests', () => {
 
     const planned = await graticule(two, 'plan', file);
     expect(planned.out).toContain('+ Role clerk\n');
-    expect(planned.out).toContain('8 to be created, 0 to be updated, 0 to be deleted, 0 as they are');
+    expect(planned.out).toContain('8 to be created, 0 to be updated, 0 to be deleted, 0 unchanged');
     expect((await admin(two, 'GET', '/metadata/manifest')).data.resources).toEqual([]);
 
     const applied = await graticule(two, 'apply', file);
@@ -156,11 +156,11 @@ describe('manifests', () => {
 
   it('change nothing the second time, and tell what was changed otherwise', async () => {
     expect((await graticule(two, 'apply', file)).out).toContain(
-      '0 created, 0 updated, 0 deleted, 8 as they are',
+      '0 created, 0 updated, 0 deleted, 8 unchanged',
     );
     await admin(two, 'PUT', '/services/default/mapserver', { maxImageWidth: 1000 });
     const { err } = await graticule(two, 'manifest');
-    expect(err).toBe('Service default is not as it was applied\n');
+    expect(err).toBe('Service default was changed since it was applied\n');
     expect((await graticule(two, 'plan', file)).out).toContain('~ Service default');
     expect((await graticule(two, 'apply', file)).out).toContain('1 updated');
     expect((await graticule(two, 'manifest')).err).toBe('');

@@ -167,7 +167,7 @@ describe('a server that is published by its manifest', () => {
     expect(items.numberMatched).toBe(20);
     expect(await layerIdOf(two, 'borders')).toBe(borders.layerId);
     expect(first.find(([path]: [string]) => path.endsWith('borders/items?f=json'))[1].numberMatched).toBe(46);
-    expect((await graticule(two, 'apply', file)).out).toContain('9 as they are');
+    expect((await graticule(two, 'apply', file)).out).toContain('9 unchanged');
     expect((await admin(two, 'GET', '/services')).map(({ serviceName }: Json) => serviceName)).toEqual([
       ...['default', 'odds'],
     ]);

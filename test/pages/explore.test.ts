@@ -160,7 +160,7 @@ describe('the filter of a collection', () => {
       const second = page.locator('.clause').nth(1);
       await second.getByLabel('Attribute').selectOption('a "b" c');
       await second.getByLabel('Operator').selectOption('in');
-      await second.getByLabel('Values, one a line').fill('v0\nv2');
+      await second.getByLabel('Values, one per line').fill('v0\nv2');
       expect(await filterText(page)).toBe(`name = 'O''Brien' AND "a ""b"" c" IN ('v0', 'v2')`);
       const both = PROPERTIES.filter((p) => p.name === "O'Brien" && p['a "b" c'] !== 'v1').length;
       await told(page, `${both} feature`);
@@ -183,7 +183,7 @@ describe('the filter of a collection', () => {
       await page.getByRole('button', { name: 'Add a condition' }).click();
       const row = page.locator('.clause');
       await row.getByLabel('Attribute').selectOption('Place');
-      await row.getByRole('button', { name: 'As the map shows' }).click();
+      await row.getByRole('button', { name: 'Map extent' }).click();
       await told(page, '300 features match.');
       expect(await filterText(page)).toMatch(/^S_INTERSECTS\(\w+, BBOX\(.+\)\)$/);
       for (const [side, value] of Object.entries({ West: '-10', South: '0', East: '-8.5', North: '0.5' }))
@@ -204,7 +204,7 @@ describe('the filter of a collection', () => {
 
       await row.getByLabel('Attribute').selectOption('size');
       await row.getByLabel('Value').fill('many');
-      await told(page, 'A condition is not finished.');
+      await told(page, 'A condition is incomplete.');
       expect(await row.getByRole('alert').textContent()).toBe('Give a number.');
     });
   }, 60_000);

@@ -66,10 +66,10 @@ const counted = (name: string, value: number) =>
 
 it('is found from the start page and from the page of a collection', async () => {
   await page.goto(`${server.url}/`);
-  await page.getByRole('link', { name: 'See changes as they come' }).click();
+  await page.getByRole('link', { name: 'Live changes' }).click();
   expect(new URL(page.url()).pathname).toBe('/live');
   await page.goto(`${server.url}/ogc/features/collections/${await spots()}?f=html`);
-  await page.getByRole('link', { name: 'Changes as they come' }).click();
+  await page.getByRole('link', { name: 'Live changes' }).click();
   expect(new URL(page.url()).pathname).toBe(`/live/${await spots()}`);
   expect((await fetch(`${server.url}/live/nothing`)).status).toBe(404);
 });
@@ -160,7 +160,7 @@ it('comes back when the server was killed, and misses nothing', async () => {
 it('works by keyboard, and holds the list still', async () => {
   // A change is counted before it is listed.
   await page.locator('[data-live-list] li').first().waitFor();
-  const hold = page.getByRole('button', { name: 'Hold the list' });
+  const hold = page.getByRole('button', { name: 'Pause' });
   await hold.focus();
   await page.keyboard.press('Enter');
   expect(await hold.getAttribute('aria-pressed')).toBe('true');

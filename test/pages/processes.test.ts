@@ -43,7 +43,7 @@ it('a process is executed by its form, in a box that is drawn, and its job shows
   expect([await axeFaults(page), await layoutFaults(page)]).toEqual([[], []]);
   await field('features').fill('countries');
   await field('features:filter').fill("iso_a2 <> 'AQ'");
-  await page.getByRole('button', { name: 'Draw the box on the map' }).click();
+  await page.getByRole('button', { name: 'Draw the bounding box on the map' }).click();
   const map = (await page.locator('[data-map]').boundingBox())!;
   const middle = { x: map.x + map.width / 2, y: map.y + map.height / 2 };
   await page.mouse.move(middle.x - 40, middle.y - 40);

@@ -139,7 +139,7 @@ describe('several collections', () => {
   });
 });
 
-describe('the values at a place of a mosaic', () => {
+describe('the values at a position of a mosaic', () => {
   /** As many values as rasters that would be read, in one task. */
   const read = (of: RasterCollection, place: [number, number], text?: string) => {
     const tasks: PositionTask[] = [];

@@ -112,10 +112,15 @@ class ReloadLoop {
   };
 
   async #reload(reason: string, changes: ReloadScope | undefined): Promise<void> {
-    this.log?.write('reload.started', {}, `reload: ${reason}`);
+    this.log?.write('reload.started', {}, `reload started: ${reason}`);
     const outcome = await this.#reloader.reload(changes);
     if (outcome.ok) this.log?.write('reload.completed');
-    else this.log?.write('reload.failed', {}, `reload: the old configuration stays: ${outcome.reason}`);
+    else
+      this.log?.write(
+        'reload.failed',
+        {},
+        `reload failed; keeping the previous configuration: ${outcome.reason}`,
+      );
   }
 
   join(handlers: Omit<ChildHandlers, 'onDrain'>): SupervisorLink {

@@ -3,7 +3,11 @@
  * Each has the rule's name, a pattern, and what to write instead.
  */
 const RULES = [
-  ['clause as subject', /^(?:What|Who|How|Which|Whether .* or)\b(?!.*\?)/, 'name the thing with a noun'],
+  [
+    'clause as subject',
+    /^(?:What|Who|How|Which|Whether .* or (?:it|they|whether|not))\b(?!.*\?)/,
+    'name the thing with a noun',
+  ],
   [
     'clause as subject',
     /\b(?:says?|shows?|lists?|names?|decides?|is|are|of|by|from|in|on|for) (?:what|who|whom|how)\b/,
@@ -12,7 +16,7 @@ const RULES = [
   ['inversion', /^Of\b(?! course)/, 'condition first, with if or when'],
   [
     'inversion',
-    /^(?:Where|That of|Those of|As|Without it|With it|Nor|Neither)\b(?! (?:a result|of))/,
+    /^(?:Where|That of|Those of|As|Nor|Neither)\b(?! (?:a result|of))/,
     'condition first, with if or when',
   ],
   ['that of', /\b(?:that|those|the one|the ones) of\b/, 'repeat the noun'],
@@ -23,7 +27,7 @@ const RULES = [
   ],
   [
     'is no',
-    /\b(?:is|are|was|were|has|have|had|knows?|takes?|makes?|needs?|gets?) (?:no|nothing|nobody|none)\b(?! longer)/,
+    /(?<!\b[Tt]here )\b(?:is|are|was|were) (?:no|nothing|nobody|none)\b(?! longer)|\b(?:has|have|had|knows?|takes?|makes?|needs?|gets?) (?:nothing|nobody|none)\b|\bknows? no\b/,
     'is not a, has not, does not',
   ],
   [
@@ -44,7 +48,7 @@ const RULES = [
   ['alone', /\balone\b/, 'only'],
   [
     'people word',
-    /\b(?:believe[sd]?|wish(?:es|ed)?|mend(?:s|ed)?|foretell?s?|foretold|gives? up|gave up|hears?|heard|ask leave|looks? (?:for|at|up|into|like)|looked (?:for|at|up)|lies?\b(?! within)|lay\b)/,
+    /\b(?:believe[sd]?|wish(?:es|ed)?|mend(?:s|ed)?|foretell?s?|foretold|gives? up|gave up|hears?|heard|ask leave|looks? (?:for|at|up|into|like)|looked (?:for|at|up)|lies?\b(?! within)|lay)\b/,
     'a word for machines: search, read, check, stop, be in',
   ],
   ['theirs', /\b(?:tell|tells|told|telling)\b/, 'report, publish, send, list, say'],

@@ -61,7 +61,7 @@ async function send(path: string, method: string): Promise<string | undefined> {
     const response = await fetch(path, { method, headers: { accept: 'application/json' } });
     if (response.ok) return undefined;
     const { detail } = (await response.json().catch(() => ({}))) as { detail?: string };
-    return detail ?? `The server answered ${response.status}.`;
+    return detail ?? `The server returned ${response.status}.`;
   } catch (error) {
     return (error as Error).message;
   }

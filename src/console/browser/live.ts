@@ -38,15 +38,15 @@ async function follow(element: HTMLElement): Promise<void> {
         count('gap');
         flashes?.refreshAll();
       },
-      onError: ({ message }) => tell('failed', `The server refused: ${message}`),
+      onError: ({ message }) => tell('failed', `The server rejected the subscription: ${message}`),
     },
   );
 }
 
 const STATES: Record<StreamState, string> = {
   connecting: 'Connecting…',
-  open: 'Connected: changes appear as they come.',
-  waiting: 'The connection broke. It will be tried again in a moment; nothing is missed.',
+  open: 'Connected. New changes appear here.',
+  waiting: 'The connection was interrupted. The page reconnects automatically and loads missed changes.',
   closed: 'Not connected.',
 };
 let opened = false;

@@ -14,13 +14,14 @@ export async function loadPart(
   status.setAttribute('role', 'status');
   loaded.append(status);
   place.append(loaded);
-  status.textContent = 'Reading the values …';
+  status.textContent = 'Loading the values …';
   try {
     const answer = await fetch(url, { headers: { accept: 'text/html' } });
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const part = page.querySelector<HTMLElement>(`[data-${name}]`);
     if (!part) {
-      status.textContent = page.querySelector('main .lead')?.textContent ?? 'The values cannot be had now.';
+      status.textContent =
+        page.querySelector('main .lead')?.textContent ?? 'The values are not available at the moment.';
       return undefined;
     }
     part.tabIndex = -1;
@@ -28,7 +29,7 @@ export async function loadPart(
     part.focus({ preventScroll: true });
     return part;
   } catch {
-    status.textContent = 'The values cannot be had now.';
+    status.textContent = 'The values are not available at the moment.';
     return undefined;
   }
 }

@@ -61,7 +61,7 @@ function faultText(
     return [link, ' to execute processes.'];
   }
   const texts = errors.map((error) => `${error.name.replace('/inputs/', '')} ${error.detail}`);
-  return [texts.length > 0 ? texts.join('; ') : (detail ?? `The server answered ${status}.`)];
+  return [texts.length > 0 ? texts.join('; ') : (detail ?? `The server returned ${status}.`)];
 }
 
 function readBody(form: HTMLFormElement, data: ProcessData): object {

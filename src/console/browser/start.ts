@@ -22,10 +22,10 @@ export async function startMap(
 function showFailure(element: HTMLElement, error: unknown): void {
   element.dataset.mapState = 'failed';
   const webgl = error instanceof Error && /webgl|gpu/i.test(`${error.name} ${error.message}`);
-  const reason = webgl ? 'This browser offers no WebGL.' : 'The map could not be started.';
+  const reason = webgl ? 'This browser does not support WebGL.' : 'The map could not be started.';
   const message = document.querySelector<HTMLElement>('.map-message');
   if (message) {
-    message.textContent = `${reason} Everything else on this page works without the map.`;
+    message.textContent = `${reason} The rest of the page works without the map.`;
     message.hidden = false;
   }
   console.warn('no map:', error);

@@ -7,9 +7,9 @@ import { LOG_LEVELS } from '../kit/log-events.js';
 import { CONFIG_LIMITS } from './limits.js';
 
 /**
- * Every setting, once: name, type, bounds, default, meaning. A value comes from a command-line flag, else the
- * environment, else the file, else the default. `observability.prometheus.path` is
- * `SVC_OBSERVABILITY__PROMETHEUS__PATH` in the environment.
+ * All settings with type, bounds, default and description. The command line overrides the environment, which overrides the
+ * file, which overrides the default. `observability.prometheus.path` is `SVC_OBSERVABILITY__PROMETHEUS__PATH` in the
+ * environment. A description can end with "See docs/PAGE.md.", which the settings page turns into a link.
  */
 
 const text = (description: string, value: string, extra = {}) =>
@@ -25,21 +25,25 @@ const bounded = (description: string, minimum: number, maximum: number) =>
   Type.Optional(Type.Integer({ description, minimum, maximum }));
 
 const jobDeadline = (jobs: string, minutes: number) =>
-  whole(`Minutes that a run of ${jobs} may take before the job fails. 0: any time.`, minutes, 0, 20_160);
+  whole(`Maximum minutes for ${jobs}; then the job fails. 0 disables the limit.`, minutes, 0, 20_160);
 
 const jobLimit = (jobs: string) =>
-  bounded(`${jobs} that run at a time on all servers together; as many as have room when absent.`, 1, 1000);
+  bounded(`Maximum number of ${jobs} that run at the same time on all servers. Default: no limit.`, 1, 1000);
 
 const TileSettingsSchema = Type.Object(
   {
-    minZoom: bounded('First zoom level of WebMercatorQuad; other sets go by its scale.', 0, LIMITS.tileZoom),
-    maxZoom: bounded('Last zoom level.', 0, LIMITS.tileZoom),
-    properties: Type.Optional(
-      Type.Array(Type.String(), { description: 'Attributes that vector tiles carry; all when absent.' }),
+    minZoom: bounded(
+      'Minimum zoom level in WebMercatorQuad; other tile matrix sets use the zoom level with the same scale.',
+      0,
+      LIMITS.tileZoom,
     ),
-    maxBytes: bounded('Bytes of the layer in a vector tile, before compression.', 1000, 2 ** 30),
-    maxFeatures: bounded('Features of the layer in a vector tile.', 1, 10_000_000),
-    maxAge: bounded('Seconds that clients may keep a tile.', 0, 31_536_000),
+    maxZoom: bounded('Maximum zoom level.', 0, LIMITS.tileZoom),
+    properties: Type.Optional(
+      Type.Array(Type.String(), { description: 'Attributes in vector tiles. Default: all attributes.' }),
+    ),
+    maxBytes: bounded('Maximum bytes of the layer in a vector tile, before compression.', 1000, 2 ** 30),
+    maxFeatures: bounded('Maximum number of features of the layer in a vector tile.', 1, 10_000_000),
+    maxAge: bounded('Seconds for which clients can cache a tile.', 0, 31_536_000),
   },
   { additionalProperties: false },
 );
@@ -47,19 +51,23 @@ const TileSettingsSchema = Type.Object(
 const WebhookSchema = Type.Object(
   {
     name: Type.String({
-      description: 'Names it in the state database and the log.',
+      description: 'Name of the receiver in the state database and the log.',
       pattern: '^[\\w.-]{1,64}$',
     }),
-    url: Type.String({ description: 'https, or http to a host of remote.allow.', minLength: 1 }),
-    secret: Type.String({ description: 'Key of the signatures.', minLength: 16 }),
-    collections: Type.Optional(Type.Array(Type.String(), { description: 'Ids; all when absent.' })),
-    filter: Type.Optional(Type.String({ description: 'CQL2 text that features must pass.' })),
+    url: Type.String({ description: 'HTTPS URL, or HTTP URL of a host in remote.allow.', minLength: 1 }),
+    secret: Type.String({ description: 'Key that signs the requests.', minLength: 16 }),
+    collections: Type.Optional(
+      Type.Array(Type.String(), { description: 'Ids of collections. Default: all collections.' }),
+    ),
+    filter: Type.Optional(
+      Type.String({ description: 'Filter for features, CQL2 text. Default: all features.' }),
+    ),
   },
   { additionalProperties: false },
 );
 export type Webhook = Static<typeof WebhookSchema>;
 
-/** Nothing, or the name of a header. */
+/** Empty, or the name of a header. */
 const HEADER_NAME = '^[\\w-]*$';
 
 const SearchedFieldsSchema = Type.Object(
@@ -74,75 +82,76 @@ const SearchedFieldsSchema = Type.Object(
 
 const GeocodeServerSchema = Type.Object(
   {
-    name: Type.String({ description: 'Names it among the locators.', pattern: '^[A-Za-z_][\\w-]{0,63}$' }),
-    url: Type.String({ description: 'https://.../GeocodeServer', pattern: '^https?://.+' }),
+    name: Type.String({ description: 'Name of the locator.', pattern: '^[A-Za-z_][\\w-]{0,63}$' }),
+    url: Type.String({
+      description: 'URL of the service: https://.../GeocodeServer',
+      pattern: '^https?://.+',
+    }),
   },
   { additionalProperties: false },
 );
 
 export const ConfigSchema = section({
   server: section({
-    port: whole('Port of HTTP and WebSocket.', 8080, 0, 65_535),
+    port: whole('Port for HTTP and WebSocket.', 8080, 0, 65_535),
     host: text('Address to listen on.', '0.0.0.0'),
-    processes: whole('Gateway processes that share the port.', 1, 1, 64),
+    processes: whole('Number of gateway processes that share the port.', 1, 1, 64),
     role: Type.Union([Type.Literal('server'), Type.Literal('worker')], {
-      description: 'A worker runs jobs of the servers of its state, and answers probes and scrapes only.',
+      description:
+        'Role of this process tree. A worker runs jobs of servers with the same state; it serves only probes and metrics.',
       default: 'server',
     }),
-    publicUrl: text(
-      'Origin and path prefix that links start with; derived from each request when empty.',
-      '',
-    ),
+    publicUrl: text('Origin and path prefix of all links. Default: taken from each request.', ''),
     trustProxy: Type.Array(Type.String({ format: 'network' }), {
       description:
-        'Addresses and networks of proxies whose X-Forwarded-For, -Proto, -Host and -Prefix count; those of others are ignored.',
+        'Addresses and networks of trusted proxies. The server ignores X-Forwarded-For, -Proto, -Host and -Prefix of other clients.',
       default: [],
     }),
     tls: section({
       cert: text(
-        'File (PEM) of the certificate and those that lead to its root; the server speaks HTTPS then (docs/how-to/install/https.md). Plain HTTP when empty.',
+        'PEM file with the certificate and its intermediates; enables HTTPS. Default: plain HTTP. See docs/how-to/install/https.md.',
         '',
       ),
-      key: text('File (PEM) of its key.', ''),
+      key: text('PEM file with the private key of the certificate.', ''),
       clientCa: text(
-        'File (PEM) of the authorities whose client certificates are asked for (docs/how-to/access/client-certificates.md); none are when empty. Needs Node.js 24.',
+        'PEM file with the authorities of client certificates; enables their verification. Requires Node.js 24. See docs/how-to/access/client-certificates.md.',
         '',
       ),
-      redirectPort: whole('Port of plain HTTP that leads to HTTPS; none when 0.', 0, 0, 65_535),
+      redirectPort: whole('Port for plain HTTP that redirects to HTTPS. 0 disables it.', 0, 0, 65_535),
     }),
     vendor: text('Host name in problem type URIs.', 'graticule.invalid'),
   }),
   data: section({
-    directory: text('Folder for state and stores.', './graticule-data'),
+    directory: text('Folder for the state, caches and converted files.', './graticule-data'),
     sources: Type.Array(Type.String(), {
       description:
-        'Files, folders, PostGIS databases (postgresql://...) and URLs (https://, s3://, az://) to publish; DATABASE_URL when there are none.',
+        'Files, folders, PostGIS databases (postgresql://...) and URLs (https://, s3://, az://) to publish. Default: DATABASE_URL.',
       default: [],
     }),
     crs: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
       description:
-        'Coordinate reference systems of files that name none, or a wrong one, by file name or path: roads.shp: EPSG:27700, city.gpkg#plots: EPSG:25832.',
+        'Coordinate reference systems by file name or path; they override the CRS in the file. Example: roads.shp: EPSG:27700, city.gpkg#plots: EPSG:25832.',
       default: {},
     }),
-    watch: yes('Reload the catalog when a published file changes.', true),
+    watch: yes('Whether the server reloads the catalog when a published file changes.', true),
   }),
   workers: section({
-    engines: whole('Engine processes (GDAL, Mapnik); 0 means one per two cores.', 0, 0, 64),
-    vectorThreads: whole('Threads that read and encode vector data; 0 means one per core.', 0, 0, 128),
+    engines: whole('Number of engine processes (GDAL, Mapnik). 0: one per two cores.', 0, 0, 64),
+    vectorThreads: whole('Number of threads that read and encode vector data. 0: one per core.', 0, 0, 128),
     queue: whole(
-      'Tasks that may wait per pool before requests get 503.',
+      'Maximum number of waiting tasks per pool. Further requests get 503.',
       CONFIG_LIMITS.poolQueue,
       1,
       100_000,
     ),
     waitMs: whole(
-      'Milliseconds that a task may be expected to wait, at the pace of its queue, before requests get 503.',
+      'Maximum expected wait of a task in its queue, in milliseconds. Requests that would wait longer get 503.',
       CONFIG_LIMITS.poolWaitMs,
       10,
       60_000,
     ),
     heavyPerAddress: whole(
-      'Heavy requests of one IP address (one /64 network of IPv6) that may run or wait at the same time in each gateway process. Requests with a key have no such limit. More get 429.',
+      'Maximum concurrent heavy requests per IP address (IPv6: /64 network) and gateway process, for clients without a key. More get 429.',
       CONFIG_LIMITS.heavyPerAddress,
       1,
       100_000,
@@ -150,39 +159,39 @@ export const ConfigSchema = section({
   }),
   jobs: section({
     atOnce: whole(
-      'Jobs that each process runs at a time; with 0 it leaves them to others. One owner gets all but one of these places, and long jobs (processes, tiles, scans) leave one to imports and exports (docs/explanation/state.md).',
+      'Maximum concurrent jobs of each gateway process. With 0, other processes run the jobs. See docs/explanation/state.md.',
       3,
       0,
       64,
     ),
     deadlines: section({
-      import: jobDeadline('imports of vector files', 720),
-      'import-raster': jobDeadline('imports of rasters', 1440),
-      'import-tiles': jobDeadline('imports of tile packages', 720),
-      'import-wmts': jobDeadline('imports of tiles of a WMTS', 2880),
-      export: jobDeadline('exports of layers', 720),
-      merge: jobDeadline('merges of files into collections', 720),
-      process: jobDeadline('executions of processes', 720),
-      'multidim-scan': jobDeadline('scans of multidimensional coverages', 720),
-      'tiles.cache': jobDeadline('seedings and drops of cached tiles', 10_080),
-      'tiles.archive': jobDeadline('exports of tiles', 10_080),
-      'tiles.publish': jobDeadline('exports of tiles that are published', 10_080),
+      import: jobDeadline('an import of vector files', 720),
+      'import-raster': jobDeadline('an import of rasters', 1440),
+      'import-tiles': jobDeadline('an import of tile packages', 720),
+      'import-wmts': jobDeadline('an import of WMTS tiles', 2880),
+      export: jobDeadline('an export of a layer', 720),
+      merge: jobDeadline('a merge of a file into a collection', 720),
+      process: jobDeadline('the execution of a process', 720),
+      'multidim-scan': jobDeadline('the scan of a multidimensional coverage', 720),
+      'tiles.cache': jobDeadline('seeding or evicting cached tiles', 10_080),
+      'tiles.archive': jobDeadline('an export of tiles', 10_080),
+      'tiles.publish': jobDeadline('an export of tiles that is then published', 10_080),
     }),
     limits: section({
-      import: jobLimit('Imports of vector files'),
-      'import-raster': jobLimit('Imports of rasters'),
-      'import-tiles': jobLimit('Imports of tile packages'),
-      'import-wmts': jobLimit('Imports of tiles of a WMTS'),
-      process: jobLimit('Executions of processes'),
-      'multidim-scan': jobLimit('Scans of multidimensional coverages'),
-      'tiles.cache': jobLimit('Seedings and drops of cached tiles'),
-      'tiles.archive': jobLimit('Exports of tiles'),
-      'tiles.publish': jobLimit('Exports of tiles that are published'),
+      import: jobLimit('imports of vector files'),
+      'import-raster': jobLimit('imports of rasters'),
+      'import-tiles': jobLimit('imports of tile packages'),
+      'import-wmts': jobLimit('imports of WMTS tiles'),
+      process: jobLimit('process executions'),
+      'multidim-scan': jobLimit('scans of multidimensional coverages'),
+      'tiles.cache': jobLimit('jobs that seed or evict cached tiles'),
+      'tiles.archive': jobLimit('exports of tiles'),
+      'tiles.publish': jobLimit('exports of tiles that are then published'),
     }),
-    perOwner: jobLimit('Jobs of one user, key or client'),
-    perTenant: jobLimit('Jobs of all callers of one tenant'),
+    perOwner: jobLimit('jobs of one user, API key or client'),
+    perTenant: jobLimit('jobs of one tenant'),
     importSeconds: whole(
-      'Maximum seconds for reading the file of an import, and for unpacking it; the import fails afterwards.',
+      'Maximum seconds to read or unpack the file of an import; then the import fails.',
       LIMITS.importReadMs / 1000,
       1,
       604_800,
@@ -190,52 +199,52 @@ export const ConfigSchema = section({
   }),
   processes: section({
     approval: Type.Array(Type.String(), {
-      description: 'Ids of processes that nobody executes without approval.',
+      description: 'Ids of processes that require an approval before execution.',
       default: [],
     }),
     memory: whole(
-      'Bytes of memory that the process of a job may need; one that needs more fails.',
+      'Maximum bytes of memory of the operating-system process of a job. A job that needs more fails.',
       LIMITS.processMemoryBytes,
       268_435_456,
       2 ** 50,
     ),
     pushDown: Type.Union([Type.Literal('measured'), Type.Literal('all'), Type.Literal('none')], {
       description:
-        'Which processes over tables of one PostGIS database it computes: those that were measured to take less work there, all that it is able to, or none (docs/reference/apis/processes.md).',
+        'Processes that PostGIS computes if all inputs are tables of one database: measured (those with less work there), all, or none. See docs/reference/apis/processes.md.',
       default: 'measured',
     }),
     spool: whole(
-      'Bytes that the steps of a plan may leave for each other, of each job.',
+      'Maximum bytes of intermediate results of a plan, per job.',
       CONFIG_LIMITS.planSpoolBytes,
       1_048_576,
       2 ** 50,
     ),
   }),
   postgis: section({
-    connections: whole('Connections to each PostGIS database, per gateway process.', 8, 1, 1000),
+    connections: whole('Maximum connections of each gateway process to each PostGIS database.', 8, 1, 1000),
     startWaitMs: whole(
-      'Milliseconds that the start waits for the tables of a database. The tables of a slower database are published later.',
+      'Milliseconds that the start waits for the table list of a database. The tables of a slower database are published later.',
       3000,
       0,
       600_000,
     ),
     captureEdits: yes(
-      'Tell edits that others make in the database, by triggers on the published tables (docs/reference/apis/editing.md).',
+      'Whether triggers on the published tables capture edits by other programs. See docs/reference/apis/editing.md.',
       false,
     ),
     include: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
       description:
-        'Tables to publish: patterns of schema.table, or of tables in any schema. * stands for any characters, ? for one.',
+        'Tables to publish: patterns for schema.table, or for table names in all schemas. * matches any characters, ? matches one.',
       default: [...DEFAULT_TABLES.include],
       maxItems: 1000,
     }),
     exclude: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
-      description: 'Tables to omit although postgis.include matches them: patterns as there.',
+      description: 'Tables to omit even if postgis.include matches them. Same patterns.',
       default: [...DEFAULT_TABLES.exclude],
       maxItems: 1000,
     }),
     maxTables: whole(
-      'Maximum number of tables to publish from each database. If a database has more, the first in the order of their names are published. A finding of the catalog names the others.',
+      'Maximum number of tables to publish from each database, in name order. A catalog finding lists the omitted tables.',
       DEFAULT_TABLES.maxTables,
       1,
       100_000,
@@ -244,35 +253,40 @@ export const ConfigSchema = section({
   connections: section({
     allow: Type.Array(Type.String(), {
       description:
-        'Hosts that databases may be connected to over the management API: names, *.example.org, addresses and networks, each perhaps with a port; * is any host (docs/how-to/data/connections.md).',
+        'Hosts of databases that operators can connect: names, *.example.org, addresses or networks, optionally with a port. * allows all hosts. See docs/how-to/data/connections.md.',
       default: ['*'],
     }),
     secrets: Type.Array(Type.String({ pattern: '^(env|file):.+$' }), {
       description:
-        'What secretReference of a connection may name: variables of the environment and files; * at the end stands for any rest.',
+        'Environment variables and files that the secretReference of a connection can name. A final * matches any characters.',
       default: ['env:CONNECTION_*', 'file:/run/secrets/connections/*'],
     }),
     certificates: text(
-      'PEM file with the certificates of authorities that sign those of databases, for VerifyCA and VerifyFull.',
+      'PEM file with the certificate authorities of databases, for VerifyCA and VerifyFull.',
       '/etc/ssl/certs/ca-certificates.crt',
     ),
   }),
   state: section({
     url: text(
-      'PostgreSQL database of what the server remembers (postgresql://...); the file state.db in the data folder when empty (docs/explanation/state.md).',
+      'PostgreSQL database for the state (postgresql://...). Default: state.db in the data folder. See docs/explanation/state.md.',
       '',
       { 'x-secret': true, format: 'state-url' },
     ),
     connections: whole(
-      'Connections that each gateway process may have to it.',
+      'Maximum connections of each gateway process to the state database.',
       8,
       1,
       CONFIG_LIMITS.stateConnections,
     ),
     connectMs: whole('Milliseconds to wait for a connection.', 3000, 100, 60_000),
-    statementMs: whole('Milliseconds of one statement, waiting for locks included.', 10_000, 100, 600_000),
+    statementMs: whole(
+      'Maximum milliseconds of one statement, including waits for locks.',
+      10_000,
+      100,
+      600_000,
+    ),
     graceSeconds: whole(
-      'Seconds for which a server that cannot reach this database answers requests by the rules and keys that it remembers; then it answers 503. 0: without end (docs/explanation/state.md).',
+      'Seconds for which a server without its state database serves data with cached rules and keys; then it returns 503. 0: no limit. See docs/explanation/state.md.',
       0,
       0,
       86_400,
@@ -280,7 +294,7 @@ export const ConfigSchema = section({
   }),
   storage: section({
     url: text(
-      'Where imported rasters and tile archives are kept: s3://bucket/prefix, for all servers of a state; the data folder when empty (docs/explanation/state.md).',
+      'Bucket for imported rasters and tile archives, shared by all servers of a state: s3://bucket/prefix. Default: the data folder. See docs/explanation/state.md.',
       '',
       { format: 'storage-url' },
     ),
@@ -290,7 +304,7 @@ export const ConfigSchema = section({
       (['open', 'closed'] as const).map((one) => Type.Literal(one)),
       {
         description:
-          'Access of layers without an access policy of their own or of their service: `open` lets everybody read them, `closed` only callers with a grant; docs/reference/server/access.md.',
+          'Access to layers without an access policy. With `open`, everyone can read them. With `closed`, only callers with a grant can. See docs/reference/server/access.md.',
         default: 'open',
       },
     ),
@@ -298,60 +312,73 @@ export const ConfigSchema = section({
   remote: section({
     allow: Type.Array(Type.String(), {
       description:
-        'Hosts that remote archives and rasters may be read from: names, *.example.org, addresses and networks, each with or without a port (example.org:8443, 10.0.0.0/8:8080, [::1]:9000). Addresses that are not public must be listed themselves.',
+        'Hosts that the server can read remote data from: names, *.example.org, addresses or networks, optionally with a port (10.0.0.0/8:8080, [::1]:9000). List private addresses explicitly.',
       default: [],
     }),
   }),
   geocoding: section({
-    enabled: yes('Answer at GeocodeServer (docs/reference/apis/geocoding.md).', true),
-    open: yes('Locators answer everybody; when off, those who come with a key or signed in.', true),
-    locator: text(
-      'Locator that is asked where a request names none; the first one by its name when empty.',
-      '',
+    enabled: yes(
+      'Whether the server offers GeocodeServer services. See docs/reference/apis/geocoding.md.',
+      true,
     ),
+    open: yes('Whether anonymous users can use the locators.', true),
+    locator: text('Locator for requests that name none. Default: the first locator by name.', ''),
     collections: Type.Record(Type.String(), SearchedFieldsSchema, {
       description:
-        'Collections that are locators, by their ids: which of their fields say what, such as {name: NAME, country: SOVEREIGNT}.',
+        'Locators by collection id, with the fields of the collection. Example: {name: NAME, country: SOVEREIGNT}.',
       default: {},
     }),
     servers: Type.Array(GeocodeServerSchema, {
-      description: 'GeocodeServers of other servers, on hosts of remote.allow: name and url.',
+      description: 'Name and URL of GeocodeServer services on hosts in remote.allow.',
       default: [],
     }),
     order: Type.Array(Type.String(), {
       description:
-        'Providers in the order in which they are asked where a request names no locator: local, and names of servers. Those that are left out come last.',
+        'Order of providers for requests that name no locator: local, and names of servers. Unlisted providers come last.',
       default: [],
     }),
-    failover: yes('Ask the next provider when one fails or is late.', true),
-    timeoutSeconds: whole('Seconds that a provider may take.', 10, 1, 60),
-    cacheMinutes: whole('Minutes for which answers of other servers are kept.', 60, 0, 10_080),
+    failover: yes('Whether the server queries the next provider when one fails or times out.', true),
+    timeoutSeconds: whole('Maximum seconds for the response of a provider.', 10, 1, 60),
+    cacheMinutes: whole('Minutes for which responses of other servers are cached.', 60, 0, 10_080),
   }),
   cache: section({
-    tileBytes: whole('Bytes of tiles kept in memory.', CONFIG_LIMITS.tileCacheBytes, 0, 2 ** 40),
+    tileBytes: whole('Maximum bytes of tiles in the memory cache.', CONFIG_LIMITS.tileCacheBytes, 0, 2 ** 40),
     disk: section({
-      directory: text('Folder for tiles that outlive restarts; none when empty.', ''),
-      bytes: whole('Bytes of tiles kept there.', CONFIG_LIMITS.diskTileBytes, 1_048_576, 2 ** 50),
+      directory: text('Folder of the disk cache, which survives restarts. Default: no disk cache.', ''),
+      bytes: whole(
+        'Maximum bytes of tiles in the disk cache.',
+        CONFIG_LIMITS.diskTileBytes,
+        1_048_576,
+        2 ** 50,
+      ),
     }),
     redis: section({
-      url: text('Redis for tiles and notes shared by several servers (redis://...); none when empty.', '', {
-        'x-secret': true,
-      }),
+      url: text(
+        'Redis server for tiles and messages that several servers share (redis://...). Default: no Redis.',
+        '',
+        {
+          'x-secret': true,
+        },
+      ),
     }),
   }),
   cdn: section({
     header: text(
-      'Header in which tiles name the tags that a content delivery network purges by: Surrogate-Key, Cache-Tag, xkey; none when empty (docs/how-to/operate/scaling.md).',
+      'Response header for the purge tags of a content delivery network: Surrogate-Key, Cache-Tag or xkey. Default: no header. See docs/how-to/operate/scaling.md.',
       '',
       { pattern: HEADER_NAME },
     ),
     purge: section({
-      url: text('Where purges are sent after edits; nowhere when empty.', ''),
-      method: text('Method of that request.', 'POST', { pattern: '^[A-Z]{1,16}$' }),
-      header: text('Header that carries the tags; a JSON body, {"tags": [...]}, when empty.', '', {
-        pattern: HEADER_NAME,
-      }),
-      credential: text('A header that is sent along, such as Fastly-Key: secret; none when empty.', '', {
+      url: text('URL that receives a purge request after edits. Default: no purge requests.', ''),
+      method: text('Method of the purge request.', 'POST', { pattern: '^[A-Z]{1,16}$' }),
+      header: text(
+        'Header of the purge request that contains the tags. Default: a JSON body, {"tags": [...]}.',
+        '',
+        {
+          pattern: HEADER_NAME,
+        },
+      ),
+      credential: text('Additional header of the purge request. Example: Fastly-Key: secret.', '', {
         'x-secret': true,
         pattern: '^$|^[\\w-]+: ?[\\x20-\\x7e]+$',
       }),
@@ -360,46 +387,46 @@ export const ConfigSchema = section({
   tiles: section({
     matrixSets: Type.Array(Type.Unknown(), {
       description:
-        'Tile matrix sets beside those that are built in: definitions (OGC 17-083r4, JSON), or the names of files that hold one.',
+        'Additional tile matrix sets: definitions (OGC 17-083r4, JSON) or names of files with a definition.',
       default: [],
     }),
     collections: Type.Record(Type.String(), TileSettingsSchema, {
       description:
-        'How tiles of a collection are made, by its id: minZoom, maxZoom, properties, maxBytes, maxFeatures, maxAge.',
+        'Tile settings by collection id: minZoom, maxZoom, properties, maxBytes, maxFeatures, maxAge.',
       default: {},
     }),
   }),
   pages: section({
     basemap: text(
-      'What lies under the data on the maps of the pages: own (coasts, borders and names, from this server), none, the URL or the .json file of a MapLibre style, or a URL of image tiles with {z}, {x} and {y}.',
+      'Base map of the HTML pages: own (coasts, borders and names), none, a MapLibre style (URL or .json file), or an image tile URL with {z}, {x} and {y}.',
       'own',
       { format: 'basemap' },
     ),
-    attribution: text('Who is named on these maps, beside what a style names.', ''),
+    attribution: text('Additional attribution on the base map.', ''),
   }),
   streaming: section({
-    maxSessions: whole(
-      'Sessions of feature streams that may be open at once.',
-      CONFIG_LIMITS.streamSessions,
-      0,
-      1_000_000,
-    ),
+    maxSessions: whole('Maximum number of open stream sessions.', CONFIG_LIMITS.streamSessions, 0, 1_000_000),
     perAddress: whole(
-      'Of these, those of clients without a key at one address (one /64 network of IPv6). A quarter is left to keys.',
+      'Maximum sessions per IP address (IPv6: /64 network) for clients without a key. A quarter of all sessions is reserved for keys.',
       CONFIG_LIMITS.streamSessionsPerAddress,
       0,
       1_000_000,
     ),
-    perKey: whole('Of these, those of one key.', CONFIG_LIMITS.streamSessionsPerKey, 1, 1_000_000),
+    perKey: whole('Maximum sessions per API key.', CONFIG_LIMITS.streamSessionsPerKey, 1, 1_000_000),
   }),
   events: section({
     retention: section({
-      count: whole('Events that the feed and each outbox keep.', OUTBOX_EVENTS, 1000, 1_000_000),
-      hours: whole('Hours that they are kept at most.', FEED_AGE_MS / 3_600_000, 1, 8760),
+      count: whole(
+        'Maximum number of events in the change feed and in each outbox.',
+        OUTBOX_EVENTS,
+        1000,
+        1_000_000,
+      ),
+      hours: whole('Maximum age of events, in hours.', FEED_AGE_MS / 3_600_000, 1, 8760),
     }),
     webhooks: Type.Array(WebhookSchema, {
       description:
-        'Receivers of feature events over HTTP (docs/how-to/operate/webhooks.md): name, url, secret, and perhaps collections and a filter (CQL2 text).',
+        'Receivers of feature events: name, url, secret, optionally collections and filter (CQL2 text). See docs/how-to/operate/webhooks.md.',
       default: [],
       'x-secret': true,
     }),
@@ -407,32 +434,37 @@ export const ConfigSchema = section({
   logging: section({
     level: Type.Union(
       LOG_LEVELS.map((level) => Type.Literal(level)),
-      { description: 'Least level that is written.', default: 'Information' },
+      { description: 'Minimum level of log lines.', default: 'Information' },
     ),
   }),
   observability: section({
-    enabled: yes('Serve the metrics scrape; 404 when off.', true),
-    prometheus: section({ path: text('Path of the scrape.', '/metrics', { pattern: '^/[\\w/.-]+$' }) }),
-    otlpEndpoint: text('Where traces, metrics and logs are pushed (OTLP over HTTP); nowhere when empty.', ''),
+    enabled: yes('Whether the server offers metrics to Prometheus. If not, their path returns 404.', true),
+    prometheus: section({
+      path: text('Path of the metrics for Prometheus.', '/metrics', { pattern: '^/[\\w/.-]+$' }),
+    }),
+    otlpEndpoint: text(
+      'URL of an OTLP collector (HTTP) for traces, metrics and logs. Default: no export.',
+      '',
+    ),
   }),
   licensing: section({
-    enabled: yes('Answer 402 to what the entitlements do not cover.', false),
+    enabled: yes('Whether operations that the entitlements do not cover return 402.', false),
     entitlements: Type.Array(Type.String(), {
-      description: 'What the licence covers: spatial-analytics, raster.temporal-mosaic.',
+      description: 'Entitlements of the licence: spatial-analytics, raster.temporal-mosaic.',
       default: [],
     }),
   }),
   security: section({
-    adminKey: text('First administrator key; generated and printed once when empty.', '', {
+    adminKey: text('First administrator key. Default: a generated key, which the server prints once.', '', {
       'x-secret': true,
     }),
     stateKey: text(
-      'Encrypts private keys and the secrets of providers in the state; the same on all servers of a state. Without it they lie there as they are.',
+      'Key that encrypts the secrets in the state, identical on all servers of a state. Default: no encryption.',
       '',
       { 'x-secret': true },
     ),
     passwordAttempts: whole(
-      'Maximum wrong passwords and client secrets per IP address (IPv6: per /64 network) within 15 minutes; further attempts get 429. 0 disables the limit.',
+      'Maximum wrong passwords and client secrets per IP address (IPv6: /64 network) in 15 minutes. More attempts get 429. 0 disables the limit.',
       30,
       0,
       100_000,
@@ -442,29 +474,33 @@ export const ConfigSchema = section({
         CERTIFICATE_MODES.map((mode) => Type.Literal(mode)),
         {
           description:
-            'Whether callers may, or must, show a client certificate: for data (RequiredForNative), the management API (RequiredForAdmin) or both and all pages (RequiredForEnvironment); docs/how-to/access/client-certificates.md.',
+            'Requests that require a client certificate: data (RequiredForNative), management API (RequiredForAdmin) or everything (RequiredForEnvironment). See docs/how-to/access/client-certificates.md.',
           default: 'Disabled',
         },
       ),
-      environmentId: text('Environment whose trust profiles and mappings hold here.', 'default', {
+      environmentId: text('Environment whose trust profiles and mappings apply to this server.', 'default', {
         pattern: '^[\\w.-]{1,100}$',
       }),
       header: Type.Union(
         CERTIFICATE_HEADERS.map((name) => Type.Literal(name)),
         {
           description:
-            'Header in which the proxies of server.trustProxy pass the certificate on, and which they take away from requests that bring it; none when empty.',
+            'Header in which trusted proxies forward the client certificate. The proxies must remove it from client requests. Default: no header.',
           default: '',
         },
       ),
     }),
   }),
   releases: section({
-    environment: text('Name of this environment in release packages (docs/how-to/operate/release-packages.md).', 'default', {
-      pattern: '^[\\w.-]{1,100}$',
-    }),
+    environment: text(
+      'Name of this environment in release packages. See docs/how-to/operate/release-packages.md.',
+      'default',
+      {
+        pattern: '^[\\w.-]{1,100}$',
+      },
+    ),
     key: text(
-      'Signs release packages; the same, of 16 characters or more, in all environments that take them from each other. Without it they are not signed.',
+      'Key that signs release packages: at least 16 characters, identical in all environments. Default: no signature.',
       '',
       { 'x-secret': true, pattern: '^(.{16,})?$' },
     ),

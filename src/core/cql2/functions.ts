@@ -65,8 +65,7 @@ export const FUNCTIONS: readonly FunctionDefinition[] = [
   },
   {
     name: 'substring',
-    description:
-      'The part of the text that begins at a character, counted from 1, and has at most this length.',
+    description: 'Substring from a character position (counted from 1) with at most this length.',
     args: [text('text'), count('start'), count('length')],
     least: 2,
     returns: 'string',
@@ -74,7 +73,7 @@ export const FUNCTIONS: readonly FunctionDefinition[] = [
   },
   {
     name: 'startswith',
-    description: 'Whether the text begins with another.',
+    description: 'Whether the string starts with another string.',
     args: [text('text'), text('start')],
     returns: 'boolean',
     aliases: ['starts_with'],
@@ -100,20 +99,20 @@ export const FUNCTIONS: readonly FunctionDefinition[] = [
   },
   {
     name: 'floor',
-    description: 'The largest whole number that is not larger.',
+    description: 'Largest integer that is not greater than the number.',
     args: [number('number')],
     returns: 'number',
   },
   {
     name: 'ceil',
-    description: 'The smallest whole number that is not smaller.',
+    description: 'Smallest integer that is not less than the number.',
     args: [number('number')],
     returns: 'number',
     aliases: ['ceiling'],
   },
   {
     name: 'round',
-    description: 'The nearest whole number; halves go away from zero.',
+    description: 'Nearest integer; halves are rounded away from zero.',
     args: [number('number')],
     returns: 'number',
   },
@@ -131,7 +130,7 @@ export const FUNCTIONS: readonly FunctionDefinition[] = [
   },
   {
     name: 'power',
-    description: 'The base raised to the exponent; null where that is no real number or too large.',
+    description: 'Base raised to the exponent; null if the result is not a real number or is too large.',
     args: [number('base'), number('exponent')],
     returns: 'number',
     aliases: ['pow'],

@@ -70,7 +70,7 @@ export const SpatialJoinBody = body({
 
 export const BufferAggregateBody = body({
   distance: Type.Union([Type.Number(), Type.String()], {
-    description: 'Width of the buffers: at least 0, at most 100000 m.',
+    description: 'Width of the buffers, from 0 to 100000 m.',
   }),
   unit: text('meters (default), kilometers, feet or miles; m, km, ft, mi.'),
   dissolve: flag('One buffer per group instead of one per feature.', true),

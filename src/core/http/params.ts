@@ -66,7 +66,7 @@ export function pathInteger(name: string, description: string): Param<number> {
 export const numberedCollectionParam: Param<number | string> = {
   name: 'collectionId',
   in: 'path',
-  description: 'Number of a collection; its id on other surfaces, as an alias.',
+  description: 'Number of a collection, or its id.',
   required: true,
   schema: Type.Union([Type.Integer({ minimum: 0 }), Type.String({ minLength: 1, maxLength: 256 })]),
   parse(raw) {
@@ -137,7 +137,7 @@ export const csvFormulas: Param<boolean> = {
   name: 'csv-formulas',
   in: 'query',
   description:
-    'Of CSV: guard puts an apostrophe in front of texts that begin with =, +, -, @, a tab or a carriage return, which spreadsheets would take for formulas. Default: keep.',
+    'CSV only: guard puts an apostrophe in front of strings that spreadsheets would read as formulas (first character =, +, -, @, tab or carriage return). Default: keep.',
   schema: Type.Enum(['keep', 'guard'], { default: 'keep' }),
   parse(raw) {
     if (raw === undefined || raw === 'keep') return false;
@@ -229,7 +229,7 @@ export function formatParam(formats: readonly Format[]): Param<string | undefine
   return {
     name: 'f',
     in: 'query',
-    description: 'Format of the answer; wins over the Accept header.',
+    description: 'Format of the response; overrides the Accept header.',
     schema: Type.String({ enum: names }),
     parse: (raw) => raw,
   };
@@ -276,7 +276,7 @@ export const bboxParam: Param<Box | undefined> = {
 export const limitParam = defineIntegerParam(
   'limit',
   { min: 1, max: LIMITS.itemsMax, default: HTTP_LIMITS.itemsDefault as number },
-  { description: 'Most features in the answer.' },
+  { description: 'Maximum number of features in the response.' },
 );
 
 export const offsetParam = defineIntegerParam(
@@ -378,7 +378,7 @@ export const subsetParam: Param<AxisRange | undefined> = {
   name: 'subset',
   in: 'query',
   description:
-    'Range of the vertical axis, Z, elevation or height: height(10), Z(0:100), elevation(*:500). Data without such an axis lies at every height.',
+    'Range of the vertical axis, Z, elevation or height: height(10), Z(0:100), elevation(*:500). Data without such an axis matches every height.',
   schema: Type.String(),
   parse(raw) {
     if (raw === undefined) return undefined;

@@ -2,12 +2,15 @@
 export const LOG_LEVELS = ['Verbose', 'Debug', 'Information', 'Warning', 'Error', 'Fatal'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** One kind of line of the log. */
+/** A kind of log line. */
 export interface LogEvent {
-  /** Stays what it is for ever: it is never given to another kind of line. */
+  /** Number of the kind. It never changes, and no other kind gets it. */
   readonly id: number;
   readonly level: LogLevel;
-  /** The text of the line where the writer has none of its own. */
+  /**
+   * Text of the line, unless its writer passes another. `{Name}` is replaced by the property of that name, `{Error}` by the
+   * message of the exception if there is no such property.
+   */
   readonly message: string;
 }
 
@@ -15,98 +18,139 @@ const information = (id: number, message: string) => ({ id, level: 'Information'
 const warning = (id: number, message: string) => ({ id, level: 'Warning', message }) as const;
 const error = (id: number, message: string) => ({ id, level: 'Error', message }) as const;
 
-/**
- * Every kind of line that the server logs, by its name. Ids of one hundred belong to one subject; docs/reference/server/logs.md is
- * written from this table.
- */
+/** All kinds of log lines by name. The first two digits of an id are its subject. The page of logs is generated from this table. */
 export const LOG_EVENTS = {
-  'http.request.completed': information(1000, 'a request was answered'),
-  'http.request.failed': error(1001, 'the server failed at a request'),
-  'http.response.failed': error(1002, 'sending a response failed'),
-  'http.frame.failed': error(1003, 'a frame of a client could not be handled'),
+  'http.request.completed': information(1000, 'request completed'),
+  'http.request.failed': error(1001, 'request failed inside the server; the client received an error 5xx'),
+  'http.response.failed': error(1002, 'the server could not send the response'),
+  'http.frame.failed': error(1003, 'the server could not process a WebSocket frame; the session continues'),
   'http.certificate.renewed': information(
     1004,
-    'new connections are given the certificate that the files hold now',
+    'the server loaded the renewed TLS certificate; new connections use it',
   ),
   'http.certificate.failed': error(
     1005,
-    'the files of the certificate cannot be used; the former one is kept',
+    'the server could not load the renewed TLS certificate; it keeps the previous one',
   ),
-  'http.request.unavailable': warning(1006, 'what a request needs does not answer, or is busy'),
+  'http.request.unavailable': warning(
+    1006,
+    'request failed because a database, a remote server or a worker was busy or did not respond',
+  ),
 
-  'process.rejection': error(1100, 'a rejection was not handled'),
-  'process.exception': error(1101, 'the process fails'),
-  'process.ended': error(1102, 'a process ended'),
-  'process.late': error(1103, 'a process gave no sign of life while it started'),
-  'process.unusable': error(1104, 'a process could not be started, stopped or told something'),
-  'process.replacement.requested': warning(1105, 'an engine asks to be replaced'),
-  'process.replacement.started': information(1106, 'a process is being replaced'),
-  'process.connection.closed': warning(1107, 'a connection between a gateway and an engine was closed'),
-  'server.configuration.wrong': error(1110, 'the configuration is wrong'),
-  'server.failed': error(1111, 'the server gives up'),
-  'server.stopping': information(1112, 'the server stops'),
-  'reload.started': information(1120, 'a reload begins'),
-  'reload.completed': information(1121, 'all gateways serve the new configuration'),
-  'reload.failed': error(1122, 'the old configuration stays'),
+  'process.rejection': error(1100, 'the process had an unhandled promise rejection; it continues'),
+  'process.exception': error(1101, 'the process had an uncaught exception; it exits'),
+  'process.ended': error(1102, 'a process exited'),
+  'process.late': error(1103, 'a process was killed because it made no progress while it started'),
+  'process.unusable': error(1104, 'a process could not be started, stopped or reached'),
+  'process.replacement.requested': warning(1105, 'an engine requested its replacement'),
+  'process.replacement.started': information(1106, 'the supervisor started the replacement of a process'),
+  'process.connection.closed': warning(1107, 'an engine closed the connection to a gateway: {Error}'),
+  'server.configuration.wrong': error(1110, 'the configuration is invalid'),
+  'server.failed': error(1111, 'the server could not start or continue; exiting'),
+  'server.stopping': information(1112, 'the server received a stop signal'),
+  'reload.started': information(1120, 'reload started'),
+  'reload.completed': information(1121, 'reload completed; all gateways use the new configuration'),
+  'reload.failed': error(1122, 'reload failed; keeping the previous configuration'),
 
-  'catalog.reloaded': information(1200, 'the catalog was reloaded'),
-  'catalog.doubtful': warning(1201, 'a source is published although something is wrong with it'),
-  'catalog.extent.failed': warning(1202, 'the extent of a collection could not be measured'),
-  'catalog.layers.failed': warning(1203, 'the tables of published layers could not be looked at'),
+  'catalog.reloaded': information(1200, 'the catalog was reloaded: {Collections} collections'),
+  'catalog.doubtful': warning(1201, 'a source was published with a warning'),
+  'catalog.extent.failed': warning(
+    1202,
+    'the extent of collection {Collection} could not be computed: {Error}',
+  ),
+  'catalog.layers.failed': warning(1203, 'the tables of published layers could not be read: {Error}'),
   'catalog.log.foreign': warning(
     1204,
-    'a file was replaced, and the write-ahead log of the former file was set aside',
+    'a file was replaced; the write-ahead log of the previous file was set aside',
   ),
-  'catalog.source.quarantined': warning(1205, 'a source was not published'),
-  'style.unreadable': warning(1210, 'a style of a file cannot be drawn'),
-  'style.partial': warning(1211, 'a style of a file is drawn in part'),
-  'stac.index.failed': warning(1220, 'the index of STAC items could not be made'),
-  'stac.items.unreadable': warning(1221, 'the STAC items of a collection could not be read'),
-  'database.capture.table': warning(1230, 'edits of a table by others are not told'),
-  'database.capture.failed': warning(1231, 'edits by others are not told'),
-  'database.listen.failed': warning(1232, 'a database is not listened to; it is looked at now and then'),
+  'catalog.source.quarantined': warning(1205, 'a source was skipped because it is unreadable'),
+  'style.unreadable': warning(
+    1210,
+    'style {Style} of collection {Collection} could not be converted; the default style is used',
+  ),
+  'style.partial': warning(1211, 'style {Style} of collection {Collection} was converted in part'),
+  'stac.index.failed': warning(1220, 'the STAC index could not be built: {Error}'),
+  'stac.items.unreadable': warning(
+    1221,
+    'the STAC items of collection {Collection} could not be read: {Error}',
+  ),
+  'database.capture.table': warning(1230, 'change capture is off for table {Table} of {Store}: {Error}'),
+  'database.capture.failed': warning(1231, 'change capture is off for database {Store}: {Error}'),
+  'database.listen.failed': warning(
+    1232,
+    'the server could not listen to notifications of {Store}; it polls for changes: {Error}',
+  ),
   'database.capture.lost': warning(
     1233,
-    'an edit by others could not be captured; a gap is reported in its place',
+    'an edit of table {Table} of {Store} could not be captured; subscribers receive a gap: {Error}',
   ),
 
-  'cache.disk.failed': warning(1300, 'no tiles are kept on disk'),
+  'cache.disk.failed': warning(1300, 'the disk cache failed; tiles are cached in memory only: {Error}'),
 
-  'feed.unreadable': warning(1400, 'the feed could not be read'),
-  'feed.store.failed': warning(1401, 'events of a store could not be taken over'),
-  'webhook.events.unreadable': warning(1410, 'the events of a webhook could not be read'),
-  'webhook.event.dropped': warning(1411, 'an event was given up for a webhook'),
-  'webhook.deliveries.uncounted': warning(1412, 'deliveries could not be counted'),
+  'feed.unreadable': warning(1400, 'the change feed could not be read: {Error}'),
+  'feed.store.failed': warning(
+    1401,
+    'the events of {Store} could not be copied to the change feed; the relay retries: {Error}',
+  ),
+  'webhook.events.unreadable': warning(1410, 'the events for webhook {Webhook} could not be read: {Error}'),
+  'webhook.event.dropped': warning(
+    1411,
+    'event {EventId} was not delivered to webhook {Webhook}; all attempts failed: {Error}',
+  ),
+  'webhook.deliveries.uncounted': warning(1412, 'the webhook deliveries could not be counted: {Error}'),
 
-  'cluster.behind': warning(1490, 'a change that other processes announced could not be taken over yet'),
+  'cluster.behind': warning(
+    1490,
+    'a change that another process announced could not be applied yet; retrying: {Error}',
+  ),
 
-  'job.engine.failed': error(1500, 'the job engine failed'),
-  'import.files.left': warning(1501, 'left files could not be removed'),
-  'attachments.left': warning(1502, 'attachments that nobody has any more could not be removed'),
+  'job.engine.failed': error(1500, 'the job engine failed: {Error}'),
+  'import.files.left': warning(1501, 'leftover files of imports could not be deleted: {Error}'),
+  'attachments.left': warning(1502, 'attachments of deleted features could not be deleted: {Error}'),
 
-  'key.use.failed': warning(1600, 'the last use of API keys could not be noted'),
-  'audit.failed': error(1601, 'an audit row could not be written'),
-  'idempotency.answer.failed': error(1602, 'an answer could not be kept for its idempotency key'),
-  'idempotency.answers.left': warning(1603, 'old answers could not be removed'),
-  'access.count.failed': warning(1604, 'requests could not be counted in the state'),
-  'access.certificate.expiring': warning(1605, 'a client certificate that comes in ends soon'),
-  'access.layer.closed': error(1610, 'a layer is closed for a role: a rule names an attribute that is gone'),
+  'key.use.failed': warning(1600, 'the last use of API keys could not be stored: {Error}'),
+  'audit.failed': error(1601, 'an audit entry could not be written: {Error}'),
+  'idempotency.answer.failed': error(
+    1602,
+    'a response could not be stored for its idempotency key; a repeat runs again: {Error}',
+  ),
+  'idempotency.answers.left': warning(1603, 'expired idempotency responses could not be deleted: {Error}'),
+  'access.count.failed': warning(
+    1604,
+    'request counts could not be stored; rate limits apply per process: {Error}',
+  ),
+  'access.certificate.expiring': warning(
+    1605,
+    'the client certificate of {Principal} expires in {Days} days',
+  ),
+  'access.layer.closed': error(
+    1610,
+    'a layer is hidden from a role because a policy refers to a missing column',
+  ),
   'access.state.lost': error(
     1611,
-    'layers are closed: the state that restricted them is not the present one',
+    'restricted layers are hidden because the state that restricted them was replaced',
   ),
-  'access.marker.failed': error(1612, 'the list of restricted layers could not be written'),
+  'access.marker.failed': error(1612, 'the list of restricted layers could not be written: {Error}'),
   'access.layer.renamed': error(
     1613,
-    'a layer is closed: it has the table or file of a restricted layer under another name',
+    'a layer is hidden because its table or file belongs to a restricted layer with another name',
   ),
 
-  'log.lines.dropped': warning(1700, 'blocks of log lines were dropped'),
+  'log.lines.dropped': warning(1700, 'blocks of log lines were dropped because standard output was blocked'),
   'telemetry.export.failed': warning(
     1701,
-    'the collector does not take telemetry; what it misses is counted',
+    'the collector rejected {Signal}; the server counts the losses: {Error}',
   ),
-  'telemetry.export.resumed': information(1702, 'the collector takes telemetry again'),
+  'telemetry.export.resumed': information(1702, 'the collector accepts telemetry again'),
 } as const satisfies Record<string, LogEvent>;
 
 export type LogEventName = keyof typeof LOG_EVENTS;
+
+/** The text of a line of a kind, with its properties filled in. */
+export function formatLogMessage(event: LogEventName, properties: Readonly<Record<string, unknown>>): string {
+  return LOG_EVENTS[event].message.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = properties[name] ?? (name === 'Error' ? properties['@x'] : undefined);
+    return value === undefined ? 'unknown' : String(value).split('\n', 1)[0]!;
+  });
+}

@@ -24,13 +24,13 @@ export const PlanSchema = Type.Object(
       Type.Object({
         kind: Type.String({
           enum: Object.keys(PLAN_KINDS),
-          description: 'What the step does; the process of each kind but geoprocess need not be named.',
+          description: 'Kind of the step. Only geoprocess needs the id of a process.',
         }),
         stepId: Type.Optional(name),
         processId: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
         inputs: Type.Optional(
           Type.Record(Type.String(), Type.Any(), {
-            description: 'Inputs of the process. The id of another step is what that step makes.',
+            description: 'Inputs of the process. The id of another step means the output of that step.',
           }),
         ),
         dependsOn: Type.Optional(Type.Array(name, { maxItems: PROCESS_LIMITS.planSteps })),

@@ -6,5 +6,5 @@ export type Owner = (typeof OWNERS)[number];
 
 /** Of objects whose listing does not ask what manifests made. */
 export const OwnerSchema = Type.Enum(['api', 'configuration'], {
-  description: 'Where it is changed: over the management API, or in the configuration alone.',
+  description: 'Source of the object: the management API or the configuration.',
 });

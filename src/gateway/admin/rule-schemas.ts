@@ -11,7 +11,7 @@ export const RULE_SCOPE = {
   layer: { ...NAME_SCHEMA, description: 'Id or number of a collection, or *.' },
   role: {
     ...NAME_SCHEMA,
-    description: 'Name of a role, anonymous for callers without credentials, or * for everybody.',
+    description: 'Name of a role, anonymous for callers without credentials, or * for all callers.',
   },
 };
 

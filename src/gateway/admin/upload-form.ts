@@ -39,26 +39,29 @@ export const UploadFormSchema = Type.Object({
     }),
   ),
   OverwriteExisting: Type.Optional(
-    Type.Boolean({ default: false, description: 'Replaces a collection that was imported, all at once.' }),
+    Type.Boolean({
+      default: false,
+      description: 'Whether the import replaces an imported collection, in one transaction.',
+    }),
   ),
   Mode: Type.Optional(
     Type.Enum(['create', ...MERGE_MODES], {
       default: 'create',
       description:
-        'create makes a collection. append adds the rows to one that can be edited, replace puts them in the place of all its features, upsert changes the features that have the keys of the rows and adds the others; each all or nothing.',
+        'create makes a new collection. append adds rows to an editable collection, replace replaces all its features, upsert updates features with the same key and adds the remaining rows. Each mode imports all rows or none.',
     }),
   ),
   KeyField: Type.Optional(
     Type.String({
       maxLength: 255,
-      description: 'Of upsert: the field whose value tells which feature a row is.',
+      description: 'upsert only: field whose value identifies a feature.',
     }),
   ),
   RejectRows: Type.Optional(
     Type.Boolean({
       default: false,
       description:
-        'Rows that cannot be taken are left out and listed; else the first of them ends the import.',
+        'Whether the import skips and lists invalid rows. Otherwise the first invalid row ends the import.',
     }),
   ),
   ForceBackground: Type.Optional(Type.Boolean({ default: false })),

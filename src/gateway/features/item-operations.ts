@@ -75,7 +75,7 @@ export function createItemOperations(deps: ItemDeps): Operation[] {
       path: `${FEATURES_PATH}/collections/{collectionId}/items`,
       summary: 'Features of a collection',
       description:
-        'Each queryable of the collection is a parameter, too: `?name=value` selects the features that have this value.',
+        'Each queryable of the collection is also a parameter: `?name=value` selects the features with this value.',
       params: itemsParams,
       formats: ITEM_FORMATS,
       openQuery: true,

@@ -71,7 +71,7 @@ export const itemsParams = {
   csvFormulas,
   token: defineTextParam(
     'token',
-    { description: 'Where a next or prev link goes on; opaque.' },
+    { description: 'Position of the page, from a next or prev link.' },
     { maxLength: 4096 },
   ),
 };

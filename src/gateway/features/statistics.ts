@@ -28,8 +28,8 @@ export function statisticsOperation(deps: SurfaceDeps): Operation {
         description: 'Statistics by attribute',
         content: { 'application/json': Type.Object({}), 'text/html': null },
       },
-      404: { description: 'No such collection' },
-      503: { description: 'The store does not answer, or the server is busy' },
+      404: { description: 'The collection does not exist' },
+      503: { description: 'The data source does not respond, or the server is busy' },
     },
     async run(x) {
       const { visible } = findView(deps, x.principal, x.params.collectionId);

@@ -69,7 +69,7 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
       path: `${ROOT}/portals/self`,
       pathParams: {},
       params: {},
-      summary: 'The portal, and who asks',
+      summary: 'Get the portal and its user',
       run: async (x, _path, members) =>
         jsonReply(portalDocument(x, await servicesFor(deps, x.principal)), documentFormat(members)),
     }),
@@ -79,7 +79,7 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
       path: `${ROOT}/community/self`,
       pathParams: {},
       params: {},
-      summary: 'Who asks',
+      summary: 'Get the caller',
       run(x, _path, members) {
         const user = buildUser(x.principal);
         if (!user) throw notFound('user', 'self');
@@ -90,9 +90,9 @@ export function portalOperations(deps: CatalogueDeps): Operation[] {
       about: about('users'),
       name: 'portalUserByName',
       path: `${ROOT}/community/users/{username}`,
-      pathParams: { username: pathString('username', 'Name of who asks.') },
+      pathParams: { username: pathString('username', 'Name of the caller.') },
       params: {},
-      summary: 'Who asks, by name: of others nothing is told',
+      summary: 'Get the caller by name',
       run(x, { username }, members) {
         const user = buildUser(x.principal);
         if (user?.username !== username) throw notFound('user', username!.slice(0, 100));

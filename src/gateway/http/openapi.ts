@@ -93,7 +93,7 @@ const idempotencyKey: Param = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Whoever sends the same request with the same key within a day gets the first answer, and nothing is done again.',
+    'If a client repeats a request with the same key within a day, the server returns the first response and does not execute the request again.',
   schema: Type.String({ minLength: 1, maxLength: 255 }),
   parse: (raw) => raw,
 };
@@ -101,8 +101,7 @@ const idempotencyKey: Param = {
 const ifMatch: Param = {
   name: 'If-Match',
   in: 'header',
-  description:
-    'Entity tag of the resource as it was read. The request is refused with 412 if the resource has changed since.',
+  description: 'Entity tag from reading the resource. If the resource has changed, the server returns 412.',
   schema: Type.String(),
   parse: (raw) => raw,
 };
@@ -174,7 +173,9 @@ function responseDocuments(operation: Operation) {
   }
   const hasTag = WITH_ENTITY_TAGS.has(operation.surface) || operation.entityTag === 'sent';
   if (operation.method === 'GET' && hasTag)
-    documents['304'] ??= { description: 'What the client has is still right (If-None-Match)' };
+    documents['304'] ??= {
+      description: 'The cached representation of the client is current (If-None-Match)',
+    };
   return documents;
 }
 

@@ -30,7 +30,10 @@ const CopySpec = Type.Object(
     table: Place,
     srid: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
     layerId: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Its number, where that is free and the layer has no other.' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'Number of the layer. Used if it is free and the layer does not have a number.',
+      }),
     ),
   },
   { additionalProperties: false },

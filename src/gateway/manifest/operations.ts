@@ -48,7 +48,7 @@ const ManifestSchema = Type.Object({
   owners: Type.Array(
     Type.Object({ kind: Type.String(), name: Type.String(), owner: Type.Enum([...OWNERS]) }),
     {
-      description: 'Of every object, also of those of the configuration, which are no resources.',
+      description: 'Owners of all objects, including objects of the configuration, which are not resources.',
     },
   ),
   manifestHash: Type.String(),
@@ -84,7 +84,7 @@ const ApplyResult = Type.Object({
       action: Type.Enum(['created', 'updated', 'deleted', 'skipped']),
       resource: Type.Object({ kind: Type.String(), name: Type.String() }),
       owner: Type.Union([Type.Enum([...OWNERS]), Type.Null()], {
-        description: 'Whose it was before; null for what is new.',
+        description: 'Previous owner; null for a new object.',
       }),
       before: Type.Union([Type.Object({}), Type.Null()]),
       after: Type.Union([Type.Object({}), Type.Null()]),
@@ -115,7 +115,7 @@ export const manifest = group({ tag: 'Manifest', scope: 'manifest', envelope: 'w
   }),
   action('POST /metadata/manifest/apply', 'Apply Manifest', {
     description:
-      'Makes what the manifest holds, in one transaction; copies of layers are made by jobs before, whose ends the answer waits for; with prune, removes what the manifest before it made and this one does not hold. With dryRun nothing changes. Each kind needs the permission of its own operations, too. Of a release package digest, signature and targets are checked first.',
+      'Applies the manifest in one transaction. Jobs first create the copies of layers, and the response waits for them. With prune, the server deletes objects that the previous manifest created and this one omits. With dryRun, it only returns the plan. Each kind also requires the permission of its operations. For a release package, the server checks digest, signature and targets first.',
     body: { ...jsonBody(ApplyBody), maxBytes: MAX_BYTES, exactMembers: EXACT_MANIFEST_MEMBERS },
     data: ApplyResult,
     errors: [400, 403, 409, 413, 422, 503],

@@ -149,7 +149,10 @@ const LayerSpec = Type.Object(
     sourceUrl: OptionalText,
     choice: Choice,
     layerId: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Its number, where that is free and the layer has no other.' }),
+      Type.Integer({
+        minimum: 1,
+        description: 'Number of the layer. Used if it is free and the layer does not have a number.',
+      }),
     ),
   },
   CLOSED,

@@ -39,7 +39,7 @@ export function mapCollectionOperations({ visible, places }: SurfaceDeps): Opera
       formats: META_FORMATS,
       responses: {
         200: { description: 'Collection', content: CONTENT },
-        404: { description: 'No such collection, or there are no maps of it' },
+        404: { description: 'The collection does not exist or has no maps' },
       },
       run(x) {
         const catalog = visible(x.principal);

@@ -51,7 +51,7 @@ export function legendOperations(deps: SurfaceDeps): Operation[] {
       ...OF_MAPS,
       id: 'maps.getLegend',
       path: `${MAPS_PATH}/collections/{collectionId}/legend`,
-      summary: 'Legend of a collection as it is drawn',
+      summary: 'Legend of a collection',
       params: {
         collectionId: mapCollectionParam,
         ...legendQuery,

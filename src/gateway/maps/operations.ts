@@ -135,7 +135,7 @@ export function mapsOperations(deps: MapsDeps): Operation[] {
         ...mapQuery,
       },
       formats: IMAGES,
-      responses: { ...RESPONSES, 501: { description: 'Tile archives have no styles' } },
+      responses: { ...RESPONSES, 501: { description: 'Tile archives do not have styles' } },
       run(x) {
         const collection = findNumbered(deps.visible(x.principal), x.params.collectionId);
         const styled = inStyle(collection, x.params.styleId);

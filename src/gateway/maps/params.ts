@@ -104,9 +104,9 @@ const IMAGE_CONTENT = Object.fromEntries(IMAGES.map(({ mediaType }) => [mediaTyp
 export const RESPONSES = {
   200: { description: 'Map', content: IMAGE_CONTENT },
   206: { description: 'Part of the map', content: IMAGE_CONTENT },
-  400: { description: 'A parameter is wrong' },
-  402: { description: 'The licence does not cover maps of a time' },
-  404: { description: 'Nothing that can be drawn' },
+  400: { description: 'A parameter is invalid' },
+  402: { description: 'The licence does not cover maps with datetime' },
+  404: { description: 'The collection does not exist or cannot be drawn' },
   416: { description: 'The range is outside of the map' },
 };
 

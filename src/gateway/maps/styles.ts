@@ -32,16 +32,16 @@ import { MAP_OPERATION, MAPS_PATH, mapCollectionParam } from './params.js';
 
 const DOCUMENT = {
   200: { description: 'Document', content: { 'application/json': Type.Object({}) } },
-  400: { description: 'A parameter is wrong' },
-  404: { description: 'Not found, or it has no styles' },
+  400: { description: 'A parameter is invalid' },
+  404: { description: 'The collection does not exist or cannot have styles' },
 };
 const STYLESHEET = {
   ...DOCUMENT,
   200: {
-    description: 'Style, or what there is to say of it',
+    description: 'Style or its metadata',
     content: { [MAPBOX_STYLE_FORMAT.mediaType]: Type.Object({}), [SLD_FORMAT.mediaType]: null },
   },
-  406: { description: 'It has no such representation' },
+  406: { description: 'The style is not available in this format' },
 };
 const TAG = 'Styles';
 
@@ -86,7 +86,7 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       id: 'maps.getDatasetStyle',
       path: `${MAPS_PATH}/styles/{styleId}`,
       summary: 'A style of several collections',
-      description: 'As a MapLibre style it shows the collections from their tiles.',
+      description: 'The MapLibre style uses the tiles of the collections.',
       tag: TAG,
       params: { styleId, collections },
       formats: DATASET_FORMATS,
@@ -120,7 +120,7 @@ export function styleOperations({ visible }: SurfaceDeps): Operation[] {
       id: 'maps.getStyle',
       path: `${MAPS_PATH}/collections/{collectionId}/styles/{styleId}`,
       summary: 'A style of a collection',
-      description: 'As a MapLibre style it shows the collection from its tiles; `sld11` is SLD 1.1.',
+      description: 'The MapLibre style uses the tiles of the collection. `sld11` is SLD 1.1.',
       tag: TAG,
       params: { collectionId: mapCollectionParam, styleId },
       formats: STYLE_FORMATS,

@@ -18,8 +18,8 @@ const OF_MAPS = {
   formats: META_FORMATS,
   responses: {
     200: { description: 'Document', content: { 'application/json': Type.Object({}) } },
-    400: { description: 'A parameter is wrong' },
-    404: { description: 'Not found, or there are no map tiles of it' },
+    400: { description: 'A parameter is invalid' },
+    404: { description: 'The collection does not exist or has no map tiles' },
   },
 } as const;
 

@@ -16,7 +16,7 @@ const SEGMENTS: Readonly<Record<string, string>> = {
   conformance: 'Conformance',
   items: 'Items',
   jobs: 'Jobs',
-  position: 'Values at a place',
+  position: 'Values at a position',
   processes: 'Processes',
   results: 'Results',
   schema: 'Schema',

@@ -50,7 +50,7 @@ export function directoryLinks(baseUrl: string, path: string, document: unknown)
       linkTo(`${here}/${name}`, title),
     ),
     ...(type === 'Feature Layer' || type === 'Table'
-      ? [linkTo(`${here}/${FIRST_RECORDS}`, 'The first records')]
+      ? [linkTo(`${here}/${FIRST_RECORDS}`, 'First features')]
       : []),
   ];
 }

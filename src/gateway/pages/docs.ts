@@ -18,7 +18,7 @@ export interface DocsListPage {
 
 export function docsListPage({ baseUrl, documents }: DocsListPage): string {
   const body = html`<h1>Interface documents</h1>
-<p class="lead">Every operation with its parameters and answers, to read and to try out.</p>
+<p class="lead">All operations with parameters and responses. You can also try them.</p>
 <ul class="cards">${documents.map((document) => documentCard(document, baseUrl))}</ul>`;
   return page({ baseUrl, title: 'Interface documents', crumbs: [docsCrumb(baseUrl)], body });
 }
@@ -41,7 +41,7 @@ export function docsViewerPage({ baseUrl, document }: DocsViewerPage): string {
   const body = html`<h1>${title}</h1>
 <p class="lead">${description}</p>
 <p><a href="${safeHref(href)}">OpenAPI document (JSON)</a></p>
-<noscript><p class="map-note">The viewer needs JavaScript; the document above does not.</p></noscript>
+<noscript><p class="map-note">The viewer requires JavaScript. The document above works without it.</p></noscript>
 <div id="viewer" class="viewer"></div>
 <script type="application/json" id="docs-data">${scriptJson(data)}</script>`;
   return page({

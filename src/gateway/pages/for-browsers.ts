@@ -50,7 +50,7 @@ function queryWith(query: string, format: string): string {
 /** A document that is longer than the event loop should parse. */
 function longPage(baseUrl: string, path: string, href: string, length: number): string {
   const body = html`<h1><bdi>${path}</bdi></h1>
-<p class="lead">This document is long: ${formatCount(length / 1024)} kB of JSON.</p>
+<p class="lead">This document is large: ${formatCount(length / 1024)} kB of JSON.</p>
 <ul class="links"><li>${anchor(href, 'Open the JSON document')}</li>
 <li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation, to read and to try out')}</li></ul>`;
   return page({ baseUrl, title: path, crumbs: [], body });

@@ -19,15 +19,15 @@ export interface ProblemPage {
 
 /** What to do about an error, where there is something to do. */
 const ADVICE: Readonly<Record<number, string>> = {
-  400: 'Change the address as the message says, and try again.',
+  400: 'Change the URL as described, and try again.',
   401: 'Sign in, or send an API key.',
-  403: 'Ask who runs this server for access.',
-  404: 'The address may be mistyped, or the data may not be published any more.',
-  405: 'This address takes other requests than the one your browser sent.',
-  406: 'Add f=json to the address to read what this address has.',
+  403: 'Contact the operator of this server to get access.',
+  404: 'Check the URL. The data can also have been removed.',
+  405: 'This URL does not support the request that your browser sent.',
+  406: 'Add f=json to the URL to see the content of this URL.',
   429: 'Wait a moment, then reload the page.',
-  500: 'Tell who runs this server the request id below.',
-  501: 'This part of the interface is planned and not built yet.',
+  500: 'Send the request id below to the operator of this server.',
+  501: 'This operation is not available in this version.',
   503: 'Wait a moment, then reload the page.',
 };
 
@@ -49,10 +49,10 @@ export function problemPage(problem: ProblemPage): string {
   const body = html`<h1>${title}</h1>
 <p class="lead"><bdi>${detail}</bdi></p>
 ${advice === undefined ? undefined : html`<p>${advice}</p>`}
-${renderSection('What is wrong', rows.length > 0 ? table('What is wrong', ['Parameter or member', 'Message'], rows) : undefined)}
+${renderSection('Problem', rows.length > 0 ? table('Problem', ['Parameter or member', 'Message'], rows) : undefined)}
 ${renderSection(
-  'Where to go from here',
-  html`<ul class="links">${signInLink(problem)}<li>${anchor(`${baseUrl}/`, 'Start page: all interfaces and collections')}</li>
+  'Next steps',
+  html`<ul class="links">${signInLink(problem)}<li>${anchor(`${baseUrl}/`, 'Start page: all APIs and collections')}</li>
 <li>${anchor(`${baseUrl}/docs`, 'Interface documents: every operation and its parameters')}</li></ul>`,
 )}
 ${renderSection(

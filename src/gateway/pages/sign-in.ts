@@ -20,7 +20,7 @@ export function signInPage(input: SignInPage): string {
 <h1>${isKnown ? 'Account' : 'Sign in'}</h1>
 <p role="alert" data-fault hidden></p>
 ${isKnown ? whoAmI(principal) : ways(input)}
-<noscript><p>Signing in needs JavaScript.</p></noscript>
+<noscript><p>Signing in requires JavaScript.</p></noscript>
 </div>`;
   return page({ baseUrl, title: isKnown ? 'Account' : 'Sign in', crumbs: [], body, scripts: SCRIPTS });
 }
@@ -44,12 +44,12 @@ ${field('password', 'Password', 'password', 'current-password')}
 ${buttons}
 <details>
 <summary>Set up the first administrator</summary>
-<p>The server printed a key when it started for the first time. With it, give yourself a name and a password.</p>
+<p>The server printed a key when it started for the first time. Use this key to set your user name and password.</p>
 <form data-first>
 ${field('key', 'Administrator key', 'password', 'off')}
 ${field('first-name', 'User name', 'text', 'username')}
-${field('first-password', 'New password, of 12 characters or more', 'password', 'new-password')}
-<p><button class="button">Make the administrator</button></p>
+${field('first-password', 'New password, at least 12 characters', 'password', 'new-password')}
+<p><button class="button">Create the administrator</button></p>
 </form>
 </details>`;
 }
@@ -64,8 +64,8 @@ export function callbackPage(baseUrl: string): string {
   const body = html`<div data-account="${sitePath(baseUrl)}" data-callback>
 <h1>Signing in</h1>
 <p role="alert" data-fault hidden></p>
-<p><a href="${`${baseUrl}/account/sign-in`}">Sign in anew</a></p>
-<noscript><p>Signing in needs JavaScript.</p></noscript>
+<p><a href="${`${baseUrl}/account/sign-in`}">Sign in again</a></p>
+<noscript><p>Signing in requires JavaScript.</p></noscript>
 </div>`;
   return page({ baseUrl, title: 'Signing in', crumbs: [], body, scripts: SCRIPTS });
 }

@@ -71,8 +71,8 @@ export function probeOperations(deps: ProbeDeps): Operation[] {
     summary: 'Readiness',
     quiet: true,
     responses: {
-      200: { description: 'Every dependency answers', content: { 'text/plain': null } },
-      503: { description: 'Some dependency does not answer' },
+      200: { description: 'Every dependency responds', content: { 'text/plain': null } },
+      503: { description: 'A dependency does not respond' },
     },
     async run() {
       const failing = (await readinessChecks(deps)).filter((check) => !check.healthy);

@@ -38,7 +38,7 @@ export const executeBody = {
       subscriber: Type.Optional(
         Type.Object(
           { successUri: address, inProgressUri: address, failedUri: address },
-          { ...CLOSED, description: 'Addresses that are told of the job, by POST.' },
+          { ...CLOSED, description: 'URLs that receive the job status by POST.' },
         ),
       ),
     },

@@ -65,7 +65,7 @@ function mostJobs(): Param<number> {
   const any = defineIntegerParam(
     'limit',
     { min: 1, max: Number.MAX_SAFE_INTEGER, default: USUAL_JOBS },
-    { description: `Most jobs of the answer, which never has more than ${MAX_JOBS}.` },
+    { description: `Maximum number of jobs in the response, at most ${MAX_JOBS}.` },
   );
   return { ...any, parse: (raw) => Math.min(MAX_JOBS, any.parse(raw)) };
 }
@@ -126,7 +126,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       path: `${PROCESSES_PATH}/jobs`,
       summary: 'Job list',
       description:
-        'Jobs of who asks, newest first; those of all for who may read jobs of the management API.',
+        'Lists the jobs of the caller, newest first. Callers with permission to read jobs of the management API get all jobs.',
       permission: PROCESS_PERMISSIONS.read,
       params: jobListParams,
       formats: META_FORMATS,
@@ -152,7 +152,7 @@ export function jobOperations(deps: JobDeps): Operation[] {
       params: { jobId },
       formats: META_FORMATS,
       responses: {
-        200: { description: 'How the job is', content: { ...STATUS, ...otherTypes(META_FORMATS) } },
+        200: { description: 'Status of the job', content: { ...STATUS, ...otherTypes(META_FORMATS) } },
         ...NO_JOB,
         ...ERRORS,
       },
@@ -170,7 +170,8 @@ export function jobOperations(deps: JobDeps): Operation[] {
       method: 'DELETE',
       path: `${PROCESSES_PATH}/jobs/{jobId}`,
       summary: 'Dismiss a job',
-      description: 'A job that waits or runs is stopped, and leaves nothing. Doing it twice is no error.',
+      description:
+        'Cancels a waiting or running job and deletes its results. A repeated request also succeeds.',
       permission: PROCESS_PERMISSIONS.execute,
       audited: true,
       params: { jobId },

@@ -43,7 +43,7 @@ const processId = pathString('processId', 'Id of a process.');
 const limit = defineIntegerParam(
   'limit',
   { min: 1, max: 1000, default: 1000 },
-  { description: 'Most processes of the answer.' },
+  { description: 'Maximum number of processes in the response.' },
 );
 
 /** Seconds that an answer waits for a job at most. */
@@ -59,7 +59,7 @@ interface Preference {
 const prefer: Param<Preference> = {
   name: 'Prefer',
   in: 'header',
-  description: `respond-async, as always; wait=N: the results, if they are there within N seconds (${MAX_WAIT} at most); respond-sync: the same, within ${SYNC_WAIT}.`,
+  description: `respond-async (default): the job; wait=N: the results if they are complete within N seconds (at most ${MAX_WAIT}); respond-sync: wait=${SYNC_WAIT}.`,
   schema: Type.String({ maxLength: 200 }),
   parse(raw) {
     // OWSLib says so, and takes what comes for the results.
@@ -75,7 +75,7 @@ const priority: Param<JobPriority> = {
   name: 'Priority',
   in: 'header',
   description:
-    'u=N, 0 to 7: how urgent the job is (RFC 9218). From 4 on it goes after others, below 3 before them, for who manages jobs.',
+    'u=N: urgency of the job from 0 to 7 (RFC 9218). From 4, other jobs run first. Below 3, the job runs first; this requires permission to manage jobs.',
   schema: Type.String({ maxLength: 200 }),
   parse: parsePriorityHeader,
 };

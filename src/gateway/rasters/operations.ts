@@ -68,7 +68,7 @@ const scaling = {
     'resolution',
     {
       description:
-        'Pixel size: one number or width,height in units of the storage CRS; by axis in units of the CRS of the answer, Lat(0.01),Lon(0.01).',
+        'Pixel size: one number or width,height in units of the storage CRS, or by axis in units of the output CRS: Lat(0.01),Lon(0.01).',
     },
     { maxLength: 128 },
   ),
@@ -78,8 +78,8 @@ const scaling = {
     { description: 'Multipliers of the native pixel size by axis: Lat(2),Lon(2) or E(2),N(2).' },
     { maxLength: 128 },
   ),
-  width: defineIntegerParam('width', SIDE, { description: 'Columns of the answer.' }),
-  height: defineIntegerParam('height', SIDE, { description: 'Rows of the answer.' }),
+  width: defineIntegerParam('width', SIDE, { description: 'Columns of the output.' }),
+  height: defineIntegerParam('height', SIDE, { description: 'Rows of the output.' }),
   scaleSize: defineTextParam(
     'scale-size',
     { description: 'width,height in pixels, or axis pairs such as x(400),y(300).', aliases: ['scaleSize'] },
@@ -195,7 +195,7 @@ export function coveragesOperations(deps: SurfaceDeps): Operation[] {
         datetime: {
           ...datetimeParam,
           description:
-            'RFC 3339 instant or interval that selects one step of the time axis; the newest when absent.',
+            'RFC 3339 instant or interval that selects one step of the time axis. Default: the newest.',
         },
         subset: {
           ...defineTextParam('subset', {

@@ -61,9 +61,9 @@ export function positionOperation({ visible, pools }: SurfaceDeps): Operation {
     method: 'GET',
     id: 'coverages.getPosition',
     path: `${COVERAGES_PATH}/collections/{collectionId}/position`,
-    summary: 'Values at a place, by time',
+    summary: 'Values at a position by time',
     description:
-      'The values of the pixel at a place, of all bands, at each instant of the coverage or of `datetime`; of more than 1,000 the newest. Of levels, the first.',
+      'Returns the values of all bands at a position for each instant of the coverage or of `datetime`, at most the newest 1,000. Levels other than the first are omitted.',
     tag: 'Coverages',
     params: {
       collectionId: pathString('collectionId', 'Identifier of a coverage.'),
@@ -76,9 +76,9 @@ export function positionOperation({ visible, pools }: SurfaceDeps): Operation {
         description: 'Values',
         content: { [COVERAGE_JSON.mediaType]: Type.Object({}), 'text/csv': null, 'text/html': null },
       },
-      400: { description: 'A parameter is wrong' },
-      404: { description: 'No such coverage, or no values there' },
-      503: { description: 'The raster does not answer, or the server is busy' },
+      400: { description: 'A parameter is invalid' },
+      404: { description: 'The coverage does not exist or has no values at the position' },
+      503: { description: 'The raster source does not respond, or the server is busy' },
     },
     async run(x) {
       const collection = asRaster(findCollection(visible(x.principal), x.params.collectionId));

@@ -45,7 +45,7 @@ const isAsked = (filter: string | undefined, value: string | null) =>
 export const releases = group({ tag: 'Metadata and capabilities', scope: 'releases', envelope: 'raw' }, [
   report('GET /metadata/environments/{environment}/inventory', 'Get Metadata Semantic Inventory', {
     description:
-      'What this environment holds: collections, fields, and the objects of its manifest. Other environments are other servers.',
+      'Lists the collections, fields and manifest objects of this environment. Other environments are other servers.',
     params: {
       environment: pathString('environment', 'Name of the environment: releases.environment.'),
       artifactKind: enumeration('artifactKind', ARTIFACT_KINDS, 'Only entries of this kind.'),
@@ -97,7 +97,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
           offset: defineIntegerParam(
             'offset',
             { min: 0, max: 1_000_000, default: 0 },
-            { description: 'Items that are left out before the first one.' },
+            { description: 'Number of items to skip.' },
           ),
         },
         data: PackagePage,
@@ -118,7 +118,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
       }),
       create: implement({
         description:
-          'Takes what the environment holds now: all objects of its manifest, or what semanticIds names. With desiredRevision, 409 when the environment is at another one.',
+          'Creates a package of all manifest objects of the environment, or of the objects in semanticIds. With desiredRevision, returns 409 if the environment has another revision.',
         body: jsonBody(PackageRequest),
         data: Package,
         status: 201,
@@ -143,7 +143,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
     'Get Metadata Release GitOps Manifest',
     {
       description:
-        'The package with its objects, digest and signature, as `graticule apply` takes it to another environment. Needs admin:manifest:read, too.',
+        'Returns the package with its objects, digest and signature, for `graticule apply` in another environment. Also requires admin:manifest:read.',
       params: byId,
       data: GitOpsManifest,
       errors: [403, 404],
@@ -155,7 +155,7 @@ export const releases = group({ tag: 'Metadata and capabilities', scope: 'releas
   ),
   report('POST /metadata/prevalidate', 'Prevalidate Metadata Release Package Compatibility', {
     description:
-      'What would keep a package from this environment: a package of its own by id, or one of another environment as its GitOps manifest. Of objects the first 20 errors are told, those of form before those of meaning; a missing right is told alone. Nothing changes.',
+      'Checks whether a package can be applied to this environment, without changing it. Send the id of a package of this environment or the GitOps manifest of another environment. Returns at most 20 errors, schema errors first. A missing permission is returned without other errors.',
     body: { ...jsonBody(PrevalidationRequest), maxBytes: MAX_BYTES, exactMembers: EXACT_MANIFEST_MEMBERS },
     data: Prevalidation,
     envelope: 'wrapped',

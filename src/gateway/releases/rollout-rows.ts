@@ -32,7 +32,7 @@ export const rolloutRows = [
   }),
   action('POST /metadata/coordinated-releases/operations', 'Create Coordinated Release Operation', {
     description:
-      'A release that waits at three gates: container, data, metadata. Nothing changes before the last one. The same idempotencyKey gives the same operation.',
+      'Creates a release with three gates: container, data and metadata. The server applies changes only at the last gate. A repeated idempotencyKey returns the existing operation.',
     body: jsonBody(CoordinatedRequest),
     data: CoordinatedOperation,
     status: 201,
@@ -44,7 +44,7 @@ export const rolloutRows = [
     'Approve Coordinated Release Gate',
     {
       description:
-        'Approves the next gate: container, then data, then metadata. The gates of container and data are approvals alone; that of metadata applies the package where this is its target, all or nothing, and needs admin:manifest:write and the permission of each kind.',
+        'Approves the next gate: container, then data, then metadata. The metadata gate applies the complete package if this environment is its target; it requires admin:manifest:write and the permission of each kind.',
       params: {
         ...byOperation,
         gate: pathEnumeration('gate', GATES, 'The gate, which must be the next one.'),
@@ -61,7 +61,7 @@ export const rolloutRows = [
     'Roll Back Coordinated Release',
     {
       description:
-        'Makes the objects that the release changed as they were before, all or nothing, also where they were changed since; ends a release that has applied nothing. Again, it changes nothing.',
+        'Restores all objects that the release changed, including objects that were changed later. A release without applied changes ends. A repeated request has no effect.',
       params: byOperation,
       body: reason,
       data: CoordinatedOperation,
@@ -79,7 +79,7 @@ export const rolloutRows = [
   }),
   action('POST /metadata/releases/operations', 'Create Metadata Release Operation', {
     description:
-      'Applies a package of this server where targetEnvironment is this one, all or nothing; needs admin:manifest:write and the permission of each kind. For another environment it is recorded that the manifest waits to be applied there. The same idempotencyKey gives the same operation.',
+      'Applies a complete package if targetEnvironment is this environment; requires admin:manifest:write and the permission of each kind. For another environment, the server records that the manifest waits there. A repeated idempotencyKey returns the existing operation.',
     body: jsonBody(ReleaseRequestBody),
     data: ReleaseOperation,
     status: 201,

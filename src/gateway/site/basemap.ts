@@ -51,8 +51,8 @@ function tiles({ pools, basemapFile }: BasemapDeps): Operation {
     params: { z: zoom, x: column, y: row },
     responses: {
       200: { description: 'The tile.', content: { [MVT_FORMAT.mediaType]: null } },
-      204: { description: 'There is only sea.' },
-      404: { description: 'There is no such tile.' },
+      204: { description: 'The tile contains only sea.' },
+      404: { description: 'The tile does not exist.' },
     },
     run(x) {
       const { z, x: at, y } = x.params;

@@ -60,8 +60,7 @@ export function capabilitiesOperation(version: string): Operation {
     id: 'site.capabilities',
     path: '/api/v1/capabilities',
     summary: 'Capabilities of the server',
-    description:
-      'Version, data protocols and features, as clients ask for them before they talk to the server.',
+    description: 'Returns version, protocols and features for clients.',
     responses: { 200: { description: 'The capabilities', content: { 'application/json': Capabilities } } },
     run: () => ({ ...json(document), cacheControl: 'no-cache' }),
   });

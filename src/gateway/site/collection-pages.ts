@@ -28,7 +28,7 @@ function connectionFile({ visible }: SurfaceDeps): Operation {
     params: { collectionId, file },
     responses: {
       200: { description: 'A file for the import dialog of QGIS.', content: { 'application/xml': null } },
-      404: { description: 'There is no such collection, or no such file of it.' },
+      404: { description: 'The collection or its file does not exist.' },
     },
     run({ principal, baseUrl, params }) {
       const collection = findCollection(visible(principal), params.collectionId);

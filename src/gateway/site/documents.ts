@@ -39,7 +39,7 @@ export const INTERFACE_DOCUMENTS: readonly InterfaceDocument[] = [
   {
     surface: 'stac',
     title: 'STAC',
-    description: 'SpatioTemporal Asset Catalog of what is published.',
+    description: 'SpatioTemporal Asset Catalog of all published data.',
     openapi: '/stac/openapi.json',
   },
   {
@@ -55,7 +55,7 @@ export const SURFACES: readonly SurfaceEntry[] = [
   ...INTERFACE_DOCUMENTS.filter(({ surface }) => surface !== 'stac' && surface !== 'admin').map(
     ({ surface, title, description }) => ({ title, description, path: `/ogc/${surface}` }),
   ),
-  { title: 'STAC', description: 'SpatioTemporal Asset Catalog of what is published.', path: '/stac' },
+  { title: 'STAC', description: 'SpatioTemporal Asset Catalog of all published data.', path: '/stac' },
   { title: 'Interface documents', description: 'Every operation, to read and to try out.', path: '/docs' },
 ];
 

@@ -126,8 +126,8 @@ function live({ visible }: SiteDeps): Operation {
     },
     formats: [HTML_FORMAT],
     responses: {
-      200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER },
-      404: { description: 'There is no such collection of features.' },
+      200: { description: 'Page with live changes.', content: HTML_ANSWER },
+      404: { description: 'The feature collection does not exist.' },
     },
     run: ({ baseUrl, principal, params }) => {
       const catalog = visible(principal).onEarth;
@@ -160,8 +160,8 @@ function liveOne({ visible }: SiteDeps): Operation {
     params: { collectionId: collectionParam },
     formats: [HTML_FORMAT],
     responses: {
-      200: { description: 'Page that shows changes as they come.', content: HTML_ANSWER },
-      404: { description: 'There is no such collection of features.' },
+      200: { description: 'Page with live changes.', content: HTML_ANSWER },
+      404: { description: 'The feature collection does not exist.' },
     },
     run: ({ baseUrl, principal, params }) => {
       const { vectors } = visible(principal).onEarth;
@@ -179,7 +179,7 @@ function docsList(): Operation {
     path: '/docs',
     summary: 'Interface documents',
     formats: [HTML_FORMAT],
-    responses: { 200: { description: 'Page that lists the interface documents.', content: HTML_ANSWER } },
+    responses: { 200: { description: 'Page that lists the OpenAPI documents.', content: HTML_ANSWER } },
     run: ({ baseUrl }) => pageReply(docsListPage({ baseUrl, documents: INTERFACE_DOCUMENTS })),
   });
 }
@@ -191,12 +191,12 @@ function docsViewer(): Operation {
     ...SITE,
     id: 'site.docsViewer',
     path: '/docs/{surface}',
-    summary: 'Viewer of one interface document',
+    summary: 'Viewer of an OpenAPI document',
     params: { surface: surfaceParam },
     formats: [HTML_FORMAT],
     responses: {
       200: { description: 'Page with the viewer.', content: HTML_ANSWER },
-      404: { description: 'There is no such interface.' },
+      404: { description: 'The API does not exist.' },
     },
     run: ({ baseUrl, params }) => {
       const document = INTERFACE_DOCUMENTS.find(({ surface }) => surface === params.surface);
@@ -217,7 +217,7 @@ function asset(assets: Assets): Operation {
     params: { file: fileParam },
     responses: {
       200: { description: 'The file.' },
-      404: { description: 'There is no such file.' },
+      404: { description: 'The file does not exist.' },
     },
     run: ({ params }) => assetReply(assets, params.file),
   });
@@ -256,7 +256,7 @@ function robots(): Operation {
     ...SITE,
     id: 'site.robots',
     path: '/robots.txt',
-    summary: 'What crawlers should leave alone',
+    summary: 'Rules for crawlers',
     responses: { 200: { description: 'Robots exclusion rules (RFC 9309).' } },
     run: (_: Exchange) => ({ ...createTextReply(ROBOTS), cacheControl: 'public, max-age=86400' }),
   });

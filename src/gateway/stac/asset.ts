@@ -31,7 +31,7 @@ export function assetOperation(deps: StacDeps): Operation {
     path: `${STAC_PATH}/collections/{collectionId}/items/{itemId}/assets/{assetKey}`,
     summary: 'The file of an asset',
     description:
-      'Whole or in part (Range, If-Range). Only assets that are local published files are had here. If the file holds data of published layers, you must be able to read all rows and attributes of each of them.',
+      'Returns the file or a range of it (Range, If-Range). Only local published files are available. If the file contains published layers, you must have access to all rows and attributes of each layer.',
     tag: 'Items',
     params: {
       collectionId: stacCollectionParam,
@@ -41,9 +41,9 @@ export function assetOperation(deps: StacDeps): Operation {
     responses: {
       200: { description: 'The file', content: { 'application/octet-stream': null } },
       206: { description: 'Part of the file', content: { 'application/octet-stream': null } },
-      401: { description: 'The file holds data of a layer that needs credentials' },
-      403: { description: 'The file holds data of a layer that you may not read' },
-      404: { description: 'No such asset, or it is not a file of this server' },
+      401: { description: 'The file contains a layer that requires credentials' },
+      403: { description: 'The file contains a layer that you cannot read' },
+      404: { description: 'The asset does not exist or is not a file of this server' },
       416: { description: 'The range is outside of the file' },
     },
     async run(x) {

@@ -40,7 +40,9 @@ const MAX_NAMES = 1000;
 const anyLimit = defineIntegerParam(
   'limit',
   { min: 1, max: Number.MAX_SAFE_INTEGER, default: STAC_LIMITS.stacDefault as number },
-  { description: `Most items in the answer; more than ${STAC_LIMITS.stacMax} means ${STAC_LIMITS.stacMax}.` },
+  {
+    description: `Maximum number of items in the response. Values above ${STAC_LIMITS.stacMax} mean ${STAC_LIMITS.stacMax}.`,
+  },
 );
 
 /** A limit that is too large is no mistake (OGC 17-069r4, 7.15.2). */
@@ -52,7 +54,7 @@ const limit: Param<number> = {
 
 const token = defineTextParam(
   'token',
-  { description: 'Where a next or prev link goes on; opaque.' },
+  { description: 'Position of the page, from a next or prev link.' },
   { maxLength: 4096 },
 );
 
@@ -60,7 +62,7 @@ const token = defineTextParam(
 const fields: Param<AskedFields | undefined> = {
   name: 'fields',
   in: 'query',
-  description: 'Members of items to write (name or +name) and to leave out (-name).',
+  description: 'Item members to include (name or +name) and to exclude (-name).',
   schema: Type.Array(Type.String(), { maxItems: MAX_PATHS }),
   parse(raw) {
     if (raw === undefined) return undefined;

@@ -15,7 +15,7 @@ const QUERYABLES = {
   formats: [SCHEMA_FORMAT],
   responses: {
     200: {
-      description: 'JSON Schema of what filters may name',
+      description: 'JSON Schema of the queryables',
       content: { 'application/schema+json': Type.Object({}) },
     },
   },

@@ -487,7 +487,7 @@ async function reportFindings(pools: Foundation['pools'], log: Foundation['log']
     log.write(
       'catalog.log.foreign',
       { File: path, Kind: kind, Bytes: bytes, Kept: kept },
-      `${path} was ${kind} while ${bytes} bytes of edits were in its log; they are not in the new file` +
-        (kept === null ? ', and are lost: no disk had room for the log' : `, and are kept in ${kept}`),
+      `${path} was ${kind} while its write-ahead log contained ${bytes} bytes of edits; the new file lacks them. ` +
+        (kept === null ? 'They are lost because no disk had space for the log.' : `They are in ${kept}.`),
     );
 }

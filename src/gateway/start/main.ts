@@ -67,10 +67,18 @@ function logFaults(log: Log): void {
   watchFaults({
     onRejection(error) {
       applicationErrors.cell(error.name, 'unknown', 'Generic').inc();
-      log.write('process.rejection', exception(error), `a rejection was not handled: ${error.message}`);
+      log.write(
+        'process.rejection',
+        exception(error),
+        `the gateway had an unhandled promise rejection; it continues: ${error.message}`,
+      );
     },
     onException(error) {
-      log.write('process.exception', exception(error), `the gateway fails: ${error.message}`);
+      log.write(
+        'process.exception',
+        exception(error),
+        `the gateway had an uncaught exception; it exits: ${error.message}`,
+      );
       log.flush();
       process.exit(1);
     },

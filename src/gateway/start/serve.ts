@@ -84,7 +84,7 @@ function announce(gateway: Gateway, config: Config, log: Log, { print }: Gateway
     log.write(
       'catalog.source.quarantined',
       { Source: path, ...(layer === undefined ? {} : { Layer: layer }) },
-      `${path}${layer === undefined ? '' : ` (${layer})`} is not published: ${reason}`,
+      `source ${path}${layer === undefined ? '' : ` (${layer})`} was skipped: ${reason}`,
     );
 }
 

@@ -67,12 +67,12 @@ const params = {
   format: defineTextParam('format', { description: `WebSocket only: json, or ${BINARY} for binary frames.` }),
   subscribe: defineTextParam('subscribe', {
     description:
-      'WebSocket only: false to open it without a subscription; layers or serviceId say what it is about.',
+      'WebSocket only: false opens it without a subscription. Otherwise, layers or serviceId select the data.',
   }),
   compress: defineTextParam('compress', { description: 'WebSocket only: true for permessage-deflate.' }),
   lastEventId: defineTextParam('last-event-id', {
     in: 'header',
-    description: 'As cursor; sent by browsers that reconnect.',
+    description: 'Same as cursor. Browsers send it when they reconnect.',
   }),
 };
 
@@ -85,7 +85,7 @@ export function streamingOperations(deps: StreamingDeps): Operation[] {
       method: 'GET',
       path: PATH,
       summary: 'Live changes of features',
-      description: 'A WebSocket, or server-sent events where Accept asks for text/event-stream.',
+      description: 'Opens a WebSocket. If Accept is text/event-stream, opens a stream of server-sent events.',
       params,
       formats: [],
       socket: true,
@@ -104,7 +104,7 @@ export function streamingOperations(deps: StreamingDeps): Operation[] {
       id: 'streaming.capabilities',
       method: 'GET',
       path: `${PATH}/capabilities`,
-      summary: 'What streams can do',
+      summary: 'Capabilities of streams',
       formats: [JSON_FORMAT],
       responses: { 200: { description: 'Capabilities', content: { 'application/json': Type.Object({}) } } },
       run: (x) => ({

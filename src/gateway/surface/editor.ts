@@ -8,7 +8,7 @@ export const geometryLoss = {
   name: 'Geometry-Loss',
   in: 'header',
   description:
-    'accept: the edit may replace a geometry that clients do not see as it is stored, such as one with arcs. Such an edit is refused with 409 otherwise.',
+    'accept: the edit can replace a geometry that clients receive in simplified form, such as a geometry with arcs. By default, such an edit returns 409.',
   schema: Type.Literal('accept'),
   parse(raw: string | undefined): boolean {
     if (raw === undefined) return false;

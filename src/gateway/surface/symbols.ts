@@ -97,8 +97,8 @@ export function symbolOperations(symbols: Symbols, place: SymbolPlace): Operatio
       params: { ...params, fontstack, range },
       responses: {
         200: { description: 'Glyphs', content: { 'application/x-protobuf': null } },
-        400: { description: 'There is no such range' },
-        404: { description: 'There is no such font' },
+        400: { description: 'The range does not exist' },
+        404: { description: 'The font does not exist' },
       },
       run(x) {
         place.require?.(x);
@@ -111,12 +111,11 @@ export function symbolOperations(symbols: Symbols, place: SymbolPlace): Operatio
       id: `${ids}.getSprite`,
       path: `${path}/sprites/{sprite}`,
       summary: 'Icons',
-      description:
-        'Places of the icons, or the picture of all, as the `sprite` of MapLibre styles asks for them.',
+      description: 'Index or image of the icons, for `sprite` in MapLibre styles.',
       params: { ...params, sprite: parseSprite(place.sprite) },
       responses: {
-        200: { description: 'Index or picture', content: { 'application/json': null, 'image/png': null } },
-        404: { description: 'There is no such sprite' },
+        200: { description: 'Index or image', content: { 'application/json': null, 'image/png': null } },
+        404: { description: 'The sprite does not exist' },
       },
       async run(x) {
         place.require?.(x);

@@ -1,31 +1,50 @@
 import { LOG_EVENTS } from '../../core/kit/log-events.js';
 
-const HEAD = `# The log
+const HEAD = `# Logs
 
-Every process writes its log to standard output: compact JSON ([CLEF](https://clef-json.org)) when that is not a terminal, readable lines when it is. \`logging.level\` is the least level that is written.
+Each process writes its log lines to standard output. At a terminal the lines are readable text, otherwise compact JSON ([CLEF](https://clef-json.org)). \`logging.level\` is the minimum level.
 
-Each line has the id of its kind as \`@i\`. An id keeps its meaning, so it is what alerts and filters should ask for; texts may change.
+Each line has the id of its kind as \`@i\`. The meaning of an id never changes, so use ids in alerts and filters. Message texts can change.
 
-| member | meaning |
+| Member | Meaning |
 |---|---|
-| \`@t\`, \`@l\`, \`@m\` | Time, level, text. A line without a level is of level Information. |
-| \`@mt\` | Template of the text, of lines about requests. |
-| \`@i\` | Id of the kind of line, from the table below. |
-| \`@x\` | What was thrown, with the stacks of its causes. |
-| \`@tr\`, \`@sp\` | Trace and span of the request if traces are pushed, else those that the client sent in \`traceparent\`. |
-| \`Process\` | \`gateway\` or \`supervisor\`; the supervisor writes the lines of engines. |
+| \`@t\`, \`@l\`, \`@m\` | Time, level and message. A line without a level has level Information. |
+| \`@mt\` | Message template. Only request lines have one. |
+| \`@i\` | Id of the kind of line, see the table below. |
+| \`@x\` | Exception with its stack and the stacks of its causes. |
+| \`@tr\`, \`@sp\` | Trace id and span id of the request. |
+| \`Process\` | \`gateway\` or \`supervisor\`. The supervisor writes the lines of engines. |
 
-Every request has one line (1000) with \`Method\`, \`Path\`, \`StatusCode\`, \`DurationMs\`, \`Bytes\`, \`Protocol\`, \`Operation\`, \`CorrelationId\` and \`Principal\`. Query strings are never logged. Health probes are of level Verbose, responses with 500 and 507 of level Error, with 502 to 504 of level Warning.
+If the server does not export traces, \`@tr\` and \`@sp\` are the ids in the \`traceparent\` header of the client.
 
-## Push
+## Request lines
 
-With \`observability.otlpEndpoint\` the lines go to \`{endpoint}/v1/logs\` as well (OTLP over HTTP, protobuf), with the resource that traces have: severity, text as the body, the members as attributes, trace and span, the name of the kind as \`event_name\`, its id as the attribute \`event.id\`, stacks as \`exception.stacktrace\`. At most 2,048 lines of a process wait for the collector. What finds no room, and what the collector does not take, is counted in \`svc_telemetry_lost_total\`; the log says once that the collector fails (1701) and once that it is back (1702). A process that ends waits 1.5 seconds for the collector at most.
+Each request has one line with id 1000. Its members are \`Method\`, \`Path\`, \`StatusCode\`, \`DurationMs\`, \`Bytes\`, \`Protocol\`, \`Operation\`, \`CorrelationId\` and \`Principal\`. The server never logs query strings.
+
+| Request | Level |
+|---|---|
+| Health probe | Verbose |
+| Response with status 500 or 507 | Error |
+| Response with status 502, 503 or 504 | Warning |
+| Other | Information |
+
+## Export to a collector
+
+If \`observability.otlpEndpoint\` is set, the server also sends the lines to \`{endpoint}/v1/logs\` (OTLP over HTTP, protobuf). The resource is the resource of the [traces](traces.md). An OTLP log record contains:
+
+- the severity, and the message as its body
+- the members as attributes
+- the trace id and span id
+- the name of the kind as \`event_name\`, and its id as the attribute \`event.id\`
+- stacks as \`exception.stacktrace\`
+
+At most 2,048 lines of a process wait for the collector. \`svc_telemetry_lost_total\` counts lines that exceed this limit and lines that the collector rejects. The server logs the first rejection (1701) and the recovery (1702). A process that exits waits at most 1.5 seconds for the collector.
 
 ## Kinds of lines
 
-Generated from \`src/core/kit/log-events.ts\`: \`node dist/gateway/telemetry/documents.js logging > docs/reference/server/logs.md\`.
+Names in braces are members of the line. This table is generated from \`src/core/kit/log-events.ts\` by \`node dist/gateway/telemetry/documents.js logging > docs/reference/server/logs.md\`.
 
-| id | name | level | text |
+| Id | Name | Level | Message |
 |---|---|---|---|
 `;
 

@@ -25,7 +25,7 @@ export function tilesOperations(deps: TilesDeps): Operation[] {
       landingPath: `${TILES_PATH}/`,
       title: 'Tiles',
       description:
-        'Vector tiles (MVT) and image tiles (PNG, WebP) of every collection, and tile archives as they are.',
+        'Vector tiles (MVT) and image tiles (PNG, WebP) of every collection, and tiles of archives.',
       conformance: TILES_CONFORMANCE,
       apiPaths: [`${TILES_PATH}/openapi.json`],
       formats: META_FORMATS,

@@ -51,14 +51,14 @@ export const tileQuery = {
     { min: 1, max: 2, default: 1 },
     {
       description:
-        'Of images: 2 gives twice the pixels per side, and symbols twice as large, for dense screens.',
+        'Image tiles only: 2 doubles the pixels per side and the size of symbols, for high-resolution screens.',
     },
   ),
   width: defineIntegerParam('width', SIDE, {
-    description: 'Width of an image, in place of that of the tile matrix.',
+    description: 'Width of an image tile. Default: the tile width of the tile matrix.',
   }),
   height: defineIntegerParam('height', SIDE, {
-    description: 'Height of an image, in place of that of the tile matrix.',
+    description: 'Height of an image tile. Default: the tile height of the tile matrix.',
   }),
   scaleDenominator: definePositiveNumberParam(
     'scale-denominator',
@@ -82,11 +82,11 @@ export const tileResponses = (formats: readonly Format[]) => ({
     description: 'Tile',
     content: Object.fromEntries(formats.map(({ mediaType }) => [mediaType, null])),
   },
-  204: { description: 'Nothing is in this tile; PNG and WebP are transparent images then' },
+  204: { description: 'The tile is empty. PNG and WebP tiles are transparent images instead' },
   400: { description: 'Tile matrix or coordinates outside the set' },
   404: {
     description:
-      'No such collection, or it has no tiles in this tile matrix set, or the tile is outside of its limits',
+      'The collection does not exist, is not available in this tile matrix set, or does not cover the tile',
   },
   406: { description: 'Format not acceptable' },
 });

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { exceptionText } from '../../core/errors/exception-text.js';
-import { LOG_EVENTS, type LogEventName, type LogLevel } from '../../core/kit/log-events.js';
+import { formatLogMessage, LOG_EVENTS, type LogEventName, type LogLevel } from '../../core/kit/log-events.js';
 import { LineWriter } from './line-writer.js';
 import { RequestLines } from './request-lines.js';
 
@@ -59,7 +59,7 @@ export interface LogReceiver {
 export interface Log {
   /** The kind of process that writes. */
   readonly process: string;
-  /** Writes a line of one kind, with the kind's text where there is no other. */
+  /** Writes a line of a kind. Its text is `text`, or else the text of the kind. */
   write(event: LogEventName, properties?: Properties, text?: string): void;
   /** When the last byte went out (`performance.now`), milliseconds from the first to it, and bytes of the body. */
   request(kind: RequestKind, event: RequestEvent, at: number, durationMs: number, bytes: number): void;
@@ -140,10 +140,11 @@ class Copies {
 function plain(logger: pino.Logger, copies: Copies): Pick<Log, 'write' | 'copyTo'> {
   return {
     write(event, properties = {}, text) {
-      const { id, level, message } = LOG_EVENTS[event];
+      const { id, level } = LOG_EVENTS[event];
       if (!logger.isLevelEnabled(PINO_LEVELS[level])) return;
-      logger[PINO_LEVELS[level]]({ '@i': id, ...properties }, text ?? message);
-      copies.receiver?.write(event, properties, text ?? message);
+      const message = text ?? formatLogMessage(event, properties);
+      logger[PINO_LEVELS[level]]({ '@i': id, ...properties }, message);
+      copies.receiver?.write(event, properties, message);
     },
     copyTo(receiver) {
       copies.receiver = receiver;

@@ -115,7 +115,7 @@ describe('rules about columns', () => {
     expect((await send('GET', path('pg'))).status).toBe(200);
     await world.sql('ALTER TABLE pg_sites RENAME COLUMN country TO land');
     world.reload();
-    const closed = 'pg_sites is closed for the role limited';
+    const closed = 'layer pg_sites is hidden from role limited';
     await until('a line of the log', () => world.log().includes(closed));
     expect((await send('GET', path('pg'))).status).toBe(403);
     expect((await world.fetch('reader', path('pg'))).status).toBe(200);

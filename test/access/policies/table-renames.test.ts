@@ -98,7 +98,7 @@ describe('a restricted table', () => {
     expect([await status('psecret_y'), await asAdmin('psecret_y')]).toEqual([401, ['of psecret']]);
     expect([await status('popen_y'), await asAdmin('popen_y')]).toEqual([401, ['of popen']]);
     const told =
-      'psecret_y is closed: it has the table or file of the restricted layer psecret under another name';
+      'layer psecret_y is hidden from all but administrators: its table or file belongs to the restricted layer psecret';
     while (!server.log().includes(told)) await new Promise((next) => setTimeout(next, 50));
     const { catalog } = await (
       await fetch(`${server.url}/healthz/metrics`, { headers: { 'x-api-key': server.adminKey } })

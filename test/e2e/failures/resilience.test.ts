@@ -209,7 +209,7 @@ describe('the catalog', () => {
     supervisor.kill('SIGHUP');
     await eventually(async () => {
       const told = logLines(log()).map((line) => line['@m'] ?? '');
-      expect(told.join('\n')).toMatch(/the old configuration stays[\s\S]*nonsense is not a setting/);
+      expect(told.join('\n')).toMatch(/keeping the previous configuration[\s\S]*nonsense is not a setting/);
     });
     expect(await collections(url)).toEqual(before);
     writeFileSync(config, 'logging:\n  level: Information\n');

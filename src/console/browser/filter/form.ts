@@ -45,7 +45,7 @@ export class FilterForm {
     this.#result.append(
       this.#count,
       codeBlock('Filter in CQL2', this.#text),
-      codeBlock('Address of the features', this.#url),
+      codeBlock('URL of the features', this.#url),
       this.#links,
     );
     form.append(combination, this.#list, createHtmlElement('p', {}, add), this.#result);
@@ -105,11 +105,11 @@ export class FilterForm {
     clearTimeout(this.#timer);
     this.#result.classList.toggle('is-unfinished', filter === undefined);
     if (filter === undefined) {
-      this.#count.textContent = 'A condition is not finished.';
+      this.#count.textContent = 'A condition is incomplete.';
       return;
     }
     const { items, formats } = this.data;
-    this.#text.textContent = filter === '' ? 'no condition: all features' : filter;
+    this.#text.textContent = filter === '' ? 'no conditions: all features' : filter;
     this.#url.textContent = buildAddress(items, 'json', filter);
     this.#links.replaceChildren(
       linkButton('List and map', buildAddress(items, 'html', filter)),
@@ -133,7 +133,7 @@ export class FilterForm {
       if (answer.ok) await showMatches(collection, filter);
     } catch (error) {
       if ((error as Error).name !== 'AbortError')
-        this.#count.textContent = 'The features cannot be counted now.';
+        this.#count.textContent = 'The server cannot count the features at the moment.';
     }
   }
 }
@@ -149,7 +149,7 @@ function findProblem(clause: Clause, type: ClauseType): string | undefined {
 }
 
 function countText(matched: number | undefined): string {
-  if (matched === undefined) return 'The number of matches is not counted.';
+  if (matched === undefined) return 'The number of matches is unknown.';
   if (matched === 1) return 'One feature matches.';
   return `${new Intl.NumberFormat('en').format(matched)} features match.`;
 }

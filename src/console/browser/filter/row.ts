@@ -20,10 +20,10 @@ const OPERATOR_NAMES: Record<ClauseOperator, string> = {
   contains: 'contains',
   starts: 'starts with',
   like: 'is like (%, _)',
-  in: 'is one of (a line each)',
+  in: 'is one of (one per line)',
   isNull: 'is empty',
   isNotNull: 'is not empty',
-  box: 'meets the box',
+  box: 'intersects the bounding box',
 };
 
 const SIDES = ['West', 'South', 'East', 'North'];
@@ -182,7 +182,7 @@ export class ClauseRow {
     };
     return [
       ...inputs,
-      button('As the map shows', () => void take(this.events.viewBox())),
+      button('Map extent', () => void take(this.events.viewBox())),
       button('Draw on the map', () => void take(this.events.drawnBox())),
     ];
   }
@@ -190,7 +190,7 @@ export class ClauseRow {
 
 function manyValues(values: readonly string[]): HTMLElement {
   const node = createHtmlElement('textarea', {
-    'aria-label': 'Values, one a line',
+    'aria-label': 'Values, one per line',
     rows: '3',
     spellcheck: 'false',
   });

@@ -81,7 +81,7 @@ async function suggest(
     const count = layers.length < total ? `${layers.length} of ${total}` : `${total}`;
     show(
       form,
-      total === 0 ? 'Nothing matches.' : `${count} found`,
+      total === 0 ? 'No matches.' : `${count} found`,
       layers.map((layer) => entry(form, layer, present)),
     );
   } catch (error) {
@@ -127,7 +127,7 @@ async function addResult(
   button.disabled = true;
   try {
     await add();
-    status.textContent = `${title} is on the map, above the others.`;
+    status.textContent = `${title} was added on top of the map.`;
   } catch (error) {
     button.disabled = false;
     status.textContent = (error as Error).message;

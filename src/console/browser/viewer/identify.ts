@@ -74,7 +74,7 @@ class Balloon {
     this.#box.className = 'popup';
     this.#box.tabIndex = -1;
     this.#box.setAttribute('role', 'dialog');
-    this.#box.setAttribute('aria-label', 'What is here');
+    this.#box.setAttribute('aria-label', 'Inspect');
     this.#box.addEventListener('keydown', ({ key }) => {
       if (key === 'Escape') this.close();
     });
@@ -114,7 +114,7 @@ class Balloon {
     if (this.#waiting > 0) return;
     this.#box.setAttribute('aria-busy', 'false');
     const left = this.#box.querySelector('.popup-note');
-    if (left) left.textContent = 'There is no data here.';
+    if (left) left.textContent = 'There is no data at this position.';
   }
 
   close(): void {

@@ -5,7 +5,7 @@ import { firstPixel } from './tiff-values.js';
 /** Half the width of the window that is asked for, in pixels of the raster: its middle is what is read. */
 const WINDOW = 0.1;
 
-/** Names of bands and their values at a place, with units; undefined where there is no data. */
+/** Names of bands and their values at a position, with units; undefined where there is no data. */
 export async function valuesAt(
   { href, pixel, bands }: CoverageData,
   baseUrl: string,

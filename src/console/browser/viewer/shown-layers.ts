@@ -67,7 +67,7 @@ export class ShownLayers implements ViewerLayers {
     const { baseUrl } = this.parts.viewer;
     const url = `${baseUrl}/ogc/maps/viewer?collections=${encodeURIComponent(id)}`;
     const answer = await fetch(onThisOrigin(url, baseUrl), { headers: { accept: 'text/html' } });
-    if (!answer.ok) throw new Error(`The layer could not be had (${answer.status}).`);
+    if (!answer.ok) throw new Error(`The layer could not be loaded (${answer.status}).`);
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const [layer] = dataIn<MapData>(page, 'map-data').layers;
     const [about] = dataIn<ViewerData>(page, 'viewer-data').layers;

@@ -81,7 +81,7 @@ function whoAmI(): Operation {
     permission: 'public',
     id: 'account.get',
     path: '/account',
-    summary: 'Who the caller is',
+    summary: 'Get the caller',
     params: {},
     responses: { 200: { description: 'The caller.', content: { 'application/json': WhoAmI } } },
     run: ({ principal }) => reply(200, callerView(principal)),
@@ -109,11 +109,11 @@ function signIn({ users, sessions }: AccountDeps): Operation {
     path: '/account/sign-in',
     summary: 'Sign in with a password',
     description:
-      'Begins a session, which a cookie holds for twelve hours at most. A session that the request came with ends.',
+      'Starts a session of at most twelve hours and sets its cookie. An existing session of the request ends.',
     params: {},
     body: json(Type.Object({ name: Type.String({ maxLength: 200 }), password: Password })),
     responses: {
-      204: { description: 'Signed in; the answer sets the cookie.' },
+      204: { description: 'The session started; the response sets its cookie.' },
       401: { description: 'The name or the password is wrong.' },
       429: { description: 'Too many wrong passwords came from this address.' },
     },
@@ -146,7 +146,7 @@ function signOutOperation(deps: AccountDeps): Operation {
     params: {},
     takesToken: true,
     openQuery: true,
-    responses: { 204: { description: 'Nobody is signed in any more.' } },
+    responses: { 204: { description: 'The session ended.' } },
     async run(x) {
       const session = await signOut(x, deps);
       if (!session && x.principal.kind === 'anonymous') auditNothing();
@@ -168,8 +168,8 @@ function ownPassword({ users }: AccountDeps): Operation {
     params: {},
     body: json(Type.Object({ current: Password, password: Password })),
     responses: {
-      204: { description: 'The new password holds.' },
-      403: { description: 'The caller is no user, or the current password is wrong.' },
+      204: { description: 'The password was changed.' },
+      403: { description: 'The caller is not a user, or the current password is wrong.' },
       429: { description: 'Too many wrong passwords came from this address.' },
     },
     async run({ body, principal, clientAddress }) {
@@ -220,7 +220,7 @@ function changeUser({ users, rules }: AccountDeps): Operation {
     body: json(UserPatch),
     responses: {
       200: { description: 'The user.', content: { 'application/json': UserSchema } },
-      404: { description: 'There is no such user.' },
+      404: { description: 'The user does not exist.' },
     },
     async run({ params, body, principal }) {
       requireRights(body, principal, rules());
@@ -243,8 +243,8 @@ function userPassword({ users, rules }: AccountDeps): Operation {
     params: byId,
     body: json(Type.Object({ password: Password })),
     responses: {
-      204: { description: 'The new password holds.' },
-      404: { description: 'There is no such user.' },
+      204: { description: 'The password was changed.' },
+      404: { description: 'The user does not exist.' },
     },
     async run({ params, body, principal }) {
       await requireOver(principal, params.id);

@@ -106,7 +106,7 @@ export const adminAuth = group(
     }),
     action('POST /auth/logout', 'Logout Admin Auth Session', {
       description:
-        'Ends the session or the bearer token of the request. The address, where there is one, ends that at the provider too.',
+        'Ends the session or revokes the bearer token of the request. If the response contains a URL, opening it also signs out at the provider.',
       open: true,
       takesSessionOfPrograms: true,
       responses: { 200: { description: 'Signed out.', content: { 'application/json': LogoutUrl } } },
@@ -128,13 +128,13 @@ export const adminAuth = group(
       },
     }),
     action('POST /auth/providers/{providerKey}/authorize-url', 'Create Admin Auth Authorize Url', {
-      description: 'The cookie of the answer belongs to the address, for ten minutes.',
+      description: 'The response sets a cookie that belongs to the URL and is valid for ten minutes.',
       open: true,
       params: byKey,
       body: jsonBody(Type.Object({}), false),
       responses: {
         200: {
-          description: 'Where the browser goes.',
+          description: 'URL of the provider for the browser.',
           content: { 'application/json': Type.Object({ authorizeUrl: Type.String() }) },
         },
       },
@@ -151,11 +151,11 @@ export const adminAuth = group(
       },
     }),
     action('POST /auth/providers/{providerKey}/token', 'Request Admin Auth Token', {
-      description: 'Begins a session for who comes back from the provider. iss is that of RFC 9207.',
+      description: 'Starts a session for a user whom the provider sent back. iss is the issuer (RFC 9207).',
       open: true,
       params: byKey,
       body: jsonBody(Code),
-      responses: { 204: { description: 'Signed in; the answer sets the cookie.' } },
+      responses: { 204: { description: 'The session started; the response sets its cookie.' } },
       errors: [400, 404, 503],
       async reply(x, { identity: { signIns, sessions } }) {
         const { params, body, baseUrl } = x;

@@ -50,7 +50,7 @@ export const apiKeys = group(
           .map(view),
     }),
     action('POST /api-keys', 'Create Admin API Key', {
-      description: 'Labels are free text: one that no operation asks for grants nothing.',
+      description: 'Labels are free text. A label that no operation requires has no effect.',
       body: jsonBody(CreateApiKey),
       data: ApiKeySecret,
       status: 201,
@@ -87,7 +87,7 @@ export const apiKeys = group(
       },
     }),
     report('GET /api-keys/{id}/effective-permissions', 'Get Admin API Key Effective Permissions', {
-      description: 'The labels of the key, and those that its roles give.',
+      description: 'Labels of the key and labels from its roles.',
       params: byId,
       data: EffectivePermissions,
       errors: [404],

@@ -25,7 +25,7 @@ const PROFILE = {
   acceptedIssuerSubjects: optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 1000 }), {
       maxItems: 100,
-      description: 'Distinguished names of issuers. A name alone proves nothing: see requireChainTrust.',
+      description: 'Distinguished names of issuers. A name does not prove the issuer; see requireChainTrust.',
     }),
   ),
   allowedSanTypes: optional(Type.Array(IdentitySchema, { minItems: 1, maxItems: 5, uniqueItems: true })),
@@ -34,7 +34,7 @@ const PROFILE = {
   requireChainTrust: optional(Type.Boolean()),
   chainRevocationMode: optional(
     Type.Enum(['NoCheck', 'Offline', 'Online'], {
-      description: 'NoCheck alone is served: revocations are those of the profile.',
+      description: 'Only NoCheck is supported. The profile lists revoked certificates.',
     }),
   ),
   expirationWarningThresholdDays: optional(Type.Integer({ minimum: 0, maximum: 3650 })),

@@ -85,7 +85,7 @@ const profiles = resource(
       },
     }),
     remove: implement({
-      description: 'No certificate is believed by the profile once this is answered.',
+      description: 'After the response, the server accepts no certificate by this profile.',
       params: ofProfile,
       data: ProfileSchema,
       errors: [404, 412],
@@ -174,7 +174,7 @@ const mappings = resource(
       },
     }),
     remove: implement({
-      description: 'Nobody comes in by the mapping once this is answered.',
+      description: 'After the response, the mapping admits no client.',
       params: byMapping,
       current: currentMapping,
       data: MappingSchema,
@@ -204,7 +204,7 @@ const revocations = resource(
         (await certificates.get(params.profileId)).revocations.map(revocationView),
     }),
     create: implement({
-      description: 'The certificate is refused, and its streams end, once this is answered.',
+      description: 'After the response, the server rejects the certificate and has closed its streams.',
       params: ofProfile,
       body: jsonBody(RevocationBody),
       data: RevocationSchema,

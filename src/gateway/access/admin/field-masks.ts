@@ -36,7 +36,7 @@ export const fieldMasks = group(
         treatment: Type.Optional({
           ...TreatmentSchema,
           description:
-            'hide (the default): there is no such attribute; null: it has no values; hash: equal values have equal hashes; truncate: the first characters.',
+            'hide (default): the attribute is omitted; null: all values are null; hash: equal values have equal hashes; truncate: only the first characters.',
         }),
         length: Type.Optional(
           Type.Union([Type.Integer({ minimum: 1, maximum: MAX_TRUNCATED }), Type.Null()], {

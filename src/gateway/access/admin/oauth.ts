@@ -132,7 +132,7 @@ export const oauth = group(
         }),
         remove: implement({
           description:
-            'The client stays in the list, as revoked. Its tokens are refused once this is answered.',
+            'The list still contains the client, as revoked. After the response, the server rejects its tokens.',
           params: byId,
           data: Client,
           errors: [404],
@@ -159,7 +159,8 @@ export const oauth = group(
               .map(scopeView),
         }),
         set: implement({
-          description: 'Makes the scope, or replaces it: tokens that hold it allow what it says now.',
+          description:
+            'Creates or replaces the scope. Existing tokens with the scope get its new permissions.',
           body: jsonBody(ScopeDefinition),
           data: Scope,
           errors: [400],

@@ -89,7 +89,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         answer: ({ params }, deps) => loadRole(params.id, deps),
       }),
       update: implement({
-        description: 'A new name is that of another role: users and policies keep the old one.',
+        description: 'A new name makes another role. Users and policies keep the previous name.',
         params: byId,
         body: jsonBody(Type.Object({ name: Type.Optional(RoleName), description: DESCRIPTION })),
         data: RoleSchema,
@@ -131,7 +131,7 @@ export const roles = group({ tag: 'Roles', scope: 'roles', envelope: 'wrapped' }
         answer: async ({ params }, deps) => listGrants(await loadRole(params.id, deps)),
       }),
       set: implement({
-        description: 'Replaces all grants. An operation that this server does not know grants nothing.',
+        description: 'Replaces all grants. An unknown operation has no effect.',
         params: byId,
         body: jsonBody(Type.Object({ permissions: Type.Array(GrantSchema, { maxItems: 500 }) })),
         data: Type.Array(GrantSchema),

@@ -32,7 +32,7 @@ const NewRowPolicy = Type.Object({
         minLength: 1,
         maxLength: 8000,
         description:
-          "CQL2 text that rows must pass, beside or instead of the attribute; claim('type') stands for the caller's value, IN (claim('type')) for all of them.",
+          "Filter for visible rows (CQL2 text), in addition to the attribute or in its place. claim('type') is the caller's value, IN (claim('type')) all of its values.",
       }),
       Type.Null(),
     ]),

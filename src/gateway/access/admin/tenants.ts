@@ -38,14 +38,15 @@ const NewTenant = Type.Object({
   layers: Type.Optional(
     Type.Array(NAME_SCHEMA, {
       maxItems: 10_000,
-      description: 'Ids or numbers of the collections that callers of the tenant see; all when absent.',
+      description:
+        'Ids or numbers of the collections that callers of the tenant can see. Default: all collections.',
     }),
   ),
   requestsPerDay: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 1_000_000_000_000,
-      description: 'Requests of its callers that are answered in a day of UTC; any number when absent.',
+      description: 'Maximum number of requests of its callers in a UTC day. Default: no limit.',
     }),
   ),
 });

@@ -79,7 +79,7 @@ export const users = group({ tag: 'Users', scope: 'users', envelope: 'wrapped', 
           userView(await userFor(params.id, principal, all)),
       }),
       remove: implement({
-        description: 'The user and all sessions are gone once this is answered.',
+        description: 'After the response, the user and all sessions of the user are deleted.',
         params: byId,
         data: AcknowledgementSchema,
         errors: [404],

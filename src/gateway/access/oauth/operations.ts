@@ -86,7 +86,7 @@ function rotate({ signing }: OAuthDeps): Operation {
     id: 'oauth.rotateKeys',
     path: '/api/v1/signing-keys',
     summary: 'Sign access tokens with a new key',
-    description: `Keys before it stay in the key set. With withdraw they are gone at once, and so are all tokens; without, tokens live on, for ${TOKEN_MS / 60_000} minutes at most.`,
+    description: `With withdraw, the server removes the previous keys immediately and rejects all existing tokens. Otherwise the previous keys remain, and existing tokens are valid for at most ${TOKEN_MS / 60_000} minutes.`,
     params: {},
     body: {
       schema: Type.Object({ withdraw: Type.Optional(Type.Boolean()) }),

@@ -59,7 +59,7 @@ const listParams = {
   pageSize: defineIntegerParam(
     'pageSize',
     { min: 1, max: 500, default: 50 as number },
-    { description: 'Most entries in the answer.' },
+    { description: 'Maximum number of entries in the response.' },
   ),
   cursor: cursor('audit'),
 };

@@ -29,7 +29,7 @@ const MAX_FIELDS = 1000;
 const format: Param<ExportName> = {
   name: 'format',
   in: 'query',
-  description: 'csv, shapefile or gpkg; geojson, flatgeobuf and kml are ours.',
+  description: 'csv, shapefile, gpkg, geojson, flatgeobuf or kml.',
   required: true,
   schema: Type.Enum(EXPORT_NAMES),
   parse(raw) {
@@ -49,7 +49,7 @@ const params = {
   bbox: {
     ...bboxParam,
     description:
-      'xmin,ymin,xmax,ymax in degrees; in the coordinates of the data where it has no place on Earth.',
+      'xmin,ymin,xmax,ymax in degrees, or in the coordinates of data with a local (engineering) CRS.',
   },
   outFields: defineListParam(
     'outFields',
@@ -61,7 +61,7 @@ const params = {
     'outSR',
     {
       description:
-        'CRS of the coordinates: an EPSG code or URI. Absent: that of the data; degrees as GeoJSON and KML.',
+        'CRS of the coordinates: an EPSG code or URI. Default: the CRS of the data; degrees for GeoJSON and KML.',
     },
     { maxLength: 512 },
   ),
@@ -87,7 +87,7 @@ export function layerExport(
   layerOf: (place: Place, deps: Services<'catalog'>) => Collection,
 ): OperationRow {
   return report('GET /services/{serviceName}/layers/{layerId}/export', 'Export Layer Data', {
-    description: `What the caller may read of the layer, as a file. The header Graticule-Warnings lists, as a JSON array, what the format changes of its values. Of more than ${LIMITS.exportFeatures} features it is made by a job.`,
+    description: `Returns the part of the layer that the caller can read, as a file. The header Graticule-Warnings is a JSON array of the values that the format changes. A job writes files of more than ${LIMITS.exportFeatures} features.`,
     params: { ...place, ...params },
     responses: {
       200: { description: 'The file', content: FILES },

@@ -80,7 +80,7 @@ export const fields = {
   }),
   set: implement({
     description:
-      'Fields that are not named stay as they are; of those that are, what is left out is cleared. A hidden field exists on no surface.',
+      'Fields outside the list are unchanged. Omitted members of a listed field are cleared. No API returns a hidden field.',
     params: { layerId: layerIdParam },
     body: jsonBody(Type.Object({ fields: Type.Array(FieldChange, { minItems: 1, maxItems: 1000 }) })),
     data: Fields,
@@ -131,7 +131,7 @@ export const filterResource = {
     answer: async ({ params }, deps) => filterView(requireFeatures(params.layerId, deps), deps),
   }),
   set: implement({
-    description: 'Features that do not pass exist on no surface, for nobody; null clears it.',
+    description: 'No API returns features that the filter excludes, to any caller. null removes the filter.',
     params: { layerId: layerIdParam },
     body: jsonBody(Type.Union([Type.Object({ permanentFilter: OptionalFilter }), Type.Null()])),
     data: FilterView,

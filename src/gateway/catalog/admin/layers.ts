@@ -134,7 +134,7 @@ export const publishedLayerOperations = group(
   { tag: 'Layers', scope: 'layers', envelope: 'wrapped', isForTenants: true },
   [
     report('GET /connections/{id}/layers', 'List Published Layers', {
-      description: "Those that a source of the configuration publishes by itself are the configuration's.",
+      description: 'Layers that a source of the configuration publishes have the owner configuration.',
       params: { ...byConnection, serviceName },
       data: Type.Array(LayerSchema),
       errors: [400, 404],
@@ -152,7 +152,7 @@ export const publishedLayerOperations = group(
     }),
     action('POST /connections/{id}/layers', 'Publish Layer', {
       description:
-        'Validates the table, and publishes it on every protocol and in all processes before this is answered. Without layerName it is called as the table. Of a layer of a service, or a file of a bucket, a copy is published: it is made by a job, whose end the answer waits for.',
+        'Validates the table and publishes it in all APIs and processes before the response. Default of layerName: the table name. For a layer of a service or a file in a bucket, a job publishes a copy; the response waits for the job.',
       params: byConnection,
       body: jsonBody(Publish),
       data: LayerSchema,
@@ -165,7 +165,7 @@ export const publishedLayerOperations = group(
     }),
     action('PUT /connections/{id}/layers/{layerId}/enabled', 'Set Layer Enabled', {
       description:
-        'A layer that is switched off is gone from every protocol; its id is kept for it. One of the configuration cannot be switched.',
+        'A disabled layer is absent from all APIs and keeps its id. Layers of the configuration cannot be disabled.',
       params: byLayer,
       current: currentLayer,
       shownBy: '/connections/{id}/layers/{layerId}',
@@ -180,7 +180,7 @@ export const publishedLayerOperations = group(
       },
     }),
     action('PUT /connections/{id}/layers/enabled', 'Set Service Layers Enabled', {
-      description: 'Switches all layers that the connection has in a service, at once.',
+      description: 'Enables or disables all layers of the connection in a service, in one change.',
       params: { ...byConnection, serviceName: service },
       shownBy: '/connections/{id}/layers',
       body: jsonBody(Enabled),
@@ -193,7 +193,7 @@ export const publishedLayerOperations = group(
       },
     }),
     report('POST /connections/{id}/tables/validate', 'Validate Table For Layer Publishing', {
-      description: 'All findings at once; geometries are judged by the first 10,000 rows.',
+      description: 'Returns all findings. Only the geometries of the first 10,000 rows are checked.',
       params: byConnection,
       body: jsonBody(Validate),
       data: Validation,
@@ -217,7 +217,7 @@ export const publishedLayerOperations = group(
     }),
     action('POST /connections/{id}/layers/{layerId}/features/refresh', 'Refresh Layer Feature Snapshot', {
       description:
-        'Looks at the table anew, counts its rows, and drops what caches hold of the layer. A copy is made anew, by a job whose end the answer waits for.',
+        'Reads the table again, counts its rows and evicts cached tiles of the layer. For a copy, a job copies the data again; the response waits for the job.',
       params: { id: connectionId, layerId: layerIdParam },
       data: Type.Object({
         layerId: I,
@@ -261,7 +261,7 @@ export const singleLayer = group(
       },
     }),
     action('DELETE /connections/{id}/layers/{layerId}', 'Delete Published Layer', {
-      description: 'The table stays as it is, and so does what a copy was made of.',
+      description: 'The table, or the original of a copy, is not changed.',
       params: byLayer,
       current: currentLayer,
       data: AcknowledgementSchema,

@@ -54,11 +54,11 @@ export const serviceOperations = group(
       },
     }),
     report('GET /operations/streaming/alerts', 'Stream Alert Notifications', {
-      description: 'A WebSocket that alerts are told on, from now on.',
+      description: 'Opens a WebSocket that sends new alerts.',
       params: { clientLabel: defineFilterParam('clientLabel', 'Name of the client, shown to operators.') },
       socket: true,
       responses: {
-        101: { description: 'A WebSocket: frames of status, heartbeat and alert.' },
+        101: { description: 'WebSocket with frames of type status, heartbeat and alert.' },
         ...errorDocs([400, 403, 503]),
       },
       reply(x, { alerts }) {

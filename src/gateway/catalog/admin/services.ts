@@ -101,8 +101,7 @@ const LayerMetadata = Type.Object({
   accessPolicy: AccessPolicyBody,
   timeInfo: TimeInfoSchema,
   rasterMosaic: Type.Union([Type.Object({ mergeStrategy: Type.Enum([...MERGE_STRATEGIES]) }), Type.Null()], {
-    description:
-      'Which raster is on top where several lie, or how their values are merged: the newest when null.',
+    description: 'Merge strategy of overlapping rasters. null: the newest raster is on top.',
   }),
   license: OptionalText,
   licenseUrl: OptionalText,
@@ -134,7 +133,7 @@ export const services = group(ABOUT, [
   }),
   action('PUT /services/{serviceName}/protocols', 'Update Service Protocols', {
     description:
-      'Layers of the service are on these surfaces and no others, in no listing and under no address; the body may be the list itself. A protocol that the server does not have stays off.',
+      'Sets the APIs that serve the layers of the service. Other APIs neither list nor serve them. The body can be the list itself. The server ignores protocols that it does not support.',
     params: { serviceName },
     isForTenants: false,
     shownBy: SETTINGS,
@@ -154,7 +153,7 @@ export const services = group(ABOUT, [
   }),
   action('PUT /services/{serviceName}/mapserver', 'Update MapServer Settings', {
     description:
-      'How maps are made where a request does not say it: size, resolution, format, background; and the largest size, and the most features of a layer in a map.',
+      'Sets the defaults of maps (size, resolution, format, background), the maximum size, and the maximum number of features of a layer in a map.',
     params: { serviceName },
     isForTenants: false,
     shownBy: SETTINGS,
@@ -171,7 +170,7 @@ export const services = group(ABOUT, [
     },
   }),
   action('PUT /services/{serviceName}/access-policy', 'Update Service Access Policy', {
-    description: 'A member that is left out keeps its value; an empty list of roles clears it.',
+    description: 'Omitted members keep their values. An empty list of roles removes the restriction.',
     params: { serviceName },
     isForTenants: false,
     shownBy: SETTINGS,
@@ -187,7 +186,7 @@ export const services = group(ABOUT, [
     },
   }),
   action('PUT /services/{serviceName}/timeinfo', 'Update Service Time Info', {
-    description: 'Fields that hold when features of its layers begin and end; layers may say others.',
+    description: 'Fields with the start and end times of features. Settings of a layer override them.',
     params: { serviceName },
     isForTenants: false,
     shownBy: SETTINGS,
@@ -205,7 +204,7 @@ export const services = group(ABOUT, [
   }),
   action('PUT /services/{serviceName}/layers/{layerId}/metadata', 'Update Layer Metadata', {
     description:
-      'Null, as leaving out, keeps a member; an empty text or list clears it. title, description, keywords and enabled are ours.',
+      'Omitted members and null keep their values. An empty string or list clears a member. title, description, keywords and enabled are extensions.',
     params: { serviceName, layerId: layerIdParam },
     current: ({ params }, deps) => layerView(requireLayer(params.serviceName, params.layerId, deps), deps),
     body: jsonBody(LayerChange),

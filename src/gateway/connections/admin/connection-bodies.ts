@@ -50,7 +50,7 @@ export const NewConnection = Type.Object({
   provider: Type.Optional(
     Type.String({
       description:
-        'PostGIS when absent. AwsS3: databaseName is a bucket, username an access key. AzureBlob: a container, and a storage account. Of a service its kind (ogc-wfs): databaseName is a path.',
+        'Default: PostGIS. AwsS3: databaseName is the bucket, username the access key. AzureBlob: databaseName is the container, username the storage account. Service kinds such as ogc-wfs: databaseName is a path.',
     }),
   ),
   region: Region,

@@ -37,7 +37,7 @@ export const TableSchema = Type.Object({
   format: Type.Optional(Type.String()),
   bytes: Type.Optional(I),
   modified: Type.Optional(OptionalTimestampSchema),
-  title: Type.Optional(Type.String({ description: 'Of a layer of a service.' })),
+  title: Type.Optional(Type.String({ description: 'Title of a service layer.' })),
 });
 
 type TableView = Static<typeof TableSchema>;

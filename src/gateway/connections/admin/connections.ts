@@ -43,16 +43,16 @@ const { action, implement, report } = createRowBuilders(SERVICES);
 const I = Type.Integer();
 
 export const connectionId = pathString('id', 'Id or name of the connection.');
-const prefix = defineFilterParam('prefix', 'Of a bucket: what the keys of the objects begin with.');
+const prefix = defineFilterParam('prefix', 'Buckets only: prefix of the object keys.');
 const cursor = defineTextParam(
   'cursor',
-  { description: 'Of a bucket: nextCursor of the page before.' },
+  { description: 'Buckets only: nextCursor of the previous page.' },
   { maxLength: 4096 },
 );
 const limit = defineIntegerParam(
   'limit',
   { min: 1, max: 1000, default: 200 as number },
-  { description: 'Of a bucket: keys that one page looks at.' },
+  { description: 'Buckets only: maximum number of keys per page.' },
 );
 const byId = { id: connectionId };
 
@@ -79,7 +79,7 @@ export const connections = group(
         }),
         create: implement({
           description:
-            'The password is encrypted (security.stateKey), or stands elsewhere: secretReference is env:NAME or file:/path of connections.secrets. Nothing is connected to: test it.',
+            'Creates a connection without testing it. The password is encrypted with security.stateKey. secretReference names a secret in connections.secrets instead: env:NAME or file:/path.',
           body: jsonBody(NewConnection),
           data: SummarySchema,
           status: 201,
@@ -107,7 +107,7 @@ export const connections = group(
         }),
         update: implement({
           description:
-            'Members that are left out keep their value. Layers of the connection are read by the new definition once this is answered; without isActive they are gone until it is true again.',
+            'Omitted members keep their values. After the response, all layers use the new definition. With isActive false, the layers are not published.',
           params: byId,
           body: jsonBody(ConnectionPatch),
           data: SummarySchema,
@@ -151,13 +151,13 @@ export const connections = group(
     ),
     report('GET /connections/{id}/tables', 'Get Connection Tables', {
       description:
-        'All tables and views that the user of the connection may read, with or without geometries; of files those that are published; of a bucket, page by page, the objects that hold geodata by their names; of a service its layers.',
+        'Lists the tables and views that the database user can read, with or without geometries. For files, lists the published ones; for services, their layers; for buckets, pages of objects with extensions of geodata.',
       params: { ...byId, prefix, cursor, limit },
       data: Type.Object({
         tables: Type.Array(TableSchema),
         nextCursor: Type.Optional(
           Type.String({
-            description: 'Of buckets: where the next page begins. A page may be empty and not the last.',
+            description: 'Buckets only: cursor of the next page. A page can be empty and not the last.',
           }),
         ),
       }),
@@ -185,7 +185,8 @@ export const connections = group(
       },
     }),
     action('POST /connections/test', 'Test Draft Connection', {
-      description: 'Connects within 10 seconds and says what keeps it from that. Nothing is kept.',
+      description:
+        'Connects within 10 seconds and reports the error if it cannot. The connection is not stored.',
       body: jsonBody(NewConnection),
       data: TestResultSchema,
       errors: [400],
@@ -196,7 +197,7 @@ export const connections = group(
       },
     }),
     action('POST /connections/{id}/test', 'Test Saved Connection', {
-      description: 'As for a draft; the outcome is shown as the health of the connection.',
+      description: 'Connects within 10 seconds and stores the outcome as the health of the connection.',
       params: byId,
       data: TestResultSchema,
       errors: [400, 404],
@@ -220,7 +221,8 @@ export const connections = group(
       },
     }),
     action('POST /connections/encryption/rotate-key', 'Rotate Encryption Key', {
-      description: 'Makes a new key and wraps the keys of all passwords anew, while they are used.',
+      description:
+        'Creates a new key and encrypts the keys of all passwords with it. Connections remain usable.',
       data: Type.Object({
         previousKeyVersion: I,
         newKeyVersion: I,

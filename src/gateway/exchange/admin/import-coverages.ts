@@ -31,7 +31,7 @@ const Members = {
         Type.Array(Type.Object({ kind: Type.Optional(S), name: Type.Optional(S) }), { maxItems: 100_000 }),
       ),
     },
-    { description: 'Of a scan: its resources of kind coverage are imported; all when it has none.' },
+    { description: 'Result of a scan. Its resources of kind coverage are imported. Default: all coverages.' },
   ),
   version: Type.Optional(Type.String({ maxLength: 20 })),
   coverageSelection: Type.Optional(
@@ -47,11 +47,11 @@ const Members = {
         name: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
         description: Type.Optional(Type.String({ maxLength: 4000 })),
       },
-      { description: 'What the coverage becomes; with name, one coverage must be selected.' },
+      { description: 'The new collection. With name, select exactly one coverage.' },
     ),
   ),
   targetServiceName: Type.Optional(
-    Type.String({ description: 'Only default: layers begin in that service.' }),
+    Type.String({ description: 'Only default is supported. Imported layers belong to that service.' }),
   ),
   username: Type.Optional(Type.String({ maxLength: 256 })),
   password: Type.Optional(Type.String({ maxLength: 1024 })),
@@ -101,7 +101,7 @@ export const importWcs = action('POST /import/ogc-wcs/import', 'Import Legacy WC
   description: `${ABOUT} WCS 2.0 and 1.0 are read.`,
   body: jsonBody(WcsBody),
   responses: {
-    200: { description: 'What was planned or imported.', content: { 'application/json': WcsResult } },
+    200: { description: 'The plan or the imported coverages.', content: { 'application/json': WcsResult } },
     ...errorDocs([400, 502, 503, 504]),
   },
   reply: async (x: Exchange<Record<never, never>, Static<typeof WcsBody>>, deps): Promise<Reply> => {
@@ -118,7 +118,7 @@ export const importCoverages = action('POST /import/ogc/coverages/import', 'Impo
   body: jsonBody(CoveragesBody),
   responses: {
     200: {
-      description: 'What was planned or imported.',
+      description: 'The plan or the imported coverages.',
       content: { 'application/json': Type.Object(Result) },
     },
     ...errorDocs([400, 502, 503, 504]),

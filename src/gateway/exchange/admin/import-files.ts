@@ -55,7 +55,7 @@ export const importFiles = group(
   { tag: 'Import', scope: 'import-files', envelope: 'raw', isForTenants: true },
   [
     action('POST /import/preview-url', 'Preview a Geospatial File from a URL', {
-      description: 'Nothing is published, and nothing stays.',
+      description: 'Reads the file without publishing or storing it.',
       body: jsonBody(PreviewUrlBody),
       data: PreviewSchema,
       errors: [400, 413, 422, 503],

@@ -95,7 +95,7 @@ export const importOgcFeatures = action(
         [200, 400, 422, 500, 502, 504].map((status) => [
           status,
           {
-            description: status === 200 ? 'Imported.' : 'Nothing is published.',
+            description: status === 200 ? 'Imported.' : 'The import failed; no collection was published.',
             content: { 'application/json': Result },
           },
         ]),

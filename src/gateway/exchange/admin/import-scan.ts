@@ -41,13 +41,13 @@ const Body = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: 600,
-      description: '120 for a GeoServer and 30 for GeoServices when absent.',
+      description: 'Default: 120 for GeoServer, 30 for GeoServices.',
     }),
   ),
   includeStyleContent: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Whether styles in SLD are read, to tell what of them can be drawn.',
+      description: 'Whether the scan reads SLD styles and reports their unsupported parts.',
     }),
   ),
 });
@@ -57,7 +57,7 @@ const params = { export: enumeration('export', ['json'], 'Answers the inventory 
 
 export const scanSource = action('POST /import/scan', 'Scan Migration Source', {
   description:
-    'Reads what a GeoServer, a service of GeoServices REST or a catalog of them holds, and tells what of it can be taken over. A source that refuses the credentials is a failed scan.',
+    'Lists the resources of a GeoServer, a GeoServices REST service or a catalog of them, and reports which the server can import. If the source rejects the credentials, the scan fails.',
   params,
   body: jsonBody(Body),
   responses: {

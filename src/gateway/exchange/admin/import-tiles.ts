@@ -61,13 +61,13 @@ const params = {
     description: 'Id of the collection that the tiles become: lower case letters, digits, _ and -.',
   }),
   fileName: defineTextParam('fileName', {
-    description: `Tells the format by its ending: ${PACKAGE_ENDINGS.join(', ')}; .tpkx when absent.`,
+    description: `File name; its extension is the format: ${PACKAGE_ENDINGS.join(', ')}. Default: .tpkx.`,
   }),
   minZoom: defineTextParam('minZoom', { description: 'The lowest zoom to import.' }, { schema: I }),
   maxZoom: defineTextParam('maxZoom', { description: 'The highest zoom to import.' }, { schema: I }),
   dryRun: defineTextParam(
     'dryRun',
-    { description: 'Only tells what would be imported.' },
+    { description: 'Whether the import only returns its plan.' },
     { schema: Type.Boolean() },
   ),
 };
@@ -76,7 +76,7 @@ type PackageExchange = Exchange<typeof params>;
 
 export const importTilePackage = action('POST /import/tile-package', 'Import Tile Cache Package', {
   description:
-    'The tiles become a collection, in the place of a tileset that was imported under that id before. Its grid must be that of WebMercatorQuad.',
+    'Imports the tiles as a collection, or replaces the tileset that was imported with the same id. The tile grid must be WebMercatorQuad.',
   params,
   body: {
     schema: Type.String({ format: 'binary' }),
@@ -86,8 +86,8 @@ export const importTilePackage = action('POST /import/tile-package', 'Import Til
     streamed: true,
   },
   responses: {
-    200: { description: 'What was imported, or would be.', content: { 'application/json': Imported } },
-    400: { description: 'Why it is not imported.', content: { 'application/json': S } },
+    200: { description: 'The imported tiles, or the plan.', content: { 'application/json': Imported } },
+    400: { description: 'The reason why the import failed.', content: { 'application/json': S } },
     ...errorDocs([413, 503, 507]),
   },
   reply: importPackage,

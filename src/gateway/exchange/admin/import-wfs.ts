@@ -37,7 +37,10 @@ const Body = Type.Object({
   serviceUrl: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
   version: Type.Optional(Type.Enum(['2.0.0', '2.0.2'])),
   featureTypeNames: Type.Optional(
-    Type.Array(Type.String({ maxLength: 256 }), { maxItems: 200, description: 'All when absent.' }),
+    Type.Array(Type.String({ maxLength: 256 }), {
+      maxItems: 200,
+      description: 'Feature types to import. Default: all.',
+    }),
   ),
   targetSchema: Type.Optional(Type.String({ description: 'Only main: the embedded store has one schema.' })),
   targetSrid: Type.Optional(Type.Integer({ default: 4326 })),
@@ -86,10 +89,10 @@ const Result = Type.Object({
 
 export const importWfs = action('POST /import/ogc-wfs/start', 'Start OGC WFS Import', {
   description:
-    'Each feature type becomes a collection, whole or not at all. With dryRun the plan is answered, and nothing is read.',
+    'Imports each feature type as a collection, completely or not at all. With dryRun, returns the plan without reading features.',
   body: jsonBody(Body),
   responses: {
-    200: { description: 'What was planned or imported.', content: { 'application/json': Result } },
+    200: { description: 'The plan or the imported collections.', content: { 'application/json': Result } },
     ...errorDocs([400, 409, 502, 503]),
   },
   reply: start,

@@ -55,7 +55,9 @@ const Body = Type.Object({
   window: Type.Optional(
     Type.Object(
       { minColumn: Edge, maxColumn: Edge, minRow: Edge, maxRow: Edge },
-      { description: 'Of the highest zoom; of the others the tiles above it.' },
+      {
+        description: 'Tiles of the maximum zoom level. The lower zoom levels get the tiles that cover them.',
+      },
     ),
   ),
   dryRun: Type.Optional(Type.Boolean({ default: false })),
@@ -100,10 +102,10 @@ const Result = Type.Object({
 
 export const exportWmts = action('POST /import/ogc-tiles/export', 'Export OGC WMTS Tile Cache', {
   description:
-    'The tiles of each tile set become a collection, whole or not at all. Sets of other grids than WebMercatorQuad are skipped. With dryRun the plan is answered.',
+    'Imports each tile set as a collection, completely or not at all. Tile sets with grids other than WebMercatorQuad are skipped. With dryRun, returns the plan.',
   body: jsonBody(Body),
   responses: {
-    200: { description: 'What was planned or exported.', content: { 'application/json': Result } },
+    200: { description: 'The plan or the imported tile sets.', content: { 'application/json': Result } },
     ...errorDocs([400, 502, 503]),
   },
   reply: run,

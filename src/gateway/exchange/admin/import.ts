@@ -107,7 +107,7 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw', 
     }),
   }),
   action('POST /import/preview', 'Preview a Geospatial File', {
-    description: 'Nothing is published, and nothing stays.',
+    description: 'Reads the file without publishing or storing it.',
     body: {
       schema: Type.Object({ file: Type.String({ format: 'binary' }) }),
       mediaTypes: ['multipart/form-data'],
@@ -126,7 +126,7 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw', 
   report('GET /import/jobs', 'List Active Import Jobs', {
     data: Type.Object({ jobs: Type.Array(Job) }),
     errors: [503],
-    description: 'Those of the caller; all of them for callers with admin:jobs:read.',
+    description: 'Lists the jobs of the caller. Callers with admin:jobs:read get all jobs.',
     answer: async ({ principal }, deps) => ({
       jobs: (await deps.imports.list(true, buildImportQuery(principal))).map(jobView),
     }),
@@ -149,9 +149,9 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw', 
   }),
   action('POST /import/upload', 'Upload and Import a Geospatial File', {
     description:
-      'A .zip holds one data set: a shapefile, a file geodatabase, or a file of another format that is imported. SourceSrid goes before what the file says of its CRS. ' +
-      'OverwriteExisting replaces a collection that was imported before; it is served until the new data is whole. ' +
-      'Mode takes the rows over into a collection that is there.',
+      'A ZIP archive contains one dataset: a shapefile, a file geodatabase, or a file of another supported format. SourceSrid overrides the CRS of the file. ' +
+      'OverwriteExisting replaces an imported collection, which is served until the new data is complete. ' +
+      'Mode imports the rows into an existing collection.',
     body: {
       schema: UploadFormSchema,
       mediaTypes: ['multipart/form-data'],
@@ -168,7 +168,7 @@ export const imports = group({ tag: 'Import', scope: 'import', envelope: 'raw', 
   report('GET /import/uploads', 'List Active Import Uploads', {
     data: Type.Object({ uploads: Type.Array(UploadSchema) }),
     errors: [503],
-    description: 'Those of the caller; all of them for administrators.',
+    description: 'Lists the uploads of the caller. Administrators get all uploads.',
     answer: async ({ principal }, { uploads }) => ({
       uploads: (await uploads.list(principal)).map(uploadView),
     }),

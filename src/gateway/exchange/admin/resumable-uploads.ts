@@ -56,7 +56,7 @@ export const resumableUploads = group(
   [
     action('POST /import/resumable', 'Begin a Resumable Upload', {
       description:
-        'Creation of tus. Upload-Metadata holds filename and the fields of the form of /import/upload, each as base64.',
+        'Creates an upload of the tus protocol. Upload-Metadata contains filename and the form fields of /import/upload, each as base64.',
       params: {
         version,
         length: header('Upload-Length', 'Bytes of the file.'),
@@ -69,7 +69,7 @@ export const resumableUploads = group(
       reply: (x, deps) => speakTus(() => begin(x, deps)),
     }),
     report('GET /import/resumable/{uploadId}', 'Get a Resumable Upload', {
-      description: 'HEAD answers Upload-Offset, behind which the file goes on.',
+      description: 'HEAD returns Upload-Offset, the number of received bytes.',
       params: byId,
       responses: {
         200: { description: 'The upload.', content: { 'application/json': ResumableSchema } },
@@ -83,8 +83,12 @@ export const resumableUploads = group(
         }),
     }),
     action('PATCH /import/resumable/{uploadId}', 'Continue a Resumable Upload', {
-      description: 'With the last byte the import begins; Link names its job.',
-      params: { ...byId, version, offset: header('Upload-Offset', 'Where the bytes begin.') },
+      description: 'After the last byte, the import starts. The header Link contains its job.',
+      params: {
+        ...byId,
+        version,
+        offset: header('Upload-Offset', 'Position of the first byte in the file.'),
+      },
       body: {
         schema: Type.String({ format: 'binary' }),
         mediaTypes: [MEDIA_TYPE],

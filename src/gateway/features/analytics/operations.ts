@@ -34,11 +34,11 @@ const PATH = `${FEATURES_PATH}/collections/{collectionId}`;
 
 const RESPONSES = {
   200: { description: 'Features in WGS 84', content: { 'application/geo+json': AnalyticsCollection } },
-  400: { description: 'A member is wrong' },
+  400: { description: 'A member of the body is invalid' },
   402: { description: 'The licence does not cover analytics' },
-  404: { description: 'No such collection' },
-  501: { description: 'The store of the collection has no reader for analytics' },
-  503: { description: 'The store does not answer, or the server is busy' },
+  404: { description: 'The collection does not exist' },
+  501: { description: 'The data source does not support analytics' },
+  503: { description: 'The data source does not respond, or the server is busy' },
 };
 
 /** Analytics of OGC API Features. */

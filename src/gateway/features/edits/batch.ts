@@ -60,8 +60,8 @@ export function batchOperation(
     repeatable: true,
     method: 'POST',
     path,
-    summary: 'Batch of edits',
-    description: `At most ${LIMITS.batchOperations} operations. Each succeeds or fails alone unless failFast or atomic is true.`,
+    summary: 'Apply a batch of edits',
+    description: `At most ${LIMITS.batchOperations} operations. Each operation succeeds or fails separately, unless failFast or atomic is true.`,
     params: {
       collectionId: pathString('collectionId', 'Identifier of a collection.'),
       contentCrs,

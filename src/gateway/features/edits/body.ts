@@ -76,7 +76,7 @@ export function wrongMember(name: string, detail: string): ApiError {
 export const contentCrs = {
   name: 'Content-Crs',
   in: 'header',
-  description: 'CRS of the coordinates in the body: one that the collection lists. CRS84 when absent.',
+  description: 'CRS of the coordinates in the body, from the list of the collection. Default: CRS84.',
   schema: Type.String({ format: 'uri' }),
   parse(raw) {
     if (raw === undefined) return undefined;

@@ -75,7 +75,7 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       responses: {
         201: { description: 'The feature was created', content: FEATURE },
         ...ERRORS,
-        409: { description: 'There is such a feature already' },
+        409: { description: 'The feature already exists' },
       },
       async run(x) {
         const target = itemTarget(x, deps, x.params.collectionId, x.params.contentCrs);
@@ -89,11 +89,11 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       method: 'PUT',
       path: `${ITEMS}/{featureId}`,
       summary: 'Replace a feature',
-      description: 'What the properties do not name becomes null, or the default of its column.',
+      description: 'Omitted properties become null or get the default of their column.',
       params: { collectionId, featureId, contentCrs, ifMatch: ifMatchParam, geometryLoss },
       body: featureBody,
       responses: {
-        200: { description: 'The feature as it is now', content: FEATURE },
+        200: { description: 'The changed feature', content: FEATURE },
         ...ERRORS,
         ...LOSSY,
         ...CHANGED,
@@ -118,7 +118,7 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       params: { collectionId, featureId, contentCrs, ifMatch: ifMatchParam, geometryLoss },
       body: patchBody,
       responses: {
-        200: { description: 'The feature as it is now', content: FEATURE },
+        200: { description: 'The changed feature', content: FEATURE },
         ...ERRORS,
         ...LOSSY,
         ...CHANGED,
@@ -141,7 +141,7 @@ export function createEditOperations(deps: EditDeps): Operation[] {
       path: `${ITEMS}/{featureId}`,
       summary: 'Delete a feature',
       params: { collectionId, featureId, ifMatch: ifMatchParam },
-      responses: { 204: { description: 'The feature is gone' }, ...ERRORS, ...CHANGED },
+      responses: { 204: { description: 'The feature was deleted' }, ...ERRORS, ...CHANGED },
       async run(x) {
         const { collectionId, featureId: id, ifMatch } = x.params;
         const target = itemTarget(x, deps, collectionId, undefined);

@@ -36,12 +36,12 @@ const ImportForm = Type.Object({
   }),
   fieldMap: Type.Optional(
     Type.String({
-      description: `JSON: fields by columns, as {"town": "city"}. Fields are ${REFERENCE_FIELDS.join(', ')}, and name_xx for the name in the language xx. By the names of the columns when absent.`,
+      description: `JSON object with a field for each column: {"town": "city"}. The fields are ${REFERENCE_FIELDS.join(', ')}, and name_xx for the name in language xx. Default: the column names.`,
     }),
   ),
   locatorName: Type.String({
     pattern: LOCATOR_NAME.source,
-    description: 'The locator, which is made when there is none.',
+    description: 'Name of the locator. A missing locator is created.',
   }),
   mode: Type.Optional(Type.Enum([...MODES], { default: 'replace' })),
 });
@@ -93,7 +93,7 @@ function common({ providers, settings }: Geocoding) {
 /** Geocoding as seen by operators. */
 export const geocodingOperations = [
   report('GET /operations/geocoding/providers', 'Get Geocoding Provider Status', {
-    description: 'Health and times are those of requests that this process answered.',
+    description: 'Health and times are from requests to this gateway process.',
     data: Type.Object({
       defaultProvider: OptionalStringSchema,
       failoverEnabled: Type.Boolean(),
@@ -148,7 +148,7 @@ export const geocodingOperations = [
 /** Geocoding providers and reference data. */
 export const geocoding = group({ tag: 'Geocoding', scope: 'geocoding', envelope: 'wrapped' }, [
   report('GET /geocoding/providers', 'Get Geocoding Providers', {
-    description: 'Health and times are those of requests that this process answered.',
+    description: 'Health and times are from requests to this gateway process.',
     data: Type.Object({
       defaultProvider: OptionalStringSchema,
       failoverEnabled: Type.Boolean(),
@@ -164,7 +164,7 @@ export const geocoding = group({ tag: 'Geocoding', scope: 'geocoding', envelope:
   }),
   action('POST /geocoding/reference-data/import', 'Import Geocoder Reference Data', {
     description:
-      'Rows without coordinates or without words are left out and listed. What the locator had stays until all rows are in; replace puts them in its place, append adds them.',
+      'Rows without coordinates or names are skipped and listed. The locator uses its previous data until all rows are imported. replace replaces that data, append adds to it.',
     body: {
       schema: ImportForm,
       mediaTypes: ['multipart/form-data'],

@@ -68,6 +68,8 @@ export function editResult(
     objectId: id,
     globalId: globalId ?? null,
     success,
-    ...(success ? {} : { error: { code: NOT_FOUND, description: `There is no attachment ${id}.` } }),
+    ...(success
+      ? {}
+      : { error: { code: NOT_FOUND, description: `attachmentIds: attachment ${id} does not exist.` } }),
   };
 }

@@ -62,7 +62,7 @@ export function layerAnalyticsOperations(deps: AnalyticsDeps): Operation[] {
     }),
     posted(deps, {
       name: 'queryDensity',
-      summary: 'How many features lie in the cells of a grid',
+      summary: 'Count features by cells of a grid',
       schema: DensityBody,
       run: requestDensity,
     }),
@@ -80,7 +80,7 @@ function h3Operations(deps: AnalyticsDeps): Operation[] {
       where: member('where', 'A condition in SQL.'),
       outStatistics: member('outStatistics', 'Statistics of each cell, as JSON.'),
     },
-    summary: 'How many features lie in the cells of H3',
+    summary: 'Count features by H3 cells',
     async run(x, path, members) {
       if (members['kRingDistance']) throw badParameter('kRingDistance', 'is not supported');
       const format = formatFormat(members);

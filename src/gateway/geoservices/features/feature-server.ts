@@ -32,7 +32,7 @@ export const f = member('f', 'json, or pjson for people.');
 
 const responses = {
   200: {
-    description: 'The answer, or a member error that says what failed',
+    description: 'The result, or a member error with the reason',
     content: { 'application/json': Type.Object({}) },
   },
 };

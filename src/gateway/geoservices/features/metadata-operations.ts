@@ -79,8 +79,8 @@ export function metadataOperations(deps: QueryDeps): Operation[] {
       name: 'validateSql',
       path: `${SERVICE}/{layerId}/validateSQL`,
       pathParams: layerParams,
-      params: { sql: member('sql', 'A condition.'), sqlType: member('sqlType', 'where alone.') },
-      summary: 'Whether a condition can be asked with',
+      params: { sql: member('sql', 'A condition.'), sqlType: member('sqlType', 'Only where is supported.') },
+      summary: 'Validate a condition',
       run(x, path, members) {
         const layerId = wholeNumber('layerId', path['layerId']);
         const address = { service: path['serviceId']!, layerId, parameter: 'layerId' };

@@ -65,7 +65,7 @@ export function relatedOperations(deps: QueryDeps): Operation[] {
     path: `/rest/services/{serviceId}/${SERVER}/{layerId}/queryRelatedRecords`,
     pathParams: path,
     params,
-    summary: 'Features that belong to those of a layer',
+    summary: 'Query related records',
     async run(x, { serviceId, layerId }, members) {
       const format = documentFormat(members);
       const id = wholeNumber('layerId', layerId);

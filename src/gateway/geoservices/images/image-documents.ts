@@ -117,7 +117,9 @@ export function imageServiceDocument(collection: RasterCollection) {
 }
 
 /** Raster functions that need no arguments. */
-export const FUNCTION_INFOS = [{ name: 'None', description: 'The raster as it is drawn here.', help: '' }];
+export const FUNCTION_INFOS = [
+  { name: 'None', description: 'The default rendering of the raster.', help: '' },
+];
 
 const formatImageBandName = ({ band, description }: BandInfo) => description || `Band_${band}`;
 

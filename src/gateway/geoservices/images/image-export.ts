@@ -63,7 +63,7 @@ export function exportImageOperations(deps: MapDeps): Operation[] {
     params,
     path: '/rest/services/{serviceId}/ImageServer/exportImage',
     pathParams: { serviceId: pathString('serviceId', 'Identifier of a collection of rasters.') },
-    summary: 'A picture of an image service',
+    summary: 'Export an image',
     run(x, { serviceId }, members) {
       const collection = requireImage(deps, x.principal, serviceId!);
       const request = imageRequest(collection, members);

@@ -27,7 +27,7 @@ const params = {
   returnGeometry: member('returnGeometry', 'true when absent.'),
 };
 
-/** Features of a map by what their fields say. */
+/** Find features by field values. */
 export function createFindOperations(deps: MapDeps): Operation[] {
   return readingOperation({
     about: common('MapServer', 'find', 'MapServer'),
@@ -35,7 +35,7 @@ export function createFindOperations(deps: MapDeps): Operation[] {
     params,
     path: '/rest/services/{serviceId}/MapServer/find',
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
-    summary: 'Features of a map by what their fields say',
+    summary: 'Find features by field values',
     async run(x, { serviceId }, members) {
       const all = numberedLayers(listMapLayers(deps, x.principal, serviceId!));
       const text = readTextMember(members, 'searchText', MAX_TEXT);

@@ -29,7 +29,7 @@ const params = {
   returnGeometry: member('returnGeometry', 'true when absent.'),
 };
 
-/** What lies at a place of a map. */
+/** Identify features at a position. */
 export function identifyOperations(deps: MapDeps): Operation[] {
   return readingOperation({
     about: common('MapServer', 'identify', 'MapServer'),
@@ -37,7 +37,7 @@ export function identifyOperations(deps: MapDeps): Operation[] {
     params,
     path: '/rest/services/{serviceId}/MapServer/identify',
     pathParams: { serviceId: pathString('serviceId', 'Name of a service.') },
-    summary: 'What lies at a place of a map',
+    summary: 'Identify features at a position',
     async run(x, { serviceId }, members) {
       const all = numberedLayers(listMapLayers(deps, x.principal, serviceId!));
       const pretty = documentFormat(members) === 'pjson';

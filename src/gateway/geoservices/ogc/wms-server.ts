@@ -62,7 +62,7 @@ export function wmsOperation(deps: MapDeps): Operation {
     path: '/rest/services/{serviceId}/MapServer/WMSServer',
     params: { serviceId: pathString('serviceId', 'Name of a service.') },
     responses: {
-      200: { description: 'XML, or a picture', content: { 'text/xml': null, 'image/png': null } },
+      200: { description: 'XML or an image', content: { 'text/xml': null, 'image/png': null } },
     },
     failure: xmlFailure('MapServer', 'wmsserver', wmsException),
     run(x): Reply | Promise<Reply> {

@@ -107,7 +107,7 @@ export function gpServerOperations(deps: GpDeps): Operation[] {
       path: JOB,
       pathParams: { task, jobId },
       params: {},
-      summary: 'How a job is',
+      summary: 'Get the status of a job',
       async run(x, path, members) {
         const { job, process } = await loadJob(x, deps, path);
         const messages = (await processes.log(job)).map(buildMessage);

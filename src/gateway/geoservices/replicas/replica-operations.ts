@@ -78,7 +78,7 @@ function readingOperations(deps: ReplicaDeps): Operation[] {
       method: 'GET',
       path: `${PATH}/replicas`,
       summary: 'Replicas of a service',
-      description: 'Those of who asks.',
+      description: 'Lists the replicas of the caller.',
       params: { serviceId, f },
       async run(x) {
         requireVisibleService(deps, x.principal, x.params.serviceId);
@@ -157,7 +157,8 @@ function writingOperations(deps: ReplicaDeps): Operation[] {
       id: 'geoservices.synchronizeReplica',
       path: `${PATH}/synchronizeReplica`,
       summary: 'Synchronise a replica',
-      description: 'Takes edits of the client, and tells what others changed since its generation.',
+      description:
+        'Applies the edits of the client and returns the changes on the server since its generation.',
       repeatable: true,
       async run(x) {
         const members = x.body as Members;

@@ -36,7 +36,7 @@ export const JobDiagnostics = Type.Object({
     items: Type.Array(Event),
     totalCount: I,
     limit: I,
-    truncated: Type.Boolean({ description: 'The job has events that are not in this answer.' }),
+    truncated: Type.Boolean({ description: 'Whether the job has more events than the response.' }),
     firstCursor: OptionalStringSchema,
     nextCursor: OptionalStringSchema,
     mode: Type.Enum(['latest', 'forward']),

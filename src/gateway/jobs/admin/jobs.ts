@@ -44,7 +44,7 @@ const limit = (most: number, fallback: number) =>
   defineIntegerParam(
     'limit',
     { min: 1, max: most, default: fallback as number },
-    { description: 'Most items in the answer.' },
+    { description: 'Maximum number of items in the response.' },
   );
 
 const listParams = {
@@ -172,13 +172,13 @@ export const jobs = group(ABOUT, [
 const events = defineIntegerParam(
   'events',
   { min: 1, max: 200, default: 50 as number },
-  { description: 'Maximum number of events in the answer.' },
+  { description: 'Maximum number of events in the response.' },
 );
 const eventCursor = defineTextParam(
   'eventCursor',
   {
     description:
-      'Where the events start: start, or nextCursor of the page before. Default: the last events of the job.',
+      'Position of the first event: start, or nextCursor of the previous page. Default: the last events of the job.',
   },
   { maxLength: 512 },
 );
@@ -186,7 +186,7 @@ const eventCursor = defineTextParam(
 /** Beyond the contract's list: clients of it read the diagnostics of a job. */
 export const jobDiagnostics = group(ABOUT, [
   report('GET /jobs/{jobId}/diagnostics', 'Get Console Job Diagnostics', {
-    description: 'What is known of a run: its events, its artifacts, and why it failed.',
+    description: 'Returns the events, artifacts and failure of a job.',
     params: { ...byId, events, eventCursor },
     data: JobDiagnostics,
     errors: [400, ...unavailable],

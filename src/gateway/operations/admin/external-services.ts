@@ -90,10 +90,10 @@ export const externalServices = group(
   [
     action('POST /external-services/discover', 'Discover External Service', {
       description:
-        'Tells what a URL leads to: OGC API Features, Tiles or Maps, WFS, WMS, WMTS, GeoServices REST or STAC. Its host must stand in remote.allow.',
+        'Detects the service at a URL: OGC API Features, Tiles or Maps, WFS, WMS, WMTS, GeoServices REST or STAC. Its host must be in remote.allow.',
       body: jsonBody(Body),
       responses: {
-        200: { description: 'What is there.', content: { 'application/json': Discovered } },
+        200: { description: 'The detected service.', content: { 'application/json': Discovered } },
         ...errorDocs([400, 502, 503]),
       },
       reply: discover,

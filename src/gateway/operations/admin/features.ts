@@ -40,7 +40,7 @@ const FREE: Readonly<Record<string, About>> = {
   streaming: { name: 'Feature streams', description: 'Changes as they happen.', category: 'data' },
   import: {
     name: 'Import',
-    description: 'Files, remote files and services of others become collections.',
+    description: 'Imports files, remote files and remote services as collections.',
     category: 'management',
   },
   'access-policies': {

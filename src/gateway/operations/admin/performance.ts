@@ -85,7 +85,7 @@ export const performance = group({ tag: 'Performance', scope: 'performance', env
   }),
   report('GET /performance/enhanced/cache/effectiveness', 'Get cache effectiveness metrics', {
     description:
-      'The tiles in the memory of the gateway that answers. Low efficiency is much memory for little use; tiles that edits made stale count as evicted by hand.',
+      'Tiles in the memory of the responding gateway process. A low efficiency means much memory for few hits. Tiles invalidated by edits count as evicted manually.',
     data: CacheEffectiveness,
     async answer(_x, { cache }) {
       const { mostUsed, leastUseful, largest } = await cache.uses();

@@ -19,7 +19,7 @@ export interface CollectionEntry {
   readonly group: string;
   /** CRS84: west, south, east, north. */
   readonly extent84?: Box | undefined;
-  /** What it is, in a few words each. */
+  /** Description, in a few words each. */
   readonly badges: readonly string[];
   /** The collection's own page. */
   readonly href: string;
@@ -132,7 +132,7 @@ ${extentPicture(extent84, baseUrl)}
 ${badgeLine(entry.badges)}
 ${origin}
 ${description && description !== title ? html`<p><bdi>${shortenText(description, 160)}</bdi></p>` : undefined}
-${extent84 ? undefined : html`<p class="muted">No extent known</p>`}
+${extent84 ? undefined : html`<p class="muted">Unknown extent</p>`}
 ${links.length > 0 ? html`<ul class="inline">${links.map(cardLink)}</ul>` : undefined}
 </div></li>`;
 }

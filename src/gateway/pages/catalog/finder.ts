@@ -69,9 +69,9 @@ function option(value: string, name: string, selected: string): Markup {
 /** Says how much is shown of how much. */
 export function finderCount(finder: Finder): string {
   const { total, hits, page, published, placeIsKnown, search, last } = finder;
-  if (published.length === 0) return 'Nothing is published here yet.';
+  if (published.length === 0) return 'No data is published yet.';
   if (!placeIsKnown)
-    return `No country or region is called ${search.place}. West,south,east,north in degrees works too.`;
+    return `No country or region is called ${search.place}. You can also enter west,south,east,north in degrees.`;
   if (total === 0) return `None of ${formatCount(published.length)} collections match.`;
   const isAll = total === published.length;
   const all = total === 1 ? 'One collection' : `${formatCount(total)} collections`;

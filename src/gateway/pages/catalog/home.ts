@@ -53,14 +53,14 @@ ${renderSection('Interfaces', surfaceCards(surfaces, baseUrl))}
 
 function entrances({ baseUrl, collections }: HomePage): Markup {
   const live = collections.some(hasFeatures)
-    ? html` <a class="button" href="${`${baseUrl}/live`}">See changes as they come</a>`
+    ? html` <a class="button" href="${`${baseUrl}/live`}">Live changes</a>`
     : undefined;
   return html`<p class="actions"><a class="button primary" href="${viewerUrl(baseUrl)}">Open the map viewer</a>${live}</p>`;
 }
 
 function leadText(total: number): string {
   if (total === 0)
-    return 'Nothing is published yet. Start the server with a folder of data, or import a file.';
+    return 'No data is published yet. Start the server with a folder of data, or import a file.';
   const what = total === 1 ? 'One collection' : `${formatCount(total)} collections`;
   return `${what}, each as features, vector tiles, map images or coverages, by open standards.`;
 }

@@ -37,7 +37,7 @@ export function renderConformancePage(input: ConformancePage): string {
     ([standard, uris]) => renderSection(standard, classList(uris))!,
   );
   const body = html`<h1>Conformance</h1>
-<p class="lead">Requirements classes of the standards that this interface meets.</p>
+<p class="lead">Conformance classes of the API.</p>
 ${representationLine(links)}
 ${groups}`;
   return page({ ...input, title: 'Conformance', body, alternates: links });

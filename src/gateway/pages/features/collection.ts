@@ -70,7 +70,7 @@ const OWN_SCRIPTS: Record<Collection['kind'], readonly string[]> = {
 function browse({ baseUrl, collection }: CollectionPage): Markup | undefined {
   const pages: Markup[] = [];
   if (hasFeatures(collection))
-    pages.push(primary(`${buildItemsUrl(collection, baseUrl)}?f=html`, 'Browse and filter the features'));
+    pages.push(primary(`${buildItemsUrl(collection, baseUrl)}?f=html`, 'Browse and filter features'));
   if (!collection.storageCrs.isPlane)
     pages.push(primary(viewerUrl(baseUrl, collection.id), 'Open in the map viewer'));
   return pages.length > 0 ? html`<p class="actions">${pages}</p>` : undefined;
@@ -92,7 +92,7 @@ function viewerLink({ baseUrl, collection }: CollectionPage): PageLink {
 function liveLink({ baseUrl, collection }: CollectionPage): PageLink[] {
   if (!hasFeatures(collection)) return [];
   const type = 'text/html';
-  return [{ href: liveUrl(baseUrl, collection.id), rel: 'related', type, title: 'Changes as they come' }];
+  return [{ href: liveUrl(baseUrl, collection.id), rel: 'related', type, title: 'Live changes' }];
 }
 
 function collectionMap(input: CollectionPage): Markup {
@@ -117,13 +117,10 @@ function collectionFacts({ baseUrl, collection }: CollectionPage): Markup {
   const storageUri = buildCrsUri(collection.storageCrs, baseUrl);
   return facts([
     ['Identifier', html`<code>${collection.id}</code>`],
-    ['Number on tiles and maps', collection.layerId],
+    ['Layer number', collection.layerId],
     ['Extent', collection.extent84 && extentText(collection.extent84)],
     ['Storage CRS', crsAnchor(storageUri)],
-    [
-      'CRSs on request',
-      html`${buildCrsUris(collection.crs, baseUrl).map((uri) => html`${crsAnchor(uri)} `)}`,
-    ],
+    ['Supported CRS', html`${buildCrsUris(collection.crs, baseUrl).map((uri) => html`${crsAnchor(uri)} `)}`],
     ...ownFacts(collection),
   ]);
 }
@@ -156,7 +153,7 @@ function rasterFacts({ raster }: RasterCollection): Fact[] {
     ],
     ['Blocks', `${raster.blockSize[0]} × ${raster.blockSize[1]}`],
     ['Overviews', raster.overviewCount],
-    ['Format of the file', raster.driver],
+    ['File format', raster.driver],
   ];
 }
 
@@ -164,10 +161,7 @@ function archiveFacts({ format, minZoom, maxZoom, vectorLayers }: ArchiveCollect
   return [
     ['Tiles', format.toUpperCase()],
     ['Zoom levels', `${minZoom} to ${maxZoom}`],
-    [
-      'Layers in the tiles',
-      vectorLayers.length > 0 ? vectorLayers.map(({ id }) => id).join(', ') : undefined,
-    ],
+    ['Layers in tiles', vectorLayers.length > 0 ? vectorLayers.map(({ id }) => id).join(', ') : undefined],
   ];
 }
 

@@ -39,18 +39,18 @@ export function downloadSection(subject: SnippetSubject, sizes?: SampleSizes): M
   );
   return renderSection(
     'Downloads',
-    html`${table('Downloads', ['Format', 'What it holds', 'Size'], rows)}${note(collection, sizes)}`,
+    html`${table('Downloads', ['Format', 'Contents', 'Size'], rows)}${note(collection, sizes)}`,
   );
 }
 
 function note(collection: Collection, sizes: SampleSizes | undefined): Markup | undefined {
   if (hasCoverage(collection))
-    return html`<p class="muted">Sizes are those before compression: the files are smaller.</p>`;
+    return html`<p class="muted">Sizes are before compression; downloads are smaller.</p>`;
   if (!sizes || !hasFeatures(collection)) return undefined;
-  const all = html`<p class="muted">Sizes are estimates from ${formatCount(sizes.sample)} features, before compression on the way.</p>`;
+  const all = html`<p class="muted">Sizes are estimates from ${formatCount(sizes.sample)} features, before compression.</p>`;
   const { featureCount = 0 } = collection;
   if (featureCount <= LIMITS.itemsMax) return all;
-  return html`${all}<p class="muted">One answer has at most ${formatCount(LIMITS.itemsMax)} features and links to the next ones. The GDAL command below copies all ${formatCount(featureCount)} into one file.</p>`;
+  return html`${all}<p class="muted">A response has at most ${formatCount(LIMITS.itemsMax)} features and links to the next ones. The GDAL command below copies all ${formatCount(featureCount)} into one file.</p>`;
 }
 
 function listDownloads(subject: SnippetSubject, sizes: SampleSizes | undefined): Download[] {
@@ -107,8 +107,8 @@ function listValues(subject: SnippetSubject, { raster }: RasterCollection): Down
   return [
     { format: 'GeoTIFF', about: how, href: wholeCoverage(subject), size: `at most ${bytesText(size)}` },
     {
-      format: 'PNG of the values',
-      about: 'a picture of the bands',
+      format: 'PNG image of the values',
+      about: 'an image of the bands',
       href: `${coverageUrl(subject)}?f=png`,
       size: undefined,
     },

@@ -30,7 +30,7 @@ export function filterSection(baseUrl: string, collection: VectorCollection): Ma
   };
   return html`<div data-filter-builder hidden>${renderSection(
     'Filter',
-    html`<p>Choose features by their values and their place. The filter is CQL2, for every program that reads this collection.</p>
+    html`<p>Select features by value and position. You can use the CQL2 filter in other programs.</p>
 <script type="application/json" id="filter-data">${scriptJson(data)}</script>
 <form class="builder" aria-label="Filter"></form>`,
   )}</div>`;

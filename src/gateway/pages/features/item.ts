@@ -46,7 +46,7 @@ function itemMap({ baseUrl, collection, geoJsonHref }: ItemPage): Markup | undef
 
 function propertyTable({ properties }: RowFeature): Markup {
   const entries = Object.entries(properties ?? {});
-  if (entries.length === 0) return html`<p>This feature has no properties.</p>`;
+  if (entries.length === 0) return html`<p>This feature has no attributes.</p>`;
   const rows = entries.map(
     ([name, value]) => html`<tr><th scope="row"><bdi>${name}</bdi></th><td>${propertyValue(value)}</td></tr>`,
   );

@@ -54,10 +54,10 @@ ${returned > 0 ? pagingLinks(links, 'Pages, below the table') : undefined}`;
 function rangeText({ returned, offset, numberMatched }: ItemsPageInput): string {
   const total = numberMatched === undefined ? '' : ` of ${formatCount(numberMatched)}`;
   if (returned > 0 && offset === undefined)
-    return `${formatCount(returned)} features${total}, further on in the collection.`;
+    return `${formatCount(returned)} features${total}, not from the start of the collection.`;
   if (returned === 0) {
     return offset
-      ? `No features from ${formatCount(offset + 1)} on${total && `, ${formatCount(numberMatched!)} in all`}.`
+      ? `No features after number ${formatCount(offset)}${total && `; ${formatCount(numberMatched!)} in total`}.`
       : 'No features match.';
   }
   const before = offset ?? 0;

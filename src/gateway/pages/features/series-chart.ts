@@ -16,7 +16,7 @@ const MARGIN = 4;
 /** A line over time. Its numbers stand in a table beside it. */
 export function seriesChart(name: string, points: readonly SeriesPoint[]): Markup {
   const values = points.flatMap(({ value }) => value ?? []);
-  if (values.length === 0) return html`<p class="muted">No data at any time.</p>`;
+  if (values.length === 0) return html`<p class="muted">No data.</p>`;
   const [least, greatest] = [
     values.reduce((a, b) => Math.min(a, b)),
     values.reduce((a, b) => Math.max(a, b)),

@@ -35,13 +35,13 @@ const ofAll = ({ featureCount }: VectorCollection) =>
 function statisticsPart({ baseUrl, collection, statistics }: StatisticsPage): Markup {
   const { read, complete, fields } = statistics;
   const basis = complete
-    ? `Of all ${formatCount(read)} features.`
-    : `Of the first ${formatCount(read)} ${ofAll(collection)}features: the others were not read.`;
+    ? `Statistics of all ${formatCount(read)} features.`
+    : `Statistics of the first ${formatCount(read)} ${ofAll(collection)}features.`;
   const parts = fields.map((one) => {
     const field = collection.source.fields.find(({ name }) => name === one.name)!;
     return fieldPart(one, field, buildItemsUrl(collection, baseUrl));
   });
-  return html`<div data-statistics><p class="muted">${basis} Choose a bar for its features.</p><div class="stats">${parts}</div></div>`;
+  return html`<div data-statistics><p class="muted">${basis} Select a bar to see its features.</p><div class="stats">${parts}</div></div>`;
 }
 
 /** One bar of a chart, with the condition that it stands for. */
@@ -105,38 +105,38 @@ function listFacts(one: FieldStatistics): Fact[] {
 }
 
 const QUANTILE_NAMES: Record<string, string> = {
-  '0.05': '5 % below',
-  '0.25': 'First quarter below',
+  '0.05': '5th percentile',
+  '0.25': 'Lower quartile',
   '0.5': 'Median',
-  '0.75': 'Last quarter above',
-  '0.95': '5 % above',
+  '0.75': 'Upper quartile',
+  '0.95': '95th percentile',
 };
 
 function ownFacts(one: FieldStatistics): Fact[] {
   switch (one.kind) {
     case 'number':
       return [
-        ['Least', one.min === null ? undefined : formatNumber(one.min)],
-        ['Greatest', one.max === null ? undefined : formatNumber(one.max)],
+        ['Minimum', one.min === null ? undefined : formatNumber(one.min)],
+        ['Maximum', one.max === null ? undefined : formatNumber(one.max)],
         ['Mean', one.mean === null ? undefined : formatNumber(one.mean, 6)],
         ['Standard deviation', one.stddev === null ? undefined : formatNumber(one.stddev, 6)],
         ...one.quantiles.map(({ p, value }): Fact => [QUANTILE_NAMES[p]!, formatNumber(value, 6)]),
         [
           'Quantiles',
           one.quantileValues < one.count - one.notFinite
-            ? `estimated from ${formatCount(one.quantileValues)} values drawn at random`
+            ? `estimated from ${formatCount(one.quantileValues)} sampled values`
             : undefined,
         ],
         ['Not a finite number', one.notFinite === 0 ? undefined : formatCount(one.notFinite)],
       ];
     case 'text':
       return [
-        ['Different values', `${one.distinctExact ? '' : 'about '}${formatCount(one.distinct)}`],
+        ['Distinct values', `${one.distinctExact ? '' : 'about '}${formatCount(one.distinct)}`],
         [
-          'Counts below',
+          'Count accuracy',
           one.topError === 0
             ? undefined
-            : `too low by up to ${formatCount(one.topError)}: rare values are forgotten`,
+            : `too low by up to ${formatCount(one.topError)}: rare values are not counted`,
         ],
       ];
     case 'time':

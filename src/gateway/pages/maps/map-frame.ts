@@ -40,7 +40,7 @@ export function mapFrame(frame: MapFrame): Markup {
   const { data, label, picture } = frame;
   const fallback = picture
     ? html`<img class="map-picture" src="${picture}" alt="${label}">`
-    : html`<p class="map-note">The map needs JavaScript.</p>`;
+    : html`<p class="map-note">The map requires JavaScript.</p>`;
   return html`<figure class="${frame.large ? 'map-figure map-large' : 'map-figure'}">
 <div class="map" data-map data-map-state="loading" data-picture="${picture ?? ''}" role="region" aria-label="${label}"><noscript>${fallback}</noscript></div>
 <p class="map-message" role="status" hidden></p>
@@ -104,7 +104,7 @@ function swatchShape(shape: string, color: string | undefined): Markup {
 export function planeFigure(baseUrl: string, collection: Collection): Markup {
   const picture = `${baseUrl}/ogc/maps/collections/${collection.layerId}/map?f=png&width=${PICTURE_WIDTH}`;
   return html`<figure class="map-figure plane"><img class="map-picture" src="${picture}" alt="Map of ${collection.title} in its own plane">
-<figcaption>Drawn in its own plane: where it lies on Earth is not known.</figcaption></figure>`;
+<figcaption>Drawn in a local CRS; the position on Earth is unknown.</figcaption></figure>`;
 }
 
 const PICTURE_WIDTH = 1024;

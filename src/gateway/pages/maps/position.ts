@@ -25,11 +25,11 @@ export interface PositionPage {
   readonly query: string;
 }
 
-/** The part of a raster's page that asks for the values at a place. It works without a script, too. */
+/** The part of a raster's page that asks for the values at a position. It works without a script, too. */
 export function positionSection(baseUrl: string, collection: RasterCollection): Markup | undefined {
   if (collection.storageCrs.isPlane) return undefined;
   return renderSection(
-    'Values at a place',
+    'Values at a position',
     html`<div data-position-place>${positionForm(baseUrl, collection, '')}</div>`,
   );
 }
@@ -41,17 +41,17 @@ function positionForm(baseUrl: string, { id }: RasterCollection, value: string):
 <label>Longitude and latitude <input name="coords" value="${value}" placeholder="7.4 46.9" required autocomplete="off" maxlength="200"></label>
 <button type="submit">Show values</button>
 </form>
-<p class="muted">Or press on the map.</p>`;
+<p class="muted">Or click on the map.</p>`;
 }
 
-/** A page with the values at a place. Pages of collections take its part `data-position` over. */
+/** A page with the values at a position. Pages of collections take its part `data-position` over. */
 export function renderPositionPage(input: PositionPage): string {
   const { baseUrl, collection, values } = input;
-  const body = html`<h1><bdi>${collection.title}</bdi>: values at a place</h1>
+  const body = html`<h1><bdi>${collection.title}</bdi>: values at a position</h1>
 ${positionForm(baseUrl, collection, values.place.join(' '))}
 <h2>Values</h2>
 ${positionPart(input)}`;
-  return page({ ...input, title: `${collection.title}: values at a place`, body });
+  return page({ ...input, title: `${collection.title}: values at a position`, body });
 }
 
 function positionPart({ baseUrl, collection, values, query }: PositionPage): Markup {

@@ -52,8 +52,8 @@ export function viewerPage(input: ViewerPage): string {
   const byId = new Map(views.map((one) => [one.collection.id, one]));
   const viewer: ViewerData = { baseUrl, layers: layers.map(({ id }) => viewerLayer(byId.get(id)!, baseUrl)) };
   const body = html`<h1 class="unseen">Map viewer</h1>
-<div class="map viewer-map" data-map data-map-state="loading" role="region" aria-label="Map" aria-describedby="map-keys"><noscript><p class="map-note">The map needs JavaScript; the list beside it leads to the data.</p></noscript></div>
-<p class="unseen" id="map-keys">Arrow keys move the map, plus and minus zoom, Enter tells what is in the middle, Escape closes what it told.</p>
+<div class="map viewer-map" data-map data-map-state="loading" role="region" aria-label="Map" aria-describedby="map-keys"><noscript><p class="map-note">The map requires JavaScript. The list links to the data.</p></noscript></div>
+<p class="unseen" id="map-keys">Arrow keys move the map, plus and minus zoom, Enter inspects the centre, Escape closes the popup.</p>
 <p class="map-message" role="status" hidden></p>
 ${panel(layers, byId, { baseUrl, titles, published })}
 ${TIME_BAR}
@@ -117,7 +117,7 @@ function panel(
   const list =
     rows.length > 0
       ? html`<ul class="layers" data-layers>${rows}</ul>`
-      : html`<p class="none">Nothing is published that can be drawn.</p>`;
+      : html`<p class="none">No published layer can be drawn.</p>`;
   return html`<section class="panel" data-panel aria-labelledby="layers-title">
 <div class="panel-head"><h2 id="layers-title">Layers</h2><span class="panel-count" data-layer-count>${layers.length}</span>
 <button type="button" class="panel-toggle" aria-expanded="true" aria-controls="layers" aria-label="Layers" data-panel-toggle hidden>${CHEVRON}</button></div>

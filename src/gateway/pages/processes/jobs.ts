@@ -44,7 +44,7 @@ export function jobsPage(
   const body = html`<h1>Jobs</h1>
 <p class="lead">Executions of processes, newest first.</p>
 ${representationLine(links)}
-${jobs.length === 0 ? html`<p>There are none.</p>` : table('Jobs', ['Job', 'Process', 'Status', 'Progress', 'Created'], rows)}`;
+${jobs.length === 0 ? html`<p>There are no jobs.</p>` : table('Jobs', ['Job', 'Process', 'Status', 'Progress', 'Created'], rows)}`;
   return page({ baseUrl, crumbs: buildCrumbs(baseUrl, path), title: 'Jobs', body, alternates: links });
 }
 
@@ -136,5 +136,5 @@ function logTable(log: JobPageParts['log']): Markup | undefined {
     const time = new Date(at).toISOString();
     return html`<tr><td><time datetime="${time}">${time.slice(11, 23)}</time></td><td>${level}</td><td><bdi>${message}</bdi></td></tr>`;
   });
-  return table('Log', ['Time', 'Level', 'What happened'], rows);
+  return table('Log', ['Time', 'Level', 'Messages'], rows);
 }

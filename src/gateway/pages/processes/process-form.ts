@@ -92,13 +92,13 @@ function formatField(name: string, input: FormInput): Markup {
   const type = buildType(schema);
   if (type !== 'layer' && type !== 'raster')
     return html`<label>${label}${control(name, schema, isNeeded)}${hint}</label>`;
-  const place = html`<label><span>Collection, or address of results</span><input name="${name}" list="process-collections" ${isNeeded ? 'required' : ''} autocomplete="off" spellcheck="false"></label>`;
+  const place = html`<label><span>Collection, or URL of results</span><input name="${name}" list="process-collections" ${isNeeded ? 'required' : ''} autocomplete="off" spellcheck="false"></label>`;
   if (type === 'raster') return html`<fieldset><legend>${label}</legend>${place}${hint}</fieldset>`;
   return html`<fieldset><legend>${label}</legend>
 ${place}
 <label><span>Filter (CQL2)${OPTIONAL}</span><input name="${name}:filter" autocomplete="off" spellcheck="false"></label>
 <label><span>Box${OPTIONAL}</span><input name="${name}:box" placeholder="west,south,east,north" autocomplete="off"></label>
-<button type="button" data-draw-box="${name}:box">Draw the box on the map</button>
+<button type="button" data-draw-box="${name}:box">Draw the bounding box on the map</button>
 ${hint}</fieldset>`;
 }
 
@@ -106,7 +106,7 @@ function control(name: string, schema: FieldSchema, isNeeded: boolean): Markup {
   const required = isNeeded ? 'required' : '';
   const words = schema.enum ?? (schema.type === 'boolean' ? [true, false] : undefined);
   if (words) {
-    const usual = schema.default === undefined ? 'not said' : `${String(schema.default)}, as usual`;
+    const usual = schema.default === undefined ? 'not set' : `${String(schema.default)} (default)`;
     return html`<select name="${name}" ${required}>${isNeeded ? undefined : html`<option value="">${usual}</option>`}
 ${words.map((word) => html`<option>${String(word)}</option>`)}</select>`;
   }
@@ -122,7 +122,7 @@ ${words.map((word) => html`<option>${String(word)}</option>`)}</select>`;
 
 function publishField(): Markup {
   return html`<label><span>New collection${OPTIONAL}</span><input name=":publish" pattern="[a-z_][a-z0-9_]*" maxlength="60" autocomplete="off">
-<span class="muted">Makes a collection of the result, of this name.</span></label>`;
+<span class="muted">Publishes the result as a collection with this name.</span></label>`;
 }
 
 function suggestions(collections: readonly Collection[]): Markup {
@@ -141,5 +141,5 @@ function boxMap(baseUrl: string): Markup {
     features: null,
     basemap: basemapData(baseUrl),
   };
-  return mapFrame({ data, label: 'Map to draw a box on' });
+  return mapFrame({ data, label: 'Map for the bounding box' });
 }

@@ -32,9 +32,9 @@ export function processesPage(
 <td><code>${one.id}</code></td><td>${one.description}</td></tr>`,
   );
   const body = html`<h1>Processes</h1>
-<p class="lead">What this server does with features, its own and those that are sent.</p>
+<p class="lead">Processes for features and rasters of this server, and for uploaded features.</p>
 ${representationLine(links)}
-${table('Processes', ['Process', 'Id', 'What it does'], rows)}`;
+${table('Processes', ['Process', 'Id', 'Description'], rows)}`;
   return page({ ...buildWhere(x), title: 'Processes', body, alternates: links });
 }
 
@@ -55,9 +55,9 @@ export function processPage(
 <p class="lead">${description}</p>
 ${representationLine(links)}
 ${processForm({ ...document, baseUrl: x.baseUrl, collections, publishable })}
-${renderSection('Inputs', table('Inputs', ['Input', 'What it is', 'Values'], Object.entries(inputs).map(inputRow)))}
-${renderSection('Outputs', table('Outputs', ['Output', 'What it is', 'Values'], Object.entries(outputs).map(inputRow)))}
-${renderSection('By a program', html`<div class="code"><pre tabindex="0" role="region" aria-label="Command"><code>${command}</code></pre></div>`)}
+${renderSection('Inputs', table('Inputs', ['Input', 'Description', 'Values'], Object.entries(inputs).map(inputRow)))}
+${renderSection('Outputs', table('Outputs', ['Output', 'Description', 'Values'], Object.entries(outputs).map(inputRow)))}
+${renderSection('Use from code', html`<div class="code"><pre tabindex="0" role="region" aria-label="Command"><code>${command}</code></pre></div>`)}
 ${renderSection('Links', linkList(selectResourceLinks(links).filter(({ rel }) => !rel.endsWith('/execute'))))}`;
   const scripts = ['process.js'];
   const head = mapHead(x.baseUrl);
@@ -77,7 +77,7 @@ function formatValues(value: unknown): string {
   const parts = [schema.enum ? schema.enum.join(', ') : (schema.type ?? 'any')];
   if (schema.minimum !== undefined) parts.push(`from ${schema.minimum}`);
   if (schema.maximum !== undefined) parts.push(`to ${schema.maximum}`);
-  if (schema.default !== undefined) parts.push(`(${String(schema.default)} when absent)`);
+  if (schema.default !== undefined) parts.push(`(default: ${String(schema.default)})`);
   return parts.join(' ');
 }
 

@@ -18,8 +18,8 @@ export function snippetSection(subject: SnippetSubject): Markup | undefined {
     ...programs.map((one) => snippetEntry(one)),
   ];
   return renderSection(
-    'Use it elsewhere',
-    html`<p>Each of these works as pasted: the addresses are those of this server.</p>
+    'Use in other programs',
+    html`<p>You can paste these examples; they contain the URLs of this server.</p>
 ${styleChoice(subject)}<div class="snippets">${entries}</div>`,
   );
 }

@@ -25,7 +25,7 @@ function gdalVector({ baseUrl, collection }: SnippetSubject): Snippet {
   return {
     id: 'gdal',
     title: 'GDAL',
-    intro: 'In a terminal: tells what is in the collection, then copies all of it into a GeoPackage.',
+    intro: 'In a terminal: shows the structure of the collection, then copies all features to a GeoPackage.',
     language: 'sh',
     code: `ogrinfo -so ${source} ${layer}
 ogr2ogr -f GPKG ${shellWord(`${createSafeFileName(collection.id)}.gpkg`)} ${source} ${layer}
@@ -39,8 +39,7 @@ function gdalRaster(subject: SnippetSubject): Snippet {
   return {
     id: 'gdal',
     title: 'GDAL',
-    intro:
-      'In a terminal: tells what the values are, without fetching them, then copies them into a GeoTIFF.',
+    intro: 'In a terminal: shows the structure of the raster, then copies its values to a GeoTIFF.',
     language: 'sh',
     code: `gdalinfo ${source}
 gdal_translate ${source} ${file}
@@ -52,7 +51,7 @@ function geoPandas({ baseUrl, collection }: SnippetSubject): Snippet {
   return {
     id: 'python',
     title: 'Python',
-    intro: 'Needs GeoPandas: pip install geopandas. Reads all features, page by page.',
+    intro: 'Requires GeoPandas: pip install geopandas. Reads all features, page by page.',
     language: 'python',
     code: `import geopandas
 
@@ -67,7 +66,7 @@ function rasterio(subject: SnippetSubject): Snippet {
   return {
     id: 'python',
     title: 'Python',
-    intro: 'Needs rasterio: pip install rasterio. Reads the values of the first band.',
+    intro: 'Requires rasterio: pip install rasterio. Reads the values of the first band.',
     language: 'python',
     code: `import rasterio
 
@@ -83,7 +82,7 @@ function sf({ baseUrl, collection }: SnippetSubject): Snippet {
   return {
     id: 'r',
     title: 'R',
-    intro: 'Needs sf: install.packages("sf"). Reads all features, page by page.',
+    intro: 'Requires sf: install.packages("sf"). Reads all features, page by page.',
     language: 'r',
     code: `library(sf)
 
@@ -97,7 +96,7 @@ function terra(subject: SnippetSubject): Snippet {
   return {
     id: 'r',
     title: 'R',
-    intro: 'Needs terra: install.packages("terra"). Opens the values where they are and tells what they are.',
+    intro: 'Requires terra: install.packages("terra"). Opens the remote values and shows their structure.',
     language: 'r',
     code: `library(terra)
 
@@ -123,7 +122,7 @@ function curlCoverage(subject: SnippetSubject): Snippet {
   return {
     id: 'curl',
     title: 'curl',
-    intro: 'In a terminal: a picture of the map.',
+    intro: 'In a terminal: an image of the map.',
     language: 'sh',
     code: `curl --fail --output ${file} ${shellWord(`${subject.baseUrl}/ogc/maps/collections/${subject.collection.layerId}/map?f=png&width=1024`)}
 `,

@@ -87,7 +87,7 @@ export function qgisSteps(subject: SnippetSubject): Markup | undefined {
 </ol>
 ${
   hasFeatures(collection)
-    ? html`<p>Without a file: <b>New Connection…</b>, name it as you like, and give it the address <code>${baseUrl}/ogc/features</code>. ${anchor(`${baseUrl}/ogc/features/`, 'What is at this address')}</p>`
+    ? html`<p>Without a file: <b>New Connection…</b>, enter a name and this URL <code>${baseUrl}/ogc/features</code>. ${anchor(`${baseUrl}/ogc/features/`, 'Content of this URL')}</p>`
     : undefined
 }`;
 }
@@ -95,7 +95,7 @@ ${
 function describe(file: ConnectionFile): string {
   return {
     'qgis-features.xml': 'features with their attributes',
-    'qgis-tiles.xml': 'a drawn map in tiles',
+    'qgis-tiles.xml': 'a rendered map in tiles',
     'qgis-vector-tiles.xml': 'vector tiles in the style of the map',
   }[file];
 }

@@ -18,7 +18,7 @@ export function webSnippets(subject: SnippetSubject): Snippet[] {
   return [mapLibre(subject), openLayers(subject), leaflet(subject)].filter((one) => one !== undefined);
 }
 
-const INTRO = 'Save it as a file that ends in .html and open it in a browser.';
+const INTRO = 'Save the code as an .html file and open it in a browser.';
 
 function mapLibre(subject: SnippetSubject): Snippet {
   const { collection } = subject;

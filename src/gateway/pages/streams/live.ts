@@ -34,8 +34,8 @@ export function livePage(input: LivePage): string {
   const { baseUrl, only, followed } = input;
   const title = only ? `Live: ${only.title}` : 'Live';
   const body = html`<h1>${only ? html`Live: <bdi>${only.title}</bdi>` : 'Live changes'}</h1>
-<p class="lead">What is edited appears here at once: on the map, and in the list below it.</p>
-${followed.length > 0 ? following(input) : html`<p class="none">There is no collection of features to follow.</p>`}`;
+<p class="lead">Edits appear here immediately, on the map and in the list.</p>
+${followed.length > 0 ? following(input) : html`<p class="none">There is no feature collection.</p>`}`;
   const crumbs: Crumb[] = [{ title: 'Live', href: `${baseUrl}/live` }];
   if (only) crumbs.push({ title: only.title, href: liveUrl(baseUrl, only.id) });
   return page({ baseUrl, title, crumbs, body, head: mapHead(baseUrl), scripts: ['live.js'] });
@@ -63,9 +63,9 @@ ${liveMap(input)}
 ${chooser(input)}
 <dl class="live-counts">${counts}</dl>
 <section class="part"><h2>Last changes</h2>
-<p><button type="button" class="button" data-live-pause aria-pressed="false">Hold the list</button></p>
-<noscript><p class="map-note">Following changes needs JavaScript.</p></noscript>
-<p class="none" data-live-none>Nothing has changed since this page was opened.</p>
+<p><button type="button" class="button" data-live-pause aria-pressed="false">Pause</button></p>
+<noscript><p class="map-note">Live changes require JavaScript.</p></noscript>
+<p class="none" data-live-none>No changes since this page was opened.</p>
 <ol class="live-list" data-live-list></ol></section>
 ${only ? html`<p class="part">${anchor(`${baseUrl}/live`, 'Follow several collections')}</p>` : undefined}
 <script type="application/json" id="live-data">${scriptJson(buildLiveData(baseUrl, followed))}</script>`;
@@ -96,8 +96,8 @@ function chooser({ baseUrl, followed, choice }: LivePage): Markup | undefined {
 <label class="finder-words"><span>Search</span><input type="search" name="q" value="${q ?? ''}" placeholder="Name, attribute or source" maxlength="200" autocomplete="off"></label>
 <button class="finder-button" type="submit">Search</button>
 </form>
-${full ? html`<p>One page follows ${LIMITS.collectionsPerRequest} collections at most: remove one first.</p>` : undefined}
-${others.length > 0 ? html`<ul class="live-chosen">${more}</ul>` : html`<p class="none">${total === 0 ? 'Nothing matches.' : 'All that match are followed.'}</p>`}
+${full ? html`<p>A page follows at most ${LIMITS.collectionsPerRequest} collections: remove one first.</p>` : undefined}
+${others.length > 0 ? html`<ul class="live-chosen">${more}</ul>` : html`<p class="none">${total === 0 ? 'No matches.' : 'All matching collections are already selected.'}</p>`}
 ${total > matches.length ? html`<p>${formatCount(total - matches.length)} more match.</p>` : undefined}
 </details>`;
 }

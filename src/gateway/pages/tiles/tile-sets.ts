@@ -25,7 +25,7 @@ export interface TileSetsPage {
 export function tileSetsPage(input: TileSetsPage): string {
   const { tilesets, links, title = 'Tile sets' } = input;
   const body = html`<h1>${title}</h1>
-<p class="lead">The same data, cut into tiles of different grids and formats.</p>
+<p class="lead">The same data as tiles in different grids and formats.</p>
 ${representationLine(links)}
 ${tilesets.map((set) => renderSection(tileSetName(set), tileSetBody(set)))}`;
   return page({ ...input, title, body, alternates: links });
@@ -59,7 +59,7 @@ export function tileMatrixSetsPage(input: TileMatrixSetsPage): string {
   const { tileMatrixSets, links } = input;
   const title = 'Tile matrix sets';
   const body = html`<h1>${title}</h1>
-<p class="lead">Grids that tiles are served in.</p>
+<p class="lead">Available tile grids.</p>
 ${representationLine(links)}
 ${tileMatrixSets.map((set) => renderSection(set.title ?? set.id, matrixSetBody(set)))}`;
   return page({ ...input, title, body, alternates: links });

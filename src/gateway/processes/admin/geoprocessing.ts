@@ -26,7 +26,7 @@ const Ranking = Type.Object({
 const limit = defineIntegerParam(
   'limit',
   { min: 1, max: 1000, default: 20 },
-  { description: 'Most tools of the answer.' },
+  { description: 'Maximum number of tools in the response.' },
 );
 
 /** Use of geoprocessing tools. */

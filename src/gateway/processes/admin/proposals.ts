@@ -70,7 +70,7 @@ export const proposals = group(
   { tag: 'Proposals', scope: 'proposals', envelope: 'raw', isForTenants: true },
   [
     report('GET /proposals', 'List Operation Proposals', {
-      description: `Executions of processes that need approval (processes.approval), the newest first: ${PROCESS_LIMITS.proposalsListed} at most, of the newest ${PROCESS_LIMITS.proposalsRead}.`,
+      description: `Lists process executions that require approval (processes.approval), newest first: at most ${PROCESS_LIMITS.proposalsListed} of the newest ${PROCESS_LIMITS.proposalsRead}.`,
       params: filters,
       data: Type.Object({ proposals: Type.Array(Summary) }),
       async answer({ params, principal }, deps) {

@@ -73,8 +73,7 @@ export const multidimCoverages = group(
       path: '/multidim-coverages',
       byId,
       titles: ['Multidimensional Coverage', 'Multidimensional Coverages'],
-      description:
-        'The variables become bands; they are on one grid. Those of the first grid when none are named.',
+      description: 'Variables of one grid, which become bands. Default: all variables of the first grid.',
       view: View,
       body: Register,
       of: ({ rasters }) => rasters.multidim,

@@ -48,7 +48,7 @@ export const REGISTRATION = {
   description: Type.Optional(Type.String({ maxLength: 4000 })),
   bucket: Type.String({ minLength: 1, maxLength: 256 }),
   createLayer: Type.Optional(
-    Type.Boolean({ default: false, description: 'Makes the layer when there is none of that id.' }),
+    Type.Boolean({ default: false, description: 'Whether the server creates a missing layer.' }),
   ),
 };
 

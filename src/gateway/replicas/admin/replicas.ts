@@ -84,7 +84,7 @@ export const replicas = group(
       },
     }),
     report('GET /services/{serviceId}/replicas/{replicaId}/conflicts', 'List Replica Conflicts', {
-      description: 'Edits of the replica that met edits of others, oldest first.',
+      description: 'Lists edits of the replica that conflict with other edits, oldest first.',
       params: { serviceId, replicaId, status },
       data: ConflictList,
       errors: [400, 404],
@@ -114,7 +114,7 @@ export const replicas = group(
       'Resolve Replica Conflict',
       {
         description:
-          'Carried out as an edit of who resolves it. 409 when the conflict is resolved already, or the feature has changed since in what is at stake.',
+          'Resolves the conflict by an edit of the caller. Returns 409 if the conflict is already resolved, or if a later edit changed the conflicting values.',
         params: { serviceId, replicaId, conflictId },
         body: { ...jsonBody(ResolveBody), exactMembers: ['fieldValues'] },
         data: Resolved,

@@ -47,7 +47,7 @@ const Page = Type.Object({
   Events: Type.Array(Event),
   NextCursor: Type.Union([I, Nothing]),
   HasMore: Type.Boolean(),
-  Gaps: Type.Array(Gap, { description: 'Where events may be missing; empty when none are.' }),
+  Gaps: Type.Array(Gap, { description: 'Ranges in which events can be missing.' }),
 });
 
 /** Replay of feature changes. */
@@ -56,7 +56,7 @@ export const featureEvents = group(
   [
     report('GET /feature-events/replay', 'Replay feature-change events', {
       description:
-        'Events of all collections as they were stored, oldest first; a caller of a tenant gets those of its layers. Geometries are in CRS84.',
+        'Returns the stored events of all collections, oldest first. Callers of a tenant get events of its layers. Geometries are in CRS84.',
       params: {
         cursor: defineIntegerParam(
           'cursor',

@@ -68,7 +68,7 @@ const LayerStyle = Type.Object({
 const version = defineIntegerParam(
   'version',
   { min: 1, max: 2_147_483_647, default: undefined },
-  { description: 'An older version, as the versions of the answer have it.' },
+  { description: 'Number of a previous version, from the versions in the response.' },
 );
 
 const PutBody = Type.Object({
@@ -91,7 +91,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
     {
       get: implement({
         description:
-          'The style in force, in version 0 the one that the layer has by itself, with the versions that are kept.',
+          'Returns the current style and the stored versions. Version 0 is the default style of the layer.',
         params: { layerId: layerIdParam, version },
         data: LayerStyle,
         errors: [400, 404, 503],
@@ -120,7 +120,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
       200: { description: 'Success.', content: { 'application/json': dataSchema(Imported, 'wrapped') } },
       ...errorDocs([400, 404, 413, 415, 503]),
       422: {
-        description: 'Nothing of it can be drawn; the style of the layer stays as it was.',
+        description: 'No part of the style can be drawn. The style of the layer is unchanged.',
         content: { 'application/json': dataSchema(Unreadable, 'wrapped') },
       },
     },
@@ -128,7 +128,7 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
   }),
   report('GET /metadata/layers/{layerId}/style/export-sld', 'Export Layer Style as SLD', {
     description:
-      'The style in force as SLD 1.1. X-Sld-Diagnostic-Count says how many things were lost; X-Sld-Diagnostics has the first of them as JSON.',
+      'Returns the current style as SLD 1.1. X-Sld-Diagnostic-Count is the number of losses, X-Sld-Diagnostics lists the first of them as JSON.',
     params: { layerId: layerIdParam },
     responses: {
       200: { description: 'The style.', content: { 'application/xml': null } },
@@ -147,7 +147,8 @@ export const styles = group({ tag: 'Styles', scope: 'styles', envelope: 'wrapped
     },
   }),
   report('POST /metadata/layers/{layerId}/suggest-style', 'Suggest Layer Style', {
-    description: 'A style from a sample of the rows. Nothing is changed: put what is wanted.',
+    description:
+      'Returns a style that is derived from a sample of the rows. The style of the layer is unchanged.',
     params: { layerId: layerIdParam },
     body: jsonBody(SuggestBody, false),
     data: Suggested,

@@ -92,7 +92,8 @@ export const cacheAdminOperations = group(
       },
     }),
     report('GET /operations/cache/statistics', 'Get Cache Statistics', {
-      description: '`types` tells hits and misses of memory, and of disk and Redis where they are in use.',
+      description:
+        '`types` contains hits and misses of the memory cache, and of the disk cache and Redis if they are enabled.',
       data: Statistics,
       async answer(_x, { cache }) {
         const { hits, misses, evictions, entries } = cache.status();

@@ -26,7 +26,7 @@ export class ExpiryWatch {
     this.#days.set(fingerprint, days);
     const name = mapping.body.principalId;
     const ends = new Date(leaf.notAfter).toISOString();
-    const message = `The certificate ${fingerprint} of '${name}' ${days < 0 ? 'ended' : 'ends'} at ${ends}.`;
+    const message = `the client certificate ${fingerprint} of ${name} ${days < 0 ? 'expired' : 'expires'} at ${ends}`;
     this.tell({ name, fingerprint, days, message });
   }
 }

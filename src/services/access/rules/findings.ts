@@ -37,7 +37,7 @@ function finding(
   { role, attribute }: { role: string; attribute: string | null },
   by: string,
 ): Finding {
-  const message = `${collection} is closed for the role ${role}: ${by} names ${attribute === null ? 'attributes' : `'${attribute}'`} that the layer does not have, or not of that type.`;
+  const message = `layer ${collection} is hidden from role ${role}: ${by} refers to ${attribute === null ? 'columns' : `column '${attribute}'`} that the layer does not have or that has another type`;
   return { collection, role, message };
 }
 
@@ -115,7 +115,7 @@ export function describeRenames(
 }
 
 function describeRename(id: string, former: string): string {
-  return `${id} is closed: it has the table or file of the restricted layer ${former} under another name. Only administrators have access. Restore the former name, or set the rules that ${id} needs and then its access policy.`;
+  return `layer ${id} is hidden from all but administrators: its table or file belongs to the restricted layer ${former}. Restore that name, or set the policies of ${id}, its access policy last.`;
 }
 
 /** Maximum names in a message. */
@@ -136,9 +136,9 @@ export class LossWatch {
 
 function describeLoss({ marks }: LostRestrictions, names: readonly string[]): string {
   const cause = marks.some(({ state }) => state === null)
-    ? 'The seal of restricted.json does not fit (the file was changed, or security.stateKey was), or another state wrote it.'
-    : 'Another state than the present one restricted layers.';
+    ? 'The seal of restricted.json is not valid: the file or security.stateKey was changed, or another state wrote it.'
+    : 'A different state database restricted layers of this data folder.';
   const shown = names.slice(0, MAX_NAMES).join(', ');
   const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
-  return `${cause} Only administrators have access to: ${shown}${more}. Restore the former state, or set an access policy for each layer (for all layers of a service: for the service).`;
+  return `${cause} Only administrators can read: ${shown}${more}. Restore the previous state database, or set an access policy for each layer or its service.`;
 }

@@ -42,7 +42,7 @@ function measureProcess(
       method: makeOptional({
         title: 'Method',
         description:
-          'geodesic: over the ground; planar: in the plane of the coordinates. As fits the CRS when absent.',
+          'geodesic: over the ground; planar: in the plane of the coordinates. Default: geodesic for a geographic CRS, otherwise planar.',
         schema: Type.String({ enum: ['geodesic', 'planar'] }),
       }),
     },
@@ -73,14 +73,13 @@ const TYPES: Partial<Record<OperandKind, FieldType>> = {
 const calculateField: ProcessDefinition = {
   id: 'analytics.calculate-field',
   title: 'Calculate a field',
-  description:
-    'Features with a new attribute, whose value is an expression of CQL2: arithmetic, functions, predicates.',
+  description: 'Adds an attribute with the value of a CQL2 expression (arithmetic, functions, predicates).',
   keywords: ['table'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
     name: {
       title: 'Name',
-      description: 'Of the attribute.',
+      description: 'Name of the new attribute.',
       schema: Type.String({ minLength: 1, maxLength: 63, pattern: '^[^\\u0000]*$' }),
     },
     expression: {
@@ -110,7 +109,7 @@ const summaryStatistics: ProcessDefinition = {
   id: 'analytics.summary-statistics',
   title: 'Summary statistics',
   description:
-    'A feature without geometry for each group of equal values, with their number and statistics over fields.',
+    'Returns a feature without geometry for each group of equal values, with the feature count and field statistics.',
   keywords: ['table'],
   inputs: {
     features: featuresInput('Features', 'The features to summarize.'),
@@ -132,18 +131,18 @@ const deduplicate: ProcessDefinition = {
   id: 'analytics.deduplicate',
   title: 'Deduplicate',
   description:
-    'The first of features that are the same: in their vertices, wherever rings begin; in fields; or in both.',
+    'Keeps the first of several equal features. Features are equal if their geometries, the listed fields, or both are equal. The start vertex of a ring is irrelevant.',
   keywords: ['table'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
     geometry: makeOptional({
       title: 'Geometry',
-      description: 'Whether features must have the same geometry to be the same.',
+      description: 'Whether equal features must have the same geometry.',
       schema: Type.Boolean({ default: true }),
     }),
     fields: makeOptional({
       title: 'Fields',
-      description: 'Fields in which features must have the same values.',
+      description: 'Fields with the same values in equal features.',
       schema: Type.Array(Type.String(), { maxItems: 100 }),
     }),
   },
@@ -161,14 +160,14 @@ const dataQuality: ProcessDefinition = {
   id: 'analytics.data-quality',
   title: 'Data quality',
   description:
-    'A report: null, empty, invalid (with the reason and the place) and duplicate geometries, those outside of an extent, nulls of each field.',
+    'Reports geometries that are null, empty, duplicate, outside an extent, or invalid (with reason and position), and the nulls of each field.',
   keywords: ['table'],
   inputs: {
-    features: featuresInput('Features', 'The features to look at.'),
+    features: featuresInput('Features', 'The features to check.'),
     extent: makeOptional({
       title: 'Extent',
       description:
-        'Where features should lie: minx, miny, maxx, maxy in the CRS of the features. The globe where that is geographic; not looked at elsewhere when absent.',
+        'Expected extent: minx, miny, maxx, maxy in the CRS of the features. Default: the globe in a geographic CRS, otherwise no check.',
       schema: Type.Array(Type.Number(), { minItems: 4, maxItems: 4 }),
     }),
   },
@@ -186,7 +185,7 @@ const GLOBE: Box = [-180, -90, 180, 90];
 export const ATTRIBUTE_PROCESSES: readonly ProcessDefinition[] = [
   measureProcess(
     'area',
-    { title: 'Areas', description: 'Features with the area of each, holes left out, as an attribute area.' },
+    { title: 'Areas', description: 'Adds the area of each feature, without holes, as attribute area.' },
     areaUnitInput,
     getAreaMeasure,
   ),
@@ -194,8 +193,7 @@ export const ATTRIBUTE_PROCESSES: readonly ProcessDefinition[] = [
     'length',
     {
       title: 'Lengths',
-      description:
-        'Features with the length of their lines, and of the rings of areas, as an attribute length.',
+      description: 'Adds the length of lines and of polygon rings as attribute length.',
     },
     unitInput,
     getLengthMeasure,

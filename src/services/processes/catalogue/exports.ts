@@ -8,23 +8,23 @@ import { featuresInput, fileOutput, makeOptional } from './parts.js';
 export const featureExport: ProcessDefinition = {
   id: 'conversion.feature-export',
   title: 'Export features',
-  description: 'The features as a file of a format that other programs read.',
+  description: 'Writes the features to a file.',
   keywords: ['vector', 'export'],
   inputs: {
     features: featuresInput('Features', 'The features to write.'),
     format: {
       title: 'Format',
-      description: 'Of the file.',
+      description: 'Format of the file.',
       schema: Type.String({ enum: [...EXPORT_NAMES] }),
     },
     targetCrs: makeOptional({
       title: 'Target CRS',
-      description: 'Of the coordinates; that of the features when absent, and always WGS 84 in KML.',
+      description: 'CRS of the coordinates. Default: the CRS of the features. KML is always WGS 84.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
   },
   outputs: {
-    file: fileOutput('File', 'In the format that was asked for; shapefiles lie in a ZIP archive.'),
+    file: fileOutput('File', 'File in the requested format. A shapefile is in a ZIP archive.'),
   },
   refuse({ targetCrs }) {
     if (targetCrs !== undefined) resolveCrs('/inputs/targetCrs', String(targetCrs));

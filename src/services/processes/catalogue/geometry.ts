@@ -84,29 +84,29 @@ const buffer = mapProcess({
   id: 'geometry.buffer',
   title: 'Buffer',
   description:
-    'Areas within a distance of each feature. In a geographic CRS metres are measured over the ground; else the distance is one of the plane.',
+    'Creates the area within a distance of each feature. In a geographic CRS, the distance is geodesic; otherwise it is planar.',
   inputs: {
     distance: {
       title: 'Distance',
-      description: 'Negative distances shrink areas, in a plane.',
+      description: 'Distance of the buffer. Negative distances shrink areas (planar only).',
       schema: Type.Number(),
     },
     unit: unitInput,
-    segments: count('Segments', 'Segments per quarter circle, in a plane.', {
+    segments: count('Segments', 'Segments per quarter circle (planar only).', {
       least: 1,
       most: 200,
       usual: 8,
     }),
-    cap: choice('End caps', 'How lines end, in a plane.', CAPS),
-    join: choice('Joins', 'How corners are joined, in a plane.', JOINS),
+    cap: choice('End caps', 'Shape of line ends (planar only).', CAPS),
+    join: choice('Joins', 'Shape of corners (planar only).', JOINS),
     mitreLimit: makeOptional({
       title: 'Mitre limit',
-      description: 'Longest mitre, as a multiple of the distance.',
+      description: 'Maximum mitre length as a multiple of the distance.',
       schema: Type.Number({ minimum: 1, default: 5 }),
     }),
     singleSided: makeOptional({
       title: 'One side',
-      description: 'Lines get a buffer on their left alone; on their right for negative distances.',
+      description: 'Whether lines get a buffer only on the left, or on the right for negative distances.',
       schema: Type.Boolean({ default: false }),
     }),
   },
@@ -138,14 +138,13 @@ function planeBuffer(values: InputValues, facts: FeaturesFacts): GeometryOperati
 const simplify = mapProcess({
   id: 'geometry.simplify',
   title: 'Simplify',
-  description:
-    'Fewer vertices, none of which was further from the result than the tolerance (Douglas and Peucker).',
+  description: 'Removes vertices that are within the tolerance of the result (Douglas-Peucker).',
   inputs: {
-    tolerance: lengthInput('Tolerance', 'Largest distance of a vertex that is left out.'),
+    tolerance: lengthInput('Tolerance', 'Maximum distance of a removed vertex from the result.'),
     unit: unitInput,
     preserveTopology: makeOptional({
       title: 'Preserve topology',
-      description: 'Geometries stay valid, and none vanishes.',
+      description: 'Whether geometries remain valid and non-empty.',
       schema: Type.Boolean({ default: true }),
     }),
   },
@@ -158,8 +157,8 @@ const simplify = mapProcess({
 const densify = mapProcess({
   id: 'geometry.densify',
   title: 'Densify',
-  description: 'Vertices are added so that no segment is longer than a length.',
-  inputs: { segmentLength: lengthInput('Segment length', 'Longest segment.'), unit: unitInput },
+  description: 'Adds vertices so that no segment exceeds a length.',
+  inputs: { segmentLength: lengthInput('Segment length', 'Maximum length of a segment.'), unit: unitInput },
   operation(values, facts) {
     const distance = lengthInCrs(values, 'segmentLength', facts);
     if (distance <= 0) throw badParameter('/inputs/segmentLength', 'must be greater than 0');
@@ -170,19 +169,26 @@ const densify = mapProcess({
 const smooth = mapProcess({
   id: 'geometry.smooth',
   title: 'Smooth',
-  description: 'Corners are cut at a quarter of their segments, again and again (Chaikin). Z is dropped.',
-  inputs: { iterations: count('Iterations', 'Each doubles the vertices.', { least: 1, most: 8, usual: 2 }) },
+  description: 'Cuts corners repeatedly at a quarter of their segments (Chaikin). Z values are removed.',
+  inputs: {
+    iterations: count('Iterations', 'Number of iterations. Each doubles the vertices.', {
+      least: 1,
+      most: 8,
+      usual: 2,
+    }),
+  },
   operation: (values) => ({ name: 'smooth', iterations: getNumberInput(values, 'iterations', 2) }),
 });
 
 export const ratioInput = makeOptional({
   title: 'Ratio',
-  description: 'Longest edge of the hull, between the shortest (0) and the longest (1) of the triangulation.',
+  description:
+    'Maximum edge length of the hull, from the shortest (0) to the longest (1) edge of the triangulation.',
   schema: Type.Number({ minimum: 0, maximum: 1, default: 0.3 }),
 });
 export const holesInput = makeOptional({
   title: 'Holes',
-  description: 'Whether the hull may have holes.',
+  description: 'Whether the hull can have holes.',
   schema: Type.Boolean({ default: false }),
 });
 
@@ -190,8 +196,8 @@ const snapToGrid = mapProcess({
   id: 'geometry.snap',
   title: 'Snap to a grid',
   description:
-    'Vertices move to the nearest point of a grid; geometries stay valid, what collapses is left out.',
-  inputs: { cellSize: lengthInput('Cell size', 'Distance of two grid points.'), unit: unitInput },
+    'Moves vertices to the nearest point of a grid. Geometries remain valid; collapsed parts are removed.',
+  inputs: { cellSize: lengthInput('Cell size', 'Distance between two grid points.'), unit: unitInput },
   operation(values, facts) {
     const distance = lengthInCrs(values, 'cellSize', facts);
     if (distance <= 0) throw badParameter('/inputs/cellSize', 'must be greater than 0');
@@ -202,12 +208,11 @@ const snapToGrid = mapProcess({
 const makeValid = mapProcess({
   id: 'geometry.make-valid',
   title: 'Repair geometries',
-  description:
-    'Invalid geometries become valid ones of the same rings (OGC 06-103r4); valid ones stay as they are.',
+  description: 'Repairs invalid geometries (OGC 06-103r4). Valid geometries are unchanged.',
   inputs: {
     keepCollapsed: makeOptional({
-      title: 'Keep what collapses',
-      description: 'Parts of areas that have none are kept as lines and points.',
+      title: 'Keep collapsed parts',
+      description: 'Whether collapsed parts of areas are kept as lines and points.',
       schema: Type.Boolean({ default: false }),
     }),
   },
@@ -217,11 +222,11 @@ const makeValid = mapProcess({
 const project = mapProcess({
   id: 'geometry.project',
   title: 'Reproject',
-  description: 'Coordinates in another coordinate reference system. Z and M are dropped.',
+  description: 'Transforms coordinates to another coordinate reference system. Z and M values are removed.',
   inputs: {
     targetCrs: {
       title: 'Target CRS',
-      description: 'EPSG:3857, an address or a URN of a coordinate reference system.',
+      description: 'Coordinate reference system: EPSG:3857, a URI or a URN.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     },
   },
@@ -232,7 +237,7 @@ const project = mapProcess({
 const concaveHull = mapProcess({
   id: 'geometry.concave-hull',
   title: 'Concave hulls',
-  description: 'A tight hull around the vertices of each feature.',
+  description: 'Creates the concave hull of each feature.',
   inputs: { ratio: ratioInput, holes: holesInput },
   operation: (values) => ({
     name: 'concave-hull',
@@ -243,8 +248,9 @@ const concaveHull = mapProcess({
 
 const singlePart = mapProcess({
   id: 'geometry.multipart-to-singlepart',
-  title: 'Parts as features',
-  description: 'A feature for each part of a multi geometry or collection, with the attributes of the whole.',
+  title: 'Multipart to single parts',
+  description:
+    'Creates a feature for each part of a multi geometry or collection, with the attributes of the original.',
   parts: true,
   operation: () => ({ name: 'none' }),
 });
@@ -252,14 +258,13 @@ const singlePart = mapProcess({
 const select: ProcessDefinition = {
   id: 'conversion.feature-select',
   title: 'Select features',
-  description:
-    'The features as they are, with some of their attributes: all of a collection, or those that pass a filter.',
+  description: 'Selects features by a filter, and attributes.',
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
     fields: makeOptional({
       title: 'Fields',
-      description: 'Attributes that stay; all when absent.',
+      description: 'Attributes of the output. Default: all.',
       schema: Type.Array(Type.String(), { maxItems: 1000 }),
     }),
   },
@@ -275,39 +280,44 @@ export const GEOMETRY_PROCESSES: readonly ProcessDefinition[] = [
   simplify,
   densify,
   smooth,
-  plain('geometry.convex-hull', 'convex-hull', 'Convex hulls', 'The convex hull of each feature.'),
+  plain('geometry.convex-hull', 'convex-hull', 'Convex hulls', 'Creates the convex hull of each feature.'),
   concaveHull,
   plain(
     'geometry.centroid',
     'centroid',
     'Centroids',
-    'The centroid of each feature, which may lie outside of it.',
+    'Creates the centroid of each feature, which can be outside the feature.',
   ),
   plain(
     'geometry.point-on-surface',
     'point-on-surface',
     'Points on surfaces',
-    'A point inside of each feature.',
+    'Creates a point inside each feature.',
   ),
-  plain('geometry.boundary', 'boundary', 'Boundaries', 'Rings of areas, ends of lines.'),
-  plain('geometry.envelope', 'envelope', 'Envelopes', 'The box around each feature.'),
+  plain(
+    'geometry.boundary',
+    'boundary',
+    'Boundaries',
+    'Creates the boundary of each feature: rings of areas, end points of lines.',
+  ),
+  plain('geometry.envelope', 'envelope', 'Envelopes', 'Creates the bounding box of each feature.'),
   plain(
     'geometry.oriented-box',
     'oriented-box',
     'Oriented boxes',
-    'The smallest rectangle around each feature.',
+    'Creates the minimum rotated rectangle of each feature.',
   ),
   plain(
     'geometry.bounding-circle',
     'bounding-circle',
     'Bounding circles',
-    'The smallest circle around each feature.',
+    'Creates the minimum bounding circle of each feature.',
   ),
   plain(
     'geometry.line-merge',
     'line-merge',
     'Merge lines',
-    'Lines of a feature that meet at their ends become one.',
+    'Merges the lines of a feature that share end points.',
   ),
   makeValid,
   snapToGrid,

@@ -29,52 +29,52 @@ interface ImportValues {
 export const fileImport: ProcessDefinition = {
   id: 'conversion.import',
   title: 'Import',
-  description: 'A file of another server becomes a collection of this one.',
+  description: 'Imports a remote file as a collection.',
   keywords: ['vector', 'import'],
   inputs: {
     file: {
       title: 'File',
-      description: 'A file on a host that may be read (remote.allow).',
+      description: 'URL of a file on a host in remote.allow.',
       schema: Type.Object({
         href: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
         type: Type.Optional(Type.String()),
       }),
     },
     fileName: makeOptional({
-      title: 'Name of the file',
-      description: 'Tells the format where the address does not.',
+      title: 'File name',
+      description: 'Name with an extension, if the URL does not show the format.',
       schema: Type.String({ minLength: 1, maxLength: 255 }),
     }),
     collection: {
       title: 'Collection',
-      description: 'Id of the collection that is made: lower case letters, digits and underscores.',
+      description: 'Id of the new collection: lowercase letters, digits and underscores.',
       schema: Type.String({ minLength: 1, maxLength: 60, pattern: '^[a-z_][a-z0-9_]*$' }),
     },
     title: makeOptional({
       title: 'Title',
-      description: 'Of the collection; the name of the layer when absent.',
+      description: 'Title of the collection. Default: the layer name.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
     layer: makeOptional({
       title: 'Layer',
-      description: 'Of the file; its first when absent.',
+      description: 'Layer of the file. Default: the first.',
       schema: Type.String({ minLength: 1, maxLength: 256 }),
     }),
     sourceSrid: makeOptional({
       title: 'CRS of the file',
-      description: 'EPSG code of the coordinates; it goes before what the file says.',
+      description: 'EPSG code of the coordinates. Overrides the CRS of the file.',
       schema: epsg,
     }),
     targetSrid: makeOptional({
       title: 'CRS of the collection',
-      description: 'EPSG code; that of the file when absent.',
+      description: 'EPSG code. Default: the CRS of the file.',
       schema: epsg,
     }),
   },
   outputs: {
     collection: {
       title: 'Collection',
-      description: 'Its id, how many features it has, and the layer of the file that was read.',
+      description: 'Id and feature count of the collection, and the imported layer.',
       schema: Type.Object({ id: Type.String(), features: Type.Integer(), layer: Type.String() }),
     },
   },

@@ -20,7 +20,7 @@ const OF_THE_OTHERS = 'they are projected to the CRS of the others.';
 
 const innerOnlyInput: InputDefinition = makeOptional({
   title: 'Matches only',
-  description: 'Features that meet nothing are left out.',
+  description: 'Whether features without a match are omitted.',
   schema: Type.Boolean({ default: false }),
 });
 
@@ -33,18 +33,18 @@ const spatialJoin: ProcessDefinition = {
   id: 'analytics.spatial-join',
   title: 'Spatial join',
   description:
-    'Features with the attributes of those of another layer that they meet, or with the number of these: how many points lie in each polygon, in which polygon each point lies, what lies within a distance.',
+    'Adds the attributes or the number of matching features of another layer: points in a polygon, the polygon of a point, features within a distance.',
   keywords: ['vector', 'join'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
-    join: featuresInput('Join', `The features that are looked for; ${OF_THE_OTHERS}`),
+    join: featuresInput('Join', `The features to match; ${OF_THE_OTHERS}`),
     predicate: makeOptional({
       title: 'Predicate',
       description:
-        'What a feature does to those that are looked for, in the plane of its CRS; dwithin: is no further away than the distance.',
+        'Spatial relation of a feature to its matches, in the plane of its CRS. dwithin: within the distance.',
       schema: Type.String({ enum: [...PREDICATES], default: 'intersects' }),
     }),
-    distance: makeOptional(lengthInput('Distance', 'Largest distance, for dwithin.')),
+    distance: makeOptional(lengthInput('Distance', 'Maximum distance for dwithin.')),
     unit: unitInput,
     mode: makeOptional({
       title: 'Mode',
@@ -52,7 +52,7 @@ const spatialJoin: ProcessDefinition = {
         'first: attributes of the first match (of the nearest, for dwithin); each: a feature for each match; count: matchCount and statistics.',
       schema: Type.String({ enum: [...MODES], default: 'first' }),
     }),
-    statistics: statisticsInput('Numbers over the fields of what a feature meets, for the mode count.'),
+    statistics: statisticsInput('Statistics over fields of the matches, for mode count.'),
     innerOnly: innerOnlyInput,
   },
   outputs: { features: FEATURES_OUTPUT },
@@ -90,15 +90,15 @@ function joinReach(values: InputValues, facts: FeaturesFacts): Pick<Join, 'reach
 const pointsInPolygons: ProcessDefinition = {
   id: 'analytics.points-in-polygons',
   title: 'Points in polygons',
-  description: 'Polygons with the number of points inside of them, and statistics over these.',
+  description: 'Adds the number of points inside each polygon, and statistics over them.',
   keywords: ['vector', 'join'],
   inputs: {
-    features: featuresInput('Polygons', 'The polygons that points are counted in.'),
+    features: featuresInput('Polygons', 'The polygons.'),
     points: featuresInput(
       'Points',
-      'The points; those on a boundary are in no polygon. They are projected to the CRS of the polygons.',
+      'The points. Points on a boundary are outside. They are projected to the CRS of the polygons.',
     ),
-    statistics: statisticsInput('Numbers over the fields of the points in a polygon.'),
+    statistics: statisticsInput('Statistics over fields of the points in a polygon.'),
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork(
@@ -120,17 +120,17 @@ const nearest: ProcessDefinition = {
   id: 'analytics.nearest',
   title: 'Nearest features',
   description:
-    'A feature for each of the nearest features of another layer, with the attributes of both, the distance and the rank.',
+    'Returns a feature for each of the nearest features of another layer, with both attributes, distance and rank.',
   keywords: ['vector', 'join'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
-    near: featuresInput('Near', `The features that are looked for; ${OF_THE_OTHERS}`),
+    near: featuresInput('Near', `The features to match; ${OF_THE_OTHERS}`),
     count: makeOptional({
       title: 'Count',
-      description: 'How many are looked for.',
+      description: 'Number of nearest features.',
       schema: Type.Integer({ minimum: 1, maximum: 1000, default: 1 }),
     }),
-    maxDistance: makeOptional(lengthInput('Largest distance', 'What is further away is not taken.')),
+    maxDistance: makeOptional(lengthInput('Maximum distance', 'Features beyond this distance are ignored.')),
     unit: unitInput,
     innerOnly: innerOnlyInput,
   },
@@ -155,7 +155,7 @@ const distanceMatrix: ProcessDefinition = {
   id: 'analytics.distance-matrix',
   title: 'Distance matrix',
   description:
-    'A feature without geometry for each pair of features of two layers: inputId, targetId, distance.',
+    'Returns a feature without geometry for each pair of features of two layers: inputId, targetId, distance.',
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to measure from.'),
@@ -176,11 +176,11 @@ const overlayShares: ProcessDefinition = {
   id: 'analytics.overlay-shares',
   title: 'Overlay with shares',
   description:
-    'A feature for each pair of features that share something, with the attributes of both, its area or length, and the share that it is of each of them.',
+    'Returns the intersection of each pair of features, with both attributes, area or length, and its share of each feature.',
   keywords: ['vector', 'overlay'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
-    overlay: featuresInput('Overlay', `The features to lay over them; ${OF_THE_OTHERS}`),
+    overlay: featuresInput('Overlay', `The overlay features; ${OF_THE_OTHERS}`),
     unit: unitInput,
   },
   outputs: { features: FEATURES_OUTPUT },

@@ -36,7 +36,7 @@ function overlayProcess(
       features: featuresInput('Features', 'The features to work on.'),
       overlay: featuresInput(
         'Overlay',
-        'The features to lay over them; they are projected to the CRS of the others.',
+        'The overlay features. They are projected to the CRS of the features.',
       ),
     },
     outputs: { features: FEATURES_OUTPUT },
@@ -52,7 +52,7 @@ function togetherProcess(
   return {
     ...about,
     keywords: ['vector'],
-    inputs: { features: featuresInput('Features', 'The features to work on, all together.'), ...inputs },
+    inputs: { features: featuresInput('Features', 'The features to process together.'), ...inputs },
     outputs: { features: FEATURES_OUTPUT },
     work: featuresWork((values, facts) => ({
       process: { kind: 'together', operation: operation(values, facts) },
@@ -62,8 +62,8 @@ function togetherProcess(
 }
 
 const partsInput: InputDefinition = makeOptional({
-  title: 'Parts as features',
-  description: 'A feature for each part of the union.',
+  title: 'Single parts',
+  description: 'Whether each part of the union is a feature.',
   schema: Type.Boolean({ default: false }),
 });
 
@@ -71,12 +71,12 @@ const dissolve: ProcessDefinition = {
   id: 'geometry.dissolve',
   title: 'Dissolve',
   description:
-    'One feature for each group of equal values: the union of their geometries, with their number.',
+    'Merges features with equal values into one feature with the union of their geometries and their number.',
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
     groupBy: groupByInput,
-    statistics: statisticsInput('Numbers over the values of fields in each group.'),
+    statistics: statisticsInput('Statistics over fields of each group.'),
     parts: partsInput,
   },
   outputs: { features: FEATURES_OUTPUT },
@@ -103,10 +103,10 @@ const bufferAggregate: ProcessDefinition = {
   id: 'analytics.buffer-aggregate',
   title: 'Dissolved buffers',
   description:
-    'The union of the areas within a distance of features, one feature for each group of equal values, with their number.',
+    'Merges the buffers of features with equal values into one feature, with the number of features.',
   inputs: {
     ...dissolve.inputs,
-    distance: lengthInput('Distance', 'As of a buffer: over the ground in a geographic CRS.'),
+    distance: lengthInput('Distance', 'Distance of the buffers, geodesic in a geographic CRS.'),
     unit: unitInput,
   },
   work: featuresWork((values, facts) => dissolvePlan(values, facts, bufferOperation(values, facts))),
@@ -115,7 +115,7 @@ const bufferAggregate: ProcessDefinition = {
 const union: ProcessDefinition = {
   id: 'geometry.union',
   title: 'Union of all',
-  description: 'The union of all geometries, as one feature or as one for each of its parts.',
+  description: 'Merges all geometries into one feature or into single parts.',
   keywords: ['vector'],
   inputs: { features: featuresInput('Features', 'The features to work on.'), parts: partsInput },
   outputs: { features: FEATURES_OUTPUT },
@@ -129,15 +129,15 @@ const snapToLayer: ProcessDefinition = {
   id: 'geometry.snap-to-layer',
   title: 'Snap to a layer',
   description:
-    'Vertices and segments move onto vertices of another layer that are within a tolerance, in the plane of the coordinates; what becomes invalid is repaired.',
+    'Moves vertices and segments to vertices of another layer within a planar tolerance. Invalid results are repaired.',
   keywords: ['vector'],
   inputs: {
-    features: featuresInput('Features', 'The features that move.'),
+    features: featuresInput('Features', 'The features to move.'),
     reference: featuresInput(
       'Reference',
-      'The features that stay; they are projected to the CRS of the others.',
+      'The features to snap to. They are projected to the CRS of the features.',
     ),
-    tolerance: lengthInput('Tolerance', 'Longest way of a vertex.'),
+    tolerance: lengthInput('Tolerance', 'Maximum movement of a vertex.'),
     unit: unitInput,
   },
   outputs: { features: FEATURES_OUTPUT },
@@ -148,9 +148,7 @@ const snapToLayer: ProcessDefinition = {
 };
 
 const toleranceInputs = {
-  tolerance: makeOptional(
-    lengthInput('Tolerance', 'Points that are nearer to each other are taken for one.'),
-  ),
+  tolerance: makeOptional(lengthInput('Tolerance', 'Points within this distance are merged.')),
   unit: unitInput,
 };
 const tolerance = (values: InputValues, facts: FeaturesFacts) => lengthInCrs(values, 'tolerance', facts);
@@ -159,27 +157,28 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
   overlayProcess('clip', {
     id: 'geometry.clip',
     title: 'Clip',
-    description: 'The parts of features that lie inside of the overlay.',
+    description: 'Keeps the parts of features inside the overlay.',
   }),
   overlayProcess('subtract', {
     id: 'geometry.difference',
     title: 'Difference',
-    description: 'The parts of features that lie outside of the overlay.',
+    description: 'Keeps the parts of features outside the overlay.',
   }),
   overlayProcess('intersect', {
     id: 'geometry.intersect',
     title: 'Intersection',
-    description: 'A feature for each pair of features that share something, with the attributes of both.',
+    description: 'Returns the intersection of each pair of features, with both attributes.',
   }),
   overlayProcess('symmetric-difference', {
     id: 'geometry.symmetric-difference',
     title: 'Symmetric difference',
-    description: 'What only one of both layers covers, with the attributes that it has there.',
+    description: 'Returns the areas covered by only one of the layers, with its attributes.',
   }),
   overlayProcess('union', {
     id: 'geometry.union-overlay',
     title: 'Union of two layers',
-    description: 'What both layers share, with the attributes of both, and what only one of them covers.',
+    description:
+      'Returns the intersections of both layers with both attributes, and the areas covered by only one layer.',
   }),
   dissolve,
   bufferAggregate,
@@ -189,13 +188,17 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
     {
       id: 'geometry.voronoi',
       title: 'Voronoi polygons',
-      description: 'For each vertex the area that is nearer to it than to all others.',
+      description: 'Creates the Voronoi cell of each vertex.',
     },
     toleranceInputs,
     (values, facts) => ({ name: 'voronoi', tolerance: tolerance(values, facts) }),
   ),
   togetherProcess(
-    { id: 'geometry.delaunay', title: 'Delaunay triangles', description: 'Triangles between the vertices.' },
+    {
+      id: 'geometry.delaunay',
+      title: 'Delaunay triangles',
+      description: 'Creates the Delaunay triangulation of the vertices.',
+    },
     toleranceInputs,
     (values, facts) => ({ name: 'delaunay', tolerance: tolerance(values, facts) }),
   ),
@@ -203,7 +206,7 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
     {
       id: 'geometry.polygonize',
       title: 'Polygons of lines',
-      description: 'The areas that lines enclose, cut where these cross.',
+      description: 'Creates the polygons enclosed by lines. Lines are split where they cross.',
     },
     {},
     () => ({ name: 'polygonize' }),
@@ -212,7 +215,7 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
     {
       id: 'geometry.layer-convex-hull',
       title: 'Convex hull of all',
-      description: 'The convex hull around all features.',
+      description: 'Creates the convex hull of all features.',
     },
     {},
     () => ({ name: 'convex-hull' }),
@@ -221,7 +224,7 @@ export const LAYER_PROCESSES: readonly ProcessDefinition[] = [
     {
       id: 'geometry.layer-concave-hull',
       title: 'Concave hull of all',
-      description: 'A tight hull around the vertices of all features.',
+      description: 'Creates the concave hull of all features.',
     },
     { ratio: ratioInput, holes: holesInput },
     (values) => ({

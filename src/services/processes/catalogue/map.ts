@@ -21,65 +21,65 @@ export const mapImage: ProcessDefinition = {
   id: 'cartography.map',
   title: 'Map',
   description:
-    'A map of collections, with features above them: as a picture, or as a page (PDF) with title, legend, scale and north arrow.',
+    'Renders collections and features as an image, or as a PDF page with title, legend, scale bar and north arrow.',
   keywords: ['map', 'export'],
   inputs: {
     layers: makeOptional({
       title: 'Layers',
-      description: 'Ids of collections, the lowest first.',
+      description: 'Ids of collections, the bottom layer first.',
       schema: Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }),
     }),
     features: makeOptional(featuresInput('Features', 'Drawn above the layers.')),
     bbox: makeOptional({
-      title: 'Box',
+      title: 'Bounding box',
       description:
-        'west, south, east, north in degrees that the map shows, west above east across the antimeridian; all of the layers when absent.',
+        'west, south, east, north in degrees. Across the antimeridian, west is greater than east. Default: the extent of the layers.',
       schema: Type.Array(Type.Number({ minimum: -180, maximum: 180 }), { minItems: 4, maxItems: 4 }),
     }),
     crs: makeOptional({
       title: 'CRS',
-      description: 'Of the map.',
+      description: 'CRS of the map.',
       schema: Type.String({ minLength: 1, maxLength: 200, default: 'EPSG:3857' }),
     }),
     format: makeOptional({
       title: 'Format',
-      description: 'Of the file.',
+      description: 'Format of the file.',
       schema: Type.String({ enum: Object.keys(MAP_PAGE_FORMATS), default: 'pdf' }),
     }),
     width: makeOptional({
       title: 'Width',
-      description: 'Pixels of a picture.',
+      description: 'Width of an image in pixels.',
       schema: Type.Integer({ minimum: 16, maximum: LIMITS.mapSide, default: 1024 }),
     }),
     height: makeOptional({
       title: 'Height',
-      description: 'Pixels of a picture.',
+      description: 'Height of an image in pixels.',
       schema: Type.Integer({ minimum: 16, maximum: LIMITS.mapSide, default: 768 }),
     }),
     paper: makeOptional({
       title: 'Paper',
-      description: 'Size of a page.',
+      description: 'Paper size of a PDF page.',
       schema: Type.String({ enum: Object.keys(PAPERS), default: 'A4' }),
     }),
     orientation: makeOptional({
       title: 'Orientation',
-      description: 'Of a page.',
+      description: 'Orientation of a PDF page.',
       schema: Type.String({ enum: ['landscape', 'portrait'], default: 'landscape' }),
     }),
     dpi: makeOptional({
       title: 'Resolution',
-      description: 'Pixels to the inch of a page.',
+      description: 'Resolution of a PDF page in dots per inch.',
       schema: Type.Integer({ minimum: 72, maximum: 300, default: 150 }),
     }),
     title: makeOptional({
       title: 'Title',
-      description: 'Of a page.',
+      description: 'Title of a PDF page.',
       schema: Type.String({ maxLength: 120 }),
     }),
-    legend: flag('Legend', 'Whether a page has one.'),
+    legend: flag('Legend', 'Whether a PDF page has a legend.'),
   },
   outputs: {
-    file: fileOutput('Map', 'In the format that was asked for.'),
+    file: fileOutput('Map', 'Map in the requested format.'),
   },
   refuse({ bbox, crs }) {
     if (crs !== undefined) resolveCrs('/inputs/crs', String(crs));

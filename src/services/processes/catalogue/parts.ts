@@ -12,14 +12,14 @@ import type {
 /** Inputs and outputs that many processes have. */
 
 const GeoJson = Type.Object(
-  { type: Type.String({ description: 'FeatureCollection, Feature, or a type of geometry (RFC 7946).' }) },
+  { type: Type.String({ description: 'FeatureCollection, Feature, or a geometry type (RFC 7946).' }) },
   { description: 'GeoJSON in WGS 84, by value.' },
 );
 const Link = Type.Object(
   {
     href: Type.String({
       description:
-        'Results of another job of this server, one of its collections, or a file on a host that may be read.',
+        'URL of job results or a collection of this server, or of a file on a host in remote.allow.',
     }),
     type: Type.Optional(Type.String()),
   },
@@ -27,13 +27,13 @@ const Link = Type.Object(
 );
 const Collection = Type.Object(
   {
-    collection: Type.String({ description: 'Id or address of a collection of this server.' }),
+    collection: Type.String({ description: 'Id or URL of a collection of this server.' }),
     filter: Type.Optional(Type.Any({ description: 'CQL2 text, or CQL2 JSON.' })),
     'filter-lang': Type.Optional(Type.String({ enum: ['cql2-text', 'cql2-json'] })),
   },
-  { description: 'The features of a collection, or those that pass a filter.' },
+  { description: 'Features of a collection, optionally filtered.' },
 );
-const Text = Type.String({ description: 'GeoJSON as text.' });
+const Text = Type.String({ description: 'GeoJSON as a string.' });
 
 const FEATURES_SCHEMA = Type.Union([GeoJson, Link, Collection, Text]);
 
@@ -43,7 +43,7 @@ export function featuresInput(title: string, description: string): InputDefiniti
 
 export const FEATURES_OUTPUT: OutputDefinition = {
   title: 'Features',
-  description: 'GeoJSON in WGS 84; as a file, a GeoPackage in the CRS of the input.',
+  description: 'GeoJSON in WGS 84, or a GeoPackage in the CRS of the input.',
   schema: Type.Object(
     { type: Type.Literal('FeatureCollection'), features: Type.Array(Type.Object({})) },
     { contentMediaType: 'application/geo+json' },
@@ -88,7 +88,7 @@ type Unit = keyof typeof METRES | 'crs';
 
 export const unitInput: InputDefinition = makeOptional({
   title: 'Unit',
-  description: 'Unit of lengths; crs is that of the coordinates.',
+  description: 'Unit of lengths. crs is the unit of the coordinates.',
   schema: Type.String({ enum: [...Object.keys(METRES), 'crs'], default: 'metre' }),
 });
 
@@ -98,7 +98,7 @@ export function lengthInput(title: string, description: string, least = 0): Inpu
 
 export const invalidInput: InputDefinition = makeOptional({
   title: 'Invalid geometries',
-  description: 'What becomes of features whose geometry is not valid (OGC 06-103r4): repair, skip, or fail.',
+  description: 'Treatment of invalid geometries (OGC 06-103r4): repair, skip or fail.',
   schema: Type.String({ enum: ['repair', 'skip', 'fail'], default: 'repair' }),
 });
 
@@ -154,7 +154,7 @@ const SIDES = {
 
 export const areaUnitInput: InputDefinition = makeOptional({
   title: 'Unit',
-  description: 'Unit of areas; crs is the square of that of the coordinates.',
+  description: 'Unit of areas. crs is the squared unit of the coordinates.',
   schema: Type.String({ enum: [...Object.keys(SIDES), 'crs'], default: 'square-metre' }),
 });
 
@@ -164,7 +164,7 @@ export const getAreaMeasure = (values: InputValues, facts: FeaturesFacts): Measu
 
 export const groupByInput = makeOptional({
   title: 'Group by',
-  description: 'Fields whose values make groups; all features are one group without.',
+  description: 'Fields whose values form groups. Default: one group of all features.',
   schema: Type.Array(Type.String(), { maxItems: 20 }),
 });
 

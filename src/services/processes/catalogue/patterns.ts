@@ -24,13 +24,13 @@ const SHAPES: readonly CellShape[] = ['square', 'hexagon'];
 
 const shapeInput: InputDefinition = makeOptional({
   title: 'Shape',
-  description: 'Of the cells; hexagons have a flat top.',
+  description: 'Shape of the cells. Hexagons have a flat top.',
   schema: Type.String({ enum: [...SHAPES], default: SHAPES[0] }),
 });
 
 const shapeOf = ({ shape }: InputValues) => (shape ?? SHAPES[0]) as CellShape;
 
-const cellSizeInput = lengthInput('Cell size', 'Length of a side.');
+const cellSizeInput = lengthInput('Cell size', 'Side length of a cell.');
 
 /** Throws 400 for a length that must not be 0. */
 function positive(name: string, length: number): number {
@@ -42,10 +42,10 @@ const grid: ProcessDefinition = {
   id: 'geometry.grid',
   title: 'Grid',
   description:
-    'Cells over the box around all features, in the plane of their CRS; the grid goes through its origin.',
+    'Creates cells over the bounding box of all features, in the plane of their CRS. The grid is aligned with the CRS origin.',
   keywords: ['vector'],
   inputs: {
-    features: featuresInput('Features', 'The features that the grid lies over.'),
+    features: featuresInput('Features', 'The features that the grid covers.'),
     cellSize: cellSizeInput,
     unit: unitInput,
     shape: shapeInput,
@@ -64,16 +64,17 @@ const grid: ProcessDefinition = {
 const h3: ProcessDefinition = {
   id: 'analytics.h3-aggregate',
   title: 'H3 cells',
-  description: 'H3 cells that hold centroids of features, in WGS 84, with their number and statistics.',
+  description:
+    'Returns the H3 cells (WGS 84) that contain centroids of features, with their number and statistics.',
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to count.'),
     resolution: {
       title: 'Resolution',
-      description: 'Of the cells: 0 (4 million square kilometres) to 15 (one square metre).',
+      description: 'H3 resolution: 0 (4 million square kilometres) to 15 (one square metre).',
       schema: Type.Integer({ minimum: 0, maximum: 15 }),
     },
-    statistics: statisticsInput('Numbers over the fields of the features in a cell.'),
+    statistics: statisticsInput('Statistics over fields of the features in a cell.'),
   },
   outputs: { features: FEATURES_OUTPUT },
   work: featuresWork((values, facts) => {
@@ -89,7 +90,7 @@ const clusters: ProcessDefinition = {
   id: 'analytics.cluster',
   title: 'Clusters',
   description:
-    'Features with the clusterId of their centroids: by density (DBSCAN; -1 is noise), or a number of clusters (k-means).',
+    'Adds the clusterId of the centroids: by density (DBSCAN; -1 is noise) or by a number of clusters (k-means).',
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
@@ -98,16 +99,16 @@ const clusters: ProcessDefinition = {
       description: 'dbscan or kmeans.',
       schema: Type.String({ enum: ['dbscan', 'kmeans'], default: 'dbscan' }),
     }),
-    eps: makeOptional(lengthInput('Distance', 'Distance of neighbours, for dbscan.')),
+    eps: makeOptional(lengthInput('Distance', 'Maximum distance of neighbours, for dbscan.')),
     unit: unitInput,
     minPoints: makeOptional({
       title: 'Points',
-      description: 'Features within the distance, itself included, that make a core, for dbscan.',
+      description: 'Minimum number of features within the distance, including the core feature, for dbscan.',
       schema: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 5 }),
     }),
     k: makeOptional({
       title: 'Clusters',
-      description: 'How many, for kmeans.',
+      description: 'Number of clusters, for kmeans.',
       schema: Type.Integer({ minimum: 1, maximum: 1000 }),
     }),
   },
@@ -137,17 +138,17 @@ const density: ProcessDefinition = {
   id: 'analytics.density',
   title: 'Density',
   description:
-    'Cells with the density of features at their centres: how many, or what weight, by a square unit, spread around each centroid by the quartic kernel.',
+    'Creates cells with the feature density at their centres: the number or weight of features per square unit, by a quartic kernel.',
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
     cellSize: cellSizeInput,
-    radius: lengthInput('Radius', `How far a feature is spread, at most ${MAX_CELLS} cell sizes.`),
+    radius: lengthInput('Radius', `Radius of the kernel, at most ${MAX_CELLS} cell sizes.`),
     unit: unitInput,
     shape: shapeInput,
     weightField: makeOptional({
       title: 'Weight',
-      description: 'A field of numbers; each feature counts 1 without.',
+      description: 'Numeric field. Default: each feature has weight 1.',
       schema: Type.String(),
     }),
   },
@@ -180,12 +181,12 @@ const hotSpots: ProcessDefinition = {
   id: 'analytics.hot-spots',
   title: 'Hot spots',
   description:
-    'Features with Gi* of Getis and Ord: whether high (or low) values of a field lie together. giZ, giP (two-sided), giConfidence (99, 95, 90 per cent; negative where low values lie together; else 0).',
+    'Finds clusters of high or low values by Getis-Ord Gi*. Adds giZ, giP (two-sided) and giConfidence (99, 95 or 90 per cent; negative for low values; otherwise 0).',
   keywords: ['vector'],
   inputs: {
     features: featuresInput('Features', 'The features to work on.'),
-    field: { title: 'Field', description: 'A field of numbers.', schema: Type.String() },
-    radius: lengthInput('Radius', 'Features are neighbours whose centroids are no further apart.'),
+    field: { title: 'Field', description: 'Numeric field.', schema: Type.String() },
+    radius: lengthInput('Radius', 'Maximum distance between centroids of neighbours.'),
     unit: unitInput,
   },
   outputs: { features: FEATURES_OUTPUT },

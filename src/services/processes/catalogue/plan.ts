@@ -6,9 +6,9 @@ export const planProcess: ProcessDefinition = {
   id: 'svc-geoprocessing',
   title: 'Plan of several processes',
   description:
-    'Processes as the steps of one job, each of which may read what others make. Its outputs are those of the steps that no other step reads, by the ids of these.',
+    'Executes several processes as the steps of one job. A step can read the outputs of other steps. The outputs of the job are the outputs that no other step reads, by step id.',
   keywords: ['plan'],
-  inputs: { plan: { title: 'Plan', description: 'Steps, and what they depend on.', schema: PlanSchema } },
+  inputs: { plan: { title: 'Plan', description: 'Steps and their dependencies.', schema: PlanSchema } },
   outputs: {},
   work: { kind: 'plan' },
 };

@@ -39,12 +39,12 @@ const algebra = rasterProcess({
   id: 'raster.map-algebra',
   title: 'Raster calculator',
   description:
-    'Band math over rasters: b1 is the first band of the first raster, and the bands of the others follow those of it. A pixel has a value where all bands of the expression have one.',
+    'Computes band math over rasters. b1 is the first band of the first raster; the bands of the other rasters follow. A pixel has a value if all bands of the expression have one.',
   rasters: { sources: rasterListInput },
   inputs: {
     expression: {
       title: 'Expression',
-      description: 'As (b2 - b1) / (b2 + b1); several with ; between them make a band each.',
+      description: 'Expression such as (b2 - b1) / (b2 + b1). Expressions separated by ; make one band each.',
       schema: Type.String({ minLength: 1, maxLength: LIMITS.expressionCharacters }),
     },
     resampling: resamplingInput,
@@ -78,10 +78,10 @@ const change = rasterProcess({
   id: 'raster.change',
   title: 'Change between two dates',
   description:
-    'How the values of a band have changed: by difference, ratio or per cent, or 1 where they rose, -1 where they fell by more than a threshold, else 0.',
+    'Computes the change of a band as difference, ratio, per cent or classes (1 for an increase above the threshold, -1 for a decrease, otherwise 0).',
   rasters: {
-    before: rasterInput('Before', 'The raster of the earlier date; the result lies on its pixels.'),
-    after: rasterInput('After', 'The raster of the later date.'),
+    before: rasterInput('Before', 'Raster of the earlier date. The result uses its pixels.'),
+    after: rasterInput('After', 'Raster of the later date.'),
   },
   inputs: {
     method: makeOptional({
@@ -89,7 +89,7 @@ const change = rasterProcess({
       description: 'difference, ratio, percent or classes.',
       schema: Type.String({ enum: [...METHODS], default: 'difference' }),
     }),
-    threshold: defineNumberInput('Threshold', 'Lesser changes are none; of classes.', {
+    threshold: defineNumberInput('Threshold', 'Classes only: smaller changes count as no change.', {
       minimum: 0,
       maximum: 1e30,
       default: 0,
@@ -111,11 +111,9 @@ const change = rasterProcess({
 
 const Class = Type.Object(
   {
-    min: Type.Optional(Type.Number({ description: 'The least value; no bound when absent.' })),
-    max: Type.Optional(
-      Type.Number({ description: 'The value that ends the class, and is not in it; no bound when absent.' }),
-    ),
-    value: Type.Number({ description: 'What the values become.' }),
+    min: Type.Optional(Type.Number({ description: 'Minimum value. Default: no minimum.' })),
+    max: Type.Optional(Type.Number({ description: 'Upper limit, excluded. Default: no limit.' })),
+    value: Type.Number({ description: 'New value.' }),
   },
   { additionalProperties: false },
 );
@@ -136,16 +134,16 @@ function readClasses(values: InputValues): RasterClass[] {
 const reclassify = rasterProcess({
   id: 'raster.reclassify',
   title: 'Reclassify',
-  description: 'Values by classes: those from min up to max become the value of the class.',
+  description: 'Replaces values from min up to max by the value of their class.',
   inputs: {
     remap: {
       title: 'Classes',
-      description: 'Ranges of values, and what they become.',
+      description: 'Value ranges with their new values.',
       schema: Type.Array(Class, { minItems: 1, maxItems: 1000 }),
     },
     others: makeOptional({
       title: 'Other values',
-      description: 'What values in no class become: nodata, or keep them.',
+      description: 'Treatment of values outside all classes: nodata or keep.',
       schema: Type.String({ enum: ['nodata', 'keep'], default: 'nodata' }),
     }),
   },
@@ -159,12 +157,12 @@ const reclassify = rasterProcess({
 const mosaic = rasterProcess({
   id: 'raster.mosaic',
   title: 'Mosaic',
-  description: 'Several rasters as one, with all their bands, on the pixels of the first.',
+  description: 'Merges rasters with all their bands, on the pixels of the first.',
   rasters: { sources: rasterListInput },
   inputs: {
     operator: makeOptional({
       title: 'Operator',
-      description: 'Which value a pixel has that several rasters cover.',
+      description: 'Value of a pixel that several rasters cover.',
       schema: Type.String({ enum: [...MOSAIC_OPERATORS], default: 'last' }),
     }),
     resampling: resamplingInput,

@@ -27,22 +27,23 @@ const rasterize = rasterProcess({
   id: 'raster.rasterize',
   title: 'Rasterize',
   description:
-    'Features on the pixels of a raster: values of a field, or one value. Later features lie on top.',
+    'Burns features into the pixels of a raster, with the values of a field or one value. Later features overwrite earlier ones.',
   features: {
     input: 'features',
-    definition: featuresInput('Features', 'They are projected to the CRS of the raster.'),
+    definition: featuresInput('Features', 'Features, projected to the CRS of the raster.'),
     plan: (values, facts) => void requireNumbers(values, facts),
   },
   inputs: {
     field: makeOptional({
       title: 'Field',
-      description: 'A field of numbers, whose values pixels get; features without one are left out.',
+      description: 'Numeric field with the pixel values. Features without a value are ignored.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
-    value: defineNumberInput('Value', 'What pixels get where there is no field.', { default: 1 }),
+    value: defineNumberInput('Value', 'Pixel value if no field is given.', { default: 1 }),
     allTouched: makeOptional({
       title: 'All touched',
-      description: 'Pixels that a feature touches get its value; else those whose centres lie in it.',
+      description:
+        'Whether all pixels that a feature touches get its value. Default: pixels with their centre inside.',
       schema: Type.Boolean({ default: false }),
     }),
   },
@@ -67,22 +68,25 @@ const pointsWithField = {
 };
 const pointField: InputDefinition = {
   title: 'Field',
-  description: 'A field of numbers; points without one are left out.',
+  description: 'Numeric field. Points without a value are ignored.',
   schema: Type.String({ minLength: 1, maxLength: 200 }),
 };
 
 const idw = rasterProcess({
   id: 'raster.interpolate-idw',
   title: 'Interpolate by distance',
-  description:
-    'Values between points on the pixels of a raster, weighted by a power of the inverse of their distance.',
+  description: 'Interpolates values of points on the pixels of a raster by inverse distance weighting.',
   features: pointsWithField,
   inputs: {
     field: pointField,
-    power: defineNumberInput('Power', 'Of the distance.', { minimum: 0.01, maximum: 100, default: 2 }),
+    power: defineNumberInput('Power', 'Exponent of the distance.', {
+      minimum: 0.01,
+      maximum: 100,
+      default: 2,
+    }),
     radius: defineNumberInput(
       'Radius',
-      'Points farther away count nothing, in units of the CRS; all count when absent.',
+      'Maximum distance of points, in units of the CRS. Default: no limit.',
       {
         minimum: 1e-9,
         maximum: 1e9,
@@ -102,7 +106,7 @@ const linear = rasterProcess({
   id: 'raster.interpolate-linear',
   title: 'Interpolate in triangles',
   description:
-    'Values between points on the pixels of a raster, on the planes of the triangles between them; none outside.',
+    'Interpolates values of points on the pixels of a raster by triangulation. Pixels outside the triangles have no value.',
   features: pointsWithField,
   inputs: { field: pointField },
   allBands: true,
@@ -113,10 +117,10 @@ const clip = rasterProcess({
   id: 'raster.clip',
   title: 'Clip a raster',
   description:
-    'All bands of the pixels whose centres lie in polygons, in the box of these. No pixel is moved.',
+    'Keeps all bands of pixels with their centre inside polygons, cropped to the bounding box of the polygons. Pixels are not resampled.',
   features: {
     input: 'features',
-    definition: featuresInput('Polygons', 'They are projected to the CRS of the raster.'),
+    definition: featuresInput('Polygons', 'Features, projected to the CRS of the raster.'),
     plan: (_, facts) => void requirePolygons('features', facts),
   },
   allBands: true,
@@ -126,16 +130,16 @@ const clip = rasterProcess({
 const fillNodata = rasterProcess({
   id: 'raster.fill-nodata',
   title: 'Fill nodata',
-  description: 'Pixels of a band without a value get one, weighted by distance, from those around them.',
+  description: 'Fills pixels without a value from surrounding pixels, weighted by distance.',
   inputs: {
     distance: makeOptional({
       title: 'Distance',
-      description: 'How far values are looked for, in pixels.',
+      description: 'Maximum search distance in pixels.',
       schema: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
     }),
     smoothing: makeOptional({
       title: 'Smoothing',
-      description: 'How often what was filled is averaged with its neighbours.',
+      description: 'Number of smoothing passes over the filled pixels.',
       schema: Type.Integer({ minimum: 0, maximum: 100, default: 0 }),
     }),
   },
@@ -150,7 +154,7 @@ const sieve = rasterProcess({
   id: 'raster.sieve',
   title: 'Sieve',
   description:
-    'Areas of equal value that have few pixels get the value of their largest neighbour. Values are whole numbers.',
+    'Replaces small areas of equal value by the value of their largest neighbour. Values must be integers.',
   inputs: {
     threshold: {
       title: 'Threshold',

@@ -18,11 +18,11 @@ import { FEATURES_OUTPUT, featuresInput, makeOptional } from './parts.js';
 
 const RasterReference = Type.Union([
   Type.Object(
-    { collection: Type.String({ description: 'Id or address of a collection of this server.' }) },
+    { collection: Type.String({ description: 'Id or URL of a collection of this server.' }) },
     { description: 'A collection.' },
   ),
   Type.Object(
-    { href: Type.String({ description: 'Results of another job of this server.' }) },
+    { href: Type.String({ description: 'URL of results of another job of this server.' }) },
     { description: 'A raster by reference.' },
   ),
 ]);
@@ -34,14 +34,14 @@ export function rasterInput(title: string, description: string): InputDefinition
 /** Several rasters; the first leads. */
 export const rasterListInput: InputDefinition = {
   title: 'Sources',
-  description: 'Rasters; the result lies on the pixels of the first.',
+  description: 'Rasters. The result uses the pixels of the first.',
   schema: Type.Array(RasterReference, { minItems: 1, maxItems: PROCESS_LIMITS.processRasters }),
   isRasterList: true,
 };
 
 export const resamplingInput = makeOptional({
   title: 'Resampling',
-  description: 'How values between pixels are found.',
+  description: 'Resampling method.',
   schema: Type.String({ enum: [...RESAMPLINGS], default: 'nearest' }),
 });
 export const getResampling = (values: InputValues) =>
@@ -54,19 +54,19 @@ export function prefixInput(description: string): InputDefinition {
 
 export const diagonalsInput = makeOptional({
   title: 'Diagonals',
-  description: 'Pixels that share a corner alone belong together.',
+  description: 'Whether pixels that share only a corner are connected.',
   schema: Type.Boolean({ default: false }),
 });
 
 const bandInput = makeOptional({
   title: 'Band',
-  description: 'The band that is read, counted from 1.',
+  description: 'Number of the band, counted from 1.',
   schema: Type.Integer({ minimum: 1, maximum: 65_535, default: 1 }),
 });
 
 const RASTER_OUTPUT: OutputDefinition = {
   title: 'Raster',
-  description: 'A cloud optimized GeoTIFF, by reference unless it is asked for by value.',
+  description: 'Cloud optimized GeoTIFF, by reference unless the request selects transmission by value.',
   schema: Type.String({ contentEncoding: 'base64', contentMediaType: 'image/tiff; application=geotiff' }),
   isRaster: true,
 };
@@ -132,7 +132,7 @@ export function requirePolygons(input: string, { source }: FeaturesFacts): void 
     throw badParameter(`/inputs/${input}`, `must be polygons, and these are of type ${source.geometryType}`);
 }
 
-export const pointsInput = featuresInput('Points', 'They are projected to the CRS of the raster.');
+export const pointsInput = featuresInput('Points', 'Points, projected to the CRS of the raster.');
 
 /** Throws 400 naming the input. */
 export function requirePoints(input: string, { source }: FeaturesFacts): void {

@@ -11,14 +11,14 @@ const Bound = Type.Union([Type.Number(), Type.Null()]);
 const statistics = rasterProcess({
   id: 'raster.statistics',
   title: 'Raster statistics',
-  description: 'Count, extremes, mean, deviation and sum of each band, of all its pixels.',
+  description: 'Computes count, minimum, maximum, mean, standard deviation and sum of each band.',
   allBands: true,
   output: {
     name: 'statistics',
     definition: {
       title: 'Statistics',
       description:
-        'One member for each band; null where no pixel has a value. The deviation is that of the population.',
+        'One object for each band; null if no pixel has a value. The standard deviation is of the population.',
       schema: Type.Array(
         Type.Object({
           band: Type.Integer(),
@@ -39,21 +39,17 @@ const statistics = rasterProcess({
 const histogram = rasterProcess({
   id: 'raster.histogram',
   title: 'Raster histogram',
-  description: 'How many pixels of a band have values in each of some ranges of equal width.',
+  description: 'Counts the pixels of a band in value ranges of equal width.',
   inputs: {
     bins: makeOptional({
       title: 'Ranges',
-      description: 'How many there are.',
+      description: 'Number of ranges.',
       schema: Type.Integer({ minimum: 1, maximum: 65_536, default: 256 }),
     }),
-    min: defineNumberInput(
-      'Least value',
-      'Where the first range begins; the least value of the band when absent.',
-      {},
-    ),
+    min: defineNumberInput('Minimum', 'Start of the first range. Default: the minimum of the band.', {}),
     max: defineNumberInput(
-      'Greatest value',
-      'Where the last range ends, and it is in it; the greatest of the band when absent.',
+      'Maximum',
+      'End of the last range, included. Default: the maximum of the band.',
       {},
     ),
   },
@@ -61,7 +57,7 @@ const histogram = rasterProcess({
     name: 'histogram',
     definition: {
       title: 'Histogram',
-      description: 'The counts, and how many values lie below and above.',
+      description: 'Counts per range, and counts below and above all ranges.',
       schema: Type.Object({
         band: Type.Integer(),
         min: Type.Number(),
@@ -88,7 +84,7 @@ const histogram = rasterProcess({
 const sample = rasterProcess({
   id: 'raster.sample',
   title: 'Sample at points',
-  description: 'Points with the values of all bands there; null where there is none.',
+  description: 'Adds the values of all bands at each point; null if a band lacks a value.',
   features: {
     input: 'points',
     definition: pointsInput,
@@ -97,10 +93,10 @@ const sample = rasterProcess({
   inputs: {
     resampling: makeOptional({
       title: 'Resampling',
-      description: 'nearest: the pixel that the point lies in; bilinear: between the four around it.',
+      description: 'nearest: the pixel of the point; bilinear: between the four surrounding pixels.',
       schema: Type.String({ enum: ['nearest', 'bilinear'], default: 'nearest' }),
     }),
-    prefix: prefixInput('Before the numbers of the bands in the names of the attributes; band_ when absent.'),
+    prefix: prefixInput('Prefix of the attribute names, before the band number. Default: band_.'),
   },
   allBands: true,
   output: 'features',

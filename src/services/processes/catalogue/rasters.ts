@@ -14,7 +14,7 @@ import {
 
 /** Processes of rasters, by GDAL. */
 
-const zFactor = defineNumberInput('Z factor', 'Heights are multiplied by it.', {
+const zFactor = defineNumberInput('Z factor', 'Factor for heights.', {
   minimum: 0.000001,
   maximum: 1e9,
   default: 1,
@@ -32,14 +32,14 @@ const CURVATURE = 0.857_14;
 const hillshade = rasterProcess({
   id: 'surface.hillshade',
   title: 'Hillshade',
-  description: 'Shaded relief, from 1 (dark) to 255 (bright), of heights in metres.',
+  description: 'Computes shaded relief from 1 (dark) to 255 (bright) of heights in metres.',
   inputs: {
-    azimuth: defineNumberInput('Azimuth', 'Where the light comes from, in degrees from north.', {
+    azimuth: defineNumberInput('Azimuth', 'Direction of the light source, in degrees from north.', {
       minimum: 0,
       maximum: 360,
       default: 315,
     }),
-    altitude: defineNumberInput('Altitude', 'Height of the light, in degrees.', {
+    altitude: defineNumberInput('Altitude', 'Angle of the light source above the horizon, in degrees.', {
       minimum: 0,
       maximum: 90,
       default: 45,
@@ -64,7 +64,7 @@ const hillshade = rasterProcess({
 const slope = rasterProcess({
   id: 'surface.slope',
   title: 'Slope',
-  description: 'Steepness of heights in metres, in degrees or per cent.',
+  description: 'Computes the slope of heights in metres, in degrees or per cent.',
   inputs: {
     units: makeOptional({
       title: 'Units',
@@ -99,23 +99,23 @@ const viewshed = rasterProcess({
   id: 'surface.viewshed',
   title: 'Viewshed',
   description:
-    'What can be seen from a place: 1, or 0 where something hides it. Heights are in the unit of the CRS, which is a projected one.',
+    'Computes the visible area from a position: 1 visible, 0 hidden. The CRS must be projected; heights are in its unit.',
   inputs: {
     observerX: {
       title: 'X of the observer',
-      description: 'In the CRS of the raster.',
+      description: 'Coordinate in the CRS of the raster.',
       schema: Type.Number(),
     },
     observerY: {
       title: 'Y of the observer',
-      description: 'In the CRS of the raster.',
+      description: 'Coordinate in the CRS of the raster.',
       schema: Type.Number(),
     },
-    observerHeight: height('Height of the observer', 'Above the ground.', 2),
-    targetHeight: height('Height of what is looked for', 'Above the ground.', 0),
+    observerHeight: height('Height of the observer', 'Height above the ground.', 2),
+    targetHeight: height('Height of the target', 'Height above the ground.', 0),
     maxDistance: defineNumberInput(
-      'Greatest distance',
-      'Pixels farther away have no value; none when absent.',
+      'Maximum distance',
+      'Pixels beyond this distance have no value. Default: no limit.',
       {
         minimum: 1e-6,
         maximum: 1e9,
@@ -123,7 +123,7 @@ const viewshed = rasterProcess({
     ),
     curvature: defineNumberInput(
       'Curvature',
-      'Share of the curvature of the Earth that refraction leaves; 0 for a plane.',
+      'Factor for the curvature of the Earth after refraction. 0: plane.',
       {
         minimum: 0,
         maximum: 1,
@@ -150,14 +150,14 @@ const viewshed = rasterProcess({
 const contour = rasterProcess({
   id: 'surface.contour',
   title: 'Contours',
-  description: 'Lines of equal value, with the attribute elevation.',
+  description: 'Creates lines of equal value with the attribute elevation.',
   inputs: {
     interval: {
       title: 'Interval',
-      description: 'Difference of the values of two lines.',
+      description: 'Value difference between two lines.',
       schema: Type.Number({ minimum: 0.000001, maximum: 1e9 }),
     },
-    base: defineNumberInput('Base', 'A value that would have a line.', {
+    base: defineNumberInput('Base', 'Reference value of a line.', {
       minimum: -1e9,
       maximum: 1e9,
       default: 0,
@@ -175,7 +175,7 @@ const polygonize = rasterProcess({
   id: 'raster.polygonize',
   title: 'Areas of equal value',
   description:
-    'A polygon for each area of equal value, with the attribute value; pixels without data have none.',
+    'Creates a polygon for each area of equal value, with the attribute value. Pixels without data are ignored.',
   inputs: {
     diagonals: diagonalsInput,
   },
@@ -185,18 +185,18 @@ const polygonize = rasterProcess({
 
 const cellSizeInput: InputDefinition = {
   title: 'Cell size',
-  description: 'Side of a pixel, in units of the CRS.',
+  description: 'Pixel size in units of the CRS.',
   schema: Type.Number({ minimum: 1e-9, maximum: 1e9 }),
 };
 
 const reproject = rasterProcess({
   id: 'raster.reproject',
   title: 'Reproject a raster',
-  description: 'All bands in another coordinate reference system.',
+  description: 'Transforms all bands to another coordinate reference system.',
   inputs: {
     targetCrs: makeOptional({
       title: 'Target CRS',
-      description: 'EPSG:3857, an address or a URN; targetSrid is the same as a number.',
+      description: 'EPSG:3857, a URI or a URN. targetSrid is the same as a number.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
     targetSrid: makeOptional({
@@ -230,7 +230,7 @@ const reproject = rasterProcess({
 const resample = rasterProcess({
   id: 'raster.resample',
   title: 'Resample a raster',
-  description: 'All bands with pixels of another size.',
+  description: 'Resamples all bands to another pixel size.',
   inputs: { cellSize: cellSizeInput, resampling: resamplingInput },
   allBands: true,
   plan: (values) => ({
@@ -247,25 +247,25 @@ export const RASTER_PROCESSES: readonly ProcessDefinition[] = [
     'surface.aspect',
     'aspect',
     'Aspect',
-    'Where slopes face, in degrees from north; nothing where it is level.',
+    'Computes the direction of slopes, in degrees from north. Level pixels have no value.',
   ),
   plain(
     'surface.roughness',
     'Roughness',
     'Roughness',
-    'Difference of the greatest and the least value around each pixel.',
+    'Computes the difference between maximum and minimum around each pixel.',
   ),
   plain(
     'surface.rugosity-tri',
     'TRI',
     'Terrain ruggedness',
-    'Root of the squared differences from the pixels around (Riley).',
+    'Computes the root of squared differences to surrounding pixels (Riley).',
   ),
   plain(
     'surface.rugosity-tpi',
     'TPI',
     'Topographic position',
-    'Difference from the mean of the pixels around.',
+    'Computes the difference to the mean of surrounding pixels.',
   ),
   viewshed,
   contour,

@@ -34,11 +34,11 @@ const formulas = Object.entries(INDICES).map(([name, formula]) => `${name} = ${f
 export const spectralIndex = rasterProcess({
   id: 'raster.spectral-index',
   title: 'Spectral index',
-  description: `An index of vegetation, water, burns or buildings: ${formulas.join('; ')}. SAVI and EVI are of reflectances from 0 to 1.`,
+  description: `Computes an index of vegetation, water, burns or buildings: ${formulas.join('; ')}. SAVI and EVI require reflectances from 0 to 1.`,
   inputs: {
     index: {
       title: 'Index',
-      description: 'Its name; the bands of its formula must be named, too.',
+      description: 'Name of the index. Also give the bands of its formula.',
       schema: Type.String({ enum: Object.keys(INDICES) }),
     },
     ...Object.fromEntries(
@@ -46,7 +46,7 @@ export const spectralIndex = rasterProcess({
         name,
         makeOptional({
           title,
-          description: 'The band with it, counted from 1.',
+          description: 'Number of the band, counted from 1.',
           schema: Type.Integer({ minimum: 1, maximum: 9999 }),
         }),
       ]),

@@ -7,7 +7,7 @@ import { makeOptional } from './parts.js';
 
 /** Statistics over the values of fields, as processes take them. */
 
-const NAME = Type.Optional(Type.String({ description: 'Of the attribute; type_field when absent.' }));
+const NAME = Type.Optional(Type.String({ description: 'Name of the attribute. Default: type_field.' }));
 
 const StatisticSchema = Type.Object({
   type: Type.String({ enum: [...STATISTIC_TYPES] }),
@@ -19,7 +19,7 @@ const SummaryStatisticSchema = Type.Object({
   type: Type.String({ enum: [...STATISTIC_TYPES, 'median', 'percentile'] }),
   field: Type.String(),
   percentile: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 100, description: 'Share of the values, for percentile.' }),
+    Type.Number({ minimum: 0, maximum: 100, description: 'Percentage of the values, for percentile.' }),
   ),
   name: NAME,
 });

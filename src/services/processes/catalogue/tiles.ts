@@ -27,44 +27,44 @@ interface TilesValues {
 export const tileArchive: ProcessDefinition = {
   id: 'conversion.tile-archive',
   title: 'Tile archive',
-  description: 'The tiles of collections in one file, as PMTiles, MBTiles or GeoPackage.',
+  description: 'Writes tiles of collections to a PMTiles, MBTiles or GeoPackage file.',
   keywords: ['tiles', 'export'],
   inputs: {
     collections: {
       title: 'Collections',
-      description: 'Ids of the collections whose tiles are written, the lowest first.',
+      description: 'Ids of collections, the bottom layer first.',
       schema: Type.Array(Type.String({ minLength: 1 }), {
         minItems: 1,
         maxItems: LIMITS.collectionsPerRequest,
       }),
     },
-    minZoom: makeOptional({ title: 'Least zoom', description: 'The first zoom.', schema: zoom(0) }),
-    maxZoom: { title: 'Greatest zoom', description: 'The last zoom.', schema: zoom() },
+    minZoom: makeOptional({ title: 'Minimum zoom', description: 'Minimum zoom level.', schema: zoom(0) }),
+    maxZoom: { title: 'Maximum zoom', description: 'Maximum zoom level.', schema: zoom() },
     format: makeOptional({
       title: 'Format',
-      description: 'Of the archive. A GeoPackage holds pictures, and no vector tiles.',
+      description: 'Format of the archive. A GeoPackage can contain only image tiles.',
       schema: Type.String({ enum: ['pmtiles', 'mbtiles', 'gpkg'], default: 'pmtiles' }),
     }),
     tileFormat: makeOptional({
-      title: 'Format of tiles',
-      description: 'That in which the collections are usually made when absent: mvt for features.',
+      title: 'Tile format',
+      description: 'Format of the tiles. Default: the default format of the collections (mvt for features).',
       schema: Type.String({ enum: ['mvt', 'mlt', 'png', 'webp', 'jpeg'] }),
     }),
     tileMatrixSet: makeOptional({
       title: 'Tile matrix set',
-      description: 'Its id. PMTiles and MBTiles hold tiles of WebMercatorQuad only.',
+      description: 'Id of the tile matrix set. PMTiles and MBTiles support only WebMercatorQuad.',
       schema: Type.String({ minLength: 1, maxLength: 256, default: 'WebMercatorQuad' }),
     }),
     bbox: makeOptional({
-      title: 'Box',
+      title: 'Bounding box',
       description:
-        'west, south, east, north in degrees, west above east across the antimeridian; all of the collections when absent.',
+        'west, south, east, north in degrees. Across the antimeridian, west is greater than east. Default: the extent of the collections.',
       schema: Type.Array(Type.Number({ minimum: -180, maximum: 180 }), { minItems: 4, maxItems: 4 }),
     }),
   },
   outputs: {
     archive: {
-      ...fileOutput('Archive', 'The file. PMTiles and MBTiles can be published as a collection.'),
+      ...fileOutput('Archive', 'Archive file. PMTiles and MBTiles can be published as a collection.'),
       isTiles: true,
     },
   },

@@ -13,26 +13,26 @@ export const zonalStatistics = rasterProcess({
   id: 'raster.zonal-statistics',
   title: 'Zonal statistics',
   description:
-    'Polygons with statistics of the pixels in each of them: what they cover counts by its share of a pixel, or pixels count whole by their centres.',
+    'Adds statistics of the pixels in each polygon. Pixels are weighted by their covered share, or counted by their centre.',
   features: {
     input: 'zones',
-    definition: featuresInput('Zones', 'Polygons; they are projected to the CRS of the raster.'),
+    definition: featuresInput('Zones', 'Polygons, projected to the CRS of the raster.'),
     plan: readZones,
   },
   inputs: {
     zoneField: makeOptional({
       title: 'Zone field',
-      description: 'Polygons of equal value are one zone; each is a zone of its own without.',
+      description: 'Field whose equal values form one zone. Default: one zone per polygon.',
       schema: Type.String({ minLength: 1, maxLength: 200 }),
     }),
     statistics: makeOptional({
       title: 'Statistics',
-      description: 'What becomes attributes of the zones; count, mean, min, max and sum when absent.',
+      description: 'Statistics to add as attributes. Default: count, mean, min, max and sum.',
       schema: Type.Array(Type.String({ enum: [...ZONE_STATISTICS] }), { maxItems: 20, uniqueItems: true }),
     }),
     percentiles: makeOptional({
       title: 'Percentiles',
-      description: 'From 0 to 100; they become percentile_25 and the like.',
+      description: 'Percentiles from 0 to 100, as attributes such as percentile_25.',
       schema: Type.Array(Type.Number({ minimum: 0, maximum: 100 }), { maxItems: 50, uniqueItems: true }),
     }),
     pixels: makeOptional({
@@ -41,7 +41,7 @@ export const zonalStatistics = rasterProcess({
         'share: a pixel counts by the share that the zone covers; centre: whole where its centre is.',
       schema: Type.String({ enum: ['share', 'centre'], default: 'share' }),
     }),
-    prefix: prefixInput('Before the names of the attributes.'),
+    prefix: prefixInput('Prefix of the attribute names.'),
   },
   output: 'features',
   plan: (values) => ({

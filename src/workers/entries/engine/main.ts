@@ -33,7 +33,11 @@ const supervisor = joinSupervisor({
 });
 
 watchFaults({
-  onRejection: (error) => supervisor.log('process.rejection', `a rejection was not handled: ${error.stack}`),
+  onRejection: (error) =>
+    supervisor.log(
+      'process.rejection',
+      `the engine had an unhandled promise rejection; it continues: ${error.stack}`,
+    ),
   onException: (error) => endAfterLoss(`the engine fails: ${error.stack}`),
 });
 
@@ -57,7 +61,7 @@ function endAfterLoss(reason: string): void {
 function recycle(reason: string): void {
   if (draining || performance.now() - replacementAskedAt < REPLACEMENT_INTERVAL_MS) return;
   replacementAskedAt = performance.now();
-  supervisor.log('process.replacement.requested', `engine wants to be replaced: ${reason}`);
+  supervisor.log('process.replacement.requested', `the engine requested its replacement: ${reason}`);
   if (!supervisor.requestReplacement(reason)) void drainAndExit(settings.drainMs);
 }
 
@@ -89,7 +93,11 @@ server.on('connection', (socket) => {
       translators.begin();
       return threads.run(task, input, options);
     },
-    (error) => supervisor.log('process.connection.closed', `a connection was closed: ${String(error)}`),
+    (error) =>
+      supervisor.log(
+        'process.connection.closed',
+        `the engine closed a connection to a gateway: ${String(error)}`,
+      ),
   );
   connections.add(connection);
   socket.on('close', () => connections.delete(connection));

@@ -36,7 +36,7 @@ const Names = (description: string) =>
     Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { minItems: 1, maxItems: 500, description }),
   );
 const Reference = Type.Optional(
-  Type.String({ maxLength: 1024, description: 'env:NAME or file:/path that stands in connections.secrets.' }),
+  Type.String({ maxLength: 1024, description: 'Secret in connections.secrets: env:NAME or file:/path.' }),
 );
 const Policy = Type.Optional(
   Type.Integer({ minimum: 0, maximum: 2, default: 1, description: '0 Skip 1 LogWarning 2 FailImport' }),
@@ -64,7 +64,10 @@ const Body = Type.Object({
     Type.Boolean({ default: false, description: 'Must be true where dryRun is not.' }),
   ),
   autoPublishLayers: Type.Optional(
-    Type.Boolean({ default: true, description: 'Only true: what the embedded store holds is published.' }),
+    Type.Boolean({
+      default: true,
+      description: 'Only true is supported. Imported layers are always published.',
+    }),
   ),
   importStyles: Type.Optional(Type.Boolean({ default: false })),
   overwriteExisting: Type.Optional(Type.Boolean({ default: false })),
@@ -82,21 +85,22 @@ const Body = Type.Object({
       minimum: 1,
       maximum: 3600,
       default: 120,
-      description: 'Of each request; the REST API is read within it as a whole.',
+      description: 'Maximum seconds of each request, and of reading the REST API.',
     }),
   ),
   targetSrid: Type.Optional(
-    Type.Integer({ description: 'Of features; the CRS that the source has when absent.' }),
+    Type.Integer({ description: 'EPSG code of the imported features. Default: the CRS of the source.' }),
   ),
   importOptions: Type.Optional(
     Type.Object({
       continueOnResourceFailure: Type.Optional(Type.Boolean({ default: true })),
       defaultWorkspaceName: Type.Optional(
-        Type.String({ maxLength: 60, description: 'Workspace of layers that lie in none.' }),
+        Type.String({ maxLength: 60, description: 'Workspace for layers without a workspace.' }),
       ),
       workspaceNameMappings: Type.Optional(
         Type.Record(Type.String({ maxLength: 256 }), Type.String({ maxLength: 60 }), {
-          description: 'What workspaces are called here; empty: their layers have their own names alone.',
+          description:
+            'New names of workspaces. With an empty name, layers keep their names without a workspace.',
         }),
       ),
       unsupportedLayerBehavior: Policy,

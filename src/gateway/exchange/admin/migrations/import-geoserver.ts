@@ -55,10 +55,10 @@ const Assessment = Type.Object({
       id: S,
       compatibility: CompatibilitySchema,
       tileMatrixSetId: Type.Union([S, Type.Null()], {
-        description: 'Set of this server that has its tiles.',
+        description: 'Tile matrix set of this server with the same tiles.',
       }),
       configuration: Type.Union([S, Type.Null()], {
-        description: 'YAML of the setting that adds such a set, where there is none.',
+        description: 'Setting that adds the missing tile matrix set, as YAML.',
       }),
     }),
   ),
@@ -81,12 +81,12 @@ const Discovered = Type.Object({
   serviceEndpoints: Type.Array(Type.Object({ service: S, url: S, enabled: B, title: OptionalStringSchema })),
   globalSettings: Type.Union([Type.Object({}), Type.Null()]),
   compatibilityAssessment: Type.Union([Assessment, Type.Null()]),
-  warnings: Type.Array(S, { description: 'What could not be read, and why.' }),
+  warnings: Type.Array(S, { description: 'Unreadable resources with the reasons.' }),
 });
 
 export const discoverGeoServer = action('POST /import/platform-b/discover', 'Discover Service (platform-b)', {
   description:
-    'Reads a GeoServer over its REST API. Credentials are sent to that server alone; links in its answers are not followed. Its host must stand in remote.allow.',
+    'Reads a GeoServer over its REST API. The server sends the credentials only to that host, which must be in remote.allow, and follows no links.',
   body: jsonBody(Body),
   data: Discovered,
   errors: [400, 502, 503, 504],

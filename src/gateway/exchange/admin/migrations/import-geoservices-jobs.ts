@@ -51,9 +51,9 @@ const I = Type.Integer();
 const OptionalInteger = Type.Union([I, Type.Null()]);
 const OptionalObject = Type.Union([Type.Object({}), Type.Null()]);
 const Reference = Type.Optional(
-  Type.String({ maxLength: 1024, description: 'env:NAME or file:/path that stands in connections.secrets.' }),
+  Type.String({ maxLength: 1024, description: 'Secret in connections.secrets: env:NAME or file:/path.' }),
 );
-const Refused = Type.Optional(Type.String({ description: 'Refused: send a reference to a secret.' }));
+const Refused = Type.Optional(Type.String({ description: 'Not accepted. Send a reference to a secret.' }));
 
 const Body = Type.Object({
   serviceUrl: Type.String({ minLength: 1, maxLength: LIMITS.urlBytes }),
@@ -64,7 +64,7 @@ const Body = Type.Object({
   serviceName: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: 'Service that the collection belongs to; default when absent.',
+      description: 'Service that the collection belongs to. Default: default.',
     }),
   ),
   autoPublish: Type.Optional(

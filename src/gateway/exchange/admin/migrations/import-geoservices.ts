@@ -61,7 +61,7 @@ export const discoverGeoServices = action(
   'Discover GeoServices Service',
   {
     description:
-      'Reads a FeatureServer or MapServer with its layers and tables, and counts their features. Its host must stand in remote.allow.',
+      'Reads a FeatureServer or MapServer with its layers and tables, and counts their features. Its host must be in remote.allow.',
     body: jsonBody(Body),
     data: Service,
     errors: [400, 502, 503],

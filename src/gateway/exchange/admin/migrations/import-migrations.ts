@@ -86,14 +86,14 @@ const Batch = Type.Object({
       jobId: OptionalStringSchema,
       publishedLayerId: Type.Union([I, Type.Null()]),
     }),
-    { description: 'In the order of the request; empty in the answer to the start.' },
+    { description: 'Layers in the order of the request. Empty in the first response.' },
   ),
 });
 
 export const migrationBatches = [
   action('POST /import/migrations', 'Start Migration Batch', {
     description:
-      'Imports each layer by a job of its own, as POST /import/geoservices/start does, and those that depend on others behind them. A layer that fails leaves out those that depend on it, and no others.',
+      'Starts a job for each layer, like POST /import/geoservices/start. Layers that depend on other layers start after them. If a layer fails, only its dependent layers are skipped.',
     body: jsonBody(Body),
     data: Batch,
     status: 202,

@@ -49,7 +49,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
       pageSize: defineIntegerParam(
         'pageSize',
         { min: 1, max: 100, default: 50 },
-        { description: 'Most items in the answer.' },
+        { description: 'Maximum number of items in the response.' },
       ),
       sourceUrl: defineFilterParam('sourceUrl', 'Only runs from this source.'),
       status: enumeration('status', RECORD_STATES, 'Only runs in this state.'),
@@ -106,7 +106,7 @@ export const migrationArtifacts = group({ tag: 'Import', scope: 'import-services
       (await state.documents.get<ParityRecord>(PARITIES, runId))?.body ?? missing('parity', runId),
   }),
   action(`POST ${PATH}/{runId}/parity`, 'Record Migration Parity', {
-    description: 'Of a run whose manifest is recorded.',
+    description: 'Records the parity of a run. Record its manifest first.',
     params: byId,
     body: { ...jsonBody(Type.Object({ parity: Parity })), ...LARGE },
     data: Parity,

@@ -47,7 +47,7 @@ const Probe = Type.Object({
   probe: Type.Enum(['count', 'extent', 'features', 'bands', 'drawing']),
   verdict: Type.Enum(['pass', 'warn', 'fail', 'skipped']),
   reason: OptionalStringSchema,
-  facts: Type.Object({}, { description: 'What was measured.' }),
+  facts: Type.Object({}, { description: 'Measured values.' }),
 });
 
 const Layer = Type.Object({
@@ -59,7 +59,7 @@ const Layer = Type.Object({
   publishedLayerId: OptionalInteger,
   featureCount: OptionalInteger,
   sourceStyle: OptionalStringSchema,
-  otherStyles: Type.Array(S, { description: 'Styles that are offered beside it.' }),
+  otherStyles: Type.Array(S, { description: 'Alternative styles.' }),
   warnings: Type.Array(S),
   parity: Type.Union([Type.Object({ verdict: Verdict, probes: Type.Array(Probe) }), Type.Null()]),
 });
@@ -69,10 +69,10 @@ const Group = Type.Object({
   serviceName: S,
   title: OptionalStringSchema,
   collectionIds: Type.Array(S, {
-    description: 'From the lowest to the highest, without those that were not imported.',
+    description: 'Imported collections from the bottom to the top of the map.',
   }),
   map: Type.Union([
-    Type.String({ description: 'Path of a map that draws them together; null where there is none of them.' }),
+    Type.String({ description: 'Path of a map of all its collections; null if no collection was imported.' }),
     Type.Null(),
   ]),
   style: Type.Union([
@@ -84,8 +84,10 @@ const Group = Type.Object({
 
 const TileGrid = Type.Object({
   sourceGridset: S,
-  tileMatrixSetId: Type.String({ description: 'Set of this server that has its tiles.' }),
-  collectionIds: Type.Array(S, { description: 'Of the layers that were cached in it.' }),
+  tileMatrixSetId: Type.String({ description: 'Tile matrix set of this server with the same tiles.' }),
+  collectionIds: Type.Array(S, {
+    description: 'Collections of the layers with cached tiles in the gridset.',
+  }),
   warnings: Type.Array(S),
 });
 

@@ -52,14 +52,18 @@ const ARTIFACT_BYTES = 4 << 20;
 const PACK_BYTES = PACK_CHARACTERS * 6;
 
 const limit = (max: number) =>
-  defineIntegerParam('limit', { min: 1, max, default: 50 }, { description: 'Most items in the answer.' });
+  defineIntegerParam(
+    'limit',
+    { min: 1, max, default: 50 },
+    { description: 'Maximum number of items in the response.' },
+  );
 
 /** Records of migrations that programs carry out, and evidence of them. */
 export const migration = group({ tag: 'Migration', scope: 'migration', envelope: 'raw' }, [
   report('GET /migration/performance-evidence/latest', 'Get Latest Migration Performance Evidence', {
     responses: {
       200: { description: 'The latest', content: { 'application/json': EvidenceBody } },
-      204: { description: 'There is none.' },
+      204: { description: 'No evidence is recorded.' },
     },
     async reply(_x, { state }) {
       const latest = (await listEvidence(state.documents)).at(0);
@@ -106,7 +110,7 @@ export const migration = group({ tag: 'Migration', scope: 'migration', envelope:
           offset: defineIntegerParam(
             'offset',
             { min: 0, max: 1_000_000, default: 0 },
-            { description: 'Items that are left out before the first one.' },
+            { description: 'Number of items to skip.' },
           ),
         },
         data: RunPage,
