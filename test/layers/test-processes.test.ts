@@ -13,7 +13,7 @@ const CHANGES_OF_PROCESS = [
 const FREE = /^(cql2|layers|native)\/|\/(unit|alone)\//;
 
 /** Folders of tests of everything together, and of what tests need. */
-const BESIDE = 'client contract deploy docs e2e faults fixtures layers native support'.split(' ');
+const BESIDE = 'client contract deploy docs e2e faults fixtures layers native support words'.split(' ');
 const MAX_FILES = 25;
 
 const listFolders = (path: string) =>

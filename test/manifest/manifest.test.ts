@@ -243,7 +243,7 @@ describe('manifests', () => {
   });
 
   it('say what keeps a command from working', async () => {
-    expect((await graticule(two, 'apply', join(folder, 'none.yaml'))).err).toContain('cannot be read');
+    expect((await graticule(two, 'apply', join(folder, 'none.yaml'))).err).toContain('could not be read');
     writeFileSync(join(folder, 'no.yaml'), 'a: 1');
     expect((await graticule(two, 'plan', join(folder, 'no.yaml'))).err).toContain('has no resources');
     writeFileSync(join(folder, 'big.yaml'), 'resources:\n  - spec: { size: 9007199254740993 }\n');

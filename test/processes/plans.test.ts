@@ -374,7 +374,7 @@ describe('graticule process', () => {
     expect((await graticule())[1]).toMatch(/^geometry\.buffer +Buffer$/m);
     const [, inputs] = await graticule('geometry.buffer', '--describe');
     expect(inputs).toMatch(
-      /--input features=\.\.\. {2}\(collection, @file or address\)[\s\S]*--input unit=\.\.\. {2}\(metre \| .*optional\)/,
+      /--input features=\.\.\. {2}\(collection, @file or URL\)[\s\S]*--input unit=\.\.\. {2}\(metre \| .*optional\)/,
     );
     expect(await graticule('geometry.buffer', '--input', 'way=1')).toEqual([
       64,

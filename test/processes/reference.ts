@@ -219,7 +219,7 @@ export function expectSame(id: string, ours: number[], theirs: number[], most: n
   expect(largest).toBeLessThanOrEqual(most);
 }
 
-/** DEVIATIONS names a file that what was found is appended to, for the table in docs/reference/apis/processes.md. */
+/** DEVIATIONS names a file that what was found is appended to, for the table in docs/reference/apis/process-accuracy.md. */
 export function note(id: string, deviation: number): void {
   const file = process.env['DEVIATIONS'];
   if (file) appendFileSync(file, `${id} ${deviation.toPrecision(2)}\n`);

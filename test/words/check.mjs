@@ -31,8 +31,8 @@ const kindOfPage = (path) => (path.includes('/') ? dirname(path).split('/').slic
 /** Everything found: `{ kind, path, line, text, why }`. */
 export function findFaults() {
   const faults = [];
-  const judge = (kind, path, { line, text, max }) => {
-    const markers = findMarkers(text, { maxWords: max });
+  const judge = (kind, path, { line, text, max, isFirst }) => {
+    const markers = findMarkers(text, { maxWords: max, isFirst });
     if (markers.length > 0)
       faults.push({
         kind,
@@ -49,7 +49,7 @@ export function findFaults() {
     for (const { line, words } of findLongCells(page, countWords))
       faults.push({ kind, path, line, text: '', why: `cell of ${words} words (at most 20)` });
     for (const [index, text] of withoutCode(page).split('\n').entries())
-      if (/(?<!\]\(|[\w/.])docs\/[\w/-]+\.md\b/.test(text.replaceAll(/\]\([^)]*\)/g, '](')))
+      if (/(?<!\]\(|[\w/.])docs\/[\w/-]+\.md\b/.test(text.replaceAll(/\]\([^)]*\)/g, '](').replaceAll(/`[^`]*`/g, '')))
         faults.push({ kind, path, line: index + 1, text, why: 'bare path of a page (link it)' });
     faults.push(...findDeadLinks(path, page).map((fault) => ({ kind, path, ...fault })));
   }

@@ -16,13 +16,13 @@ const RULES = [
   ['inversion', /^Of\b(?! course)/, 'condition first, with if or when'],
   [
     'inversion',
-    /^(?:Where|That of|Those of|As|Nor|Neither)\b(?! (?:a result|of))/,
+    /^(?:Where|That of|Those of|Nor|Neither)\b(?! (?:a result|of))/,
     'condition first, with if or when',
   ],
   ['that of', /\b(?:that|those|the one|the ones) of\b/, 'repeat the noun'],
   [
     'those who',
-    /\b(?:those|he|she|anyone|everyone) (?:who|which|that)\b/,
+    /\b(?:those|he|she) (?:who|which|that)\b/,
     'name them: clients, users, operators',
   ],
   [
@@ -32,7 +32,7 @@ const RULES = [
   ],
   [
     'nothing',
-    /\b(?:nothing|nobody|no one|anybody|somebody|everybody|strangers?)\b/i,
+    /\b(?:nothing (?:is|was|has|can|in|of|that|else)|nobody|no one|anybody|somebody|everybody|strangers?)\b/i,
     'a client, another user, no file',
   ],
   [
@@ -42,7 +42,7 @@ const RULES = [
   ],
   [
     'adverb behind',
-    /\d[\d,.]* ?[A-Za-z%]* at (?:most|least)\b|\bat (?:most|least)[.;,)]|, too\b|\btoo[.;]/,
+    /\d[\d,.]* ?(?!of\b)[A-Za-z%]* at (?:most|least)\b|\bat (?:most|least)[.;,)]|, too\b|\btoo[.;]/,
     'put it in front: at most 64; also',
   ],
   ['alone', /\balone\b/, 'only'],
@@ -98,6 +98,9 @@ const RULES = [
   ],
 ];
 
+/** Marks a comment whose first sentence does not start with the thing that it describes. */
+const FIRST = ['comment start', /^(?:Of|As|That|What|Who|How|Whether .* or)\b/, 'name the thing first'];
+
 /** Most words of a sentence, and of a cell of a table. */
 export const MAX_WORDS = { sentence: 30, cell: 20 };
 
@@ -107,15 +110,15 @@ export const countWords = (text) => text.split(/\s+/).filter((word) => /[\p{L}\p
 export const splitSentences = (text) =>
   text
     .replaceAll(/\s+/g, ' ')
-    .replaceAll(/\b(e\.g|i\.e|etc|vs|approx|No|Nr|cf)\.\s/g, '$1\u00a0')
+    .replaceAll(/\b(e\.g|i\.e|etc|vs|approx|No|Nr|cf)\.\s/g, '$1.\u00a0')
     .split(/(?<=[.!?:][)"”’']*)\s+(?=[\p{Lu}\p{N}"“(`*X])/u)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== '');
 
 /** What a sentence has against it: rules with the words that break them. */
-export function findMarkers(sentence, { maxWords = MAX_WORDS.sentence } = {}) {
+export function findMarkers(sentence, { maxWords = MAX_WORDS.sentence, isFirst = false } = {}) {
   const found = [];
-  for (const [rule, pattern, instead] of RULES) {
+  for (const [rule, pattern, instead] of isFirst ? [FIRST, ...RULES] : RULES) {
     const match = pattern.exec(sentence);
     if (match) found.push({ rule, words: match[0], instead });
   }

@@ -68,11 +68,15 @@ function readComments(text) {
 export function readSourceSentences(path, text) {
   const sentences = [];
   const push = (kind, body, line) => {
+    let isFirst = kind === 'comments';
     for (const paragraph of body.split(/\n\s*\n|\n(?=\s*(?:[-*]|\d\.)\s)/))
       for (const sentence of splitSentences(
         paragraph.replaceAll(/`[^`]*`/g, 'X').replaceAll(/@(?:param|returns?|throws)\s+\S+/g, ''),
       ))
-        if (countWords(sentence) > 1) sentences.push({ kind, line, text: sentence, max: MAX_WORDS.sentence });
+        if (countWords(sentence) > 1) {
+          sentences.push({ kind, line, text: sentence, max: MAX_WORDS.sentence, isFirst });
+          isFirst = false;
+        }
   };
   for (const { body, line } of readComments(text)) push('comments', body, line);
   if (!path.startsWith('src/') || !path.endsWith('.ts')) return sentences;

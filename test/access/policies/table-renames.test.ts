@@ -105,7 +105,7 @@ describe('a restricted table', () => {
     ).json();
     expect(catalog.warnings).toContainEqual({
       collection: 'psecret_y',
-      warning: expect.stringContaining('the restricted layer psecret under another name'),
+      warning: expect.stringContaining('belongs to the restricted layer psecret.'),
     });
   });
 

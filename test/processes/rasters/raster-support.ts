@@ -119,7 +119,7 @@ function distance(a: number, b: number): number {
   return Math.abs(a - b);
 }
 
-/** DEVIATIONS names a file that what was found is appended to, for the table in docs/reference/apis/processes.md. */
+/** DEVIATIONS names a file that what was found is appended to, for the table in docs/reference/apis/process-accuracy.md. */
 export function note(id: string, deviation: number): void {
   const file = process.env['DEVIATIONS'];
   if (file) appendFileSync(file, `${id} ${deviation.toPrecision(2)}\n`);

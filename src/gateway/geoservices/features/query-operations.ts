@@ -56,7 +56,7 @@ export const featureParams = {
     'maxAllowableOffset',
     'How far lines and rings may be from what is left of them.',
   ),
-  quantizationParameters: member('quantizationParameters', 'How coordinates become whole numbers.'),
+  quantizationParameters: member('quantizationParameters', 'Quantization of coordinates to integers.'),
   returnCentroid: member('returnCentroid', 'Each feature with its centroid, too.'),
   resultType: member('resultType', 'tile or standard: as many features as an answer may have.'),
   maxRecordCountFactor: member('maxRecordCountFactor', 'As many pages in one, 10 at most.'),

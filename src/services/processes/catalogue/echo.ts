@@ -21,7 +21,7 @@ const VALUES = {
   ],
   dateInput: ['An instant, as text.', Type.String(SHORT)],
   doubleInput: ['A number from 0 to 10.', Type.Number({ minimum: 0, maximum: 10 })],
-  arrayInput: ['From 2 to 10 whole numbers.', Type.Array(Type.Integer(), { minItems: 2, maxItems: 10 })],
+  arrayInput: ['From 2 to 10 integers.', Type.Array(Type.Integer(), { minItems: 2, maxItems: 10 })],
   complexObjectInput: [
     'An object.',
     Type.Object({

@@ -291,7 +291,7 @@ export const GEOMETRY_PROCESSES: readonly ProcessDefinition[] = [
   plain(
     'geometry.point-on-surface',
     'point-on-surface',
-    'Points on surfaces',
+    'Point on surface',
     'Creates a point inside each feature.',
   ),
   plain(

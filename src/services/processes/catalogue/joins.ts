@@ -16,7 +16,7 @@ import { parseStatistics, statisticsInput } from './statistics.js';
 
 /** Processes that bring features of two layers together by where they are. */
 
-const OF_THE_OTHERS = 'they are projected to the CRS of the others.';
+const OF_THE_OTHERS = 'they are projected to the CRS of the features.';
 
 const innerOnlyInput: InputDefinition = makeOptional({
   title: 'Matches only',
@@ -49,7 +49,7 @@ const spatialJoin: ProcessDefinition = {
     mode: makeOptional({
       title: 'Mode',
       description:
-        'first: attributes of the first match (of the nearest, for dwithin); each: a feature for each match; count: matchCount and statistics.',
+        'first: attributes of the first (dwithin: nearest) match; each: a feature per match; count: matchCount and statistics.',
       schema: Type.String({ enum: [...MODES], default: 'first' }),
     }),
     statistics: statisticsInput('Statistics over fields of the matches, for mode count.'),
