@@ -38,7 +38,7 @@ export function blocksOf(page: string): Block[] {
 }
 
 /** Languages of blocks that are examples unless they name a file. */
-const EXAMPLES = new Set(['console', 'yaml', 'json', 'js', 'html', 'nginx']);
+const EXAMPLES = new Set(['console', 'xml', 'yaml', 'json', 'js', 'html', 'nginx']);
 
 /** Runs Python in the libraries of QGIS, as its console does. */
 const QGIS_CONSOLE = `
