@@ -1,12 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { expect } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
 import { startNginx, type TestNginx } from '../support/nginx.js';
-import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { freePort } from '../support/ports.js';
+import { OWNER, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { pythonOfClients } from '../support/python.js';
 import { middleColours, openSavedPage } from '../support/saved-page.js';
 import { startServer, type TestServer } from '../support/server.js';
@@ -17,7 +18,7 @@ const ROOT = resolve('.');
 /** A fenced block of a page. */
 export interface Block {
   language: string;
-  /** What stands behind the language: `background`, or the name of the file that the block is saved as. */
+  /** The word after the language: `background`, `stop`, or the name of the file that the block is saved as. */
   rest: string;
   text: string;
   /** Lines that must be in what it writes. */
@@ -35,6 +36,9 @@ export function blocksOf(page: string): Block[] {
   }
   return blocks;
 }
+
+/** Languages of blocks that are examples unless they name a file. */
+const EXAMPLES = new Set(['console', 'xml', 'yaml', 'json', 'js', 'html', 'nginx']);
 
 /** Runs Python in the libraries of QGIS, as its console does. */
 const QGIS_CONSOLE = `
@@ -55,14 +59,17 @@ export class Reader {
   /** Pages that serve data of their own; those of the demo read it. */
   #own: TestServer | undefined;
   #postgres: TestPostgres | undefined;
+  /** Over TCP: the server connects to a host that a page names only so. */
+  #databaseUrl: string | undefined;
   #nginx: TestNginx | undefined;
   #browser: Browser | undefined;
 
   async follow(block: Block): Promise<void> {
     const { language, rest, text } = block;
+    if (rest === '' && EXAMPLES.has(language)) return;
     if (language === 'html') return this.#open(block);
     if (language === 'nginx') this.#nginx = await startNginx(text, this.#server!.url);
-    else if (rest !== '' && rest !== 'background') writeFileSync(join(this.folder, rest), text);
+    else if (rest !== '' && rest !== 'background' && rest !== 'stop') this.#save(rest, text);
     else if (language === 'python') this.#expectOutput(block, this.#inQgis(text));
     else if (language === 'sh') await this.#run(block);
     else throw new Error(`the test does not know what to do with ${language}`);
@@ -72,24 +79,65 @@ export class Reader {
     for (const child of this.#beside) child.kill();
     await this.#browser?.close();
     await this.#nginx?.stop();
-    await this.#own?.stop();
+    await this.#stopOwn();
     await this.#postgres?.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   async #run(block: Block): Promise<void> {
     const commands = block.text;
-    if (commands.includes('$DATABASE_URL')) this.#postgres ??= await startPostgres();
+    if (commands.includes('$DATABASE_URL')) await this.#startPostgres();
     const [, verb, words = ''] = /^\.\/run (demo|serve)(?: -- (.*))?\n$/.exec(commands) ?? [];
     if (verb) {
-      if (verb === 'serve') this.#own = await startServer({ sources: this.#words(words) });
+      await this.#stopOwn();
+      this.#own = verb === 'serve' ? await this.#serve(words) : undefined;
       this.#server = this.#own ?? (await sharedServer());
     } else if (block.rest === 'background') {
       this.#beside.push(this.#shell(commands));
       await new Promise((settle) => setTimeout(settle, 1000));
     } else {
+      if (block.rest === 'stop') await this.#stopOwn();
       this.#expectOutput(block, execFileSync('bash', ['-ec', this.#asHere(commands)], this.#options));
     }
+  }
+
+  async #stopOwn(): Promise<void> {
+    await this.#own?.stop();
+    this.#own = undefined;
+  }
+
+  /** Files of a configuration are named as they are from the folder of the reader. */
+  #save(name: string, text: string): void {
+    const saved = name.endsWith('.yaml')
+      ? text.replaceAll(/(?<=: )[\w-]+\.pem/g, (file) => join(this.folder, file))
+      : text;
+    writeFileSync(join(this.folder, name), saved);
+  }
+
+  /** Starts a server with the arguments of `./run serve`. */
+  async #serve(line: string): Promise<TestServer> {
+    const words = this.#words(line);
+    const option = (name: string) => {
+      const at = words.indexOf(name);
+      return at < 0 ? undefined : words.splice(at, 2)[1];
+    };
+    const config = option('--config');
+    const dataDir = resolve(this.folder, option('--data-dir') ?? 'graticule-data');
+    mkdirSync(dataDir, { recursive: true });
+    const isSecure = config !== undefined && readFileSync(config, 'utf8').includes('tls:');
+    return startServer({
+      sources: words,
+      args: config === undefined ? [] : ['--config', config],
+      dataDir,
+      ...(isSecure ? { ca: readFileSync(join(this.folder, 'cert.pem'), 'utf8') } : {}),
+    });
+  }
+
+  async #startPostgres(): Promise<void> {
+    if (this.#postgres) return;
+    const port = await freePort();
+    this.#postgres = await startPostgres(['listen_addresses=127.0.0.1', `port=${port}`]);
+    this.#databaseUrl = `postgresql://${OWNER}@127.0.0.1:${port}/postgres`;
   }
 
   #expectOutput({ output }: Block, written: string): void {
@@ -127,7 +175,7 @@ export class Reader {
 
   #words(line: string): string[] {
     return line.split(' ').map((word) => {
-      if (word === '"$DATABASE_URL"') return this.#postgres!.url;
+      if (word === '"$DATABASE_URL"') return this.#databaseUrl!;
       const file = join(this.folder, word);
       return existsSync(file) ? file : word;
     });
@@ -142,14 +190,14 @@ export class Reader {
 
   #asHere(text: string): string {
     return text
-      .replaceAll('http://localhost:8080', this.#server?.url ?? 'no server is started yet')
+      .replaceAll(/https?:\/\/localhost:8080/g, this.#server?.url ?? 'no server is started yet')
       .replaceAll('http://localhost/', `${this.#nginx?.url}/`)
       .replaceAll('./run ', `${process.execPath} ${ROOT}/dist/cli/main.js `);
   }
 
   get #options() {
     const PATH = `${dirname(pythonOfClients())}:${process.env.PATH}`;
-    const env = { ...process.env, PATH, KEY: this.#server?.adminKey, DATABASE_URL: this.#postgres?.url };
+    const env = { ...process.env, PATH, KEY: this.#server?.adminKey, DATABASE_URL: this.#databaseUrl };
     return { cwd: this.folder, encoding: 'utf8', env } as const;
   }
 }
